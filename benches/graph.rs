@@ -1,4 +1,5 @@
-//! What a graph costs the host, beside the same launches one by one: over a driver that does nothing, in one run.
+//! Measures what a graph costs the host, compared with the same launches one by one: over a driver that does nothing,
+//! in one run.
 //!
 //! `cargo bench --no-default-features --bench graph`; as a test (`cargo test --bench graph`) each case runs twice.
 
@@ -8,12 +9,12 @@ use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, GraphValue, Nod
 use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
 use hiplaunch_tensor::{LazyTensor, Tensors};
 
-/// Elements of each buffer.
+/// The number of elements of each buffer.
 const N: usize = 1 << 16;
-/// The bars: nanoseconds to record a node, and a compute's share of launching.
+/// The goals: at most this number of nanoseconds to record a node, and this share of the time of launching to compute.
 const RECORD_BAR: f64 = 150.0;
 const SHARE_BAR: f64 = 0.5;
-/// Nanoseconds to compute an operation of tensors that is not fused.
+/// The goal: at most this number of nanoseconds to compute an operation of tensors that is not fused.
 const TENSOR_BAR: f64 = 45.0;
 
 struct Rig {
@@ -46,7 +47,7 @@ impl Rig {
         LaunchDims::cover(N as u32, 256)
     }
 
-    /// The chain by single launches.
+    /// Runs the chain as single launches.
     fn launches(&self, nodes: usize) -> Result<(), Error> {
         for i in 0..nodes {
             let from = if i == 0 { &self.x } else { &self.between[(i + 1) % 2] };
@@ -58,7 +59,7 @@ impl Rig {
         Ok(())
     }
 
-    /// The chain, recorded; the first node's factor is its argument 0.
+    /// Records the chain. The factor of the first node is its argument 0.
     fn record(&self, nodes: usize) -> Result<(Graph, GraphValue), Error> {
         let mut g = self.launcher.graph(self.stream.device())?;
         let (x, end) = (g.buffer(&self.x)?, g.buffer(&self.out)?);
@@ -73,7 +74,7 @@ impl Rig {
         Ok((g, x))
     }
 
-    /// The chain as a graph: seconds to record it, and to compute it.
+    /// Runs the chain as a graph. Returns the seconds to record it, and to compute it.
     fn graph(&self, nodes: usize) -> Result<(f64, f64), Error> {
         let start = Instant::now();
         let (g, _) = self.record(nodes)?;
@@ -83,7 +84,7 @@ impl Rig {
         Ok((recorded, start.elapsed().as_secs_f64()))
     }
 
-    /// `branches` chains of 25 nodes each, compiled for as many streams.
+    /// Compiles `branches` chains of 25 nodes each, for that number of streams.
     fn fan(&self, branches: usize) -> Result<CompiledGraph, Error> {
         let mut g = self.launcher.graph(self.stream.device())?;
         g.set_branches(Branches::Streams(branches as u32));
@@ -109,8 +110,7 @@ fn seconds(work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// A chain of `n` unfused operations with scalars, on data that are read in between: seconds to record it and drop it, and
-/// to compute it.
+/// Computes a chain of `n` operations that are not fused. Returns the seconds to record and drop it, and to compute it.
 fn tensors(
     x: &LazyTensor<f32>,
     out: &mut DeviceBuffer<f32>,
@@ -136,7 +136,7 @@ fn median(mut all: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `cargo test` says nothing, `cargo bench` says `--bench`.
+    // `cargo bench` passes `--bench`, `cargo test` does not.
     let rounds = if std::env::args().any(|a| a == "--bench") { 2001 } else { 2 };
     let rig = Rig::open()?;
     println!(
@@ -213,6 +213,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!();
     }
     let (_, hits, misses) = rig.launcher.graph_counts();
-    println!("programs found {hits} times, made {misses} times");
+    println!("programs found {hits} times, compiled {misses} times");
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! One handle launched from several threads on several streams at once, and two streams ordered by an event.
+//! Several threads launch one kernel on several streams at once, and an event orders two streams.
 
 use std::thread;
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, LaunchDims, Launcher, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, FatBinary, LaunchDims, Launcher, args};
 
 const N: usize = 512;
 const THREADS: usize = 4;
@@ -10,14 +10,14 @@ const THREADS: usize = 4;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
-    let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
     // SAFETY: kernels of this project.
     let (vscale, fill) = unsafe {
-        (launcher.register(device, &code, "vscale")?, launcher.register(device, &code, "fill_u32")?)
+        (launcher.register(device, code.elf(), "vscale")?, launcher.register(device, code.elf(), "fill_u32")?)
     };
     let dims = LaunchDims::cover(N as u32, 128);
 
-    // Two streams for four threads: launches on one stream follow each other, each with its own staging and result.
+    // Two streams for four threads: launches on one stream follow each other, each with its own arguments and results.
     let streams = [launcher.stream(device)?, launcher.stream(device)?];
     thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS)
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
     })?;
 
-    // What one stream writes another may read only behind an event.
+    // A stream may read what another stream writes only after it has waited for an event.
     let buffer = DeviceBuffer::<u32>::new(device, N)?;
     let [writer, reader] = &streams;
     // SAFETY: the buffer has N elements and lives until the last read.

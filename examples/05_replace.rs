@@ -1,6 +1,6 @@
-//! A better compiled kernel under the same handle, while launches of the old one are still in flight.
+//! Replaces the kernel of a handle, as a JIT compiler does, while launches of the old kernel are in flight.
 
-use hiplaunch::{Arg, Error, LaunchDims, Launcher};
+use hiplaunch::{Arg, Error, FatBinary, LaunchDims, Launcher};
 
 const N: usize = 256;
 
@@ -8,9 +8,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/reduce.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/reduce.hipfb")?.for_device(device)?;
     // SAFETY: a kernel of this project.
-    let sum = unsafe { launcher.register(device, &code, "reduce_sum_f32")? };
+    let sum = unsafe { launcher.register(device, code.elf(), "reduce_sum_f32")? };
 
     let x = [0.25f32; N];
     let launch = |dims: LaunchDims| {
@@ -20,19 +20,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let before = launch(LaunchDims::linear(1, 256))?;
 
-    // A JIT has compiled it anew. The old module is unloaded when `before` has finished, not sooner; if the new code
-    // can't be loaded, the old kernel stays.
-    // SAFETY: a kernel of this project.
-    let missing = unsafe { launcher.replace(sum, &code, "reduce_sum_f64") };
+    // The kernel was compiled again. If the new code object can't be used, the old kernel stays. Otherwise its module
+    // is unloaded after `before` has finished. SAFETY: a kernel of this project.
+    let missing = unsafe { launcher.replace(sum, code.elf(), "reduce_sum_f64") };
     assert!(matches!(missing, Err(Error::CodeObject(_))));
     // SAFETY: as above.
-    unsafe { launcher.replace(sum, &code, "reduce_sum_dyn_f32")? };
+    unsafe { launcher.replace(sum, code.elf(), "reduce_sum_dyn_f32")? };
     let after = launch(LaunchDims::linear(1, 64).with_lds(4 * 64))?;
 
     assert_eq!(before.read()?.value::<f32>(0)?, 64.0);
     assert_eq!(after.read()?.value::<f32>(0)?, 64.0);
 
-    // A handle outlived by its kernel is an error, never another kernel.
+    // The handle of an unregistered kernel is an error and never names another kernel.
     launcher.unregister(sum)?;
     let stale = launch(LaunchDims::linear(1, 64)).unwrap_err();
     assert!(matches!(stale, Error::StaleHandle(_)));

@@ -1,6 +1,8 @@
-//! Device memory: results in memory that is used again, buffers that several streams share, and what the pool says.
+//! Device memory: destinations whose memory is used again, buffers that two streams use, and the counters of the pool.
 
-use hiplaunch::{Arg, DeviceBuffer, Error, Event, EventOptions, Launch, LaunchDims, Launcher, args};
+use hiplaunch::{
+    Arg, DeviceBuffer, Error, Event, EventOptions, FatBinary, Launch, LaunchDims, Launcher, args,
+};
 
 const N: usize = 1 << 16;
 
@@ -8,16 +10,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::new()?;
     let device = launcher.device(0)?.clone();
     let stream = launcher.stream(&device)?;
-    let code = std::fs::read(format!(
-        "{}/hip/vector.{}.co",
-        env!("CARGO_MANIFEST_DIR"),
-        device.properties().target.processor
-    ))?;
+    let code =
+        FatBinary::read(concat!(env!("CARGO_MANIFEST_DIR"), "/hip/vector.hipfb"))?.for_device(&device)?;
     // SAFETY: the kernels of hip/ do what their README says.
-    let vadd = unsafe { launcher.register(&device, &code, "vadd_f32")? };
+    let vadd = unsafe { launcher.register(&device, code.elf(), "vadd_f32")? };
     let dims = LaunchDims::cover(N as u32, 256);
 
-    // A result goes to memory that we own: allocated once, then used again.
+    // The kernel writes its result to a destination. The first launch allocates its memory, later ones use it again.
     let x = DeviceBuffer::from_slice(&stream, &vec![1.0f32; N])?;
     let mut sum: Option<DeviceBuffer<f32>> = None;
     for _ in 0..100 {
@@ -36,7 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let counters = device.pool().counters();
     println!("100 results, {} requests that the driver had to serve", counters.misses);
 
-    // An output that is an input would be overwritten while it is read: refused.
+    // A destination that is also an input is refused, because most kernels would overwrite the input while they read
+    // it.
     let mut y = DeviceBuffer::from_slice(&stream, &vec![0.5f32; N])?;
     let alias = y.view();
     let args = args![&x, &alias, Arg::Destination, N as i32];
@@ -44,15 +44,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // SAFETY: as above.
     let refused = unsafe { launcher.enqueue(vadd, &stream, launch) };
     assert!(matches!(refused, Err(Error::Launch { .. })));
-    // This kernel may: each work-item reads its element before it writes it.
-    // SAFETY: that is so.
+    // This kernel may be declared in place.
+    // SAFETY: each work-item reads only its own element, before it writes it.
     unsafe { launcher.declare_in_place(vadd, true)? };
     let launch = Launch::new(dims).args(&args).destination(&mut y, &[N]);
     // SAFETY: as above.
     unsafe { launcher.enqueue(vadd, &stream, launch)? };
     assert_eq!(alias.to_vec(&stream)?[0], 1.5);
 
-    // Another stream waits for this one before it uses the buffer; that it does is noticed, so the buffer may go at once.
+    // Another stream waits for this one before it uses the buffer. The launch records the use, so the buffer may be
+    // dropped right after it.
     let other = launcher.stream(&device)?;
     let ready = Event::new(&device, EventOptions::default())?;
     ready.record(&stream)?;

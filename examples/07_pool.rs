@@ -1,4 +1,4 @@
-//! A device's memory pool: buffers in the order of a stream, a block that two streams use, and what the pool holds.
+//! The memory pool of a device: buffers in the order of a stream, a pool block that two streams use, and a snapshot.
 
 use hiplaunch::{DeviceBuffer, Event, EventOptions, Launcher};
 
@@ -7,13 +7,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = launcher.device(0)?;
     let (stream, other) = (launcher.stream(device)?, launcher.stream(device)?);
 
-    // From the second time on only the fill is a device call: the memory goes back in stream order, and comes again.
+    // Each drop frees the buffer in stream order, and the next round gets its memory again. So from the second round on
+    // only the fill is a driver call.
     for _ in 0..100 {
         let mut buffer = DeviceBuffer::<f32>::on(&stream, 10_000)?;
         buffer.fill(&stream, 1.0)?;
     }
 
-    // A block of its own, for any use. The other stream waits, says that it uses it, and the block may go at once.
+    // A pool block for any use. The other stream waits for the event, and its use is recorded, so the block may be
+    // dropped.
     let pool = device.pool();
     let block = pool.allocate(&stream, 1 << 20)?;
     let ready = Event::new(device, EventOptions::default())?;

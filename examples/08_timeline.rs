@@ -1,9 +1,9 @@
-//! A timeline: what the host calls and what the device does, as spans that a program can look at, and as a file that
+//! A timeline: the host's driver calls and the device's work, as spans that a program can read and as a file that
 //! https://ui.perfetto.dev opens.
 
 use std::time::Duration;
 
-use hiplaunch::{Arg, LaunchDims, Launcher, Timeline};
+use hiplaunch::{Arg, FatBinary, LaunchDims, Launcher, Timeline};
 
 const N: usize = 4096;
 
@@ -12,14 +12,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let launcher = Launcher::builder().timeline(&timeline).build()?;
     let device = launcher.device(0)?;
     let stream = launcher.stream(device)?;
-    let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+    let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
     // SAFETY: a kernel of this project.
-    let vscale = unsafe { launcher.register(device, &code, "vscale")? };
+    let vscale = unsafe { launcher.register(device, code.elf(), "vscale")? };
 
     let x = [1.0f32; N];
     let args = [Arg::from(2.0f32), Arg::input(&x), Arg::output::<f32>(N), Arg::from(N as i32)];
     for round in 1..=3 {
-        // A span of our own, around what is called meanwhile.
+        // A span of the program, which lasts until it is dropped.
         let _span = timeline.span(&format!("round {round}"));
         // SAFETY: the arrays have N elements, as the last argument says.
         let tickets = (0..4)
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kernels = spans.iter().filter(|span| span.work.to_string() == "vscale").count();
     assert_eq!((kernels, recorded.dropped_calls, recorded.dropped_work), (12, 0, 0));
 
-    // The same as a file: `cargo run --example 08_timeline -- timeline.json`.
+    // Writes the timeline to a file: `cargo run --example 08_timeline -- timeline.json`.
     if let Some(path) = std::env::args().nth(1).filter(|path| path.ends_with(".json")) {
         let mut file = std::io::BufWriter::new(std::fs::File::create(&path)?);
         hiplaunch_reports::write_chrome_trace(&recorded, &mut file)?;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Rebuilds the code objects here: <name>.gfx90a.co and <name>.gfx942.co from each <name>.hip.
+# Rebuilds the code objects here from each <name>.hip: <name>.hipfb, a compressed offload bundle for every target, and
+# <name>.gfx90a.co and <name>.gfx942.co, which are in the bundle too.
 #
 #   hip/build.sh            rebuild in place, and record the compilers in built-with.txt
 #   hip/build.sh --check    rebuild elsewhere and compare: exit 0 equal, 1 different or cannot build,
@@ -9,9 +10,12 @@
 #   HIPCC    the HIP compiler driver, 5.2 or newer (default: hipcc, else $ROCM_PATH/bin/hipcc, /opt/rocm/bin/hipcc)
 #   CLANG    a plain clang with the AMDGPU target and its lld, used for a target that HIPCC does not know
 #            (HIP 5.2 does not know gfx942) (default: the newest clang-N from 17 on, else clang)
-#   TARGETS  what to build (default: "gfx90a gfx942")
+#   BUNDLER  clang-offload-bundler from 20 on, with zstd (Debian: clang-tools-22) (default: the newest, as CLANG)
+#   TARGETS  what to build (default: all). The bundles are made only of all of them.
 #
-# gfx90a is code object version 4, gfx942 version 5, so that both ABIs are covered whatever the compiler's default is.
+# gfx90a and gfx908 are code object version 4, gfx942 version 5, so that both ABIs are covered whatever the compiler's
+# default is. Generic targets need version 6. Between them they cover what LLVM's "AMDGPU Generic Processors" lists; gfx908
+# and gfx90a are in none.
 # Installs nothing, writes only here. Same compilers, same bytes: each source is compiled in a temporary directory
 # under its bare name, so no path reaches the output.
 set -euo pipefail
@@ -19,7 +23,8 @@ export LC_ALL=C
 unset HIPCC_COMPILE_FLAGS_APPEND HIPCC_LINK_FLAGS_APPEND CCC_OVERRIDE_OPTIONS # would change the bytes
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-targets=${TARGETS:-gfx90a gfx942}
+all="gfx90a gfx942 gfx908 gfx9-generic gfx9-4-generic gfx10-1-generic gfx10-3-generic gfx11-generic gfx12-generic"
+targets=${TARGETS:-$all}
 
 die() { printf 'hip/build.sh: %s\n' "$*" >&2; exit 1; }
 first_of() { local c; for c; do command -v -- "$c" 2>/dev/null && return 0; done; return 1; }
@@ -48,11 +53,17 @@ else
   clang=$(first_of clang-{30..17} clang) || clang=
 fi
 
+if [ -n "${BUNDLER-}" ]; then
+  bundler=$(first_of "$BUNDLER") || die "BUNDLER=$BUNDLER: no such program"
+else
+  bundler=$(first_of clang-offload-bundler-{30..20} clang-offload-bundler) || bundler=
+fi
+
 common=(-O3 -Wall -Wextra -fuse-cuid=none --no-gpu-bundle-output)
-with_hipcc() { (cd "$work" && "$hipcc" --genco "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" "$3" -o "$4"); }
+with_hipcc() { (cd "$work" && "$hipcc" --genco "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" $5 "$3" -o "$4"); }
 with_clang() {
   (cd "$work" && "$clang" -x hip --cuda-device-only -nogpuinc -nogpulib "-DHIPLAUNCH_STANDALONE=$2" \
-    "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" "$3" -o "$4")
+    "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" $5 "$3" -o "$4")
 }
 
 # How each way names itself in built-with.txt. HIP's headers and device libraries are part of the output too.
@@ -62,10 +73,12 @@ clang_version() { "$clang" --version | head -n 1; }
 printf '#include "kernel.h"\nextern "C" __global__ void probe(unsigned* p) { *p = blockIdx.x; }\n' > "$work/try.hip"
 differ=0 compared=0 skipped=0
 for target in $targets; do
-  case $target in gfx90a) version=4 ;; *) version=5 ;; esac
-  if [ -n "$hipcc" ] && with_hipcc "$target" "$version" try.hip try.co > "$work/hipcc.log" 2>&1; then
+  case $target in gfx90a | gfx908) version=4 ;; *-generic) version=6 ;; *) version=5 ;; esac
+  # In the bundle alone: without the symbols that only people read.
+  case $target in gfx90a | gfx942) strip= ;; *) strip="-Xoffload-linker -s" ;; esac
+  if [ -n "$hipcc" ] && with_hipcc "$target" "$version" try.hip try.co "" > "$work/hipcc.log" 2>&1; then
     compile=with_hipcc name="$(hipcc_version)"
-  elif [ -n "$clang" ] && with_clang "$target" "$version" try.hip try.co > "$work/clang.log" 2>&1; then
+  elif [ -n "$clang" ] && with_clang "$target" "$version" try.hip try.co "" > "$work/clang.log" 2>&1; then
     compile=with_clang name="$(clang_version), standalone"
   else
     compile=
@@ -93,11 +106,11 @@ for target in $targets; do
   for source in "$here"/*.hip; do
     source=$(basename -- "$source")
     object=${source%.hip}.$target.co
-    $compile "$target" "$version" "$source" "out/$object" > "$work/log" 2>&1 || { cat "$work/log" >&2; die "$object: cannot compile"; }
+    $compile "$target" "$version" "$source" "out/$object" "$strip" > "$work/log" 2>&1 || { cat "$work/log" >&2; die "$object: cannot compile"; }
     # Warnings of the sources are worth showing; hipcc's helpers complain about the missing GPU.
     grep -A 4 -E '\.(hip|h):[0-9]+:[0-9]+: warning' "$work/log" >&2 || true
     [ "$(head -c 4 "$work/out/$object" | od -An -tx1 | tr -d ' ')" = 7f454c46 ] || die "$object: $compile did not write a raw ELF"
-    if [ "$check" = yes ]; then
+    if [ "$check" = yes ] && [ -e "$here/$object" ]; then
       compared=$((compared + 1))
       cmp -- "$work/out/$object" "$here/$object" || differ=1
     fi
@@ -105,16 +118,40 @@ for target in $targets; do
   [ "$check" = yes ] || echo "$target: $name" >> "$work/built-with"
 done
 
+# The bundles, of all targets or not at all.
+bundled=no
+if [ "$targets" = "$all" ] && [ "$skipped" = 0 ]; then
+  [ -n "$bundler" ] || die "no clang-offload-bundler from 20 on (Debian: apt install clang-tools-22; set BUNDLER)"
+  bundled=yes
+  for source in "$here"/*.hip; do
+    name=$(basename -- "$source" .hip)
+    ids=host-x86_64-unknown-linux-gnu- inputs=(-input=/dev/null)
+    for target in $all; do
+      ids=$ids,hipv4-amdgcn-amd-amdhsa--$target
+      inputs+=("-input=$work/out/$name.$target.co")
+    done
+    "$bundler" -type=o -compress -compression-level=19 "-targets=$ids" "${inputs[@]}" "-output=$work/out/$name.hipfb" ||
+      die "$name.hipfb: cannot bundle"
+    if [ "$check" = yes ]; then
+      compared=$((compared + 1))
+      cmp -- "$work/out/$name.hipfb" "$here/$name.hipfb" || differ=1
+    fi
+  done
+fi
+
 if [ "$check" = yes ]; then
   [ "$differ" = 0 ] || die "the checked-in code objects are not what the sources give; run hip/build.sh"
-  echo "$compared code objects equal, $skipped targets not compared"
+  echo "$compared files equal, $skipped targets not compared"
   [ "$compared" -gt 0 ] || exit 77
   exit 0
 fi
 
 # All compiled: only now touch the tree. Plain copies, not executables.
-for object in "$work"/out/*.co; do install -m 644 -- "$object" "$here"; done
+for object in "$work"/out/*.gfx90a.co "$work"/out/*.gfx942.co "$work"/out/*.hipfb; do
+  [ ! -e "$object" ] || install -m 644 -- "$object" "$here"
+done
+[ "$bundled" = yes ] || echo "only for $targets: the bundles are as they were"
 grep -vE "^(${targets// /|}): " "$here/built-with.txt" > "$work/kept" 2>/dev/null || true
 sort "$work/kept" "$work/built-with" > "$here/built-with.txt"
 cat "$here/built-with.txt"
-(cd "$here" && wc -c -- *.co | tail -n 1)
+(cd "$here" && wc -c -- *.co *.hipfb | tail -n 1)

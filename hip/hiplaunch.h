@@ -1,26 +1,26 @@
 /* hiplaunch: launch compiled HIP kernels by handle, on AMD GPUs or in an embedded emulator of gfx90a and gfx942.
  *
- * Made from the sources under src/capi/ by tests/capi_header.rs; change those.
+ * Generated from crates/hiplaunch-capi/src by crates/hiplaunch-capi/tests/header.rs; change the sources.
  *
  *   hiplaunch_launcher *launcher;
  *   if (hiplaunch_open(NULL, &launcher) != HIPLAUNCH_STATUS_OK)
  *     fprintf(stderr, "%s\n", hiplaunch_last_error_message());
  *
- * Errors: every function that can fail returns a hiplaunch_status, and leaves a message, of the calling thread's, in
- * hiplaunch_last_error_message. What it was to write is then as it was.
+ * Errors: every function that can fail returns a hiplaunch_status. If it fails, hiplaunch_last_error_message returns a
+ * message on the same thread, and the function has written no result.
  *
- * Handles (the pointers to incomplete structs) are never followed: null, unknown and closed handles, and those of other
- * kinds of objects or of another launcher, are HIPLAUNCH_STATUS_INVALID_HANDLE. Closing a launcher closes everything made
- * from it. A handle can be kept, copied and compared as any 64-bit number.
+ * Handles (the pointers to incomplete structs) are never dereferenced. A handle that is null, unknown, closed, of
+ * another kind of object or of another launcher is the error HIPLAUNCH_STATUS_INVALID_HANDLE. Closing a launcher closes
+ * everything that was opened from it. A handle can be kept, copied and compared as any 64-bit number.
  *
- * Other pointers are looked at during the call only, unless a function says otherwise. Null is an error where a function
- * does not allow it, but for arrays of no elements; otherwise they have to lead to as much as the function says.
+ * Other pointers are used during the call only, unless a function says otherwise. A null pointer is an error unless the
+ * function allows it or the array has no elements. Any other pointer must point to as many bytes as the function says.
  *
- * Versions: structs that begin with struct_size may grow; set it to the struct's sizeof and all else to zero before
- * filling them in. A size that the library does not know is HIPLAUNCH_STATUS_STRUCT_SIZE.
+ * Versions: structs that begin with struct_size may grow. Set struct_size to the struct's sizeof and all other fields
+ * to zero before filling them in. A size that the library does not know is the error HIPLAUNCH_STATUS_STRUCT_SIZE.
  *
- * Threads: every function may be called from any thread at any time, on the same objects too. A child of a fork must not
- * call the library; it may start a program that does.
+ * Threads: every function may be called from any thread at any time, also on the same objects. A child of a fork must
+ * not call the library; it may start a program that does.
  */
 
 #ifndef HIPLAUNCH_H
@@ -32,38 +32,38 @@
 #include <stdint.h>
 
 /**
- * The header's version: its first part.
+ * The first part of the header's version.
  */
 #define HIPLAUNCH_VERSION_MAJOR 0
 
 /**
- * The header's version: its second part.
+ * The second part of the header's version.
  */
 #define HIPLAUNCH_VERSION_MINOR 1
 
 /**
- * The header's version: its third part.
+ * The third part of the header's version.
  */
 #define HIPLAUNCH_VERSION_PATCH 0
 
 /**
- * What a function returns. Anything but HIPLAUNCH_STATUS_OK has a message: hiplaunch_last_error_message.
+ * The result of a function. For any value but HIPLAUNCH_STATUS_OK, hiplaunch_last_error_message returns a message.
  */
 typedef enum hiplaunch_status {
   /**
-   * Done.
+   * The function succeeded.
    */
   HIPLAUNCH_STATUS_OK = 0,
   /**
-   * A pointer is null that may not be.
+   * A pointer is null where the function does not allow it.
    */
   HIPLAUNCH_STATUS_NULL_POINTER = 1,
   /**
-   * A handle is null, of no object, of an object of another kind or of another launcher, or was closed.
+   * A handle is null, unknown, closed, of another kind of object, or of another launcher.
    */
   HIPLAUNCH_STATUS_INVALID_HANDLE = 2,
   /**
-   * A struct's struct_size is of no version of this library.
+   * A struct's struct_size is the size of no version that this library knows.
    */
   HIPLAUNCH_STATUS_STRUCT_SIZE = 3,
   /**
@@ -79,7 +79,7 @@ typedef enum hiplaunch_status {
    */
   HIPLAUNCH_STATUS_DRIVER = 6,
   /**
-   * Device or pinned host memory ran out. Everything that was held is held still.
+   * Device or pinned host memory ran out. Everything that was allocated before stays valid.
    */
   HIPLAUNCH_STATUS_OUT_OF_MEMORY = 7,
   /**
@@ -91,8 +91,8 @@ typedef enum hiplaunch_status {
    */
   HIPLAUNCH_STATUS_CODE_OBJECT = 9,
   /**
-   * A kernel faulted earlier, and the device is lost: every later call on it fails so. The message says how to go on:
-   * with the emulator a new launcher works in the same process, with HIP it takes a new process.
+   * A kernel faulted, and the device is lost: every later call on it returns this status. With the emulator, a new
+   * launcher in the same process works; with HIP, a new process is needed. The message says so.
    */
   HIPLAUNCH_STATUS_DEVICE_LOST = 10,
   /**
@@ -100,33 +100,33 @@ typedef enum hiplaunch_status {
    */
   HIPLAUNCH_STATUS_GRAPH = 11,
   /**
-   * What a kernel does with its LDS is not told rightly, or does not fit.
+   * The description of a kernel's LDS is invalid, or its layout does not fit.
    */
   HIPLAUNCH_STATUS_LDS = 12,
   /**
-   * A planning problem is not stated rightly, or has no plan within its capacity.
+   * A planning problem is invalid, or has no plan within its capacity.
    */
   HIPLAUNCH_STATUS_OFFSETS = 13,
   /**
-   * This build of the library was made without what the call needs.
+   * This build of the library lacks a feature that the call needs.
    */
   HIPLAUNCH_STATUS_UNSUPPORTED = 14,
   /**
-   * A fault of this library; please report it.
+   * An error in this library; please report it.
    */
   HIPLAUNCH_STATUS_INTERNAL = 15,
   /**
-   * There is no compiler that can be used, or none that knows the target; the message says what to install.
+   * There is no usable compiler for the target. The message says what to install.
    */
   HIPLAUNCH_STATUS_NO_COMPILER = 16,
   /**
-   * The source was not compiled; the message has the compiler's log.
+   * The source could not be compiled. The message has the compiler's log.
    */
   HIPLAUNCH_STATUS_COMPILE = 17,
 } hiplaunch_status;
 
 /**
- * What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in parentheses.
+ * The kind of an argument. In parentheses are the fields of hiplaunch_arg that it uses.
  */
 typedef enum hiplaunch_arg_kind {
   /**
@@ -138,12 +138,12 @@ typedef enum hiplaunch_arg_kind {
    */
   HIPLAUNCH_ARG_KIND_VALUE = 1,
   /**
-   * A device address for a pointer parameter. What uses it is not noticed. (bits)
+   * A device address for a pointer parameter. The pool does not see that the launch uses this memory. (bits)
    */
   HIPLAUNCH_ARG_KIND_ADDRESS = 2,
   /**
-   * A hiplaunch_buffer for a pointer parameter: `data` is its handle. It may be closed as soon as the launch returned.
-   * (data)
+   * A hiplaunch_buffer for a pointer parameter: `data` is its handle. The buffer may be closed as soon as the launch
+   * has returned. (data)
    */
   HIPLAUNCH_ARG_KIND_BUFFER = 3,
   /**
@@ -151,19 +151,20 @@ typedef enum hiplaunch_arg_kind {
    */
   HIPLAUNCH_ARG_KIND_VIEW = 4,
   /**
-   * Where the launch's destination goes (hiplaunch_launch_options).
+   * The address of the launch's destination (hiplaunch_launch_options).
    */
   HIPLAUNCH_ARG_KIND_DESTINATION = 5,
   /**
-   * A host array that the kernel reads. Copied at the call. (data, size)
+   * A host array that the kernel reads. The call copies it. (data, size)
    */
   HIPLAUNCH_ARG_KIND_HOST_IN = 6,
   /**
-   * A host array that the kernel reads and writes: copied at the call, and an output of the ticket. (data, size)
+   * A host array that the kernel reads and writes. The call copies it; the result is an output of the ticket.
+   * (data, size)
    */
   HIPLAUNCH_ARG_KIND_HOST_INOUT = 7,
   /**
-   * Room that the kernel writes: an output of the ticket. (size)
+   * A host array that the kernel writes: an output of the ticket. (size)
    */
   HIPLAUNCH_ARG_KIND_HOST_OUT = 8,
   /**
@@ -171,7 +172,7 @@ typedef enum hiplaunch_arg_kind {
    */
   HIPLAUNCH_ARG_KIND_ARGUMENT_BLOCK = 9,
   /**
-   * Bytes for a parameter of any kind, checked for size alone. (data, size)
+   * Bytes for a parameter of any kind. Only their number is checked. (data, size)
    */
   HIPLAUNCH_ARG_KIND_RAW = 10,
 } hiplaunch_arg_kind;
@@ -181,11 +182,12 @@ typedef enum hiplaunch_arg_kind {
  */
 typedef enum hiplaunch_backend {
   /**
-   * HIP if its library loads and finds a device, else the emulator; HIPLAUNCH_BACKEND in the environment overrides it.
+   * HIP if its library loads and finds a device, else the emulator. The environment variable HIPLAUNCH_BACKEND
+   * overrides it.
    */
   HIPLAUNCH_BACKEND_AUTO = 0,
   /**
-   * AMD GPUs through libamdhip64, which is loaded.
+   * AMD GPUs through libamdhip64, which is loaded at run time.
    */
   HIPLAUNCH_BACKEND_HIP = 1,
   /**
@@ -195,7 +197,7 @@ typedef enum hiplaunch_backend {
 } hiplaunch_backend;
 
 /**
- * What an argument of a recorded launch is. Which fields of hiplaunch_graph_arg count, besides kind, follows in parentheses.
+ * The kind of an argument of a recorded launch. In parentheses are the fields of hiplaunch_graph_arg that it uses.
  */
 typedef enum hiplaunch_graph_arg_kind {
   /**
@@ -211,7 +213,7 @@ typedef enum hiplaunch_graph_arg_kind {
    */
   HIPLAUNCH_GRAPH_ARG_KIND_READ = 2,
   /**
-   * A pointer to bytes all of which the kernel writes and none of which it reads. (value)
+   * A pointer to bytes that the kernel writes. It writes all of them and reads none. (value)
    */
   HIPLAUNCH_GRAPH_ARG_KIND_WRITE = 3,
   /**
@@ -221,48 +223,48 @@ typedef enum hiplaunch_graph_arg_kind {
 } hiplaunch_graph_arg_kind;
 
 /**
- * What a statement does with a buffer.
+ * The kind of an access of a statement to a buffer.
  */
 typedef enum hiplaunch_lds_access {
   /**
-   * Reads it.
+   * The statement reads the buffer.
    */
   HIPLAUNCH_LDS_ACCESS_READ = 0,
   /**
-   * Writes it, and nothing that was in it before matters any more.
+   * The statement writes the whole buffer; its previous contents are not needed any more.
    */
   HIPLAUNCH_LDS_ACCESS_WRITE = 1,
   /**
-   * Reads and writes it, or writes a part of it.
+   * The statement reads and writes the buffer, or writes a part of it.
    */
   HIPLAUNCH_LDS_ACCESS_UPDATE = 2,
 } hiplaunch_lds_access;
 
 /**
- * What a layout is to reach.
+ * The kind of a layout's goal.
  */
 typedef enum hiplaunch_lds_goal_kind {
   /**
-   * What is possible with the barriers that the kernel has.
+   * The fewest bytes without inserted barriers.
    */
   HIPLAUNCH_LDS_GOAL_KIND_AS_IT_IS = 0,
   /**
-   * At most `bytes`, with the fewest barriers more.
+   * At most `bytes` bytes, with the fewest inserted barriers.
    */
   HIPLAUNCH_LDS_GOAL_KIND_WITHIN = 1,
   /**
-   * `workgroups` workgroups on a compute unit of `processor`, each with `static_lds` bytes besides, with the fewest
-   * barriers more.
+   * `workgroups` workgroups on a compute unit of `processor`, each with `static_lds` further bytes of LDS, with the
+   * fewest inserted barriers.
    */
   HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY = 2,
 } hiplaunch_lds_goal_kind;
 
 /**
- * Who runs a loop's body, or a branch's arms.
+ * Whether the work-items of a workgroup run a loop's body, or a branch's arms, together.
  */
 typedef enum hiplaunch_lds_runs {
   /**
-   * Work-items of one workgroup may differ. Barriers inside do not count, and none is inserted there.
+   * Work-items of one workgroup may differ. Barriers inside are not counted, and none is inserted there.
    */
   HIPLAUNCH_LDS_RUNS_DIVERGENT = 0,
   /**
@@ -276,19 +278,19 @@ typedef enum hiplaunch_lds_runs {
 } hiplaunch_lds_runs;
 
 /**
- * How grave a message is; each level has those before it too.
+ * The level of a log message. A chosen level includes the levels before it.
  */
 typedef enum hiplaunch_log_level {
   /**
-   * Nothing.
+   * No messages.
    */
   HIPLAUNCH_LOG_LEVEL_OFF = 0,
   /**
-   * What could not be done.
+   * An operation failed.
    */
   HIPLAUNCH_LOG_LEVEL_ERROR = 1,
   /**
-   * What went wrong and could be borne, such as a leak.
+   * Something went wrong, and the library went on: a leak, for example.
    */
   HIPLAUNCH_LOG_LEVEL_WARN = 2,
   /**
@@ -296,25 +298,51 @@ typedef enum hiplaunch_log_level {
    */
   HIPLAUNCH_LOG_LEVEL_INFO = 3,
   /**
-   * What is of use for finding a fault.
+   * Messages that help to find errors.
    */
   HIPLAUNCH_LOG_LEVEL_DEBUG = 4,
   /**
-   * Everything.
+   * All messages.
    */
   HIPLAUNCH_LOG_LEVEL_TRACE = 5,
 } hiplaunch_log_level;
 
 /**
- * Which address a patch writes.
+ * What limits how many workgroups a compute unit holds.
+ */
+typedef enum hiplaunch_occupancy_limit {
+  /**
+   * The wave slots.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_WAVES = 0,
+  /**
+   * Vector registers.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_VGPRS = 1,
+  /**
+   * Scalar registers.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_SGPRS = 2,
+  /**
+   * LDS.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_LDS = 3,
+  /**
+   * Barriers, of which each workgroup of more than one wave needs one.
+   */
+  HIPLAUNCH_OCCUPANCY_LIMIT_BARRIERS = 4,
+} hiplaunch_occupancy_limit;
+
+/**
+ * The address that a patch writes.
  */
 typedef enum hiplaunch_patch_target {
   /**
-   * The result block's.
+   * The address of the result block.
    */
   HIPLAUNCH_PATCH_TARGET_RESULT = 0,
   /**
-   * That of the array whose index is `value`.
+   * The address of the array whose index is `value`.
    */
   HIPLAUNCH_PATCH_TARGET_ARRAY = 1,
   /**
@@ -322,7 +350,8 @@ typedef enum hiplaunch_patch_target {
    */
   HIPLAUNCH_PATCH_TARGET_ADDRESS = 2,
   /**
-   * That of the hiplaunch_buffer whose handle, as a number, is `value`; it may be closed as soon as the launch returned.
+   * The address of the hiplaunch_buffer whose handle, as a number, is `value`. The buffer may be closed as soon as
+   * the launch has returned.
    */
   HIPLAUNCH_PATCH_TARGET_BUFFER = 3,
 } hiplaunch_patch_target;
@@ -336,53 +365,54 @@ typedef enum hiplaunch_pool_backend {
    */
   HIPLAUNCH_POOL_BACKEND_DEFAULT = 0,
   /**
-   * hipMalloc for segments, which the pool cuts into blocks and keeps.
+   * hipMalloc for pool segments, which the pool divides into pool blocks and keeps.
    */
   HIPLAUNCH_POOL_BACKEND_CACHING = 1,
   /**
-   * hipMallocAsync for every block.
+   * hipMallocAsync for every pool block.
    */
   HIPLAUNCH_POOL_BACKEND_STREAM_ORDERED = 2,
   /**
-   * hipMalloc and hipFree for every block.
+   * hipMalloc and hipFree for every pool block.
    */
   HIPLAUNCH_POOL_BACKEND_PLAIN = 3,
 } hiplaunch_pool_backend;
 
 /**
- * How host data reach the kernel.
+ * How a kernel accesses argument blocks, host arrays and results.
  */
 typedef enum hiplaunch_staging {
   /**
-   * Copied to device scratch and back: right for what the kernel touches more than once.
+   * They are copied to device scratch and back. Use it for data that the kernel accesses more than once.
    */
   HIPLAUNCH_STAGING_COPY = 0,
   /**
-   * The kernel reads and writes pinned host memory itself: no copies, right for small data touched once.
+   * The kernel reads and writes pinned host memory itself, without copies. Use it for small data that the kernel
+   * accesses once.
    */
   HIPLAUNCH_STAGING_MAPPED = 1,
 } hiplaunch_staging;
 
 /**
- * How a graph reaches the device. The results are the same to the last bit.
+ * How a graph is submitted to the driver. The results are the same to the last bit.
  */
 typedef enum hiplaunch_submission {
   /**
-   * Whichever pays.
+   * The library chooses the faster one.
    */
   HIPLAUNCH_SUBMISSION_AUTO = 0,
   /**
-   * One driver call a node, with nothing between.
+   * One driver call for each node, without other work of the stream between them.
    */
   HIPLAUNCH_SUBMISSION_STREAM = 1,
   /**
-   * One driver call: hipGraphLaunch.
+   * One driver call for the whole graph: hipGraphLaunch.
    */
   HIPLAUNCH_SUBMISSION_DRIVER_GRAPH = 2,
 } hiplaunch_submission;
 
 /**
- * A choice that the environment makes where the program does not.
+ * A setting whose default is in the environment.
  */
 typedef enum hiplaunch_switch {
   /**
@@ -400,23 +430,24 @@ typedef enum hiplaunch_switch {
 } hiplaunch_switch;
 
 /**
- * Device memory from the device's pool, which goes back there when the buffer is closed and what uses it has finished.
+ * Device memory from the device's pool. It returns to the pool when the buffer is closed and the work that uses it has
+ * finished.
  */
 typedef struct hiplaunch_buffer hiplaunch_buffer;
 
 /**
- * A code object that was compiled, now or earlier.
+ * A code object that was compiled by this call or read from the cache.
  */
 typedef struct hiplaunch_compiled hiplaunch_compiled;
 
 /**
- * A place in the order of a stream, which other streams and the host can wait for.
+ * An event: a point in the order of a stream, for which other streams and the host can wait.
  */
 typedef struct hiplaunch_event hiplaunch_event;
 
 /**
- * A graph that is being recorded: kernels, copies and fills over buffers and temporaries, submitted as one. What is
- * recorded again with other buffers and scalars finds its plan.
+ * A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted
+ * together. A graph that is recorded again with other buffers and scalars uses the same plan.
  */
 typedef struct hiplaunch_graph hiplaunch_graph;
 
@@ -426,19 +457,20 @@ typedef struct hiplaunch_graph hiplaunch_graph;
 typedef struct hiplaunch_kernel hiplaunch_kernel;
 
 /**
- * A driver and its devices, with the kernels that are registered there. Everything else is made from one, and is closed
- * with it.
+ * A driver and its devices, with the kernels that are registered on them. Most other objects are opened from a
+ * launcher, and are closed with it.
  */
 typedef struct hiplaunch_launcher hiplaunch_launcher;
 
 /**
- * What a kernel that is being generated does with its LDS: buffers, accesses, barriers, loops and branches, each at a
- * position. Positions number the kernel's statements in program order.
+ * The description of what a kernel does with its LDS: buffers, accesses, barriers, loops and branches, each at a
+ * position. A position is the number of a statement of the kernel in program order.
  */
 typedef struct hiplaunch_lds_kernel hiplaunch_lds_kernel;
 
 /**
- * Where each buffer of a kernel goes in its dynamic LDS, and which barriers its code has to have besides its own.
+ * An LDS layout: the offset of each buffer in a kernel's dynamic LDS, and the barriers that must be inserted in its
+ * code.
  */
 typedef struct hiplaunch_lds_layout hiplaunch_lds_layout;
 
@@ -448,29 +480,29 @@ typedef struct hiplaunch_lds_layout hiplaunch_lds_layout;
 typedef struct hiplaunch_pinned hiplaunch_pinned;
 
 /**
- * A stream of a device: work on it runs in the order of the calls.
+ * A stream of a device. Work on it runs in the order of the calls.
  */
 typedef struct hiplaunch_stream hiplaunch_stream;
 
 /**
- * A text made by the library.
+ * A text that the library returned.
  */
 typedef struct hiplaunch_text hiplaunch_text;
 
 /**
- * The results of one launch, one graph or one read: its inout and out arrays and result blocks, in the order of the
- * arguments, or what the graph's reads named.
+ * The pending results of one launch, graph or read. The outputs of a launch are its inout and out arrays and result
+ * blocks, in the order of the arguments. The outputs of a graph are the values that it reads, in order.
  */
 typedef struct hiplaunch_ticket hiplaunch_ticket;
 
 /**
- * Elements of a buffer, with an offset, a shape and strides of their own. Another owner of the same memory: the buffer
- * may be closed, or given other memory, and the view is good still.
+ * A view: elements of a buffer with an offset, a shape and strides. A view is another owner of the memory: it stays
+ * valid if the buffer is closed or gets other memory.
  */
 typedef struct hiplaunch_view hiplaunch_view;
 
 /**
- * How to open a launcher. Set struct_size to sizeof(hiplaunch_options) and the rest to zero: that is the default of all.
+ * Options of hiplaunch_open. Set struct_size to sizeof(hiplaunch_options); zero in any other field is its default.
  */
 typedef struct hiplaunch_options {
   /**
@@ -482,16 +514,16 @@ typedef struct hiplaunch_options {
    */
   uint32_t backend;
   /**
-   * A hiplaunch_switch: the validation layer, which checks lifetimes and the order of work, and counts driver calls.
-   * HIPLAUNCH_VALIDATE=1 in the environment is what the default asks.
+   * A hiplaunch_switch for the validation layer, which checks lifetimes and the order of work, and counts driver
+   * calls. The default is off, unless HIPLAUNCH_VALIDATE=1 is in the environment.
    */
   uint32_t validate;
   /**
-   * Bytes of a segment of each stream's pinned staging ring; 0 for 256 KiB.
+   * The number of bytes of a staging buffer of each stream's staging ring; 0 for 256 KiB.
    */
   size_t staging_buffer_bytes;
   /**
-   * Most segments of a ring, each allocated when first needed; 0 for 4.
+   * The greatest number of staging buffers of a ring, each of which is allocated when it is first needed; 0 for 4.
    */
   size_t max_staging_buffers;
   /**
@@ -499,28 +531,29 @@ typedef struct hiplaunch_options {
    */
   uint32_t pool;
   /**
-   * Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
-   * Must be 0 with HIPLAUNCH_BACKEND_HIP.
+   * The number of the emulator's devices, 1 to 64, if the emulator is opened; 0 for HIPLAUNCH_EMULATOR_DEVICES of
+   * the environment, else 1. Must be 0 with HIPLAUNCH_BACKEND_HIP.
    */
   uint32_t emulator_devices;
   /**
-   * Most bytes that each device's pool holds from the driver; 0 for as many as the device has.
+   * The cap of each device's pool: the greatest number of bytes that it takes from the driver; 0 for no cap.
    */
   uint64_t pool_cap;
   /**
-   * Bytes held above which cached memory goes back to the driver; 0 for never.
+   * The number of bytes above which a pool returns cached segments to the driver; 0 for never.
    */
   uint64_t pool_soft_target;
   /**
-   * What the emulator's devices are, where that is opened: "gfx90a" or "gfx942"; null for gfx90a. With
-   * HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
-   * with HIPLAUNCH_BACKEND_HIP. Not kept.
+   * The processor of the emulator's devices, if the emulator is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+   * HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
+   * null with HIPLAUNCH_BACKEND_HIP. The text is copied.
    */
   const char *emulator_target;
 } hiplaunch_options;
 
 /**
- * What a device is and what a launch on it must respect. Texts are UTF-8, cut to their arrays, and end with a NUL.
+ * Properties of a device, and limits of launches on it. Texts are UTF-8, cut to the size of their arrays, and end with
+ * a NUL.
  */
 typedef struct hiplaunch_device_properties {
   /**
@@ -528,61 +561,89 @@ typedef struct hiplaunch_device_properties {
    */
   size_t struct_size;
   /**
-   * Marketing name.
+   * The marketing name.
    */
   char name[256];
   /**
-   * What code objects are compiled for, with its settings: "gfx90a:sramecc+:xnack-".
+   * The target for which code objects are compiled, with its settings: "gfx90a:sramecc+:xnack-".
    */
   char target[64];
   /**
-   * The target's processor alone: "gfx90a".
+   * The processor of the target: "gfx90a".
    */
   char processor[32];
   /**
-   * PCI address, or "emulated".
+   * The PCI address, or "emulated".
    */
   char pci_bus_id[32];
   /**
-   * Bytes of device memory.
+   * The number of bytes of device memory.
    */
   uint64_t total_memory;
   /**
-   * Compute units.
+   * The number of compute units.
    */
   uint32_t compute_units;
   /**
-   * Work-items of a wavefront.
+   * The number of work-items of a wavefront.
    */
   uint32_t wavefront_size;
   /**
-   * Most work-items of a workgroup.
+   * The greatest number of work-items of a workgroup.
    */
   uint32_t max_threads_per_block;
   /**
-   * Most bytes of LDS of a workgroup, static and dynamic together.
+   * The greatest number of bytes of LDS of a workgroup, static and dynamic together.
    */
   uint32_t max_lds_per_block;
   /**
-   * Most work-items of a workgroup in x, y and z.
+   * The greatest number of work-items of a workgroup in x, y and z.
    */
   uint32_t max_block[3];
   /**
-   * Most workgroups of a grid in x, y and z.
+   * The greatest number of workgroups of a grid in x, y and z.
    */
   uint32_t max_grid[3];
   /**
-   * Core clock in kHz; 0 when not known.
+   * The core clock in kHz; 0 if it is not known.
    */
   uint32_t clock_khz;
   /**
-   * Whether the device is lost to a fault: 0 or 1.
+   * Whether the device is lost after a fault: 0 or 1.
    */
   uint32_t is_lost;
+  /**
+   * Memory clock in kHz, with two transfers in a cycle; 0 when not known.
+   */
+  uint32_t memory_clock_khz;
+  /**
+   * Width of the memory bus in bits; 0 when not known.
+   */
+  uint32_t memory_bus_bits;
+  /**
+   * Bytes of L2 cache, of one die where each of several has one; 0 when not known.
+   */
+  uint32_t l2_bytes;
+  /**
+   * The 32-bit registers that the work-items of a workgroup share; 0 when not known.
+   */
+  uint32_t registers_per_block;
+  /**
+   * Whether the PCI address that follows is one: 0 or 1.
+   */
+  uint32_t has_pci_address;
+  /**
+   * Domain, bus, device and function of the PCI address.
+   */
+  uint32_t pci_address[4];
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
 } hiplaunch_device_properties;
 
 /**
- * What a launcher holds and did.
+ * Counters of a launcher.
  */
 typedef struct hiplaunch_counters {
   /**
@@ -590,39 +651,39 @@ typedef struct hiplaunch_counters {
    */
   size_t struct_size;
   /**
-   * Kernels that are registered.
+   * The number of registered kernels.
    */
   uint64_t kernels;
   /**
-   * Programs of graphs that are kept.
+   * The number of cached graph programs.
    */
   uint64_t graph_programs;
   /**
-   * Computes of graphs that found their program.
+   * The number of computed graphs whose graph program was cached.
    */
   uint64_t graph_hits;
   /**
-   * Computes of graphs that had to plan.
+   * The number of computed graphs that were planned.
    */
   uint64_t graph_misses;
   /**
-   * Bytes of device memory held from the driver, on all devices.
+   * The number of bytes of device memory that the pools of all devices hold from the driver.
    */
   uint64_t device_bytes;
   /**
-   * Bytes of pinned host memory held, for all devices.
+   * The number of bytes of pinned host memory, for all devices.
    */
   uint64_t pinned_bytes;
   /**
-   * Whether the validation layer is on: 0 or 1. What follows is 0 without it.
+   * Whether the validation layer is on: 0 or 1. Without it, the fields that follow are 0.
    */
   uint64_t validated;
   /**
-   * Driver calls that do something with a device.
+   * The number of driver calls that use a device.
    */
   uint64_t driver_calls;
   /**
-   * Misuses that the validation layer found.
+   * The number of violations that the validation layer found.
    */
   uint64_t violations;
 } hiplaunch_counters;
@@ -642,17 +703,18 @@ typedef struct hiplaunch_shared_handle {
  */
 typedef struct hiplaunch_include {
   /**
-   * What stands in the source's #include.
+   * The name in the source's #include.
    */
   const char *name;
   /**
-   * The header.
+   * The text of the header.
    */
   const char *text;
 } hiplaunch_include;
 
 /**
- * How to compile. Set struct_size to sizeof(hiplaunch_compile_options) and the rest to zero: that is the default of all.
+ * Options of hiplaunch_compile. Set struct_size to sizeof(hiplaunch_compile_options); zero in any other field is its
+ * default.
  */
 typedef struct hiplaunch_compile_options {
   /**
@@ -660,15 +722,15 @@ typedef struct hiplaunch_compile_options {
    */
   size_t struct_size;
   /**
-   * What the source is called in the compiler's messages; null for "kernel.hip".
+   * The name of the source in the compiler's messages; null for "kernel.hip".
    */
   const char *name;
   /**
-   * Options of clang, such as "-O3" or "-DN=4"; the target's is given already.
+   * Options of clang, such as "-O3" or "-DN=4". The library adds the option for the target.
    */
   const char *const *options;
   /**
-   * How many.
+   * The number of options.
    */
   size_t option_count;
   /**
@@ -676,40 +738,137 @@ typedef struct hiplaunch_compile_options {
    */
   const struct hiplaunch_include *includes;
   /**
-   * How many.
+   * The number of headers.
    */
   size_t include_count;
   /**
-   * The folder in which compiled code objects are kept; "off" for none; null for the process's: that of
-   * HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's folder for caches.
+   * The folder in which compiled code objects are cached, or "off" for none. Null is the process's cache: the folder
+   * of HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's cache folder.
    */
   const char *cache_folder;
   /**
-   * Most bytes kept in cache_folder; 0 for 256 MiB. Of the process's cache that is not asked.
+   * The greatest number of bytes kept in cache_folder; 0 for 256 MiB. Ignored if cache_folder is null.
    */
   uint64_t cache_limit;
 } hiplaunch_compile_options;
+
+/**
+ * What a kernel needs, as its code object says.
+ */
+typedef struct hiplaunch_kernel_attributes {
+  /**
+   * sizeof(hiplaunch_kernel_attributes), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Vector registers of a work-item, without accumulation registers.
+   */
+  uint32_t vgprs;
+  /**
+   * Accumulation vector registers of a work-item.
+   */
+  uint32_t agprs;
+  /**
+   * Scalar registers of a wavefront.
+   */
+  uint32_t sgprs;
+  /**
+   * Vector registers that the compiler spilled.
+   */
+  uint32_t spilled_vgprs;
+  /**
+   * Scalar registers that the compiler spilled.
+   */
+  uint32_t spilled_sgprs;
+  /**
+   * Bytes of static LDS of a workgroup.
+   */
+  uint32_t static_lds;
+  /**
+   * Bytes of private memory of a work-item.
+   */
+  uint32_t private_bytes;
+  /**
+   * Whether a work-item may need more private memory than that, as with recursion: 0 or 1.
+   */
+  uint32_t uses_dynamic_stack;
+  /**
+   * Most work-items of a workgroup, on the kernel's device.
+   */
+  uint32_t max_threads_per_block;
+  /**
+   * Work-items of a wavefront: 32 or 64.
+   */
+  uint32_t wavefront_size;
+  /**
+   * Bytes of the kernarg segment, hidden arguments included.
+   */
+  uint32_t kernarg_bytes;
+  /**
+   * The only workgroup that it may be launched with, in x, y and z; zeros for any.
+   */
+  uint32_t required_block[3];
+} hiplaunch_kernel_attributes;
+
+/**
+ * How much of a kernel fits on a compute unit; for a kernel in workgroup processor mode (RDNA), on a workgroup processor.
+ */
+typedef struct hiplaunch_kernel_occupancy {
+  /**
+   * sizeof(hiplaunch_kernel_occupancy), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Workgroups that a compute unit holds at once.
+   */
+  uint32_t blocks_per_cu;
+  /**
+   * Waves of a workgroup.
+   */
+  uint32_t waves_per_block;
+  /**
+   * SIMDs that the workgroups share.
+   */
+  uint32_t simds;
+  /**
+   * Wave slots of a SIMD.
+   */
+  uint32_t max_waves_per_simd;
+  /**
+   * Waves of a SIMD for which there are registers and wave slots.
+   */
+  uint32_t register_waves_per_simd;
+  /**
+   * A hiplaunch_occupancy_limit: what limits blocks_per_cu.
+   */
+  uint32_t limited_by;
+  /**
+   * Bytes of LDS that a workgroup takes, static and dynamic, in whole units of allocation.
+   */
+  uint64_t lds_bytes;
+} hiplaunch_kernel_occupancy;
 
 /**
  * Grid, block and dynamic LDS of a launch.
  */
 typedef struct hiplaunch_dims {
   /**
-   * Workgroups in x, y and z; 0 in any axis launches nothing.
+   * The number of workgroups in x, y and z. With 0 in any axis, nothing is launched.
    */
   uint32_t grid[3];
   /**
-   * Work-items of a workgroup in x, y and z.
+   * The number of work-items of a workgroup in x, y and z.
    */
   uint32_t block[3];
   /**
-   * Dynamic LDS of a workgroup in bytes. With 0, a kernel that has a layout gets what that needs.
+   * The bytes of dynamic LDS of a workgroup. With 0, a kernel that has an LDS layout gets the layout's total.
    */
   uint32_t dynamic_lds;
 } hiplaunch_dims;
 
 /**
- * One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on make them.
+ * One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on return
+ * one.
  */
 typedef struct hiplaunch_arg {
   /**
@@ -735,8 +894,8 @@ typedef struct hiplaunch_arg {
 } hiplaunch_arg;
 
 /**
- * One launch: its dimensions, its arguments, and how host data and the result travel. Set struct_size to
- * sizeof(hiplaunch_launch_options), the rest to zero, and then what differs from that; all parts combine.
+ * The description of one launch: dimensions, arguments, staging and destination. Set struct_size to
+ * sizeof(hiplaunch_launch_options) and all other fields to zero, and then the fields that differ. All parts combine.
  */
 typedef struct hiplaunch_launch_options {
   /**
@@ -756,35 +915,35 @@ typedef struct hiplaunch_launch_options {
    */
   const struct hiplaunch_arg *args;
   /**
-   * How many.
+   * The number of arguments.
    */
   size_t arg_count;
   /**
-   * Arguments packed by the caller, instead of `args`: the kernarg segment from its start to the end of the last
-   * explicit argument, at the metadata's offsets. A struct with the arguments as its fields will do, packed_size being
-   * its sizeof: bytes behind the last explicit argument are ignored, up to the kernarg segment's size or the struct's
-   * padding, whichever ends later. Hidden arguments are never taken from them. Null for `args`.
+   * Packed arguments, instead of `args`: the kernarg segment from its start to the end of the last explicit
+   * argument, at the metadata's offsets. A struct with the arguments as its fields has this form, and packed_size is
+   * then its sizeof: bytes after the last explicit argument are ignored, up to the kernarg segment's size or the
+   * struct's padding, whichever ends later. Hidden arguments are never read from them. Null to use `args`.
    */
   const void *packed;
   /**
-   * How many bytes.
+   * The number of packed bytes.
    */
   size_t packed_size;
   /**
-   * A buffer for the result, or null. Where it has room for the result on the stream's device it is used as it is, and
-   * only its length changes; otherwise it gets new memory, and the old goes back in stream order. An input in the
-   * destination's memory is refused, unless the kernel is declared in place and both begin at the same byte. After an
-   * error the buffer is as it was.
+   * A buffer for the result, or null. If its memory is large enough and on the stream's device, only its length
+   * changes. Otherwise it gets new memory, and the old memory returns to the pool in stream order. An input that
+   * overlaps the destination is refused, unless the kernel is declared in place and both begin at the same byte.
+   * After an error, the buffer is as it was.
    */
   const struct hiplaunch_buffer *destination;
   /**
-   * A view for the result instead, or null: it stays where it is, and is refused unless contiguous, of exactly the
-   * result's shape and size of elements, on the stream's device.
+   * A view for the result, instead of a buffer, or null. The view must be contiguous, on the stream's device, and
+   * have exactly the result's shape and size of elements.
    */
   const struct hiplaunch_view *destination_view;
   /**
-   * With packed arguments, which parameter takes the destination's address, counted from 0; what `packed` has there is
-   * ignored. Among `args`, the one that is HIPLAUNCH_ARG_KIND_DESTINATION takes it.
+   * With packed arguments, the index of the parameter that gets the destination's address, from 0; its bytes in
+   * `packed` are ignored. With `args`, the argument of kind HIPLAUNCH_ARG_KIND_DESTINATION gets it.
    */
   size_t destination_parameter;
   /**
@@ -792,17 +951,17 @@ typedef struct hiplaunch_launch_options {
    */
   const size_t *shape;
   /**
-   * How many.
+   * The number of extents.
    */
   size_t rank;
   /**
-   * Bytes of an element of the result.
+   * The number of bytes of an element of the result.
    */
   size_t element;
 } hiplaunch_launch_options;
 
 /**
- * What a pool holds, in bytes, and what it did. See PoolCounters of the Rust library.
+ * Counters of a pool. See PoolCounters of the Rust library.
  */
 typedef struct hiplaunch_pool_stats {
   /**
@@ -810,69 +969,69 @@ typedef struct hiplaunch_pool_stats {
    */
   size_t struct_size;
   /**
-   * Bytes that the owners of live blocks asked for.
+   * The number of bytes that were requested for the live pool blocks.
    */
   uint64_t requested;
   /**
-   * Bytes of live blocks.
+   * The number of bytes of live pool blocks, with rounding.
    */
   uint64_t in_use;
   /**
-   * Bytes of freed blocks that other streams may still use.
+   * The number of bytes of held-back pool blocks: freed ones that other streams may still use.
    */
   uint64_t held_back;
   /**
-   * Bytes free for the next request.
+   * The number of bytes of free pool blocks.
    */
   uint64_t cached;
   /**
-   * Bytes held from the driver: in use, held back and cached.
+   * The number of bytes held from the driver: in use, held back and cached.
    */
   uint64_t reserved;
   /**
-   * Most bytes held from the driver at once.
+   * The greatest number of bytes that were held from the driver at once.
    */
   uint64_t peak_reserved;
   /**
-   * Sum of each stream's most bytes in use at once.
+   * The sum over the streams of the greatest number of bytes that were in use at once.
    */
   uint64_t peak_in_use;
   /**
-   * Bytes of the largest free block.
+   * The number of bytes of the largest free pool block.
    */
   uint64_t largest_free;
   /**
-   * Requests served from what the stream had.
+   * The number of requests that the stream's arena served.
    */
   uint64_t hits;
   /**
-   * Requests that needed more than that.
+   * The number of requests that the stream's arena could not serve.
    */
   uint64_t misses;
   /**
-   * Misses served with another stream's memory.
+   * The number of misses that were served with a pool segment of another stream.
    */
   uint64_t steals;
   /**
-   * Blocks given back.
+   * The number of pool blocks that were freed.
    */
   uint64_t frees;
   /**
-   * Blocks that are live.
+   * The number of live pool blocks.
    */
   uint64_t live_blocks;
   /**
-   * Segments held from the driver.
+   * The number of pool segments held from the driver.
    */
   uint64_t segments;
   /**
-   * The pool's own driver calls.
+   * The number of driver calls that the pool made.
    */
   uint64_t driver_calls;
 } hiplaunch_pool_stats;
 
 /**
- * Bytes that nodes of one graph read and write, as a number of that graph's: 0 for its first value, and so on.
+ * The number of a graph value within its graph: 0 for the first value, and so on.
  */
 typedef uint32_t hiplaunch_value;
 
@@ -903,15 +1062,15 @@ typedef struct hiplaunch_graph_arg {
 } hiplaunch_graph_arg;
 
 /**
- * Eight bytes of a graph's block in which a value's address is written.
+ * Eight bytes of a graph's argument block into which the library writes the address of a value.
  */
 typedef struct hiplaunch_graph_patch {
   /**
-   * Where in the block, in bytes.
+   * The offset of the eight bytes in the block.
    */
   size_t offset;
   /**
-   * The value.
+   * The value whose address is written.
    */
   hiplaunch_value value;
   /**
@@ -921,7 +1080,8 @@ typedef struct hiplaunch_graph_patch {
 } hiplaunch_graph_patch;
 
 /**
- * What a layout is to reach. Set struct_size to sizeof(hiplaunch_lds_goal) and what does not count to zero.
+ * The goal of a layout. Set struct_size to sizeof(hiplaunch_lds_goal) and the fields that the kind does not use to
+ * zero.
  */
 typedef struct hiplaunch_lds_goal {
   /**
@@ -933,11 +1093,11 @@ typedef struct hiplaunch_lds_goal {
    */
   uint32_t kind;
   /**
-   * For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: workgroups on a compute unit.
+   * For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: the number of workgroups on a compute unit.
    */
   uint32_t workgroups;
   /**
-   * For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: bytes of static LDS of each.
+   * For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: the bytes of static LDS of each workgroup.
    */
   uint32_t static_lds;
   /**
@@ -945,17 +1105,17 @@ typedef struct hiplaunch_lds_goal {
    */
   uint32_t reserved;
   /**
-   * For HIPLAUNCH_LDS_GOAL_KIND_WITHIN: the most bytes.
+   * For HIPLAUNCH_LDS_GOAL_KIND_WITHIN: the greatest number of bytes.
    */
   uint64_t bytes;
   /**
-   * For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: "gfx90a", "gfx942", "gfx950".
+   * For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: the processor, "gfx90a", "gfx942" or "gfx950".
    */
   const char *processor;
 } hiplaunch_lds_goal;
 
 /**
- * What a layout says as a whole.
+ * The totals of a layout.
  */
 typedef struct hiplaunch_lds_summary {
   /**
@@ -963,19 +1123,19 @@ typedef struct hiplaunch_lds_summary {
    */
   size_t struct_size;
   /**
-   * Bytes of dynamic LDS that a launch needs.
+   * The number of bytes of dynamic LDS that a launch needs.
    */
   uint32_t total;
   /**
-   * No layout with these barriers needs less than so many bytes.
+   * The number of bytes below which no layout with these barriers can exist.
    */
   uint32_t lower_bound;
   /**
-   * Barriers to insert.
+   * The number of barriers to insert.
    */
   uint32_t barriers;
   /**
-   * Whether it is proved that fewer barriers do not do: 0 or 1.
+   * Whether it is proved that fewer barriers do not suffice: 0 or 1.
    */
   uint32_t is_fewest;
 } hiplaunch_lds_summary;
@@ -985,27 +1145,27 @@ typedef struct hiplaunch_lds_summary {
  */
 typedef struct hiplaunch_offsets_buffer {
   /**
-   * Bytes; not 0.
+   * The number of bytes; not 0.
    */
   uint64_t size;
   /**
-   * Its offset is a multiple of this many bytes, a power of two; 0 stands for 1.
+   * The alignment of the offset in bytes, a power of two; 0 means 1.
    */
   uint64_t alignment;
   /**
-   * First position at which it holds something.
+   * The first position of its lifetime.
    */
   uint64_t first;
   /**
-   * Last position at which it holds something, included.
+   * The last position of its lifetime, included.
    */
   uint64_t last;
   /**
-   * The offset that it has to have, where has_fixed is 1.
+   * The offset that the buffer must have, if has_fixed is 1.
    */
   uint64_t fixed;
   /**
-   * 0 or 1.
+   * Whether the offset is fixed: 0 or 1.
    */
   uint32_t has_fixed;
   /**
@@ -1015,22 +1175,22 @@ typedef struct hiplaunch_offsets_buffer {
 } hiplaunch_offsets_buffer;
 
 /**
- * Two buffers of which the later may begin at the first byte of the earlier, although both are live at the one position
- * that reads the one and writes the other.
+ * Two buffers that may share bytes although both are live at one position, which reads the earlier one and writes the
+ * later one. The later one may then begin at the first byte of the earlier one.
  */
 typedef struct hiplaunch_offsets_pair {
   /**
-   * Index of the buffer that ends there.
+   * The index of the buffer whose lifetime ends at the position.
    */
   size_t earlier;
   /**
-   * Index of the buffer that begins there.
+   * The index of the buffer whose lifetime begins at the position.
    */
   size_t later;
 } hiplaunch_offsets_pair;
 
 /**
- * A planning problem. Set struct_size to sizeof(hiplaunch_offsets_problem) and what is not needed to zero.
+ * A planning problem. Set struct_size to sizeof(hiplaunch_offsets_problem) and fields that are not needed to zero.
  */
 typedef struct hiplaunch_offsets_problem {
   /**
@@ -1042,29 +1202,29 @@ typedef struct hiplaunch_offsets_problem {
    */
   const struct hiplaunch_offsets_buffer *buffers;
   /**
-   * How many.
+   * The number of buffers.
    */
   size_t buffer_count;
   /**
-   * Buffers that may share.
+   * Pairs of buffers that may share bytes.
    */
   const struct hiplaunch_offsets_pair *pairs;
   /**
-   * How many pairs.
+   * The number of pairs.
    */
   size_t pair_count;
   /**
-   * Most bytes in all; 0 for any.
+   * The greatest total in bytes; 0 for no limit.
    */
   uint64_t capacity;
   /**
-   * Nodes that the exact search may visit; 0 for 20,000, which take a fraction of a second at most.
+   * The greatest number of nodes that the exact search visits; 0 for 20,000, which take less than a second.
    */
   uint64_t search_nodes;
 } hiplaunch_offsets_problem;
 
 /**
- * What a plan reached.
+ * The result of a plan.
  */
 typedef struct hiplaunch_offsets_result {
   /**
@@ -1072,18 +1232,18 @@ typedef struct hiplaunch_offsets_result {
    */
   size_t struct_size;
   /**
-   * Where the last buffer ends, in bytes.
+   * The bytes that the plan needs: the highest end of a buffer.
    */
   uint64_t total;
   /**
-   * No plan has a smaller total than this.
+   * The number of bytes below which no plan can exist.
    */
   uint64_t lower_bound;
 } hiplaunch_offsets_result;
 
 /**
- * Gets a message: `user` as it was given, the hiplaunch_log_level, the module that says it, and the text, both UTF-8 and
- * good during the call only.
+ * A callback for log messages. Its arguments are `user` of hiplaunch_set_log, the hiplaunch_log_level, the module that
+ * the message is from, and the text. Both texts are UTF-8 and valid only during the call.
  */
 typedef void (*hiplaunch_log_callback)(void *user,
                                        uint32_t level,
@@ -1091,11 +1251,11 @@ typedef void (*hiplaunch_log_callback)(void *user,
                                        const char *message);
 
 /**
- * Eight bytes of a block in which the runtime writes a device address.
+ * Eight bytes of an argument block into which the library writes a device address.
  */
 typedef struct hiplaunch_patch {
   /**
-   * Where in the block, in bytes.
+   * The offset of the eight bytes in the block.
    */
   size_t offset;
   /**
@@ -1113,7 +1273,7 @@ typedef struct hiplaunch_patch {
 } hiplaunch_patch;
 
 /**
- * Host data that patches of a block refer to.
+ * A host array of an argument block, to which the block's patches refer.
  */
 typedef struct hiplaunch_array {
   /**
@@ -1125,18 +1285,18 @@ typedef struct hiplaunch_array {
    */
   uint32_t reserved;
   /**
-   * The host's bytes; not looked at for HIPLAUNCH_ARG_KIND_HOST_OUT.
+   * The bytes on the host. Ignored for HIPLAUNCH_ARG_KIND_HOST_OUT.
    */
   const void *data;
   /**
-   * How many.
+   * The number of bytes.
    */
   size_t size;
 } hiplaunch_array;
 
 /**
- * An argument block: bytes that a kernel sees through one pointer, with addresses that the runtime writes in. The kernel
- * must not write the block itself.
+ * An argument block: bytes that a kernel reads through one pointer, with addresses that the library writes into them.
+ * The kernel must not write the block.
  */
 typedef struct hiplaunch_argument_block {
   /**
@@ -1144,31 +1304,31 @@ typedef struct hiplaunch_argument_block {
    */
   size_t struct_size;
   /**
-   * The block as the kernel sees it; bytes under a patch are ignored.
+   * The bytes of the block. The bytes that a patch writes are ignored.
    */
   const void *bytes;
   /**
-   * How many.
+   * The number of bytes.
    */
   size_t size;
   /**
-   * Patches, in ascending order of their offsets and not overlapping.
+   * The patches, in ascending order of their offsets. They must not overlap.
    */
   const struct hiplaunch_patch *patches;
   /**
-   * How many.
+   * The number of patches.
    */
   size_t patch_count;
   /**
-   * Further host data.
+   * Host arrays to which patches refer.
    */
   const struct hiplaunch_array *arrays;
   /**
-   * How many.
+   * The number of arrays.
    */
   size_t array_count;
   /**
-   * Bytes of the result block, which is the last of the block's outputs; 0 for none.
+   * The number of bytes of the result block, which is the last of the argument block's outputs; 0 for none.
    */
   size_t result_bytes;
 } hiplaunch_argument_block;
@@ -1183,62 +1343,64 @@ extern "C" {
 const char *hiplaunch_version(void);
 
 /**
- * The library's version as one number, `major << 16 | minor << 8 | patch`, to be compared with the header's
- * HIPLAUNCH_VERSION_MAJOR and its like. Threads: any.
+ * The library's version as one number, `major << 16 | minor << 8 | patch`, for a comparison with the header's
+ * HIPLAUNCH_VERSION_MAJOR, HIPLAUNCH_VERSION_MINOR and HIPLAUNCH_VERSION_PATCH. Threads: any.
  */
 uint32_t hiplaunch_version_number(void);
 
 /**
- * The status of this thread's last call that failed; HIPLAUNCH_STATUS_OK if none has. A call that succeeds leaves it.
+ * The status of this thread's last failed call; HIPLAUNCH_STATUS_OK if no call has failed. A call that succeeds does
+ * not change it.
  */
 enum hiplaunch_status hiplaunch_last_error(void);
 
 /**
- * HIP's error code (hipError_t) of this thread's last call that failed; 0 where no driver call was what failed.
+ * HIP's error code (hipError_t) of this thread's last failed call; 0 if it failed for another reason than a driver
+ * call.
  */
 int32_t hiplaunch_last_driver_code(void);
 
 /**
- * What went wrong in this thread's last call that failed, as UTF-8: the function, what it was about and what to do.
- * Empty if none has failed. Never null. The text belongs to the library; it is good until the thread's next call that
- * fails, or hiplaunch_clear_last_error, or the end of the thread.
+ * The error message of this thread's last failed call, as UTF-8: the function, what went wrong and what to do. Empty
+ * if no call has failed; never null. The text belongs to the library. It is valid until the thread's next failed call,
+ * hiplaunch_clear_last_error, or the end of the thread.
  */
 const char *hiplaunch_last_error_message(void);
 
 /**
- * Forgets this thread's last error.
+ * Clears this thread's last error.
  */
 void hiplaunch_clear_last_error(void);
 
 /**
- * A status in words, for messages: `"invalid handle"`. Never null, also for a number that is no status; the text is
+ * A status in words, for messages: `"invalid handle"`. Never null, also for a number that is no status. The text is
  * static.
  */
 const char *hiplaunch_status_name(int32_t status);
 
 /**
- * Opens a driver with all of its devices. `options` may be null: the default of all.
+ * Opens a driver with all of its devices. A null `options` means the defaults.
  *
  * Ownership: the caller closes the launcher (hiplaunch_close). Threads: any. Errors: HIPLAUNCH_STATUS_NO_DRIVER, whose
  * message lists what was tried; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_INVALID_ARGUMENT;
- * HIPLAUNCH_STATUS_UNSUPPORTED for the emulator's settings in a build without it.
+ * HIPLAUNCH_STATUS_UNSUPPORTED for settings of the emulator in a build without it.
  */
 enum hiplaunch_status hiplaunch_open(const struct hiplaunch_options *options,
                                      struct hiplaunch_launcher **launcher);
 
 /**
- * Closes a launcher and everything made from it: tickets, graphs that are being recorded, views, buffers, events,
- * kernels and streams, whose handles are refused from now on. Waits for the streams' work, and for calls of other
- * threads that launch with these objects or have one to themselves.
+ * Closes a launcher and everything that was opened from it: tickets, graphs that are being recorded, views, buffers,
+ * events, kernels and streams. Their handles are refused from now on. Waits for the streams' work, and for calls on
+ * other threads that use these objects.
  *
- * Ownership: results that hiplaunch_ticket_output gave are gone. Layouts of LDS and texts are no launcher's and stay.
- * Threads: any; calls of others that are under way end well, and what they make is closed too. Errors:
- * HIPLAUNCH_STATUS_INVALID_HANDLE, a second close among them.
+ * Ownership: results that hiplaunch_ticket_output returned become invalid. LDS layouts, compiled code and texts belong
+ * to no launcher and stay. Threads: any; calls on other threads complete, and the objects that they open are closed,
+ * too. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also if the launcher was closed already.
  */
 enum hiplaunch_status hiplaunch_close(struct hiplaunch_launcher *launcher);
 
 /**
- * How many devices a launcher has; their ordinals count from 0.
+ * The number of devices of a launcher. Their ordinals count from 0.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
@@ -1246,17 +1408,18 @@ enum hiplaunch_status hiplaunch_device_count(const struct hiplaunch_launcher *la
                                              uint32_t *count);
 
 /**
- * Fills `properties`, whose struct_size the caller has set.
+ * Fills `properties`, whose struct_size the caller has set, with the properties of a device.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an ordinal that there is
- * not; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not
+ * exist; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_get_device_properties(const struct hiplaunch_launcher *launcher,
                                                       uint32_t device,
                                                       struct hiplaunch_device_properties *properties);
 
 /**
- * Which driver a launcher uses, and below that one line for each that was tried before and why it was not taken.
+ * Describes the driver of a launcher in one line. A further line for each driver that was tried before says why it was
+ * not taken.
  *
  * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_NULL_POINTER.
@@ -1265,7 +1428,7 @@ enum hiplaunch_status hiplaunch_describe_driver(const struct hiplaunch_launcher 
                                                 struct hiplaunch_text **text);
 
 /**
- * Fills `counters`, whose struct_size the caller has set.
+ * Fills `counters`, whose struct_size the caller has set, with the counters of a launcher.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
@@ -1273,18 +1436,18 @@ enum hiplaunch_status hiplaunch_get_counters(const struct hiplaunch_launcher *la
                                              struct hiplaunch_counters *counters);
 
 /**
- * How often the driver call of a name was made, in HIP's words: "hipMalloc", "hipModuleLaunchKernel".
+ * The number of calls of one driver function, by HIP's name: "hipMalloc", "hipModuleLaunchKernel".
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation layer,
- * or for a name that is no call's; HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation
+ * layer, or for a name that is no driver call; HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_count_driver_calls(const struct hiplaunch_launcher *launcher,
                                                    const char *name,
                                                    uint64_t *count);
 
 /**
- * The misuses that the validation layer found, one a line, each told once; an empty text where there are none or the
- * layer is off.
+ * Returns the violations that the validation layer found since the last call, one in each line. The text is empty if
+ * there are none or the layer is off.
  *
  * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_NULL_POINTER.
@@ -1293,9 +1456,10 @@ enum hiplaunch_status hiplaunch_take_violations(const struct hiplaunch_launcher 
                                                 struct hiplaunch_text **text);
 
 /**
- * The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the bytes before that.
+ * The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the number of bytes before
+ * the NUL.
  *
- * Ownership: the characters belong to the text, and are good until it is closed. Threads: any. Errors:
+ * Ownership: the characters belong to the text, and are valid until it is closed. Threads: any. Errors:
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_text_data(const struct hiplaunch_text *text,
@@ -1310,9 +1474,9 @@ enum hiplaunch_status hiplaunch_text_data(const struct hiplaunch_text *text,
 enum hiplaunch_status hiplaunch_text_close(struct hiplaunch_text *text);
 
 /**
- * Makes a stream on a device. Streams never synchronize with HIP's null stream.
+ * Creates a stream on a device. Streams never synchronize with HIP's null stream.
  *
- * Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * Ownership: the caller closes the stream, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
  * HIPLAUNCH_STATUS_DEVICE_LOST.
  */
@@ -1321,7 +1485,7 @@ enum hiplaunch_status hiplaunch_stream_open(const struct hiplaunch_launcher *lau
                                             struct hiplaunch_stream **stream);
 
 /**
- * As hiplaunch_stream_open, with one of HIP's priorities: lower is more urgent.
+ * Creates a stream with one of HIP's priorities; a lower number is more urgent.
  *
  * Ownership, threads and errors: as hiplaunch_stream_open.
  */
@@ -1331,7 +1495,8 @@ enum hiplaunch_status hiplaunch_stream_open_with_priority(const struct hiplaunch
                                                           struct hiplaunch_stream **stream);
 
 /**
- * Closes a stream. Waits for its work, unless tickets are open, which keep it until then.
+ * Closes a stream. Waits for its work, unless tickets of the stream are open: these keep the stream until the last of
+ * them is closed.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
@@ -1340,7 +1505,7 @@ enum hiplaunch_status hiplaunch_stream_close(struct hiplaunch_stream *stream);
 /**
  * Waits for all work on a stream.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST when a kernel faulted; HIPLAUNCH_STATUS_DRIVER,
+ * Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST if a kernel faulted; HIPLAUNCH_STATUS_DRIVER,
  * HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_stream_synchronize(const struct hiplaunch_stream *stream);
@@ -1353,15 +1518,15 @@ enum hiplaunch_status hiplaunch_stream_synchronize(const struct hiplaunch_stream
 enum hiplaunch_status hiplaunch_stream_is_idle(const struct hiplaunch_stream *stream, bool *idle);
 
 /**
- * Waits for a stream, frees its scratch, and gives its device's cached memory to the driver; the next launches allocate
- * it again.
+ * Waits for a stream, frees its device scratch, and returns its device's cached memory to the driver. The next
+ * launches allocate it again.
  *
  * Threads: any. Errors: as hiplaunch_stream_synchronize.
  */
 enum hiplaunch_status hiplaunch_stream_trim(const struct hiplaunch_stream *stream);
 
 /**
- * Makes an event on a device; `timing` lets hiplaunch_event_elapsed use it, and costs more.
+ * Creates an event on a device. With `timing`, hiplaunch_event_elapsed can use it; such an event costs more.
  *
  * Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
@@ -1373,7 +1538,7 @@ enum hiplaunch_status hiplaunch_event_open(const struct hiplaunch_launcher *laun
                                            struct hiplaunch_event **event);
 
 /**
- * Closes an event. Streams that wait for it go on waiting.
+ * Closes an event. Streams that wait for it still wait.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
@@ -1389,7 +1554,8 @@ enum hiplaunch_status hiplaunch_event_record(const struct hiplaunch_event *event
                                              const struct hiplaunch_stream *stream);
 
 /**
- * Makes what is enqueued on a stream from now on wait for an event's last record, which may be on another device.
+ * Makes the work that is enqueued on a stream from now on wait for an event's last record, which may be on another
+ * device.
  *
  * Threads: any. Errors: as hiplaunch_event_record.
  */
@@ -1413,7 +1579,8 @@ enum hiplaunch_status hiplaunch_event_is_reached(const struct hiplaunch_event *e
 enum hiplaunch_status hiplaunch_event_synchronize(const struct hiplaunch_event *event);
 
 /**
- * Milliseconds from one event's record to another's; both made with `timing`, and reached.
+ * The milliseconds from the record of one event to the record of another. Both events must have been opened with
+ * `timing`, and must be reached.
  *
  * Threads: any. Errors: as hiplaunch_event_is_reached.
  */
@@ -1422,15 +1589,17 @@ enum hiplaunch_status hiplaunch_event_elapsed(const struct hiplaunch_event *star
                                               float *milliseconds);
 
 /**
- * Allocates a buffer of a device; what it holds is undefined. 0 bytes allocate nothing.
+ * Allocates a buffer on a device. Its contents are undefined. 0 bytes allocate nothing.
  *
- * On a stream, the memory is for that stream's work, and where the pool has some no device call is made. Another stream
- * has to wait for that one before it uses the buffer; that it does is noticed by launches that take the buffer as an
- * argument, and by copies, so that closing it is safe at any time. With a null `stream` any stream may use it at once.
+ * With a `stream`, the buffer is for work on that stream, and if the pool has free memory for it, no driver call is
+ * made. Another stream must wait for that stream before it uses the buffer. Launches that take the buffer as an
+ * argument, and copies, record its use, so closing it is safe at any time. With a null `stream`, any stream may use it
+ * at once.
  *
  * Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_OUT_OF_MEMORY,
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that there is not or a stream of another one,
- * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist or a stream of another device,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_buffer_open(const struct hiplaunch_launcher *launcher,
                                             uint32_t device,
@@ -1439,22 +1608,23 @@ enum hiplaunch_status hiplaunch_buffer_open(const struct hiplaunch_launcher *lau
                                             struct hiplaunch_buffer **buffer);
 
 /**
- * Closes a buffer. The memory goes back in stream order; never waits for that. Views keep it until they are closed too.
+ * Closes a buffer. Its memory returns to the pool in stream order; this function does not wait for that. Views of the
+ * buffer keep the memory until they are closed, too.
  *
- * Threads: any; waits for calls of others that use the buffer. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ * Threads: any; waits for calls on other threads that use the buffer. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_buffer_close(struct hiplaunch_buffer *buffer);
 
 /**
- * Bytes of a buffer.
+ * The number of bytes of a buffer.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_buffer_size(const struct hiplaunch_buffer *buffer, size_t *bytes);
 
 /**
- * The device address of a buffer; 0 while it has no memory. What uses the bare address is not noticed: keep a buffer of
- * a stream until launches on other streams that use its address have finished, or say so (hiplaunch_buffer_record_use).
+ * The device address of a buffer; 0 while it has no memory. Uses of the bare address are not recorded: keep the buffer
+ * until launches on other streams that use its address have finished, or call hiplaunch_buffer_record_use.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
@@ -1462,8 +1632,8 @@ enum hiplaunch_status hiplaunch_buffer_address(const struct hiplaunch_buffer *bu
                                                uint64_t *address);
 
 /**
- * Says that work on a stream uses a buffer by its bare address: when it is closed, its memory is held back until
- * everything enqueued there by then has finished.
+ * Records that work on a stream uses a buffer by its bare address. When the buffer is closed, its memory is held back
+ * until everything has finished that was enqueued on the stream by then.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
@@ -1471,11 +1641,11 @@ enum hiplaunch_status hiplaunch_buffer_record_use(const struct hiplaunch_buffer 
                                                   const struct hiplaunch_stream *stream);
 
 /**
- * Makes a buffer `bytes` long, for work enqueued on `stream` from now on. Where there is room, only the length changes;
- * otherwise it gets new memory, whose contents are undefined, and the old goes back in stream order. `moved`, which may
- * be null, says which.
+ * Sets the length of a buffer to `bytes`, for work enqueued on `stream` from now on. If its memory is large enough,
+ * only the length changes. Otherwise the buffer gets new memory, whose contents are undefined, and the old memory
+ * returns to the pool in stream order. `moved`, which may be null, gets whether the memory is new.
  *
- * Threads: any. Errors: as hiplaunch_buffer_open; the buffer is then as it was.
+ * Threads: any. Errors: as hiplaunch_buffer_open; the buffer then stays as it was.
  */
 enum hiplaunch_status hiplaunch_buffer_resize(const struct hiplaunch_buffer *buffer,
                                               const struct hiplaunch_stream *stream,
@@ -1483,11 +1653,11 @@ enum hiplaunch_status hiplaunch_buffer_resize(const struct hiplaunch_buffer *buf
                                               bool *moved);
 
 /**
- * Copies `size` bytes of the host to a buffer, from its byte `offset` on, in stream order. Does not wait for the stream's
- * work where the driver does not.
+ * Copies `size` bytes of the host to a buffer, to its byte `offset` and after, in stream order. Waits for the stream's
+ * work only if the driver does.
  *
- * Ownership: `data` may be reused when this returns. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT when that
- * leaves the buffer or the stream is another device's; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+ * Ownership: `data` may be reused when this returns. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for bytes
+ * outside of the buffer or a stream of another device; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
  * HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_buffer_upload(const struct hiplaunch_buffer *buffer,
@@ -1497,7 +1667,7 @@ enum hiplaunch_status hiplaunch_buffer_upload(const struct hiplaunch_buffer *buf
                                               size_t size);
 
 /**
- * Copies `size` bytes of a buffer, from its byte `offset` on, to the host, in stream order, and waits for that.
+ * Copies `size` bytes of a buffer, from its byte `offset` on, to the host, in stream order, and waits for the copy.
  *
  * Threads: any. Errors: as hiplaunch_buffer_upload.
  */
@@ -1508,8 +1678,8 @@ enum hiplaunch_status hiplaunch_buffer_download(const struct hiplaunch_buffer *b
                                                 size_t size);
 
 /**
- * Copies `size` bytes of a buffer, from its byte `offset` on, to pinned host memory in stream order, without waiting: the
- * ticket's only output.
+ * Copies `size` bytes of a buffer, from its byte `offset` on, to pinned host memory in stream order, and does not
+ * wait. They are the only output of the ticket.
  *
  * Ownership: the caller closes the ticket; the buffer may be closed at once. Threads: any. Errors: as
  * hiplaunch_buffer_upload; HIPLAUNCH_STATUS_GRAPH.
@@ -1521,8 +1691,8 @@ enum hiplaunch_status hiplaunch_buffer_read(const struct hiplaunch_buffer *buffe
                                             struct hiplaunch_ticket **ticket);
 
 /**
- * Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but the
- * bytes may not overlap.
+ * Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but
+ * the bytes may not overlap.
  *
  * Threads: any. Errors: as hiplaunch_buffer_upload.
  */
@@ -1545,13 +1715,14 @@ enum hiplaunch_status hiplaunch_buffer_fill(const struct hiplaunch_buffer *buffe
                                             uint8_t value);
 
 /**
- * Makes a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1] ...)`.
+ * Creates a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1]
+ * ...)`.
  *
- * `shape` and `strides` have `rank` entries, outermost first, in elements of `element` bytes; null `strides` stand for
+ * `shape` and `strides` have `rank` entries, outermost first, in elements of `element` bytes; null `strides` mean
  * row-major order without gaps.
  *
  * Ownership: the caller closes the view, or the launcher; the arrays are not kept. Threads: any. Errors:
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT when an element is outside of the buffer; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT if an element is outside of the buffer; HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_view_open(const struct hiplaunch_buffer *buffer,
@@ -1563,7 +1734,7 @@ enum hiplaunch_status hiplaunch_view_open(const struct hiplaunch_buffer *buffer,
                                           struct hiplaunch_view **view);
 
 /**
- * A view with its axes in another order; `axes` names each of `rank` axes once.
+ * Creates a view with the axes of another view in another order. `axes` has each of the `rank` axes once.
  *
  * Ownership, threads: as hiplaunch_view_open. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -1574,7 +1745,7 @@ enum hiplaunch_status hiplaunch_view_permute(const struct hiplaunch_view *view,
                                              struct hiplaunch_view **permuted);
 
 /**
- * A view of the indices `start` to before `end` of one axis.
+ * Creates a view of the indices from `start` up to, but not including, `end` of one axis of another view.
  *
  * Ownership, threads, errors: as hiplaunch_view_permute.
  */
@@ -1585,15 +1756,15 @@ enum hiplaunch_status hiplaunch_view_slice(const struct hiplaunch_view *view,
                                            struct hiplaunch_view **part);
 
 /**
- * Bytes of all elements of a view together.
+ * The number of bytes of all elements of a view together.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_view_size(const struct hiplaunch_view *view, size_t *bytes);
 
 /**
- * The device address of a view's first element; 0 while there is no memory. As hiplaunch_buffer_address, what uses it is
- * not noticed.
+ * The device address of a view's first element; 0 if it has no memory. Uses of the bare address are not recorded; see
+ * hiplaunch_buffer_address.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
@@ -1601,11 +1772,12 @@ enum hiplaunch_status hiplaunch_view_address(const struct hiplaunch_view *view,
                                              uint64_t *address);
 
 /**
- * Copies a view's elements to the host in row-major order, in stream order, and waits for that. `size` has to be what
- * hiplaunch_view_size says.
+ * Copies a view's elements to the host in row-major order, in stream order, and waits for the copy. `size` must be
+ * the number of hiplaunch_view_size.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size or a stream of another device;
- * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_view_download(const struct hiplaunch_view *view,
                                               const struct hiplaunch_stream *stream,
@@ -1765,18 +1937,18 @@ enum hiplaunch_status hiplaunch_buffer_download_pinned(const struct hiplaunch_bu
                                                        const struct hiplaunch_pinned *pinned);
 
 /**
- * Compiles HIP C++ for a target, by ROCm's runtime compiler (hiprtc), which is loaded when first needed and needs no GPU;
- * or takes what is kept on disk of an earlier compile of the same source with the same options by the same compiler. A
- * source that reads files, by -I or an #include of what was not given, is compiled every time.
+ * Compiles HIP C++ for a target with ROCm's runtime compiler, hiprtc, which is loaded when it is first needed and
+ * needs no GPU. If the cache has the code object of the same source, options and compiler, this function reads it
+ * instead. A source that reads files, by -I or an #include of a file that is not in `options`, is compiled every time.
  *
- * `target` is a device's (hiplaunch_device_properties), or a processor: "gfx90a". `options` may be null.
+ * `target` is the target of a device (hiplaunch_device_properties), or a processor: "gfx90a". `options` may be null.
  *
- * Ownership: the caller closes the compiled code; nothing that was given is kept. Threads: any; one source is compiled at
+ * Ownership: the caller closes the compiled code; the arguments are not kept. Threads: any; one source is compiled at
  * a time. Errors: HIPLAUNCH_STATUS_COMPILE, whose message has the compiler's log with lines and columns;
- * HIPLAUNCH_STATUS_NO_COMPILER where there is none, or none for the target, whose message says what to install;
- * HIPLAUNCH_STATUS_CODE_OBJECT for what the compiler wrote; HIPLAUNCH_STATUS_STRUCT_SIZE,
- * HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning in
- * the log.
+ * HIPLAUNCH_STATUS_NO_COMPILER if there is no compiler for the target, whose message says what to install;
+ * HIPLAUNCH_STATUS_CODE_OBJECT if the compiler's output can't be read; HIPLAUNCH_STATUS_STRUCT_SIZE,
+ * HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning
+ * in the log.
  */
 enum hiplaunch_status hiplaunch_compile(const char *target,
                                         const char *source,
@@ -1784,9 +1956,9 @@ enum hiplaunch_status hiplaunch_compile(const char *target,
                                         struct hiplaunch_compiled **compiled);
 
 /**
- * The code object's bytes, for hiplaunch_register.
+ * The bytes of the code object, for hiplaunch_register.
  *
- * Ownership: they belong to the compiled code, and are good until it is closed. Threads: any. Errors:
+ * Ownership: the bytes belong to the compiled code, and are valid until it is closed. Threads: any. Errors:
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_compiled_code(const struct hiplaunch_compiled *compiled,
@@ -1794,8 +1966,8 @@ enum hiplaunch_status hiplaunch_compiled_code(const struct hiplaunch_compiled *c
                                               size_t *bytes);
 
 /**
- * What the compiler said, its warnings, as UTF-8 with a NUL at the end; empty if there were none. `length`, which may be
- * null, gets the bytes before the NUL.
+ * The compiler's warnings, as UTF-8 with a NUL at the end; empty if there are none. `length`, which may be null, gets
+ * the number of bytes before the NUL.
  *
  * Ownership, threads, errors: as hiplaunch_compiled_code.
  */
@@ -1804,7 +1976,7 @@ enum hiplaunch_status hiplaunch_compiled_log(const struct hiplaunch_compiled *co
                                              size_t *length);
 
 /**
- * Whether nothing was compiled, as the code was in the cache.
+ * Whether the code object was in the cache, so that nothing was compiled.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
@@ -1812,33 +1984,34 @@ enum hiplaunch_status hiplaunch_compiled_from_cache(const struct hiplaunch_compi
                                                     bool *from_cache);
 
 /**
- * Closes compiled code. Kernels that were registered from it stay.
+ * Closes compiled code. Kernels that were registered from it stay registered.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_compiled_close(struct hiplaunch_compiled *compiled);
 
 /**
- * Which compiler hiplaunch_compile uses for a target: a line with its version and file.
+ * Describes the compiler that hiplaunch_compile uses for a target, in one line with its version and file.
  *
- * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what to
- * install; HIPLAUNCH_STATUS_INVALID_ARGUMENT for no target; HIPLAUNCH_STATUS_NULL_POINTER.
+ * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what
+ * to install; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `target` is no target; HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_describe_compiler(const char *target,
                                                   struct hiplaunch_text **text);
 
 /**
  * Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
- * bundle, compressed or not, of which the part for the device's target is taken.
+ * bundle, compressed or not, whose entry for the device's target is used.
  *
- * `layout` is where the kernel's code has its buffers in dynamic LDS (hiplaunch_set_lds_layout); null for none.
+ * `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
  *
- * The code is trusted: nothing checks what a compiled kernel does with the memory it is given.
+ * The code is trusted: the library can't check what a kernel does with the memory that it is given.
  *
- * Ownership: the bytes and the name are not kept; the caller unregisters the kernel, or closes the launcher. Threads:
- * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the kernels there are; HIPLAUNCH_STATUS_LAUNCH for a
- * layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
+ * Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
+ * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
+ * for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
+ * registered then.
  */
 enum hiplaunch_status hiplaunch_register(const struct hiplaunch_launcher *launcher,
                                          uint32_t device,
@@ -1849,10 +2022,12 @@ enum hiplaunch_status hiplaunch_register(const struct hiplaunch_launcher *launch
                                          struct hiplaunch_kernel **kernel);
 
 /**
- * Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old one's
- * code goes when its last launch has finished. The new one has no layout of LDS, and is not declared in place.
+ * Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
+ * kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
+ * is not declared in place.
  *
- * Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the old kernel stays then.
+ * Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
+ * kernel.
  */
 enum hiplaunch_status hiplaunch_replace(const struct hiplaunch_kernel *kernel,
                                         const void *code_object,
@@ -1860,25 +2035,27 @@ enum hiplaunch_status hiplaunch_replace(const struct hiplaunch_kernel *kernel,
                                         const char *name);
 
 /**
- * Forgets a kernel and closes its handle. Its code goes when its last launch has finished; never waits for that.
+ * Unregisters a kernel and closes its handle. Its module is unloaded when its last launch has finished; this function
+ * does not wait for that.
  *
- * Threads: any; waits for calls of others that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ * Threads: any; waits for calls on other threads that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_unregister(struct hiplaunch_kernel *kernel);
 
 /**
- * Gives a kernel the layout of LDS that its code was generated for: a launch whose dynamic_lds is 0 gets the layout's
- * total, one that asks for more gets that, and one that asks for less is refused.
+ * Sets the LDS layout that a kernel's code was generated for. A launch whose dynamic_lds is 0 gets the layout's total.
+ * A launch may ask for more; a launch that asks for less is refused.
  *
  * Ownership: the layout may be closed afterwards. Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a layout that does
- * not fit the device beside the kernel's static LDS; HIPLAUNCH_STATUS_INVALID_HANDLE. The layout before stays then.
+ * not fit the device together with the kernel's static LDS; HIPLAUNCH_STATUS_INVALID_HANDLE. After an error, the
+ * kernel keeps its previous layout.
  */
 enum hiplaunch_status hiplaunch_set_lds_layout(const struct hiplaunch_kernel *kernel,
                                                const struct hiplaunch_lds_layout *layout);
 
 /**
- * Says whether a kernel may have its destination as an input too: that every work-item has read what it reads of it
- * before any writes there, as elementwise kernels do. False until said so.
+ * Declares whether a kernel's destination may also be an input. It may be if no work-item writes bytes that are still
+ * to be read, as in elementwise kernels. The default is false.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
@@ -1886,20 +2063,41 @@ enum hiplaunch_status hiplaunch_declare_in_place(const struct hiplaunch_kernel *
                                                  bool yes);
 
 /**
- * Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of the
- * stream. Never waits for the device, but for staging memory when the ring is full. In steady state it allocates nothing.
- * hiplaunch_submit takes more than dimensions and arguments.
+ * Fills `attributes`, whose struct_size the caller has set, with what a kernel needs.
  *
- * `ticket` may be null: then the launch must have no outputs, as nobody could read them, and what goes wrong while the
- * kernel runs comes out of a later call that waits.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_get_kernel_attributes(const struct hiplaunch_kernel *kernel,
+                                                      struct hiplaunch_kernel_attributes *attributes);
+
+/**
+ * Fills `occupancy`, whose struct_size the caller has set: how many workgroups of `block` work-items with `dynamic_lds`
+ * bytes of dynamic LDS a compute unit of the kernel's device holds at once. Makes no driver call.
  *
- * What the arguments say is trusted: device addresses have to be good for what the kernel does with them until it has
- * finished. Sizes and kinds are checked against the code object.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a block or LDS that the kernel can't have;
+ * HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_get_kernel_occupancy(const struct hiplaunch_kernel *kernel,
+                                                     uint32_t block,
+                                                     uint32_t dynamic_lds,
+                                                     struct hiplaunch_kernel_occupancy *occupancy);
+
+/**
+ * Launches a kernel: enqueues the copies to the device, the kernel, and the copies of its outputs to the host, in the
+ * order of the stream. Waits only if the staging ring is full. In the steady state it allocates nothing.
+ * hiplaunch_submit has more options.
  *
- * Ownership: host data and the arguments are copied at the call; the caller closes the ticket. Threads: any, for any
- * kernel and stream. Errors: HIPLAUNCH_STATUS_LAUNCH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER and
+ * `ticket` may be null if the launch has no outputs. A later call that waits then returns an error of the running
+ * kernel.
+ *
+ * The sizes and kinds of the arguments are checked against the code object. Device addresses are trusted: they must be
+ * valid for what the kernel does with them until it has finished.
+ *
+ * Ownership: the call copies host data and arguments; the caller closes the ticket. Threads: any, for any kernel and
+ * stream. Errors: HIPLAUNCH_STATUS_LAUNCH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER and
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT before any device call; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER;
- * HIPLAUNCH_STATUS_DEVICE_LOST. The launcher stays usable after all but the last.
+ * HIPLAUNCH_STATUS_DEVICE_LOST. The launcher stays usable after all errors but the last.
  */
 enum hiplaunch_status hiplaunch_launch(const struct hiplaunch_kernel *kernel,
                                        const struct hiplaunch_stream *stream,
@@ -1909,14 +2107,14 @@ enum hiplaunch_status hiplaunch_launch(const struct hiplaunch_kernel *kernel,
                                        struct hiplaunch_ticket **ticket);
 
 /**
- * Launches a kernel as `options` say; hiplaunch_launch is the short form for dimensions and arguments alone.
+ * Launches a kernel as `options` describe. hiplaunch_launch is the short form for dimensions and arguments alone.
  *
- * `ticket` may be null, as there: the result is then in the destination or in the arguments' buffers.
+ * `ticket` may be null, as for hiplaunch_launch: the results are then in the destination or in the arguments' buffers.
  *
  * Ownership, threads: as hiplaunch_launch. Errors: as hiplaunch_launch; HIPLAUNCH_STATUS_STRUCT_SIZE;
  * HIPLAUNCH_STATUS_LAUNCH for packed arguments of another size and for a destination that is refused;
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed` or two destinations, and for HIPLAUNCH_STAGING_MAPPED
- * where the driver has no mapped memory.
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed`, for two destinations, and for
+ * HIPLAUNCH_STAGING_MAPPED if the driver has no mapped memory.
  */
 enum hiplaunch_status hiplaunch_submit(const struct hiplaunch_kernel *kernel,
                                        const struct hiplaunch_stream *stream,
@@ -1924,7 +2122,8 @@ enum hiplaunch_status hiplaunch_submit(const struct hiplaunch_kernel *kernel,
                                        struct hiplaunch_ticket **ticket);
 
 /**
- * Whether a ticket's launch has finished; never waits. An error of the device counts as finished: reading gives it.
+ * Whether a ticket's launch has finished; never waits. After a device error the answer is yes, and reading returns the
+ * error.
  *
  * Threads: any. While another thread waits for the ticket, or copies from it, the answer is no. Errors:
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -1935,25 +2134,25 @@ enum hiplaunch_status hiplaunch_ticket_is_ready(const struct hiplaunch_ticket *t
 /**
  * Waits for a ticket's launch.
  *
- * Threads: any; several may wait for one ticket. Errors: HIPLAUNCH_STATUS_DEVICE_LOST when a kernel faulted;
+ * Threads: any; several may wait for one ticket. Errors: HIPLAUNCH_STATUS_DEVICE_LOST if a kernel faulted;
  * HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_ticket_wait(const struct hiplaunch_ticket *ticket);
 
 /**
- * How many outputs a ticket has; does not wait.
+ * The number of outputs of a ticket; does not wait.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; as hiplaunch_ticket_wait once
- * that has failed.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; the error of a wait that
+ * failed before.
  */
 enum hiplaunch_status hiplaunch_ticket_outputs(const struct hiplaunch_ticket *ticket,
                                                size_t *count);
 
 /**
- * Waits for a ticket's launch and gives one of its outputs where it lies, in pinned memory aligned to 64 bytes.
+ * Waits for a ticket's launch and returns the address of one of its outputs, in pinned memory, aligned to 64 bytes.
  *
- * Ownership: the bytes belong to the ticket and are good until it is closed. Threads: any. Errors: as
- * hiplaunch_ticket_wait; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an output that there is not;
+ * Ownership: the bytes belong to the ticket and are valid until it is closed. Threads: any. Errors: as
+ * hiplaunch_ticket_wait; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an output that does not exist;
  * HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_ticket_output(const struct hiplaunch_ticket *ticket,
@@ -1962,10 +2161,10 @@ enum hiplaunch_status hiplaunch_ticket_output(const struct hiplaunch_ticket *tic
                                               size_t *size);
 
 /**
- * Waits for a ticket's launch and copies one of its outputs to `data`. `size` has to be the output's.
+ * Waits for a ticket's launch and copies one of its outputs to `data`. `size` must be the size of the output.
  *
- * Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output stays
- * readable in any case.
+ * Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output can
+ * be read again, also after an error.
  */
 enum hiplaunch_status hiplaunch_ticket_read(const struct hiplaunch_ticket *ticket,
                                             size_t index,
@@ -1973,25 +2172,26 @@ enum hiplaunch_status hiplaunch_ticket_read(const struct hiplaunch_ticket *ticke
                                             size_t size);
 
 /**
- * Closes a ticket, read or not; costs nothing and does not wait for the launch.
+ * Closes a ticket, whether it was read or not. Does not wait for the launch, unless the stream was closed before and
+ * this is its last ticket.
  *
- * Ownership: what hiplaunch_ticket_output gave is gone. Threads: any; waits for threads that wait for the ticket.
- * Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ * Ownership: addresses that hiplaunch_ticket_output returned become invalid. Threads: any; waits for threads that wait
+ * for the ticket. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_ticket_close(struct hiplaunch_ticket *ticket);
 
 /**
  * Fills `stats`, whose struct_size the caller has set, for the pool of a device.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an ordinal that there is
- * not; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does
+ * not exist; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_get_pool_stats(const struct hiplaunch_launcher *launcher,
                                                uint32_t device,
                                                struct hiplaunch_pool_stats *stats);
 
 /**
- * Begins the peaks of a pool anew, at what there is now.
+ * Resets the peaks of a pool to the current values.
  *
  * Threads: any. Errors: as hiplaunch_get_pool_stats.
  */
@@ -1999,11 +2199,11 @@ enum hiplaunch_status hiplaunch_pool_reset_peaks(const struct hiplaunch_launcher
                                                  uint32_t device);
 
 /**
- * Gives a pool's cached segments to the driver until at most `keep` bytes are held, or nothing is cached in whole
- * segments; `freed`, which may be null, gets how many bytes went. Waits for the streams whose segments go.
+ * Returns a pool's cached segments to the driver until the pool holds at most `keep` bytes, or no whole segment is
+ * free. `freed`, which may be null, gets the number of bytes returned. Waits for the streams of these segments.
  *
- * Threads: any. Errors: as hiplaunch_get_pool_stats; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST: what the
- * driver did not take stays.
+ * Threads: any. Errors: as hiplaunch_get_pool_stats; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST: the pool
+ * keeps a segment that the driver could not free.
  */
 enum hiplaunch_status hiplaunch_pool_trim(const struct hiplaunch_launcher *launcher,
                                           uint32_t device,
@@ -2011,8 +2211,8 @@ enum hiplaunch_status hiplaunch_pool_trim(const struct hiplaunch_launcher *launc
                                           uint64_t *freed);
 
 /**
- * Limits a pool from now on: most bytes held from the driver, and bytes above which cached memory goes back there; 0
- * for no such limit.
+ * Sets the limits of a pool. `cap` is the number of bytes beyond which it takes nothing from the driver. `soft_target`
+ * is the number of bytes above which it returns cached segments to the driver. 0 means no limit.
  *
  * Threads: any. Errors: as hiplaunch_get_pool_stats.
  */
@@ -2022,7 +2222,7 @@ enum hiplaunch_status hiplaunch_pool_limit(const struct hiplaunch_launcher *laun
                                            uint64_t soft_target);
 
 /**
- * A pool's counters, segments and blocks as JSON.
+ * The counters, segments and blocks of a pool as JSON.
  *
  * Ownership: the caller closes the text. Threads: any. Errors: as hiplaunch_get_pool_stats.
  */
@@ -2033,20 +2233,20 @@ enum hiplaunch_status hiplaunch_pool_snapshot_json(const struct hiplaunch_launch
 /**
  * Begins to record a graph of work for a device. Makes no device call.
  *
- * Ownership: the caller computes or closes it, or closes the launcher. Threads: any, one after the other. Errors:
- * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Ownership: the caller computes or closes the graph, or closes the launcher. Threads: any, one after the other.
+ * Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_open(const struct hiplaunch_launcher *launcher,
                                            uint32_t device,
                                            struct hiplaunch_graph **graph);
 
 /**
- * Records a launch, checked as hiplaunch_launch checks it. The kernel has to touch no memory but what the arguments say,
- * as they say it.
+ * Records a launch, with the same checks as hiplaunch_launch. The kernel must access only the memory of its arguments,
+ * and only as their kinds say.
  *
  * Ownership: bytes are copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_LAUNCH,
  * HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
- * HIPLAUNCH_STATUS_NULL_POINTER; nothing is recorded then.
+ * HIPLAUNCH_STATUS_NULL_POINTER. After an error, nothing is recorded.
  */
 enum hiplaunch_status hiplaunch_graph_launch(const struct hiplaunch_graph *graph,
                                              const struct hiplaunch_kernel *kernel,
@@ -2055,10 +2255,10 @@ enum hiplaunch_status hiplaunch_graph_launch(const struct hiplaunch_graph *graph
                                              size_t arg_count);
 
 /**
- * Records that the node that was recorded last accesses a value through an address in an argument block.
+ * Records that the last recorded node accesses a value through an address in an argument block.
  *
  * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that there is not.
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that does not exist.
  */
 enum hiplaunch_status hiplaunch_graph_uses(const struct hiplaunch_graph *graph,
                                            hiplaunch_value value,
@@ -2086,15 +2286,15 @@ enum hiplaunch_status hiplaunch_graph_fill(const struct hiplaunch_graph *graph,
 /**
  * Records a fill of a value's 32-bit words.
  *
- * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_GRAPH when its bytes are no
- * multiple of 4.
+ * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_GRAPH if its size is not
+ * a multiple of 4.
  */
 enum hiplaunch_status hiplaunch_graph_fill_words(const struct hiplaunch_graph *graph,
                                                  hiplaunch_value value,
                                                  uint32_t word);
 
 /**
- * Records that the host wants a value's bytes: the next output of the ticket.
+ * Records that the host reads a value's bytes. They are the next output of the ticket.
  *
  * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
  */
@@ -2102,15 +2302,16 @@ enum hiplaunch_status hiplaunch_graph_read(const struct hiplaunch_graph *graph,
                                            hiplaunch_value value);
 
 /**
- * Runs a graph on a stream, once, in the order of recording, and closes it whatever comes of that. Never waits for the
- * device. The ticket, which may be null, has an output for each read. `submission` is a hiplaunch_submission.
+ * Submits a graph on a stream once, in the order of recording, and closes it, also if this fails. Never waits for the
+ * device. The ticket, which may be null, has an output for each recorded read. `submission` is a hiplaunch_submission.
  *
- * The first compute of a structure plans it and takes its memory from the pool; later ones find it.
+ * The first graph of a structure is planned, and its memory is allocated from the pool. Later graphs of the same
+ * structure use that plan and memory.
  *
- * Ownership: the graph is gone; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
- * HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything was submitted; HIPLAUNCH_STATUS_DRIVER when
- * the driver refused a node: those before it run, none after it does; HIPLAUNCH_STATUS_DEVICE_LOST. Only with
- * HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT the graph stays open.
+ * Ownership: the graph is closed; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
+ * HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
+ * the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST. The graph stays
+ * open only after HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  */
 enum hiplaunch_status hiplaunch_graph_compute(struct hiplaunch_graph *graph,
                                               const struct hiplaunch_stream *stream,
@@ -2118,15 +2319,15 @@ enum hiplaunch_status hiplaunch_graph_compute(struct hiplaunch_graph *graph,
                                               struct hiplaunch_ticket **ticket);
 
 /**
- * Closes a graph that is not to be computed.
+ * Closes a graph without computing it.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for one that was computed.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for a graph that was computed.
  */
 enum hiplaunch_status hiplaunch_graph_close(struct hiplaunch_graph *graph);
 
 /**
- * Forgets the programs of every graph that was computed and gives their memory back to the pool; `forgotten`, which may
- * be null, gets how many there were.
+ * Drops the graph programs of all computed graphs and returns their memory to the pool. `forgotten`, which may be
+ * null, gets the number of graph programs.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
@@ -2134,7 +2335,8 @@ enum hiplaunch_status hiplaunch_forget_graphs(const struct hiplaunch_launcher *l
                                               size_t *forgotten);
 
 /**
- * A buffer's memory as a value. What nodes write there stays. The buffer may be closed once the graph was computed.
+ * Adds a value that is the memory of a buffer. The buffer keeps what nodes write to it. It may be closed once the
+ * graph is computed.
  *
  * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a buffer of another device,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -2144,9 +2346,9 @@ enum hiplaunch_status hiplaunch_graph_buffer(const struct hiplaunch_graph *graph
                                              hiplaunch_value *value);
 
 /**
- * Memory of so many bytes that only this graph uses, as a value; where it lies is planned.
+ * Adds a temporary of `bytes` bytes: a value that only this graph uses, and which the graph places in its workspace.
  *
- * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH when it is larger than can be addressed,
+ * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH if it is larger than can be addressed,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_temporary(const struct hiplaunch_graph *graph,
@@ -2154,10 +2356,10 @@ enum hiplaunch_status hiplaunch_graph_temporary(const struct hiplaunch_graph *gr
                                                 hiplaunch_value *value);
 
 /**
- * `size` bytes of a value, from its byte `offset` on, as a value.
+ * Adds a value that is a part of another value: `size` bytes, from its byte `offset` on.
  *
- * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH when that leaves it; HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for bytes outside of the value;
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_slice(const struct hiplaunch_graph *graph,
                                             hiplaunch_value of,
@@ -2166,11 +2368,12 @@ enum hiplaunch_status hiplaunch_graph_slice(const struct hiplaunch_graph *graph,
                                             hiplaunch_value *value);
 
 /**
- * An argument block as a value: bytes of the host that kernels read through one pointer, with the addresses of values
- * written in, in ascending order of their offsets. Computing again with other bytes costs one copy, never another plan.
+ * Adds an argument block as a value: bytes of the host that kernels read through one pointer. The library writes the
+ * addresses of values into them; the patches are in ascending order of their offsets. Computing the graph again with
+ * other bytes costs one copy, and no new plan.
  *
  * Ownership: everything is copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a patch that
- * leaves the bytes, is out of order, or names a block; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * is outside of the bytes, out of order, or names an argument block; HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_graph *graph,
@@ -2181,21 +2384,21 @@ enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_grap
                                                      hiplaunch_value *value);
 
 /**
- * Begins to tell a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
+ * Begins the description of a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
  *
- * Ownership: the caller closes it. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_LDS for no positions,
- * HIPLAUNCH_STATUS_NULL_POINTER.
+ * Ownership: the caller closes it. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_LDS if there is no
+ * position, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_lds_open(uint64_t first,
                                          uint64_t last,
                                          struct hiplaunch_lds_kernel **kernel);
 
 /**
- * Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two; 0 stands for 16, which suits
+ * Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two; 0 means 16, which suits
  * every LDS access. `buffer` gets its number: 0 for the first, and so on.
  *
- * Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a size of 0, too many bytes, an alignment that is no
- * power of two, or a name that is there already; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a size of 0, too many bytes, an alignment that is
+ * no power of two, or a name that is used already; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_lds_buffer(const struct hiplaunch_lds_kernel *kernel,
                                            const char *name,
@@ -2204,8 +2407,8 @@ enum hiplaunch_status hiplaunch_lds_buffer(const struct hiplaunch_lds_kernel *ke
                                            uint32_t *buffer);
 
 /**
- * Adds another name of a buffer, or of another alias, which may be added later: both have the same memory. `alias` gets
- * its number, in one count with the buffers'.
+ * Adds an alias: another name of a buffer or alias, which may be added later. Both have the same memory. `alias` gets
+ * its number; buffers and aliases are numbered together.
  *
  * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_buffer.
  */
@@ -2215,10 +2418,10 @@ enum hiplaunch_status hiplaunch_lds_alias(const struct hiplaunch_lds_kernel *ker
                                           uint32_t *alias);
 
 /**
- * Says what the statement at a position does with a buffer: `access` is a hiplaunch_lds_access.
+ * Adds an access of the statement at a position to a buffer. `access` is a hiplaunch_lds_access.
  *
  * Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a position outside of the kernel;
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer or access that there is not; HIPLAUNCH_STATUS_INVALID_HANDLE.
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer or access that does not exist; HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_lds_accesses(const struct hiplaunch_lds_kernel *kernel,
                                              uint32_t buffer,
@@ -2226,7 +2429,7 @@ enum hiplaunch_status hiplaunch_lds_accesses(const struct hiplaunch_lds_kernel *
                                              uint64_t position);
 
 /**
- * Says that the kernel has a barrier of its workgroup at a position.
+ * Adds a workgroup barrier that the kernel has at a position.
  *
  * Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a position outside of the kernel;
  * HIPLAUNCH_STATUS_INVALID_HANDLE.
@@ -2235,9 +2438,10 @@ enum hiplaunch_status hiplaunch_lds_barrier(const struct hiplaunch_lds_kernel *k
                                             uint64_t position);
 
 /**
- * Begins a loop; `who` is a hiplaunch_lds_runs. Loops and branches are begun and ended in the order of their positions.
+ * Begins a loop. `who` is a hiplaunch_lds_runs. Loops and branches are begun and ended in the order of their
+ * positions.
  *
- * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_barrier, also for a position that is not behind the last
+ * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_barrier, also for a position that is not after the last
  * begin or end; HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  */
 enum hiplaunch_status hiplaunch_lds_begin_loop(const struct hiplaunch_lds_kernel *kernel,
@@ -2245,16 +2449,16 @@ enum hiplaunch_status hiplaunch_lds_begin_loop(const struct hiplaunch_lds_kernel
                                                uint32_t who);
 
 /**
- * Ends the innermost loop: from here the body runs again.
+ * Ends the innermost loop. Its body runs again from its begin.
  *
- * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also when the innermost of what is open is no
+ * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also if the innermost open loop or branch is no
  * loop.
  */
 enum hiplaunch_status hiplaunch_lds_end_loop(const struct hiplaunch_lds_kernel *kernel,
                                              uint64_t position);
 
 /**
- * Begins a branch, with its first arm; `who` is a hiplaunch_lds_runs.
+ * Begins a branch and its first arm. `who` is a hiplaunch_lds_runs.
  *
  * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop.
  */
@@ -2265,7 +2469,7 @@ enum hiplaunch_status hiplaunch_lds_begin_branch(const struct hiplaunch_lds_kern
 /**
  * Begins the second arm of the innermost branch.
  *
- * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also when the innermost of what is open is no
+ * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also if the innermost open loop or branch is no
  * branch in its first arm.
  */
 enum hiplaunch_status hiplaunch_lds_begin_else(const struct hiplaunch_lds_kernel *kernel,
@@ -2274,33 +2478,33 @@ enum hiplaunch_status hiplaunch_lds_begin_else(const struct hiplaunch_lds_kernel
 /**
  * Ends the innermost branch.
  *
- * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also when the innermost of what is open is no
+ * Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also if the innermost open loop or branch is no
  * branch.
  */
 enum hiplaunch_status hiplaunch_lds_end_branch(const struct hiplaunch_lds_kernel *kernel,
                                                uint64_t position);
 
 /**
- * Closes a kernel that was told; its layouts stay.
+ * Closes the description of a kernel. Its layouts stay open.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_lds_close(struct hiplaunch_lds_kernel *kernel);
 
 /**
- * Lays out the LDS of a kernel as it was told so far; `goal` may be null: with the barriers that it has.
+ * Computes the LDS layout of a kernel from its description so far. A null `goal` means no inserted barriers.
  *
- * Ownership: the caller closes the layout; the kernel may be told more, and closed. Threads: any. Errors:
- * HIPLAUNCH_STATUS_LDS for an open loop or branch, aliases of nothing, or a goal that can't be reached: the message says
- * what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_NULL_POINTER.
+ * Ownership: the caller closes the layout; the description may be continued, or closed. Threads: any. Errors:
+ * HIPLAUNCH_STATUS_LDS for a loop or branch without an end, an alias without a buffer, or a goal that can't be
+ * reached, whose message says what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_lds_lay_out(const struct hiplaunch_lds_kernel *kernel,
                                             const struct hiplaunch_lds_goal *goal,
                                             struct hiplaunch_lds_layout **layout);
 
 /**
- * Fills `summary`, whose struct_size the caller has set.
+ * Fills `summary`, whose struct_size the caller has set, with the totals of a layout.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
@@ -2308,9 +2512,9 @@ enum hiplaunch_status hiplaunch_lds_summarize(const struct hiplaunch_lds_layout 
                                               struct hiplaunch_lds_summary *summary);
 
 /**
- * The offset of a buffer or alias in bytes, by its number.
+ * The offset in bytes of the buffer or alias with a number.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer that there is not or that is never accessed;
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer that does not exist or is never accessed;
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_lds_offset(const struct hiplaunch_lds_layout *layout,
@@ -2318,9 +2522,9 @@ enum hiplaunch_status hiplaunch_lds_offset(const struct hiplaunch_lds_layout *la
                                            uint32_t *offset);
 
 /**
- * The position right before which barrier `index` has to be inserted; barriers are in program order.
+ * The position directly before which barrier `index` must be inserted. Barriers are in program order.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a barrier that there is not;
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a barrier that does not exist;
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_lds_inserted_barrier(const struct hiplaunch_lds_layout *layout,
@@ -2328,7 +2532,7 @@ enum hiplaunch_status hiplaunch_lds_inserted_barrier(const struct hiplaunch_lds_
                                                      uint64_t *before);
 
 /**
- * A layout as a picture of characters, for a person.
+ * A layout as a picture of characters, for people.
  *
  * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_NULL_POINTER.
@@ -2337,35 +2541,36 @@ enum hiplaunch_status hiplaunch_lds_picture(const struct hiplaunch_lds_layout *l
                                             struct hiplaunch_text **picture);
 
 /**
- * Closes a layout; kernels that have it keep it.
+ * Closes a layout. Kernels that have it keep it.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_lds_layout_close(struct hiplaunch_lds_layout *layout);
 
 /**
- * Plans offsets so that no two buffers that are live together overlap, in as few bytes as possible. `offsets` has room for
- * buffer_count numbers; `result` may be null. The same problem gives the same plan on every machine. Needs no launcher
- * and no device.
+ * Plans offsets so that no two buffers that are live together overlap, in as few bytes as possible. `offsets` must
+ * have room for buffer_count numbers; `result` may be null. The same problem has the same plan on every machine. Needs
+ * no launcher and no device.
  *
- * Ownership: nothing is kept. Threads: any. Errors: HIPLAUNCH_STATUS_OFFSETS for a problem that is not stated rightly,
- * which the message names "buffer 3" and so on, or that does not fit its capacity; HIPLAUNCH_STATUS_STRUCT_SIZE,
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER. Nothing is written then.
+ * Ownership: nothing is kept. Threads: any. Errors: HIPLAUNCH_STATUS_OFFSETS for an invalid problem, whose message
+ * names buffers as "buffer 3", or for a problem that does not fit its capacity; HIPLAUNCH_STATUS_STRUCT_SIZE,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER. After an error, nothing is written.
  */
 enum hiplaunch_status hiplaunch_plan_offsets(const struct hiplaunch_offsets_problem *problem,
                                              uint64_t *offsets,
                                              struct hiplaunch_offsets_result *result);
 
 /**
- * Has the library's log up to a hiplaunch_log_level handed to a callback, for the whole process, instead of to the
- * callback before; a null callback ends that, and when this returns it is not called any more.
+ * Sets the callback that gets the library's log messages up to a hiplaunch_log_level, for the whole process. It
+ * replaces the previous callback, which is not called any more when this function returns. A null callback turns the
+ * log off.
  *
- * The callback is called on whatever thread has something to say, also on several at once, and may be called while the
- * library holds locks: it must not call the library, throw or jump out.
+ * The callback is called on the thread that logs, also on several threads at once, and may be called while the library
+ * holds locks. It must not call the library, throw or jump out.
  *
- * Ownership: `user` stays the caller's, and has to be good until the callback was replaced. Threads: any. Errors:
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a level that there is not, from within the callback, or in a Rust program that
- * has a logger of its own.
+ * Ownership: `user` belongs to the caller, and must be valid until the callback is replaced. Threads: any. Errors:
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a level that does not exist, from within the callback, or in a Rust program
+ * that has a logger of its own.
  */
 enum hiplaunch_status hiplaunch_set_log(hiplaunch_log_callback callback,
                                         void *user,
@@ -2418,13 +2623,14 @@ static inline hiplaunch_arg hiplaunch_arg_view(const hiplaunch_view *view) {
   return arg;
 }
 
-/* Where the launch's destination goes (hiplaunch_launch_options). */
+/* The address of the launch's destination (hiplaunch_launch_options). */
 static inline hiplaunch_arg hiplaunch_arg_destination(void) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_DESTINATION, 0, 0, NULL, 0};
   return arg;
 }
 
-/* A host array that the kernel reads; one that it reads and writes, an output; and room for one that it writes. */
+/* Host arrays: one that the kernel reads, one that it reads and writes, and one that it writes. The last two are
+ * outputs of the ticket. */
 static inline hiplaunch_arg hiplaunch_arg_host_in(const void *data, size_t size) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_HOST_IN, 0, 0, data, size};
   return arg;
@@ -2451,7 +2657,7 @@ static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block
   return dims;
 }
 
-/* A launch of `dims` without arguments, for hiplaunch_submit; what else it has is set in its fields. */
+/* A launch of `dims` without arguments, for hiplaunch_submit. Set its fields for everything else. */
 static inline hiplaunch_launch_options hiplaunch_launch_options_of(hiplaunch_dims dims) {
   hiplaunch_launch_options options = {sizeof(hiplaunch_launch_options), {{0, 0, 0}, {0, 0, 0}, 0}, 0,
                                       NULL, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0};

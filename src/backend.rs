@@ -1,4 +1,4 @@
-//! Which driver to use: a GPU through HIP where there is one, else the emulator.
+//! Chooses and opens a driver: HIP where there is a GPU, else the emulator.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,11 @@ use hip_driver::Driver;
 use hip_driver::hip::HipDriver;
 use hip_driver_layers::validation::ValidationDriver;
 
-/// Names the backend that [`Backend::Auto`] takes: `auto`, `hip` or `emulator`.
+/// The environment variable that names the backend for [`Backend::Auto`]: `auto`, `hip` or `emulator`.
 pub const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
 
-/// Turns the validation layer on where the program leaves it open: `1` for on, `0` for off.
+/// The environment variable that turns the validation layer on (`1`) or off (`0`) where the program does not say. Off
+/// without it.
 pub const VALIDATE_VARIABLE: &str = "HIPLAUNCH_VALIDATE";
 
 /// A choice of driver.
@@ -50,16 +51,17 @@ impl FromStr for Backend {
     }
 }
 
-/// A driver that is ready, and how it was chosen.
+/// An open driver, and how it was chosen.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// The driver, inside the validation layer where that is on.
+    /// The driver; the validation layer over it where that is on.
     pub driver: Arc<dyn Driver>,
-    /// The validation layer, where it is on: its counts and reports.
+    /// The validation layer, where it is on. It has the counts and the violations.
     pub validation: Option<Arc<ValidationDriver>>,
-    /// Which backend it is; never [`Backend::Auto`].
+    /// The backend that was opened; never [`Backend::Auto`].
     pub backend: Backend,
-    /// What was tried before, and why it was not taken, one line each; empty if the first choice was taken.
+    /// One line for each backend that was tried before: its name and why it was not opened. Empty if the first choice
+    /// was opened.
     pub tried: Vec<String>,
 }
 
@@ -67,28 +69,28 @@ pub struct Opened {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A name that is no backend.
+    /// The name is not that of a backend.
     #[error("unknown backend `{given}`: use auto, hip or emulator")]
     UnknownBackend {
-        /// The name.
+        /// The name that was given.
         given: String,
     },
-    /// An environment variable holds something else than it may.
+    /// An environment variable has a value that it may not have.
     #[error("{variable}={given} is not understood: use {expected}")]
     BadVariable {
-        /// The variable.
+        /// The name of the variable.
         variable: &'static str,
-        /// What it holds.
+        /// Its value.
         given: String,
-        /// What it may hold.
+        /// The values that it may have, in words.
         expected: &'static str,
     },
-    /// Nothing that was asked for has a device.
+    /// None of the backends that were tried has a device.
     #[error("no driver for backend {backend} has a device; tried:{}", lines(tried))]
     NoDriver {
-        /// What was asked for.
+        /// The backend that was asked for.
         backend: Backend,
-        /// What was tried, and why it was not taken, one line each.
+        /// One line for each backend that was tried: its name and why it was not opened.
         tried: Vec<String>,
     },
 }
@@ -97,25 +99,26 @@ fn lines(tried: &[String]) -> String {
     tried.iter().map(|line| format!("\n  {line}")).collect()
 }
 
-/// Opens a driver. `validate` says whether the [validation layer](ValidationDriver) goes around it; `None` leaves that
+/// Opens a driver. `validate` says whether to put the [validation layer](ValidationDriver) over it; `None` leaves that
 /// to [`VALIDATE_VARIABLE`].
 ///
-/// Says at `log::info` which driver it took and why.
+/// Logs at `info` which driver it opened, and why the backends tried before were not opened.
 ///
 /// # Errors
-/// [`OpenError::NoDriver`] lists everything that was tried and what was wrong with it; the other errors say which word
-/// was not understood.
+/// [`OpenError::NoDriver`] when no backend has a device; it lists what was tried. [`OpenError::BadVariable`] when
+/// [`BACKEND_VARIABLE`] or [`VALIDATE_VARIABLE`] has a value that it may not have.
 pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenError> {
     open_with(backend, validate, None)
 }
 
-/// How the emulator is made, in a build that has it.
+/// The options of the emulator, in a build that has it.
 #[cfg(feature = "emulator")]
 pub(crate) type Emulator = hip_driver_emulated::EmulatorOptions;
 #[cfg(not(feature = "emulator"))]
 pub(crate) type Emulator = std::convert::Infallible;
 
-/// As [`open`]; the emulator, where it comes to that, is made as `emulator` says instead of the environment.
+/// Does what [`open`] does. If the emulator is opened, it gets the options `emulator` instead of those of the
+/// environment.
 pub(crate) fn open_with(
     backend: Backend,
     validate: Option<bool>,
@@ -146,13 +149,13 @@ pub(crate) fn open_with(
     let info = driver.info();
     log::info!("using driver {} {} ({}) for {named_by}", info.name, info.version, info.source);
     for line in &tried {
-        log::info!("not taken: {line}");
+        log::info!("not opened: {line}");
     }
     let (driver, validation) = if validate { in_layer(driver) } else { (driver, None) };
     Ok(Opened { driver, validation, backend, tried })
 }
 
-/// A driver, and the validation layer that it is wrapped in, if it is.
+/// A driver, and the validation layer, if the driver is one.
 pub type Layered = (Arc<dyn Driver>, Option<Arc<ValidationDriver>>);
 
 fn in_layer(driver: Arc<dyn Driver>) -> Layered {
@@ -160,17 +163,17 @@ fn in_layer(driver: Arc<dyn Driver>) -> Layered {
     (layer.clone(), Some(layer))
 }
 
-/// Puts the [validation layer](ValidationDriver) around a driver that is open already, where `validate`, or for `None`
-/// [`VALIDATE_VARIABLE`], says so.
+/// Puts the [validation layer](ValidationDriver) over an open driver if `validate` is true; `None` leaves that to
+/// [`VALIDATE_VARIABLE`].
 ///
 /// # Errors
-/// [`OpenError::BadVariable`].
+/// [`OpenError::BadVariable`] when the variable decides and is neither 0 nor 1.
 pub fn validated(driver: Arc<dyn Driver>, validate: Option<bool>) -> Result<Layered, OpenError> {
     let validate = validation_wanted(validate)?;
     Ok(if validate { in_layer(driver) } else { (driver, None) })
 }
 
-/// A driver, or the line that says why there is none.
+/// A driver with a device, or why there is none, in one line.
 type LoadAttempt = Result<Arc<dyn Driver>, String>;
 
 fn note(
@@ -214,12 +217,12 @@ fn with_device(driver: Arc<dyn Driver>) -> LoadAttempt {
     }
 }
 
-/// An environment variable that is set and not empty; what is no Unicode is shown as far as it can be.
+/// The value of an environment variable that is set and not empty. Parts that are not Unicode are replaced by `U+FFFD`.
 fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
-/// What the program says, else what the variable says.
+/// Whether to validate: as the program says, else as the variable says.
 fn validation_wanted(validate: Option<bool>) -> Result<bool, OpenError> {
     validate.map_or_else(|| validation_named(variable(VALIDATE_VARIABLE)), Ok)
 }

@@ -1,4 +1,4 @@
-//! A device: its driver, its limits, whether its context is lost, and how much memory is held on it.
+//! A device: its driver, its limits, its memory pool, and whether its context is lost.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ struct Inner {
     fault: OnceLock<Arc<FaultReport>>,
     streams: StreamStates,
     held_pinned: AtomicU64,
-    /// Whether somebody listens to the driver.
+    /// [`Observer::takes_notes`] of the driver.
     takes_notes: bool,
     pool: PoolCore,
 }
@@ -39,18 +39,19 @@ impl PartialEq for Device {
 }
 
 impl Device {
-    /// Opens device `id` of a driver.
+    /// Opens device `id` of a driver, with the default options for its memory pool.
     ///
     /// # Errors
-    /// The driver's, when it has no such device.
+    /// Returns the driver's error when it has no such device.
     pub fn open(driver: Arc<dyn Driver>, id: DeviceId) -> Result<Device> {
         Device::open_with(driver, id, &PoolOptions::default())
     }
 
-    /// Opens device `id` of a driver, with a memory pool as `options` say.
+    /// Opens device `id` of a driver, with `options` for its memory pool.
     ///
     /// # Errors
-    /// As [`open`](Device::open); [`Error::Invalid`] for a pool that the driver can't have.
+    /// Returns the driver's error when it has no such device, and [`Error::Invalid`] for options that the driver does
+    /// not support.
     pub fn open_with(driver: Arc<dyn Driver>, id: DeviceId, options: &PoolOptions) -> Result<Device> {
         let properties = driver.device_properties(id)?;
         options.check(driver.capabilities())?;
@@ -67,23 +68,23 @@ impl Device {
         })))
     }
 
-    /// Its ordinal.
+    /// Returns the device's ordinal.
     pub fn id(&self) -> DeviceId {
         self.0.id
     }
 
-    /// Its driver.
+    /// Returns the device's driver.
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.0.driver
     }
 
-    /// The driver as a plain reference, for the hot path.
+    /// Returns the driver as a plain reference, for the hot path.
     #[inline]
     pub(crate) fn raw(&self) -> &dyn Driver {
         &*self.0.driver
     }
 
-    /// Tells whoever listens to the driver.
+    /// Sends a note to the driver's observer, if it takes notes.
     #[inline]
     pub(crate) fn note(&self, note: &Note) {
         if self.0.takes_notes {
@@ -98,13 +99,14 @@ impl Device {
         }
     }
 
-    /// Its names and limits.
+    /// Returns the device's names and limits.
     #[inline]
     pub fn properties(&self) -> &DeviceProperties {
         &self.0.properties
     }
 
-    /// Bytes of device memory that this library holds on it: its pool's.
+    /// Returns the bytes of device memory that this library holds on the device: those that its pool took from the
+    /// driver.
     pub fn held_bytes(&self) -> u64 {
         self.0.pool.shared.reserved()
     }
@@ -114,7 +116,7 @@ impl Device {
         &self.0.pool
     }
 
-    /// Bytes of pinned host memory that this library holds for it.
+    /// Returns the bytes of pinned host memory that this library holds for the device: staging and result buffers.
     pub fn held_pinned_bytes(&self) -> u64 {
         self.0.held_pinned.load(Ordering::Relaxed)
     }
@@ -127,15 +129,15 @@ impl Device {
         self.0.held_pinned.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The fault that lost the device's context, if one did.
+    /// Returns the report of the fault after which the device was lost, if it is lost.
     pub fn fault(&self) -> Option<Arc<FaultReport>> {
         self.0.fault.get().cloned()
     }
 
-    /// Fails once the device's context is lost. Makes no device call.
+    /// Checks that the device is not lost. Makes no device call.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] with the report of the fault.
+    /// [`Error::DeviceLost`] with the report of the fault, if the device is lost.
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.0.lost.load(Ordering::Acquire) { Err(self.lost_error()) } else { Ok(()) }
@@ -149,13 +151,13 @@ impl Device {
         }
     }
 
-    /// Its streams that are alive.
+    /// Returns the device's streams that are alive.
     pub(crate) fn streams(&self) -> &StreamStates {
         &self.0.streams
     }
 
-    /// Turns a driver error into ours; a sticky code marks the device as lost and keeps the report. Call it with no
-    /// stream's lock held, as the report looks at every stream.
+    /// Turns a driver's error into an [`Error`]. A sticky code marks the device as lost and creates the report. The
+    /// caller holds the lock of no stream, because the report locks every stream.
     #[cold]
     pub(crate) fn error(&self, e: DriverError) -> Error {
         if !e.code.is_sticky() {
@@ -175,7 +177,8 @@ impl Device {
         Error::DeviceLost(report.clone())
     }
 
-    /// The typed form of a failed allocation.
+    /// Turns the driver's error for an allocation of `requested` bytes into an [`Error`]; `kind` is `device` or
+    /// `pinned host`.
     #[cold]
     pub(crate) fn allocation_error(&self, kind: &'static str, requested: usize, e: DriverError) -> Error {
         if e.code != ErrorCode::OUT_OF_MEMORY {

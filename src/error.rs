@@ -1,4 +1,4 @@
-//! Every error of the library: which kernel, which call, which code, and what to do about it.
+//! The errors of the library. Each says which kernel or call failed, why, and what to do about it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use crate::fault::FaultReport;
 use hip_driver::{DeviceId, DriverError, ErrorCode};
 
-/// What every fallible function here returns.
+/// The result of every function of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong. Large parts are boxed, so that the `Ok` path stays small.
+/// An error of the library. Large parts are boxed, so that a [`Result`] stays small.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A driver call failed.
     #[error("{}", in_kernel(.kernel, .source))]
     Driver {
-        /// The kernel on whose behalf it was made, if any.
+        /// The name of the kernel that was being launched, if any.
         kernel: Option<Arc<str>>,
-        /// The call and its code.
+        /// The driver's error: the call and its code.
         source: Box<DriverError>,
     },
     /// Device or pinned memory ran out.
@@ -29,10 +29,10 @@ pub enum Error {
     Launch {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// What does not fit.
+        /// Why the launch was refused.
         problem: Box<LaunchProblem>,
     },
-    /// The handle's kernel was unregistered, or the handle is another launcher's.
+    /// The handle's kernel was unregistered, or the handle is another launcher's. Holds the handle's number.
     #[error(
         "kernel handle {0:#018x} names no kernel of this launcher: it was unregistered, or registered with another launcher; register it here"
     )]
@@ -40,6 +40,9 @@ pub enum Error {
     /// The code object could not be read, is for another target or lacks the kernel.
     #[error(transparent)]
     CodeObject(Box<code_object::Error>),
+    /// The occupancy of a kernel can't be computed.
+    #[error(transparent)]
+    Occupancy(#[from] code_object::occupancy::OccupancyError),
     /// A source could not be compiled.
     #[error(transparent)]
     Compile(Box<hip_driver::compile::CompileError>),
@@ -48,44 +51,47 @@ pub enum Error {
         "code object for {code_object} does not run on {device} ({device_target}); compile it with --offload-arch={device_target}"
     )]
     WrongTarget {
-        /// What it was compiled for.
+        /// The target that the code object was compiled for.
         code_object: Box<str>,
         /// The device.
         device: DeviceId,
-        /// What the device runs.
+        /// The device's target.
         device_target: Box<str>,
     },
-    /// The device context is lost: a kernel faulted earlier. Every later call fails with the same report. It says how to
-    /// go on: with the emulator a new launcher works in the same process, with HIP it takes a new process.
+    /// A [`FatBinary`](crate::FatBinary) has no code for the device, and its source can't be compiled.
+    #[error(transparent)]
+    NoCode(Box<crate::fat_binary::NoCode>),
+    /// The device is lost, because a kernel faulted earlier. Every later call on it returns the same report. With the
+    /// emulator, a new launcher works in the same process; with HIP, a new process is needed.
     #[error("{0}")]
     DeviceLost(Arc<FaultReport>),
     /// A graph can't be recorded or computed; nothing was submitted.
     #[error("graph{}: {problem}", at_node(.node))]
     Graph {
-        /// The node that is concerned, in the order of recording; `None` for none or all.
+        /// The node that the problem is about, in the order of recording; `None` if it is not about one node.
         node: Option<u32>,
-        /// What is wrong.
+        /// Why the graph was refused.
         problem: Box<crate::graph::GraphProblem>,
     },
-    /// The driver refused a graph's node: those before it were submitted, none after it was.
+    /// The driver refused a node of a graph. The nodes before it were submitted, the nodes after it were not.
     #[error("graph, node {node}{}: {source}", kernel.as_ref().map(|k| format!(" (kernel `{k}`)")).unwrap_or_default())]
     Node {
         /// The node, in the order of recording.
         node: u32,
-        /// Its kernel, if it is a launch.
+        /// The name of the node's kernel, if it is a launch.
         kernel: Option<Arc<str>>,
         /// The driver's error.
         source: Box<Error>,
     },
-    /// An address was given to the memory pool that it can't take.
+    /// The memory pool refused an address that it was given.
     #[error(transparent)]
     Pool(#[from] crate::memory::pool::PoolError),
-    /// An argument of a call here is wrong.
+    /// An argument of a call of this crate is wrong.
     #[error("{what}: {problem}")]
     Invalid {
-        /// The function or value.
+        /// The function or the value.
         what: &'static str,
-        /// What is wrong and what to do.
+        /// What is wrong, and what to do.
         problem: Box<str>,
     },
     /// No driver could be opened.
@@ -105,7 +111,7 @@ fn in_kernel(kernel: &Option<Arc<str>>, source: &DriverError) -> String {
 }
 
 impl Error {
-    /// The driver's code, where a driver call failed.
+    /// Returns the driver's code, where a driver call failed.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Error::Driver { source, .. } => Some(source.code),
@@ -120,7 +126,7 @@ impl Error {
         Error::Invalid { what, problem: problem.into().into_boxed_str() }
     }
 
-    /// Names the kernel in an error that does not name one yet.
+    /// Adds the kernel's name to an error that names no kernel yet.
     pub(crate) fn for_kernel(self, name: &Arc<str>) -> Error {
         match self {
             Error::Driver { kernel: None, source } => Error::Driver { kernel: Some(name.clone()), source },
@@ -151,30 +157,31 @@ impl From<hip_driver::compile::CompileError> for Error {
     }
 }
 
-/// Memory ran out; what was held before is held still.
+/// An allocation failed for lack of memory. Memory that was allocated before stays allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// The kernel whose scratch was to grow, if any.
+    /// The name of the kernel that was being launched, if any.
     pub kernel: Option<Arc<str>>,
-    /// `device` or `pinned host`.
+    /// The kind of memory: `device` or `pinned host`.
     pub kind: &'static str,
     /// The device.
     pub device: DeviceId,
-    /// Bytes asked for.
+    /// The bytes that were asked for.
     pub requested: u64,
-    /// Bytes free on the device, where the driver says so.
+    /// The free bytes of the device, where the driver can say.
     pub free: Option<u64>,
-    /// Bytes the device has, where the driver says so.
+    /// The bytes of memory that the device has, where the driver can say.
     pub total: Option<u64>,
-    /// Bytes of that kind that this library holds on the device. Of device memory, that is the sum of the next three.
+    /// The bytes of this kind that this library holds for the device. For device memory it is the sum of `in_use`,
+    /// `cached` and `held_back`.
     pub held: u64,
-    /// Bytes in live blocks of the pool.
+    /// The bytes of allocated pool blocks; 0 for pinned memory, as the next two.
     pub in_use: u64,
-    /// Bytes of the pool that are free, but not in one piece of this size.
+    /// The bytes of free pool blocks, none of which is large enough or may be used for the request.
     pub cached: u64,
-    /// Bytes of the pool that were freed, but which other streams may still use.
+    /// The bytes of pool blocks that were freed but that other streams may still use.
     pub held_back: u64,
-    /// What else the driver or the pool said: a byte cap that is reached, for one.
+    /// Further details from the driver or the pool, such as a cap that was reached.
     pub why: Option<Box<str>>,
 }
 
@@ -207,76 +214,77 @@ impl fmt::Display for OutOfMemory {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchProblem {
-    /// Too few or too many arguments.
+    /// The number of arguments is not the number of the kernel's explicit parameters.
     #[error("takes {expected} arguments, got {got}")]
     ArgumentCount {
-        /// Explicit arguments in the kernel's metadata.
+        /// The number of explicit arguments in the kernel's metadata.
         expected: usize,
-        /// Arguments given.
+        /// The number of arguments that were given.
         got: usize,
     },
-    /// An argument has another size.
+    /// An argument has another size than the parameter.
     #[error("argument {index}{} is {expected} bytes, got {got}", named(.name))]
     ArgumentSize {
-        /// Position, from 0.
+        /// The argument's position, from 0.
         index: usize,
-        /// Its name in the source, where the metadata has one.
+        /// The parameter's name in the source, where the metadata have it.
         name: Option<Box<str>>,
-        /// Bytes the kernel takes.
+        /// The parameter's size in bytes.
         expected: u32,
-        /// Bytes given.
+        /// The argument's size in bytes.
         got: usize,
     },
-    /// A pointer where a value is taken, or the other way round.
+    /// A pointer was given for a value, or a value for a pointer.
     #[error("argument {index}{} is a {expected}, got a {got}", named(.name))]
     ArgumentKind {
-        /// Position, from 0.
+        /// The argument's position, from 0.
         index: usize,
-        /// Its name in the source, where the metadata has one.
+        /// The parameter's name in the source, where the metadata have it.
         name: Option<Box<str>>,
-        /// What the kernel takes.
+        /// The kind of the parameter: `pointer` or `value`.
         expected: &'static str,
-        /// What was given.
+        /// The kind of the argument, such as `scalar` or `device buffer`.
         got: &'static str,
     },
-    /// There are too few or too many bytes of packed arguments.
+    /// The packed arguments have too few or too many bytes.
     #[error("takes {} of packed arguments, got {got}", bytes_between(*.expected, *.limit))]
     PackedSize {
-        /// Bytes to the end of the last explicit argument: the least.
+        /// The least number of bytes: up to the end of the last explicit argument.
         expected: u32,
-        /// The same with all the padding that may follow: the most.
+        /// The greatest number of bytes: with all the padding that may follow.
         limit: u32,
-        /// Bytes given.
+        /// The number of bytes that were given.
         got: usize,
     },
-    /// More than the 4 KiB that may be passed by value.
+    /// The kernel's kernarg segment is larger than the 4 KiB that HIP passes by value.
     #[error(
         "its kernarg segment of {bytes} bytes is over the {limit} bytes that HIP passes by value; use an argument block"
     )]
     KernargTooLarge {
-        /// Bytes of the kernarg segment.
+        /// The size of the kernarg segment in bytes.
         bytes: u32,
-        /// The limit.
+        /// The greatest size in bytes.
         limit: u32,
     },
-    /// A block axis is 0 or over the device's or kernel's limit.
+    /// The block has an axis of 0, or more work-items than the device or the kernel allows.
     #[error(
         "block {block:?} is outside its limits: at most {max_axes:?} work-items an axis and {max_total} in all, none 0"
     )]
     Block {
-        /// The block asked for.
+        /// The block of the launch, in work-items.
         block: [u32; 3],
-        /// Most work-items of each axis.
+        /// The greatest number of work-items for each axis.
         max_axes: [u32; 3],
-        /// Most work-items of a workgroup: the smaller of the device's and the kernel's `max_flat_workgroup_size`.
+        /// The greatest number of work-items in a workgroup: the smaller of the device's limit and the kernel's
+        /// `max_flat_workgroup_size`.
         max_total: u32,
     },
     /// The kernel was compiled for one block size (`reqd_work_group_size`).
     #[error("was compiled for block {required:?} alone, got {block:?}")]
     RequiredBlock {
-        /// The block asked for.
+        /// The block of the launch, in work-items.
         block: [u32; 3],
-        /// The only one.
+        /// The only block with which the kernel can be launched.
         required: [u32; 3],
     },
     /// A grid axis is over the device's limit, or has more than `u32::MAX` work-items.
@@ -284,32 +292,34 @@ pub enum LaunchProblem {
         "grid {grid:?} of blocks {block:?} is over the limit: at most {max_axes:?} workgroups and 4294967295 work-items an axis"
     )]
     Grid {
-        /// The grid asked for, in workgroups.
+        /// The grid of the launch, in workgroups.
         grid: [u32; 3],
-        /// The block asked for.
+        /// The block of the launch, in work-items.
         block: [u32; 3],
-        /// Most workgroups of each axis.
+        /// The greatest number of workgroups for each axis.
         max_axes: [u32; 3],
     },
     /// Static and dynamic LDS together are over the device's limit.
     #[error("needs {fixed} bytes of static and {dynamic} of dynamic LDS, over the device's {limit}")]
     Lds {
-        /// Static bytes.
+        /// The kernel's static LDS in bytes.
         fixed: u32,
-        /// Dynamic bytes.
+        /// The dynamic LDS in bytes.
         dynamic: u32,
-        /// The device's limit.
+        /// The device's LDS for one workgroup, in bytes.
         limit: u32,
     },
-    /// A launch asks for less dynamic LDS than the kernel's layout takes.
-    #[error("has a layout of {layout} bytes of dynamic LDS, got {got}; give 0 for the layout's, or no less")]
+    /// A launch asks for less dynamic LDS than the kernel's LDS layout needs.
+    #[error(
+        "has an LDS layout of {layout} bytes of dynamic LDS, got {got}; ask for 0 to get the layout's bytes, or for more"
+    )]
     LdsLayout {
-        /// Bytes of the layout.
+        /// The bytes that the layout needs.
         layout: u32,
-        /// Bytes asked for.
+        /// The bytes that the launch asked for.
         got: u32,
     },
-    /// The stream belongs to another device than the kernel.
+    /// The stream is on another device than the kernel.
     #[error("is registered on {kernel}, but the stream is on {stream}; register it there too")]
     WrongDevice {
         /// The kernel's device.
@@ -317,10 +327,11 @@ pub enum LaunchProblem {
         /// The stream's device.
         stream: DeviceId,
     },
-    /// A patch of an argument block is out of bounds or order, or names nothing.
+    /// A patch of an argument block is out of bounds or out of order, or names an array or a result block that is not
+    /// there.
     #[error("argument block: {0}")]
     Patch(Box<str>),
-    /// A destination does not fit the launch, or an input lies in its memory.
+    /// The destination does not fit the launch, or an input lies in its memory.
     #[error("destination: {0}")]
     Destination(Box<str>),
     /// The kernel writes host data, but the launch has no ticket to read them by.
@@ -328,12 +339,12 @@ pub enum LaunchProblem {
         "has outputs (an inout or out array, or a result block) but no ticket to read them by; ask for a ticket, or pass device memory"
     )]
     OutputWithoutTicket,
-    /// The launch's staged data overflow the address arithmetic.
+    /// The host data and results of the launch are larger than one launch may stage.
     #[error("its staged arguments and results are {bytes} bytes, over the limit of {limit}")]
     TooMuchData {
-        /// Bytes asked for.
+        /// The bytes of host data and results, with padding.
         bytes: u64,
-        /// The limit.
+        /// The greatest number of bytes.
         limit: u64,
     },
 }

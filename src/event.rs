@@ -5,7 +5,9 @@ use crate::error::Result;
 use crate::launcher::Stream;
 use hip_driver::{EventOptions, RawEvent};
 
-/// An event of a device: recorded on one stream, waited for by others or by the host.
+/// An event of a device. It is recorded on one stream; other streams or the host wait for it.
+///
+/// Dropping it destroys the driver's event.
 #[derive(Debug)]
 pub struct Event {
     device: Device,
@@ -13,26 +15,26 @@ pub struct Event {
 }
 
 impl Event {
-    /// Creates an event. [`elapsed_ms`](Event::elapsed_ms) needs one with `timing`, which costs more to record.
+    /// Creates an event. [`elapsed_ms`](Event::elapsed_ms) needs events with `timing`, which cost more to record.
     ///
     /// # Errors
-    /// The driver's.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost; else returns the driver's error.
     pub fn new(device: &Device, options: EventOptions) -> Result<Event> {
         device.check()?;
         let raw = device.raw().event_create(device.id(), options).map_err(|e| device.error(e))?;
         Ok(Event { device: device.clone(), raw })
     }
 
-    /// The driver's handle; good as long as the event lives.
+    /// Returns the driver's handle, which is valid as long as the event lives.
     #[inline]
     pub fn raw(&self) -> RawEvent {
         self.raw
     }
 
-    /// Records it after everything enqueued on `stream` so far.
+    /// Records the event after all work enqueued on `stream` so far.
     ///
     /// # Errors
-    /// The driver's; a stream of another device is [`Error::Invalid`](crate::Error::Invalid).
+    /// [`Error::Invalid`](crate::Error::Invalid) for a stream of another device; else returns the driver's error.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if *stream.device() != self.device {
             return Err(crate::Error::invalid(
@@ -41,25 +43,26 @@ impl Event {
             ));
         }
         // SAFETY: both are owned and live, of one device.
-        unsafe { self.device.raw().event_record(self.device.id(), self.raw, stream.raw()) }
+        unsafe { self.device.raw().event_record(self.device.id(), self.raw, stream.core().raw()) }
             .map_err(|e| self.device.error(e))
     }
 
-    /// Makes what is enqueued on `stream` from now on wait for the last record.
+    /// Makes work that is enqueued on `stream` from now on wait until the event's last record is reached. The stream
+    /// may be another device's.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn wait_on(&self, stream: &Stream) -> Result<()> {
         let device = stream.device();
+        let raw = stream.core().for_work().map_err(|e| device.error(e))?;
         // SAFETY: both are owned and live; the event may be another device's.
-        unsafe { device.raw().stream_wait_event(device.id(), stream.raw(), self.raw) }
-            .map_err(|e| device.error(e))
+        unsafe { device.raw().stream_wait_event(device.id(), raw, self.raw) }.map_err(|e| device.error(e))
     }
 
-    /// Whether the last record has been reached; never waits.
+    /// Returns whether the last record has been reached. Never waits.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn is_reached(&self) -> Result<bool> {
         // SAFETY: owned and live.
         unsafe { self.device.raw().event_query(self.device.id(), self.raw) }.map_err(|e| self.device.error(e))
@@ -68,17 +71,18 @@ impl Event {
     /// Waits until the last record has been reached.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: owned and live.
         unsafe { self.device.raw().event_synchronize(self.device.id(), self.raw) }
             .map_err(|e| self.device.error(e))
     }
 
-    /// Milliseconds from this event's record to `end`'s; both made with `timing` and reached.
+    /// Returns the milliseconds from this event's last record to that of `end`. Both events have `timing`, and both
+    /// records have been reached.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn elapsed_ms(&self, end: &Event) -> Result<f32> {
         // SAFETY: both are owned and live.
         unsafe { self.device.raw().event_elapsed_ms(self.device.id(), self.raw, end.raw) }
@@ -88,7 +92,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the event any more.
+        // SAFETY: `self` owns the event and is its last user.
         if let Err(e) = unsafe { self.device.raw().event_destroy(self.device.id(), self.raw) } {
             log::warn!("destroying an event of {}: {e}", self.device.id());
         }

@@ -1,45 +1,46 @@
-//! The report of an asynchronous device fault: what failed, and which launches were in flight.
+//! The report of a device fault: the call that returned it, the driver's details, and the launches in flight.
 
 use std::fmt;
 use std::sync::Arc;
 
 use hip_driver::{DeviceId, ErrorCode, Recovery};
 
-/// A launch that had been enqueued and was not known to have finished.
+/// A launch that was enqueued and that the host had not seen complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchInFlight {
-    /// The kernel's name, or `(unregistered)` where nothing knows it any more.
+    /// The kernel's name, or `(unregistered)` if it is no longer known.
     pub kernel: Arc<str>,
-    /// The stream's number within its device.
+    /// The stream's number ([`Stream::number`](crate::Stream::number)).
     pub stream: u64,
-    /// Position of the launch on its stream, from 1.
+    /// The position of the launch on its stream, from 1.
     pub sequence: u64,
-    /// Workgroups.
+    /// The number of workgroups in x, y and z.
     pub grid: [u32; 3],
-    /// Work-items of a workgroup.
+    /// The number of work-items of a workgroup in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic LDS bytes.
+    /// The dynamic LDS of a workgroup in bytes.
     pub dynamic_lds: u32,
-    /// Length of the explicit arguments in bytes.
+    /// The length of the explicit arguments in bytes.
     pub argument_bytes: u32,
-    /// The first bytes of the kernarg segment.
+    /// The first bytes of the explicit arguments, at most 64.
     pub arguments: Vec<u8>,
 }
 
-/// Why a device context was lost.
+/// Why a device was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {
     /// The device.
     pub device: DeviceId,
-    /// The call that first returned the error; the fault itself happened earlier.
+    /// The driver call that first returned the error. The fault itself happened earlier.
     pub call: &'static str,
-    /// The sticky code.
+    /// The code that the call returned.
     pub code: ErrorCode,
-    /// What the driver knows of the fault.
+    /// The driver's details about the fault, if it has any.
     pub detail: Option<Box<str>>,
-    /// What it takes to use the device again.
+    /// What is needed to use the device again.
     pub recovery: Recovery,
-    /// Launches in flight when it was seen, oldest first within each stream.
+    /// The last launches of each stream that were in flight when the fault was seen, oldest first within each stream.
+    /// At most 32 launches of a stream are kept.
     pub in_flight: Vec<LaunchInFlight>,
 }
 
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_says_what_it_takes_to_go_on() {
+    fn the_message_says_how_to_use_the_device_again() {
         let report = |recovery| FaultReport {
             device: DeviceId(1),
             call: "hipStreamSynchronize",

@@ -7,9 +7,12 @@ use code_object::CodeObject;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use hip_driver::{DevicePtr, RawFunction, RawModule};
+use crate::fat_binary::NoCode;
+use hip_driver::{Capability, DevicePtr, RawFunction, RawModule};
 
-/// A loaded code object. Unloaded when the last kernel made from it has retired and the last clone is gone.
+/// A code object that is loaded on a device. Cheap to clone; all clones are the same module.
+///
+/// It is unloaded when the last clone has been dropped and no kernel of it is registered or in flight.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);
 
@@ -26,15 +29,17 @@ impl std::fmt::Debug for Module {
 }
 
 impl Module {
-    /// Loads a code object: raw ELF or an offload bundle (compressed or not), of which the entry for the device's
-    /// target is taken.
+    /// Loads a code object from `image`: an ELF file, or an offload bundle (compressed or not) from which the entry for
+    /// the device's target is taken.
     ///
     /// # Safety
-    /// The code is trusted with the device's memory, as every compiled kernel is.
+    /// The code may access all memory of the device. The caller guarantees that its kernels do what the caller's later
+    /// launches expect.
     ///
     /// # Errors
-    /// [`Error::CodeObject`] when it can't be read, [`Error::WrongTarget`] when it is for another target (both before
-    /// any device call), or the driver's.
+    /// [`Error::CodeObject`] when the image can't be read, [`Error::WrongTarget`] when the code is for another target, and
+    /// [`Error::NoCode`] when it is for a generic processor and the driver is too old for that, all before any device call;
+    /// else returns the driver's error.
     pub unsafe fn load(device: &Device, image: &[u8]) -> Result<Module> {
         device.check()?;
         let target = &device.properties().target;
@@ -46,26 +51,32 @@ impl Module {
                 device_target: target.short().into_boxed_str(),
             });
         }
+        if code.target().processor.is_generic()
+            && !device.raw().capabilities().has(Capability::GenericCodeObjects)
+        {
+            return Err(Error::NoCode(Box::new(NoCode::too_old(device, &code))));
+        }
         // SAFETY: the caller vouches for the code; the ELF was read above.
         let raw =
             unsafe { device.raw().module_load(device.id(), code.elf()) }.map_err(|e| device.error(e))?;
         Ok(Module(Arc::new(Inner { device: device.clone(), raw, code })))
     }
 
-    /// Its device.
+    /// Returns the module's device.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// What was read from the code object: kernels, globals, target.
+    /// Returns what was read from the code object: kernels, globals, target.
     pub fn code_object(&self) -> &CodeObject {
         &self.0.code
     }
 
-    /// Address and size in bytes of a global variable.
+    /// Returns the address and the size in bytes of a global variable.
     ///
     /// # Errors
-    /// The driver's, `NOT_FOUND` where there is none of that name.
+    /// [`Error::Invalid`] when the name has a NUL byte; else returns the driver's error, which is `NOT_FOUND` where
+    /// there is no variable of that name.
     pub fn global(&self, name: &str) -> Result<(DevicePtr, usize)> {
         let device = &self.0.device;
         let symbol = c_name(name)?;
@@ -74,7 +85,7 @@ impl Module {
             .map_err(|e| device.error(e))
     }
 
-    /// The driver's function of a kernel that the code object has; good as long as the module lives.
+    /// Returns the driver's function of a kernel of the code object. It is valid as long as the module lives.
     pub(crate) fn function(&self, name: &str) -> Result<RawFunction> {
         let device = &self.0.device;
         let symbol = c_name(name)?;

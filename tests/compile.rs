@@ -1,6 +1,6 @@
-//! Sources compiled while the program runs: logs, options, headers, targets, and the cache on disk between processes.
+//! Compiling while the program runs: logs, options, headers, targets, and the cache on disk that processes share.
 //!
-//! Without hiprtc these tests are skipped and say why; with `HIPLAUNCH_TEST_HIPRTC=1` its absence is a failure.
+//! Without hiprtc these tests are skipped and print why. With `HIPLAUNCH_TEST_HIPRTC=1` they fail instead.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -22,15 +22,16 @@ extern "C" __global__ void add(int* x, unsigned n) {
 }
 "#;
 
-/// What a child process is to do, and in which folder.
+/// The environment variable that says what a child process does.
 const CHILD: &str = "HIPLAUNCH_TEST_CHILD";
+/// The environment variable with the folder of a child process.
 const FOLDER: &str = "HIPLAUNCH_TEST_FOLDER";
 
 fn gfx90a() -> TargetId {
     TargetId::new(Processor::Gfx90a)
 }
 
-/// A compiler for gfx90a with that cache; `None`, and a line why, where there is none.
+/// Returns a compiler for gfx90a with that cache. Without hiprtc, prints why and returns `None`.
 fn compiler(cache: &DiskCache) -> Option<Compiler> {
     let compiler = Compiler::new(&gfx90a()).cache(cache);
     match compiler.check() {
@@ -43,7 +44,7 @@ fn compiler(cache: &DiskCache) -> Option<Compiler> {
     }
 }
 
-/// A folder of its own, removed when it goes.
+/// A new folder, which is removed when this is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -67,7 +68,7 @@ impl Drop for Folder {
     }
 }
 
-/// Warnings of this process.
+/// The warnings that this process has logged.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn note_warnings() {
@@ -90,7 +91,8 @@ fn note_warnings() {
     });
 }
 
-/// Runs what `add` compiled to on the emulator or GPU: the first element, which was 41.
+/// Runs the compiled kernel `add` on an array whose first element is 41, on the emulator or a GPU. Returns that
+/// element. Returns `None` if the device does not run gfx90a.
 fn run(code: &[u8]) -> Option<i32> {
     let launcher = Launcher::new().unwrap();
     let device = launcher.device(0).unwrap();
@@ -98,7 +100,7 @@ fn run(code: &[u8]) -> Option<i32> {
         println!("not run: {} is no gfx90a", device.properties().target.short());
         return None;
     }
-    // SAFETY: the source above, which is passed an array and its length.
+    // SAFETY: the code is that of the source above, whose kernel takes an array and its length.
     let add = unsafe { launcher.register(device, code, "add") }.unwrap();
     let stream = launcher.stream(device).unwrap();
     let args = [Arg::inout(&[41i32, 0, 0]), Arg::from(3u32)];
@@ -109,7 +111,7 @@ fn run(code: &[u8]) -> Option<i32> {
 }
 
 #[test]
-fn what_is_compiled_runs_and_is_found_again() {
+fn a_compiled_source_runs_and_is_found_in_the_cache() {
     let folder = Folder::new();
     let cache = DiskCache::new(&folder.0);
     let Some(compiler) = compiler(&cache) else { return };
@@ -118,7 +120,7 @@ fn what_is_compiled_runs_and_is_found_again() {
     assert_eq!(first.code_object().kernel("add").unwrap().explicit_args().len(), 2);
     assert_eq!(first.log(), "");
     assert!(run(first.elf()).is_none_or(|sum| sum == 42));
-    // By the same cache, by another one of the same folder, and by none.
+    // The same cache has it, and another cache of the same folder, but not a cache that is off.
     let again = compiler.compile(SOURCE).unwrap();
     assert!(again.from_cache() && again.elf() == first.elf());
     let other = DiskCache::new(&folder.0);
@@ -130,7 +132,7 @@ fn what_is_compiled_runs_and_is_found_again() {
 }
 
 #[test]
-fn each_option_header_and_target_is_another_entry() {
+fn each_option_header_and_target_has_a_cache_entry_of_its_own() {
     let folder = Folder::new();
     let cache = DiskCache::new(&folder.0);
     let Some(compiler) = compiler(&cache) else { return };
@@ -138,7 +140,7 @@ fn each_option_header_and_target_is_another_entry() {
     let header = |value: u32| compiler.clone().header("add.h", format!("#define ADD {value}\n"));
     let settings: TargetId = "gfx90a:sramecc+:xnack-".parse().unwrap();
     let exact = Compiler::new(&settings).cache(&cache);
-    // What is compiled, and what it adds.
+    // A compiler, a source, and what the compiled kernel adds.
     let cases = [
         (compiler.clone(), SOURCE, 1),
         (compiler.clone().define("ADD", 5), SOURCE, 5),
@@ -162,7 +164,7 @@ fn each_option_header_and_target_is_another_entry() {
 }
 
 #[test]
-fn a_source_with_errors_gives_the_log_with_its_lines() {
+fn the_error_for_a_wrong_source_has_the_log_with_line_numbers() {
     let Some(compiler) = compiler(&DiskCache::off()) else { return };
     let bad = SOURCE.replace("ADD;", "ADD + nothing;");
     let error = compiler.clone().name("adder.hip").compile(&bad).unwrap_err();
@@ -170,14 +172,14 @@ fn a_source_with_errors_gives_the_log_with_its_lines() {
     assert_eq!((name.as_str(), target.as_str()), ("adder.hip", "gfx90a"));
     assert!(log.contains("adder.hip:7:30: error: use of undeclared identifier 'nothing'"), "{log}");
     assert!(error.to_string().contains(log.as_str()));
-    // In a header too.
+    // An error in a header.
     let broken = compiler.clone().header("broken.h", "\nint x = ;\n");
     let error = broken.compile(&format!("#include \"broken.h\"\n{SOURCE}")).unwrap_err();
     assert!(error.to_string().contains("broken.h:2:9: error: expected expression"), "{error}");
     // An option that the compiler does not know.
     let error = compiler.clone().option("--no-such-option").compile(SOURCE).unwrap_err();
     assert!(matches!(&error, CompileError::Failed { log, .. } if log.contains("no-such-option")), "{error}");
-    // What never gets to the compiler.
+    // Sources and options that are refused before compiling.
     for source in ["", "int\0 x;"] {
         assert!(matches!(compiler.compile(source), Err(CompileError::Text { .. })));
     }
@@ -186,7 +188,7 @@ fn a_source_with_errors_gives_the_log_with_its_lines() {
 }
 
 #[test]
-fn warnings_are_in_the_log_and_kept_with_the_code() {
+fn warnings_are_in_the_log_and_in_the_cache() {
     let folder = Folder::new();
     let Some(compiler) = compiler(&DiskCache::new(&folder.0)) else { return };
     let source = format!("#warning mind the gap\n{SOURCE}");
@@ -198,7 +200,7 @@ fn warnings_are_in_the_log_and_kept_with_the_code() {
 }
 
 #[test]
-fn a_damaged_entry_is_compiled_again() {
+fn the_source_of_a_damaged_cache_entry_is_compiled_again() {
     let folder = Folder::new();
     let cache = DiskCache::new(&folder.0);
     let Some(compiler) = compiler(&cache) else { return };
@@ -215,7 +217,7 @@ fn a_damaged_entry_is_compiled_again() {
 }
 
 #[test]
-fn a_source_that_reads_other_files_is_not_kept() {
+fn a_source_that_reads_other_files_is_not_cached() {
     let folder = Folder::new();
     let cache = DiskCache::new(&folder.0);
     let Some(compiler) = compiler(&cache) else { return };
@@ -249,7 +251,7 @@ fn an_unknown_target_is_an_error_and_no_crash() {
     }
 }
 
-/// Threads that want the same source: one compiles, the others wait for it.
+/// Several threads compile the same source at once: one compiles it, and the others wait for it.
 #[test]
 fn threads_compile_a_source_once() {
     let folder = Folder::new();
@@ -264,7 +266,8 @@ fn threads_compile_a_source_once() {
     assert_eq!((counters.misses, counters.hits, counters.stored), (1, 3, 1));
 }
 
-/// This test's program again, to do one thing in a process of its own, below `wrapper` if there is one.
+/// Returns a command that runs this test's program again, to do `what` in a process of its own, started by `wrapper` if
+/// it is not empty.
 fn child(wrapper: &[&str], what: &str, folder: &Path, variables: &[(&str, &str)]) -> Command {
     let program = std::env::current_exe().unwrap();
     let mut command = match wrapper.split_first() {
@@ -286,7 +289,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
 
-/// What the other tests have children do; nothing when it is run with them.
+/// Does what another test asks of a child process. Does nothing when it is run as a test itself.
 #[test]
 fn in_a_process_of_its_own() {
     let Ok(what) = std::env::var(CHILD) else { return };
@@ -301,9 +304,9 @@ fn in_a_process_of_its_own() {
             let compiler = Compiler::new(&gfx90a()).cache(&DiskCache::off());
             println!("error: {}", compiler.compile(SOURCE).unwrap_err());
         }
-        // Twice, so that a warning that comes every time would show.
+        // Compiles twice, so that a warning of each compilation would show twice.
         "compile" => {
-            // A shared cache: that of the environment.
+            // The shared cache, whose folder the environment names.
             let cache = DiskCache::shared();
             assert_eq!(cache.folder(), Some(&*folder));
             let compiler = Compiler::new(&gfx90a());
@@ -334,13 +337,13 @@ fn processes_share_the_cache_and_may_compile_at_once() {
         assert!(output.status.success(), "{}", said(&output));
         assert!(!said(&output).contains("warning:"), "{}", said(&output));
     }
-    // Two entries, and nothing unfinished; whoever comes now compiles nothing.
+    // There are two entries and no unfinished file. A later process compiles nothing.
     assert_eq!(folder.entries().len(), 2);
     let output = child(&[], "compile", &folder.0, &variables).output().unwrap();
     assert!(said(&output).contains("hits: 2, misses: 0, corrupt: 0, stored: 0"), "{}", said(&output));
 }
 
-/// A real full disk and a real read-only one, where this user may mount them.
+/// Tries a full disk and a read-only disk, where this user may mount file systems.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_or_read_only_disk_is_a_warning() {
@@ -367,7 +370,7 @@ fn a_full_or_read_only_disk_is_a_warning() {
     }
 }
 
-/// hiprtc says nothing then.
+/// hiprtc itself gives no reason in this case.
 #[test]
 #[cfg(target_os = "linux")]
 fn without_room_for_temporary_files_the_error_says_so() {
@@ -379,10 +382,10 @@ fn without_room_for_temporary_files_the_error_says_so() {
     std::fs::write(&file, b"").unwrap();
     let output = child(&[], "error", &folder.0, &[("TMPDIR", file.to_str().unwrap())]).output().unwrap();
     let said = said(&output);
-    assert!(output.status.success() && said.contains("room for temporary files, in TMPDIR"), "{said}");
+    assert!(output.status.success() && said.contains("space for temporary files in TMPDIR"), "{said}");
 }
 
-/// Files of the right names that are no libraries, where the loader looks first.
+/// The folder in which the loader searches first has files of the libraries' names that are no libraries.
 #[test]
 #[cfg(target_os = "linux")]
 fn without_hiprtc_the_error_names_what_to_install() {

@@ -1,5 +1,5 @@
-//! The HIP driver against whatever libamdhip64 is installed; where there is none, or no device, a test says so and
-//! passes.
+//! Tests of the HIP driver with the libamdhip64 of the machine. Where there is none, or no device, a test prints that
+//! and passes.
 
 use std::ffi::CString;
 use std::sync::mpsc;
@@ -20,7 +20,7 @@ const VECTOR: [&[u8]; 2] =
 const PROBE: [&[u8]; 2] =
     [include_bytes!("../hip/probe.gfx90a.co"), include_bytes!("../hip/probe.gfx942.co")];
 
-/// The driver, or why there is none.
+/// Returns the driver, or prints why there is none.
 fn library() -> Option<Arc<HipDriver>> {
     match HipDriver::load() {
         Ok(driver) => Some(driver),
@@ -32,7 +32,7 @@ fn library() -> Option<Arc<HipDriver>> {
     }
 }
 
-/// The driver with a device.
+/// Returns the driver if it has a device, or prints why there is none.
 fn device() -> Option<Arc<HipDriver>> {
     let driver = library()?;
     if driver.device_count().unwrap() == 0 {
@@ -42,7 +42,7 @@ fn device() -> Option<Arc<HipDriver>> {
     Some(driver)
 }
 
-/// A loaded module with what its metadata says.
+/// A loaded module with its metadata.
 struct Module {
     driver: Arc<HipDriver>,
     object: CodeObject,
@@ -50,7 +50,7 @@ struct Module {
 }
 
 impl Module {
-    /// The one of the code objects that the device runs.
+    /// Loads the code object that the device runs.
     fn load(driver: &Arc<HipDriver>, variants: [&[u8]; 2]) -> Option<Module> {
         let target = driver.device_properties(DEVICE).unwrap().target;
         let objects = variants.map(|bytes| (bytes, CodeObject::parse(bytes).unwrap()));
@@ -61,7 +61,7 @@ impl Module {
         };
         // HIP must not need the caller's bytes after the call.
         let mut copy = bytes.to_vec();
-        // SAFETY: the kernels of this repository.
+        // SAFETY: the code objects are those of this repository.
         let module = unsafe { driver.module_load(DEVICE, &copy) }.unwrap();
         copy.fill(0xff);
         drop(copy);
@@ -87,7 +87,7 @@ impl Module {
             kernarg: &kernarg,
             accesses: &[],
         };
-        // SAFETY: live handles; the tests pass live buffers of the sizes that the kernels use.
+        // SAFETY: the handles are live, and the tests pass live buffers of the sizes that the kernels use.
         unsafe { self.driver.enqueue(DEVICE, stream, &Work::Kernel(&launch)) }.unwrap();
     }
 }
@@ -102,7 +102,8 @@ impl Drop for Module {
     }
 }
 
-/// A kernarg segment of the full size, hidden arguments zero; empty for a kernel without explicit arguments.
+/// Returns a kernarg segment of the full size, with hidden arguments zero. It is empty for a kernel without explicit
+/// arguments.
 fn kernarg(signature: &KernelSignature, args: &[&[u8]]) -> Vec<u8> {
     let slots = signature.explicit_args();
     assert_eq!(slots.len(), args.len());
@@ -121,11 +122,11 @@ fn stream(driver: &HipDriver) -> RawStream {
     driver.stream_create(DEVICE, StreamOptions::default()).unwrap()
 }
 
-/// Copies to the device, through pageable memory, and waits.
+/// Allocates device memory, copies `words` there from pageable memory, and waits.
 fn upload(driver: &HipDriver, stream: RawStream, words: &[u32]) -> DevicePtr {
     let bytes = size_of_val(words);
     let ptr = driver.malloc(DEVICE, bytes).unwrap();
-    // SAFETY: both ranges are live and `bytes` long, and the stream is synchronized before they go.
+    // SAFETY: both ranges are live and `bytes` long, and the stream is synchronized before they are freed.
     unsafe {
         driver
             .enqueue(DEVICE, stream, &Work::CopyToDevice { dst: ptr, src: words.as_ptr().cast(), bytes })
@@ -135,7 +136,7 @@ fn upload(driver: &HipDriver, stream: RawStream, words: &[u32]) -> DevicePtr {
     ptr
 }
 
-/// Copies from the device, through pageable memory.
+/// Copies `count` words from the device to pageable memory, and waits.
 fn download(driver: &HipDriver, stream: RawStream, ptr: DevicePtr, count: usize) -> Vec<u32> {
     let mut words = vec![0u32; count];
     // SAFETY: as in `upload`.
@@ -166,7 +167,7 @@ fn within_a_minute(f: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn the_library_is_loaded_once_and_says_where_it_is_from() {
+fn the_library_is_loaded_once_and_has_a_version_and_a_path() {
     let Some(driver) = library() else { return };
     assert!(Arc::ptr_eq(&driver, &HipDriver::load().unwrap()));
     let info = driver.info();
@@ -177,7 +178,7 @@ fn the_library_is_loaded_once_and_says_where_it_is_from() {
 }
 
 #[test]
-fn the_symbol_table_is_whole_and_agrees_with_the_capabilities() {
+fn the_symbols_that_are_present_agree_with_the_capabilities() {
     let Some(driver) = library() else { return };
     let symbols: Vec<_> = driver.symbols().collect();
     assert!(symbols.iter().filter(|s| s.required).count() >= 28);
@@ -186,7 +187,7 @@ fn the_symbol_table_is_whole_and_agrees_with_the_capabilities() {
         let mut parts = symbols.iter().filter(|s| s.capability == Some(capability));
         let whole = parts.all(|s| s.present);
         let has = driver.capabilities().has(capability);
-        // Before HIP 5.2 graphs are there and do not take kernels of modules.
+        // Before HIP 5.2 the functions of graphs are there, but graphs do not take kernels of modules.
         assert!(has == whole || capability == Capability::Graphs && !has, "{capability:?}");
     }
     for symbol in symbols.iter().filter(|s| !s.present) {
@@ -205,7 +206,7 @@ fn result_codes_have_the_names_that_hip_gives_them() {
     for code in (0..1100).map(ErrorCode) {
         let Some(name) = code.name() else { continue };
         let of_hip = driver.error_name(code);
-        // A library may be older than a code, not disagree with it.
+        // A library may be older than a code and not know it, but it must not give it another name.
         assert!(
             of_hip == name || of_hip == "hipErrorUnknown" || of_hip.contains("Tbd"),
             "{code:?} is {of_hip}"
@@ -217,7 +218,7 @@ fn result_codes_have_the_names_that_hip_gives_them() {
 }
 
 #[test]
-fn no_device_is_a_count_and_an_error_not_a_crash() {
+fn calls_on_a_device_that_does_not_exist_return_an_error() {
     let Some(driver) = library() else { return };
     let count = driver.device_count().unwrap();
     for device in [DeviceId(count), DeviceId(i32::MAX as u32), DeviceId(u32::MAX)] {
@@ -258,7 +259,7 @@ fn memory_is_aligned_copied_and_filled() {
     let pinned = driver.host_malloc(DEVICE, 4096).unwrap();
     assert!(pinned.host.as_ptr().align_offset(64) == 0 && !pinned.device.is_null());
     let bytes = words.len() * 4;
-    // SAFETY: live ranges of these lengths throughout; the stream is synchronized before host memory is looked at.
+    // SAFETY: the ranges are live and have these lengths, and the stream is synchronized before host memory is read.
     unsafe {
         driver.enqueue(DEVICE, s, &Work::CopyWithin { dst: b, src: a, bytes }).unwrap();
         assert_eq!(download(&driver, s, b, words.len()), words);
@@ -278,7 +279,7 @@ fn memory_is_aligned_copied_and_filled() {
             .unwrap();
         driver.stream_synchronize(DEVICE, s).unwrap();
         assert_eq!(download(&driver, s, a, 10), got);
-        // The blocking ones.
+        // Blocking copies.
         driver
             .copy_blocking(DEVICE, &Work::CopyToDevice { dst: a, src: [7u32, 8].as_ptr().cast(), bytes: 8 })
             .unwrap();
@@ -287,7 +288,7 @@ fn memory_is_aligned_copied_and_filled() {
             .copy_blocking(DEVICE, &Work::CopyToHost { dst: two.as_mut_ptr().cast(), src: a, bytes: 8 })
             .unwrap();
         assert_eq!(two, [7, 8]);
-        // Nothing is no error.
+        // Copies of 0 bytes and the free of a null pointer are no errors.
         driver
             .enqueue(DEVICE, s, &Work::CopyToDevice { dst: a, src: two.as_ptr().cast(), bytes: 0 })
             .unwrap();
@@ -306,7 +307,7 @@ fn memory_is_aligned_copied_and_filled() {
 }
 
 #[test]
-fn kernels_compute() {
+fn kernels_compute_in_device_memory_and_pinned_memory() {
     let Some(driver) = device() else { return };
     let Some(module) = Module::load(&driver, VECTOR) else { return };
     let s = stream(&driver);
@@ -320,7 +321,7 @@ fn kernels_compute() {
     let want: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 2.5f32.mul_add(*x, *y)).collect();
     assert_eq!(download(&driver, s, dy, N), bits(&want));
 
-    // Pinned memory is the kernel's too.
+    // A kernel can write pinned memory.
     let pinned = driver.host_malloc(DEVICE, 256).unwrap();
     let value = 77u32.to_ne_bytes();
     module.launch("fill_u32", 1, 64, 0, s, &[&pinned.device.0.to_ne_bytes(), &value, &64i32.to_ne_bytes()]);
@@ -364,14 +365,14 @@ fn kernels_without_arguments_globals_and_dynamic_lds_work() {
 }
 
 #[test]
-fn events_order_streams_and_answer_without_waiting() {
+fn events_order_streams_and_are_queried_without_waiting() {
     let Some(driver) = device() else { return };
     let Some(module) = Module::load(&driver, PROBE) else { return };
     let (s, t) = (stream(&driver), stream(&driver));
     let out = upload(&driver, s, &[0; 64]);
     let plain = driver.event_create(DEVICE, EventOptions::default()).unwrap();
     let timed = [(); 2].map(|()| driver.event_create(DEVICE, EventOptions { timing: true }).unwrap());
-    // SAFETY: all handles are live to the end of the block; nothing is in flight when they go.
+    // SAFETY: all handles are live until the end of the block, and nothing is in flight when they are destroyed.
     unsafe {
         assert!(driver.event_query(DEVICE, plain).unwrap(), "an event that was never recorded is reached");
         driver.stream_wait_event(DEVICE, t, plain).unwrap();
@@ -380,7 +381,7 @@ fn events_order_streams_and_answer_without_waiting() {
         module.launch("spin", 1, 64, 0, s, &args);
         driver.event_record(DEVICE, plain, s).unwrap();
         driver.event_record(DEVICE, timed[1], s).unwrap();
-        // The other stream adds to what the spinning kernel writes, after it.
+        // The other stream reads what the spinning kernel writes, after it has finished.
         driver.stream_wait_event(DEVICE, t, plain).unwrap();
         let mut polls = 0u64;
         while !driver.event_query(DEVICE, plain).unwrap() {
@@ -405,7 +406,7 @@ fn events_order_streams_and_answer_without_waiting() {
 }
 
 #[test]
-fn bad_code_objects_and_names_are_errors() {
+fn broken_code_objects_and_unknown_names_are_errors() {
     let Some(driver) = device() else { return };
     let cut = &VECTOR[0][..VECTOR[0].len() / 2];
     // SAFETY: none of these is loaded.
@@ -429,7 +430,7 @@ fn bad_code_objects_and_names_are_errors() {
 }
 
 #[test]
-fn modules_come_and_go() {
+fn a_module_can_be_loaded_and_unloaded_many_times() {
     let Some(driver) = device() else { return };
     for _ in 0..50 {
         let Some(module) = Module::load(&driver, VECTOR) else { return };
@@ -492,7 +493,7 @@ fn two_devices_copy_from_one_to_the_other() {
     let t = driver.stream_create(near, StreamOptions::default()).unwrap();
     let to = driver.malloc(near, 4000).unwrap();
     let mut got = vec![0u32; 1000];
-    // SAFETY: live ranges of 4000 bytes each on the devices named; nothing is in flight when they go.
+    // SAFETY: the ranges are live, 4000 bytes long and on the devices named. Nothing is in flight when they are freed.
     unsafe {
         driver
             .enqueue(near, t, &Work::CopyFromPeer { dst: to, src_device: far, src: from, bytes: 4000 })
@@ -518,7 +519,7 @@ fn a_stream_can_be_destroyed_after_memory_was_freed_in_its_order() {
     }
     within_a_minute(move || {
         let (s, t) = (stream(&driver), stream(&driver));
-        // SAFETY: live handles; the memory is used before it is freed, on the same stream.
+        // SAFETY: the handles are live. The memory is used on the stream before it is freed there.
         unsafe {
             for stream in [s, t] {
                 let ptr = match driver.malloc_async(DEVICE, 1 << 20, stream) {
@@ -550,7 +551,7 @@ fn host_functions_run_in_stream_order_or_are_not_supported() {
         let log = Arc::clone(&ran);
         let function = Box::new(move || {
             log.lock().unwrap().push(i);
-            assert_ne!(i, 1, "a panic stays inside");
+            assert_ne!(i, 1, "the driver catches a panic");
         });
         // SAFETY: a live stream; the function does not call the driver.
         let result = unsafe { driver.enqueue(DEVICE, s, &Work::HostFunction(&HostFunction::new(function))) };
@@ -586,16 +587,16 @@ fn a_forked_child_gets_an_error_from_every_call() {
         };
         let right = driver.device_count().is_err_and(is_forked)
             && driver.malloc(DEVICE, 64).is_err_and(is_forked)
-            // SAFETY: never reaches HIP.
+            // SAFETY: the call returns before it enters HIP.
             && unsafe { driver.stream_synchronize(DEVICE, RawStream(0)) }.is_err_and(is_forked)
             && HipDriver::load().is_ok_and(|d| d.device_count().is_err_and(is_forked));
         // SAFETY: ends the child without running exit handlers.
         unsafe { libc::_exit(if right { 0 } else { 1 }) };
     }
     let mut status = 0;
-    // SAFETY: waits for the child made above.
+    // SAFETY: waits for the child that was forked above.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status:#x}");
-    // The parent goes on.
+    // The driver still works in the parent.
     driver.device_count().unwrap();
 }

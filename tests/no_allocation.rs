@@ -1,4 +1,4 @@
-//! In steady state a launch makes no heap allocation on the caller's thread.
+//! In the steady state, launches and submissions of graphs allocate nothing on the heap on the caller's thread.
 
 use hiplaunch::graph::{Branches, GraphArg, NodeId};
 use hiplaunch::{
@@ -11,11 +11,11 @@ use hiplaunch_testing::counting::{Counting, heap_allocations};
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn launches_and_reads_allocate_nothing() {
+fn launches_and_reads_allocate_nothing_on_the_heap() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
     let device = launcher.device(0).unwrap().clone();
     let stream = launcher.stream(&device).unwrap();
-    // SAFETY: kernels of hip/, here and below launched as their README says.
+    // SAFETY: kernels of hip/. Here and below they are launched as their README says.
     let (saxpy, polynomial) = unsafe {
         (
             launcher.register(&device, include_bytes!("../hip/vector.gfx90a.co"), "saxpy").unwrap(),
@@ -54,13 +54,13 @@ fn launches_and_reads_allocate_nothing() {
     let before = heap_allocations();
     (100..400).for_each(&mut round);
     assert_eq!(heap_allocations() - before, 0, "heap allocations in 1800 launches");
-    // The counter counts.
+    // Checks that the counter counts.
     drop(std::hint::black_box(vec![0u8; 100]));
     assert_eq!(heap_allocations() - before, 1);
 }
 
 #[test]
-fn a_compiled_graph_is_submitted_without_an_allocation() {
+fn submissions_of_a_compiled_graph_allocate_nothing_on_the_heap() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
     let device = launcher.device(0).unwrap().clone();
     let stream = launcher.stream(&device).unwrap();
@@ -77,7 +77,7 @@ fn a_compiled_graph_is_submitted_without_an_allocation() {
             let t = g.temporary::<f32>(64).unwrap();
             for (x, y) in [(from, t), (t, to)] {
                 let args = [2.0f32.into(), GraphArg::Read(x), GraphArg::Write(y), 64i32.into()];
-                // SAFETY: as the kernel takes it.
+                // SAFETY: the arguments are those that the kernel takes.
                 unsafe { g.launch(scale, LaunchDims::linear(1, 64), &args) }.unwrap();
             }
         }
@@ -86,7 +86,7 @@ fn a_compiled_graph_is_submitted_without_an_allocation() {
         assert_eq!(graph.streams(), streams as usize);
         let mut round = |i: usize| {
             graph.set_buffer(&from, &x[i % 2]).unwrap();
-            // SAFETY: any factor is good.
+            // SAFETY: the kernel takes any factor.
             unsafe { graph.set_scalar(NodeId(7), 0, i as f32) }.unwrap();
             let output = graph.submit().unwrap().read().unwrap();
             assert_eq!(output.slice::<f32>(0).unwrap()[63], (2 * i * (1 + i % 2)) as f32);

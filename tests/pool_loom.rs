@@ -1,9 +1,9 @@
-//! The pool's concurrent core under every interleaving: nothing is handed out twice, nothing before other streams have
-//! done with it, and nothing is lost.
+//! The concurrent parts of the pool under every interleaving: no block is allocated twice, none before other streams
+//! have finished with it, and none is lost.
 
 #![allow(dead_code, reason = "the library's files, of which each model needs a part")]
 
-/// What the core takes its lock from; std's in the library.
+/// The lock that the pool's files use: loom's here, std's in the library.
 mod sync {
     pub(crate) use loom::sync::{Mutex, MutexGuard};
     pub(crate) use std::sync::PoisonError;
@@ -26,7 +26,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
 
-/// One stream whose work ends when somebody says so.
+/// A stream whose work has finished once `done` is true.
 struct Stream {
     done: AtomicBool,
     recycled: AtomicU64,
@@ -66,7 +66,7 @@ impl Fences for Stream {
 
 const BLOCK: u64 = 256 << 10;
 
-/// An arena with one segment of so many blocks.
+/// Returns an arena with one pool segment for `blocks` blocks.
 fn arena(blocks: u64) -> Arc<Arena<Stream>> {
     let arena = Arena::new();
     let units = units_of(BLOCK * blocks).unwrap();
@@ -130,7 +130,7 @@ fn the_last_of_two_owners_frees_once() {
 }
 
 #[test]
-fn a_marked_block_is_not_handed_out_before_its_fence() {
+fn a_block_with_a_recorded_use_is_not_allocated_before_its_fence() {
     loom::model(|| {
         let (arena, stream) = (arena(1), Stream::new());
         let taken = take(&arena).unwrap();
@@ -154,7 +154,7 @@ fn a_marked_block_is_not_handed_out_before_its_fence() {
 }
 
 #[test]
-fn two_pollers_take_a_held_block_back_once() {
+fn two_threads_that_poll_free_a_held_back_block_once() {
     loom::model(|| {
         let (arena, stream) = (arena(1), Stream::new());
         let taken = take(&arena).unwrap();
@@ -177,7 +177,7 @@ fn two_pollers_take_a_held_block_back_once() {
 }
 
 #[test]
-fn a_segment_that_moves_is_in_one_place() {
+fn a_segment_that_is_stolen_belongs_to_one_arena() {
     loom::model(|| {
         let (from, to, stream) = (arena(1), Arc::new(Arena::new()), Stream::new());
         let units = units_of(BLOCK).unwrap();
@@ -207,7 +207,7 @@ fn a_segment_that_moves_is_in_one_place() {
 }
 
 #[test]
-fn a_lent_block_goes_back_behind_a_fence() {
+fn a_borrowed_block_is_free_again_after_a_fence() {
     loom::model(|| {
         let (arena, stream) = (arena(2), Stream::new());
         let units = units_of(BLOCK).unwrap();
@@ -222,7 +222,7 @@ fn a_lent_block_goes_back_behind_a_fence() {
         let own = take(&arena).unwrap();
         let lent = thief.join().unwrap();
         assert_ne!(own.address, lent);
-        assert_eq!(in_use(&arena), (BLOCK, BLOCK), "held for the thief's stream");
+        assert_eq!(in_use(&arena), (BLOCK, BLOCK), "held back for the stream that borrowed it");
         assert!(take(&arena).is_none());
         stream.done.store(true, Ordering::Release);
         assert_eq!(arena.poll(&stream, false), 1);

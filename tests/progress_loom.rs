@@ -1,6 +1,6 @@
-//! A stream's counters under every interleaving: nothing counts as finished that was not enqueued before the wait.
+//! A stream's progress under every interleaving: a wait marks no work as completed that was enqueued after it began.
 
-/// What `progress.rs` takes its atomics from; std's in the library.
+/// The atomics that `progress.rs` uses: loom's here, std's in the library.
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
@@ -16,7 +16,7 @@ use sync::{AtomicU64, Ordering};
 fn a_synchronize_covers_only_what_was_enqueued_before_it() {
     loom::model(|| {
         let progress = Arc::new(Progress::new());
-        // Stands for the device's queue: how much work it has been given.
+        // Stands for the device's queue: the last position that it was given.
         let queue = Arc::new(AtomicU64::new(0));
         let enqueuing = {
             let (progress, queue) = (progress.clone(), queue.clone());
@@ -32,7 +32,7 @@ fn a_synchronize_covers_only_what_was_enqueued_before_it() {
             let (progress, queue) = (progress.clone(), queue.clone());
             loom::thread::spawn(move || {
                 let upto = progress.enqueued();
-                // The wait covers what the queue has by now.
+                // A wait covers the work that the queue has now.
                 let covered = queue.load(Ordering::Relaxed);
                 assert!(upto <= covered, "{upto} marked, {covered} covered");
                 progress.mark_completed(upto);
@@ -47,7 +47,7 @@ fn a_synchronize_covers_only_what_was_enqueued_before_it() {
 }
 
 #[test]
-fn completion_only_rises_and_shows_the_results() {
+fn the_completed_position_only_grows_and_shows_the_results() {
     loom::model(|| {
         let progress = Arc::new(Progress::new());
         let result = Arc::new(AtomicU64::new(0));

@@ -1,20 +1,20 @@
-//! Exact best fit over one arena: what a pool's failures and waste are held against.
+//! Exact best fit in one range of memory, with which the failures and waste of pools are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::subject::{GRANULE, Subject};
 
-/// One arena of a fixed size, in steps of 256 bytes: the smallest free range that fits, the lowest of these, joined with
-/// its neighbours when it is freed. Knows no streams and no driver.
+/// A range of memory of a fixed size, in steps of 256 bytes. Allocates from the smallest free range that fits, the
+/// lowest of several, and joins a freed range with its neighbours. It knows no streams and no driver.
 pub(crate) struct BestFit(Mutex<Ranges>);
 
 struct Ranges {
-    /// Length by beginning.
+    /// The length of each free range, by its start.
     by_address: BTreeMap<u64, u64>,
-    /// Length and beginning.
+    /// The length and start of each free range.
     by_size: BTreeSet<(u64, u64)>,
-    /// End of the highest range that was ever handed out.
+    /// The end of the highest range that was ever allocated.
     extent: u64,
 }
 

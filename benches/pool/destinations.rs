@@ -1,7 +1,7 @@
-//! A training loop's operations into new buffers, and into buffers that are there: what each costs the driver.
+//! A training loop's operations with results in new buffers and in existing ones: the driver allocations of each.
 //!
-//! An epoch is 300 batches of 20 operations whose results are 20,000 x 20 x 5 floats; its last batch is shorter. Only memory
-//! is managed: no kernel runs and nothing is copied.
+//! An epoch is 300 batches of 20 operations whose results are 20,000 x 20 x 5 floats; its last batch is shorter. Only
+//! memory is managed: no kernel runs and nothing is copied.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,16 +21,16 @@ const OPERATIONS: usize = 20;
 const BATCHES: usize = 300;
 const EPOCHS: usize = 2;
 
-/// Where an operation's result goes.
+/// The destination of an operation's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
-    /// To a new buffer; those of a batch live until its end.
+    /// A new buffer. Those of a batch live until its end.
     New,
-    /// To a buffer of an earlier batch, made to fit.
+    /// A buffer of an earlier batch, whose length is changed.
     Reused,
 }
 
-/// What a run cost.
+/// The cost of a run.
 struct Outcome {
     times: Times,
     /// Driver allocations in the first batch and in all later ones.
@@ -45,7 +45,7 @@ fn shape(batch: usize, batches: usize) -> &'static [usize; 3] {
     if batch + 1 == batches { &SHORT } else { &SHAPE }
 }
 
-/// Every operation of every epoch; `after_batch` is told how many batches are done.
+/// Runs every operation of every epoch, and calls `after_batch` with the number of finished batches.
 fn train(
     stream: &Stream,
     destination: Destination,
@@ -156,7 +156,7 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
                 number(outcome.times.best()),
                 number(outcome.times.median()),
             ];
-            // No allocation into a destination that fits, whatever the pool; none at all with one that caches.
+            // No allocation for a destination that fits, with any pool. None at all with a pool that caches.
             if destination == Destination::Reused || backend == PoolBackend::Caching {
                 row.push(at_most(outcome.later as f64, 0.0));
             }

@@ -1,4 +1,4 @@
-//! The steady state at its simplest: one block of one size, allocated and freed, over and over.
+//! The simplest steady state: one block of one size, allocated and freed again and again.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::subject::{Kind, Open, Subject, Workload};
 const SIZES: [(u64, &str); 5] =
     [(256, "256 B"), (4 << 10, "4 KiB"), (64 << 10, "64 KiB"), (1 << 20, "1 MiB"), (64 << 20, "64 MiB")];
 
-/// Most nanoseconds of one operation, which is half of a pair.
+/// The goal: at most this number of nanoseconds for one operation, which is half of a pair.
 const BAR: f64 = 60.0;
 
 struct Hits {

@@ -1,8 +1,8 @@
-//! A launcher's own workload: few sizes, a steady number of live blocks on each stream, freed in the order in which they
-//! were allocated.
+//! A launcher's own workload: few sizes, a steady number of live blocks on each stream, freed in the order in which
+//! they were allocated.
 //!
-//! Memory is held against two figures: the most that all streams had in use at once, and the sum of the most that each had,
-//! which is what there has to be when no stream ever waits for another.
+//! Memory is compared with two figures: the most bytes that all streams had in use at once, and the sum of the most
+//! that each had, which is what is needed if no stream ever waits for another.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,25 +21,25 @@ use super::subject::{Kind, Open, Subject, Workload};
 const SMALL: [u64; 5] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 const LARGE: u64 = 1 << 20;
 
-/// Most that may be reserved, over the most in use.
+/// The goal: at most this number of bytes reserved for each byte of the most in use.
 const BAR: f64 = 1.15;
 
-/// Sizes are drawn before and repeat after so many.
+/// The number of sizes that are drawn beforehand and then repeated.
 const PATTERN: usize = 4096;
 
-/// Blocks in one round of a loop: three of each small size, and a large one.
+/// The number of blocks in one round of a loop: three of each small size, and a large one.
 const ROUND: usize = 16;
 
-/// In which order the sizes come.
+/// The order of the sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The same in each round, as a loop of launches has it.
+    /// The same in each round, as in a loop of launches.
     Loop,
-    /// Each drawn anew, one in 16 the large one: what is in use goes up and down.
+    /// Each drawn at random, one in 16 the large one: the bytes in use rise and fall.
     Drawn,
 }
 
-/// The sizes to ask for in turn.
+/// Returns the sizes to request, in order.
 fn pattern(order: Order, seed: u64) -> Vec<u64> {
     let mut random = Random(seed);
     match order {
@@ -58,7 +58,7 @@ fn pattern(order: Order, seed: u64) -> Vec<u64> {
     }
 }
 
-/// One stream's live blocks.
+/// The live blocks of one stream.
 pub(crate) struct Lane<'a, S: Subject> {
     pool: &'a S,
     stream: usize,
@@ -71,13 +71,13 @@ pub(crate) struct Lane<'a, S: Subject> {
 }
 
 impl<'a, S: Subject> Lane<'a, S> {
-    /// Keeps `most` blocks live.
+    /// Creates the workload of a stream, which keeps `most` blocks live.
     pub(crate) fn new(pool: &'a S, stream: usize, order: Order, most: usize) -> Self {
         let (sizes, live) = (pattern(order, stream as u64), VecDeque::with_capacity(most));
         Lane { pool, stream, sizes, next: 0, live, most, in_use: 0, failures: 0 }
     }
 
-    /// The oldest block is freed when there are as many as there may be, and one is allocated.
+    /// Allocates a block. Frees the oldest first if the largest number of blocks is live.
     #[inline]
     pub(crate) fn step(&mut self) {
         if self.live.len() == self.most
@@ -127,7 +127,7 @@ impl SteadyState {
         let mut peaks = vec![0; lanes.len()];
         let rounds = self.scale.pick(PATTERN / 16, 2 * PATTERN, 4 * PATTERN);
         for round in 0..rounds {
-            // Calls are counted in the second half, memory in all of it.
+            // Calls are counted in the second half, memory in both.
             if round == rounds / 2 {
                 before = (ledger.calls(), ledger.waits());
             }
@@ -149,7 +149,7 @@ impl SteadyState {
 }
 
 impl Workload for SteadyState {
-    /// Times, cost, and the sum of every stream's most bytes in use.
+    /// Times, cost, and the sum of each stream's most bytes in use.
     type Output = (Times, Cost, u64);
 
     fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(Times, Cost, u64), Error> {

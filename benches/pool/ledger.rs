@@ -1,4 +1,4 @@
-//! A layer over a driver that counts calls and bytes from outside of every pool, and can have less memory.
+//! A layer over a driver that counts calls and bytes outside of every pool, and can have less memory than the driver.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -11,7 +11,7 @@ use hiplaunch::driver::{
     StreamOptions, Work,
 };
 
-/// Passes everything on; counts the calls that a pool may make, and refuses memory above a limit.
+/// Passes all calls on, counts those that a pool may make, and refuses memory above a limit.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     driver: Arc<dyn Driver>,
@@ -30,7 +30,7 @@ struct Bytes {
 }
 
 impl Ledger {
-    /// `limit` is the most bytes that may be allocated at once.
+    /// Creates the layer. `limit` is the largest number of bytes that may be allocated at once.
     pub(crate) fn new(driver: &Arc<dyn Driver>, limit: u64) -> Arc<Ledger> {
         let bytes = Mutex::default();
         Arc::new(Ledger {
@@ -43,27 +43,27 @@ impl Ledger {
         })
     }
 
-    /// Calls so far that allocate, free, record, wait or ask.
+    /// The number of calls so far that allocate, free, record, wait or query.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Allocations so far, failed ones included.
+    /// The number of allocations so far, including failed ones.
     pub(crate) fn mallocs(&self) -> u64 {
         self.mallocs.load(Ordering::Relaxed)
     }
 
-    /// Calls so far for which the host waits for the device; every `hipFree` is one.
+    /// The number of calls so far for which the host waits for the device. Every `hipFree` is one.
     pub(crate) fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// Bytes allocated now.
+    /// The number of bytes allocated now.
     pub(crate) fn held(&self) -> u64 {
         self.lock().held
     }
 
-    /// Most bytes allocated at once.
+    /// The largest number of bytes allocated at once.
     pub(crate) fn peak(&self) -> u64 {
         self.lock().peak
     }
@@ -109,8 +109,8 @@ impl Ledger {
     }
 }
 
-/// Passes calls on unchanged: `counted` ones, which a pool may make at any operation, those of them that are `waits`, and
-/// the `others`.
+/// Passes calls on unchanged: `counted` ones, which a pool may make in any operation, `waits`, which are counted as
+/// waits too, and the `others`.
 macro_rules! forward {
     (counted: $($f:tt)*) => { forward! { @ (|l: &Ledger| l.count()) $($f)* } };
     (waits: $($f:tt)*) => { forward! { @ (|l: &Ledger| l.count_wait()) $($f)* } };

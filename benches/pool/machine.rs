@@ -1,14 +1,14 @@
-//! The drivers that the pools stand on.
+//! The drivers that the pools run on.
 
 use std::sync::Arc;
 
 use hiplaunch::Error;
 use hiplaunch::driver::Driver;
 
-/// A driver by name.
+/// A driver to run the pools on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
-    /// Does nothing: what is left is the pool's own.
+    /// Does nothing: the time is the pool's own.
     Noop,
     /// The emulator's: real address ranges, and frees that wait for the device.
     #[cfg(feature = "emulator")]
@@ -36,7 +36,7 @@ impl Machine {
             #[cfg(feature = "emulator")]
             Machine::Emulator => {
                 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-                // Of which the workloads touch nothing; small allocations cost host memory all the same.
+                // The workloads access none of it, but small allocations cost host memory nevertheless.
                 let options =
                     EmulatorOptions { memory_bytes: 64 << 30, threads: 1, ..EmulatorOptions::default() };
                 Ok(EmulatedDriver::new(options)?)

@@ -1,4 +1,4 @@
-//! Memory pools side by side: this library's, the bare driver, and what else one could write.
+//! Compares memory pools: this library's, the driver alone, and other designs.
 //!
 //! ```text
 //! cargo bench --bench pool                        everything; minutes
@@ -7,8 +7,8 @@
 //! cargo test --bench pool                         every workload once, small
 //! ```
 //!
-//! Times are of runs over the driver itself; device calls, memory and failures are counted in runs of their own, from
-//! outside of the pool, by a layer over the driver. Bars stand beside the figures of the default pool.
+//! Times are measured over the driver itself. Device calls, memory and failures are counted in separate runs, by a
+//! layer over the driver. The figures of the default pool have goals, in columns named "bar".
 
 mod best_fit;
 mod destinations;
@@ -40,7 +40,7 @@ fn main() -> Result<(), hiplaunch::Error> {
         if wants("multi-stream") {
             random::run(machine, scale, 4)?;
         }
-        // Counts alone: they are the same on any driver.
+        // Only counts are printed, which are the same on any driver.
         if machine == Machine::Noop && wants("limited") {
             random::run_limited(machine, scale)?;
         }

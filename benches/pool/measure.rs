@@ -9,15 +9,15 @@ use hiplaunch::driver::Driver;
 use super::ledger::Ledger;
 use super::options::Scale;
 
-/// Times of one operation in nanoseconds.
+/// The times of one operation in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
-    /// Ascending.
+    /// In ascending order.
     sorted: Vec<f64>,
 }
 
 impl Times {
-    /// Repeats until there are enough; each gives how long it took and its operations.
+    /// Repeats `once`, which returns how long it took and its number of operations, until there are enough repeats.
     pub(crate) fn repeat(
         scale: Scale,
         mut once: impl FnMut() -> Result<(Duration, u64), Error>,
@@ -52,7 +52,7 @@ impl Times {
 
 pub(crate) const TIME_COLUMNS: [&str; 4] = ["best", "median", "max", "repeats"];
 
-/// How often `step` may be called for about as long as `slice`.
+/// Returns the number of calls of `step` that take about as long as `slice`.
 pub(crate) fn calibrate(slice: Duration, mut step: impl FnMut()) -> u64 {
     let (start, mut steps) = (Instant::now(), 0u64);
     while start.elapsed() < slice / 4 || steps < 16 {
@@ -62,20 +62,20 @@ pub(crate) fn calibrate(slice: Duration, mut step: impl FnMut()) -> u64 {
     (slice.as_secs_f64() / start.elapsed().as_secs_f64() * steps as f64).max(16.0) as u64
 }
 
-/// What an untimed run cost in device calls and memory.
+/// The cost of an untimed run in device calls and memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
-    /// Operations that were counted.
+    /// The number of operations that were counted.
     pub(crate) operations: u64,
-    /// Device calls in these.
+    /// The number of device calls in these.
     pub(crate) calls: u64,
-    /// Of these, those that wait on the host.
+    /// The number of these calls that wait on the host.
     pub(crate) waits: u64,
-    /// Most bytes held from the driver.
+    /// The most bytes held from the driver at once.
     pub(crate) peak_reserved: u64,
-    /// Most bytes that were asked for and not given back.
+    /// The most bytes that were requested and not yet freed.
     pub(crate) peak_requested: u64,
-    /// Requests that got nothing.
+    /// The number of failed requests.
     pub(crate) failures: u64,
 }
 
@@ -90,7 +90,7 @@ impl Cost {
         vec![calls, waits, format!("{:.3}", self.waste()), self.failures.to_string()]
     }
 
-    /// Peak reserved over peak requested.
+    /// The peak of reserved bytes over the peak of requested bytes.
     pub(crate) fn waste(&self) -> f64 {
         self.peak_reserved as f64 / self.peak_requested.max(1) as f64
     }
@@ -98,19 +98,19 @@ impl Cost {
 
 pub(crate) const COST_COLUMNS: [&str; 4] = ["calls/op", "waits/op", "reserved/requested", "failures"];
 
-/// A ledger over a driver, also as a driver.
+/// Creates a counting layer over a driver. Returns it, and the same as a driver.
 pub(crate) fn ledger(driver: &Arc<dyn Driver>, limit: u64) -> (Arc<Ledger>, Arc<dyn Driver>) {
     let ledger = Ledger::new(driver, limit);
     (ledger.clone(), ledger)
 }
 
-/// Drops a pool and makes sure that the driver got everything back.
+/// Drops a pool, and checks that it freed all of the driver's memory.
 pub(crate) fn close<S>(pool: S, ledger: &Ledger) {
     drop(pool);
-    assert_eq!(ledger.held(), 0, "bytes that the pool did not give back");
+    assert_eq!(ledger.held(), 0, "bytes that the pool did not free");
 }
 
-/// A time or ratio in few digits.
+/// Formats a time or ratio in few digits.
 pub(crate) fn number(value: f64) -> String {
     match value {
         v if v.is_nan() => "-".to_owned(),
@@ -119,12 +119,12 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Says whether a figure is at most its bar.
+/// Formats whether a figure is at most its goal.
 pub(crate) fn at_most(value: f64, bar: f64) -> String {
     format!("{} {bar}", if value <= bar { "ok   <=" } else { "OVER <=" })
 }
 
-/// Says whether a figure is at least its bar.
+/// Formats whether a figure is at least its goal.
 pub(crate) fn at_least(value: f64, bar: f64) -> String {
     format!("{} {bar}", if value >= bar { "ok   >=" } else { "UNDER >=" })
 }
@@ -146,7 +146,7 @@ impl Table {
 }
 
 impl Drop for Table {
-    /// The first column to the left, the others to the right.
+    /// Prints the table, with the first column aligned to the left and the others to the right.
     fn drop(&mut self) {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)

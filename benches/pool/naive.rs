@@ -1,4 +1,4 @@
-//! The pool that is written first: one mutex, and a map of lists of blocks by size.
+//! The simplest pool: one mutex, and a map of lists of blocks by size.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use hiplaunch::driver::{DeviceId, DevicePtr, Driver};
 
 use super::subject::{GRANULE, Subject};
 
-/// Free blocks by stream and size in steps of 256 bytes. Nothing is split, and everything goes back to the driver when
-/// that has no more.
+/// Free blocks by stream and size, in steps of 256 bytes. No block is split. All are freed when the driver has no more
+/// memory.
 pub(crate) struct MutexAndMap {
     driver: Arc<dyn Driver>,
     free: Mutex<Lists>,
@@ -27,7 +27,8 @@ impl MutexAndMap {
 
     fn empty(&self, lists: &mut Lists) {
         for ptr in lists.drain().flat_map(|(_, list)| list) {
-            // SAFETY: allocated in `allocate`, given back since, and in no list any more; nothing runs in a benchmark.
+            // SAFETY: allocated in `allocate`, freed by its owner since, and in no list any more; nothing runs in a
+            // benchmark.
             let freed = unsafe { self.driver.free(DeviceId(0), ptr) };
             assert!(freed.is_ok(), "{freed:?}");
         }

@@ -1,20 +1,20 @@
-//! What is to be run, and how much of it.
+//! Which workloads are run, and how much of each.
 
 use std::time::Duration;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Every workload once, as small as can be: whether it works.
+    /// Every workload once, as small as possible, to test that it works.
     Test,
-    /// Fewer repeats: for machines that others use too.
+    /// Fewer repeats, for machines that others use too.
     Quick,
-    /// For figures to be kept.
+    /// For figures that are kept.
     Full,
 }
 
 impl Scale {
-    /// One of three values.
+    /// Returns the value for this scale.
     pub(crate) fn pick<T>(self, test: T, quick: T, full: T) -> T {
         match self {
             Scale::Test => test,
@@ -23,12 +23,12 @@ impl Scale {
         }
     }
 
-    /// Most repeats, and the time after which there are enough of them.
+    /// The largest number of repeats, and the time after which there are enough.
     pub(crate) fn repeats(self) -> (usize, Duration) {
         self.pick((1, Duration::ZERO), (10, Duration::from_millis(400)), (50, Duration::from_secs(2)))
     }
 
-    /// How long one repeat of a workload without an end of its own takes, about.
+    /// The approximate time of one repeat of a workload that can have any length.
     pub(crate) fn slice(self) -> Duration {
         self.pick(Duration::from_micros(50), Duration::from_millis(5), Duration::from_millis(20))
     }
@@ -41,7 +41,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Without `--bench`, which `cargo bench` adds, it is a test, as other benchmark programs have it.
+    /// Parses the command line. Without `--bench`, which `cargo bench` adds, it is a test, as in other benchmark
+    /// programs.
     pub(crate) fn from_args() -> Options {
         let (flags, words): (Vec<String>, Vec<String>) =
             std::env::args().skip(1).partition(|word| word.starts_with('-'));
@@ -56,7 +57,7 @@ impl Options {
         Options { scale, words }
     }
 
-    /// Whether a workload is asked for: any word is part of its name, or there are no words.
+    /// Returns whether a workload is to be run: one of the words is a part of its name, or there are no words.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.words.is_empty() || self.words.iter().any(|word| name.contains(word.as_str()))
     }

@@ -1,7 +1,7 @@
-//! RMM's random_allocations: uniform sizes, 73 % allocations, frees of any live block, a bound on what is in use.
+//! RMM's random_allocations: uniform sizes, 73 % allocations, frees of any live block, a limit on the bytes in use.
 //!
-//! What chance decides is drawn before the clock runs; what it is decided on, as in the original, is the state: a request
-//! that fails, or would be too much, becomes a free.
+//! Random numbers are drawn before the time is measured. As in the original, the state decides too: a request that
+//! fails, or would exceed the limit, becomes a free.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,20 +18,20 @@ const MIB: u64 = 1 << 20;
 const MAX_USAGE: u64 = 16_000 * MIB;
 const ALLOCATION_PERCENT: u8 = 73;
 
-/// Allocations, largest size in MiB, and most nanoseconds of one operation.
+/// The number of allocations, the largest size in MiB, and the goal: the most nanoseconds of one operation.
 const CASES: [(u32, u32, Option<f64>); 4] =
     [(1_000, 1, Some(150.0)), (10_000, 1, Some(250.0)), (100_000, 1, Some(400.0)), (10_000, 1024, None)];
 
-/// One step's luck.
+/// The random numbers of one step.
 #[derive(Clone, Copy)]
 struct Draw {
     size: u32,
-    /// Which of the live blocks goes, of `u32::MAX`.
+    /// Chooses the live block that is freed: a fraction of 2^32.
     index: u32,
     percent: u8,
 }
 
-/// A workload with all its chances drawn.
+/// A workload with all its random numbers drawn.
 pub(crate) struct Plan {
     draws: Vec<Draw>,
     allocations: usize,
@@ -74,7 +74,7 @@ struct Live<B> {
     stream: u32,
 }
 
-/// Plays a plan; gives failures and the most bytes in use. What is left in `live` is not freed.
+/// Runs a plan. Returns the number of failures and the most bytes in use. Blocks left in `live` are not freed.
 fn play<S: Subject>(pool: &S, plan: &Plan, live: &mut Vec<Live<S::Block>>) -> (u64, u64) {
     let (mut allocated, mut in_use, mut peak, mut failures) = (0, 0u64, 0, 0);
     let mut stream = 0;
@@ -109,7 +109,7 @@ fn free_all<S: Subject>(pool: &S, live: &mut Vec<Live<S::Block>>) {
     live.drain(..).for_each(|l| pool.free(l.stream as usize, l.block));
 }
 
-/// Times a plan on fresh pools, then counts what it costs.
+/// Times a plan on new pools, then counts its cost.
 struct RandomAllocations<'a> {
     driver: Arc<dyn Driver>,
     scale: Scale,
@@ -136,7 +136,7 @@ impl Workload for RandomAllocations<'_> {
     }
 }
 
-/// Counts what a plan costs, on a driver with so many bytes.
+/// Counts the cost of a plan, on a driver with `limit` bytes.
 struct Limited<'a> {
     driver: Arc<dyn Driver>,
     limit: u64,
@@ -160,8 +160,8 @@ impl Workload for Limited<'_> {
     }
 }
 
-/// The cases for a driver. The emulator's memory is the host's: many small allocations would be too much for it, and large
-/// ones take it a millisecond each. The bars are for a pool's own time.
+/// Returns the cases for a driver. The emulator's memory is the host's: many small allocations would be too much for
+/// it, and each large one takes a millisecond. The goals are for a pool's own time.
 fn cases(machine: Machine, scale: Scale) -> Vec<(u32, u32, Option<f64>)> {
     match (scale, machine) {
         (Scale::Test, _) => vec![(200, 1, None), (200, 1024, None)],
@@ -171,7 +171,7 @@ fn cases(machine: Machine, scale: Scale) -> Vec<(u32, u32, Option<f64>)> {
     }
 }
 
-/// Prints a table for each case, with as many streams in turn.
+/// Prints a table for each case, with `streams` streams in turn.
 pub(crate) fn run(machine: Machine, scale: Scale, streams: usize) -> Result<(), Error> {
     let name = if streams == 1 { "random" } else { "multi-stream" };
     for (allocations, max_mib, bar) in cases(machine, scale) {
@@ -197,7 +197,7 @@ pub(crate) fn run(machine: Machine, scale: Scale, streams: usize) -> Result<(), 
     Ok(())
 }
 
-/// Prints failures on drivers with little memory beside those of exact best fit in one arena as large.
+/// Prints failures on drivers with little memory, next to those of exact best fit in one range of that size.
 pub(crate) fn run_limited(machine: Machine, scale: Scale) -> Result<(), Error> {
     let allocations = scale.pick(300, 10_000, 10_000);
     let seeds = scale.pick(1..=1, 1..=3, 1..=10u64);

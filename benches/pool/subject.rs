@@ -1,4 +1,4 @@
-//! What is compared: every pool behind one small trait.
+//! The compared pools, as implementations of one trait.
 
 use std::sync::Arc;
 
@@ -10,41 +10,41 @@ use hiplaunch::{Device, Error};
 use super::best_fit::BestFit;
 use super::naive::MutexAndMap;
 
-/// Blocks are multiples of so many bytes, in every pool.
+/// The size of every block is a multiple of this number of bytes, in every pool.
 pub(crate) const GRANULE: u64 = 256;
 
 /// A pool with a number of streams.
 pub(crate) trait Subject: Sync {
-    /// A block that is handed out.
+    /// An allocated block.
     type Block: Send;
 
-    /// At least `bytes` in the order of the stream; `None` when there is no memory.
+    /// Allocates at least `bytes` bytes in the order of the stream. Returns `None` when there is no memory.
     fn allocate(&self, stream: usize, bytes: u64) -> Option<Self::Block>;
 
-    /// Gives a block back in the order of the stream that it was allocated for.
+    /// Frees a block in the order of the stream that it was allocated for.
     fn free(&self, stream: usize, block: Self::Block);
 
-    /// Most bytes it held at once, where the driver does not know.
+    /// The most bytes that the pool held at once, where the driver does not know.
     fn reserved(&self) -> Option<u64> {
         None
     }
 }
 
-/// Makes a fresh pool on a driver.
+/// Creates a new pool on a driver.
 pub(crate) type Open<'a, S> = &'a dyn Fn(&Arc<dyn Driver>) -> Result<S, Error>;
 
 /// A workload, for any pool.
 pub(crate) trait Workload {
     type Output;
 
-    /// Runs on pools that `open` makes.
+    /// Runs on pools that `open` creates.
     fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<Self::Output, Error>;
 }
 
-/// The pools.
+/// The kinds of pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Hands out numbers: the time of the benchmark itself, in every other row too.
+    /// Returns numbers: its time is that of the benchmark itself, which every other row contains.
     Nothing,
     Caching,
     StreamOrdered,
@@ -65,7 +65,7 @@ impl Kind {
         Kind::BestFit,
     ];
 
-    /// Those that hold a driver's memory.
+    /// The kinds that hold a driver's memory.
     pub(crate) const WITH_DRIVER: [Kind; 5] =
         [Kind::Caching, Kind::StreamOrdered, Kind::Plain, Kind::RawDriver, Kind::MutexAndMap];
 
@@ -81,12 +81,13 @@ impl Kind {
         }
     }
 
-    /// Whether it is the pool that the bars are for.
+    /// Whether the goals are for this pool.
     pub(crate) fn has_bars(self) -> bool {
         self == Kind::Caching
     }
 
-    /// Runs a workload on pools of this kind with so many streams; `arena` is how much memory one that asks no driver has.
+    /// Runs a workload on pools of this kind with `streams` streams. `arena` is the number of bytes of a pool without a
+    /// driver.
     pub(crate) fn run<W: Workload>(
         self,
         workload: &W,
@@ -107,7 +108,7 @@ impl Kind {
     }
 }
 
-/// See [`Kind::Nothing`].
+/// The pool of [`Kind::Nothing`].
 struct Numbers;
 
 impl Subject for Numbers {
@@ -154,7 +155,7 @@ impl Subject for OurPool {
     }
 }
 
-/// An allocation of the driver for each block; that has no streams.
+/// An allocation of the driver for each block, without streams.
 struct RawDriver(Arc<dyn Driver>);
 
 impl Subject for RawDriver {

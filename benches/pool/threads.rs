@@ -1,4 +1,4 @@
-//! Threads, each on a stream of its own: what they get done together, against what one gets done alone.
+//! Threads, each on its own stream: their throughput, compared with that of one thread.
 
 use std::hint::black_box;
 use std::sync::{Arc, Barrier};
@@ -16,20 +16,20 @@ use super::subject::{Kind, Open, Subject, Workload};
 const THREADS: [usize; 4] = [1, 2, 4, 8];
 const LIVE: usize = 16;
 
-/// Least throughput of 8 threads, over that of one times the cores that there are for them.
+/// The goal: at least this throughput of 8 threads, over that of one times the cores available to them.
 const BAR: f64 = 0.8;
 
-/// What every thread does.
+/// The work of every thread.
 #[derive(Clone, Copy, Debug)]
 enum Job {
-    /// A block of 4 KiB, allocated and freed.
+    /// Allocates and frees a block of 4 KiB.
     Hits,
-    /// The launcher's workload.
+    /// Runs the launcher's workload.
     Launcher,
 }
 
 impl Job {
-    /// A step on a thread's own stream; two operations.
+    /// Returns a function that runs steps on a thread's own stream. A step is two operations.
     fn stepper<'a, S: Subject>(self, pool: &'a S, stream: usize) -> Box<dyn FnMut(u64) + 'a> {
         match self {
             Job::Hits => Box::new(move |steps| {
@@ -47,18 +47,19 @@ impl Job {
     }
 }
 
-/// What one thread's run took.
+/// The times of one thread's run.
 struct Run {
     start: Instant,
     end: Instant,
     processor: Option<Duration>,
 }
 
-/// Throughputs of so many threads, one for each repeat, in operations a second; and processor time of an operation.
+/// The throughputs of a number of threads, one for each repeat, in operations per second, and the processor time of an
+/// operation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Throughput {
     each: Vec<f64>,
-    /// Nanoseconds of the repeat that took least.
+    /// The nanoseconds of the repeat with the least.
     processor: Option<f64>,
 }
 
@@ -75,7 +76,7 @@ struct Threads {
 }
 
 impl Threads {
-    /// Runs so many threads once.
+    /// Runs `threads` threads once. Returns their throughput and the processor time of an operation in nanoseconds.
     fn once<S: Subject>(&self, pool: &S, threads: usize, steps: u64) -> Result<(f64, Option<f64>), Error> {
         let barrier = Barrier::new(threads);
         let runs: Vec<Run> = std::thread::scope(|scope| {
@@ -118,7 +119,7 @@ impl Workload for Threads {
             calibrate(slice, || step(1))
         };
         let mut all = vec![Throughput::default(); THREADS.len()];
-        // In turn, so that a busy moment of the machine hits them alike.
+        // In turn, so that other load on the machine affects all of them alike.
         for _ in 0..self.scale.pick(1, 5, 15) {
             for (threads, all) in THREADS.into_iter().zip(&mut all) {
                 let (throughput, processor) = self.once(&pool, threads, steps)?;
@@ -171,7 +172,7 @@ pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
     Ok(())
 }
 
-/// How busy the machine is: with others at work there, scaling says nothing.
+/// Describes the load of the machine. With other programs running, scaling has no meaning.
 fn load() -> String {
     let average = std::fs::read_to_string("/proc/loadavg").ok();
     let average = average.as_deref().and_then(|text| text.split(' ').next()).unwrap_or("unknown");

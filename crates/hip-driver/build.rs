@@ -1,4 +1,5 @@
-//! Makes the HIP bindings from the installed headers, with the feature `bindgen`. Without it, a build needs only Rust.
+//! With the feature `bindgen`, generates the HIP bindings from the installed headers. Without it, a build needs only
+//! Rust.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -6,7 +7,7 @@ fn main() {
     bindings::generate();
 }
 
-/// Feature `bindgen`: `bindings.rs` from the installed HIP headers instead of the checked-in ones.
+/// Generates `bindings.rs` from the installed HIP headers, to replace the checked-in file.
 #[cfg(feature = "bindgen")]
 mod bindings {
     use std::env;
@@ -19,9 +20,10 @@ mod bindings {
 
     const TITLE: &str = "//! What the driver uses of AMD's `hip_runtime_api.h`: written by the feature `bindgen`, not by hand.";
 
-    /// The device attributes that are read; the other hundred are left out.
-    const ATTRIBUTES: [&str; 12] = [
+    /// The device attributes that the driver reads. The others, about a hundred, are left out.
+    const ATTRIBUTES: [&str; 16] = [
         "ClockRate",
+        "L2CacheSize",
         "ManagedMemory",
         "MaxBlockDimX",
         "MaxBlockDimY",
@@ -29,8 +31,11 @@ mod bindings {
         "MaxGridDimX",
         "MaxGridDimY",
         "MaxGridDimZ",
+        "MaxRegistersPerBlock",
         "MaxSharedMemoryPerBlock",
         "MaxThreadsPerBlock",
+        "MemoryBusWidth",
+        "MemoryClockRate",
         "MultiprocessorCount",
         "WarpSize",
     ];
@@ -49,7 +54,7 @@ mod bindings {
                 Some("hipDeviceAttribute_t") => {
                     variant.strip_prefix("hipDeviceAttribute").is_some_and(|v| ATTRIBUTES.contains(&v))
                 }
-                // `ErrorCode` names the codes; these two steer control flow.
+                // `ErrorCode` has the codes; control flow depends on these two.
                 Some("hipError_t") => ["hipSuccess", "hipErrorNotReady"].contains(&variant),
                 _ => true,
             };
@@ -80,7 +85,7 @@ mod bindings {
             .use_core()
             .prepend_enum_name(false)
             .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: false })
-            // 32 bit fields, whose accessors nobody calls.
+            // It has 32 bit fields, whose accessors nothing calls.
             .blocklist_type("hipDeviceArch_t")
             .raw_line("pub type hipDeviceArch_t = u32;")
             .allowlist_var("hip(StreamNonBlocking|EventDisableTiming|EventDefault|HostMallocDefault)")
@@ -93,7 +98,7 @@ mod bindings {
             panic!("cannot read wrapper.h: {error}. Feature `bindgen` needs libclang and HIP's headers (Debian: libclang1-15, libamdhip64-dev; ROCm: set ROCM_PATH)")
         });
         let out = Path::new(&env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("bindings.rs");
-        // `include!` takes no inner doc comment, so that the line is only in the checked-in file.
+        // `include!` accepts no inner doc comment: only the checked-in file has that line.
         let text = bindings.to_string();
         std::fs::write(&out, &text).expect("OUT_DIR is writable");
         if env::var_os("HIPLAUNCH_BLESS").is_some() {
@@ -101,7 +106,7 @@ mod bindings {
         }
     }
 
-    /// The functions of the driver's table: what begins a line of it with `hip` and goes on with `(`.
+    /// Returns the functions of the driver's table: the words that begin a line with `hip` and are followed by `(`.
     fn symbols() -> Vec<String> {
         let table = std::fs::read_to_string(SYMBOLS).expect("the driver's table is there");
         let name = |line: &str| {

@@ -1,7 +1,7 @@
-//! The C library's soname.
+//! Sets the C library's soname.
 
-/// Goes up with each change of the C API that a program linked before it does not run with, whatever the crate's version.
-/// hip/install.sh and the tests read it from the library.
+/// The soname. Its number is increased with each change of the C API after which programs have to be linked again; it
+/// is independent of the crate's version. hip/install.sh and the tests read it from the library.
 const SONAME: &str = "libhiplaunch.so.1";
 
 fn main() {

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   hiplaunch_stream *stream;
   hiplaunch_kernel *saxpy;
   hiplaunch_ticket *ticket;
-  FILE *file = fopen(argc > 1 ? argv[1] : "hip/vector.gfx90a.co", "rb");
+  FILE *file = fopen(argc > 1 ? argv[1] : "hip/vector.hipfb", "rb");
   size_t size = file ? fread(code, 1, sizeof code, file) : 0;
   if (file) fclose(file);
   for (int i = 0; i < 1000; i++) x[i] = 1.0f, y[i] = 2.0f;
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   check(hiplaunch_launch(saxpy, stream, &dims, args, 4, &ticket)); /* does not wait */
   check(hiplaunch_ticket_read(ticket, 0, y, sizeof y));            /* waits for this launch alone */
 
-  check(hiplaunch_close(launcher)); /* and with it everything made from it */
+  check(hiplaunch_close(launcher)); /* and everything that was opened from it */
   printf("y[999] = %g\n", y[999]);
   return y[999] == 5.0f ? 0 : 1;
 }

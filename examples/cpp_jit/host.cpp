@@ -9,11 +9,11 @@
 namespace jit {
 namespace {
 
-// Part by which a result may differ: `exp` and its like are not the host's to the last bit, and sums are made in another
-// order.
+// The relative difference that is allowed between device and host: functions such as `exp` differ in the last bits, and
+// sums are computed in another order.
 constexpr double kTolerance = 1e-9;
 
-// A value, and the largest number that was on the way to it: what cancels out leaves the error of that.
+// A value, and the largest intermediate result: cancellation leaves an error in proportion to that.
 struct Number {
   double value = 0;
   double largest = 0;

@@ -1,4 +1,4 @@
-// The same programs on the host, to check what the device gave.
+// Computes programs on the host, to check the device's results.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace jit {
 
-// The first element that differs from the host's, with both; nothing where none does.
+// Describes the first element that differs from the host's; nothing if none differs.
 std::optional<std::string> difference(const Program &program, const Values &values,
                                       const std::vector<double> &device);
 

@@ -1,11 +1,11 @@
 // A small JIT runtime: expressions over arrays, given on the command line, become HIP kernels, which are compiled once,
-// launched by handle, and checked against the host. It knows hiplaunch by its C API (hip/hiplaunch.h) alone.
+// launched by handle, and checked against the host. It uses only hiplaunch's C API (hip/hiplaunch.h).
 //
 //   make -C examples/cpp_jit
 //   examples/cpp_jit/jit 'a*x + sqrt(y) - max(b, 2)' a=2.5 b=1 x=1,2,3 y=4,9,16
 //   examples/cpp_jit/jit 'sum((x - mean(x))^2)' x=0..1000
 //
-// What is compiled is kept on disk: the second run compiles nothing. examples/jit.rs is the same in Rust.
+// Compiled kernels are cached on disk, so the second run compiles nothing. examples/jit is the same program in Rust.
 
 #include <charconv>
 #include <cstdio>
@@ -80,7 +80,7 @@ Options read_options(const std::vector<std::string> &args) {
   return options;
 }
 
-// A number, or the first and last elements of an array.
+// Returns a number as a text, or the first and last elements of an array.
 std::string shown(const jit::Program &program, const std::vector<double> &result) {
   if (!program.result().length) return jit::shortest(result.at(0));
   constexpr std::size_t most = 8;
@@ -102,9 +102,9 @@ std::string time_text(jit::Duration time) {
   return text;
 }
 
-// Whether every result is the host's.
+// Runs all expressions. Returns whether every result equals the host's.
 bool run(const Options &options) {
-  // All of them first: an error in the last is told before the first is run.
+  // All are checked first, so an error in the last is reported before the first is run.
   std::vector<jit::Program> programs;
   for (const std::string &text : options.expressions) programs.push_back(jit::check(text, options.values));
 

@@ -14,12 +14,12 @@
 namespace jit {
 namespace {
 
-// Parentheses and signs inside each other, so that a hostile text can't use up the stack.
+// The greatest depth of nested parentheses and signs, so that a hostile text can't overflow the stack.
 constexpr std::size_t kDeepest = 100;
-// Most levels of a tree: `1+1+1+...` has one for each sign.
+// The greatest number of levels of a tree: `1+1+1+...` has one for each sign.
 constexpr std::size_t kTallest = 1000;
 
-// Longer ones first.
+// The symbols, longer ones first.
 constexpr std::array<std::string_view, 15> kSymbols = {"<=", ">=", "==", "!=", "<", ">", "+", "-",
                                                        "*",  "/",  "^",  "(",  ")", ",", "="};
 
@@ -82,10 +82,10 @@ class Parser {
   }
 
  private:
-  // The last token is the end, and is never passed.
+  // The last token is the end, and is never skipped.
   const Token &peek() const { return tokens_[next_]; }
 
-  // Takes the next token if it is one of these symbols.
+  // Consumes the next token if it is one of these symbols.
   std::optional<Token> take(std::initializer_list<std::string_view> symbols) {
     const Token &token = peek();
     const bool is_there = token.what == Token::What::Symbol &&
@@ -200,7 +200,7 @@ std::size_t number_length(std::string_view text) {
     return at;
   };
   std::size_t end = digits(0);
-  // Two points are a range.
+  // Two points are a range, and not part of the number.
   if (is(end, ".") && !is(end + 1, ".")) end = digits(end + 1);
   if (is(end, "eE")) {
     const std::size_t begin = end + 1 + (is(end + 1, "+-") ? 1 : 0);

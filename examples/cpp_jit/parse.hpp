@@ -1,4 +1,4 @@
-// The expression language: text to tree, each node with its place in the text.
+// Parses the expression language: a text becomes a tree, each of whose nodes has its position in the text.
 //
 //   comparison = sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
 //   sum        = product {("+" | "-") product}
@@ -21,22 +21,22 @@ struct Expr {
   enum class What { Number, Name, Call };
   What what;
   double number = 0;
-  // A name, or that of an operator or a function.
+  // The name of a value, an operator or a function.
   std::string name;
   std::vector<Expr> args;
-  // Where it begins, or where its operator stands: bytes from the text's beginning.
+  // The position of its first character or of its operator, in bytes from the beginning of the text.
   std::size_t at = 0;
-  // Levels below it and its own.
+  // The number of levels of the tree below it, with its own.
   std::size_t height = 1;
 };
 
-// Reads an expression; throws Problem.
+// Parses an expression. Throws Problem.
 Expr parse(std::string_view text);
 
-// Bytes of the number that a text begins with: digits, a point, an exponent.
+// The number of bytes of the number at the beginning of a text: digits, a point, an exponent.
 std::size_t number_length(std::string_view text);
 
-// The number that is all of a text; infinite for one that is too large.
+// Returns the number that a whole text is; infinite if it is too large.
 std::optional<double> to_number(std::string_view text);
 
 }  // namespace jit

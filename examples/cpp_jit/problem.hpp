@@ -1,4 +1,4 @@
-// What is wrong with a text, and where in it.
+// Errors in the text of an expression or value, with their position.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace jit {
 
-// A message with the text and the place that it is about, which is `at` bytes from the text's beginning.
+// A message with the text that it is about, and the position `at` in bytes from the beginning of the text.
 class Problem : public std::runtime_error {
  public:
   Problem(std::string_view text, std::size_t at, const std::string &message)
@@ -18,7 +18,7 @@ class Problem : public std::runtime_error {
  private:
   static std::string shown(std::string_view text, std::size_t at, const std::string &message) {
     const std::string_view before_it = text.substr(0, std::min(at, text.size()));
-    // Bytes that continue a character of UTF-8 take no column.
+    // Continuation bytes of UTF-8 take no column.
     const auto before = std::count_if(before_it.begin(), before_it.end(),
                                       [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
     return "column " + std::to_string(before + 1) + ": " + message + "\n  " + std::string(text) + "\n  " +

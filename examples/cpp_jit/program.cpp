@@ -16,7 +16,7 @@ struct Operation {
   Op op;
 };
 
-// By their names, as they are written or as the parser calls operators.
+// The operations by name: as they are written, or as the parser names operators.
 constexpr std::array<Operation, 24> kOperations = {{
     {"+", 2, Op::Add},         {"-", 2, Op::Sub},          {"*", 2, Op::Mul},       {"/", 2, Op::Div},
     {"pow", 2, Op::Pow},       {"<", 2, Op::Less},         {"<=", 2, Op::LessEqual}, {">", 2, Op::Greater},
@@ -46,7 +46,7 @@ auto find(const Table &table, std::string_view name) {
   return at == table.end() ? nullptr : &*at;
 }
 
-// How long something is, and what says so.
+// The length of a step, and the array that it is from.
 struct Length {
   std::size_t elements;
   std::string name;
@@ -57,7 +57,7 @@ struct Lowered {
   std::optional<Length> length;
 };
 
-// The place of a name among those there are, and whether it is new.
+// Returns the index of a name in a list, to which it is added if it is new, and whether it is new.
 std::pair<std::size_t, bool> place(std::vector<std::string> &names, const std::string &name) {
   const auto at = std::find(names.begin(), names.end(), name);
   const auto index = static_cast<std::size_t>(at - names.begin());
@@ -87,7 +87,7 @@ class Checker {
  private:
   Problem problem(std::size_t at, const std::string &message) const { return Problem(text_, at, message); }
 
-  // Writes what a tree computes behind `steps`.
+  // Appends the steps of a tree to `steps`.
   Lowered lower(const Expr &tree, std::vector<Step> &steps) {
     switch (tree.what) {
       case Expr::What::Number:
@@ -132,7 +132,7 @@ class Checker {
     const std::size_t index = program_.stages.size() - 1;
     const std::size_t reduced = push(outer, {Step::What::Reduction, 0, index});
     if (!reduction.is_mean) return {reduced, {}};
-    // The count is an argument: arrays of another length need no other kernel. No name has a `#` in it.
+    // The count is an argument, so arrays of another length need no other kernel. No name has a `#` in it.
     const std::size_t divisor = push(outer, {Step::What::Scalar, 0, scalar("#" + std::to_string(index), count)});
     return {push(outer, {Step::What::Apply, 0, 0, Op::Div, {reduced, divisor}}), {}};
   }

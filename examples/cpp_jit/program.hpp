@@ -1,4 +1,4 @@
-// A checked expression as kernels to run in order: one for each reduction, and one for the result.
+// Turns an expression into stages that run in order: one kernel for each reduction, and one for the result.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace jit {
 
-// How many elements become one.
+// The reductions of elements to one.
 enum class Fold { Sum, Product, Min, Max };
 
 // An operation on numbers.
@@ -20,29 +20,29 @@ enum class Op {
   Sqrt, Exp, Log, Sin, Cos, Tan, Tanh, Abs, Floor, Min, Max, Where,
 };
 
-// One value of a stage; what it refers to comes before it.
+// One step of a stage. The steps that it refers to come before it.
 struct Step {
   enum class What {
-    Number,     // in the text: part of the kernel
-    Scalar,     // an argument: another value needs no other kernel
+    Number,     // a number in the text, which is part of the kernel
+    Scalar,     // a number that is an argument: another value needs no other kernel
     Array,      // the element of an array
-    Reduction,  // what an earlier stage gave
+    Reduction,  // the result of an earlier stage
     Apply,      // an operation on earlier steps
   };
   What what;
   double number = 0;
-  // Of the scalar, array or reduction.
+  // The index of the scalar, array or reduction.
   std::size_t index = 0;
   Op op = Op::Add;
   std::vector<std::size_t> operands = {};
 };
 
-// A kernel: what each work-item computes for its element.
+// A stage: what each work-item of a kernel computes for its element.
 struct Stage {
   std::vector<Step> steps;
-  // Elements; none for a single number.
+  // The number of elements; none for a single number.
   std::optional<std::size_t> length;
-  // How its elements become one; none for the result's stage.
+  // The reduction of its elements; none for the result's stage.
   std::optional<Fold> fold;
 
   std::size_t elements() const { return length.value_or(1); }
@@ -50,19 +50,19 @@ struct Stage {
 
 // A checked expression.
 struct Program {
-  // Names of the arrays, in the order of the kernels' arguments.
+  // The names of the arrays, in the order of the kernels' arguments.
   std::vector<std::string> arrays;
-  // Names and values of the scalars, likewise.
+  // The names and values of the scalars, in the order of the kernels' arguments.
   std::vector<std::string> scalar_names;
   std::vector<double> scalars;
-  // In the order in which they run; the result's is the last.
+  // The stages in the order in which they run. The last one computes the result.
   std::vector<Stage> stages;
 
   std::size_t reductions() const { return stages.size() - 1; }
   const Stage &result() const { return stages.back(); }
 };
 
-// Reads and checks an expression; throws Problem.
+// Parses and checks an expression. Throws Problem.
 Program check(std::string_view text, const Values &values);
 
 }  // namespace jit

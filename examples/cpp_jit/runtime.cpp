@@ -7,7 +7,7 @@
 namespace jit {
 namespace {
 
-// What a function of the library writes to a place for a handle.
+// Returns the handle that a function of the library writes.
 template <typename Owned, typename Call>
 Owned opened(Call call) {
   typename Owned::pointer handle = nullptr;
@@ -43,7 +43,7 @@ Made Runtime::kernels(const Program &program) {
   if (const auto known = kernels_.find(text); known != kernels_.end()) {
     return {&known->second, took(), "(the kernels are there)"};
   }
-  // Without contraction every operation rounds as the host's does.
+  // Without contraction, every operation rounds as on the host.
   const char *options[] = {"-ffp-contract=off"};
   hiplaunch_compile_options how{};
   how.struct_size = sizeof how;
@@ -78,7 +78,7 @@ Buffer Runtime::buffer(std::size_t elements) const {
 Outcome Runtime::run(const Program &program, const Values &values, const Kernels &kernels,
                      std::uint32_t launches) const {
   std::vector<Buffer> buffers;
-  // The same arguments for every stage but the last two: where it writes, and how many elements there are.
+  // All stages have the same arguments, except for the last two: the output, and the number of elements.
   std::vector<hiplaunch_arg> shared;
   for (const std::string &name : program.arrays) {
     const auto &elements = std::get<std::vector<double>>(values.at(name));
@@ -105,7 +105,7 @@ Outcome Runtime::run(const Program &program, const Values &values, const Kernels
     const std::uint32_t n = number(stage.elements());
     const std::uint32_t groups = stage.fold ? kGroups : (n + kBlock - 1) / kBlock;
     Launch launch{hiplaunch_dims_linear(groups, kBlock), shared};
-    // The result's buffer is behind those of the reductions.
+    // The result's buffer comes after those of the reductions.
     launch.args.push_back(hiplaunch_arg_buffer(buffers[partials + i].get()));
     launch.args.push_back(hiplaunch_arg_u32(n));
     stages.push_back(std::move(launch));

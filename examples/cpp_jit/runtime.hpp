@@ -1,4 +1,4 @@
-// Compiles programs, keeps their kernels under handles, and launches them: through hiplaunch's C API alone.
+// Compiles programs, registers their kernels, and launches them, through hiplaunch's C API alone.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@
 
 namespace jit {
 
-// A call of the library failed; the message is its own.
+// The error of a library call, with the library's message.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(hiplaunch_status status) : std::runtime_error(hiplaunch_last_error_message()), status(status) {}
   hiplaunch_status status;
 };
 
-// Throws what a call says, unless it is fine.
+// Throws the error of a call, if it failed.
 inline void checked(hiplaunch_status status) {
   if (status != HIPLAUNCH_STATUS_OK) throw Failure(status);
 }
@@ -53,37 +53,38 @@ struct Made {
 
 struct Outcome {
   std::vector<double> result;
-  // For all launches, until the last had finished.
+  // The time of all launches, until the last has finished.
   Duration took;
 };
 
 class Runtime {
  public:
-  // On the first GPU, or the emulator. Compiled kernels are kept in the folder `cache`; in the user's where it is empty.
+  // Opens the first GPU, or the emulator. Compiled kernels are cached in the folder `cache`, or in the user's cache
+  // folder if it is empty.
   explicit Runtime(std::string cache);
 
-  // Which device and driver it is.
+  // Describes the device and the driver.
   std::string device() const;
 
-  // The kernels of a program, compiled if nothing else has them; good as long as this lives.
+  // Returns the kernels of a program, and compiles them if they are not cached. They are valid as long as this object.
   Made kernels(const Program &program);
 
   // Launches a program's kernels `launches` times, and reads the result.
   Outcome run(const Program &program, const Values &values, const Kernels &kernels, std::uint32_t launches) const;
 
-  // Sources compiled so far, and those whose code was found on disk.
+  // The number of sources that were compiled, and the number of those whose code was in the cache.
   int compiled = 0;
   int found = 0;
 
  private:
   Buffer buffer(std::size_t elements) const;
 
-  // In this order: what is made from the launcher is closed before it.
+  // In this order, so that the objects that are opened from the launcher are closed before it.
   Launcher launcher_;
   Stream stream_;
   std::string cache_;
   hiplaunch_device_properties properties_{};
-  // By their source: expressions of one form share kernels.
+  // The kernels by source: expressions of one structure share kernels.
   std::map<std::string, Kernels> kernels_;
 };
 

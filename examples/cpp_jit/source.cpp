@@ -8,7 +8,7 @@
 namespace jit {
 namespace {
 
-// What a fold begins with.
+// Returns the first value of a fold.
 const char *begin_of(Fold fold) {
   switch (fold) {
     case Fold::Sum: return "0.0";
@@ -19,7 +19,7 @@ const char *begin_of(Fold fold) {
   return "";
 }
 
-// How it goes on, from `a` with `b`.
+// Returns the operation of a fold on `a` and `b`.
 const char *next_of(Fold fold) {
   switch (fold) {
     case Fold::Sum: return "a + b";
@@ -68,7 +68,7 @@ std::string applied(const Step &step) {
   return "";
 }
 
-// A literal that C++ takes for a double.
+// Returns a number as a literal of type double.
 std::string literal(double number) {
   std::string text = shortest(number);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -97,7 +97,7 @@ void write_stage(std::ostream &out, const Program &program, std::size_t index) {
   for (std::size_t i = 0; i < program.scalars.size(); ++i) out << "double s" << i << ", ";
   for (std::size_t i = 0; i < program.reductions(); ++i) out << "const double* r" << i << ", ";
   out << "double* out, unsigned n) {\n";
-  // Each reduction that is read, once and before the elements.
+  // Each reduction that the stage reads is folded once, before the elements.
   std::set<std::size_t> read;
   for (const Step &step : stage.steps) {
     if (step.what == Step::What::Reduction) read.insert(step.index);

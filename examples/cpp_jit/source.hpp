@@ -1,7 +1,7 @@
-// A program as HIP C++: a kernel for each stage, all with the same parameters.
+// Writes a program as HIP C++: a kernel for each stage, all with the same parameters.
 //
-// Parameters: the arrays, the scalars, the partial results of each reduction, where to write, and the number of elements.
-// A reduction leaves kGroups partial results, one for each workgroup; who reads it folds them.
+// The parameters are the arrays, the scalars, the partial results of each reduction, the output, and the number of
+// elements. A reduction writes kGroups partial results, one for each workgroup; a kernel that reads it folds them.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace jit {
 
-// Work-items of a workgroup.
+// The number of work-items of a workgroup.
 constexpr std::uint32_t kBlock = 256;
-// Workgroups of a reduction.
+// The number of workgroups of a reduction.
 constexpr std::uint32_t kGroups = 64;
 
-// A kernel's name.
+// Returns the name of a stage's kernel.
 inline std::string kernel_name(std::size_t stage) { return "stage" + std::to_string(stage); }
 
-// The whole source.
+// Returns the source of a program.
 std::string source(const Program &program);
 
-// A number as the shortest text that is read as the same number.
+// Returns the shortest text that is read as the same number.
 std::string shortest(double number);
 
 }  // namespace jit

@@ -8,7 +8,7 @@
 namespace jit {
 namespace {
 
-// Most elements of an array.
+// The greatest number of elements of an array.
 constexpr double kMost = 1 << 24;
 
 std::string_view trimmed(std::string_view text) {
@@ -34,7 +34,7 @@ class Reader {
     if (take("..")) return range(first);
     if (rest().substr(0, 1) != ",") return first;
     std::vector<double> elements{first};
-    // The last comma may have nothing behind it.
+    // The last comma may have nothing after it.
     while (take(",") && !is_at_end()) elements.push_back(number());
     return elements;
   }
@@ -71,7 +71,7 @@ class Reader {
     return *number;
   }
 
-  // From `first` up to what follows, without it.
+  // Reads the rest of a range from `first` up to its end, which is excluded.
   std::vector<double> range(double first) {
     const double end = number();
     const double step = take(":") ? number() : 1;

@@ -1,4 +1,4 @@
-// What names stand for: numbers and arrays, from the command line.
+// The values of names: numbers and arrays, from the command line.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ using Value = std::variant<double, std::vector<double>>;
 // Values by name.
 using Values = std::map<std::string, Value>;
 
-// Where the `=` of `name=values` is; nothing for anything else, which is an expression then.
+// Returns the position of the `=` in `name=values`; nothing for any other text, which is an expression.
 std::optional<std::size_t> definition(std::string_view text);
 
-// Takes `name=values`, whose `=` is at byte `equals`; throws Problem.
+// Adds `name=values`, whose `=` is at byte `equals`. Throws Problem.
 void define(Values &values, std::string_view text, std::size_t equals);
 
 }  // namespace jit

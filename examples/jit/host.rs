@@ -1,13 +1,13 @@
-//! The same programs on the host, to check what the device gave.
+//! Computes programs on the host, to check the device's results.
 
 use super::program::{Fold, Op, Program, Stage, Step};
 use super::values::Values;
 
-/// Part by which a result may differ: `exp` and its like are not the host's to the last bit, and sums are made in another
-/// order.
+/// The relative difference that is allowed between device and host: functions such as `exp` differ in the last bits,
+/// and sums are computed in another order.
 const TOLERANCE: f64 = 1e-9;
 
-/// The first element that differs from the host's, with both; `None` where none does.
+/// Describes the first element that differs from the host's; `None` if none differs.
 pub(super) fn difference(program: &Program, values: &Values, device: &[f64]) -> Option<String> {
     let mut reductions = Vec::new();
     for stage in program.stages() {
@@ -56,7 +56,8 @@ fn is_near(host: f64, largest: f64, device: f64) -> bool {
     host == device || (host - device).abs() <= TOLERANCE * largest
 }
 
-/// An element's value, and the largest number that was on the way to it: what cancels out leaves the error of that.
+/// Computes an element. Returns its value and the largest intermediate result: cancellation leaves an error in
+/// proportion to that.
 fn element(
     stage: &Stage,
     i: usize,

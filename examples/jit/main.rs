@@ -1,12 +1,13 @@
-//! A small JIT runtime: expressions over arrays, given on the command line, become HIP kernels, which are compiled once,
-//! launched by handle, and checked against the host.
+//! A small JIT runtime: expressions over arrays, given on the command line, become HIP kernels, which are compiled
+//! once, launched by handle, and checked against the host.
 //!
 //! ```console
 //! cargo run --release --example jit -- 'a*x + sqrt(y) - max(b, 2)' a=2.5 b=1 x=1,2,3 y=4,9,16
 //! cargo run --release --example jit -- 'sum((x - mean(x))^2)' x=0..1000
 //! ```
 //!
-//! What is compiled is kept on disk: the second run compiles nothing. `examples/cpp_jit` is the same in C++.
+//! Compiled kernels are cached on disk, so the second run compiles nothing. `examples/cpp_jit` is the same program in
+//! C++.
 
 mod host;
 mod parse;
@@ -39,7 +40,7 @@ usage: jit [OPTIONS] EXPRESSION... [NAME=VALUES...]
   --help         this text
 ";
 
-/// What to do.
+/// The command line.
 #[derive(Debug)]
 struct Options {
     expressions: Vec<String>,
@@ -85,13 +86,13 @@ fn options(args: &[String]) -> Result<Option<Options>, Box<dyn std::error::Error
     Ok(Some(Options { expressions, values, launches, cache, source }))
 }
 
-/// Runs what the arguments say and prints it; whether every result is the host's.
+/// Runs the expressions of the arguments and prints the results. Returns whether every result equals the host's.
 fn run(args: &[String], out: &mut dyn Write) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(options) = options(args)? else {
         out.write_all(USAGE.as_bytes())?;
         return Ok(true);
     };
-    // All of them first: an error in the last is told before the first is run.
+    // All are checked first, so an error in the last is reported before the first is run.
     let programs = options.expressions.iter().map(|text| Program::new(text, &options.values));
     let programs = programs.collect::<Result<Vec<_>, _>>()?;
 
@@ -130,7 +131,7 @@ fn run(args: &[String], out: &mut dyn Write) -> Result<bool, Box<dyn std::error:
     Ok(good)
 }
 
-/// A number, or the first and last elements of an array.
+/// Returns a number as a text, or the first and last elements of an array.
 fn shown(program: &Program, result: &[f64]) -> String {
     const MOST: usize = 8;
     let list = |numbers: &[f64]| numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");

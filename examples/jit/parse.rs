@@ -1,4 +1,4 @@
-//! The expression language: text to tree, each node with its place in the text.
+//! Parses the expression language: a text becomes a tree, each of whose nodes has its position in the text.
 //!
 //! ```text
 //! comparison = sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
@@ -11,22 +11,22 @@
 
 use super::problem::Problem;
 
-/// Parentheses and signs inside each other, so that a hostile text can't use up the stack.
+/// The greatest depth of nested parentheses and signs, so that a hostile text can't overflow the stack.
 const DEEPEST: usize = 100;
-/// Most levels of a tree: `1+1+1+...` has one for each sign.
+/// The greatest number of levels of a tree: `1+1+1+...` has one for each sign.
 const TALLEST: usize = 1000;
 
 /// A node of the tree.
 #[derive(Debug)]
 pub(super) struct Expr {
     pub(super) what: What,
-    /// Where it begins, or where its operator stands: bytes from the text's beginning.
+    /// The position of its first character or of its operator, in bytes from the beginning of the text.
     pub(super) at: usize,
-    /// Levels below it and its own.
+    /// The number of levels of the tree below it, with its own.
     height: usize,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug)]
 pub(super) enum What {
     Number(f64),
@@ -43,10 +43,10 @@ enum Token {
     End,
 }
 
-/// Longer ones first.
+/// The symbols, longer ones first.
 const SYMBOLS: [&str; 15] = ["<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "^", "(", ")", ",", "="];
 
-/// Reads an expression.
+/// Parses an expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Problem> {
     let mut parser = Parser { text, tokens: tokens(text)?, next: 0, depth: 0 };
     let expr = parser.comparison()?;
@@ -89,7 +89,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, Problem> {
     Ok(tokens)
 }
 
-/// Bytes of the number that a text begins with: digits, a point, an exponent.
+/// The number of bytes of the number at the beginning of a text: digits, a point, an exponent.
 pub(super) fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
@@ -99,7 +99,7 @@ pub(super) fn number_length(text: &str) -> usize {
         at
     };
     let mut end = digits(0);
-    // Two points are a range.
+    // Two points are a range, and not part of the number.
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
         end = digits(end + 1);
     }
@@ -121,7 +121,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The last token is the end, and is never passed.
+    /// The last token is the end, and is never skipped.
     fn peek(&self) -> &Token {
         &self.tokens[self.next].0
     }
@@ -130,7 +130,7 @@ impl Parser<'_> {
         self.tokens[self.next].1
     }
 
-    /// Takes the next token if it is one of these symbols.
+    /// Consumes the next token if it is one of these symbols.
     fn take(&mut self, symbols: &[&'static str]) -> Option<(&'static str, usize)> {
         let at = self.at();
         match self.peek() {

@@ -1,18 +1,18 @@
-//! What is wrong with a text, and where in it.
+//! Errors in the text of an expression or value, with their position.
 
 use std::fmt;
 
-/// A message with the text and the place that it is about.
+/// A message with the text that it is about, and a position.
 #[derive(Debug)]
 pub(super) struct Problem {
     text: String,
-    /// Bytes before the place.
+    /// The position in bytes from the beginning of the text.
     at: usize,
     message: String,
 }
 
 impl Problem {
-    /// A problem at byte `at` of `text`.
+    /// Creates a problem at byte `at` of `text`.
     pub(super) fn new(text: &str, at: usize, message: impl Into<String>) -> Problem {
         Problem { text: text.to_owned(), at, message: message.into() }
     }

@@ -1,10 +1,10 @@
-//! A checked expression as kernels to run in order: one for each reduction, and one for the result.
+//! Turns an expression into stages that run in order: one kernel for each reduction, and one for the result.
 
 use super::parse::{Expr, What, parse};
 use super::problem::Problem;
 use super::values::{Value, Values};
 
-/// How many elements become one.
+/// A reduction of elements to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     Sum,
@@ -42,7 +42,7 @@ pub(super) enum Op {
     Where,
 }
 
-/// Names, as they are written or as the parser calls operators, and how many arguments each takes.
+/// The operations by name, as they are written or as the parser names operators, with their numbers of arguments.
 const OPERATIONS: [(&str, usize, Op); 24] = [
     ("+", 2, Op::Add),
     ("-", 2, Op::Sub),
@@ -70,44 +70,44 @@ const OPERATIONS: [(&str, usize, Op); 24] = [
     ("where", 3, Op::Where),
 ];
 
-/// One value of a stage; what it refers to comes before it.
+/// One step of a stage. The steps that it refers to come before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// A number in the text: part of the kernel.
+    /// A number in the text, which is part of the kernel.
     Number(f64),
     /// A number that is an argument: another value needs no other kernel.
     Scalar(usize),
     /// The element of an array.
     Array(usize),
-    /// What an earlier stage gave.
+    /// The result of an earlier stage.
     Reduction(usize),
     /// An operation on earlier steps.
     Apply(Op, Vec<usize>),
 }
 
-/// A kernel: what each work-item computes for its element.
+/// A stage: what each work-item of a kernel computes for its element.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub(super) steps: Vec<Step>,
-    /// Elements; `None` for a single number.
+    /// The number of elements; `None` for a single number.
     pub(super) len: Option<usize>,
-    /// How its elements become one; `None` for the result's stage.
+    /// The reduction of its elements; `None` for the result's stage.
     pub(super) fold: Option<Fold>,
 }
 
 /// A checked expression.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// Names of the arrays, in the order of the kernels' arguments.
+    /// The names of the arrays, in the order of the kernels' arguments.
     pub(super) arrays: Vec<String>,
-    /// Values of the scalars, likewise.
+    /// The values of the scalars, in the order of the kernels' arguments.
     pub(super) scalars: Vec<f64>,
     scalar_names: Vec<String>,
     reductions: Vec<Stage>,
     result: Stage,
 }
 
-/// How long something is, and what says so.
+/// The length of a step, and the array that it is from.
 #[derive(Clone, Debug)]
 struct Length {
     elements: usize,
@@ -115,7 +115,7 @@ struct Length {
 }
 
 impl Program {
-    /// Reads and checks an expression.
+    /// Parses and checks an expression.
     pub(super) fn new(text: &str, values: &Values) -> Result<Program, Problem> {
         let tree = parse(text)?;
         let empty = Stage { steps: Vec::new(), len: None, fold: None };
@@ -128,12 +128,12 @@ impl Program {
         Ok(program)
     }
 
-    /// All stages, in the order in which they run; the result's is the last.
+    /// All stages, in the order in which they run. The last one computes the result.
     pub(super) fn stages(&self) -> impl Iterator<Item = &Stage> {
         self.reductions.iter().chain([&self.result])
     }
 
-    /// How many stages there are but the last.
+    /// The number of reductions: of all stages but the last.
     pub(super) fn reductions(&self) -> usize {
         self.reductions.len()
     }
@@ -150,7 +150,7 @@ struct Checker<'a> {
     program: &'a mut Program,
 }
 
-/// A step's index, and its length if it is no single number.
+/// The index of a step, and its length if it is no single number.
 type Lowered = (usize, Option<Length>);
 
 fn push(steps: &mut Vec<Step>, step: Step) -> usize {
@@ -163,7 +163,7 @@ impl Checker<'_> {
         Problem::new(self.text, at, message)
     }
 
-    /// Writes what a tree computes behind `steps`.
+    /// Appends the steps of a tree to `steps`.
     fn lower(&mut self, tree: &Expr, steps: &mut Vec<Step>) -> Result<Lowered, Problem> {
         match &tree.what {
             What::Number(number) => Ok((push(steps, Step::Number(*number)), None)),
@@ -202,7 +202,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The place of a scalar among the arguments.
+    /// The index of a scalar among the arguments.
     fn scalar(&mut self, name: &str, value: f64) -> usize {
         let names = &mut self.program.scalar_names;
         names.iter().position(|scalar| scalar == name).unwrap_or_else(|| {
@@ -228,7 +228,7 @@ impl Checker<'_> {
         if !is_mean {
             return Ok((reduced, None));
         }
-        // The count is an argument: arrays of another length need no other kernel. No name has a `#` in it.
+        // The count is an argument, so arrays of another length need no other kernel. No name has a `#` in it.
         let count = self.scalar(&format!("#{index}"), len.unwrap_or(1) as f64);
         let count = push(outer, Step::Scalar(count));
         Ok((push(outer, Step::Apply(Op::Div, vec![reduced, count])), None))
@@ -275,7 +275,7 @@ impl Checker<'_> {
     }
 }
 
-/// The reduction of that name, and whether it is a mean.
+/// Returns the reduction with a name, and whether it is a mean.
 fn reduction(name: &str) -> Option<(Fold, bool)> {
     match name {
         "sum" => Some((Fold::Sum, false)),

@@ -1,4 +1,4 @@
-//! Compiles programs, keeps their kernels under handles, and launches them.
+//! Compiles programs, registers their kernels, and launches them.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ use super::program::Program;
 use super::source::{BLOCK, GROUPS, kernel, source};
 use super::values::Values;
 
-/// A device with the kernels that were made for it.
+/// A device with the kernels that were compiled for it.
 pub(super) struct Runtime {
     launcher: Launcher,
     stream: Stream,
     compiler: Compiler,
-    /// By their source: expressions of one form share kernels.
+    /// The kernels by source: expressions of one structure share kernels.
     kernels: HashMap<String, Vec<KernelHandle>>,
     compiled: u32,
     found: u32,
@@ -25,31 +25,31 @@ pub(super) struct Runtime {
 
 /// The kernels of a program.
 pub(super) struct Made {
-    /// One for each stage.
+    /// The kernels, one for each stage.
     pub(super) kernels: Vec<KernelHandle>,
-    /// How long it took to have them.
+    /// The time that it took to get the kernels.
     pub(super) took: Duration,
-    /// Where they came from.
+    /// Where the kernels are from.
     pub(super) how: &'static str,
 }
 
-/// What launches gave.
+/// The result of launches.
 pub(super) struct Outcome {
-    /// The result's elements; one for a number.
+    /// The elements of the result; one for a number.
     pub(super) result: Vec<f64>,
-    /// For all launches, until the last had finished.
+    /// The time of all launches, until the last has finished.
     pub(super) took: Duration,
-    /// Launched for each result.
+    /// The number of kernels that are launched for each result.
     pub(super) kernels: usize,
 }
 
 impl Runtime {
-    /// On the first GPU, or the emulator.
+    /// Opens the first GPU, or the emulator.
     pub(super) fn new(cache: &DiskCache) -> Result<Runtime> {
         let launcher = Launcher::new()?;
         let device = launcher.device(0)?;
         let stream = launcher.stream(device)?;
-        // Without contraction every operation rounds as the host's does.
+        // Without contraction, every operation rounds as on the host.
         let compiler = Compiler::new(&device.properties().target)
             .name("expression.hip")
             .option("-ffp-contract=off")
@@ -57,23 +57,23 @@ impl Runtime {
         Ok(Runtime { launcher, stream, compiler, kernels: HashMap::new(), compiled: 0, found: 0 })
     }
 
-    /// Which device and driver it is.
+    /// Describes the device and the driver.
     pub(super) fn device(&self) -> String {
         let info = self.launcher.driver().info();
         format!("{} ({} {})", self.stream.device().properties().target.short(), info.name, info.version)
     }
 
-    /// Sources compiled so far.
+    /// The number of sources that were compiled so far.
     pub(super) fn compiled(&self) -> u32 {
         self.compiled
     }
 
-    /// Sources whose code was found on disk.
+    /// The number of sources whose code was in the cache.
     pub(super) fn found(&self) -> u32 {
         self.found
     }
 
-    /// The kernels of a program, compiled if nothing else has them.
+    /// Returns the kernels of a program, and compiles them if they are not cached.
     pub(super) fn kernels(&mut self, program: &Program) -> Result<Made> {
         let begin = Instant::now();
         let source = source(program);
@@ -85,8 +85,8 @@ impl Runtime {
             });
         }
         let compiled = self.compiler.compile(&source)?;
-        // SAFETY: the source was generated here: its kernels touch no more than `n` elements of each array, one element
-        // of the result each, and GROUPS of each reduction's; `run` passes arrays of these lengths.
+        // SAFETY: the source was generated here: its kernels access no more than `n` elements of each array, one
+        // element of the result each, and GROUPS of each reduction's; `run` passes arrays of these lengths.
         let module = unsafe { Module::load(self.stream.device(), compiled.elf()) }?;
         let kernels = (0..program.stages().count())
             .map(|stage| self.launcher.register_kernel(Registration::new(&module, &kernel(stage))))
@@ -112,7 +112,7 @@ impl Runtime {
         let partials = (0..program.reductions()).map(partial).collect::<Result<Vec<_>>>()?;
         let out = DeviceBuffer::<f64>::on(&self.stream, program.result().len.unwrap_or(1))?;
 
-        // The same arguments for every stage but the last two: where it writes, and how many elements there are.
+        // All stages have the same arguments, except for the last two: the output, and the number of elements.
         let mut shared: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
         shared.extend(program.scalars.iter().map(|scalar| Arg::from(*scalar)));
         shared.extend(partials.iter().map(Arg::from));

@@ -1,18 +1,18 @@
-//! A program as HIP C++: a kernel for each stage, all with the same parameters.
+//! Writes a program as HIP C++: a kernel for each stage, all with the same parameters.
 //!
-//! Parameters: the arrays, the scalars, the partial results of each reduction, where to write, and the number of elements.
-//! A reduction leaves [`GROUPS`] partial results, one for each workgroup; who reads it folds them.
+//! The parameters are the arrays, the scalars, the partial results of each reduction, the output, and the number of
+//! elements. A reduction writes [`GROUPS`] partial results, one for each workgroup; a kernel that reads it folds them.
 
 use std::fmt::Write;
 
 use super::program::{Fold, Op, Program, Stage, Step};
 
-/// Work-items of a workgroup.
+/// The number of work-items of a workgroup.
 pub(super) const BLOCK: u32 = 256;
-/// Workgroups of a reduction.
+/// The number of workgroups of a reduction.
 pub(super) const GROUPS: u32 = 64;
 
-/// What folds begin with, and how they go on.
+/// Returns the first value of a fold, and its operation on `a` and `b`.
 fn fold(fold: Fold) -> (&'static str, &'static str) {
     match fold {
         Fold::Sum => ("0.0", "a + b"),
@@ -22,12 +22,12 @@ fn fold(fold: Fold) -> (&'static str, &'static str) {
     }
 }
 
-/// A kernel's name.
+/// Returns the name of a stage's kernel.
 pub(super) fn kernel(stage: usize) -> String {
     format!("stage{stage}")
 }
 
-/// The whole source.
+/// Returns the source of a program.
 pub(super) fn source(program: &Program) -> String {
     let mut text = String::new();
     for (index, stage) in program.stages().enumerate() {
@@ -48,7 +48,7 @@ fn write_stage(text: &mut String, program: &Program, index: usize, stage: &Stage
     parameters.extend(["double* out".to_owned(), "unsigned n".to_owned()]);
     line(format_args!("extern \"C\" __global__ void __launch_bounds__({BLOCK})"));
     line(format_args!("{}({}) {{", kernel(index), parameters.join(", ")));
-    // Each reduction that is read, once and before the elements.
+    // Each reduction that the stage reads is folded once, before the elements.
     let mut read: Vec<usize> =
         stage.steps.iter().filter_map(|s| if let Step::Reduction(r) = s { Some(*r) } else { None }).collect();
     read.sort_unstable();

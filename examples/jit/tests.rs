@@ -1,4 +1,4 @@
-//! The cases of `tests/data/jit.txt`, and what is kept between runs. Without hiprtc only what needs no kernel is tested.
+//! Runs the cases of `tests/data/jit.txt`, and tests the cache. Without hiprtc, only cases without kernels are tested.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use hiplaunch::{Compiler, Launcher};
 
 use super::{Program, Values, run, values};
 
-/// A folder for a cache, removed when it goes.
+/// A folder for a cache, which is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -24,7 +24,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the example prints for these arguments, with the cache in that folder; the error's text where it fails.
+/// Returns what the example prints for these arguments, with the cache in that folder, or the text of its error.
 fn output(folder: &Folder, args: &[&str]) -> Result<String, String> {
     let options = ["--launches", "2", "--cache", folder.0.to_str().unwrap()];
     let args: Vec<String> = options.iter().chain(args).map(|arg| (*arg).to_owned()).collect();
@@ -35,7 +35,7 @@ fn output(folder: &Folder, args: &[&str]) -> Result<String, String> {
     Ok(out)
 }
 
-/// Whether there is a compiler for the device; a line why if not.
+/// Whether there is a compiler for the device. Prints why not.
 fn compiles() -> bool {
     let launcher = Launcher::new().unwrap();
     let processor: Processor = launcher.device(0).unwrap().properties().target.processor.clone();
@@ -49,7 +49,7 @@ fn compiles() -> bool {
     }
 }
 
-/// An expression with its values, and what it is to give.
+/// An expression with its values, and the expected result.
 fn cases() -> Vec<(Vec<&'static str>, &'static str)> {
     let text = include_str!("../../tests/data/jit.txt");
     let lines: Vec<&str> = text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
@@ -67,7 +67,7 @@ fn expressions_give_what_they_should() {
     if !compiles() {
         return;
     }
-    // All in one run, so that it is one program; each is checked against the host there too.
+    // All in one run of the program, which also checks each result against the host.
     let folder = Folder::new("cases");
     let mut tried = 0;
     for (args, expected) in cases() {
@@ -86,7 +86,7 @@ fn expressions_give_what_they_should() {
     assert!(tried > 40);
 }
 
-/// Needs no compiler: errors come before anything is compiled.
+/// Needs no compiler: errors are found before anything is compiled.
 #[test]
 fn errors_say_where() {
     let folder = Folder::new("errors");
@@ -95,7 +95,7 @@ fn errors_say_where() {
         let Some(expected) = expected.strip_prefix("! ") else { continue };
         let error = output(&folder, &args).unwrap_err();
         assert!(error.starts_with(expected), "{args:?}: {error}");
-        // A line with the text, and below it the place.
+        // A line with the text, and below it the position.
         let lines: Vec<&str> = error.lines().collect();
         let column: usize = expected["column ".len()..].split(':').next().unwrap().parse().unwrap();
         assert!(args.iter().any(|arg| lines[1] == format!("  {arg}")), "{error}");
@@ -130,7 +130,7 @@ fn wrong_options_are_errors() {
         assert!(error.contains(says), "{error}");
     }
     assert!(output(&folder, &["--help"]).unwrap().starts_with("usage: jit"));
-    // What looks like a definition and is none.
+    // Texts that look like a definition and are none.
     assert_eq!(
         [values::definition("x==1"), values::definition("2=1"), values::definition("x =1")],
         [None, None, Some(2)]
@@ -147,10 +147,10 @@ fn the_second_run_compiles_nothing() {
     let last = |out: &str| out.lines().last().unwrap().to_owned();
     assert_eq!(last(&output(&folder, &args).unwrap()), "compiled 2, from the cache 0");
     assert_eq!(last(&output(&folder, &args).unwrap()), "compiled 0, from the cache 2");
-    // Other values, another length and other names make the same kernels.
+    // Other values, another length and other names use the same kernels.
     let others = ["b*u + v", "sum(u*v)", "b=7", "u=1..9", "v=2..10"];
     assert_eq!(last(&output(&folder, &others).unwrap()), "compiled 0, from the cache 2");
-    // In one run the same kernels are made once.
+    // In one run, the same kernels are compiled once.
     let twice = ["a*x + x", "b*y + y", "a=2", "b=3", "x=1,2,3", "y=4,5"];
     assert_eq!(last(&output(&folder, &twice).unwrap()), "compiled 1, from the cache 0");
     let off = ["--cache", "off", "a*x + y", "a=2", "x=1,2,3", "y=4,5,6"];

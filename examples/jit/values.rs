@@ -1,11 +1,11 @@
-//! What names stand for: numbers and arrays, from the command line.
+//! The values of names: numbers and arrays, from the command line.
 
 use std::collections::BTreeMap;
 
 use super::parse::number_length;
 use super::problem::Problem;
 
-/// Most elements of an array.
+/// The greatest number of elements of an array.
 const MOST: f64 = (1u32 << 24) as f64;
 
 /// A number, or an array of them.
@@ -19,7 +19,7 @@ pub(super) enum Value {
 #[derive(Debug, Default)]
 pub(super) struct Values(BTreeMap<String, Value>);
 
-/// Where the `=` of `name=values` is; `None` for anything else, which is an expression then.
+/// Returns the position of the `=` in `name=values`; `None` for any other text, which is an expression.
 pub(super) fn definition(text: &str) -> Option<usize> {
     let at = text.find('=')?;
     let name = text[..at].trim();
@@ -29,17 +29,17 @@ pub(super) fn definition(text: &str) -> Option<usize> {
 }
 
 impl Values {
-    /// The value of that name.
+    /// Returns the value of a name.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// The names that there are.
+    /// Returns all names.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The elements of an array; none of anything else.
+    /// Returns the elements of an array; none for a number or an unknown name.
     pub(super) fn array(&self, name: &str) -> &[f64] {
         match self.get(name) {
             Some(Value::Array(elements)) => elements,
@@ -47,7 +47,7 @@ impl Values {
         }
     }
 
-    /// Takes `name=values`, whose `=` is at byte `equals`.
+    /// Adds `name=values`, whose `=` is at byte `equals`.
     pub(super) fn define(&mut self, text: &str, equals: usize) -> Result<(), Problem> {
         let mut reader = Reader { text, at: equals + 1 };
         let value = reader.value()?;
@@ -76,7 +76,7 @@ impl Reader<'_> {
         &self.text[self.at..]
     }
 
-    /// The next character that is no space.
+    /// Returns the next character that is no space.
     fn skip_spaces(&mut self) -> Option<char> {
         self.at = self.text.len() - self.rest().trim_start().len();
         self.rest().chars().next()
@@ -108,7 +108,7 @@ impl Reader<'_> {
             return Ok(Value::Number(first));
         }
         let mut elements = vec![first];
-        // The last comma may have nothing behind it.
+        // The last comma may have nothing after it.
         while self.take(",") && self.skip_spaces().is_some() {
             elements.push(self.number()?);
         }
@@ -130,7 +130,7 @@ impl Reader<'_> {
         }
     }
 
-    /// From `first` up to what follows, without it.
+    /// Reads the rest of a range from `first` up to its end, which is excluded.
     fn range(&mut self, first: f64) -> Result<Vec<f64>, Problem> {
         let end = self.number()?;
         let step = if self.take(":") { self.number()? } else { 1.0 };

@@ -1,4 +1,4 @@
-"""The C library of hiplaunch from Python: ctypes alone, no package to install.
+"""hiplaunch's C library for Python, by ctypes: no package to install.
 
     with Launcher() as launcher:
         stream = launcher.stream()
@@ -6,8 +6,8 @@
         ticket = saxpy.launch(stream, (16,), (64,), [c_float(2), In(x), InOut(y), c_int32(1000)])
         y = ticket.read(0, c_float)
 
-Objects are closed when Python lets go of them, in any order: the library refuses what its launcher took along, and that
-is no error here. The library is the one that HIPLAUNCH_LIBRARY names, or libhiplaunch.so as the loader finds it.
+Python closes objects when it destroys them, in any order. Closing an object whose launcher was closed before is no
+error here. The environment variable HIPLAUNCH_LIBRARY names the library; without it, the loader finds libhiplaunch.so.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ class _Options(Structure):
 
 
 class DeviceProperties(Structure):
-    """What a device is; texts are bytes."""
+    """The properties of a device. Texts are bytes."""
 
     _fields_ = [
         ("struct_size", c_size_t),
@@ -104,7 +104,7 @@ _library = _load()
 
 
 class Error(Exception):
-    """What the library says of a call that failed; `status` is its hiplaunch_status."""
+    """The error of a failed call, with the library's message. `status` is its hiplaunch_status."""
 
     def __init__(self, status):
         super().__init__(_library.hiplaunch_last_error_message().decode())
@@ -118,19 +118,19 @@ def _call(name, *arguments):
 
 
 def version():
-    """The library's version."""
+    """Returns the library's version."""
     return _library.hiplaunch_version().decode()
 
 
 class _Object:
-    """A handle that is closed once."""
+    """An object of the library, which is closed once."""
 
     def __init__(self, close, *arguments):
         self._close, self._handle = close, c_void_p()
         _call(*arguments, byref(self._handle))
 
     def close(self):
-        """Closes it, if neither that nor its launcher's close came first."""
+        """Closes the object, unless it or its launcher was closed before."""
         handle, self._handle = self._handle, c_void_p()
         if handle:
             try:
@@ -154,27 +154,27 @@ class Launcher(_Object):
     """A driver and its devices."""
 
     def __init__(self, backend=AUTO, validate=False, target=None):
-        """`target` is what the emulator, where it is opened, emulates, such as "gfx942"; gfx90a without one."""
+        """Opens a driver. `target` is the target of the emulator, if it is opened: "gfx90a" (default) or "gfx942"."""
         options = _Options(struct_size=sizeof(_Options), backend=backend, validate=2 if validate else 0)
         options.emulator_target = target.encode() if target else None
         super().__init__("close", "open", byref(options))
 
     def properties(self, device=0):
-        """What a device is."""
+        """Returns the properties of a device."""
         properties = DeviceProperties(struct_size=sizeof(DeviceProperties))
         _call("get_device_properties", self._handle, device, byref(properties))
         return properties
 
     def stream(self, device=0):
-        """A stream of a device."""
+        """Opens a stream on a device."""
         return Stream("stream_close", "stream_open", self._handle, device)
 
     def register(self, code, name, device=0):
-        """A kernel of a code object, given as bytes."""
+        """Registers a kernel of a code object, which is given as bytes."""
         return Kernel("unregister", "register", self._handle, device, code, len(code), name.encode(), None)
 
     def buffer(self, size, stream=None, device=0):
-        """A device buffer of so many bytes."""
+        """Allocates a device buffer of `size` bytes."""
         of = stream._handle if stream else None
         buffer = Buffer("buffer_close", "buffer_open", self._handle, device, of, size)
         buffer.size = size
@@ -185,7 +185,7 @@ class Stream(_Object):
     """A stream of a device."""
 
     def synchronize(self):
-        """Waits for its work."""
+        """Waits for all work on the stream."""
         _call("stream_synchronize", self._handle)
 
 
@@ -193,26 +193,26 @@ class Buffer(_Object):
     """Device memory."""
 
     def upload(self, stream, array, offset=0):
-        """Copies a ctypes array or structure to it."""
+        """Copies a ctypes array or structure to the buffer, to its byte `offset` and after."""
         _call("buffer_upload", self._handle, stream._handle, offset, ctypes.addressof(array), sizeof(array))
 
     def download(self, stream, element, offset=0):
-        """All of it behind `offset`, as a ctypes array of `element`; waits."""
+        """Returns the buffer's bytes from `offset` on as a ctypes array of `element`. Waits for the copy."""
         array = (element * ((self.size - offset) // sizeof(element)))()
         _call("buffer_download", self._handle, stream._handle, offset, ctypes.addressof(array), sizeof(array))
         return array
 
 
 class In:
-    """A host array, of ctypes, that a kernel reads."""
+    """A ctypes array that a kernel reads."""
 
     def __init__(self, array):
-        self.array = array  # kept as long as its address is
+        self.array = array  # keeps the memory of the address alive
         self.arg = _Arg(_HOST_IN, 0, 0, ctypes.addressof(array), sizeof(array))
 
 
 class InOut:
-    """A host array, of ctypes, that a kernel reads and writes; an output of the ticket."""
+    """A ctypes array that a kernel reads and writes; an output of the ticket."""
 
     def __init__(self, array):
         self.array = array
@@ -220,7 +220,7 @@ class InOut:
 
 
 class Out:
-    """Room for so many bytes that a kernel writes; an output of the ticket."""
+    """An array of `size` bytes that a kernel writes; an output of the ticket."""
 
     def __init__(self, size):
         self.arg = _Arg(_HOST_OUT, 0, 0, None, size)
@@ -244,7 +244,7 @@ class Kernel(_Object):
     """A registered kernel."""
 
     def launch(self, stream, grid, block, values, dynamic_lds=0):
-        """Launches it: grid in workgroups, block in work-items. Never waits; host arrays are copied at the call."""
+        """Launches the kernel: grid in workgroups, block in work-items. Never waits; the call copies host arrays."""
         fill = lambda extents: (c_uint32 * 3)(*(tuple(extents) + (1, 1, 1))[:3])
         dims = _Dims(fill(grid), fill(block), dynamic_lds)
         args = (_Arg * len(values))(*map(_arg, values))
@@ -255,7 +255,7 @@ class Ticket(_Object):
     """The results of a launch."""
 
     def read(self, index, element):
-        """Output `index` as a list of what a ctypes `element` holds; waits for the launch."""
+        """Waits for the launch, and returns output `index` as a list of the values of ctypes type `element`."""
         data, size = c_void_p(), c_size_t()
         _call("ticket_output", self._handle, index, byref(data), byref(size))
         return list((element * (size.value // sizeof(element))).from_address(data.value))

@@ -1,6 +1,6 @@
 """Launches kernels of hip/ from Python and checks them against Python: python3 examples/python/saxpy.py
 
-Needs the C library: cargo build --release --lib, then HIPLAUNCH_LIBRARY=target/release/libhiplaunch.so.
+Needs the C library: cargo build --release -p libhiplaunch, then HIPLAUNCH_LIBRARY=target/release/libhiplaunch.so.
 """
 
 import pathlib
@@ -19,12 +19,12 @@ def main():
         processor = device.processor.decode()
         print(f"hiplaunch {hiplaunch.version()} on {device.name.decode()} ({processor})")
         stream = launcher.stream()
-        vector = (KERNELS / f"vector.{processor}.co").read_bytes()
-        reduce = (KERNELS / f"reduce.{processor}.co").read_bytes()
+        vector = (KERNELS / "vector.hipfb").read_bytes()
+        reduce = (KERNELS / "reduce.hipfb").read_bytes()
         saxpy = launcher.register(vector, "saxpy")
         total = launcher.register(reduce, "reduce_sum_f32")
 
-        # Host arrays in and out: what comes back is read through the ticket. All launches are enqueued before any is read.
+        # Host arrays in and out: tickets have the results. All launches are enqueued before any result is read.
         x = (c_float * n)(*range(n))
         y = (c_float * n)(*[1.0] * n)
         grid, block = ((n + 63) // 64,), (64,)
@@ -42,7 +42,7 @@ def main():
         assert ticket.read(0, c_float) == [sum(2.0 * i + 1.0 for i in range(n))]
         assert list(buffer.download(stream, c_float))[:3] == [1.0, 3.0, 5.0]
 
-        # What does not fit the kernel is refused before it is launched, and says why.
+        # A launch that does not fit the kernel is refused before any driver call, and the error says why.
         try:
             saxpy.launch(stream, grid, block, [c_float(2.0), buffer])
         except Error as error:

@@ -5,22 +5,23 @@ use smallvec::SmallVec;
 /// The largest number of streams of a graph.
 const MOST: u32 = 32;
 
-/// On how many streams a graph's independent branches run. The results are the same to the last bit.
+/// The number of streams on which a graph's independent branches run. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Branches {
-    /// One after the other, on the stream of the compute.
+    /// Branches run one after the other, on the stream of the compute.
     #[default]
     One,
-    /// At the same time, on that stream and up to so many less one (at most 31) that go with it: they wait for what was
-    /// enqueued on it before, and it waits for them. Steps of different streams that depend on each other are joined by
-    /// events. Temporaries of branches that may run together never share bytes, so that the arena may be larger. (Of more
-    /// than 128 temporaries, those that several streams touch share with each other, and wait for each other.)
+    /// Branches run at the same time, on up to this number of streams (at most 32): the stream of the compute, and side
+    /// streams that wait for the work enqueued on it before, and for which it waits at the end. Events order steps on
+    /// different streams that depend on each other. Temporaries of branches that may run at the same time never share
+    /// bytes, so the workspace may be larger. (In a graph with more than 128 temporaries, those that several streams
+    /// access share bytes with each other, and their steps wait for each other.)
     Streams(u32),
 }
 
 impl Branches {
-    /// How many streams a graph uses at most.
+    /// Returns the largest number of streams that a graph uses.
     pub fn most(self) -> usize {
         match self {
             Branches::One => 1,
@@ -34,7 +35,7 @@ impl Branches {
 pub(super) struct Order {
     pub(super) streams: usize,
     pub(super) stream_of: Vec<u8>,
-    /// For each step its place among the steps of its stream, from 1.
+    /// For each step its number among the steps of its stream, from 1.
     place: Vec<u32>,
     /// For each step and stream, the number of steps of that stream that come before it or are it.
     clock: Vec<u32>,

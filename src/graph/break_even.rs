@@ -1,4 +1,5 @@
-//! Measures from how many nodes on a driver graph is faster than a stream submission. It depends on the driver and machine.
+//! Measures the number of nodes from which on a driver graph is faster than a stream submission. It depends on the
+//! driver and the machine.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,13 @@ const LENGTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// The number of submissions of each kind; the fastest counts.
 const ROUNDS: usize = 15;
 
-/// Measures chains of small fills on `stream`, submitted both ways until they have run, and gives the length from which
-/// on the driver's graph was faster at that and every greater length; `u32::MAX` where it never was, or the driver has
-/// none. [`Launcher::set_graph_break_even`] takes it. Waits for the stream; takes milliseconds on a GPU.
+/// Measures chains of small fills on `stream`, submitted as stream submissions and as driver graphs until they have
+/// run. Returns the length from which on the driver graph was faster, at that and at every greater measured length, or
+/// `u32::MAX` if it never was or the driver has no graphs. Pass it to [`Launcher::set_graph_break_even`]. Waits for the
+/// stream. Takes milliseconds on a GPU.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the driver's error.
 pub fn measure_break_even(launcher: &Launcher, stream: &Stream) -> Result<u32> {
     if !stream.device().raw().capabilities().has(hip_driver::Capability::Graphs) {
         return Ok(u32::MAX);

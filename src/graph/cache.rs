@@ -12,7 +12,7 @@ use super::key::GraphKey;
 use super::program::GraphProgram;
 use super::side_streams::SideStreams;
 
-/// The number of instances that are kept for all streams together.
+/// The number of program instances that are kept for all streams together.
 const KEPT: usize = 64;
 
 /// A graph program with its workspace on one stream.
@@ -77,11 +77,11 @@ struct CachedInstance {
 struct Entries {
     all: Vec<CachedInstance>,
     misses: u64,
-    /// The number of nodes from which on a driver graph is used; never, until it was measured.
+    /// The number of nodes from which on a driver graph is used. Before it is set, none is used.
     break_even: Option<u32>,
 }
 
-/// The programs of a launcher's graphs.
+/// The program instances of a launcher's graphs.
 #[derive(Debug, Default)]
 pub(crate) struct GraphCache {
     entries: Mutex<Entries>,
@@ -117,7 +117,7 @@ impl GraphCache {
         }
     }
 
-    /// Counts a hit and marks the instance as used.
+    /// Counts a hit, and records that the instance was used.
     #[inline]
     pub(super) fn touch(&self, instance: &ProgramInstance) {
         self.hits.fetch_add(1, Ordering::Relaxed);
@@ -170,13 +170,13 @@ impl GraphCache {
         drop(gone);
     }
 
-    /// Drops every program that uses a kernel.
+    /// Drops every program instance that uses a kernel.
     pub(crate) fn forget(&self, kernel: u64) {
         self.changes.fetch_add(1, Ordering::Release);
         self.take(|e| e.instance.program.kernels.iter().any(|k| k.id == kernel));
     }
 
-    /// Drops every program, and returns how many there were.
+    /// Drops every program instance, and returns their number.
     pub(crate) fn clear(&self) -> usize {
         self.take(|_| true)
     }
@@ -198,7 +198,7 @@ impl GraphCache {
         self.lock().break_even = Some(nodes);
     }
 
-    /// Returns the number of programs that are kept, of hits and of misses.
+    /// Returns the number of program instances that are kept, of hits and of misses.
     pub(crate) fn counts(&self) -> (usize, u64, u64) {
         let entries = self.lock();
         (entries.all.len(), self.hits.load(Ordering::Relaxed), entries.misses)

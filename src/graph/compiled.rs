@@ -1,4 +1,4 @@
-//! A graph that is compiled once and submitted as often as wanted.
+//! Graphs that are compiled once and submitted many times.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -27,7 +27,7 @@ struct Recorded {
     moved: bool,
     /// Whether an address or a byte differs from `state`.
     changed: bool,
-    /// A number for what is bound, unique among the states of all graphs.
+    /// A number for the bound data, unique among the states of all graphs.
     state: u64,
     /// The launcher's count of changed kernels when the kernels were last checked.
     kernels: u64,
@@ -43,7 +43,7 @@ impl Recorded {
     /// Compiles the graph; with `check`, checks that its kernels are still registered.
     fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<ProgramInstance>)> {
         graph.check_stream(&stream.0)?;
-        // Read before the check, so that a later change is noticed.
+        // Read before the check, so that a later change is found.
         let kernels = graph.launcher.graphs().changes();
         if check {
             graph.check_kernels()?;
@@ -97,13 +97,14 @@ impl Recorded {
     }
 }
 
-/// A graph made ready for a stream, to be submitted as often as wanted: with the same buffers and scalars, or with others
+/// A graph that is compiled for a stream and submitted many times: with the same buffers and scalars, or with others
 /// ([`set_buffer`](CompiledGraph::set_buffer), [`set_scalar`](CompiledGraph::set_scalar),
-/// [`set_argument_block`](CompiledGraph::set_argument_block)). A submission records nothing, plans nothing and allocates nothing.
+/// [`set_argument_block`](CompiledGraph::set_argument_block)). A submission records nothing, plans nothing and
+/// allocates nothing.
 ///
-/// It shares its arena with other computes of the same graph on the stream, which all come one after the other. It keeps
-/// the arena, whatever [`Launcher::forget_graphs`](crate::Launcher::forget_graphs) forgets, and its buffers, until it is
-/// dropped; that does nothing to what was submitted.
+/// It shares its workspace with other computes of the same graph on the stream, which run one after the other. It keeps
+/// the workspace and its buffers until it is dropped, even after
+/// [`Launcher::forget_graphs`](crate::Launcher::forget_graphs). Dropping it doesn't change what was submitted.
 #[derive(Debug)]
 pub struct CompiledGraph {
     recorded: Recorded,
@@ -111,11 +112,12 @@ pub struct CompiledGraph {
 }
 
 impl Graph {
-    /// Plans the graph, takes its arena from the pool, and makes streams and events for its [branches](super::Branches):
-    /// all that [`compute`](Graph::compute) does but the submission, so that this can be done again and again.
+    /// Plans the graph, allocates its workspace from the pool, and creates streams and events for its
+    /// [branches](super::Branches). This is all that [`compute`](Graph::compute) does before the submission, which
+    /// [`CompiledGraph::submit`] then repeats alone.
     ///
     /// # Errors
-    /// As [`compute`](Graph::compute), before anything was submitted.
+    /// Returns the errors of [`compute`](Graph::compute) that occur before the submission.
     pub fn compile(self, stream: &Stream) -> Result<CompiledGraph> {
         let (recorded, instance) = Recorded::new(self, stream, true)?;
         Ok(CompiledGraph { recorded, instance })
@@ -123,20 +125,20 @@ impl Graph {
 }
 
 impl CompiledGraph {
-    /// Runs the graph once, after everything that is on its stream; as [`Graph::compute`].
+    /// Submits the graph once, after everything enqueued on its stream, as [`Graph::compute`] does.
     ///
     /// # Errors
-    /// As [`Graph::compute`]; [`GraphProblem::KernelChanged`] when a kernel was unregistered or replaced since the graph
-    /// was recorded; [`GraphProblem::Overlap`] and [`GraphProblem::CopyOverlaps`] when buffers that were set overlap as
-    /// recording would have refused.
+    /// Returns the errors of [`Graph::compute`]. Returns [`GraphProblem::KernelChanged`] if a kernel was unregistered
+    /// or replaced since the graph was recorded, and [`GraphProblem::Overlap`] or [`GraphProblem::CopyOverlaps`] if
+    /// buffers that were set overlap where recording would have refused that.
     pub fn submit(&mut self) -> Result<Ticket> {
         self.submit_by(Submission::Auto)
     }
 
-    /// As [`submit`](CompiledGraph::submit), in the way that `way` says.
+    /// Submits as [`submit`](CompiledGraph::submit), by the method `way`.
     ///
     /// # Errors
-    /// As [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
+    /// Returns the errors of [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
     pub fn submit_by(&mut self, way: Submission) -> Result<Ticket> {
         let recorded = &mut self.recorded;
         recorded.graph.device.check()?;
@@ -158,12 +160,13 @@ impl CompiledGraph {
         recorded.run(&self.instance, way)
     }
 
-    /// Puts another buffer, or a view, in the place of one that was recorded, from the next submission on. Two may trade
-    /// places. How buffers overlap may change; a way that the stream has not seen is planned by the next submission.
+    /// Replaces a recorded buffer by another buffer or view, from the next submission on. Two buffers may be exchanged.
+    /// Buffers may overlap differently than before: the next submission then uses another program, which it compiles if
+    /// the cache has none.
     ///
     /// # Errors
-    /// [`Error::Graph`](crate::Error::Graph) for memory of another length or device, a view that is not contiguous, a
-    /// value of another graph, and one that is no buffer. The old one stays then.
+    /// Returns [`Error::Graph`](crate::Error::Graph) for memory of another length or device, a view that is not
+    /// contiguous, a value of another graph, and a value that is no buffer. The old buffer then stays.
     pub fn set_buffer<'a>(&mut self, value: &GraphValue, memory: impl Into<GraphMemory<'a>>) -> Result<()> {
         let (graph, memory) = (&self.recorded.graph, memory.into());
         graph.own(value)?;
@@ -180,14 +183,14 @@ impl CompiledGraph {
         Ok(())
     }
 
-    /// Puts another scalar or struct in the place of argument `argument` of a recorded launch, from the next submission on.
+    /// Replaces argument `argument` of a recorded launch by another scalar or struct, from the next submission on.
     ///
     /// # Safety
-    /// As for [`Graph::launch`]: it is good for what the kernel does with it.
+    /// The caller must guarantee what [`Graph::launch`] requires: the value is valid for what the kernel does with it.
     ///
     /// # Errors
-    /// [`Error::Graph`](crate::Error::Graph) for a node that is no launch and an argument that is none by value;
-    /// [`Error::Launch`](crate::Error::Launch) for one of another size. The old one stays then.
+    /// Returns [`Error::Graph`](crate::Error::Graph) for a node that is no launch and an argument that is not passed by
+    /// value, and [`Error::Launch`](crate::Error::Launch) for a value of another size. The old value then stays.
     pub unsafe fn set_scalar<'a>(
         &mut self,
         node: NodeId,
@@ -218,14 +221,15 @@ impl CompiledGraph {
         Ok(())
     }
 
-    /// Puts other bytes in the place of a [block](Graph::block)'s, from the next submission on. The addresses written into
-    /// it stay what they are.
+    /// Replaces the bytes of an [argument block](Graph::block), from the next submission on. The addresses written into
+    /// it stay the same.
     ///
     /// # Safety
-    /// As for [`Graph::launch`]: they are good for what kernels do with them.
+    /// The caller must guarantee what [`Graph::launch`] requires: the bytes are valid for what kernels do with them.
     ///
     /// # Errors
-    /// [`Error::Graph`](crate::Error::Graph) for another length, a value of another graph, and one that is no block.
+    /// Returns [`Error::Graph`](crate::Error::Graph) for bytes of another length, a value of another graph, and a value
+    /// that is no argument block.
     pub unsafe fn set_argument_block(&mut self, value: &GraphValue, bytes: &[u8]) -> Result<()> {
         let graph = &self.recorded.graph;
         graph.own(value)?;
@@ -241,27 +245,27 @@ impl CompiledGraph {
         Ok(())
     }
 
-    /// The stream that it is submitted on.
+    /// The stream that the graph is submitted on.
     pub fn stream(&self) -> &Stream {
         &self.recorded.stream
     }
 
-    /// Nodes that a submission runs: those recorded, without dead ones and copies that need not be made.
+    /// The number of nodes that a submission runs: the recorded ones, without dead nodes and omitted copies.
     pub fn steps(&self) -> usize {
         self.instance.program.steps.len()
     }
 
-    /// Streams that it runs on, its own among them.
+    /// The number of streams that it runs on, including its own.
     pub fn streams(&self) -> usize {
         self.instance.program.schedule.as_ref().map_or(1, |s| s.streams)
     }
 
-    /// Events that join them in each submission; the one of the ticket not counted.
+    /// The number of events between these streams in each submission, without the ticket's event.
     pub fn events(&self) -> usize {
         self.instance.program.schedule.as_ref().map_or(0, |s| s.events as usize)
     }
 
-    /// Bytes of its blocks and temporaries.
+    /// The number of bytes of its argument blocks and temporaries.
     pub fn workspace_bytes(&self) -> u64 {
         self.instance.program.workspace_bytes
     }
@@ -274,7 +278,7 @@ impl CompiledGraph {
     }
 }
 
-/// A compiled graph in somebody's cache: keeps neither arena nor buffers.
+/// A compiled graph in a cache of its owner. It keeps neither workspace nor buffers alive.
 #[derive(Debug)]
 pub struct CachedGraph {
     recorded: Recorded,
@@ -282,10 +286,10 @@ pub struct CachedGraph {
 }
 
 impl CachedGraph {
-    /// Compiles a graph and runs it once.
+    /// Compiles a graph and submits it once.
     ///
     /// # Errors
-    /// As [`Graph::compute`].
+    /// Returns the errors of [`Graph::compute`].
     pub fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
         let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
         drop(recorded.run(&instance, Submission::Auto)?);
@@ -293,11 +297,11 @@ impl CachedGraph {
         Ok(CachedGraph { recorded, instance: Arc::downgrade(&instance) })
     }
 
-    /// Runs it again, with everything that `bind` binds: all buffers, each as long as before. `false`, with nothing
-    /// submitted, where it has to be recorded again.
+    /// Submits the graph again. `bind` must bind all buffers, each as long as before, and all immediates that changed.
+    /// Returns `false`, with nothing submitted, if the graph has to be recorded again.
     ///
     /// # Errors
-    /// As [`Graph::compute`].
+    /// Returns the errors of [`Graph::compute`].
     pub fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
         let Some(instance) = self.instance.upgrade() else { return Ok(false) };
         let recorded = &mut self.recorded;
@@ -328,18 +332,18 @@ impl Recorded {
     }
 }
 
-/// What [`CachedGraph::submit`] runs with.
+/// Binds the data of one [`CachedGraph::submit`].
 pub struct Binding<'a>(&'a mut Recorded);
 
 impl Binding<'_> {
-    /// A buffer's memory for a value.
+    /// Binds a buffer's memory to a value.
     #[inline]
     pub fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
         let memory = memory.into();
         self.0.set_place(value, memory.storage());
     }
 
-    /// Immediate number `index`, in the order of recording, which is as long as `bytes`.
+    /// Binds immediate number `index`, in the order of recording. `bytes` must be as long as before.
     #[inline]
     pub fn immediate(&mut self, index: u32, bytes: &[u8]) {
         if let Some(immediate) = self.0.graph.immediates.get(index as usize) {

@@ -99,7 +99,7 @@ pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
 pub(super) const ADDRESSES: u32 = 0;
 /// The space of the workspace.
 pub(super) const WORKSPACE: u32 = 1;
-/// The space of value 0 while no two values share bytes. GraphValue `n` has the space `VALUES + n`.
+/// The space of value 0 while no two values share bytes. Value `n` has the space `VALUES + n`.
 pub(super) const VALUES: u32 = 2;
 
 /// The bytes that a node accesses.

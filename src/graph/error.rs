@@ -1,13 +1,13 @@
-//! What is wrong with a graph.
+//! Errors of recording and computing graphs.
 
 use hip_driver::DeviceId;
 
-/// Why a graph can't be recorded or computed. Nothing was submitted.
+/// The reason why a graph can't be recorded or computed. Nothing was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphProblem {
-    /// A value was made by another graph.
-    #[error("value {value} is of another graph; make it with this one")]
+    /// A value is of another graph.
+    #[error("value {value} is of another graph; create it with this one")]
     ForeignValue {
         /// The value's number.
         value: u32,
@@ -24,10 +24,10 @@ pub enum GraphProblem {
         value: u32,
         /// The buffer's device.
         buffer: DeviceId,
-        /// The graph's.
+        /// The graph's device.
         graph: DeviceId,
     },
-    /// A view's elements have others between them.
+    /// The elements of a view are not contiguous.
     #[error(
         "the view for value {value} is not contiguous; give the graph its buffer, and the kernel offset and strides as arguments"
     )]
@@ -41,15 +41,15 @@ pub enum GraphProblem {
         /// The kernel's name.
         kernel: std::sync::Arc<str>,
     },
-    /// Another buffer for what is none, or other bytes for what is no block.
+    /// Another buffer was set for a value that is no buffer, or other bytes for one that is no argument block.
     #[error(
-        "value {value} was not recorded as that: buffers take buffers, blocks take bytes, temporaries neither"
+        "value {value} is of another kind: buffers take buffers, argument blocks take bytes, temporaries nothing"
     )]
     NotABuffer {
         /// The value's number.
         value: u32,
     },
-    /// Another buffer, or other bytes, of another length.
+    /// A buffer or bytes of another length were set.
     #[error(
         "{given} bytes for value {value}, which was recorded with {recorded}; record the graph again for other lengths"
     )]
@@ -58,68 +58,68 @@ pub enum GraphProblem {
         value: u32,
         /// Its length in bytes.
         recorded: u64,
-        /// That of what was given for it.
+        /// The length in bytes of what was set for it.
         given: u64,
     },
-    /// Another scalar for what takes none.
+    /// Another scalar was set for an argument that is not passed by value.
     #[error(
         "argument {argument} is not one that is passed by value; name a scalar or struct of a recorded launch"
     )]
     NotByValue {
-        /// The argument, from 0.
+        /// The index of the argument, from 0.
         argument: usize,
     },
-    /// A node would have to come before itself.
+    /// [`Graph::order`](super::Graph::order) was called for nodes that were not recorded in this order.
     #[error(
         "node {after} can't come after node {before}, which is it or was recorded later: nodes run in the order of recording"
     )]
     Cycle {
-        /// The node that was to come first.
+        /// The node that had to come first.
         before: u32,
-        /// The node that was to come after it.
+        /// The node that had to come after it.
         after: u32,
     },
-    /// There is no such node.
+    /// No node has this number.
     #[error("there are {nodes} nodes; name one that this graph recorded")]
     NoNode {
-        /// Nodes recorded so far.
+        /// The number of nodes recorded so far.
         nodes: u32,
     },
-    /// The kernel is another launcher's, or registered on another device.
+    /// The kernel is registered on another device, or by another launcher.
     #[error("kernel `{kernel}` is registered on another device than the graph's")]
     ForeignKernel {
         /// The kernel's name.
         kernel: std::sync::Arc<str>,
     },
-    /// Bytes of a temporary are read that no node wrote.
+    /// A node reads bytes of a temporary that no node wrote.
     #[error("bytes {start}..{end} of temporary {value} are read, but no node before wrote them all")]
     NeverWritten {
         /// The temporary's number.
         value: u32,
-        /// First byte read.
+        /// The first byte that is read.
         start: u64,
-        /// One past the last.
+        /// One past the last byte that is read.
         end: u64,
     },
-    /// A range leaves its value.
+    /// A range is not inside its value.
     #[error("bytes {start}..{end} of a value of {bytes}")]
     OutOfRange {
-        /// First byte.
+        /// The first byte of the range.
         start: u64,
-        /// One past the last.
+        /// One past the last byte of the range.
         end: u64,
         /// The value's length in bytes.
         bytes: u64,
     },
-    /// Lengths of a copy differ.
+    /// The lengths of a copy's source and destination differ.
     #[error("a copy of {from} bytes to {to}")]
     LengthsDiffer {
-        /// Bytes of the source.
+        /// The length of the source in bytes.
         from: u64,
-        /// Bytes of the destination.
+        /// The length of the destination in bytes.
         to: u64,
     },
-    /// A copy onto its own bytes.
+    /// The source and destination of a copy overlap.
     #[error("a copy whose source and destination overlap")]
     CopyOverlaps,
     /// A kernel that is not declared in place writes bytes that it also reads through another argument.
@@ -130,16 +130,16 @@ pub enum GraphProblem {
         /// The argument that is written.
         writes: usize,
     },
-    /// A block is written, or a use is named before any node.
-    #[error("block {value} is written, or a use of it is named before any node; blocks are for reading")]
+    /// A node writes an argument block, or [`Graph::uses`](super::Graph::uses) was called before a node was recorded.
+    #[error("argument block {value} is written, or a use of value {value} is recorded before any node")]
     BlockWritten {
         /// The value's number.
         value: u32,
     },
-    /// The driver has no graphs, or the graph can't be one: it reads bytes that it overwrites later.
-    #[error("it can't be submitted as a driver's graph: {0}; submit it with `Submission::Stream`")]
+    /// The driver has no graphs, or a node reads bytes that a later node overwrites.
+    #[error("it can't be submitted as a driver graph: {0}; submit it with `Submission::Stream`")]
     NoDriverGraph(Box<str>),
-    /// The temporaries can't be planned.
+    /// Planning the workspace failed.
     #[error("planning its temporaries: {0}")]
     Plan(Box<str>),
     /// A value is larger than can be addressed.

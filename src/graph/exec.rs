@@ -112,7 +112,7 @@ impl DriverGraph {
         let mut nodes: Vec<Option<RawGraphNode>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {
             let after: SmallVec<[RawGraphNode; 4]> = before(program, &nodes, index);
-            // SAFETY (of all below): promised by the caller; ranges were checked when they were recorded.
+            // SAFETY (of all calls below): promised by the caller; ranges were checked when they were recorded.
             let node = match *step {
                 Step::Launch { function, dims, kernarg, .. } if !dims.is_empty() => {
                     let accesses: SmallVec<[MemoryAccess; 4]> = program.uses[index]
@@ -181,7 +181,7 @@ impl DriverGraph {
 }
 
 /// Returns the driver's nodes that a step comes after. If such a step has no node (a read, an empty launch), returns
-/// those that it comes after.
+/// the nodes that it comes after.
 fn before(
     program: &GraphProgram,
     nodes: &[Option<RawGraphNode>],

@@ -6,9 +6,9 @@ use super::record::{Graph, NodeKind, Storage, ValueAccess};
 /// For each temporary that is written directly to a buffer: the value and the offset of the buffer.
 pub(super) type Forwarded = Vec<Option<(u32, u64)>>;
 
-/// Finds such temporaries, and removes their copies from `live`. The copy must be the temporary's last use, of all its
-/// bytes, to memory with the alignment of a temporary, and nothing else may access the target bytes from the
-/// temporary's first use on.
+/// Finds the temporaries that can be written directly to a buffer, and removes their copies from `live`. The copy must be
+/// the temporary's last use, of all its bytes, to memory with the alignment of a temporary, and nothing else may access
+/// the target bytes from the temporary's first use on.
 pub(super) fn forward_copies(graph: &Graph, live: &mut Vec<u32>) -> Forwarded {
     let mut forwarded: Forwarded = vec![None; graph.values.len()];
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; graph.values.len()];

@@ -1,4 +1,4 @@
-//! Memory that graphs take from outside: buffers and views.
+//! Memory that a graph's caller owns: buffers and views.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::memory::{DeviceBuffer, DeviceView, Foreign, PoolBlock};
 
 use super::record::Storage;
 
-/// A buffer's or a view's memory for a [`Graph`](super::Graph); made with `From`.
+/// The memory of a buffer or view, for a [`Graph`](super::Graph). Create it with `From`.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphMemory<'a> {
     pub(super) device: &'a Device,
@@ -18,12 +18,12 @@ pub struct GraphMemory<'a> {
     foreign: Option<&'a Arc<Foreign>>,
     pub(super) address: u64,
     pub(super) bytes: u64,
-    /// Whether the elements fill the range from the first to the last.
+    /// Whether the elements fill the range from the first to the last of them.
     pub(super) contiguous: bool,
 }
 
 impl GraphMemory<'_> {
-    /// Whether it is, or is a part of, this block.
+    /// Returns whether the memory is in this pool block.
     pub fn is_of(&self, block: &PoolBlock) -> bool {
         self.block.is_some_and(|b| b.is_same(block))
     }
@@ -44,7 +44,7 @@ impl GraphMemory<'_> {
 }
 
 impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for GraphMemory<'a> {
-    /// All of its elements.
+    /// Refers to all elements of the buffer.
     fn from(buffer: &'a DeviceBuffer<T>) -> Self {
         GraphMemory {
             device: buffer.device(),
@@ -64,7 +64,8 @@ impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for GraphMemory<'a> {
 }
 
 impl<'a, T: Pod> From<&'a DeviceView<T>> for GraphMemory<'a> {
-    /// Its elements, which have to be contiguous: what lies between those of others is not the graph's to touch.
+    /// Refers to the elements of the view. A graph accepts only contiguous ones, because other bytes between them may
+    /// not be the graph's to access.
     fn from(view: &'a DeviceView<T>) -> Self {
         let (address, bytes) = view.byte_range();
         let contiguous = view.layout().is_contiguous();

@@ -1,21 +1,33 @@
-//! Lazy graphs: record nodes, plan their temporaries in one arena, submit once.
+//! Lazy graphs: record nodes, place their temporaries in one workspace, and submit them together.
 //!
 //! ```text
-//!  record: no device call        compute: looked up by its structure         submit, in one go
-//!  ┌─────────────────────┐       ┌──────────────────────────────────┐       ┌──────────────────────┐
-//!  │ values: buffers,    │ hash  │ cached: order, arena, packed     │ bind  │ kernels and copies   │
-//!  │ temporaries; nodes  ├──────▶│ kernel arguments with places for ├──────▶│ in one burst on the  │──▶ ticket
-//!  │ with what they read │       │ addresses and scalars            │       │ stream               │
-//!  │ and write           │       └──────────────────────────────────┘       └──────────────────────┘
-//!  └─────────────────────┘         not there: drop dead nodes, plan, pack
+//! record: no driver call        compute: found by the graph key            submit
+//! ┌─────────────────────┐       ┌──────────────────────────────────┐       ┌──────────────────────┐
+//! │ values: buffers,    │ graph │ cached program instance: order,  │ bind  │ a stream submission, │
+//! │ temporaries; nodes  ├──────▶│ workspace, packed arguments with ├──────▶│ or one launch of a   │──▶ ticket
+//! │ with what they read │  key  │ places for addresses and scalars │       │ driver graph         │
+//! │ and write           │       └──────────────────────────────────┘       └──────────────────────┘
+//! └─────────────────────┘         not cached: drop dead nodes, plan, pack
 //! ```
 //!
-//! What a graph is to the cache: its nodes, kernels, launch dimensions, which bytes of which value each node touches, and
-//! how its buffers overlap. Addresses and scalars are no part of it: they are written into the packed arguments at each
-//! compute, so that a runtime records its loop's body anew each time and nothing is planned twice. Who submits the same
-//! graph again and again [compiles](Graph::compile) it, and records it once.
+//! The graph key describes the nodes, kernels, launch dimensions, the bytes of each value that each node accesses, and
+//! how buffers overlap. Addresses and scalars are not part of it: each compute writes them into the packed arguments.
+//! So a program may record the body of its loop again in each iteration, and it is planned once. To record it only once
+//! too, [compile](Graph::compile) the graph.
 //!
-//! Independent [branches](Branches) run on several streams when told to.
+//! Independent [branches](Branches) can run on several streams.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `record`, `memory`, `error` | recording values and nodes; buffers and views as values; errors |
+//! | `key` | the graph key |
+//! | `edges`, `forward` | live nodes and their dependencies; temporaries that are written directly to buffers |
+//! | `branches`, `side_streams` | the stream of each step and the events between streams; the streams of an instance |
+//! | `place`, `program` | places temporaries in the workspace; compiles a graph to a graph program |
+//! | `cache` | the program instances of a launcher |
+//! | `submit`, `exec` | binds and submits a program instance; driver graphs |
+//! | `compiled` | compiled graphs |
+//! | `break_even` | measures the length from which on driver graphs are faster |
 //!
 //! ```no_run
 //! use hiplaunch::graph::{Branches, GraphArg, NodeId};

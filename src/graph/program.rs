@@ -77,6 +77,7 @@ pub(super) struct ImmediatePatch {
     pub(super) index: u32,
 }
 
+/// What a graph key compiles to.
 #[derive(Debug)]
 pub(super) struct GraphProgram {
     pub(super) steps: Vec<Step>,
@@ -105,7 +106,7 @@ pub(super) struct GraphProgram {
     pub(super) kernels: Vec<Arc<Kernel>>,
 }
 
-/// Compiles what was recorded.
+/// Compiles a recorded graph to a graph program.
 pub(super) fn compile(graph: &Graph) -> Result<GraphProgram> {
     let mut live = live_nodes(graph)?;
     let forwarded = forward_copies(graph, &mut live);

@@ -1,4 +1,4 @@
-//! Recording: values, and nodes that read and write them. Makes no device call.
+//! Recording: values, and nodes that read and write them. Makes no driver call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,7 +30,7 @@ const KEY_ORDER: u64 = 10 << 60;
 const KEY_BRANCHES: u64 = 11 << 60;
 const KEY_ALIGNMENT: u64 = 12 << 60;
 
-/// Bytes of a value of a graph.
+/// The bytes of a value of a graph, or a part of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphValue {
     pub(super) graph: u32,
@@ -40,20 +40,20 @@ pub struct GraphValue {
 }
 
 impl GraphValue {
-    /// How many bytes.
+    /// The number of bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Its number among the graph's values.
+    /// The number of the value among the graph's values.
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// `bytes` of it from `offset` on.
+    /// Returns the `bytes` bytes of it from `offset` on.
     ///
     /// # Errors
-    /// [`Error::Graph`] when that leaves it.
+    /// Returns [`Error::Graph`] if that range is not inside it.
     pub fn slice(&self, offset: u64, bytes: u64) -> Result<GraphValue> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(GraphValue { offset: self.offset + offset, bytes, ..*self }),
@@ -65,7 +65,7 @@ impl GraphValue {
     }
 }
 
-/// Names a node of a graph, in the order of recording.
+/// The number of a node of a graph, in the order of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
@@ -79,7 +79,7 @@ pub enum GraphArg<'a> {
     Write(GraphValue),
     /// A pointer to bytes that the kernel reads and may write.
     ReadWrite(GraphValue),
-    /// A number of 1, 2, 4 or 8 bytes, made with `From`.
+    /// A number of 1, 2, 4 or 8 bytes. Create it with `From`.
     Scalar {
         /// Its bits, little-endian in the low bytes.
         bits: u64,
@@ -165,7 +165,7 @@ pub(super) struct ValueAccess {
     pub(super) parameter: u32,
 }
 
-/// Stands for a parameter if bytes are accessed through an address in an argument block.
+/// The parameter of a use through an address in an argument block.
 pub(super) const THROUGH_ARGUMENT_BLOCK: u32 = u32::MAX >> 10;
 
 /// A scalar or struct argument.
@@ -180,7 +180,7 @@ pub(super) struct Immediate {
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) work: NodeKind,
-    /// The first of its uses; they end where those of the next node begin.
+    /// The index of its first use. Its uses end where those of the next node begin.
     pub(super) uses: u32,
     pub(super) immediates: u32,
 }
@@ -228,17 +228,17 @@ impl Graph {
         }
     }
 
-    /// Nodes recorded so far.
+    /// The number of nodes recorded so far.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Scalars and structs recorded so far.
+    /// The number of scalars and structs recorded so far.
     pub fn immediates(&self) -> u32 {
         self.immediates.len() as u32
     }
 
-    /// Whether none was recorded.
+    /// Whether no node was recorded.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -265,18 +265,17 @@ impl Graph {
         GraphValue { graph: self.id, index, offset: 0, bytes }
     }
 
-    /// On how many streams independent branches run; one, unless told otherwise.
+    /// Sets the number of streams on which independent branches run. The default is one.
     pub fn set_branches(&mut self, branches: Branches) {
         self.branches = branches;
     }
 
-    /// Says that `after` comes after `before`, for what their values do not say. Nodes run in the order of recording as far
-    /// as they touch the same bytes; others may run at the same time, on [several streams](Graph::set_branches) or in a
-    /// driver's graph.
+    /// Orders node `after` after node `before`, where their values don't. Nodes that access the same bytes run in the
+    /// order of recording, if one of them writes. Other nodes may run at the same time, on [several
+    /// streams](Graph::set_branches) or in a driver graph.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a node that is not there, and for one that would have to come before itself: nodes run in the
-    /// order of recording, so that `before` has to be the earlier one.
+    /// Returns [`Error::Graph`] for a node that doesn't exist, and if `before` was not recorded earlier than `after`.
     pub fn order(&mut self, before: NodeId, after: NodeId) -> Result<()> {
         let nodes = self.nodes.len() as u32;
         if let Some(missing) = [before, after].into_iter().find(|n| n.0 >= nodes) {
@@ -290,12 +289,12 @@ impl Graph {
         Ok(())
     }
 
-    /// A buffer's or a view's memory, for nodes to read and write. What nodes write there is an output: it stays when
-    /// nobody in the graph reads it. Values may overlap, as a buffer and a view of it do: what depends on what is found by
-    /// their bytes. The buffer may be dropped once the graph was computed.
+    /// Adds the memory of a buffer or view, for nodes to read and write. What nodes write there is an output of the
+    /// graph, even if no node reads it. Values may overlap, as a buffer and a view of it do: dependencies are found by
+    /// bytes. The buffer may be dropped after the graph was computed.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a buffer of another device, and for a view whose elements are not contiguous.
+    /// Returns [`Error::Graph`] for a buffer of another device, and for a view whose elements are not contiguous.
     pub fn buffer<'a>(&mut self, memory: impl Into<GraphMemory<'a>>) -> Result<GraphValue> {
         let memory = memory.into();
         let place = self.external(self.values.len() as u32, &memory)?;
@@ -314,10 +313,10 @@ impl Graph {
         Ok(memory.storage())
     }
 
-    /// Memory that only this graph uses, of `len` elements; where it lies is planned.
+    /// Adds a temporary of `len` elements, which the graph places in its workspace.
     ///
     /// # Errors
-    /// [`Error::Graph`] when it is larger than can be addressed.
+    /// Returns [`Error::Graph`] if it is larger than can be addressed.
     pub fn temporary<T: Pod>(&mut self, len: usize) -> Result<GraphValue> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).filter(|&b| b < 1 << 47);
         match bytes {
@@ -328,15 +327,17 @@ impl Graph {
         }
     }
 
-    /// An argument block: bytes that kernels read through one pointer, with the addresses of values written in at
-    /// ascending, non-overlapping offsets (8 bytes each). Its contents are no part of the graph's structure: the next
-    /// compute of the same graph with other bytes or other buffers costs one copy for all blocks together, none when
-    /// nothing changed, and never another plan or another driver graph.
+    /// Adds an argument block: bytes that kernels read through one pointer. `patches` says at which offsets the
+    /// addresses of values are written in, 8 bytes each; the offsets must ascend and not overlap. The contents of the
+    /// block are not part of the graph key. The next compute of the same graph with other bytes or buffers costs one
+    /// copy for all argument blocks together, or none if nothing changed, and never another plan or driver graph.
     ///
-    /// The kernels that read it also touch what the addresses lead to: [`uses`](Graph::uses) of the launch says so.
+    /// Kernels that read the block also access the memory at these addresses. Record that with [`uses`](Graph::uses),
+    /// after each such launch.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a patch that leaves the bytes, is out of order, or names another graph's value or a block.
+    /// Returns [`Error::Graph`] for a patch that is not inside the bytes or is out of order, for a value that is of
+    /// another graph or an argument block, and for more bytes than an argument block can have.
     pub fn block(&mut self, bytes: &[u8], patches: &[(usize, GraphValue)]) -> Result<GraphValue> {
         let mut end = 0;
         let mut all = Vec::with_capacity(patches.len());
@@ -359,11 +360,12 @@ impl Graph {
         Ok(self.add_value(Storage::ArgumentBlock { at, patches: all }, bytes.len() as u64))
     }
 
-    /// Records that the node that was recorded last accesses a value through an address in an argument block. Without it
-    /// the graph knows only the values that a node's arguments name.
+    /// Records that the node that was recorded last accesses a value through an address in an argument block. Without
+    /// it, the graph knows only the values that a node's arguments name.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a value of another graph, for a write to an argument block, and if no node was recorded yet.
+    /// Returns [`Error::Graph`] for a value of another graph, for a write to an argument block, and if no node was
+    /// recorded yet.
     pub fn uses(&mut self, value: &GraphValue, access: Access) -> Result<()> {
         let (read, write) = (access != Access::Write, access != Access::Read);
         self.own(value)?;
@@ -430,14 +432,16 @@ impl Graph {
         self.bytes.truncate(bytes);
     }
 
-    /// Records a launch; checked as [`Launcher::launch`] checks it.
+    /// Records a launch, after the checks of [`Launcher::launch`].
     ///
     /// # Safety
-    /// The kernel touches no memory but what the arguments say, as they say it, and what it is given by scalars and
-    /// structs is good for what it does with it.
+    /// The kernel must access no memory but what the arguments name, and only as they say. The scalars and structs must
+    /// be valid for what it does with them.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`], [`Error::Launch`], [`Error::Graph`]; nothing is recorded then.
+    /// Returns [`Error::StaleHandle`] for a kernel that is not registered, [`Error::Launch`] for dimensions or
+    /// arguments that the kernel doesn't take, and [`Error::Graph`] for values of another graph or that overlap.
+    /// Nothing is recorded then.
     #[inline]
     pub unsafe fn launch(
         &mut self,
@@ -570,7 +574,7 @@ impl Graph {
     /// Records a copy of all bytes of `from` to `to`.
     ///
     /// # Errors
-    /// [`Error::Graph`] when lengths differ or the two overlap.
+    /// Returns [`Error::Graph`] if the lengths differ or the bytes overlap.
     pub fn copy(&mut self, from: &GraphValue, to: &GraphValue) -> Result<NodeId> {
         self.own(from)?;
         self.own(to)?;
@@ -596,18 +600,19 @@ impl Graph {
         Ok(self.push_node(NodeKind::Copy, uses, self.immediates.len()))
     }
 
-    /// Records a fill of every byte.
+    /// Records a fill of every byte of `value` with `byte`.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a value of another graph.
+    /// Returns [`Error::Graph`] for a value of another graph, or an argument block.
     pub fn fill_bytes(&mut self, value: &GraphValue, byte: u8) -> Result<NodeId> {
         self.fill(value, u32::from(byte), 1)
     }
 
-    /// Records a fill of 32-bit words.
+    /// Records a fill of every 32-bit word of `value` with `word`.
     ///
     /// # Errors
-    /// [`Error::Graph`] when the bytes are no multiple of 4, or are of another graph.
+    /// Returns [`Error::Graph`] if offset or length is not a multiple of 4 bytes, and for a value of another graph or
+    /// an argument block.
     pub fn fill_words(&mut self, value: &GraphValue, word: u32) -> Result<NodeId> {
         if !value.bytes.is_multiple_of(4) || !value.offset.is_multiple_of(4) {
             let (start, bytes) = (value.offset, value.bytes);
@@ -625,10 +630,10 @@ impl Graph {
         Ok(self.push_node(NodeKind::Fill { pattern, width }, uses, self.immediates.len()))
     }
 
-    /// Records that the host wants these bytes: the next output of the ticket.
+    /// Records a read: the host gets the bytes as the next output of the ticket.
     ///
     /// # Errors
-    /// [`Error::Graph`] for a value of another graph.
+    /// Returns [`Error::Graph`] for a value of another graph.
     pub fn read(&mut self, value: &GraphValue) -> Result<NodeId> {
         self.own(value)?;
         let uses = self.uses.len();
@@ -661,7 +666,7 @@ impl Graph {
         }
     }
 
-    /// The kernel of a recorded launch.
+    /// Returns the name of the kernel of a recorded launch.
     pub(super) fn kernel_name(&self, node: u32) -> Option<Arc<str>> {
         match self.nodes.get(node as usize).map(|n| &n.work) {
             Some(NodeKind::Launch { kernel, .. }) => Some(kernel.name.clone()),

@@ -21,7 +21,7 @@ impl SideStreams {
     /// Creates events, and streams if the main stream has too few.
     pub(super) fn new(stream_state: &StreamState, schedule: &Schedule) -> Result<SideStreams> {
         let streams = stream_state.side_streams(schedule.streams - 1)?;
-        // After a failure, each stream needs one.
+        // After a failure, each side stream needs an event.
         let count = schedule.events.max(streams.len() as u32);
         let event = |_| Event::new(stream_state.core.device(), EventOptions::default());
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
@@ -35,12 +35,12 @@ impl SideStreams {
         }
     }
 
-    /// Runs before the first step.
+    /// Records the event after the earlier work on `main`, if one is needed. To be called before the first step.
     pub(super) fn fork(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
         schedule.fork.map_or(Ok(()), |event| self.record(device, event, main))
     }
 
-    /// Runs before a step on its `stream`.
+    /// Makes `stream` wait for the events that a step needs. To be called before the step.
     pub(super) fn before(
         &self,
         device: &Device,
@@ -51,7 +51,7 @@ impl SideStreams {
         schedule.waits[step].iter().try_for_each(|&event| self.wait(device, event, stream))
     }
 
-    /// Runs after a step on its `stream`.
+    /// Records the event of a step on its `stream`, if it has one. To be called after the step.
     pub(super) fn after(
         &self,
         device: &Device,
@@ -62,13 +62,13 @@ impl SideStreams {
         schedule.records[step].map_or(Ok(()), |event| self.record(device, event, stream))
     }
 
-    /// Runs after the last step: later work on `main` comes after all steps.
+    /// Makes later work on `main` come after all steps. To be called after the last step.
     pub(super) fn join(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
         schedule.joins.iter().try_for_each(|&event| self.wait(device, event, main))
     }
 
-    /// Runs after a step was refused: later work on `main` comes after the enqueued steps, because memory is freed in
-    /// its order.
+    /// Makes later work on `main` come after the enqueued steps, because memory is freed in its order. To be called
+    /// after a step was refused.
     pub(super) fn abandon(&self, device: &Device, main: RawStream) {
         for (event, &stream) in (0u32..).zip(&self.streams) {
             let joined = self.record(device, event, stream).and_then(|()| self.wait(device, event, main));

@@ -1,4 +1,4 @@
-//! Computes a graph: finds or compiles its program, writes in addresses and scalars, and submits all of it.
+//! Computes a graph: finds or compiles its program, binds addresses and scalars, and submits it.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
@@ -16,18 +16,21 @@ use super::program::{GraphProgram, Location, Step, compile};
 use super::record::{Graph, Storage, ValueInfo, problem};
 use super::side_streams::SideStreams;
 
-/// How a graph reaches the device. The results are the same to the last bit.
+/// How a graph is submitted. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Submission {
-    /// The driver's graph from as many nodes on as [`Launcher::set_graph_break_even`](crate::Launcher::set_graph_break_even)
-    /// says, for a graph whose addresses and scalars outside of blocks are those of the last time; else a burst. A graph
-    /// with [branches](super::Branches) on several streams is a burst: no driver here runs a graph's branches at the same time.
+    /// A driver graph, for a graph with at least the number of nodes of
+    /// [`Launcher::set_graph_break_even`](crate::Launcher::set_graph_break_even), if its addresses and its scalars
+    /// outside of argument blocks are those of the last compute. Otherwise a stream submission. A graph with
+    /// [branches](super::Branches) on several streams is always a stream submission: no supported driver runs the
+    /// branches of a driver graph at the same time.
     #[default]
     Auto,
-    /// One call a node, one after the other, with nothing between but the events of [branches](super::Branches).
+    /// A stream submission: one driver call for each node, and the calls for the events of [branches](super::Branches).
     Stream,
-    /// One call: `hipGraphLaunch`. What is baked into the driver's graph is made anew when it changes.
+    /// A driver graph, launched with one call (`hipGraphLaunch`). It is created again if an argument or address in it
+    /// changed.
     DriverGraph,
 }
 
@@ -50,25 +53,26 @@ struct SubmissionFailure {
 }
 
 impl Graph {
-    /// Runs the graph on `stream`, once: kernels, copies and fills in the order of recording, with nothing between, or its
-    /// [branches](Graph::set_branches) on several streams. Never waits for the device. The ticket's outputs are what [`read`](Graph::read) named, in that order.
+    /// Runs the graph once on `stream`: its kernels, copies and fills in the order of recording, or its
+    /// [branches](Graph::set_branches) on several streams. Doesn't wait for the device. The outputs of the ticket are
+    /// the values that [`read`](Graph::read) named, in that order.
     ///
-    /// The first compute of a structure plans it and takes its arena from the pool; later ones find it and allocate
-    /// nothing.
+    /// The first compute of a graph key plans the graph and allocates its workspace from the pool. Later ones find both
+    /// and allocate nothing.
     ///
     /// # Errors
-    /// [`Error::Graph`] and [`Error::OutOfMemory`] before anything was submitted; [`Error::Node`] when the driver
-    /// refused a node: those before it run, none after it does.
-    /// [`Error::DeviceLost`] when a kernel faulted, perhaps one of this graph that ran before the rest was submitted.
+    /// Returns [`Error::Graph`] or [`Error::OutOfMemory`] if nothing was submitted. Returns [`Error::Node`] if the
+    /// driver refused a node: the nodes before it run, and those after it don't. Returns [`Error::DeviceLost`] if a
+    /// kernel faulted, perhaps one of this graph that ran before the rest was submitted.
     pub fn compute(self, stream: &Stream) -> Result<Ticket> {
         self.compute_by(stream, Submission::Auto)
     }
 
-    /// As [`compute`](Graph::compute), submitted as `way` says.
+    /// Computes as [`compute`](Graph::compute), submitted by the method `way`.
     ///
     /// # Errors
-    /// As [`compute`](Graph::compute); [`GraphProblem::NoDriverGraph`] where [`Submission::DriverGraph`] is asked for and
-    /// can't be.
+    /// Returns the errors of [`compute`](Graph::compute), and [`GraphProblem::NoDriverGraph`] if `way` is
+    /// [`Submission::DriverGraph`] and the graph can't be one.
     pub fn compute_by(mut self, stream: &Stream, way: Submission) -> Result<Ticket> {
         self.check_stream(&stream.0)?;
         self.describe_buffers();
@@ -100,8 +104,8 @@ impl Graph {
         Ok(instance)
     }
 
-    /// Submits a program of this graph. `state` is 0, or a number for what is bound: submissions with the same number
-    /// bind the same.
+    /// Submits a program of this graph. `state` is 0, or a number for the bound data: submissions with the same number
+    /// bind the same data.
     pub(super) fn run(
         &self,
         stream_state: &Arc<StreamState>,
@@ -128,8 +132,10 @@ impl Graph {
         }
     }
 
-    /// Returns whether a driver graph may be used. For [`Submission::Auto`], it must exist or have been requested
-    /// twice.
+    /// Returns when to use a driver graph.
+    ///
+    /// # Errors
+    /// Returns [`GraphProblem::NoDriverGraph`] if `way` is [`Submission::DriverGraph`] and the graph can't be one.
     fn decide(&self, program: &GraphProgram, way: Submission) -> Result<DriverGraphUse> {
         let can = || {
             if !self.device.raw().capabilities().has(Capability::Graphs) {
@@ -293,7 +299,7 @@ impl Graph {
         unsafe {
             device.raw().enqueue(
                 device.id(),
-                stream_state.core.raw(),
+                stream_state.core.for_work()?,
                 &Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes },
             )
         }?;
@@ -322,7 +328,10 @@ impl Graph {
         let slot = match program.result_bytes {
             0 => None,
             bytes => Some(
-                stream_state.slots().take(&stream_state.core, bytes as usize).map_err(|e| stop(last, e))?,
+                stream_state
+                    .result_buffers()
+                    .take(&stream_state.core, bytes as usize)
+                    .map_err(|e| stop(last, e))?,
             ),
         };
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -353,9 +362,10 @@ impl Graph {
             }
             match &bound.exec {
                 Some(exec) if by_graph => {
+                    let stream = stream_state.core.for_work().map_err(|e| stop(first, e.into()))?;
                     // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its
                     // launches are on this stream.
-                    unsafe { exec.launch(stream_state.core.raw()) }.map_err(|e| stop(first, e.into()))?;
+                    unsafe { exec.launch(stream) }.map_err(|e| stop(first, e.into()))?;
                     self.submit(stream_state, instance, &bound.kernargs, host, true)
                 }
                 _ => self.submit(stream_state, instance, &bound.kernargs, host, false).inspect_err(|_| {
@@ -366,15 +376,16 @@ impl Graph {
             }
         });
         let all = program.steps.len();
-        let outcome = outcome.and_then(|()| match &slot {
-            Some(slot) => {
-                let (device, stream) = (stream_state.core.device(), stream_state.core.raw());
-                // SAFETY: the slot's own event and a live stream of one device.
-                unsafe { device.raw().event_record(device.id(), slot.event, stream) }.map_err(|e| {
-                    SubmissionFailure { node: last, failed: e.into(), slot_in_use: true, submitted: all }
-                })
-            }
-            None => Ok(()),
+        let mut deferred = false;
+        let outcome = outcome.and_then(|()| {
+            let Some(slot) = &slot else { return Ok(()) };
+            deferred = true;
+            stream_state.core.defer(sequence, slot.event).map_err(|e| SubmissionFailure {
+                node: last,
+                failed: e.into(),
+                slot_in_use: true,
+                submitted: all,
+            })
         });
         // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
         stream_state.core.publish(sequence);
@@ -386,17 +397,20 @@ impl Graph {
             }
         }
         if let Err(stopped) = outcome {
-            if let Some(slot) = slot
-                && !stopped.slot_in_use
-            {
-                stream_state.slots().release(slot);
+            if let Some(slot) = slot {
+                let mut buffers = stream_state.result_buffers();
+                match stopped.slot_in_use {
+                    true if deferred => buffers.return_after(&stream_state.core, slot, sequence),
+                    true => {}
+                    false => buffers.release(slot),
+                }
             }
             return Err(stopped);
         }
         Ok(Ticket::new(stream_state.clone(), sequence, slot, program.outputs.clone()))
     }
 
-    /// Makes sure that there is a driver graph for the bound arguments and addresses.
+    /// Ensures that there is a driver graph for the bound arguments and addresses.
     fn bake(
         &self,
         stream_state: &StreamState,
@@ -435,7 +449,7 @@ impl Graph {
         host: Option<std::ptr::NonNull<u8>>,
         rest: bool,
     ) -> std::result::Result<(), SubmissionFailure> {
-        let (device, main) = (stream_state.core.device(), stream_state.core.raw());
+        let device = stream_state.core.device();
         let (driver, id) = (device.raw(), device.id());
         let watched = device.pool_core().shared.wants_accesses;
         let program = &instance.program;
@@ -443,13 +457,14 @@ impl Graph {
         let side = instance.side.as_ref().zip(program.schedule.as_ref()).filter(|_| !rest);
         let mut accesses = Vec::new();
         let stop = |index: usize, failed: DriverError| {
-            // Copies to the result buffer may be under way, and no event says when they have finished.
+            // Copies to the result buffer may be in flight, and no event says when they have finished.
             let read = program.steps[..index].iter().any(|s| matches!(s, Step::Read { .. }));
             let node = program.nodes.get(index).or(program.nodes.last()).copied().unwrap_or(0);
             // A driver graph has run all kernels before.
             let submitted = if rest { program.steps.len() } else { index };
             SubmissionFailure { node, failed: failed.into(), slot_in_use: read, submitted }
         };
+        let main = stream_state.core.for_work().map_err(|e| stop(0, e))?;
         if let Some((side, schedule)) = side {
             side.fork(device, schedule, main).map_err(|e| stop(0, e))?;
         }
@@ -466,7 +481,7 @@ impl Graph {
                 None => main,
             };
             let result = match *step {
-                // Its event is recorded all the same.
+                // Its event is recorded nevertheless.
                 Step::Launch { dims, .. } if dims.is_empty() => Ok(()),
                 Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
                     Ok(())
@@ -489,9 +504,9 @@ impl Graph {
                         kernarg: &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
                         accesses: &accesses,
                     };
-                    // SAFETY: the segment is as long as the metadata say, and was packed after every argument was
-                    // checked against them when it was recorded; whoever recorded the launch promised that the kernel
-                    // accesses nothing else.
+                    // SAFETY: the kernarg segment is as long as the metadata say, and was packed after every argument
+                    // was checked against them when it was recorded; the caller that recorded the launch promised that
+                    // the kernel accesses nothing else.
                     unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }
                 }
                 Step::Copy { from, to, bytes } => {
@@ -509,7 +524,7 @@ impl Graph {
                 }
                 Step::Fill { at, bytes, pattern, width } => {
                     let at = DevicePtr(self.address(instance, at));
-                    // SAFETY: as above; words begin at multiples of 4, as blocks and temporaries do of 256.
+                    // SAFETY: as above; words begin at multiples of 4, as pool blocks and temporaries do of 256.
                     unsafe {
                         match width {
                             4 => driver.enqueue(
@@ -528,8 +543,8 @@ impl Graph {
                 Step::Read { from, bytes, result } => {
                     let from = DevicePtr(self.address(instance, from));
                     let Some(host) = host else { continue };
-                    // SAFETY: the result buffer is as long as all results together, and is this graph's until its ticket
-                    // returns it, after the event that is recorded next.
+                    // SAFETY: the result buffer is as long as all results together, and is this graph's until its
+                    // ticket releases it, after the event that is recorded next.
                     unsafe {
                         let to = host.as_ptr().add(result as usize);
                         driver.enqueue(

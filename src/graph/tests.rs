@@ -74,10 +74,10 @@ impl Rig {
     }
 }
 
-/// Removes a wait.
+/// A change that removes a wait.
 type Mutation = Box<dyn Fn(&mut Schedule)>;
 
-/// Removes one event wait after the other, as `all` lists them, and checks that each is needed.
+/// Removes each of the event waits that `all` lists, one at a time, and checks that it is needed.
 fn each_is_needed(all: impl Fn(&mut Schedule) -> Vec<Mutation>) -> usize {
     let count = {
         let rig = Rig::open();

@@ -5,27 +5,29 @@ use bytemuck::Pod;
 use crate::memory::{DeviceBuffer, DeviceView, PinnedBuffer, PoolBlock};
 use hip_driver::DevicePtr;
 
-/// One explicit argument, in the order of the kernel's parameters. Made with `From`, the functions below or
-/// [`args!`](crate::args).
+/// One explicit argument of a launch. Arguments are given in the order of the kernel's parameters.
+///
+/// `From`, the functions below and [`args!`](crate::args) create them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Arg<'a> {
     /// A number of 1, 2, 4 or 8 bytes by value.
     Scalar {
-        /// Its bits, little-endian in the low bytes.
+        /// The number's bits, in the low `size` bytes.
         bits: u64,
-        /// Its size in bytes.
+        /// The number's size in bytes.
         size: u8,
     },
-    /// A struct or any other value, in memory order.
+    /// The bytes of a struct or of any other value.
     Value(&'a [u8]),
     /// A device address for a pointer parameter.
     Pointer(DevicePtr),
-    /// Pool memory for a pointer parameter: the launch notes that its stream uses it, so that it may be dropped at once.
+    /// Pool memory for a pointer parameter. The launch records that its stream uses it, so the buffer may be dropped
+    /// right after the launch.
     Buffer(BufferArg<'a>),
-    /// Where the launch's [destination](crate::Launch::destination) goes.
+    /// The address of the launch's [destination](crate::Launch::destination), for a pointer parameter.
     Destination,
-    /// Bytes for a parameter of any kind, checked for size alone.
+    /// Bytes for a parameter of any kind. Only their number is checked.
     Raw(&'a [u8]),
     /// A host array for a pointer parameter.
     Host(HostData<'a>),
@@ -33,17 +35,17 @@ pub enum Arg<'a> {
     ArgumentBlock(&'a ArgumentBlock<'a>),
 }
 
-/// Pool memory as an argument; made with `From` from a buffer, a view or a block.
+/// Pool memory as an argument: that of a buffer, a view or a pool block.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferArg<'a> {
     block: Option<&'a PoolBlock>,
     ptr: DevicePtr,
-    /// First byte and number of bytes that the kernel may touch.
+    /// The address of the first byte and the number of bytes that the kernel may access.
     range: (u64, u64),
 }
 
 impl<'a> BufferArg<'a> {
-    /// What the kernel gets.
+    /// Returns the address that the kernel gets.
     #[inline]
     pub fn ptr(&self) -> DevicePtr {
         self.ptr
@@ -58,7 +60,7 @@ impl<'a> BufferArg<'a> {
         self.range
     }
 
-    /// The first bytes of a block; null where there is none.
+    /// Creates an argument of the first `bytes` bytes of a pool block; a null pointer without one.
     #[inline]
     pub fn first_bytes(block: Option<&'a PoolBlock>, bytes: u64) -> BufferArg<'a> {
         let ptr = block.map_or(DevicePtr::NULL, PoolBlock::ptr);
@@ -73,80 +75,84 @@ impl<'a> BufferArg<'a> {
     }
 }
 
-/// A host array that a kernel sees through a pointer. Copied at the call, so no borrow outlives it; what comes back is
-/// read through the [`Ticket`](crate::Ticket).
+/// A host array that a kernel accesses through a pointer. The launch copies it during the call, so no borrow outlives
+/// the call. The host reads outputs through the [`Ticket`](crate::Ticket).
 #[derive(Clone, Copy, Debug)]
 pub enum HostData<'a> {
-    /// The kernel reads it. Must not write it: the copy on the device is reused while the bytes are unchanged.
+    /// Bytes that the kernel reads. It must not write them: later launches use the copy on the device again while the
+    /// bytes are unchanged.
     In(&'a [u8]),
-    /// The kernel reads and writes it; the result is an output of the ticket.
+    /// Bytes that the kernel reads and writes. The result is an output of the ticket.
     InOut(&'a [u8]),
-    /// The kernel writes so many bytes; they are an output of the ticket.
+    /// The number of bytes that the kernel writes. They are an output of the ticket.
     Out(usize),
 }
 
-/// Bytes that a kernel sees through one pointer, with addresses that the runtime fills in.
+/// Bytes that a kernel reads through one pointer parameter. The launcher copies them to the device and writes addresses
+/// into them where patches say so.
 ///
-/// The kernel must not write the block itself: its copy on the device is used again while the bytes stay the same.
+/// The kernel must not write the block itself: later launches use the copy on the device again while the bytes are
+/// unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ArgumentBlock<'a> {
-    /// The block as the kernel sees it; bytes under a patch are ignored.
+    /// The block as the kernel reads it. The eight bytes of each patch are ignored.
     pub bytes: &'a [u8],
-    /// Where addresses are written, in ascending order of [`Patch::offset`] and not overlapping.
+    /// The places for addresses, in ascending order of [`Patch::offset`] and not overlapping.
     pub patches: &'a [Patch],
-    /// Further host data that patches refer to.
+    /// Host arrays that are staged with the block. [`PatchTarget::Array`] refers to them by index.
     pub arrays: &'a [HostData<'a>],
-    /// Size of the result block in bytes; 0 for none. It is the last output of the block's segments.
+    /// The size of the result block in bytes; 0 for none. Its output comes after those of `arrays`.
     pub result_bytes: usize,
 }
 
-/// Eight bytes of a [`ArgumentBlock`] in which the runtime writes a device address.
+/// Eight bytes of an [`ArgumentBlock`] into which the launcher writes a device address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Where in the block, in bytes.
+    /// The offset in the block, in bytes.
     pub offset: usize,
-    /// Which address.
+    /// The address to write.
     pub target: PatchTarget,
 }
 
-/// What a [`Patch`] points to.
+/// The address that a [`Patch`] writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchTarget {
-    /// The result block.
+    /// The address of the result block.
     Result,
-    /// The host array of that index in `arrays`.
+    /// The device address of the host array with this index in [`ArgumentBlock::arrays`].
     Array(usize),
-    /// Memory of the caller.
+    /// An address of the caller's device memory.
     Device(DevicePtr),
 }
 
 impl<'a> Arg<'a> {
-    /// A struct by value.
+    /// Creates an argument for a struct that is passed by value.
     pub fn value<T: Pod>(value: &'a T) -> Arg<'a> {
         Arg::Value(bytemuck::bytes_of(value))
     }
 
-    /// A null pointer.
+    /// Creates a null pointer.
     pub const fn null() -> Arg<'static> {
         Arg::Pointer(DevicePtr::NULL)
     }
 
-    /// A host array that the kernel reads.
+    /// Creates an argument for a host array that the kernel reads.
     pub fn input<T: Pod>(data: &'a [T]) -> Arg<'a> {
         Arg::Host(HostData::In(bytemuck::cast_slice(data)))
     }
 
-    /// A host array that the kernel reads and writes; comes back as an output.
+    /// Creates an argument for a host array that the kernel reads and writes. The result is an output of the ticket;
+    /// the array itself does not change.
     pub fn inout<T: Pod>(data: &'a [T]) -> Arg<'a> {
         Arg::Host(HostData::InOut(bytemuck::cast_slice(data)))
     }
 
-    /// Room for `len` elements that the kernel writes; comes back as an output.
+    /// Creates an argument for `len` elements that the kernel writes. They are an output of the ticket.
     pub fn output<T: Pod>(len: usize) -> Arg<'static> {
         Arg::Host(HostData::Out(len.saturating_mul(size_of::<T>())))
     }
 
-    /// What it is, for messages.
+    /// Returns what kind of argument it is, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Arg::Scalar { .. } => "scalar",
@@ -160,7 +166,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Its bytes in the kernarg segment, where its value is known before the launch is laid out.
+    /// Returns the argument's size in the kernarg segment, in bytes.
     #[inline]
     pub(crate) fn size(&self) -> usize {
         match self {
@@ -221,7 +227,8 @@ impl<'a, T: Pod> From<&'a DeviceView<T>> for BufferArg<'a> {
 }
 
 impl<'a, T: Pod> From<&'a DeviceView<T>> for Arg<'a> {
-    /// The address of the view's first element; the kernel is told of shape and strides by arguments of their own.
+    /// Passes the address of the view's first element. Shape and strides are separate arguments where a kernel needs
+    /// them.
     fn from(view: &'a DeviceView<T>) -> Self {
         Arg::Buffer(BufferArg::from(view))
     }
@@ -248,48 +255,50 @@ impl<'a> From<HostData<'a>> for Arg<'a> {
     }
 }
 
-/// The arguments of a launch, each turned into an [`Arg`](crate::Arg) with `From`: `args![2.0f32, &x, &y, 4096i32]`.
+/// Creates an array of arguments, each converted to an [`Arg`](crate::Arg) with `From`: `args![2.0f32, &x, &y,
+/// 4096i32]`.
 #[macro_export]
 macro_rules! args {
     ($($arg:expr),* $(,)?) => { [$($crate::Arg::from($arg)),*] };
 }
 
-/// Grid, block and dynamic LDS of a launch.
+/// The grid, block and dynamic LDS of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchDims {
-    /// Workgroups in x, y and z; 0 in any axis launches nothing.
+    /// The number of workgroups in x, y and z. With 0 in any axis no kernel runs.
     pub grid: [u32; 3],
-    /// Work-items of a workgroup in x, y and z.
+    /// The number of work-items of a workgroup in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic LDS of a workgroup in bytes. With 0, a kernel that has a
-    /// [layout](crate::Launcher::set_lds_layout) gets what that needs.
+    /// The dynamic LDS of a workgroup in bytes. With 0, a kernel that has an
+    /// [LDS layout](crate::Launcher::set_lds_layout) gets the bytes that the layout needs.
     pub dynamic_lds: u32,
 }
 
 impl LaunchDims {
-    /// A one-dimensional launch of `grid` workgroups of `block` work-items.
+    /// Creates the dimensions of a one-dimensional launch: `grid` workgroups of `block` work-items.
     pub const fn linear(grid: u32, block: u32) -> LaunchDims {
         LaunchDims::new([grid, 1, 1], [block, 1, 1])
     }
 
-    /// A launch without dynamic LDS.
+    /// Creates dimensions without dynamic LDS.
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchDims {
         LaunchDims { grid, block, dynamic_lds: 0 }
     }
 
-    /// Enough workgroups of `block` work-items for `items` work-items in all.
+    /// Creates the dimensions of a one-dimensional launch with enough workgroups of `block` work-items for `items`
+    /// work-items.
     pub const fn cover(items: u32, block: u32) -> LaunchDims {
         LaunchDims::linear(if block == 0 { 0 } else { items.div_ceil(block) }, block)
     }
 
-    /// The same with `bytes` of dynamic LDS.
+    /// Sets the dynamic LDS of a workgroup to `bytes`.
     #[must_use]
     pub const fn with_lds(mut self, bytes: u32) -> LaunchDims {
         self.dynamic_lds = bytes;
         self
     }
 
-    /// Whether there is nothing to launch.
+    /// Returns whether there is nothing to launch.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.grid.contains(&0)
@@ -299,10 +308,11 @@ impl LaunchDims {
 /// How host data reach the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staging {
-    /// Copied to device scratch and back: right for what the kernel touches more than once.
+    /// The launch copies host data to device scratch and results back. Suits data that the kernel accesses more than
+    /// once.
     #[default]
     Copy,
-    /// The kernel reads and writes pinned host memory itself, over the bus and uncached: no copies at all, right for
-    /// small data touched once. Needs [`Capability::MappedHostMemory`](hip_driver::Capability::MappedHostMemory).
+    /// The kernel reads and writes pinned host memory itself, over the bus and uncached. Suits small data that the
+    /// kernel accesses once. Needs [`Capability::MappedHostMemory`](hip_driver::Capability::MappedHostMemory).
     Mapped,
 }

@@ -1,4 +1,4 @@
-//! What is launched, and what is registered: descriptions that are built by value, each part on its own.
+//! The descriptions of a launch ([`Launch`]) and of a kernel to register ([`Registration`]).
 
 use lds_layout::LdsLayout;
 
@@ -7,10 +7,11 @@ use super::destination::{Destination, Placement};
 use super::launch::ArgumentSource;
 use crate::module::Module;
 
-/// One launch of a kernel: its dimensions, its arguments, and how host data and the result travel.
+/// One launch of a kernel: its dimensions, its arguments, how host data reach the kernel, and its destination.
 ///
-/// Every part has a default and all of them combine. [`Launcher::submit`](crate::Launcher::submit) launches it and
-/// returns a ticket; [`Launcher::enqueue`](crate::Launcher::enqueue) launches it without one.
+/// Every part but the dimensions has a default, and all parts can be combined.
+/// [`Launcher::submit`](crate::Launcher::submit) launches it and returns a ticket;
+/// [`Launcher::enqueue`](crate::Launcher::enqueue) launches it without one.
 ///
 /// | part | default |
 /// |---|---|
@@ -19,16 +20,16 @@ use crate::module::Module;
 /// | [`destination`](Launch::destination) | none: the kernel writes where its arguments say |
 ///
 /// ```
-/// use hiplaunch::{Arg, DeviceBuffer, Launch, LaunchDims, Launcher, Staging, args};
+/// use hiplaunch::{Arg, DeviceBuffer, FatBinary, Launch, LaunchDims, Launcher, Staging, args};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # #[cfg(feature = "emulator")] {
 /// # let launcher = Launcher::new()?;
 /// # let device = launcher.device(0)?;
 /// # let stream = launcher.stream(device)?;
-/// # let code = std::fs::read(format!("hip/vector.{}.co", device.properties().target.processor))?;
+/// # let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
 /// // SAFETY: we trust the code, and pass it what its source asks for: x, y, out, n.
-/// let vadd = unsafe { launcher.register(device, &code, "vadd_f32")? };
+/// let vadd = unsafe { launcher.register(device, code.elf(), "vadd_f32")? };
 /// let (x, y) = ([1.0f32; 100], DeviceBuffer::from_slice(&stream, &[2.0f32; 100])?);
 /// let mut sum: Option<DeviceBuffer<f32>> = None;
 /// let args = args![Arg::input(&x), &y, Arg::Destination, 100i32];
@@ -54,59 +55,63 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// A launch without arguments.
+    /// Creates a launch without arguments.
     #[inline]
     pub const fn new(dims: LaunchDims) -> Launch<'a> {
         Launch { dims, source: ArgumentSource::Args(&[]), staging: Staging::Copy, placement: None }
     }
 
-    /// The arguments, one for each of the kernel's explicit parameters. Replaces packed arguments.
+    /// Sets the arguments, one for each of the kernel's explicit parameters. Replaces [`packed`](Launch::packed)
+    /// arguments.
     #[inline]
     pub const fn args(mut self, args: &'a [Arg<'a>]) -> Launch<'a> {
         self.source = ArgumentSource::Args(args);
         self
     }
 
-    /// The arguments as bytes that the caller packed: the kernarg segment from its start to the end of the last explicit
-    /// argument, at the metadata's offsets. Replaces [`args`](Launch::args).
+    /// Sets the arguments as bytes that the caller laid out: the kernarg segment from its start to the end of the last
+    /// explicit argument, with each argument at its offset in the metadata. Replaces [`args`](Launch::args).
     ///
-    /// A C struct with the arguments as its fields will do: bytes behind the last explicit argument are ignored, up to
-    /// the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are never taken from
-    /// them.
+    /// The bytes of a C struct with the arguments as its fields can be used. Bytes after the last explicit argument are
+    /// ignored, up to the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are
+    /// never read from them.
     #[inline]
     pub const fn packed(mut self, bytes: &'a [u8]) -> Launch<'a> {
         self.source = ArgumentSource::Packed(bytes);
         self
     }
 
-    /// How host data among the arguments reach the kernel.
+    /// Sets how host data among the arguments reach the kernel.
     #[inline]
     pub const fn staging(mut self, staging: Staging) -> Launch<'a> {
         self.staging = staging;
         self
     }
 
-    /// Memory of the caller that the kernel writes its result to: `shape` elements of the destination's type, without
-    /// gaps. The kernel gets its address where the arguments have [`Arg::Destination`], which they have exactly once;
-    /// with [`packed`](Launch::packed) arguments, where [`destination_parameter`](Launch::destination_parameter) says.
+    /// Sets the destination: device memory of the caller into which the kernel writes its result, a contiguous array of
+    /// `shape` elements of the destination's type.
     ///
-    /// The destination's memory is used where it has room for `shape` on the stream's device, and then only its length
-    /// and shape change: no allocation, and no device call but the launch's. Otherwise new memory is allocated first, and
-    /// the old goes back in stream order once the launch is enqueued.
+    /// The kernel gets the address as the argument [`Arg::Destination`], which the arguments have exactly once. With
+    /// [`packed`](Launch::packed) arguments, [`destination_parameter`](Launch::destination_parameter) names the
+    /// parameter.
+    ///
+    /// If the destination is large enough for `shape` and on the stream's device, its memory is used and its length and
+    /// shape are set. Nothing is allocated, and the launch makes no further device call. Otherwise new memory is
+    /// allocated first, and the old memory is freed in stream order once the launch is enqueued.
     ///
     /// | Destination | What happens |
     /// |---|---|
-    /// | a buffer with room, on the stream's device | used as it is |
-    /// | none, empty, too small, or on another device | allocated on the stream; what there was goes back |
-    /// | a view | used as it is; refused unless contiguous, of exactly that shape, on the stream's device |
+    /// | a buffer that is large enough, on the stream's device | its memory is used |
+    /// | none, empty, too small, or on another device | new memory is allocated on the stream, and the old is freed |
+    /// | a view | its memory is used; refused unless it is contiguous, of exactly that shape, and on the stream's device |
     /// | overlaps an input | refused, unless the kernel is [declared in place](Registration::in_place) and both begin at the same byte |
     ///
-    /// Views of the destination's old memory keep it; views of memory that is used again see the new contents. Inputs are
-    /// compared where the call sees them: buffers, views, bare addresses, and addresses in argument blocks or packed
-    /// bytes.
+    /// Views of the destination's old memory keep that memory. Views of memory that is used again see the new contents.
+    /// The launch looks for overlaps with the buffers, views and addresses among the arguments, and with the addresses
+    /// in argument blocks and packed arguments.
     ///
-    /// What the table refuses is [`LaunchProblem::Destination`](crate::LaunchProblem::Destination). After any error the
-    /// destination's memory, length and shape are as they were.
+    /// The table's refusals are the error [`LaunchProblem::Destination`](crate::LaunchProblem::Destination). After any
+    /// error the destination's memory, length and shape are as they were.
     #[inline]
     pub fn destination<'d: 'a>(mut self, to: impl Into<Destination<'d>>, shape: &'a [usize]) -> Launch<'a> {
         let parameter = self.placement.take().and_then(|p| p.parameter);
@@ -114,8 +119,8 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Which parameter of the kernel, counted from 0, takes the destination's address. What packed arguments hold there
-    /// is ignored. Not needed with [`args`](Launch::args), where [`Arg::Destination`] says so.
+    /// Sets which parameter of the kernel, counted from 0, takes the destination's address. The packed arguments' bytes
+    /// for it are ignored. Not needed with [`args`](Launch::args), which have [`Arg::Destination`].
     #[inline]
     pub fn destination_parameter(mut self, index: usize) -> Launch<'a> {
         let placement = self.placement.take().unwrap_or(Placement { to: None, shape: &[], parameter: None });
@@ -124,10 +129,10 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// A kernel to register: one of a loaded module's, and what its launches may rely on.
+/// A kernel to register: a module, the kernel's name, and what is known about the kernel.
 ///
 /// [`Launcher::register_kernel`](crate::Launcher::register_kernel) registers it, and
-/// [`Launcher::replace_kernel`](crate::Launcher::replace_kernel) puts it under a handle that there is.
+/// [`Launcher::replace_kernel`](crate::Launcher::replace_kernel) replaces the kernel of an existing handle by it.
 #[derive(Clone, Debug)]
 #[must_use = "a description registers nothing; give it to `Launcher::register_kernel`"]
 pub struct Registration<'a> {
@@ -138,13 +143,13 @@ pub struct Registration<'a> {
 }
 
 impl<'a> Registration<'a> {
-    /// The kernel `name` of a module, without a layout of its dynamic LDS and not in place.
+    /// Describes the kernel `name` of a module, without an LDS layout and not in place.
     pub fn new(module: &'a Module, name: &'a str) -> Registration<'a> {
         Registration { module, name, lds_bytes: None, in_place: false }
     }
 
-    /// The layout of dynamic LDS that the kernel's code was generated for; what
-    /// [`Launcher::set_lds_layout`](crate::Launcher::set_lds_layout) says of it holds.
+    /// Sets the layout of dynamic LDS that the kernel's code was generated for.
+    /// [`Launcher::set_lds_layout`](crate::Launcher::set_lds_layout) describes its effect.
     pub fn lds_layout(mut self, layout: &LdsLayout) -> Registration<'a> {
         self.lds_bytes = Some(layout.total());
         self
@@ -153,7 +158,8 @@ impl<'a> Registration<'a> {
     /// Allows the destination of a launch to be one of its inputs too.
     ///
     /// # Safety
-    /// Every work-item has read what it reads of an input before any work-item writes there, as in elementwise kernels.
+    /// In every launch, all reads of an element of an input happen before any work-item writes that element's memory,
+    /// as in an elementwise kernel.
     pub unsafe fn in_place(mut self) -> Registration<'a> {
         self.in_place = true;
         self

@@ -1,4 +1,4 @@
-//! Launches whose result goes to memory that the caller owns.
+//! Launches that write their result to a destination of the caller.
 
 use bytemuck::Pod;
 
@@ -9,18 +9,20 @@ use crate::memory::{DeviceBuffer, DeviceView, Layout};
 use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
 use super::kernel::{Kernel, ParameterKind};
-use super::launch::{ArgumentSource, Receipt, Request, Target, launch};
+use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
 use super::stream_state::Stream;
 
-/// Where a launch's result goes: a buffer, a place for one, or a view; made with `From`. See
+/// Device memory of the caller into which a launch writes its result. See
 /// [`Launch::destination`](crate::Launch::destination).
+///
+/// `From` creates one from a buffer, an `Option` of a buffer, or a view.
 #[derive(Debug)]
 pub struct Destination<'d>(Kind<'d>);
 
 enum Kind<'d> {
-    /// May be given other memory.
+    /// A buffer whose memory a launch may replace.
     Buffer(&'d mut (dyn Resizable + 'static)),
-    /// Stays where it is.
+    /// A view, whose memory stays the same.
     View { layout: &'d Layout, device: &'d Device, target: BufferArg<'d> },
 }
 
@@ -33,10 +35,10 @@ impl std::fmt::Debug for Kind<'_> {
     }
 }
 
-/// A destination, what shape the result has, and which parameter takes its address.
+/// A destination, the shape of the result, and the parameter that takes its address.
 #[derive(Debug)]
 pub(super) struct Placement<'d> {
-    /// `None` where the caller gave a parameter alone.
+    /// `None` where the caller gave only a parameter.
     pub(super) to: Option<Destination<'d>>,
     pub(super) shape: &'d [usize],
     pub(super) parameter: Option<usize>,
@@ -64,27 +66,27 @@ impl<'d, T: Pod> From<&'d DeviceView<T>> for Destination<'d> {
     }
 }
 
-/// Memory for a result, whether there was room for it or not.
+/// Memory for a result: the destination's own, or new.
 struct Room<'a> {
     target: BufferArg<'a>,
-    /// Allocated for this launch, so that no input lies there.
+    /// Whether it was allocated for this launch, so that no input overlaps it.
     is_new: bool,
 }
 
-/// Launches the kernel with the memory that was found.
+/// A function that launches the kernel with the result in the given memory.
 type Enqueue<'e> = &'e mut dyn FnMut(Room<'_>) -> Result<()>;
 
-/// A buffer of any element type that a launch may give other memory.
+/// A buffer of any element type, or none, whose memory a launch may replace.
 trait Resizable {
-    /// Finds memory for `layout` on the stream, has `enqueue` launch the kernel with it, and keeps memory and layout if
-    /// that succeeded.
+    /// Finds memory for `layout` on the stream's device, calls `enqueue` to launch the kernel with it, and keeps memory
+    /// and layout if `enqueue` succeeds.
     fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()>;
 }
 
 impl<T: Pod> Resizable for DeviceBuffer<T> {
     fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
         if !self.fits(stream, layout.len()) {
-            // The old memory goes back in stream order, at once.
+            // This frees the old memory in stream order.
             *self = filled(stream, layout, enqueue)?;
             return Ok(());
         }
@@ -107,7 +109,7 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
     }
 }
 
-/// A new buffer that the kernel was launched with.
+/// Allocates a buffer on the stream, launches the kernel with it, and returns it.
 fn filled<T: Pod>(stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
     let mut new = DeviceBuffer::on(stream, layout.len())?;
     new.set_layout(layout);
@@ -115,8 +117,8 @@ fn filled<T: Pod>(stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Resu
     Ok(new)
 }
 
-/// Launches a kernel as `description` says, which has a destination. Whatever does not fit the kernel is refused before any
-/// memory is taken.
+/// Launches a kernel whose `description` has a destination. Dimensions and arguments are checked before any memory is
+/// allocated.
 pub(super) fn launch_into<R: Receipt>(
     kernel: &Kernel,
     stream: &Stream,
@@ -127,7 +129,7 @@ pub(super) fn launch_into<R: Receipt>(
     let device = stream.device();
     device.check()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
-        return refuse(kernel, "a parameter was named for it, but no memory was given");
+        return refuse(kernel, "`destination_parameter` is set, but no memory is given");
     };
     let layout = Layout::contiguous(0, shape)?;
     let parameter = parameter_of(kernel, source, parameter)?;
@@ -139,7 +141,7 @@ pub(super) fn launch_into<R: Receipt>(
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });
-        launch(kernel, &stream.0, Request { dims, staging, source, destination })
+        launch(Callee::Kernel(kernel), &stream.0, Request { dims, staging, source, destination })
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {
@@ -181,7 +183,7 @@ pub(super) fn launch_into<R: Receipt>(
     }
 }
 
-/// Which parameter takes the destination.
+/// Returns the index of the parameter that takes the destination's address. `said` is what the caller named.
 fn parameter_of(kernel: &Kernel, source: ArgumentSource<'_>, said: Option<usize>) -> Result<usize> {
     match source {
         ArgumentSource::Args(args) => {
@@ -191,7 +193,9 @@ fn parameter_of(kernel: &Kernel, source: ArgumentSource<'_>, said: Option<usize>
                 (Some(index), None) if said.is_none_or(|said| said == index) => Ok(index),
                 (Some(index), None) => refuse(
                     kernel,
-                    format!("argument {index} is `Arg::Destination`, not the one that was named"),
+                    format!(
+                        "argument {index} is `Arg::Destination`, but `destination_parameter` names another"
+                    ),
                 ),
                 _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
             }
@@ -214,7 +218,8 @@ fn refuse<R>(kernel: &Kernel, problem: impl Into<String>) -> Result<R> {
     Err(kernel.refuse(LaunchProblem::Destination(problem.into().into_boxed_str())))
 }
 
-/// Refuses inputs in the destination's memory.
+/// Refuses a launch with an input that overlaps the destination. Allows it for a kernel that is declared in place if
+/// both begin at the same byte.
 fn check_aliases(
     kernel: &Kernel,
     source: ArgumentSource<'_>,
@@ -252,7 +257,7 @@ fn check_aliases(
                     && index != parameter
                     && let Some(address) = address
                 {
-                    // How much the kernel reads there is not known: its first byte at least.
+                    // The number of bytes that the kernel reads there is not known, so only the first is checked.
                     check(index, u64::from_le_bytes(*address), 1)?;
                 }
             }
@@ -262,7 +267,7 @@ fn check_aliases(
     for (index, arg) in args.iter().enumerate() {
         match arg {
             Arg::Buffer(buffer) => check(index, buffer.range().0, buffer.range().1)?,
-            // How much the kernel reads there is not known: its first byte at least.
+            // As above: only the first byte is checked.
             Arg::Pointer(ptr) => check(index, ptr.0, 1)?,
             Arg::Raw(bytes) if is_pointer(kernel, index) => {
                 if let Some(address) = bytes.first_chunk::<8>() {
@@ -276,7 +281,7 @@ fn check_aliases(
                     }
                 }
             }
-            // Staged elsewhere, by value, or the destination itself.
+            // In staging memory, by value, or the destination itself.
             Arg::Host(HostData::In(_) | HostData::InOut(_) | HostData::Out(_))
             | Arg::Scalar { .. }
             | Arg::Value(_)

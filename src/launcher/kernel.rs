@@ -1,9 +1,9 @@
-//! A registered kernel: its function, what its metadata demand of a launch, and where it ran.
+//! A registered kernel: its function, its parameters and limits, and the streams that it was launched on.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use code_object::{KernelSignature, ValueKind};
+use code_object::{CodeObject, KernelSignature, ValueKind};
 
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
@@ -13,22 +13,22 @@ use hip_driver::RawFunction;
 use super::args::{Arg, LaunchDims};
 use super::description::{Launch, Registration};
 use super::destination::launch_into;
-use super::launch::{Receipt, Request, launch};
-use super::registry::KernelHandle;
+use super::launch::{Callee, Receipt, Request, launch};
+use super::registry::{KernelHandle, Registry};
 use super::stream_state::{Stream, StreamState};
 use super::ticket::Ticket;
 
-/// HIP's safe contract for arguments by value.
+/// The largest kernarg segment in bytes: HIP guarantees no more than 4 KiB of arguments.
 const MAX_KERNARG: u32 = 4096;
 
-/// What a parameter takes.
+/// The kind of argument that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterKind {
     Value,
     Pointer,
 }
 
-/// An explicit parameter.
+/// An explicit parameter: its offset in the kernarg segment and its size, in bytes, and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) offset: u32,
@@ -36,20 +36,22 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
 }
 
-/// A registered kernel on a device, as [`Launcher::kernel`](crate::Launcher::kernel) looks it up, for callers that launch
-/// it often and want no look-up. It stays the same kernel when its handle is given another or unregistered. When the last
-/// reference goes, its module is kept until the last launch has finished.
+/// A registered kernel on a device. [`Launcher::kernel`](crate::Launcher::kernel) returns it for callers that launch it
+/// often and do not want to look up its handle each time.
+///
+/// It stays the same kernel when its handle's kernel is replaced or unregistered. When the last reference is dropped,
+/// its module is kept until the last launch has finished.
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) handle: KernelHandle,
-    /// Differs between a kernel and the one that replaces it under the same handle.
+    /// A number that no other kernel of the process has, not even one that replaces this kernel under its handle.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
     pub(crate) function: RawFunction,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) kernarg_bytes: u32,
     pub(crate) explicit_bytes: u32,
-    /// Most bytes of packed arguments, padding included.
+    /// The greatest number of bytes of packed arguments, with padding.
     packed_limit: u32,
     max_total: u32,
     static_lds: u32,
@@ -57,14 +59,16 @@ pub struct Kernel {
     signature: KernelSignature,
     module: Module,
     states: Mutex<Vec<Weak<StreamState>>>,
+    /// Whether its handle names it: neither unregistered nor replaced.
+    registered: AtomicBool,
     /// Whether an input may be the output.
     in_place: AtomicBool,
-    /// Dynamic LDS of the kernel's layout in bytes; 0 without one.
+    /// The dynamic LDS of the kernel's LDS layout in bytes; 0 without one.
     lds_layout: AtomicU32,
 }
 
 impl Kernel {
-    /// Looks a kernel up in a loaded module and checks that it can be launched at all.
+    /// Finds a kernel in a loaded module and checks that it can be launched.
     pub(crate) fn new(registration: &Registration<'_>, handle: KernelHandle) -> Result<Kernel> {
         static ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let Registration { module, name, lds_bytes, in_place } = registration;
@@ -95,7 +99,7 @@ impl Kernel {
                 },
             })
             .collect();
-        // Packing relies on it; the metadata come from a file.
+        // Packing relies on this, and the metadata come from a file.
         if parameters
             .iter()
             .any(|p| u64::from(p.offset) + u64::from(p.size) > u64::from(signature.kernarg_size))
@@ -116,7 +120,7 @@ impl Kernel {
             name,
             function,
             parameters,
-            // None where all arguments are hidden: `KernelLaunch::kernarg` says why.
+            // 0 where all arguments are hidden: `KernelLaunch::kernarg` says why.
             kernarg_bytes: if signature.explicit_args().is_empty() { 0 } else { signature.kernarg_size },
             explicit_bytes: signature.explicit_size(),
             packed_limit: packed_limit(&signature),
@@ -126,6 +130,7 @@ impl Kernel {
             signature,
             module: Module::clone(module),
             states: Mutex::new(Vec::new()),
+            registered: AtomicBool::new(true),
             in_place: AtomicBool::new(*in_place),
             lds_layout: AtomicU32::new(0),
         };
@@ -135,30 +140,31 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The handle that it was registered under.
+    /// Returns the handle that the kernel was registered under.
     pub fn handle(&self) -> KernelHandle {
         self.handle
     }
 
-    /// Launches the kernel; as [`Launcher::submit`](crate::Launcher::submit), without a look-up.
+    /// Launches the kernel, as [`Launcher::submit`](crate::Launcher::submit) does, without looking up a handle.
     ///
     /// # Safety
-    /// As [`Launcher::launch`](crate::Launcher::launch).
+    /// As for [`Launcher::submit`](crate::Launcher::submit).
     ///
     /// # Errors
-    /// As [`Launcher::submit`](crate::Launcher::submit), but never [`Error::StaleHandle`].
+    /// The errors of [`Launcher::submit`](crate::Launcher::submit), but never [`Error::StaleHandle`].
     #[inline]
     pub unsafe fn submit(&self, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
         self.launch_on(stream, launch)
     }
 
-    /// Launches the kernel without a ticket; as [`Launcher::enqueue`](crate::Launcher::enqueue), without a look-up.
+    /// Launches the kernel without a ticket, as [`Launcher::enqueue`](crate::Launcher::enqueue) does, without looking
+    /// up a handle.
     ///
     /// # Safety
-    /// As [`Launcher::launch`](crate::Launcher::launch).
+    /// As for [`Launcher::submit`](crate::Launcher::submit).
     ///
     /// # Errors
-    /// As [`Launcher::enqueue`](crate::Launcher::enqueue), but never [`Error::StaleHandle`].
+    /// The errors of [`Launcher::enqueue`](crate::Launcher::enqueue), but never [`Error::StaleHandle`].
     #[inline]
     pub unsafe fn enqueue(&self, stream: &Stream, launch: Launch<'_>) -> Result<()> {
         self.launch_on(stream, launch)
@@ -167,12 +173,29 @@ impl Kernel {
     #[inline(always)]
     fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
         match description.placement.take() {
-            None => {
-                let Launch { dims, staging, source, .. } = description;
-                launch(self, &stream.0, Request { dims, staging, source, destination: None })
-            }
+            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description)),
             Some(placement) => launch_into(self, stream, description, placement),
         }
+    }
+
+    /// Launches the kernel that a handle names.
+    #[inline(always)]
+    pub(super) fn launch_by_handle<R: Receipt>(
+        registry: &Registry,
+        handle: KernelHandle,
+        stream: &Stream,
+        description: Launch<'_>,
+    ) -> Result<R> {
+        if description.placement.is_some() {
+            return registry.get(handle)?.launch_on(stream, description);
+        }
+        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description))
+    }
+
+    /// Whether its handle names it.
+    #[inline]
+    pub(crate) fn is_registered(&self) -> bool {
+        self.registered.load(Ordering::Acquire)
     }
 
     #[inline]
@@ -188,7 +211,7 @@ impl Kernel {
         self.in_place.store(yes, Ordering::Relaxed);
     }
 
-    /// Gives launches `bytes` of dynamic LDS from now on, unless they ask for more.
+    /// Sets the bytes of dynamic LDS that a launch gets from now on if it does not ask for more.
     pub(crate) fn set_lds_layout(&self, bytes: u32) -> Result<()> {
         let limit = self.device().properties().max_lds_per_block;
         if u64::from(self.static_lds) + u64::from(bytes) > u64::from(limit) {
@@ -198,7 +221,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// The dynamic LDS that a launch gets which asks for `asked`, as the kernel's layout needs it.
+    /// Returns the bytes of dynamic LDS for a launch that asks for `asked`: those of the kernel's LDS layout for 0.
+    /// Refuses a launch that asks for less than the layout needs.
     #[inline]
     pub(crate) fn with_layout(&self, asked: u32) -> Result<u32> {
         let layout = self.lds_layout.load(Ordering::Relaxed);
@@ -207,6 +231,15 @@ impl Kernel {
             got if got < layout => Err(self.refuse(LaunchProblem::LdsLayout { layout, got })),
             _ => Ok(asked),
         }
+    }
+
+    /// The most work-items of a workgroup, on this device.
+    pub(super) fn max_threads_per_block(&self) -> u32 {
+        self.max_total
+    }
+
+    pub(super) fn code_object(&self) -> &CodeObject {
+        self.module.code_object()
     }
 
     pub(crate) fn signature(&self) -> &KernelSignature {
@@ -234,7 +267,7 @@ impl Kernel {
         {
             return Err(self.refuse(LaunchProblem::RequiredBlock { block, required }));
         }
-        // `grid * block` above u32 in an axis is hipErrorInvalidConfiguration.
+        // HIP returns hipErrorInvalidConfiguration where `grid * block` of an axis is over `u32::MAX`.
         let over = |i: usize| {
             grid[i] > limits.max_grid[i] || u64::from(grid[i]) * u64::from(block[i]) > u64::from(u32::MAX)
         };
@@ -254,7 +287,7 @@ impl Kernel {
         if got == self.parameters.len() { Ok(()) } else { Err(self.refuse_count(got)) }
     }
 
-    /// Checks number, size and kind of the arguments against the metadata.
+    /// Checks the number, sizes and kinds of the arguments against the metadata.
     pub(crate) fn check_args(&self, args: &[Arg<'_>]) -> Result<()> {
         self.check_count(args.len())?;
         let mut both = args.iter().zip(&self.parameters).enumerate();
@@ -262,24 +295,14 @@ impl Kernel {
     }
 
     /// Checks size and kind of an argument against its parameter.
-    #[inline]
-    pub(crate) fn check_arg(&self, index: usize, arg: &Arg<'_>, parameter: &Parameter) -> Result<()> {
-        let (kind_fits, size) = match arg {
-            Arg::Scalar { size, .. } => (parameter.kind == ParameterKind::Value, usize::from(*size)),
-            Arg::Value(bytes) => (parameter.kind == ParameterKind::Value, bytes.len()),
-            Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::ArgumentBlock(_) => {
-                (parameter.kind == ParameterKind::Pointer, 8)
-            }
-            Arg::Raw(bytes) => (true, bytes.len()),
-        };
-        if kind_fits && size == parameter.size as usize {
-            return Ok(());
-        }
-        Err(self.refuse_arg(index, arg, kind_fits))
+    fn check_arg(&self, index: usize, arg: &Arg<'_>, parameter: &Parameter) -> Result<()> {
+        let fits = takes(parameter, arg) && arg.size() == parameter.size as usize;
+        if fits { Ok(()) } else { Err(self.refuse_arg(index, arg)) }
     }
 
     #[cold]
-    fn refuse_arg(&self, index: usize, arg: &Arg<'_>, kind_fits: bool) -> Error {
+    pub(super) fn refuse_arg(&self, index: usize, arg: &Arg<'_>) -> Error {
+        let kind_fits = takes(&self.parameters[index], arg);
         self.refuse_parameter(index, arg.size(), arg.kind(), kind_fits)
     }
 
@@ -302,13 +325,13 @@ impl Kernel {
         self.refuse(LaunchProblem::ArgumentKind { index, name, expected, got: kind })
     }
 
-    /// Refuses a number of arguments.
+    /// Returns the error for a wrong number of arguments.
     #[cold]
     pub(crate) fn refuse_count(&self, got: usize) -> Error {
         self.refuse(LaunchProblem::ArgumentCount { expected: self.parameters.len(), got })
     }
 
-    /// Checks the length of packed arguments, which may have padding behind the explicit part.
+    /// Checks the length in bytes of packed arguments, which may have padding after the explicit part.
     #[inline]
     pub(crate) fn check_packed(&self, got: usize) -> Result<()> {
         let fits = (self.explicit_bytes as usize..=self.packed_limit as usize).contains(&got);
@@ -321,7 +344,7 @@ impl Kernel {
         self.refuse(LaunchProblem::PackedSize { expected, limit, got })
     }
 
-    /// Checks that parameter `index` takes a value of `size` bytes.
+    /// Checks that parameter `index` takes a value of `size` bytes. `got` is the argument's kind, for the message.
     #[inline]
     pub(crate) fn check_value(&self, index: usize, size: usize, got: &'static str) -> Result<()> {
         let parameter = self.parameters[index];
@@ -343,7 +366,17 @@ impl Kernel {
         Err(self.refuse_parameter(index, 8, "device pointer", fits))
     }
 
-    /// Notes that the kernel is launched on `stream_state`.
+    /// Ends what `registered` says, and takes the kernel off every stream: each keeps it until its launches there have
+    /// finished.
+    pub(crate) fn retire(self: &Arc<Self>) {
+        self.registered.store(false, Ordering::Release);
+        let states = std::mem::take(&mut *self.states.lock().unwrap_or_else(PoisonError::into_inner));
+        for stream_state in states.iter().filter_map(Weak::upgrade) {
+            stream_state.retire(self.id, Box::new(self.clone()));
+        }
+    }
+
+    /// Remembers that the kernel is launched on a stream.
     #[cold]
     pub(crate) fn runs_on(&self, stream_state: &Arc<StreamState>) {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -351,6 +384,17 @@ impl Kernel {
         if !states.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(stream_state))) {
             stream_state.note_name(self);
             states.push(Arc::downgrade(stream_state));
+        }
+    }
+}
+
+/// Whether the parameter takes an argument of that kind, whatever its size.
+fn takes(parameter: &Parameter, arg: &Arg<'_>) -> bool {
+    match arg {
+        Arg::Scalar { .. } | Arg::Value(_) => parameter.kind == ParameterKind::Value,
+        Arg::Raw(_) => true,
+        Arg::Pointer(_) | Arg::Buffer(_) | Arg::Destination | Arg::Host(_) | Arg::ArgumentBlock(_) => {
+            parameter.kind == ParameterKind::Pointer
         }
     }
 }
@@ -364,11 +408,11 @@ fn packed_limit(signature: &KernelSignature) -> u32 {
 }
 
 impl Drop for Kernel {
-    /// Leaves the module to every stream that may still run a launch of it.
+    /// Passes the module to every stream that may still run a launch of the kernel.
     fn drop(&mut self) {
         let states = std::mem::take(self.states.get_mut().unwrap_or_else(PoisonError::into_inner));
         for stream_state in states.iter().filter_map(Weak::upgrade) {
-            stream_state.retire(self.id, &self.module);
+            stream_state.retire(self.id, Box::new(self.module.clone()));
         }
     }
 }

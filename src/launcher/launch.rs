@@ -1,48 +1,71 @@
-//! The launch itself: check everything, lay out what is staged, then enqueue copies, kernel, results and event.
+//! The launch itself: find the kernel on its stream, check and pack the arguments, lay out what is staged, then enqueue
+//! copies, kernel and results.
 //!
 //! ```text
-//! host image, one piece each:   [ block | in arrays | inout arrays | out arrays | result block ]
-//!                                 <------- one H2D ------------->
-//!                                                     <------------ one D2H ----------------->
+//! image:   [ argument blocks, in arrays | inout arrays | out arrays, result blocks ]
+//!            <-------- one host-to-device copy ------>
+//!                                         <------ one device-to-host copy ------->
 //! ```
 //!
 //! With [`Staging::Mapped`] the same image lies in pinned memory that the kernel addresses itself: the first part in
-//! the staging ring, the second in the result slot.
+//! the staging ring, the second in the result buffer.
+//!
+//! All of it happens under the stream's lock. A launch without host data walks its arguments once; one with host data
+//! walks them a second time, when the addresses of its image are known.
 
 use std::sync::Arc;
 
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::RequestContext;
-use crate::memory::{LockedFailure, ResultBuffer};
+use crate::memory::{LockedFailure, ResultBuffer, StagingRing};
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, PatchTarget, Staging};
-use super::kernel::Kernel;
-use super::stream_state::{EnqueueState, KernelOnStream, StreamState, kernel_on_stream};
+use super::description::Launch;
+use super::kernel::{Kernel, Parameter, ParameterKind};
+use super::registry::{KernelHandle, Registry};
+use super::stream_state::{EnqueueState, KernelMemory, StreamState};
 use super::ticket::{Spans, Ticket};
 
-/// Pieces of the image start at multiples of this: a cache line, and enough for any vector type.
+/// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
-/// Largest image; output offsets are 32 bits.
+/// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
 const MAX_IMAGE: u64 = 1 << 31;
 
-/// Arguments as the caller has them.
+/// The arguments as the caller gives them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentSource<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, packed by a compiler that knows the layout, perhaps with padding
-    /// behind it.
+    /// The explicit part of the kernarg segment, as bytes that the caller laid out, perhaps with padding after it.
     Packed(&'a [u8]),
 }
 
-/// One launch whose memory is all there.
+/// One launch, with the memory of its destination found.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) dims: LaunchDims,
     pub(super) staging: Staging,
     pub(super) source: ArgumentSource<'a>,
     pub(super) destination: Option<Target<'a>>,
+}
+
+impl<'a> Request<'a> {
+    /// A launch without a destination.
+    #[inline(always)]
+    pub(super) fn new(description: &Launch<'a>) -> Request<'a> {
+        let Launch { dims, staging, source, .. } = *description;
+        Request { dims, staging, source, destination: None }
+    }
+}
+
+/// Which kernel to launch.
+#[derive(Clone, Copy)]
+pub(super) enum Callee<'a> {
+    /// The kernel itself, whether or not its handle still names it.
+    Kernel(&'a Kernel),
+    /// The kernel that the handle names now.
+    Handle(&'a Registry, KernelHandle),
 }
 
 /// The memory that the kernel writes its result to, and the parameter that takes its address.
@@ -52,12 +75,17 @@ pub(super) struct Target<'a> {
     pub(super) buffer: BufferArg<'a>,
 }
 
-/// What the caller gets of a launch: a [`Ticket`], or nothing.
+/// What a launch returns to the caller: a [`Ticket`], or nothing.
 pub(super) trait Receipt: Sized {
-    /// Whether outputs can be read by it.
+    /// Whether the caller can read outputs with it.
     const READS: bool;
 
-    fn new(stream_state: &Arc<StreamState>, sequence: u64, slot: Option<ResultBuffer>, spans: Spans) -> Self;
+    fn new(
+        stream_state: &Arc<StreamState>,
+        sequence: u64,
+        buffer: Option<ResultBuffer>,
+        spans: Spans,
+    ) -> Self;
 }
 
 impl Receipt for Ticket {
@@ -67,30 +95,32 @@ impl Receipt for Ticket {
     fn new(
         stream_state: &Arc<StreamState>,
         sequence: u64,
-        slot: Option<ResultBuffer>,
+        buffer: Option<ResultBuffer>,
         spans: Spans,
     ) -> Ticket {
-        Ticket::new(stream_state.clone(), sequence, slot, spans)
+        Ticket::new(stream_state.clone(), sequence, buffer, spans)
     }
 }
 
 impl Receipt for () {
     const READS: bool = false;
 
-    /// A launch with outputs is refused, so that there is no slot to give back.
+    /// A launch with outputs is refused, so there is no result buffer to release.
     #[inline(always)]
     fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>, _: Spans) {}
 }
 
-/// Sizes of the image's three parts in bytes, pieces padded to [`ALIGN`].
+/// The sizes in bytes of the image's three parts, with each piece padded to [`ALIGN`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 struct StagedImage {
-    /// Blocks and in arrays.
+    /// The bytes of argument blocks and in arrays.
     input: u64,
-    /// Inout arrays.
+    /// The bytes of inout arrays.
     inout: u64,
-    /// Out arrays and result blocks.
+    /// The bytes of out arrays and result blocks.
     output: u64,
+    /// Whether the arguments name a destination.
+    has_destination: bool,
 }
 
 impl StagedImage {
@@ -124,83 +154,207 @@ impl StagedImage {
     }
 }
 
-/// A piece's length with its padding; empty pieces still have an address of their own.
+/// Returns the length of a piece with its padding. An empty piece has padding too, so that it has an address of its
+/// own.
 #[inline]
 fn padded(bytes: usize) -> u64 {
     (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
 }
 
-/// Enqueues a launch. Every check that needs no device comes before the first call.
-pub(super) fn launch<R: Receipt>(
-    kernel: &Kernel,
-    stream_state: &Arc<StreamState>,
-    mut request: Request<'_>,
-) -> Result<R> {
-    let device = stream_state.core.device();
-    if kernel.device() != device {
-        let (kernel_device, stream) = (kernel.device().id(), device.id());
-        return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
-    }
-    device.check()?;
-    request.dims.dynamic_lds = kernel.with_layout(request.dims.dynamic_lds)?;
-    kernel.check_dims(&request.dims)?;
-    let request = &request;
-    let image = match request.source {
-        ArgumentSource::Args(args) => check_args(kernel, stream_state, args, request.destination.is_some())?,
-        ArgumentSource::Packed(bytes) => {
-            kernel.check_packed(bytes.len())?;
-            StagedImage::default()
-        }
-    };
-    if image.total() > 0 {
-        check_image(kernel, request, &image, R::READS)?;
-    }
-    if let Some(block) = request.destination.and_then(|target| target.buffer.block()) {
-        stream_state.core.record_use(block);
-    }
-    match enqueue(kernel, stream_state, request, &image) {
-        Ok(receipt) => Ok(receipt),
-        // The lock is gone by now, and callbacks that free memory may want it.
-        Err(LockedFailure::Allocation("device", bytes, _))
-            if device.pool_core().ladder.run_callbacks(bytes as u64) =>
-        {
-            enqueue(kernel, stream_state, request, &image)
-                .map_err(|failed| failed.into_error(device).for_kernel(&kernel.name))
-        }
-        Err(failed) => Err(failed.into_error(device).for_kernel(&kernel.name)),
+/// Why a launch was not enqueued, or not wholly.
+enum Stop {
+    /// A check refused it, and nothing was enqueued.
+    Refused(Error),
+    /// The driver or an allocation failed, for the kernel of that name.
+    Failed(LockedFailure, Arc<str>),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Refused(error)
     }
 }
 
-/// Checks the arguments and measures what they stage, in one walk. Records that the stream uses the buffers among them, so
-/// that they may be dropped before it has done with them. If an argument is refused, uses recorded for earlier arguments
-/// stay recorded; they only delay reuse.
-#[inline]
-fn check_args(
+/// Enqueues a launch. Every check that needs no device comes before the first call.
+pub(super) fn launch<R: Receipt>(
+    callee: Callee<'_>,
+    stream_state: &Arc<StreamState>,
+    request: Request<'_>,
+) -> Result<R> {
+    let stop = match enqueue(callee, stream_state, &request) {
+        Ok(receipt) => return Ok(receipt),
+        Err(stop) => stop,
+    };
+    let device = stream_state.core.device();
+    let into_error = |failed: LockedFailure, name: &Arc<str>| failed.into_error(device).for_kernel(name);
+    match stop {
+        Stop::Refused(error) => Err(error),
+        // The stream's lock is released by now: callbacks that free memory may take it.
+        Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
+            if device.pool_core().ladder.run_callbacks(bytes as u64) =>
+        {
+            enqueue(callee, stream_state, &request).map_err(|stop| match stop {
+                Stop::Refused(error) => error,
+                Stop::Failed(failed, name) => into_error(failed, &name),
+            })
+        }
+        Stop::Failed(failed, name) => Err(into_error(failed, &name)),
+    }
+}
+
+fn enqueue<R: Receipt>(
+    callee: Callee<'_>,
+    stream_state: &Arc<StreamState>,
+    request: &Request<'_>,
+) -> std::result::Result<R, Stop> {
+    stream_state.core.device().check()?;
+    // Dropped after the lock: the last reference to a kernel takes the lock of every stream that it ran on.
+    let mut later = Vec::new();
+    let mut state = stream_state.lock();
+    let EnqueueState { ring, kernels, recent, .. } = &mut *state;
+    let on_stream = kernels.find(callee, stream_state, &mut later)?;
+    let (kernel, memory) = match callee {
+        Callee::Kernel(kernel) => (kernel, &mut on_stream.memory),
+        Callee::Handle(_, handle) => match &on_stream.kernel {
+            Some(kernel) => (&**kernel, &mut on_stream.memory),
+            None => return Err(Error::StaleHandle(handle.0).into()),
+        },
+    };
+    let failed = |failed| Stop::Failed(failed, kernel.name.clone());
+
+    let mut dims = request.dims;
+    dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
+    if on_stream.checked_dims != Some(dims) {
+        kernel.check_dims(&dims)?;
+        on_stream.checked_dims = Some(dims);
+    }
+    let image = pack(kernel, stream_state, &mut memory.kernarg, request)?;
+    let mut spans = Spans::new();
+    let staged = if image.total() == 0 {
+        StagedLaunch::NONE
+    } else {
+        check_image(kernel, request, &image, R::READS)?;
+        stage(stream_state, kernel, memory, ring, request, &image, &mut spans).map_err(failed)?
+    };
+
+    let sequence = stream_state.core.next();
+    if staged.uses_ring {
+        ring.used_by(sequence);
+    }
+    let mut outcome = submit(kernel, stream_state, request, dims, &image, memory, &staged);
+    if outcome.is_ok()
+        && let Some(buffer) = &staged.buffer
+        && let Err(e) = stream_state.core.defer(sequence, buffer.event)
+    {
+        outcome = Err(EnqueueFailure { failed: e.into(), launched: true, writes_results: true });
+    }
+    // Whatever happened, something may have been enqueued.
+    stream_state.core.publish(sequence);
+    let launched = outcome.as_ref().map_or_else(|failure| failure.launched, |()| true);
+    if launched {
+        recent.push(sequence, kernel.id, dims, kernel.explicit_bytes, &memory.kernarg);
+    }
+    if let Err(failure) = outcome {
+        if let Some(buffer) = staged.buffer {
+            let mut buffers = stream_state.result_buffers();
+            match failure.writes_results {
+                true => buffers.return_after(&stream_state.core, buffer, sequence),
+                false => buffers.release(buffer),
+            }
+        }
+        return Err(failed(failure.failed));
+    }
+    if staged.copy_from.is_some() {
+        memory.shadow_good = true;
+    }
+    Ok(R::new(stream_state, sequence, staged.buffer, spans))
+}
+
+/// Checks the arguments, packs those whose values are known, and measures what the others stage. Records that the stream
+/// uses the buffers among them, so that they may be dropped before it has done with them. If an argument is refused, uses
+/// that were recorded for earlier arguments stay recorded; they only delay reuse.
+#[inline(always)]
+fn pack(
     kernel: &Kernel,
     stream_state: &StreamState,
-    args: &[Arg<'_>],
-    has_destination: bool,
+    kernarg: &mut [u8],
+    request: &Request<'_>,
 ) -> Result<StagedImage> {
-    kernel.check_count(args.len())?;
     let mut image = StagedImage::default();
-    for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
-        kernel.check_arg(index, arg, parameter)?;
-        match arg {
-            Arg::Buffer(buffer) => {
-                if let Some(block) = buffer.block() {
-                    stream_state.core.record_use(block);
+    match request.source {
+        // What follows the explicit bytes is padding, or where hidden arguments go.
+        ArgumentSource::Packed(bytes) => {
+            kernel.check_packed(bytes.len())?;
+            put(kernarg, 0, bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default());
+        }
+        ArgumentSource::Args(args) => {
+            kernel.check_count(args.len())?;
+            for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
+                if !pack_arg(arg, parameter, stream_state, kernarg, &mut image) {
+                    return Err(kernel.refuse_arg(index, arg));
                 }
             }
-            Arg::Host(data) => image.add(data),
-            Arg::ArgumentBlock(block) => image.add_block(block),
-            Arg::Destination if !has_destination => {
+            if image.has_destination && request.destination.is_none() {
                 let problem = "an argument is `Arg::Destination`, but the launch has no destination";
                 return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
             }
-            _ => {}
         }
     }
+    if let Some(target) = &request.destination {
+        if let Some(block) = target.buffer.block() {
+            stream_state.core.record_use(block);
+        }
+        let at = kernel.parameters[target.parameter].offset;
+        put(kernarg, at, &target.buffer.ptr().0.to_le_bytes());
+    }
     Ok(image)
+}
+
+/// Packs one argument, or measures what it stages. Returns whether kind and size are the parameter's.
+#[inline(always)]
+fn pack_arg(
+    arg: &Arg<'_>,
+    parameter: &Parameter,
+    stream_state: &StreamState,
+    kernarg: &mut [u8],
+    image: &mut StagedImage,
+) -> bool {
+    let Parameter { offset: at, size, kind } = *parameter;
+    let (is_value, is_pointer) = (kind == ParameterKind::Value, kind == ParameterKind::Pointer && size == 8);
+    match arg {
+        Arg::Scalar { bits, size: got } => {
+            if !is_value || u32::from(*got) != size {
+                return false;
+            }
+            match size {
+                4 => put(kernarg, at, &(*bits as u32).to_le_bytes()),
+                8 => put(kernarg, at, &bits.to_le_bytes()),
+                2 => put(kernarg, at, &(*bits as u16).to_le_bytes()),
+                _ => put(kernarg, at, &(*bits as u8).to_le_bytes()),
+            }
+            return true;
+        }
+        Arg::Value(bytes) | Arg::Raw(bytes) => {
+            let fits = is_value || matches!(arg, Arg::Raw(_));
+            if !fits || bytes.len() != size as usize {
+                return false;
+            }
+            put(kernarg, at, bytes);
+            return true;
+        }
+        _ if !is_pointer => return false,
+        Arg::Pointer(ptr) => put(kernarg, at, &ptr.0.to_le_bytes()),
+        Arg::Buffer(buffer) => {
+            if let Some(block) = buffer.block() {
+                stream_state.core.record_use(block);
+            }
+            put(kernarg, at, &buffer.ptr().0.to_le_bytes());
+        }
+        Arg::Destination => image.has_destination = true,
+        Arg::Host(data) => image.add(data),
+        Arg::ArgumentBlock(block) => image.add_block(block),
+    }
+    true
 }
 
 fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
@@ -225,7 +379,7 @@ fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
         }
         match patch.target {
             PatchTarget::Array(s) if s >= block.arrays.len() => {
-                return refuse(format!("patch {i} names segment {s} of {}", block.arrays.len()));
+                return refuse(format!("patch {i} names array {s} of {}", block.arrays.len()));
             }
             PatchTarget::Result if block.result_bytes == 0 => {
                 return refuse(format!("patch {i} names the result block, but result_bytes is 0"));
@@ -264,7 +418,7 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, read
     Ok(())
 }
 
-/// Addresses of the image's parts as the kernel sees them, advanced piece by piece.
+/// The addresses at which the kernel finds the next piece of each part of the image.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     input: u64,
@@ -298,7 +452,7 @@ struct ImagePart<'a> {
 }
 
 impl ImagePart<'_> {
-    /// Writes `bytes` at `at` behind the pieces so far; whether that changed anything.
+    /// Writes `bytes` at offset `at` of the current piece. Returns whether this changed the image.
     #[inline]
     fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
         let start = self.used + at;
@@ -310,14 +464,14 @@ impl ImagePart<'_> {
         changed
     }
 
-    /// Ends a piece of `bytes`.
+    /// Ends the current piece, which has `bytes` bytes.
     #[inline]
     fn end(&mut self, bytes: usize) {
         self.used += padded(bytes) as usize;
     }
 }
 
-/// Writes the image's host-to-device part and notices whether it changes.
+/// Writes the parts of the image that are copied to the device, and records whether they change.
 struct Writer<'a> {
     input: ImagePart<'a>,
     inout: ImagePart<'a>,
@@ -343,14 +497,15 @@ impl<'a> Writer<'a> {
             HostData::InOut(d) => {
                 self.inout.put(0, d);
                 self.inout.end(d.len());
-                // The kernel overwrites it on the device, so it always travels.
+                // The kernel overwrites it on the device, so it is always copied.
                 self.changed = true;
             }
             HostData::Out(_) => {}
         }
     }
 
-    /// Writes a block with its addresses; its segments follow.
+    /// Writes an argument block with its addresses, and then its arrays. `segments` has the addresses of the pieces
+    /// after the block.
     #[inline]
     fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
         let mut from = 0;
@@ -379,311 +534,240 @@ impl<'a> Writer<'a> {
 }
 
 /// Writes a value into the kernarg segment; offset and size were checked against it when the kernel was registered.
-#[inline]
-fn put_arg(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
+#[inline(always)]
+fn put(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
     let at = offset as usize;
     if let Some(place) = kernarg.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
     }
 }
 
-/// Packs the explicit arguments; host data get the addresses that `cursor` gives them.
-#[inline]
-fn pack(kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>, mut cursor: Cursor) {
-    let args = match source {
-        // What lies behind it is padding, or where hidden arguments go.
-        ArgumentSource::Packed(bytes) => {
-            let explicit = bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default();
-            return put_arg(kernarg, 0, explicit);
-        }
-        ArgumentSource::Args(args) => args,
-    };
-    for (arg, parameter) in args.iter().zip(&kernel.parameters) {
-        let at = parameter.offset;
-        match arg {
-            Arg::Scalar { bits, size } => match size {
-                4 => put_arg(kernarg, at, &(*bits as u32).to_le_bytes()),
-                8 => put_arg(kernarg, at, &bits.to_le_bytes()),
-                2 => put_arg(kernarg, at, &(*bits as u16).to_le_bytes()),
-                _ => put_arg(kernarg, at, &(*bits as u8).to_le_bytes()),
-            },
-            Arg::Pointer(ptr) => put_arg(kernarg, at, &ptr.0.to_le_bytes()),
-            Arg::Buffer(buffer) => put_arg(kernarg, at, &buffer.ptr().0.to_le_bytes()),
-            // Written by the caller.
-            Arg::Destination => {}
-            Arg::Value(bytes) | Arg::Raw(bytes) => put_arg(kernarg, at, bytes),
-            Arg::Host(data) => put_arg(kernarg, at, &cursor.next(data).0.to_le_bytes()),
-            Arg::ArgumentBlock(block) => {
-                put_arg(kernarg, at, &cursor.next(&HostData::In(block.bytes)).0.to_le_bytes());
-                block.arrays.iter().for_each(|d| cursor.skip(d));
-                if block.result_bytes > 0 {
-                    cursor.next(&HostData::Out(block.result_bytes));
-                }
-            }
-        }
-    }
-}
-
-/// Writes the image's host-to-device part.
-#[inline]
-fn write_image(writer: &mut Writer<'_>, source: ArgumentSource<'_>, mut cursor: Cursor) {
-    let ArgumentSource::Args(args) = source else { return };
-    for arg in args {
-        match arg {
-            Arg::Host(data) => {
-                writer.data(data);
-                cursor.next(data);
-            }
-            Arg::ArgumentBlock(block) => {
-                cursor.next(&HostData::In(block.bytes));
-                writer.block(block, cursor);
-                block.arrays.iter().for_each(|d| cursor.skip(d));
-                if block.result_bytes > 0 {
-                    cursor.next(&HostData::Out(block.result_bytes));
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Where each output lies in the result slot, in the order of the arguments.
-#[inline]
-fn output_spans(source: ArgumentSource<'_>, image: &StagedImage) -> Spans {
-    let mut spans = Spans::new();
-    let ArgumentSource::Args(args) = source else { return spans };
-    let mut at = Cursor { input: 0, inout: 0, output: image.inout };
-    let mut add = |data: &HostData<'_>| {
-        let offset = at.next(data).0 as u32;
-        match data {
-            HostData::In(_) => {}
-            HostData::InOut(d) => spans.push((offset, d.len() as u32)),
-            HostData::Out(n) => spans.push((offset, *n as u32)),
-        }
-    };
-    for arg in args {
-        match arg {
-            Arg::Host(data) => add(data),
-            Arg::ArgumentBlock(block) => {
-                block.arrays.iter().for_each(&mut add);
-                if block.result_bytes > 0 {
-                    add(&HostData::Out(block.result_bytes));
-                }
-            }
-            _ => {}
-        }
-    }
-    spans
-}
-
-/// What is to be done around the kernel, once the memory for it is there.
-struct EnqueuePlan {
-    /// Where the kernel sees the parts.
+/// The second walk over the arguments: writes the image's host-to-device part, packs the addresses of host data, and
+/// finds where the outputs lie in the result buffer.
+struct ImageWalk<'a, 's> {
+    writer: Writer<'a>,
     cursor: Cursor,
+    /// Where the part that comes back to the host begins, as the kernel sees it.
+    to_host: u64,
+    spans: &'s mut Spans,
+}
+
+impl ImageWalk<'_, '_> {
+    #[inline(always)]
+    fn run(&mut self, kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>) {
+        let ArgumentSource::Args(args) = source else { return };
+        for (arg, parameter) in args.iter().zip(&kernel.parameters) {
+            let address = match arg {
+                Arg::Host(data) => {
+                    self.writer.data(data);
+                    self.place(data)
+                }
+                Arg::ArgumentBlock(block) => {
+                    let address = self.cursor.next(&HostData::In(block.bytes));
+                    self.writer.block(block, self.cursor);
+                    for array in block.arrays {
+                        self.place(array);
+                    }
+                    if block.result_bytes > 0 {
+                        self.place(&HostData::Out(block.result_bytes));
+                    }
+                    address
+                }
+                _ => continue,
+            };
+            put(kernarg, parameter.offset, &address.0.to_le_bytes());
+        }
+    }
+
+    /// Returns the address of a piece, and remembers where it lies if it is an output.
+    #[inline]
+    fn place(&mut self, data: &HostData<'_>) -> DevicePtr {
+        let address = self.cursor.next(data);
+        let bytes = match data {
+            HostData::In(_) => return address,
+            HostData::InOut(d) => d.len(),
+            HostData::Out(n) => *n,
+        };
+        self.spans.push(((address.0 - self.to_host) as u32, bytes as u32));
+        address
+    }
+}
+
+/// What is enqueued around the kernel, once there is memory for it.
+struct StagedLaunch {
+    /// Where the kernel sees the first two parts: what it reads, and what comes back.
+    input: u64,
+    to_host: u64,
     /// Host address of an H2D copy to the scratch, if one is needed.
     copy_from: Option<std::ptr::NonNull<u8>>,
-    /// Whether a slot of the ring is used.
+    /// Whether the launch reads from the staging ring.
     uses_ring: bool,
-    slot: Option<ResultBuffer>,
+    buffer: Option<ResultBuffer>,
 }
 
-fn enqueue<R: Receipt>(
-    kernel: &Kernel,
-    stream_state: &Arc<StreamState>,
-    request: &Request<'_>,
-    image: &StagedImage,
-) -> std::result::Result<R, LockedFailure> {
-    let mut state = stream_state.lock();
-    let EnqueueState { ring, entries, recent, .. } = &mut *state;
-    let entry = kernel_on_stream(entries, stream_state, kernel);
-    let staged = if image.total() == 0 {
-        EnqueuePlan {
-            cursor: Cursor { input: 0, inout: 0, output: 0 },
-            copy_from: None,
-            uses_ring: false,
-            slot: None,
-        }
-    } else {
-        stage(stream_state, entry, ring, request, image)?
-    };
-    pack(kernel, &mut entry.kernarg, request.source, staged.cursor);
-    if let Some(target) = &request.destination {
-        let at = kernel.parameters[target.parameter].offset;
-        put_arg(&mut entry.kernarg, at, &target.buffer.ptr().0.to_le_bytes());
-    }
-
-    let sequence = stream_state.core.next();
-    if staged.uses_ring {
-        ring.used_by(sequence);
-    }
-    let outcome = submit(kernel, stream_state, request, image, entry, &staged);
-    // Whatever happened, something may have been enqueued.
-    stream_state.core.publish(sequence);
-    match outcome {
-        Ok(()) if staged.copy_from.is_some() => entry.shadow_good = true,
-        Ok(()) => {}
-        Err(EnqueueFailure { failed, slot_in_use, launched }) => {
-            if let Some(slot) = staged.slot
-                && !slot_in_use
-            {
-                stream_state.slots().release(slot);
-            }
-            // The kernel's own fault may be why the calls behind it were refused.
-            if launched {
-                recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
-            }
-            return Err(failed);
-        }
-    }
-    recent.push(sequence, kernel.id, request.dims, kernel.explicit_bytes, &entry.kernarg);
-    let spans = if staged.slot.is_some() { output_spans(request.source, image) } else { Spans::new() };
-    Ok(R::new(stream_state, sequence, staged.slot, spans))
+impl StagedLaunch {
+    /// A launch without host data.
+    const NONE: StagedLaunch =
+        StagedLaunch { input: 0, to_host: 0, copy_from: None, uses_ring: false, buffer: None };
 }
 
-/// Finds memory for the image and writes its host-to-device part.
+/// Finds memory for the image, writes its host-to-device part, and packs the addresses.
 #[inline(always)]
 fn stage(
-    stream_state: &Arc<StreamState>,
-    entry: &mut KernelOnStream,
-    ring: &mut crate::memory::StagingRing,
+    stream_state: &StreamState,
+    kernel: &Kernel,
+    memory: &mut KernelMemory,
+    ring: &mut StagingRing,
     request: &Request<'_>,
     image: &StagedImage,
-) -> std::result::Result<EnqueuePlan, LockedFailure> {
+    spans: &mut Spans,
+) -> std::result::Result<StagedLaunch, LockedFailure> {
     let (core, device) = (&stream_state.core, stream_state.core.device());
     let to_host = image.to_host();
-    let slot = if to_host > 0 { Some(stream_state.slots().take(core, to_host)?) } else { None };
-    let give_back = |failed| {
-        if let Some(slot) = slot {
-            stream_state.slots().release(slot);
+    let buffer = if to_host > 0 { Some(stream_state.result_buffers().take(core, to_host)?) } else { None };
+    let release = |failed| {
+        if let Some(buffer) = buffer {
+            stream_state.result_buffers().release(buffer);
         }
         failed
     };
+    let KernelMemory { kernarg, scratch, shadow, shadow_good } = memory;
+    let mut walk = |writer, input, to_host| {
+        let cursor = Cursor { input, inout: to_host, output: to_host + image.inout };
+        let mut walk = ImageWalk { writer, cursor, to_host, spans };
+        walk.run(kernel, kernarg, request.source);
+        walk.writer.changed
+    };
     if request.staging == Staging::Mapped {
         let (input, inout) = (image.input as usize, image.inout as usize);
-        let mut cursor = Cursor { input: 0, inout: 0, output: 0 };
-        // SAFETY (of both slices below): ring and slots gave out that many bytes, which no work in flight uses and
-        // nobody else touches, as the stream's lock is held and the slot is this launch's; the two do not overlap.
+        let mut at = 0;
+        // SAFETY (of both slices below): ring and result buffers returned that many bytes, which no work in flight uses
+        // and nobody else accesses, as the stream's lock is held and the result buffer is this launch's; the two do not
+        // overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
-            let staging = ring.take(core, input).map_err(give_back)?;
-            cursor.input = staging.device.0;
+            let staging = ring.take(core, input).map_err(release)?;
+            at = staging.device.0;
             device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
-        let mut inout_bytes: &mut [u8] = &mut [];
-        if let Some(slot) = &slot {
-            cursor.inout = slot.device.0;
-            cursor.output = slot.device.0 + image.inout;
-            if inout > 0 {
-                device.note(&Note::HostWrite { ptr: slot.host.as_ptr(), bytes: inout });
-                // SAFETY: as above.
-                inout_bytes = unsafe { zeroed_slice(slot.host, inout) };
-            }
+        let (mut inout_bytes, mut out_at): (&mut [u8], u64) = (&mut [], 0);
+        if let Some(buffer) = &buffer {
+            out_at = buffer.device.0;
+            device.note(&Note::HostWrite { ptr: buffer.host.as_ptr(), bytes: to_host });
+            // SAFETY: as above. The outputs are zeroed too: the kernel may write less than there is.
+            inout_bytes = &mut unsafe { zeroed_slice(buffer.host, to_host) }[..inout];
         }
-        write_image(&mut Writer::new(input_bytes, inout_bytes, false), request.source, cursor);
-        return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: input > 0, slot });
+        walk(Writer::new(input_bytes, inout_bytes, false), at, out_at);
+        return Ok(StagedLaunch {
+            input: at,
+            to_host: out_at,
+            copy_from: None,
+            uses_ring: input > 0,
+            buffer,
+        });
     }
 
-    let total = image.total() as usize;
-    if entry.scratch.ensure_raw(total, core, RequestContext::UnderLock).map_err(give_back)? {
-        entry.shadow_good = false;
+    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock).map_err(release)? {
+        *shadow_good = false;
     }
-    let base = entry.scratch.ptr().0;
-    let cursor = Cursor { input: base, inout: base + image.input, output: base + image.input + image.inout };
+    let base = scratch.ptr().0;
     let to_device = image.to_device();
-    if to_device == 0 {
-        return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: false, slot });
-    }
-    let same_size = entry.shadow.len() == to_device;
+    let same_size = shadow.len() == to_device;
     if !same_size {
-        entry.shadow.resize(to_device, 0);
+        shadow.resize(to_device, 0);
     }
-    let unknown = !entry.shadow_good || !same_size;
-    let (input, inout) = entry.shadow.split_at_mut(image.input as usize);
-    let mut writer = Writer::new(input, inout, unknown);
-    write_image(&mut writer, request.source, cursor);
-    if !writer.changed {
-        return Ok(EnqueuePlan { cursor, copy_from: None, uses_ring: false, slot });
+    let unknown = to_device > 0 && (!*shadow_good || !same_size);
+    let (input, inout) = shadow.split_at_mut(image.input as usize);
+    let to_host = base + image.input;
+    let mut staged = StagedLaunch { input: base, to_host, copy_from: None, uses_ring: false, buffer };
+    if walk(Writer::new(input, inout, unknown), base, to_host) {
+        // Until the copy is enqueued, the device holds something else than the shadow.
+        *shadow_good = false;
+        let staging = ring.take(core, to_device).map_err(release)?;
+        device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
+        // SAFETY: the ring returned `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
+        unsafe { std::ptr::copy_nonoverlapping(shadow.as_ptr(), staging.host.as_ptr(), to_device) };
+        (staged.copy_from, staged.uses_ring) = (Some(staging.host), true);
     }
-    // Until the copy is enqueued, the device holds something else than the shadow.
-    entry.shadow_good = false;
-    let staging = ring.take(core, to_device).map_err(give_back)?;
-    device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
-    // SAFETY: the ring gave out `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
-    unsafe { std::ptr::copy_nonoverlapping(entry.shadow.as_ptr(), staging.host.as_ptr(), to_device) };
-    Ok(EnqueuePlan { cursor, copy_from: Some(staging.host), uses_ring: true, slot })
+    Ok(staged)
 }
 
-/// Pinned memory as a slice, zeroed: it may never have been written.
+/// Zeroes pinned memory, which may never have been written, and returns it as a slice.
 ///
 /// # Safety
-/// `host` is good for `bytes`, which nobody else uses for as long as the slice lives.
+/// `host` is valid for `bytes` bytes, and nothing else uses them as long as the slice lives.
 unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut [u8] {
-    // SAFETY: the caller's promise; zeroing initialises every byte before a reference to it is made.
+    // SAFETY: the caller's promise; zeroing initializes every byte before a reference to it is created.
     unsafe {
         host.write_bytes(0, bytes);
         std::slice::from_raw_parts_mut(host.as_ptr(), bytes)
     }
 }
 
-/// A submission that stopped on the way.
+/// Why `submit` failed, and what it had enqueued by then.
 struct EnqueueFailure {
     failed: LockedFailure,
-    /// Work that was enqueued may write the result slot, and no event tells when.
-    slot_in_use: bool,
     /// The kernel was enqueued.
     launched: bool,
+    /// What was enqueued writes the result buffer.
+    writes_results: bool,
 }
 
-/// What the launch is known to touch: what it stages, its buffers, which it reads at least, and its destination.
+/// What the launch is known to access: what it stages, its buffers, of which it is known that it reads them, and its
+/// destination.
 #[cold]
-fn and_buffers(staged: &[MemoryAccess], request: &Request<'_>) -> Vec<MemoryAccess> {
-    let mut all = staged.to_vec();
-    let mut add = |buffer: &BufferArg<'_>, write| {
-        let (start, bytes) = buffer.range();
-        all.push(MemoryAccess { ptr: DevicePtr(start), bytes: bytes as usize, write });
-    };
+fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -> Vec<MemoryAccess> {
+    let access =
+        |(ptr, bytes): (u64, u64), write| MemoryAccess { ptr: DevicePtr(ptr), bytes: bytes as usize, write };
+    let mut all = vec![
+        access((staged.input, image.input), false),
+        access((staged.to_host, image.inout + image.output), true),
+    ];
     if let ArgumentSource::Args(args) = request.source {
         for arg in args {
             if let Arg::Buffer(buffer) = arg {
-                add(buffer, false);
+                all.push(access(buffer.range(), false));
             }
         }
     }
     if let Some(target) = &request.destination {
-        add(&target.buffer, true);
+        all.push(access(target.buffer.range(), true));
     }
     all.retain(|a| a.bytes > 0);
     all
 }
 
-/// Enqueues the copies, the kernel and the event on the lane's stream.
-// Always inlined, as `stage` and `check_image`: a launch with a ticket and one without are two functions, and what only one
+/// Enqueues the copies and the kernel. The event of a result buffer is recorded when something is enqueued after it
+/// ([`StreamCore::defer`](crate::stream::StreamCore::defer)).
+// Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
 // function calls is inlined by itself, but not what two do.
 #[inline(always)]
 fn submit(
     kernel: &Kernel,
     stream_state: &StreamState,
     request: &Request<'_>,
+    dims: LaunchDims,
     image: &StagedImage,
-    entry: &KernelOnStream,
-    staged: &EnqueuePlan,
+    memory: &KernelMemory,
+    staged: &StagedLaunch,
 ) -> std::result::Result<(), EnqueueFailure> {
-    let (device, stream) = (stream_state.core.device(), stream_state.core.raw());
+    let device = stream_state.core.device();
     let (driver, id) = (device.raw(), device.id());
     let stopped =
-        |e: DriverError, slot_in_use, launched| EnqueueFailure { failed: e.into(), slot_in_use, launched };
-    let free = |e| stopped(e, false, false);
-    let mapped = request.staging == Staging::Mapped;
+        |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched, writes_results: false };
+    let free = |e| stopped(e, false);
+    let stream = stream_state.core.for_work().map_err(free)?;
     if let Some(host) = staged.copy_from {
-        // SAFETY: the ring keeps the staged bytes until its fence; the scratch is at least as long as the image.
+        // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
+        // the image.
         unsafe {
             driver.enqueue(
                 id,
                 stream,
                 &Work::CopyToDevice {
-                    dst: DevicePtr(staged.cursor.input),
+                    dst: DevicePtr(staged.input),
                     src: host.as_ptr(),
                     bytes: image.to_device(),
                 },
@@ -691,52 +775,43 @@ fn submit(
         }
         .map_err(free)?;
     }
-    if !request.dims.is_empty() {
-        let access =
-            |ptr, bytes: u64, write| MemoryAccess { ptr: DevicePtr(ptr), bytes: bytes as usize, write };
-        let all = [
-            access(staged.cursor.input, image.input, false),
-            access(staged.cursor.inout, image.inout + image.output, true),
-        ];
-        let staged = match (image.input > 0, image.to_host() > 0) {
-            (true, true) => &all[..],
-            (true, false) => &all[..1],
-            (false, true) => &all[1..],
-            (false, false) => &[],
-        };
+    if !dims.is_empty() {
         // Only a layer looks at them.
-        let with_buffers;
+        let known;
         let accesses = if device.pool_core().shared.wants_accesses {
-            with_buffers = and_buffers(staged, request);
-            &with_buffers[..]
+            known = accesses(request, image, staged);
+            &known[..]
         } else {
-            staged
+            &[]
         };
         let launch = KernelLaunch {
             function: kernel.function,
-            grid: request.dims.grid,
-            block: request.dims.block,
-            dynamic_lds: request.dims.dynamic_lds,
-            kernarg: &entry.kernarg,
+            grid: dims.grid,
+            block: dims.block,
+            dynamic_lds: dims.dynamic_lds,
+            kernarg: &memory.kernarg,
             accesses,
         };
-        // SAFETY: the segment is as long as the metadata say, and was packed after every argument was checked against
+        // SAFETY: the segment is as long as the metadata say, and was packed from arguments that were checked against
         // them; what the caller's own pointers are good for is the caller's promise.
         unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }.map_err(free)?;
     }
-    let Some(slot) = &staged.slot else { return Ok(()) };
-    if !mapped {
-        let from = DevicePtr(staged.cursor.inout);
-        // SAFETY: the slot is this launch's until its ticket gives it back, after the event recorded below.
+    if let Some(buffer) = &staged.buffer
+        && request.staging != Staging::Mapped
+    {
+        // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
         unsafe {
             driver.enqueue(
                 id,
                 stream,
-                &Work::CopyToHost { dst: slot.host.as_ptr(), src: from, bytes: image.to_host() },
+                &Work::CopyToHost {
+                    dst: buffer.host.as_ptr(),
+                    src: DevicePtr(staged.to_host),
+                    bytes: image.to_host(),
+                },
             )
         }
-        .map_err(|e| stopped(e, false, true))?;
+        .map_err(|e| stopped(e, true))?;
     }
-    // SAFETY: the slot's own event and a live stream of one device.
-    unsafe { driver.event_record(id, slot.event, stream) }.map_err(|e| stopped(e, true, true))
+    Ok(())
 }

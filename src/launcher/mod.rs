@@ -1,4 +1,4 @@
-//! The launcher: register kernels, launch them by handle, read their results.
+//! The launcher: it registers kernels, creates streams, and launches kernels by handle.
 //!
 //! ```text
 //!  code object ──register──▶ KernelHandle ─┐
@@ -8,6 +8,7 @@
 //! ```
 
 mod args;
+mod attributes;
 mod description;
 mod destination;
 mod kernel;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use code_object::KernelSignature;
 
 pub use args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use attributes::KernelAttributes;
 pub use description::{Launch, Registration};
 pub use destination::Destination;
 pub use registry::KernelHandle;
@@ -45,7 +47,8 @@ use registry::Registry;
 use stream_state::StagingOptions;
 pub(crate) use stream_state::{EnqueueState, REMEMBERED, StreamState, StreamStates};
 
-/// Opens a [`Launcher`] with options.
+/// The options of a [`Launcher`]. [`Launcher::builder`] creates them, and [`build`](LauncherBuilder::build) opens the
+/// launcher.
 #[derive(Debug, Default)]
 pub struct LauncherBuilder {
     backend: Backend,
@@ -59,17 +62,18 @@ pub struct LauncherBuilder {
 }
 
 impl LauncherBuilder {
-    /// Which driver to open; [`Backend::Auto`] by default.
+    /// Sets which driver to open. The default is [`Backend::Auto`].
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = backend;
         self
     }
 
-    /// What the emulator is, where [`Backend::Emulator`] or [`Backend::Auto`] opens it: its target, its devices. Without
-    /// this, what [`EmulatorOptions::from_env`](crate::driver::emulated::EmulatorOptions::from_env) says.
+    /// Sets the options of the emulator, such as its target and the number of its devices, for when
+    /// [`Backend::Emulator`] or [`Backend::Auto`] opens it. The default is
+    /// [`EmulatorOptions::from_env`](crate::driver::emulated::EmulatorOptions::from_env).
     ///
-    /// A GPU if there is one, else an emulated gfx942:
+    /// This opens a GPU if there is one, else an emulated gfx942:
     ///
     /// ```
     /// use hiplaunch::Launcher;
@@ -86,38 +90,41 @@ impl LauncherBuilder {
         self
     }
 
-    /// A driver that is open already, instead of a backend.
+    /// Sets a driver that is already open. No backend is opened then.
     #[must_use]
     pub fn driver(mut self, driver: Arc<dyn Driver>) -> Self {
         self.driver = Some(driver);
         self
     }
 
-    /// Whether to put the validation layer over the driver; without this, `HIPLAUNCH_VALIDATE=1` does.
+    /// Sets whether to put the validation layer over the driver. By default the environment variable
+    /// `HIPLAUNCH_VALIDATE` says so: `1` for on, `0` for off.
     #[must_use]
     pub fn validate(mut self, on: bool) -> Self {
         self.validate = Some(on);
         self
     }
 
-    /// Pinned staging memory of each stream: segments of `buffer_bytes` (256 KiB), at most `max_buffers` (4) of them,
-    /// each allocated when first needed. One launch that stages more gets a segment of its own size.
+    /// Sets the size of each stream's staging ring: at most `max_buffers` staging buffers (4 by default) of
+    /// `buffer_bytes` bytes each (256 KiB by default). Each is allocated when it is first needed. A launch that stages
+    /// more than `buffer_bytes` gets a staging buffer of that size.
     #[must_use]
     pub fn staging_ring(mut self, buffer_bytes: usize, max_buffers: usize) -> Self {
         (self.buffer_bytes, self.max_buffers) = (Some(buffer_bytes), Some(max_buffers));
         self
     }
 
-    /// The memory pool of each device; without this, the environment's [`POOL_VARIABLE`](crate::memory::POOL_VARIABLE)
-    /// says where its memory comes from, with no limits.
+    /// Sets the options of each device's memory pool. By default the environment's
+    /// [`POOL_VARIABLE`](crate::memory::POOL_VARIABLE) says where the pool's memory comes from, and there are no
+    /// limits.
     #[must_use]
     pub fn pool(mut self, options: PoolOptions) -> Self {
         self.pool = Some(options);
         self
     }
 
-    /// Records all that the launcher does with the driver, under the validation layer where that is on; without this
-    /// nothing is.
+    /// Records the launcher's driver calls and the device's work in `timeline`. The timeline's layer is below the
+    /// validation layer, where that is on. By default nothing is recorded.
     #[must_use]
     pub fn timeline(mut self, timeline: &Timeline) -> Self {
         self.timeline = Some(timeline.clone());
@@ -127,9 +134,12 @@ impl LauncherBuilder {
     /// Opens the driver and every device it has.
     ///
     /// # Errors
-    /// [`Error::Open`] when no driver can be opened; [`Error::Invalid`] when there is no device, or for options of the
-    /// emulator with [`Backend::Hip`]; [`Error::Driver`] for options that no emulator can have, even where there is a GPU;
-    /// the driver's.
+    /// - [`Error::Open`] when no driver can be opened, or the environment variable for the backend or for validation
+    ///   has a value that it may not have
+    /// - [`Error::Invalid`] when the driver has no device, for options of the emulator with [`Backend::Hip`], and for
+    ///   options of the pool that are not understood or that the driver does not support
+    /// - [`Error::Driver`] for options that no emulator can have, even where there is a GPU, and when a driver call
+    ///   fails
     pub fn build(self) -> Result<Launcher> {
         let (mut driver, tried) = match self.driver {
             Some(driver) => (driver, Vec::new()),
@@ -177,13 +187,15 @@ impl LauncherBuilder {
     }
 }
 
-/// Launches registered kernels by handle. Cheap to clone; every method may be called from any thread.
+/// Registers kernels, creates streams and launches. It owns one driver and the devices of that driver.
+///
+/// Cheap to clone; all clones are the same launcher. Every method may be called from any thread.
 #[derive(Clone, Debug)]
 pub struct Launcher(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    // Dropped in this order: kernels leave their modules to the streams; the driver goes last.
+    // Fields are dropped in this order: kernels pass their modules to the streams, and the driver is dropped last.
     graphs: GraphCache,
     registry: Registry,
     devices: Vec<Device>,
@@ -194,40 +206,41 @@ struct Inner {
 }
 
 impl Launcher {
-    /// Opens a real GPU if one is there, else the emulator.
+    /// Opens a launcher on the GPUs of the machine, or on the emulator if there is none.
     ///
     /// # Errors
-    /// As [`LauncherBuilder::build`].
+    /// The errors of [`LauncherBuilder::build`].
     pub fn new() -> Result<Launcher> {
         Launcher::builder().build()
     }
 
-    /// Options.
+    /// Returns the default options, to open a launcher with others.
     pub fn builder() -> LauncherBuilder {
         LauncherBuilder::default()
     }
 
-    /// The driver in use.
+    /// Returns the driver: the outermost layer, where there are layers.
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.0.driver
     }
 
-    /// The validation layer, where one is on.
+    /// Returns the validation layer, where it is on.
     pub fn validation(&self) -> Option<&Arc<ValidationDriver>> {
         self.0.validation.as_ref()
     }
 
-    /// Which drivers were tried, in order, and what came of it.
+    /// Returns one line for each backend that was tried and not opened: its name and the reason. Empty if the first
+    /// choice was opened.
     pub fn tried(&self) -> &[String] {
         &self.0.tried
     }
 
-    /// Every device.
+    /// Returns the devices in the order of their ordinals.
     pub fn devices(&self) -> &[Device] {
         &self.0.devices
     }
 
-    /// One device.
+    /// Returns the device with an ordinal.
     ///
     /// # Errors
     /// [`Error::Invalid`] when there is no such device.
@@ -237,18 +250,19 @@ impl Launcher {
         })
     }
 
-    /// Makes a stream on a device.
+    /// Creates a stream on a device.
     ///
     /// # Errors
-    /// The driver's; [`Error::Invalid`] for a device of another launcher.
+    /// [`Error::Invalid`] for a device of another launcher; [`Error::DeviceLost`] if the device is lost; else returns
+    /// the driver's error.
     pub fn stream(&self, device: &Device) -> Result<Stream> {
         self.stream_with(device, StreamOptions::default())
     }
 
-    /// Makes a stream with options.
+    /// Creates a stream with options on a device.
     ///
     /// # Errors
-    /// As [`stream`](Launcher::stream).
+    /// The errors of [`stream`](Launcher::stream).
     pub fn stream_with(&self, device: &Device, options: StreamOptions) -> Result<Stream> {
         self.own(device)?;
         Stream::with_staging(device, options, self.0.stream_state)
@@ -265,47 +279,57 @@ impl Launcher {
     /// Loads a code object and registers one of its kernels.
     ///
     /// # Safety
-    /// The code is trusted: nothing checks what a compiled kernel does with the memory it is given.
+    /// The code may access all memory of the device, and nothing checks what it does. The caller guarantees that the
+    /// kernel does what the caller's launches expect.
     ///
     /// # Errors
-    /// [`Error::CodeObject`] (an unknown kernel's lists those there), [`Error::WrongTarget`], the driver's.
+    /// The errors of [`Module::load`] and of [`register_kernel`](Launcher::register_kernel).
     pub unsafe fn register(&self, device: &Device, code: &[u8], kernel: &str) -> Result<KernelHandle> {
         // SAFETY: the caller vouches for the code.
         let module = unsafe { Module::load(device, code) }?;
         self.register_kernel(Registration::new(&module, kernel))
     }
 
-    /// Registers a kernel of a loaded module, as the description says.
+    /// Registers a kernel of a loaded module and returns its handle.
     ///
     /// # Errors
-    /// [`Error::CodeObject`] for a kernel that the module does not have; [`Error::Invalid`] for a module on a device of
-    /// another launcher; [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a layout that does not fit the device
-    /// beside the kernel's static LDS; the driver's. Nothing is registered then.
+    /// Nothing is registered after an error:
+    ///
+    /// - [`Error::CodeObject`] for a kernel that the module does not have; the message lists the kernels that it has
+    /// - [`Error::Invalid`] for a module on a device of another launcher, and for metadata with an argument outside the
+    ///   kernarg segment
+    /// - [`LaunchProblem::KernargTooLarge`](crate::LaunchProblem::KernargTooLarge) for a kernel whose arguments HIP
+    ///   can't pass
+    /// - [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a kernel whose static LDS, with the layout, is larger
+    ///   than the device's
+    /// - else the driver's error
     pub fn register_kernel(&self, registration: Registration<'_>) -> Result<KernelHandle> {
         self.own(registration.module.device())?;
         Ok(self.0.registry.insert(Arc::new(Kernel::new(&registration, KernelHandle::next())?)))
     }
 
-    /// Gives a kernel the layout that its code was generated for. A launch from now on whose
-    /// [`dynamic_lds`](LaunchDims::dynamic_lds) is 0 gets the layout's total; one that asks for more, such as for an array
-    /// behind the layout, gets that; and one that asks for less is refused. [`replace`](Launcher::replace) forgets the
-    /// layout: other code has its own.
+    /// Sets the layout of dynamic LDS that a kernel's code was generated for.
+    ///
+    /// From now on, a launch whose [`dynamic_lds`](LaunchDims::dynamic_lds) is 0 gets the layout's total. A launch that
+    /// asks for more gets that, for example for an array after the layout. A launch that asks for less is refused.
+    /// [`replace`](Launcher::replace) removes the layout, because other code has its own.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`]; [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a layout that does not fit the
-    /// device beside the kernel's static LDS. The layout before stays then.
+    /// [`Error::StaleHandle`] for the handle; [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a layout that does
+    /// not fit into the device's LDS together with the kernel's static LDS. The layout does not change then.
     pub fn set_lds_layout(&self, handle: KernelHandle, layout: &LdsLayout) -> Result<()> {
         self.0.registry.get(handle)?.set_lds_layout(layout.total())
     }
 
-    /// Loads a code object and puts one of its kernels under a handle; as
-    /// [`replace_kernel`](Launcher::replace_kernel), without a layout of LDS and not in place.
+    /// Loads a code object and replaces the kernel of a handle by one of its kernels, without an LDS layout and not in
+    /// place. [`replace_kernel`](Launcher::replace_kernel) says what a replacement does.
     ///
     /// # Safety
-    /// As [`register`](Launcher::register).
+    /// As for [`register`](Launcher::register).
     ///
     /// # Errors
-    /// As [`register`](Launcher::register), and [`Error::StaleHandle`].
+    /// [`Error::StaleHandle`] for the handle, and the errors of [`register`](Launcher::register). The old kernel stays
+    /// then.
     pub unsafe fn replace(&self, handle: KernelHandle, code: &[u8], kernel: &str) -> Result<()> {
         let device = self.0.registry.get(handle)?.device().clone();
         // SAFETY: the caller vouches for the code.
@@ -313,12 +337,12 @@ impl Launcher {
         self.replace_kernel(handle, Registration::new(&module, kernel))
     }
 
-    /// Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old
-    /// one's module goes when its last launch has finished. On an error the old one stays.
+    /// Replaces the kernel of a handle by another, for example by one that was compiled with more optimization.
+    /// Launches from now on run the new kernel. The old kernel's module is kept until its last launch has finished.
     ///
     /// # Errors
-    /// As [`register_kernel`](Launcher::register_kernel), and [`Error::StaleHandle`]; [`Error::Invalid`] for a module on
-    /// another device than the old kernel's.
+    /// [`Error::StaleHandle`] for the handle; [`Error::Invalid`] for a module on another device than the old kernel's;
+    /// the errors of [`register_kernel`](Launcher::register_kernel). The old kernel stays then.
     pub fn replace_kernel(&self, handle: KernelHandle, registration: Registration<'_>) -> Result<()> {
         if self.0.registry.get(handle)?.device() != registration.module.device() {
             return Err(Error::invalid(
@@ -327,31 +351,35 @@ impl Launcher {
             ));
         }
         let old = self.0.registry.replace(Arc::new(Kernel::new(&registration, handle)?))?;
+        old.retire();
         self.0.graphs.forget(old.id);
         drop(old);
         self.collect();
         Ok(())
     }
 
-    /// Forgets a kernel; its module goes when its last launch has finished.
+    /// Unregisters a kernel. Its module is kept until its last launch has finished.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`].
+    /// [`Error::StaleHandle`] for the handle.
     pub fn unregister(&self, handle: KernelHandle) -> Result<()> {
         let kernel = self.0.registry.remove(handle)?;
+        kernel.retire();
         self.0.graphs.forget(kernel.id);
         drop(kernel);
         self.collect();
         Ok(())
     }
 
-    /// Lets go of unregistered kernels' modules whose last launch has finished; never waits. Also done by
-    /// [`unregister`](Launcher::unregister), [`replace`](Launcher::replace) and whatever waits for a stream.
+    /// Releases the modules of unregistered kernels whose last launch has finished. Never waits.
+    ///
+    /// [`unregister`](Launcher::unregister), [`replace`](Launcher::replace), [`Stream::synchronize`] and reading a
+    /// ticket do this too, the last two for their stream.
     pub fn collect(&self) {
         self.0.devices.iter().flat_map(|d| d.streams().live()).for_each(|l| l.collect());
     }
 
-    /// Begins to record a graph of work for a device.
+    /// Creates an empty graph, in which work for a device can be recorded.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a device of another launcher.
@@ -360,19 +388,23 @@ impl Launcher {
         Ok(Graph::new(self, device))
     }
 
-    /// Programs of graphs that are kept, and how often a compute found its own and did not.
+    /// Returns three numbers: the program instances of graphs that are kept, how often a graph found its instance among
+    /// them, and how often it did not.
     pub fn graph_counts(&self) -> (usize, u64, u64) {
         self.0.graphs.counts()
     }
 
-    /// From how many nodes on graphs go to the device as one of the driver's; [`graph::measure_break_even`](crate::graph::measure_break_even)
-    /// finds it. Never, as long as nobody said so: a driver's graph costs more than a burst on several versions of ROCm.
+    /// Sets the number of nodes from which on a graph is submitted as a driver graph.
+    /// [`graph::measure_break_even`](crate::graph::measure_break_even) measures it.
+    ///
+    /// Until this is called, graphs are submitted as stream submissions, because a driver graph takes longer on several
+    /// versions of ROCm.
     pub fn set_graph_break_even(&self, nodes: u32) {
         self.0.graphs.set_break_even(nodes);
     }
 
-    /// Forgets every graph's program and gives its memory back to the pool, but what a
-    /// [`CompiledGraph`](crate::graph::CompiledGraph) keeps; how many there were.
+    /// Drops every program instance of a graph that is kept, frees their memory, and returns how many there were. A
+    /// [`CompiledGraph`](crate::graph::CompiledGraph) keeps its own.
     pub fn forget_graphs(&self) -> usize {
         self.0.graphs.clear()
     }
@@ -381,52 +413,59 @@ impl Launcher {
         &self.0.graphs
     }
 
-    /// A registered kernel, to be launched without a look-up.
+    /// Returns a registered kernel, which can be launched without looking up its handle.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`].
+    /// [`Error::StaleHandle`] for the handle.
     pub fn kernel(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
         self.0.registry.get(handle)
     }
 
-    /// How many kernels are registered.
+    /// Returns the number of registered kernels.
     pub fn registered(&self) -> usize {
         self.0.registry.len()
     }
 
-    /// What the code object says of a registered kernel.
+    /// Returns a registered kernel's signature, as its code object's metadata have it.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`].
+    /// [`Error::StaleHandle`] for the handle.
     pub fn signature(&self, handle: KernelHandle) -> Result<KernelSignature> {
         Ok(self.0.registry.get(handle)?.signature().clone())
     }
 
-    /// Says whether a kernel may have its destination as an input too; as [`Registration::in_place`], for a kernel that is
-    /// registered. [`replace`](Launcher::replace) forgets it.
+    /// Declares whether the destination of a registered kernel's launch may be one of its inputs too, as
+    /// [`Registration::in_place`] does. [`replace`](Launcher::replace) resets it.
     ///
     /// # Safety
-    /// As [`Registration::in_place`], where it is `true`.
+    /// If `yes` is true, as for [`Registration::in_place`].
     ///
     /// # Errors
-    /// [`Error::StaleHandle`].
+    /// [`Error::StaleHandle`] for the handle.
     pub unsafe fn declare_in_place(&self, handle: KernelHandle, yes: bool) -> Result<()> {
         self.0.registry.get(handle)?.declare_in_place(yes);
         Ok(())
     }
 
-    /// Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of
-    /// `stream`. Never waits for the device, but for staging memory when the ring is full.
+    /// Launches a kernel. Enqueues on `stream`, in this order, the copies of host data to the device, the kernel, and
+    /// the copy of its outputs to the host.
+    ///
+    /// It waits for the device only when memory runs out, for example when the stream's staging ring is full.
     ///
     /// This is [`submit`](Launcher::submit) of a [`Launch`] with `dims` and `args` alone.
     ///
     /// # Safety
-    /// The device addresses among the arguments, and within blocks, are good for what the kernel does with them, until
-    /// it has finished.
+    /// The device addresses among the arguments and in argument blocks are valid for what the kernel does with them,
+    /// until it has finished. Other work that accesses the same memory is ordered before or after the launch.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`] and [`Error::Launch`] before any device call; [`Error::OutOfMemory`] and the driver's
-    /// afterwards, naming the kernel. The launcher stays usable after all of them but [`Error::DeviceLost`].
+    /// - [`Error::StaleHandle`] for the handle, and [`Error::Launch`] for a launch that does not fit the kernel; no
+    ///   device call was made then
+    /// - [`Error::OutOfMemory`] with the kernel's name when memory for the launch can't be allocated
+    /// - [`Error::DeviceLost`] when the device is lost
+    /// - [`Error::Driver`] with the kernel's name when another driver call fails
+    ///
+    /// The launcher stays usable after all of them but [`Error::DeviceLost`].
     #[inline]
     pub unsafe fn launch(
         &self,
@@ -436,37 +475,37 @@ impl Launcher {
         args: &[Arg<'_>],
     ) -> Result<Ticket> {
         // SAFETY: the caller's promise.
-        unsafe { self.0.registry.get(handle)?.submit(stream, Launch::new(dims).args(args)) }
+        unsafe { self.submit(handle, stream, Launch::new(dims).args(args)) }
     }
 
-    /// Launches a kernel as the description says; as [`launch`](Launcher::launch) otherwise.
+    /// Launches a kernel as the description `launch` says, and returns the ticket. Otherwise as
+    /// [`launch`](Launcher::launch).
     ///
     /// # Safety
-    /// As [`launch`](Launcher::launch); packed arguments are what the kernel takes, and it writes no more to a destination
-    /// than its shape.
+    /// As for [`launch`](Launcher::launch). Packed arguments are what the kernel takes, and the kernel writes no more
+    /// to a destination than its shape.
     ///
     /// # Errors
-    /// As [`launch`](Launcher::launch); [`LaunchProblem::Destination`](crate::LaunchProblem::Destination) for what the
-    /// table at [`Launch::destination`] refuses; [`Error::Invalid`] for [`Staging::Mapped`] where the driver has no mapped
-    /// memory.
+    /// The errors of [`launch`](Launcher::launch); [`LaunchProblem::Destination`](crate::LaunchProblem::Destination)
+    /// for what the table at [`Launch::destination`] refuses; [`Error::Invalid`] for [`Staging::Mapped`] where the
+    /// driver has no mapped memory.
     #[inline]
     pub unsafe fn submit(&self, handle: KernelHandle, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.registry.get(handle)?.submit(stream, launch) }
+        Kernel::launch_by_handle(&self.0.registry, handle, stream, launch)
     }
 
-    /// Launches a kernel without a ticket: its results stay on the device, in its destination or its buffers, and what
-    /// goes wrong while it runs comes out of a later call that waits.
+    /// Launches a kernel without a ticket. Its results stay on the device, in its destination or its buffers. An error
+    /// while it runs is returned by a later call that waits.
     ///
     /// # Safety
-    /// As [`submit`](Launcher::submit).
+    /// As for [`submit`](Launcher::submit).
     ///
     /// # Errors
-    /// As [`submit`](Launcher::submit), and [`LaunchProblem::OutputWithoutTicket`](crate::LaunchProblem::OutputWithoutTicket)
-    /// for an inout or out array or a result block, which nobody could read.
+    /// The errors of [`submit`](Launcher::submit), and
+    /// [`LaunchProblem::OutputWithoutTicket`](crate::LaunchProblem::OutputWithoutTicket) for arguments with outputs
+    /// (inout and out arrays, result blocks), which could not be read without a ticket.
     #[inline]
     pub unsafe fn enqueue(&self, handle: KernelHandle, stream: &Stream, launch: Launch<'_>) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.registry.get(handle)?.enqueue(stream, launch) }
+        Kernel::launch_by_handle(&self.0.registry, handle, stream, launch)
     }
 }

@@ -1,4 +1,4 @@
-//! The registry: a launcher's kernels by handle. All launchers of the process take their handles from one numbering.
+//! The registry: a launcher's kernels by handle. Handles of all launchers of a process come from one numbering.
 
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
@@ -10,11 +10,10 @@ use crate::error::{Error, Result};
 
 use super::kernel::Kernel;
 
-/// Names a registered kernel: a plain `u64`, which compiled code can hold as a constant.
+/// Names a registered kernel. It is a plain `u64`, which compiled code can hold as a constant.
 ///
-/// No two kernels of a process ever have the same handle, whichever launchers they are registered with: the handle of
-/// another launcher, of one that was dropped, or of a kernel that was unregistered is [`Error::StaleHandle`]. No handle
-/// fits into 32 bits, and 0 is none.
+/// No handle of a process is used twice. So the handle of another launcher, of a launcher that was dropped, or of a
+/// kernel that was unregistered is the error [`Error::StaleHandle`]. No handle is 0 or fits into 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct KernelHandle(pub u64);
@@ -25,7 +24,7 @@ impl std::fmt::Debug for KernelHandle {
     }
 }
 
-/// Handles are few, small and made here, so one multiplication spreads them well enough.
+/// Hashes kernel handles by one multiplication, which is enough for few numbers that no attacker chooses.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct HandleHasher(u64);
 
@@ -46,7 +45,7 @@ impl Hasher for HandleHasher {
 }
 
 impl KernelHandle {
-    /// A handle that no other call returns: 2^64 of them do not run out.
+    /// Returns a handle that no other call returns: 2^64 handles do not run out.
     pub(super) fn next() -> KernelHandle {
         // Small numbers and handles cut to 32 bits are mistakes, and should not name a kernel.
         static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
@@ -54,7 +53,7 @@ impl KernelHandle {
     }
 }
 
-/// Handles to kernels.
+/// The kernels of a launcher by handle.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     kernels: DashMap<KernelHandle, Arc<Kernel>, BuildHasherDefault<HandleHasher>>,
@@ -67,7 +66,7 @@ impl Registry {
         handle
     }
 
-    /// The kernel itself, not a guard: none lives across a driver call.
+    /// Returns a clone of the kernel's `Arc`, not a guard of the map: no lock of the map is held during a driver call.
     #[inline]
     pub(crate) fn get(&self, handle: KernelHandle) -> Result<Arc<Kernel>> {
         match self.kernels.get(&handle) {
@@ -76,7 +75,7 @@ impl Registry {
         }
     }
 
-    /// Puts `kernel` in the place of the kernel with the same handle, and returns that.
+    /// Replaces the kernel of `kernel`'s handle by `kernel`, and returns the old one.
     pub(crate) fn replace(&self, kernel: Arc<Kernel>) -> Result<Arc<Kernel>> {
         match self.kernels.get_mut(&kernel.handle) {
             Some(mut slot) => Ok(std::mem::replace(&mut *slot, kernel)),
@@ -90,5 +89,12 @@ impl Registry {
 
     pub(crate) fn len(&self) -> usize {
         self.kernels.len()
+    }
+}
+
+impl Drop for Registry {
+    /// Takes the kernels off the streams that outlive the launcher.
+    fn drop(&mut self) {
+        self.kernels.iter().for_each(|kernel| kernel.retire());
     }
 }

@@ -1,41 +1,48 @@
-//! What launches on one stream share: staging ring, result slots, scratch of each kernel, and what is in flight.
+//! A stream and its state, which launches on it share: the staging ring, the result buffers, the device scratch of each
+//! kernel, and the recent launches.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{LaunchProblem, Result};
 use crate::event::Event;
 use crate::fault::LaunchInFlight;
 use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
-use crate::module::Module;
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, next_number};
-use hip_driver::{EventOptions, RawStream, StreamOptions};
+use hip_driver::{EventOptions, RawStream, StreamOptions, Work};
 
 use super::args::LaunchDims;
 use super::kernel::Kernel;
+use super::launch::Callee;
 use super::registry::{HandleHasher, KernelHandle};
 
-/// Launches remembered for a fault's report.
+/// The number of recent launches that each stream keeps for a fault report.
 pub(crate) const REMEMBERED: usize = 32;
-/// Bytes of the kernarg segment remembered with each.
+/// The number of bytes of the kernarg segment that are kept of each recent launch.
 const REMEMBERED_BYTES: usize = 64;
-/// How long a fault's report waits for a lane: so many times this pause.
+/// How often a fault report tries to lock a stream.
 const LOCK_TRIES: u32 = 100;
+/// The pause between two tries.
 const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// A stream of a device: work on it runs in the order in which it was enqueued. Launches and copies go there, and device
-/// memory may belong to it. Counts what is enqueued, so that what the host once saw finish is never waited for again.
+/// A stream of a device. Launches, copies and fills are enqueued on it and run in the order in which they were
+/// enqueued.
 ///
-/// Cheap to clone; all clones are the same stream. Dropping the last clone, and the last ticket, waits for its work.
+/// The stream has its own staging ring, device scratch and arena in the device's pool. It counts pieces of work, so
+/// that work that the host has seen complete is never waited for again.
+///
+/// Cheap to clone; all clones are the same stream. Tickets and outputs keep the stream alive. Dropping the last of its
+/// clones, tickets and outputs waits for its work.
 #[derive(Clone, Debug)]
 pub struct Stream(pub(crate) Arc<StreamState>);
 
 impl PartialEq for Stream {
-    /// Whether both are the same stream.
+    /// Returns whether both are the same stream.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -44,11 +51,12 @@ impl PartialEq for Stream {
 impl Eq for Stream {}
 
 impl Stream {
-    /// Makes a stream on a device; [`Launcher::stream`](crate::Launcher::stream) makes one with the launcher's staging
-    /// memory. No staging memory is allocated before a launch needs it.
+    /// Creates a stream on a device, with the default size of its staging ring.
+    /// [`Launcher::stream`](crate::Launcher::stream) creates one with the size that the launcher was opened with.
+    /// Staging buffers are allocated when a launch first needs them.
     ///
     /// # Errors
-    /// The driver's.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost; else returns the driver's error.
     pub fn new(device: &Device, options: StreamOptions) -> Result<Stream> {
         Stream::with_staging(device, options, StagingOptions::default())
     }
@@ -68,79 +76,93 @@ impl Stream {
         &self.0.core
     }
 
-    /// Its device.
+    /// Returns the stream's device.
     #[inline]
     pub fn device(&self) -> &Device {
         self.core().device()
     }
 
-    /// The driver's handle; good as long as the stream lives.
+    /// Returns the driver's handle, which is valid as long as the stream lives.
     #[inline]
     pub fn raw(&self) -> RawStream {
-        self.core().raw()
+        self.core().share()
     }
 
-    /// A number that no other stream of the process has.
+    /// Enqueues work on the stream outside of a launch.
+    ///
+    /// # Safety
+    /// As [`Driver::enqueue`](hip_driver::Driver::enqueue), for the stream's device.
+    pub(crate) unsafe fn enqueue_work(&self, work: &Work<'_>) -> Result<()> {
+        let device = self.device();
+        let stream = self.core().for_work().map_err(|e| device.error(e))?;
+        // SAFETY: the caller's promise; the stream is live, and of this device.
+        unsafe { device.raw().enqueue(device.id(), stream, work) }.map_err(|e| device.error(e))
+    }
+
+    /// Returns the stream's number, which no other stream of the process has.
     #[inline]
     pub fn number(&self) -> u64 {
         self.core().number()
     }
 
-    /// Records that work on this stream uses a block that was allocated for another stream. When its last owner drops
-    /// it, the pool holds the block back until all work that was enqueued here by then has finished. Does nothing for a
-    /// block of this stream: the stream's order is enough. A launch records the uses of its own arguments.
+    /// Records that work on this stream uses a pool block that was allocated for another stream. When the block's last
+    /// owner drops it, the pool holds the block back until all work that is enqueued on this stream by then has
+    /// finished.
     ///
-    /// Call it before the last owner is dropped. It does not order the streams: make this one wait for the block's own
-    /// stream first ([`Event`](crate::Event)).
+    /// Does nothing for a block of this stream, where the stream's order is enough. A launch records the uses of its
+    /// own arguments.
+    ///
+    /// Call it before the last owner drops the block. It does not order the streams: make this stream wait for the
+    /// block's own stream first, with an [`Event`](crate::Event).
     #[inline]
     pub fn record_use(&self, block: &PoolBlock) {
         self.core().record_use(block);
     }
 
-    /// Whether all work on the stream has finished; never waits.
+    /// Returns whether all work on the stream has finished. Never waits.
     ///
     /// # Errors
-    /// The driver's.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost; else returns the driver's error.
     pub fn is_idle(&self) -> Result<bool> {
         self.core().is_idle()
     }
 
-    /// Waits for all work on the stream, and then lets go of what only waited for that: modules of unregistered
-    /// kernels, scratch outgrown.
+    /// Waits for all work on the stream. Then releases the modules and the device scratch of unregistered kernels whose
+    /// last launch has finished, and cached pool segments of the stream above the pool's soft target.
     ///
     /// # Errors
-    /// The driver's; a fault of a kernel comes out here.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if a kernel has faulted; else returns the driver's error.
     pub fn synchronize(&self) -> Result<()> {
         self.0.core.synchronize()?;
         self.0.collect();
         Ok(())
     }
 
-    /// Bytes of device scratch held for kernels on this stream.
+    /// Returns the bytes of device scratch that this stream's kernel–stream pairs hold.
     pub fn scratch_bytes(&self) -> usize {
-        self.0.lock().entries.values().map(|e| e.scratch.held()).sum()
+        self.0.lock().kernels.0.values().map(|k| k.memory.scratch.held()).sum()
     }
 
-    /// Bytes of pinned host memory held for staging and results.
+    /// Returns the bytes of pinned host memory in the stream's staging ring and result buffers.
     pub fn pinned_bytes(&self) -> usize {
-        self.0.lock().ring.held() + self.0.slots().held()
+        self.0.lock().ring.held() + self.0.result_buffers().held()
     }
 
-    /// Waits for the stream, frees its scratch, and gives the device's cached memory to the driver; the next launches
-    /// allocate it again.
+    /// Waits for the stream, frees its device scratch, and gives the cached memory of the device's pool to the driver.
+    /// Later launches allocate memory again.
     ///
     /// # Errors
-    /// The driver's.
+    /// [`Error::DeviceLost`](crate::Error::DeviceLost) if a kernel has faulted; else returns the driver's error.
     pub fn trim(&self) -> Result<()> {
         self.synchronize()?;
-        let entries = std::mem::take(&mut self.0.lock().entries);
-        drop(entries);
+        let kernels = std::mem::take(&mut self.0.lock().kernels);
+        drop(kernels);
         self.device().pool().empty_cache()?;
         Ok(())
     }
 }
 
-/// Limits of a stream's staging memory.
+/// The size of a stream's staging ring: the bytes of a staging buffer and the greatest number of buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StagingOptions {
     pub(crate) buffer_bytes: usize,
@@ -168,24 +190,24 @@ impl StreamStates {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// The launches on them that are not known to have finished.
+    /// Returns the recent launches on them that the host has not seen complete.
     pub(crate) fn in_flight(&self) -> Vec<LaunchInFlight> {
         self.live().iter().flat_map(|stream_state| stream_state.in_flight()).collect()
     }
 }
 
-/// A stream and its shared state. One lock makes enqueuing atomic; another guards the result slots, which tickets give
-/// back from any thread.
+/// A stream and the state that launches on it share. One lock makes the enqueuing of a launch atomic. Another guards
+/// the result buffers, which tickets return from any thread.
 #[derive(Debug)]
 pub(crate) struct StreamState {
-    // Dropped in this order: state and slots give their memory back before the stream goes.
+    // Fields are dropped in this order: the memory of state and result buffers is freed before the stream is destroyed.
     state: Mutex<EnqueueState>,
-    slots: Mutex<ResultBuffers>,
+    result_buffers: Mutex<ResultBuffers>,
     retired: AtomicUsize,
     /// The names of kernels that may be launched here, by [`Kernel::id`].
     names: Mutex<HashMap<u64, Arc<str>>>,
     pub(crate) core: StreamCore,
-    /// For branches of graphs; their work is before what comes behind it on the lane's own stream.
+    /// Streams for the branches of graphs. A graph makes later work of `core` wait for its work on them.
     side: Mutex<Vec<OwnedStream>>,
     options: StreamOptions,
 }
@@ -193,21 +215,33 @@ pub(crate) struct StreamState {
 #[derive(Debug)]
 pub(crate) struct EnqueueState {
     pub(crate) ring: StagingRing,
-    pub(crate) entries: KernelsOnStream,
+    pub(crate) kernels: KernelsOnStream,
     pub(crate) recent: RecentLaunches,
     retired: Vec<RetiredResource>,
 }
 
-/// What belongs to one (kernel, stream) pair.
+/// A kernel on a stream.
 #[derive(Debug)]
 pub(crate) struct KernelOnStream {
-    pub(crate) kernel: u64,
+    /// The kernel that the handle named at its last launch by handle, until it is unregistered or replaced; none if it was
+    /// launched without its handle since.
+    pub(super) kernel: Option<Arc<Kernel>>,
+    /// [`Kernel::id`] of the kernel whose arguments `memory` holds.
+    id: u64,
+    /// The dimensions that were checked last.
+    pub(super) checked_dims: Option<LaunchDims>,
+    pub(super) memory: KernelMemory,
+}
+
+/// The memory of a kernel on a stream.
+#[derive(Debug)]
+pub(crate) struct KernelMemory {
     /// The kernarg segment at its full size; hidden arguments and padding stay zero.
-    pub(crate) kernarg: Vec<u8>,
-    pub(crate) scratch: DeviceScratchBuffer,
+    pub(super) kernarg: Vec<u8>,
+    pub(super) scratch: DeviceScratchBuffer,
     /// What the start of the scratch holds, as far as the host copied it there.
-    pub(crate) shadow: Vec<u8>,
-    pub(crate) shadow_good: bool,
+    pub(super) shadow: Vec<u8>,
+    pub(super) shadow_good: bool,
 }
 
 #[derive(Debug)]
@@ -220,11 +254,12 @@ struct RecentLaunch {
     start: [u8; REMEMBERED_BYTES],
 }
 
-/// A module, or an entry with its scratch, that work in flight may still use.
+/// Something that work in flight may still use, such as a module or a device scratch. It is dropped once the fence is
+/// reached.
 struct RetiredResource {
     sequence: u64,
     fence: Event,
-    /// The kernel whose name may be forgotten then.
+    /// The [`Kernel::id`] whose name is removed then.
     kernel: Option<u64>,
     _kept: Box<dyn std::any::Any + Send>,
 }
@@ -244,13 +279,13 @@ impl StreamState {
         let core = StreamCore::new(device, stream)?;
         let state = EnqueueState {
             ring: StagingRing::new(options.buffer_bytes, options.max_buffers),
-            entries: HashMap::default(),
+            kernels: KernelsOnStream::default(),
             recent: RecentLaunches::new(),
             retired: Vec::new(),
         };
         Ok(Arc::new(StreamState {
             state: Mutex::new(state),
-            slots: Mutex::new(ResultBuffers::default()),
+            result_buffers: Mutex::new(ResultBuffers::default()),
             retired: AtomicUsize::new(0),
             names: Mutex::default(),
             core,
@@ -259,18 +294,20 @@ impl StreamState {
         }))
     }
 
-    /// A panic while enqueuing leaves nothing half-changed that matters: the next launch packs everything anew.
+    /// Locks the state for enqueuing. A lock that a panic poisoned is taken all the same: the next launch packs
+    /// everything again, so no change that was left half done matters.
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, EnqueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[inline]
-    pub(crate) fn slots(&self) -> MutexGuard<'_, ResultBuffers> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn result_buffers(&self) -> MutexGuard<'_, ResultBuffers> {
+        self.result_buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first `count` streams that run beside this one, made now if there are fewer. They live as long as the lane.
+    /// Returns `count` streams for the branches of a graph, and creates those that are missing. They live as long as
+    /// this stream's state.
     pub(crate) fn side_streams(&self, count: usize) -> Result<Vec<RawStream>> {
         let mut side = self.side.lock().unwrap_or_else(PoisonError::into_inner);
         let device = self.core.device();
@@ -285,7 +322,8 @@ impl StreamState {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the name of a kernel that is about to be launched here, until its last launch has finished.
+    /// Records the name of a kernel that is about to be launched here. It is kept until the kernel's last launch has
+    /// finished.
     pub(super) fn note_name(&self, kernel: &Kernel) {
         self.names().insert(kernel.id, kernel.name.clone());
     }
@@ -296,23 +334,23 @@ impl StreamState {
         }
     }
 
-    /// Keeps `module`, and the name and the scratch of kernel `kernel`, until all work enqueued so far has finished.
-    pub(crate) fn retire(&self, kernel: u64, module: &Module) {
-        let entries: Vec<KernelOnStream> = {
-            let mut state = self.lock();
-            let gone: Vec<KernelHandle> =
-                state.entries.iter().filter(|(_, e)| e.kernel == kernel).map(|(h, _)| *h).collect();
-            gone.iter().filter_map(|h| state.entries.remove(h)).collect()
+    /// Keeps `owner`, and the name and the memory of kernel `kernel`, until all work enqueued so far has finished.
+    pub(super) fn retire(&self, kernel: u64, owner: Box<dyn std::any::Any + Send>) {
+        let memory: Vec<KernelOnStream> = {
+            let kernels = &mut self.lock().kernels.0;
+            let retired: Vec<KernelHandle> =
+                kernels.iter().filter(|(_, k)| k.id == kernel).map(|(handle, _)| *handle).collect();
+            retired.iter().filter_map(|handle| kernels.remove(handle)).collect()
         };
-        self.keep(Some(kernel), Box::new((module.clone(), entries)));
+        self.keep(Some(kernel), Box::new((owner, memory)));
     }
 
-    /// Keeps something that work on the stream uses until all enqueued so far has finished.
+    /// Keeps something that work on the stream uses until all work enqueued so far has finished.
     pub(crate) fn keep_until_done(&self, what: Box<dyn std::any::Any + Send>) {
         self.keep(None, what);
     }
 
-    /// As [`keep_until_done`](Lane::keep_until_done), with the name of `kernel`.
+    /// Does what [`keep_until_done`](StreamState::keep_until_done) does, and keeps the name of `kernel` as long.
     fn keep(&self, kernel: Option<u64>, what: Box<dyn std::any::Any + Send>) {
         let fence = Event::new(self.core.device(), EventOptions::default());
         let mut state = self.lock();
@@ -336,7 +374,9 @@ impl StreamState {
             }
             Err(e) => {
                 drop(state);
-                log::warn!("no fence for what a stream still uses ({e}); waiting for the stream instead");
+                log::warn!(
+                    "no event for a resource that a stream still uses ({e}); waiting for the stream instead"
+                );
                 if let Err(e) = self.core.synchronize() {
                     log::warn!("waiting for a stream: {e}");
                 }
@@ -346,7 +386,7 @@ impl StreamState {
         }
     }
 
-    /// Drops what was retired and has finished; never waits.
+    /// Drops retired resources whose fence has been reached. Never waits.
     pub(crate) fn collect(&self) {
         if self.retired.load(Ordering::Relaxed) == 0 {
             return;
@@ -366,12 +406,12 @@ impl StreamState {
             self.retired.store(state.retired.len(), Ordering::Relaxed);
         }
         done.iter().for_each(|r| self.forget_name(r.kernel));
-        // Unloading and freeing are driver calls: not under the lock.
+        // Dropped without the lock, because unloading and freeing are driver calls.
         drop(done);
     }
 
-    /// The launches not known to have finished; none where another thread keeps the lane to itself, waiting for the
-    /// same fault.
+    /// Returns the recent launches that the host has not seen complete. Returns none if another thread keeps the stream
+    /// locked, which may wait for the same fault.
     pub(crate) fn in_flight(&self) -> Vec<LaunchInFlight> {
         let mut tries = 0;
         let state = loop {
@@ -404,50 +444,113 @@ impl StreamState {
     }
 }
 
-/// The scratch and arguments of each kernel on a stream.
-pub(crate) type KernelsOnStream = HashMap<KernelHandle, KernelOnStream, BuildHasherDefault<HandleHasher>>;
+/// The kernels of a stream by handle.
+#[derive(Debug, Default)]
+pub(crate) struct KernelsOnStream(HashMap<KernelHandle, KernelOnStream, BuildHasherDefault<HandleHasher>>);
 
-/// The pair's state, made on its first launch.
-#[inline]
-pub(crate) fn kernel_on_stream<'a>(
-    entries: &'a mut KernelsOnStream,
-    stream_state: &Arc<StreamState>,
-    kernel: &Kernel,
-) -> &'a mut KernelOnStream {
-    let entry = entries.entry(kernel.handle).or_insert_with(|| KernelOnStream::new(stream_state));
-    if entry.kernel != kernel.id {
-        entry.belongs_to(stream_state, kernel);
+impl KernelsOnStream {
+    /// Finds the kernel to launch, as it was launched here before. The first launch on the stream looks its handle up
+    /// among all registered kernels; later ones rely on [`Kernel::retire`] to take the kernel out of here.
+    ///
+    /// What is put into `later` is to be dropped once the stream's lock is released.
+    #[inline(always)]
+    pub(super) fn find(
+        &mut self,
+        callee: Callee<'_>,
+        stream_state: &Arc<StreamState>,
+        later: &mut Vec<Arc<Kernel>>,
+    ) -> Result<&mut KernelOnStream> {
+        let handle = match callee {
+            Callee::Kernel(kernel) => kernel.handle,
+            Callee::Handle(_, handle) => handle,
+        };
+        let mut found = match self.0.entry(handle) {
+            MapEntry::Occupied(found) => found,
+            MapEntry::Vacant(place) => place.insert_entry(KernelOnStream::new(stream_state)),
+        };
+        let is_current = match callee {
+            Callee::Kernel(kernel) => found.get().id == kernel.id,
+            Callee::Handle(..) => found.get().kernel.as_ref().is_some_and(|kernel| kernel.is_registered()),
+        };
+        if !is_current && let Err(error) = found.get_mut().look_up(callee, stream_state, later) {
+            if found.get().id == 0 {
+                found.remove();
+            }
+            return Err(error);
+        }
+        Ok(found.into_mut())
     }
-    entry
+}
+
+#[cfg(all(test, feature = "emulator"))]
+impl KernelsOnStream {
+    pub(super) fn memory_of(&mut self, handle: KernelHandle) -> Option<&mut KernelMemory> {
+        self.0.get_mut(&handle).map(|kernel| &mut kernel.memory)
+    }
 }
 
 impl KernelOnStream {
     #[cold]
     fn new(stream_state: &StreamState) -> KernelOnStream {
         KernelOnStream {
-            kernel: 0,
-            kernarg: Vec::new(),
-            scratch: DeviceScratchBuffer::new(stream_state.core.device()),
-            shadow: Vec::new(),
-            shadow_good: false,
+            kernel: None,
+            id: 0,
+            checked_dims: None,
+            memory: KernelMemory {
+                kernarg: Vec::new(),
+                scratch: DeviceScratchBuffer::new(stream_state.core.device()),
+                shadow: Vec::new(),
+                shadow_good: false,
+            },
         }
     }
 
-    /// First launch, or the handle's kernel was replaced: the arguments may lie elsewhere now.
+    /// Makes this the entry of another kernel: at its first launch here, or when its handle's kernel was replaced.
     #[cold]
-    fn belongs_to(&mut self, stream_state: &Arc<StreamState>, kernel: &Kernel) {
+    fn look_up(
+        &mut self,
+        callee: Callee<'_>,
+        stream_state: &Arc<StreamState>,
+        later: &mut Vec<Arc<Kernel>>,
+    ) -> Result<()> {
+        later.extend(self.kernel.take());
+        match callee {
+            Callee::Kernel(kernel) => self.becomes(kernel, stream_state),
+            Callee::Handle(registry, handle) => loop {
+                let kernel = registry.get(handle)?;
+                later.push(kernel.clone());
+                self.becomes(&kernel, stream_state)?;
+                // Asked after `becomes`: from then on, whoever unregisters the kernel finds it on this stream.
+                if kernel.is_registered() {
+                    self.kernel = Some(kernel);
+                    return Ok(());
+                }
+            },
+        }
+    }
+
+    fn becomes(&mut self, kernel: &Kernel, stream_state: &Arc<StreamState>) -> Result<()> {
+        let device = stream_state.core.device();
+        if kernel.device() != device {
+            let (kernel_device, stream) = (kernel.device().id(), device.id());
+            return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
+        }
         kernel.runs_on(stream_state);
-        self.kernel = kernel.id;
-        self.kernarg.clear();
-        self.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+        if self.id != kernel.id {
+            self.id = kernel.id;
+            self.checked_dims = None;
+            self.memory.kernarg.clear();
+            self.memory.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+        }
+        Ok(())
     }
 }
 
-/// The last launches on a stream, for a fault's report.
+/// The last launches on a stream, for a fault report.
 #[derive(Debug)]
 pub(crate) struct RecentLaunches {
     ring: Vec<RecentLaunch>,
-    /// Where the next one goes once the ring is full: the oldest.
+    /// The index of the oldest launch once the ring is full; the next launch overwrites it.
     next: usize,
 }
 
@@ -482,7 +585,7 @@ impl RecentLaunches {
         }
     }
 
-    /// Oldest first.
+    /// Iterates over the launches, the oldest first.
     fn iter(&self) -> impl Iterator<Item = &RecentLaunch> {
         self.ring[self.next..].iter().chain(&self.ring[..self.next])
     }
@@ -490,7 +593,7 @@ impl RecentLaunches {
 
 impl Drop for StreamState {
     fn drop(&mut self) {
-        // A lost device runs nothing any more, and has said so.
+        // A lost device runs nothing any more, and its error was returned before.
         if self.core.completed() < self.core.enqueued()
             && self.core.device().check().is_ok()
             && let Err(e) = self.core.synchronize()
@@ -499,8 +602,8 @@ impl Drop for StreamState {
         }
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.ring.clear(&self.core);
-        state.entries.clear();
+        state.kernels.0.clear();
         state.retired.clear();
-        self.slots.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.core);
+        self.result_buffers.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.core);
     }
 }

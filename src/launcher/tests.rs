@@ -1,4 +1,4 @@
-//! The proofs that can fail: with a safeguard taken out, the validation layer reports it.
+//! Tests that the launcher's safeguards are needed: with one turned off, the validation layer reports violations.
 
 use super::*;
 use crate::{Arg, ArgumentBlock, Patch, PatchTarget};
@@ -6,7 +6,7 @@ use hip_driver_layers::validation::{ValidationDriver, Violation};
 
 const JIT: &[u8] = include_bytes!("../../hip/jit.gfx90a.co");
 
-/// Two streams of an emulated device and `jit_echo`.
+/// Returns a launcher on the emulator, two of its streams and the kernel `jit_echo`.
 fn rig() -> (Launcher, [Stream; 2], KernelHandle) {
     let launcher =
         Launcher::builder().backend(Backend::Emulator).validate(true).staging_ring(1024, 2).build().unwrap();
@@ -17,6 +17,7 @@ fn rig() -> (Launcher, [Stream; 2], KernelHandle) {
     (launcher, streams, echo)
 }
 
+/// Launches `jit_echo` with a payload of `seed`. Returns the ticket and the payload, which is also the result.
 fn echo(launcher: &Launcher, stream: &Stream, kernel: KernelHandle, seed: u8) -> (Ticket, [u8; 100]) {
     let payload = [seed; 100];
     let mut bytes = [0; 112];
@@ -24,7 +25,7 @@ fn echo(launcher: &Launcher, stream: &Stream, kernel: KernelHandle, seed: u8) ->
     bytes[12..].copy_from_slice(&payload);
     let patches = [Patch { offset: 0, target: PatchTarget::Result }];
     let block = ArgumentBlock { bytes: &bytes, patches: &patches, arrays: &[], result_bytes: 100 };
-    // SAFETY: as the kernel takes it.
+    // SAFETY: the argument block has the layout that the kernel takes.
     let ticket =
         unsafe { launcher.launch(kernel, stream, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]) };
     (ticket.unwrap(), payload)
@@ -35,11 +36,12 @@ fn violations(launcher: &Launcher) -> Vec<Violation> {
 }
 
 #[test]
-fn without_the_ring_s_fence_the_layer_reports_a_host_write() {
+fn without_the_staging_ring_s_fences_the_layer_reports_a_host_write() {
     for fenced in [true, false] {
         let (launcher, [stream, _], kernel) = rig();
         stream.0.lock().ring.without_fence = !fenced;
-        // 9 slots of 112 bytes a segment: 60 launches go round the two segments three times, and nothing is read.
+        // A staging buffer takes 8 blocks of 112 bytes, each padded to 128. So 60 launches fill each of the two staging
+        // buffers several times, and no ticket is read meanwhile.
         let tickets: Vec<_> = (0..60).map(|i| echo(&launcher, &stream, kernel, i)).collect();
         let found = violations(&launcher);
         assert_eq!(found.is_empty(), fenced, "fence: {fenced}: {found:?}");
@@ -61,11 +63,11 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
         b.synchronize().unwrap();
         assert!(violations(&launcher).is_empty());
         if shared {
-            let alias = a.0.lock().entries[&kernel].scratch.alias();
+            let alias = a.0.lock().kernels.memory_of(kernel).unwrap().scratch.alias();
             let mut state = b.0.lock();
-            let entry = state.entries.get_mut(&kernel).unwrap();
-            drop(std::mem::replace(&mut entry.scratch, alias));
-            entry.shadow_good = false;
+            let memory = state.kernels.memory_of(kernel).unwrap();
+            drop(std::mem::replace(&mut memory.scratch, alias));
+            memory.shadow_good = false;
         }
         let tickets: Vec<_> =
             (3..13).map(|i| echo(&launcher, if i % 2 == 0 { &a } else { &b }, kernel, i)).collect();
@@ -78,8 +80,8 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
         }
         if shared {
             b.synchronize().unwrap();
-            let entry = b.0.lock().entries.remove(&kernel).unwrap();
-            drop(entry.scratch);
+            let kernels = std::mem::take(&mut b.0.lock().kernels);
+            drop(kernels);
         }
     }
 }

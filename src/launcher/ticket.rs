@@ -1,4 +1,4 @@
-//! Tickets: the results of a launch, read when they are there.
+//! Tickets: the pending results of a launch, a graph or a read; and outputs, the results on the host.
 
 use hip_driver::Note;
 use std::future::Future;
@@ -15,23 +15,42 @@ use crate::memory::ResultBuffer;
 use super::stream_state::StreamState;
 use super::waker::{self, Registration};
 
-/// Offset and length in bytes of each output in the result slot.
+/// The offset and length in bytes of each output in the result buffer.
 pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 
-/// The results of one launch.
+/// The pending results of one submission: a launch, a graph or a read.
 ///
-/// [`read`](Ticket::read) waits for that launch alone; awaiting the ticket does not block; dropping it unread costs
-/// nothing and leaks nothing. A launch without outputs has a ticket too, which `read` turns into an empty
-/// [`Output`], waiting for the stream.
+/// [`read`](Ticket::read) waits for that submission alone and returns its [`Output`]. Awaiting the ticket does not
+/// block the thread. A ticket may be dropped unread; its memory is used again once the work has finished.
+///
+/// A submission without outputs returns a ticket too. Reading it waits for all work on the stream and returns an empty
+/// [`Output`].
 #[derive(Debug)]
 pub struct Ticket {
-    stream_state: Arc<StreamState>,
-    sequence: u64,
-    slot: Option<ResultBuffer>,
+    results: Results,
     spans: Spans,
     waiting: Option<Arc<Registration>>,
-    /// Whether the launch has finished well and its outputs may be looked at.
+    /// Whether [`finish`](Ticket::finish) has waited for the submission without an error, so that outputs may be read.
     finished: bool,
+}
+
+/// The result buffer of a launch. It returns to its stream when this is dropped.
+#[derive(Debug)]
+struct Results {
+    stream_state: Arc<StreamState>,
+    /// The position of the launch on its stream.
+    sequence: u64,
+    buffer: Option<ResultBuffer>,
+}
+
+impl Drop for Results {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            let stream = &self.stream_state;
+            stream.result_buffers().return_after(&stream.core, buffer, self.sequence);
+        }
+    }
 }
 
 impl Ticket {
@@ -39,58 +58,58 @@ impl Ticket {
     pub(crate) fn new(
         stream_state: Arc<StreamState>,
         sequence: u64,
-        slot: Option<ResultBuffer>,
+        buffer: Option<ResultBuffer>,
         spans: Spans,
     ) -> Ticket {
-        Ticket { stream_state, sequence, slot, spans, waiting: None, finished: false }
+        let results = Results { stream_state, sequence, buffer };
+        Ticket { results, spans, waiting: None, finished: false }
     }
 
-    /// How many outputs the launch has: its inout and out arrays and result blocks, in the order of the arguments.
+    /// Returns the number of outputs. Those of a launch are its inout and out arrays and its result blocks, in the
+    /// order of the arguments.
     pub fn outputs(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether the launch has finished; never waits. An error of the device counts as finished: `read` returns it.
+    /// Returns whether the submission has finished. Never waits. Returns true after an error of the device too, which
+    /// `read` then returns.
     pub fn is_ready(&self) -> bool {
-        if self.stream_state.core.completed() >= self.sequence
-            || self.stream_state.core.device().check().is_err()
-        {
+        let Results { stream_state, sequence, buffer } = &self.results;
+        let core = &stream_state.core;
+        if core.completed() >= *sequence || core.device().check().is_err() {
             return true;
         }
-        match &self.slot {
-            Some(slot) => self.stream_state.core.reached(self.sequence, slot.event).unwrap_or(true),
-            None => self.stream_state.core.is_idle().unwrap_or(true),
+        match buffer {
+            Some(buffer) => core.reached(*sequence, buffer.event).unwrap_or(true),
+            None => core.is_idle().unwrap_or(true),
         }
     }
 
-    /// Waits for the launch and gives its outputs. At most one synchronize, none if the host has seen later work of the
-    /// stream finish.
+    /// Waits for the submission and returns its outputs. Waits with one driver call, or with none if the host has seen
+    /// it or later work of the stream complete.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] when a kernel faulted; the driver's.
-    pub fn read(mut self) -> Result<Output> {
+    pub fn read(self) -> Result<Output> {
         self.wait()?;
         self.note_read();
-        Ok(Output {
-            stream_state: self.stream_state.clone(),
-            slot: self.slot.take(),
-            spans: std::mem::take(&mut self.spans),
-        })
+        Ok(Output { results: self.results, spans: self.spans })
     }
 
-    /// Tells layers that the host is about to look at the outputs.
+    /// Tells layers that the host is about to read the outputs.
     fn note_read(&self) {
-        if let Some(slot) = &self.slot {
+        if let Some(buffer) = &self.results.buffer {
             let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            self.stream_state.core.device().note(&Note::HostRead { ptr: slot.host.as_ptr(), bytes });
+            let device = self.results.stream_state.core.device();
+            device.note(&Note::HostRead { ptr: buffer.host.as_ptr(), bytes });
         }
     }
 
-    /// Waits for the launch, as [`read`](Ticket::read) does, and keeps the ticket: [`output`](Ticket::output) then gives the
-    /// outputs.
+    /// Waits for the submission, as [`read`](Ticket::read) does, and keeps the ticket. [`output`](Ticket::output) then
+    /// returns the outputs.
     ///
     /// # Errors
-    /// As [`read`](Ticket::read).
+    /// The errors of [`read`](Ticket::read).
     #[inline]
     pub fn finish(&mut self) -> Result<()> {
         if !self.finished {
@@ -101,24 +120,26 @@ impl Ticket {
         Ok(())
     }
 
-    /// Output `index` of a launch that [`finish`](Ticket::finish) has waited for.
+    /// Returns output `index`, counted from 0, once [`finish`](Ticket::finish) has waited for the submission.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when nothing has waited for the launch.
+    /// [`Error::Invalid`](crate::Error::Invalid) when there is no such output, or when `finish` was not called or
+    /// failed.
     #[inline]
     pub fn output(&self, index: usize) -> Result<&[u8]> {
-        match &self.slot {
-            // SAFETY: the launch has finished, and `self` keeps the slot.
-            Some(slot) if self.finished => unsafe { output_of(slot, &self.spans, index) },
+        match &self.results.buffer {
+            // SAFETY: the launch has finished, and `self` keeps the result buffer.
+            Some(buffer) if self.finished => unsafe { output_of(buffer, &self.spans, index) },
             _ => None,
         }
         .ok_or_else(|| no_output(index, self.spans.len()))
     }
 
-    /// Waits for the launch and copies each output into its destination.
+    /// Waits for the submission and copies each output into its slice of `destinations`.
     ///
     /// # Errors
-    /// As [`read`](Ticket::read), and [`Error::Invalid`] when number or lengths differ.
+    /// The errors of [`read`](Ticket::read), and [`Error::Invalid`] when the number of slices is not that of the
+    /// outputs or a slice has another length than its output.
     pub fn read_into(self, destinations: &mut [&mut [u8]]) -> Result<()> {
         let output = self.read()?;
         if output.len() != destinations.len() {
@@ -138,17 +159,18 @@ impl Ticket {
 
     #[inline]
     fn wait(&self) -> Result<()> {
-        let core = &self.stream_state.core;
+        let Results { stream_state, sequence, buffer } = &self.results;
+        let core = &stream_state.core;
         let device = core.device();
-        match &self.slot {
-            _ if core.completed() >= self.sequence => Ok(()),
-            Some(slot) => {
+        match buffer {
+            _ if core.completed() >= *sequence => Ok(()),
+            Some(buffer) => {
                 device.check()?;
-                core.wait_for(self.sequence, slot.event).map_err(|e| device.error(e))
+                core.wait_for(*sequence, buffer.event).map_err(|e| device.error(e))
             }
             None => core.synchronize(),
         }?;
-        self.stream_state.collect();
+        stream_state.collect();
         Ok(())
     }
 }
@@ -156,52 +178,40 @@ impl Ticket {
 impl Future for Ticket {
     type Output = Result<Output>;
 
-    /// Ready when the launch has finished. The first poll before that starts a thread that watches for it.
+    /// Returns the outputs once the submission has finished. Before that, the first poll has the waker's thread watch
+    /// for it.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if !self.is_ready() {
             match &self.waiting {
                 Some(registration) => registration.set(context.waker()),
                 None => {
-                    let event = self.slot.map(|s| s.event);
-                    self.waiting =
-                        Some(waker::watch(self.stream_state.clone(), self.sequence, event, context.waker()));
+                    let Results { stream_state, sequence, buffer } = &self.results;
+                    let event = buffer.map(|buffer| buffer.event);
+                    let registration = waker::watch(stream_state.clone(), *sequence, event, context.waker());
+                    self.waiting = Some(registration);
                 }
             }
-            // It may have finished between the question and the registration; the watcher wakes us then.
+            // If the work has finished since `is_ready`, the waker's thread sees it in its next round.
             return Poll::Pending;
         }
-        let this = &mut *self;
-        let ticket = Ticket {
-            stream_state: this.stream_state.clone(),
-            sequence: this.sequence,
-            slot: this.slot.take(),
-            spans: std::mem::take(&mut this.spans),
-            waiting: None,
-            finished: false,
-        };
-        Poll::Ready(ticket.read())
+        let Results { stream_state, sequence, buffer } = &mut self.results;
+        let (stream_state, sequence, buffer) = (stream_state.clone(), *sequence, buffer.take());
+        let spans = std::mem::take(&mut self.spans);
+        Poll::Ready(Ticket::new(stream_state, sequence, buffer, spans).read())
     }
 }
 
-impl Drop for Ticket {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.stream_state.slots().abandon(&self.stream_state.core, slot, self.sequence);
-        }
-    }
-}
-
-/// Output `index` in a launch's slot.
+/// Returns output `index` in a result buffer.
 ///
 /// # Safety
-/// The launch has finished, `spans` are its own, and the slot is not given back while the bytes are borrowed.
+/// The work has finished, `spans` are those of its ticket, and the buffer is not returned to the stream while the bytes
+/// are borrowed.
 #[inline]
-unsafe fn output_of<'a>(slot: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
+unsafe fn output_of<'a>(buffer: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
     let &(at, len) = spans.get(index)?;
     // SAFETY: the slot is `at + len` bytes long at least, and nobody writes it any more. The D2H copy, or the zeroing and
     // the kernel, wrote it.
-    Some(unsafe { std::slice::from_raw_parts(slot.host.as_ptr().add(at as usize), len as usize) })
+    Some(unsafe { std::slice::from_raw_parts(buffer.host.as_ptr().add(at as usize), len as usize) })
 }
 
 #[cold]
@@ -209,39 +219,40 @@ fn no_output(index: usize, outputs: usize) -> Error {
     Error::invalid("Output::bytes", format!("output {index} of {outputs}"))
 }
 
-/// The outputs of a finished launch, in pinned memory that goes back to the stream when this is dropped.
+/// The outputs of a submission that has finished. They lie in pinned memory of the stream, which the stream uses again
+/// after this is dropped.
 #[derive(Debug)]
 pub struct Output {
-    stream_state: Arc<StreamState>,
-    slot: Option<ResultBuffer>,
+    results: Results,
     spans: Spans,
 }
 
 impl Output {
-    /// How many outputs there are.
+    /// Returns the number of outputs.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no outputs.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Output `index` as bytes, aligned to 64.
+    /// Returns the bytes of output `index`, counted from 0. They are aligned to 64 bytes.
     ///
     /// # Errors
     /// [`Error::Invalid`] when there is no such output.
     pub fn bytes(&self, index: usize) -> Result<&[u8]> {
-        // SAFETY: the launch has finished, and `self` keeps the slot.
-        let bytes = self.slot.as_ref().and_then(|slot| unsafe { output_of(slot, &self.spans, index) });
+        let buffer = self.results.buffer.as_ref();
+        // SAFETY: the launch has finished, and `self` keeps the result buffer.
+        let bytes = buffer.and_then(|buffer| unsafe { output_of(buffer, &self.spans, index) });
         bytes.ok_or_else(|| no_output(index, self.spans.len()))
     }
 
-    /// Output `index` as elements.
+    /// Returns output `index`, counted from 0, as elements.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there is no such output or its length is no multiple of `T`'s.
+    /// [`Error::Invalid`] when there is no such output or its length is not a multiple of `T`'s size.
     pub fn slice<T: Pod>(&self, index: usize) -> Result<&[T]> {
         let bytes = self.bytes(index)?;
         bytemuck::try_cast_slice(bytes).map_err(|e| {
@@ -251,10 +262,10 @@ impl Output {
         })
     }
 
-    /// Output `index` as one value.
+    /// Returns output `index`, counted from 0, as one value.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there is no such output or it has another size.
+    /// [`Error::Invalid`] when there is no such output or its length is not `T`'s size.
     pub fn value<T: Pod>(&self, index: usize) -> Result<T> {
         let bytes = self.bytes(index)?;
         bytemuck::try_pod_read_unaligned(bytes).map_err(|e| {
@@ -262,13 +273,5 @@ impl Output {
                 format!("output {index} of {} bytes as {}: {e}", bytes.len(), std::any::type_name::<T>());
             Error::invalid("Output::value", problem)
         })
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.stream_state.slots().release(slot);
-        }
     }
 }

@@ -1,4 +1,5 @@
-//! Wakes tasks that await tickets: one thread that asks the driver, and ends when nobody waits.
+//! Wakes tasks that await tickets. One thread of the process polls the driver for all of them. It ends when no ticket
+//! is awaited.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -8,11 +9,12 @@ use hip_driver::RawEvent;
 
 use super::stream_state::StreamState;
 
-/// Rounds of asking without a pause, then the longest pause between two.
+/// The number of rounds of polling without a pause.
 const EAGER_ROUNDS: u32 = 100;
+/// The longest pause between two later rounds. Pauses grow by 5 µs a round.
 const LONGEST_PAUSE: Duration = Duration::from_micros(500);
 
-/// Whom to wake for one ticket; the newest waker counts.
+/// The waker of the task that awaits a ticket: the one of the ticket's last poll.
 #[derive(Debug)]
 pub(super) struct Registration(Mutex<Waker>);
 
@@ -28,7 +30,7 @@ impl Registration {
 }
 
 struct AwaitedTicket {
-    /// Keeps the stream and its events alive.
+    /// The ticket's stream, which owns the event.
     stream_state: Arc<StreamState>,
     sequence: u64,
     event: Option<RawEvent>,
@@ -61,7 +63,8 @@ fn watch_list() -> MutexGuard<'static, WakerState> {
     WATCH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes `waker` when the work at `sequence` has finished.
+/// Calls `waker` when the work at position `sequence` has finished. `event` was recorded after that work; without one,
+/// all of the stream's work has to finish.
 pub(super) fn watch(
     stream_state: Arc<StreamState>,
     sequence: u64,
@@ -75,7 +78,7 @@ pub(super) fn watch(
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
             Ok(_) => watch.running = true,
             Err(e) => {
-                // No thread to be had: the task polls again at once instead.
+                // Without a thread, the task is woken at once and polls again.
                 log::warn!("no thread to watch for finished launches ({e}); polling instead");
                 watch.new.pop();
                 drop(watch);

@@ -19,27 +19,29 @@ use super::view::DeviceView;
 
 /// `len` elements of `T` in device memory, in row-major order of a [shape](DeviceBuffer::shape).
 ///
-/// The memory comes from the device's [pool](crate::memory::Pool) and goes back on drop, in stream order:
+/// The memory comes from the device's [pool](crate::memory::Pool), and is freed when the buffer and its views were
+/// dropped.
 ///
-/// * made [on a stream](DeviceBuffer::on), it is for that stream's work; allocating and dropping it make no device call
-///   where the pool has memory. Before another stream uses it, that one has to wait for this one; that it does is noticed
-///   here and by launches that take the buffer as an argument, so that dropping it is safe at any time.
-/// * made [on no stream](DeviceBuffer::new), any stream may use it at once.
+/// * A buffer allocated [on a stream](DeviceBuffer::on) is for the work of that stream. Allocating it makes no driver
+///   call while the stream's arena has a free block of that size. Another stream must wait for the allocating stream
+///   before it uses the buffer. The methods here, and launches that take the buffer as an argument, record their uses
+///   with the pool, so the buffer may be dropped at any time.
+/// * A buffer allocated [on no stream](DeviceBuffer::new) may be used by any stream at once.
 ///
-/// A launch through its bare [address](DeviceBuffer::ptr) is not noticed: keep a buffer of a stream until such a launch on
-/// another stream has finished, or say so ([`record_use`](Stream::record_use)). One of no stream whose address was
-/// asked for is held back for every stream.
+/// The pool doesn't see a launch that gets only the buffer's [address](DeviceBuffer::ptr). For such a launch on another
+/// stream, keep the buffer until the launch has finished, or [record the use](Stream::record_use). A buffer of no
+/// stream whose address was read is held back for every stream when it's dropped.
 #[derive(Debug)]
 pub struct DeviceBuffer<T: Pod> {
     device: Device,
     memory: Memory,
-    /// Elements that there is room for.
+    /// The number of elements that the memory holds.
     capacity: usize,
     layout: Layout,
     element: PhantomData<T>,
 }
 
-/// A block whose address may have been asked for, or memory that is not the pool's.
+/// A pool block or memory that is not the pool's, and whether its address was passed on to the caller.
 #[derive(Debug)]
 pub(super) struct Memory {
     block: Option<PoolBlock>,
@@ -64,7 +66,7 @@ impl Memory {
         self.block.as_ref()
     }
 
-    /// The address, for whoever may do with it what is not seen here.
+    /// Returns the address, and records that the caller may use it where the pool can't see that.
     pub(super) fn escape(&self) -> DevicePtr {
         self.escaped.store(true, Ordering::Relaxed);
         self.address()
@@ -78,12 +80,12 @@ impl Memory {
         }
     }
 
-    /// Another owner of the same memory.
+    /// Returns another owner of the same memory.
     pub(super) fn share(&self) -> Memory {
         Memory { foreign: self.foreign.clone(), ..Memory::new(self.block.clone()) }
     }
 
-    /// Notes that `stream` uses it.
+    /// Records with the pool that `stream` uses the block.
     #[inline]
     pub(super) fn used_on(&self, stream: &Stream) {
         if let Some(block) = &self.block {
@@ -91,7 +93,8 @@ impl Memory {
         }
     }
 
-    /// Before it goes: whoever had the address may have used it on any stream, where it has none of its own.
+    /// To be called before an owner is dropped. If the address of a block of no stream was read, any stream may have
+    /// used the block: records a use by every live stream.
     pub(super) fn leave(&self, device: &Device) {
         if let Some(block) = &self.block
             && self.escaped.load(Ordering::Relaxed)
@@ -102,25 +105,26 @@ impl Memory {
     }
 }
 
-/// Bytes of `len` elements.
+/// The number of bytes of `len` elements.
 pub(super) fn bytes_of<T>(len: usize, what: &'static str) -> Result<usize> {
     len.checked_mul(size_of::<T>())
         .ok_or_else(|| Error::invalid(what, format!("{len} elements overflow the address space")))
 }
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// Allocates `len` elements that any stream may use; what they hold is undefined. 0 elements allocate nothing.
+    /// Allocates `len` elements that any stream may use. Their contents are undefined. 0 elements allocate nothing.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] and the driver's.
+    /// Returns [`Error::Invalid`] if the elements overflow the address space, [`Error::OutOfMemory`], or the driver's
+    /// error.
     pub fn new(device: &Device, len: usize) -> Result<DeviceBuffer<T>> {
         DeviceBuffer::allocate(device, None, len)
     }
 
-    /// Allocates `len` elements in the order of `stream`; what they hold is undefined. 0 elements allocate nothing.
+    /// Allocates `len` elements in the order of `stream`. Their contents are undefined. 0 elements allocate nothing.
     ///
     /// # Errors
-    /// As [`new`](DeviceBuffer::new).
+    /// Returns the errors of [`new`](DeviceBuffer::new).
     pub fn on(stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         DeviceBuffer::allocate(stream.device(), Some(stream), len)
     }
@@ -169,23 +173,23 @@ impl<T: Pod> DeviceBuffer<T> {
         self.memory.address()
     }
 
-    /// Allocates and uploads in the order of `stream`; `data` may be reused at once.
+    /// Allocates a buffer and uploads `data` to it, in the order of `stream`. `data` may be reused when this returns.
     ///
     /// # Errors
-    /// As [`new`](DeviceBuffer::new) and [`upload`](DeviceBuffer::upload).
+    /// Returns the errors of [`new`](DeviceBuffer::new) and [`upload`](DeviceBuffer::upload).
     pub fn from_slice(stream: &Stream, data: &[T]) -> Result<DeviceBuffer<T>> {
         let mut buffer = DeviceBuffer::on(stream, data.len())?;
         buffer.upload(stream, data)?;
         Ok(buffer)
     }
 
-    /// Its address; null when it has no memory.
+    /// Returns its address, or null if it has no memory.
     #[inline]
     pub fn ptr(&self) -> DevicePtr {
         self.memory.escape()
     }
 
-    /// Elements.
+    /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         self.layout.len()
@@ -197,18 +201,18 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len() == 0
     }
 
-    /// Elements that there is room for without another allocation.
+    /// The number of elements that fit without another allocation.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Extents of its axes, outermost first; one axis of [`len`](DeviceBuffer::len) unless told otherwise.
+    /// The extents of its axes, outermost first. A new buffer has one axis of [`len`](DeviceBuffer::len) elements.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
-    /// Elements from one index of each axis to the next: row-major without gaps, always.
+    /// The distance in elements from one index of each axis to the next: always row-major order without gaps.
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
@@ -224,21 +228,21 @@ impl<T: Pod> DeviceBuffer<T> {
         &self.device
     }
 
-    /// The number of the stream in whose order it was allocated; 0 for none.
+    /// The number of the stream in whose order it was allocated, or 0 for none.
     pub fn stream_number(&self) -> u64 {
         self.memory.block().map_or(0, PoolBlock::stream_number)
     }
 
-    /// Its memory; `None` while it has none, or if it is not the pool's.
+    /// Its pool block, or `None` if it has no memory or memory that is not the pool's.
     #[inline]
     pub fn block(&self) -> Option<&PoolBlock> {
         self.memory.block()
     }
 
-    /// Gives it another shape of as many elements.
+    /// Changes the shape to one with the same number of elements.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the number of elements differs.
+    /// Returns [`Error::Invalid`] if the number of elements differs.
     pub fn reshape(&mut self, shape: &[usize]) -> Result<()> {
         let len = elements(shape)?;
         if len != self.len() {
@@ -249,23 +253,22 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// Makes it `len` elements long, for work enqueued on `stream` from now on; `true` when that took new memory. What the
-    /// elements hold is then undefined; else they are as they were.
+    /// Changes the length to `len` elements, for work enqueued on `stream` from now on. Returns `true` if that
+    /// allocated new memory, whose contents are undefined. Otherwise the contents don't change.
     ///
-    /// Where there is room, only length and shape change. Where there is not, or on another device than the stream's, the
-    /// new memory is allocated first, and only when that succeeded does the old go back, in stream order and at once.
-    /// Views keep the old memory.
+    /// If the memory is large enough and on the stream's device, only length and shape change. Otherwise new memory is
+    /// allocated, and then the old memory is freed in stream order. Views keep the old memory.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] and the driver's; the buffer is then as it was.
+    /// Returns [`Error::OutOfMemory`], or the driver's error. The buffer is then unchanged.
     pub fn ensure_len(&mut self, stream: &Stream, len: usize) -> Result<bool> {
         self.ensure_shape(stream, &[len])
     }
 
-    /// As [`ensure_len`](DeviceBuffer::ensure_len), for a shape.
+    /// Changes the shape as [`ensure_len`](DeviceBuffer::ensure_len) changes the length.
     ///
     /// # Errors
-    /// As [`ensure_len`](DeviceBuffer::ensure_len).
+    /// Returns the errors of [`ensure_len`](DeviceBuffer::ensure_len).
     pub fn ensure_shape(&mut self, stream: &Stream, shape: &[usize]) -> Result<bool> {
         stream.device().check()?;
         let (len, layout) = (elements(shape)?, Layout::contiguous(0, shape)?);
@@ -279,20 +282,20 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(true)
     }
 
-    /// Whether `len` elements for `stream` need no new memory.
+    /// Returns whether `len` elements for `stream` fit without new memory.
     pub fn fits(&self, stream: &Stream, len: usize) -> bool {
         len <= self.capacity && (self.device == *stream.device() || len == 0)
     }
 
-    /// Takes a layout that there is room for; nothing else changes.
+    /// Replaces the layout with one that fits in the memory.
     pub(crate) fn set_layout(&mut self, layout: Layout) {
         self.layout = layout;
     }
 
-    /// Takes a shape that the buffer's memory has room for. Makes no device call; the memory stays as it is.
+    /// Changes the shape to one that fits in the memory. Makes no driver call, and the contents don't change.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the shape has more elements than the memory has room for; the buffer is then as it was.
+    /// Returns [`Error::Invalid`] if the shape has more elements than the memory holds. The buffer is then unchanged.
     pub fn set_shape(&mut self, shape: &[usize]) -> Result<()> {
         let len = elements(shape)?;
         if len > self.capacity {
@@ -304,15 +307,15 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// All of it, as a view that keeps the memory alive.
+    /// Returns a view of all elements, which keeps the memory alive.
     pub fn view(&self) -> DeviceView<T> {
         DeviceView::new(self.device.clone(), self.memory.share(), self.capacity, self.layout.clone())
     }
 
-    /// Elements of it in any order, as a view that keeps the memory alive.
+    /// Returns a view of elements in any order, which keeps the memory alive.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when an element is outside.
+    /// Returns [`Error::Invalid`] if an element is outside the buffer.
     pub fn view_strided(&self, offset: usize, shape: &[usize], strides: &[isize]) -> Result<DeviceView<T>> {
         let layout = Layout::strided(offset, shape, strides, self.len())?;
         Ok(DeviceView::new(self.device.clone(), self.memory.share(), self.capacity, layout))
@@ -321,53 +324,47 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Copies `data` into the first elements, in stream order. `data` may be reused when this returns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when `data` is longer than the buffer or the stream is another device's; the driver's.
+    /// Returns [`Error::Invalid`] if `data` is longer than the buffer or the stream is on another device. Otherwise
+    /// returns the driver's error.
     pub fn upload(&mut self, stream: &Stream, data: &[T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::upload")?;
         if size_of_val(data) == 0 {
             return Ok(());
         }
-        let device = &self.device;
         self.memory.used_on(stream);
         let (to, from) = (self.memory.address(), data.as_ptr().cast());
         // SAFETY: `data` is live host memory of that many bytes. If it is not pinned, the driver has read it when the call
         // returns; else it is waited for below. The range lies in this buffer's memory.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
-            )
-        }
-        .map_err(|e| device.error(e))?;
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }?;
         if is_pinned(data) { stream.synchronize() } else { Ok(()) }
     }
 
-    /// Copies the first elements into `data`, in stream order, and waits for that.
+    /// Copies the first elements into `data`, in stream order, and waits for the copy.
     ///
     /// # Errors
-    /// As [`upload`](DeviceBuffer::upload).
+    /// Returns the errors of [`upload`](DeviceBuffer::upload).
     pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::download")?;
         self.memory.used_on(stream);
-        download(&self.device, self.memory.address(), stream, data)
+        download(self.memory.address(), stream, data)
     }
 
-    /// All elements, in stream order; waits.
+    /// Copies all elements to the host, in stream order, and waits for the copy.
     ///
     /// # Errors
-    /// As [`download`](DeviceBuffer::download).
+    /// Returns the errors of [`download`](DeviceBuffer::download).
     pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
         self.download(stream, &mut data)?;
         Ok(data)
     }
 
-    /// Copies all elements of `source` into the first elements here, in stream order.
+    /// Copies all elements of `source` to the first elements of this buffer, in stream order.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there are too many, a view is not contiguous, its elements overlap those here, or the
-    /// stream is on another device than this buffer or than `source`; the driver's.
+    /// Returns [`Error::Invalid`] if `source` has more elements than this buffer, is not contiguous, or overlaps the
+    /// elements that are written, or if the stream, `source` and this buffer are not all on one device. Otherwise
+    /// returns the driver's error.
     pub fn copy_from(&mut self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceBuffer::copy_from";
         self.check(stream, source.len(), what)?;
@@ -388,41 +385,31 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         self.memory.used_on(stream);
         source.memory().used_on(stream);
-        let device = &self.device;
         // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe {
-            device.raw().enqueue(device.id(), stream.raw(), &Work::CopyWithin { dst: to, src: from, bytes })
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyWithin { dst: to, src: from, bytes }) }
     }
 
-    /// Fills every byte, in stream order.
+    /// Sets every byte to `value`, in stream order.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a stream of another device; the driver's.
+    /// Returns [`Error::Invalid`] for a stream of another device. Otherwise returns the driver's error.
     pub fn fill_bytes(&mut self, stream: &Stream, value: u8) -> Result<()> {
         self.check(stream, 0, "DeviceBuffer::fill_bytes")?;
         if self.bytes() == 0 {
             return Ok(());
         }
         self.memory.used_on(stream);
-        let (device, to) = (&self.device, self.memory.address());
+        let to = self.memory.address();
         // SAFETY: the range lies in this live block.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::FillBytes { dst: to, value, bytes: self.bytes() },
-            )
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::FillBytes { dst: to, value, bytes: self.bytes() }) }
     }
 
-    /// Sets every element, in stream order: by one fill where the element's bytes, or its 32-bit words, are all the same,
-    /// else by an upload of one element and copies that double it.
+    /// Sets every element to `value`, in stream order. That takes one fill if all bytes of the element, or all its
+    /// 32-bit words, are equal. Otherwise it takes an upload of one element, and copies that each double the part that
+    /// is set.
     ///
     /// # Errors
-    /// As [`fill_bytes`](DeviceBuffer::fill_bytes).
+    /// Returns the errors of [`fill_bytes`](DeviceBuffer::fill_bytes).
     pub fn fill(&mut self, stream: &Stream, value: T) -> Result<()> {
         let pattern = bytemuck::bytes_of(&value);
         let Some(&first) = pattern.first() else { return Ok(()) };
@@ -434,42 +421,27 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(());
         }
         self.memory.used_on(stream);
-        let (device, to, bytes) = (&self.device, self.memory.address(), self.bytes());
+        let (to, bytes) = (self.memory.address(), self.bytes());
         let word =
             [pattern, pattern].concat().first_chunk::<4>().map(|w| u32::from_le_bytes(*w)).unwrap_or(0);
         let words = pattern.len() == 2 || pattern.chunks(4).all(|c| c == word.to_le_bytes());
         if words && bytes.is_multiple_of(4) {
             // SAFETY: the range lies in this live block, which begins at a multiple of 256.
             return unsafe {
-                device.raw().enqueue(
-                    device.id(),
-                    stream.raw(),
-                    &Work::FillWords { dst: to, value: word, count: bytes / 4 },
-                )
-            }
-            .map_err(|e| device.error(e));
+                stream.enqueue_work(&Work::FillWords { dst: to, value: word, count: bytes / 4 })
+            };
         }
         // SAFETY: as above; the pattern is no longer than the buffer, and has been read when the call returns.
         unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::CopyToDevice { dst: to, src: pattern.as_ptr(), bytes: pattern.len() },
-            )
-        }
-        .map_err(|e| device.error(e))?;
+            stream.enqueue_work(&Work::CopyToDevice { dst: to, src: pattern.as_ptr(), bytes: pattern.len() })
+        }?;
         let mut done = pattern.len();
         while done < bytes {
             let n = done.min(bytes - done);
-            // SAFETY: both ranges lie in this live block; the second begins where the first ends at the earliest.
+            // SAFETY: both ranges lie in this live block; the destination begins at or after the end of the source.
             unsafe {
-                device.raw().enqueue(
-                    device.id(),
-                    stream.raw(),
-                    &Work::CopyWithin { dst: to.offset(done as u64), src: to, bytes: n },
-                )
-            }
-            .map_err(|e| device.error(e))?;
+                stream.enqueue_work(&Work::CopyWithin { dst: to.offset(done as u64), src: to, bytes: n })
+            }?;
             done += n;
         }
         Ok(())
@@ -494,24 +466,16 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 }
 
-/// Copies from a live block and waits.
-pub(super) fn download<T: Pod>(
-    device: &Device,
-    from: DevicePtr,
-    stream: &Stream,
-    data: &mut [T],
-) -> Result<()> {
+/// Copies from a live block to `data`, and waits for the copy.
+pub(super) fn download<T: Pod>(from: DevicePtr, stream: &Stream, data: &mut [T]) -> Result<()> {
     if size_of_val(data) == 0 {
         return Ok(());
     }
     let (bytes, to) = (size_of_val(data), data.as_mut_ptr().cast());
     // SAFETY: `data` is exclusively borrowed host memory of that many bytes; the synchronize below makes sure that the
-    // copy is over before the borrow is, on drivers too that would not wait for pageable memory. The callers checked the
-    // device range.
-    unsafe {
-        device.raw().enqueue(device.id(), stream.raw(), &Work::CopyToHost { dst: to, src: from, bytes })
-    }
-    .map_err(|e| device.error(e))?;
+    // copy has finished before the borrow ends, even on drivers that don't wait for pageable memory. The callers checked
+    // the device range.
+    unsafe { stream.enqueue_work(&Work::CopyToHost { dst: to, src: from, bytes }) }?;
     stream.synchronize()
 }
 

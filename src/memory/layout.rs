@@ -4,28 +4,29 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
-/// Extents of each axis, outermost first.
+/// The extent of each axis, outermost first.
 pub(crate) type Shape = SmallVec<[usize; 4]>;
-/// Elements from one index of an axis to the next.
+/// The distance in elements from one index of each axis to the next.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
-/// Which elements of a buffer, in which order: element `i, j, ...` is at `offset + i * strides[0] + j * strides[1] ...`.
+/// Selects elements of a buffer and their order. Element `i, j, ...` is at
+/// `offset + i * strides[0] + j * strides[1] ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     offset: usize,
     shape: Shape,
     strides: Strides,
-    /// How many elements the shape has, as launches ask for it.
+    /// The number of elements of the shape, computed once because every launch reads it.
     len: usize,
 }
 
-/// How many elements a shape has.
+/// Returns the number of elements of a shape.
 ///
 /// # Errors
-/// [`Error::Invalid`] when there are more than can be addressed.
+/// Returns [`Error::Invalid`] if there are more than can be addressed.
 pub fn elements(shape: &[usize]) -> Result<usize> {
     let product = |sum: usize, &n: &usize| sum.checked_mul(n);
-    // A 0 anywhere makes the product 0, whatever the rest.
+    // A 0 makes the product 0, even where the other factors overflow.
     if shape.contains(&0) {
         return Ok(0);
     }
@@ -35,7 +36,7 @@ pub fn elements(shape: &[usize]) -> Result<usize> {
         .ok_or_else(|| Error::invalid("shape", format!("{shape:?} has more elements than can be addressed")))
 }
 
-/// Strides of row-major order without gaps.
+/// Returns the strides of row-major order without gaps.
 fn row_major(shape: &[usize]) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
     for axis in (0..shape.len().saturating_sub(1)).rev() {
@@ -45,19 +46,19 @@ fn row_major(shape: &[usize]) -> Strides {
 }
 
 impl Layout {
-    /// Row-major order without gaps, from `offset` on.
+    /// Creates a layout in row-major order without gaps, from element `offset` on.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more elements than can be addressed.
+    /// Returns [`Error::Invalid`] for more elements than can be addressed.
     pub fn contiguous(offset: usize, shape: &[usize]) -> Result<Layout> {
         let len = elements(shape)?;
         Ok(Layout { offset, strides: row_major(shape), shape: shape.into(), len })
     }
 
-    /// Any order; all elements lie in a buffer of `len`.
+    /// Creates a layout with any strides. All its elements lie in a buffer of `len` elements.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when lengths differ or an element is outside.
+    /// Returns [`Error::Invalid`] if `shape` and `strides` differ in length, or an element is outside the buffer.
     pub fn strided(offset: usize, shape: &[usize], strides: &[isize], len: usize) -> Result<Layout> {
         if shape.len() != strides.len() {
             let problem = format!("{} extents and {} strides", shape.len(), strides.len());
@@ -66,35 +67,35 @@ impl Layout {
         let layout = Layout { offset, shape: shape.into(), strides: strides.into(), len: elements(shape)? };
         if !layout.is_empty() && layout.range().is_none_or(|(_, end)| end > len) {
             let problem = format!(
-                "offset {offset}, shape {shape:?} and strides {strides:?} leave the {len} elements there are"
+                "offset {offset}, shape {shape:?} and strides {strides:?} reach outside the buffer's {len} elements"
             );
             return Err(Error::invalid("layout", problem));
         }
         Ok(layout)
     }
 
-    /// The element at index 0 of every axis.
+    /// The index in the buffer of the element at index 0 of every axis.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Extents, outermost first.
+    /// The extents of the axes, outermost first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Strides in elements.
+    /// The strides of the axes, in elements.
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -106,7 +107,8 @@ impl Layout {
         self.is_empty() || (0..self.shape.len()).all(|i| self.shape[i] == 1 || self.strides[i] == expected[i])
     }
 
-    /// First and one past the last element touched; `None` outside of what can be addressed, or where there are none.
+    /// Returns the smallest index in the buffer and one past the largest, or `None` if there are no elements or an
+    /// index can't be addressed.
     pub fn range(&self) -> Option<(usize, usize)> {
         if self.is_empty() {
             return None;
@@ -119,7 +121,7 @@ impl Layout {
         Some((usize::try_from(low).ok()?, usize::try_from(high + 1).ok()?))
     }
 
-    /// Every element's place, in row-major order.
+    /// The index of every element in the buffer, in row-major order.
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> + '_ {
         let mut index: Shape = SmallVec::from_elem(0, self.shape.len());
         let (mut left, mut at) = (self.len(), self.offset as isize);
@@ -142,10 +144,10 @@ impl Layout {
         })
     }
 
-    /// This layout's axes in another order.
+    /// Returns this layout with its axes in the order of `axes`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless `axes` names each axis once.
+    /// Returns [`Error::Invalid`] unless `axes` names each axis once.
     pub fn permuted(&self, axes: &[usize]) -> Result<Layout> {
         let once = |axis: usize| axes.iter().filter(|&&a| a == axis).count() == 1;
         if axes.len() != self.shape.len() || !(0..axes.len()).all(once) {
@@ -158,10 +160,10 @@ impl Layout {
         Ok(Layout { offset: self.offset, shape, strides, len })
     }
 
-    /// Indices `start..end` of one axis.
+    /// Returns the part of this layout with the indices `start..end` of one axis.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an axis or index that is not there.
+    /// Returns [`Error::Invalid`] for an axis or index that doesn't exist.
     pub fn sliced(&self, axis: usize, start: usize, end: usize) -> Result<Layout> {
         match self.shape.get(axis) {
             Some(&n) if start <= end && end <= n => {
@@ -210,7 +212,7 @@ mod tests {
     fn strides_stay_inside() {
         assert!(Layout::strided(5, &[3, 2], &[-2, 1], 7).is_ok());
         assert!(Layout::strided(3, &[3, 2], &[-2, 1], 7).is_err(), "before the first element");
-        assert!(Layout::strided(5, &[3, 2], &[2, 1], 10).is_err(), "behind the last");
+        assert!(Layout::strided(5, &[3, 2], &[2, 1], 10).is_err(), "after the last element");
         assert!(Layout::strided(0, &[usize::MAX, 2], &[0, 0], 1).is_err(), "too many to count");
         assert!(Layout::strided(0, &[1000, 1000], &[0, 0], 1).is_ok(), "one element, broadcast");
         assert!(Layout::strided(0, &[2], &[isize::MAX], 10).is_err());
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_of_one_index_has_no_stride_to_speak_of() {
+    fn the_stride_of_an_axis_of_one_index_is_ignored() {
         assert!(Layout::strided(0, &[1, 4], &[99, 1], 4).unwrap().is_contiguous());
         assert!(!Layout::strided(0, &[4, 1], &[2, 1], 8).unwrap().is_contiguous());
     }

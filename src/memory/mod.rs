@@ -1,15 +1,17 @@
-//! Memory that a launch uses: the device's pool, buffers and scratch from it, and pinned staging in both directions.
+//! Memory that launches use: device memory from the device's pool, and pinned host memory for copies in both
+//! directions.
 //!
 //! | type | holds | lives |
 //! |---|---|---|
-//! | [`DeviceBuffer`] | elements of a type in device memory, with a shape | as long as its owner and its views want, and until the work that uses it has run |
-//! | [`DeviceView`] | a part of one, with offset, shape and strides | as a buffer: it is another owner of the memory |
+//! | [`DeviceBuffer`] | elements in device memory, with a shape | until its owners are dropped and its work has finished |
+//! | [`DeviceView`] | elements of a buffer, with offset, shape and strides | as a buffer: it is another owner |
 //! | [`PoolBlock`] | bytes in device memory | as a buffer |
 //! | [`PinnedBuffer`] | elements of a type in pinned host memory | as long as its owner |
-//! | [`DeviceScratchBuffer`] | bytes that grow and are never read back | as long as its owner |
+//! | [`DeviceScratchBuffer`] | bytes for the work of one stream, which grow on demand | until it is dropped |
 //!
-//! Those in device memory come from the device's [`Pool`] and go back to it in the order of their stream, unless they are
-//! borrowed, managed, or shared between processes.
+//! Those in device memory come from the device's [`Pool`], and are freed there in the order of their stream, unless they
+//! are borrowed, managed, or shared between processes. The library's own pinned memory is in `staging_ring`, for copies to
+//! the device, and in `result_buffers`, for results.
 
 mod buffer;
 mod device_pool;
@@ -47,13 +49,13 @@ use crate::device::Device;
 use crate::error::Error;
 use hip_driver::DriverError;
 
-/// A failure under a stream's lock. Turned into an [`Error`] once the lock is gone, as a fault's report looks at every
-/// stream.
+/// A failure under a stream's lock. It is turned into an [`Error`] after the lock is released, because the report of a
+/// fault reads the state of every stream.
 #[derive(Debug)]
 pub(crate) enum LockedFailure {
-    /// A driver call.
+    /// A driver call failed.
     Driver(DriverError),
-    /// An allocation: `device` or `pinned host`, and the bytes.
+    /// An allocation failed: its kind (`device` or `pinned host`), its bytes, and the driver's error.
     Allocation(&'static str, usize, DriverError),
 }
 

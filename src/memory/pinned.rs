@@ -5,7 +5,7 @@ use hip_driver::PinnedAllocation;
 
 use super::LockedFailure;
 
-/// Pinned, mapped host memory. Dropping it frees it: the owner makes sure that nothing in flight uses it.
+/// Pinned, mapped host memory. Dropping it frees it, so the owner must make sure that no work in flight uses it.
 #[derive(Debug)]
 pub(super) struct Pinned {
     device: Device,
@@ -34,7 +34,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         self.device.sub_held_pinned(self.allocation.bytes as u64);
-        // SAFETY: owned by `self`; the ring and the slots drop it only when its last use has finished.
+        // SAFETY: owned by `self`; the staging ring and the result buffers drop it only when its last use has finished.
         if let Err(e) = unsafe { self.device.raw().host_free(self.device.id(), self.allocation) } {
             log::warn!("freeing pinned memory of {}: {e}", self.device.id());
         }

@@ -312,14 +312,10 @@ impl<T: Pod> DeviceBuffer<T> {
         let Some(PinnedAllocation { host, bytes, .. }) = source.allocation else { return Ok(()) };
         self.used_on(stream);
         source.record_use(stream);
-        let (device, dst) = (self.device(), self.address());
+        let dst = self.address();
         // SAFETY: the pinned memory lives until the stream, which is recorded, was waited for; the host writes it only after
         // that, too. The range lies in this buffer's memory.
-        unsafe {
-            let work = Work::CopyToDevice { dst, src: host.as_ptr(), bytes };
-            device.raw().enqueue(device.id(), stream.raw(), &work)
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst, src: host.as_ptr(), bytes }) }
     }
 
     /// Copies the first elements over all elements of `target`, in stream order. Returns when the copy is enqueued;
@@ -332,12 +328,8 @@ impl<T: Pod> DeviceBuffer<T> {
         let Some(PinnedAllocation { host, bytes, .. }) = target.allocation else { return Ok(()) };
         self.used_on(stream);
         target.record_use(stream);
-        let (device, src) = (self.device(), self.address());
+        let src = self.address();
         // SAFETY: as in `upload_pinned`; `target` is borrowed exclusively, so nobody has its elements.
-        unsafe {
-            let work = Work::CopyToHost { dst: host.as_ptr(), src, bytes };
-            device.raw().enqueue(device.id(), stream.raw(), &work)
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyToHost { dst: host.as_ptr(), src, bytes }) }
     }
 }

@@ -1,4 +1,4 @@
-//! Pinned host memory for what comes back from the device: slots with an event each, reused once read or abandoned.
+//! Pinned host memory for results: result buffers with an event each, used again once they were read or abandoned.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -9,14 +9,15 @@ use hip_driver::{DevicePtr, EventOptions, RawEvent};
 use super::LockedFailure;
 use super::pinned::Pinned;
 
-/// The smallest slot, a cache line.
+/// The size of the smallest result buffer in bytes: a cache line.
 const MIN_SLOT: usize = 64;
-/// Small slots are cut from chunks of about this size.
+/// One allocation holds up to 16 small result buffers, and at most a sixteenth of this number of bytes.
 const CHUNK: usize = 64 * 1024;
-/// Abandoned slots of one size that may be in flight before a launch waits for the oldest of them.
+/// The number of abandoned result buffers of one size that may be in flight before a launch waits for the oldest of
+/// them.
 const MAX_ABANDONED: usize = 1024;
 
-/// Memory for the results of one launch and the event that says when they are there.
+/// Pinned memory for the results of one ticket, and the event that says when they are complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultBuffer {
     pub(crate) host: NonNull<u8>,
@@ -25,7 +26,7 @@ pub(crate) struct ResultBuffer {
     class: u8,
 }
 
-// SAFETY: a description of memory that the pool owns; whoever holds the slot is its only user.
+// SAFETY: a description of memory that [`ResultBuffers`] owns; the holder of the result buffer is its only user.
 unsafe impl Send for ResultBuffer {}
 // SAFETY: as above; nothing is accessible through a shared reference without unsafe code.
 unsafe impl Sync for ResultBuffer {}
@@ -33,11 +34,12 @@ unsafe impl Sync for ResultBuffer {}
 #[derive(Debug, Default)]
 struct Class {
     free: Vec<ResultBuffer>,
-    /// Given back before their results were there; oldest first, with the position that fills them.
+    /// Buffers that were released before their results were complete, oldest first, each with the position of the work
+    /// that fills it.
     abandoned: VecDeque<(ResultBuffer, u64)>,
 }
 
-/// The result slots of one stream, in powers of two.
+/// The result buffers of one stream. Their sizes are powers of two.
 #[derive(Debug, Default)]
 pub(crate) struct ResultBuffers {
     classes: Vec<Class>,
@@ -50,7 +52,7 @@ fn class_of(bytes: usize) -> u8 {
 }
 
 impl ResultBuffers {
-    /// Takes a slot of at least `bytes`.
+    /// Takes a result buffer of at least `bytes` bytes.
     #[inline]
     pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<ResultBuffer, LockedFailure> {
         let class = class_of(bytes);
@@ -73,7 +75,7 @@ impl ResultBuffers {
         if self.classes[index].free.is_empty()
             && let Err(e) = self.allocate(stream, class)
         {
-            // Better to wait than to fail.
+            // Waiting is better than failing.
             self.reclaim(stream, index, true)?;
             if self.classes[index].free.is_empty() {
                 return Err(e);
@@ -88,7 +90,7 @@ impl ResultBuffers {
         }
     }
 
-    /// Moves abandoned slots whose results are there to the free ones; `wait` waits for the oldest.
+    /// Makes abandoned buffers free whose results are complete. With `wait`, waits for the oldest one.
     fn reclaim(&mut self, stream: &StreamCore, class: usize, wait: bool) -> Result<(), LockedFailure> {
         let class = &mut self.classes[class];
         let mut waited = !wait;
@@ -108,7 +110,7 @@ impl ResultBuffers {
     fn allocate(&mut self, stream: &StreamCore, class: u8) -> Result<(), LockedFailure> {
         let device = stream.device();
         let bytes = MIN_SLOT << class;
-        // A few at first: a stream that reads each result before the next launch needs one.
+        // Only a few: a stream that reads each result before the next launch needs one.
         let count = (CHUNK / 16 / bytes).clamp(1, 16);
         let chunk = Pinned::new(device, bytes * count)?;
         let memory = chunk.get();
@@ -120,12 +122,12 @@ impl ResultBuffers {
                 Err(e) => return Err(e.into()),
             };
             self.events.push(event);
-            // SAFETY: `i < count`, and the chunk is `count` slots long.
+            // SAFETY: `i < count`, and the chunk is `count` result buffers long.
             let host = unsafe { memory.host.add(i * bytes) };
             let slot = ResultBuffer { host, device: memory.device.offset((i * bytes) as u64), event, class };
             self.classes[usize::from(class)].free.push(slot);
         }
-        // Room for every slot in both lists, so that giving one back never allocates.
+        // Reserves space for every buffer in both lists, so that releasing one never allocates.
         let class = &mut self.classes[usize::from(class)];
         let total = self.events.len();
         class.free.reserve(total);
@@ -133,7 +135,7 @@ impl ResultBuffers {
         Ok(())
     }
 
-    /// Gives a slot back whose results were read, or that no work uses.
+    /// Releases a result buffer whose results were read, or that no work uses.
     #[inline]
     pub(crate) fn release(&mut self, slot: ResultBuffer) {
         if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
@@ -141,9 +143,10 @@ impl ResultBuffers {
         }
     }
 
-    /// Gives a slot back that work at position `sequence` may still fill; its event was recorded after that.
+    /// Releases a result buffer that work at position `sequence` may still fill. Its event was recorded after that
+    /// work.
     #[inline]
-    pub(crate) fn abandon(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
+    pub(crate) fn return_after(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
         if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
             if stream.completed() >= sequence {
                 class.free.push(slot);
@@ -153,12 +156,12 @@ impl ResultBuffers {
         }
     }
 
-    /// Frees everything; the stream is idle and no ticket is left.
+    /// Frees everything. The stream must be idle, and no ticket left.
     pub(crate) fn clear(&mut self, stream: &StreamCore) {
         let device = stream.device();
         self.classes.clear();
         for event in self.events.drain(..) {
-            // SAFETY: the pool's own event; no ticket is left that could wait for it.
+            // SAFETY: an event of these result buffers; no ticket is left that could wait for it.
             if let Err(e) = unsafe { device.raw().event_destroy(device.id(), event) } {
                 log::warn!("destroying an event of {}: {e}", device.id());
             }
@@ -166,7 +169,7 @@ impl ResultBuffers {
         self.chunks.clear();
     }
 
-    /// Bytes of pinned memory held.
+    /// The number of bytes of pinned memory held.
     pub(crate) fn held(&self) -> usize {
         self.chunks.iter().map(Pinned::bytes).sum()
     }

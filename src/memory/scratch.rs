@@ -1,4 +1,4 @@
-//! Device scratch of one (kernel, stream) pair: grows lazily, and never loses what it has.
+//! The device scratch of one kernel–stream pair. It grows on demand, and loses nothing when that fails.
 
 use crate::device::Device;
 use crate::launcher::Stream;
@@ -8,15 +8,16 @@ use hip_driver::{DevicePtr, ErrorCode};
 use super::LockedFailure;
 use super::pool::{PoolBlock, RequestContext};
 
-/// A device buffer that work on one stream uses as scratch, from the device's pool.
+/// Device scratch for the work of one stream, from the device's pool.
 ///
 /// ```text
-/// ensure(n), n > capacity:   allocate new ──ok──> old goes back to the pool, in the order of the stream ──> use new
+/// ensure(n), n > capacity:   allocate new ──ok──> free the old block, in the order of the stream ──> use new
 ///                                │
-///                               fails ──> typed error; old buffer, capacity and contents as before
+///                               fails ──> typed error; old block, capacity and contents unchanged
 /// ```
 ///
-/// It grows to at least the request and at most twice it, and never shrinks unless [trimmed](DeviceScratchBuffer::trim).
+/// When it grows, its new capacity is at least the request and less than twice that. It shrinks only when it is
+/// [trimmed](DeviceScratchBuffer::trim).
 #[derive(Debug)]
 pub struct DeviceScratchBuffer {
     device: Device,
@@ -26,12 +27,12 @@ pub struct DeviceScratchBuffer {
 }
 
 impl DeviceScratchBuffer {
-    /// An empty scratch; allocates nothing.
+    /// Creates an empty buffer. Allocates nothing.
     pub fn new(device: &Device) -> DeviceScratchBuffer {
         DeviceScratchBuffer { device: device.clone(), block: None, capacity: 0, growths: 0 }
     }
 
-    /// Its address; null while it is empty.
+    /// Its address, or null while it is empty.
     #[inline]
     pub fn ptr(&self) -> DevicePtr {
         self.block.as_ref().map_or(DevicePtr::NULL, PoolBlock::ptr)
@@ -43,23 +44,23 @@ impl DeviceScratchBuffer {
         self.capacity
     }
 
-    /// Bytes of the pool that it holds: its size, and what its block has beyond that.
+    /// The number of bytes that it holds of the pool: the capacity of its pool block.
     pub fn held(&self) -> usize {
         self.block.as_ref().map_or(0, |b| b.capacity() as usize)
     }
 
-    /// How often it grew.
+    /// The number of times that it grew.
     pub fn growths(&self) -> u64 {
         self.growths
     }
 
-    /// Makes it at least `bytes` long for work enqueued on `stream` from now on; `true` when it grew (and its contents
-    /// are gone).
+    /// Makes it at least `bytes` long for work enqueued on `stream` from now on. Returns `true` if it grew; its
+    /// contents are then undefined.
     ///
-    /// `stream` is always the same one.
+    /// Every call must pass the same `stream`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) and the driver's; the buffer is then as it was before.
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's error. The buffer is then unchanged.
     pub fn ensure(&mut self, bytes: usize, stream: &Stream) -> crate::Result<bool> {
         self.ensure_raw(bytes, stream.core(), RequestContext::Free).map_err(|e| e.into_error(&self.device))
     }
@@ -86,7 +87,7 @@ impl DeviceScratchBuffer {
             |bytes: usize, caller| self.device.pool_core().allocate(stream.arena(), bytes as u64, caller);
         let (block, size) = match allocate(wanted, RequestContext::UnderLock) {
             Ok(block) => (block, wanted),
-            // Not twice then, but enough.
+            // Twice the old capacity is not available. The request alone may be.
             Err(e)
                 if e.code == ErrorCode::OUT_OF_MEMORY
                     && (wanted > bytes || caller == RequestContext::Free) =>
@@ -97,20 +98,20 @@ impl DeviceScratchBuffer {
             }
             Err(e) => return Err(LockedFailure::Allocation("device", bytes, e)),
         };
-        // The old one is free for the next request of this stream, whose work comes after what used it.
+        // The old block is freed for later requests of this stream, whose work comes after the work that used it.
         self.block = Some(block);
         self.capacity = size;
         self.growths += 1;
         Ok(())
     }
 
-    /// Gives the memory back to the pool, in the order of the stream.
+    /// Frees the memory, in the order of the stream.
     pub fn trim(&mut self) {
         self.capacity = 0;
         self.block = None;
     }
 
-    /// Another buffer that believes it owns the same memory: the mistake that the validation layer has to notice.
+    /// Returns another buffer that claims the same memory: the mistake that the validation layer has to find.
     #[cfg(all(test, feature = "emulator"))]
     pub(crate) fn alias(&self) -> DeviceScratchBuffer {
         let (device, block) = (self.device.clone(), self.block.clone());

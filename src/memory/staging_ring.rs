@@ -1,4 +1,4 @@
-//! Pinned host staging for what goes to the device: segments used in turn, each fenced by an event when it is left.
+//! Pinned host memory for copies to the device: staging buffers that are filled one after the other, each with a fence.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -9,10 +9,10 @@ use hip_driver::{DevicePtr, DriverError, EventOptions, RawEvent};
 use super::LockedFailure;
 use super::pinned::Pinned;
 
-/// Slots start at multiples of this, a cache line.
+/// Staging ranges begin at multiples of this number of bytes, a cache line.
 const ALIGN: usize = 64;
 
-/// Staging memory of one launch: the caller writes it, a copy or a kernel in flight reads it later.
+/// The staging memory of one launch. The caller writes it. A copy or kernel in flight reads it later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StagingRange {
     pub(crate) host: NonNull<u8>,
@@ -24,20 +24,20 @@ pub(crate) struct StagingRange {
 struct StagingBuffer {
     memory: Pinned,
     fence: RawEvent,
-    /// Position on the stream of the last work that uses the segment.
+    /// The position on the stream of the last piece of work that uses the buffer.
     last_use: u64,
     /// Whether `fence` was recorded after that work.
     fenced: bool,
 }
 
-/// Where arguments wait for their copy.
+/// The pinned memory from which a stream's arguments are copied to the device.
 ///
-/// Segments are filled one after the other. Leaving one records its fence; coming back to one waits for its fence,
-/// unless the host knows already that the work has finished. So nothing is overwritten while a copy may still read it,
-/// and an event costs one call for a segment, not one for a launch.
+/// Staging buffers are filled one after the other. When the ring leaves one, it records its fence. When it returns to
+/// one, it waits for that fence, unless the host has already seen the work complete. So nothing is overwritten while a
+/// copy may still read it, and an event is recorded once for each staging buffer, not once for each launch.
 #[derive(Debug)]
 pub(crate) struct StagingRing {
-    /// The front is the oldest; the back is the one being filled.
+    /// The front is the oldest. The back is the one that is being filled.
     buffers: VecDeque<StagingBuffer>,
     used: usize,
     buffer_bytes: usize,
@@ -47,7 +47,8 @@ pub(crate) struct StagingRing {
 }
 
 impl StagingRing {
-    /// A ring of at most `max_buffers` segments of `buffer_bytes`, each allocated when first needed.
+    /// Creates a ring of at most `max_buffers` staging buffers of `buffer_bytes` bytes, each allocated when it is first
+    /// needed.
     pub(crate) fn new(buffer_bytes: usize, max_buffers: usize) -> StagingRing {
         StagingRing {
             buffers: VecDeque::new(),
@@ -59,7 +60,7 @@ impl StagingRing {
         }
     }
 
-    /// Takes `bytes` (not 0) of staging memory; may wait for the oldest fence when the ring is full.
+    /// Takes `bytes` bytes (not 0) of staging memory. May wait for the oldest fence if the ring is full.
     #[inline]
     pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<StagingRange, LockedFailure> {
         let fits = self.buffers.back().is_some_and(|s| s.memory.bytes() - self.used >= bytes);
@@ -72,12 +73,12 @@ impl StagingRing {
         let memory = buffer.memory.get();
         let at = self.used;
         self.used = (at + bytes).next_multiple_of(ALIGN).min(memory.bytes);
-        // SAFETY: `at + bytes <= memory.bytes`, as checked above or made so by `next_buffer`.
+        // SAFETY: `at + bytes <= memory.bytes`, as checked above or ensured by `next_buffer`.
         let host = unsafe { memory.host.add(at) };
         Ok(StagingRange { host, device: memory.device.offset(at as u64) })
     }
 
-    /// Says that work at position `sequence` uses the slot taken last.
+    /// Records that work at position `sequence` uses the range taken last.
     #[inline]
     pub(crate) fn used_by(&mut self, sequence: u64) {
         if let Some(buffer) = self.buffers.back_mut() {
@@ -86,7 +87,7 @@ impl StagingRing {
         }
     }
 
-    /// Makes a segment with room for `bytes` the back one.
+    /// Makes a staging buffer with `bytes` free bytes the back one.
     #[cold]
     fn next_buffer(&mut self, stream: &StreamCore, bytes: usize) -> Result<(), LockedFailure> {
         if let Some(left) = self.buffers.back_mut()
@@ -94,12 +95,12 @@ impl StagingRing {
             && left.last_use > stream.completed()
         {
             let device = stream.device();
-            // SAFETY: the fence is the segment's own, of this stream's device.
+            // SAFETY: the fence is the staging buffer's own, of this stream's device.
             unsafe { device.raw().event_record(device.id(), left.fence, stream.raw()) }?;
             left.fenced = true;
         }
         let full = self.buffers.len() >= self.max_buffers;
-        // The oldest, if it is large enough and known to be free, or if there may be no more.
+        // The oldest is used again if it is large enough, and is known to be free or the ring is full.
         let oldest_fits = self.buffers.front().is_some_and(|s| s.memory.bytes() >= bytes);
         let wanted = bytes.max(self.buffer_bytes);
         if oldest_fits && (full || self.oldest_is_free(stream)?) {
@@ -108,7 +109,7 @@ impl StagingRing {
             match self.allocate(stream, wanted) {
                 Ok(()) if full => self.drop_oldest(stream),
                 Ok(()) => Ok(()),
-                // Better to wait than to fail.
+                // Waiting is better than failing.
                 Err(_) if oldest_fits => self.reuse_oldest(stream),
                 Err(e) => Err(e),
             }
@@ -137,8 +138,8 @@ impl StagingRing {
         }
     }
 
-    /// Waits for the oldest segment's fence. A segment is always fenced when it is not the back one; a lone segment is
-    /// fenced by `next_buffer` before this.
+    /// Waits for the oldest staging buffer's fence. Every staging buffer but the back one has its fence recorded. For a
+    /// single one, `next_buffer` records it before this.
     fn wait_for_oldest(&self, stream: &StreamCore) -> Result<(), LockedFailure> {
         #[cfg(test)]
         if self.without_fence {
@@ -168,13 +169,13 @@ impl StagingRing {
         Ok(())
     }
 
-    /// Frees everything; the stream is idle.
+    /// Frees everything. The stream must be idle.
     pub(crate) fn clear(&mut self, stream: &StreamCore) {
         self.used = 0;
         self.buffers.drain(..).for_each(|s| destroy(stream, s));
     }
 
-    /// Bytes of pinned memory held.
+    /// The number of bytes of pinned memory held.
     pub(crate) fn held(&self) -> usize {
         self.buffers.iter().map(|s| s.memory.bytes()).sum()
     }
@@ -182,7 +183,7 @@ impl StagingRing {
 
 fn destroy(stream: &StreamCore, buffer: StagingBuffer) {
     let device = stream.device();
-    // SAFETY: the fence is the segment's own, and nothing waits for it any more.
+    // SAFETY: the fence is the staging buffer's own, and nothing waits for it any more.
     if let Err(e) = unsafe { device.raw().event_destroy(device.id(), buffer.fence) } {
         log::warn!("destroying a fence of {}: {e}", device.id());
     }

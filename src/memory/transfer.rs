@@ -1,4 +1,4 @@
-//! Copies to, from and between contiguous views: parts of buffers.
+//! Copies to, from and between contiguous views.
 
 use bytemuck::Pod;
 use hip_driver::Work;
@@ -11,44 +11,40 @@ use super::pinned_buffer::is_pinned;
 use super::view::DeviceView;
 
 impl<T: Pod> DeviceView<T> {
-    /// Copies `data` over the view's elements, in stream order; there are as many. `data` may be reused when this returns.
+    /// Copies `data`, of as many elements, to the view's elements, in stream order. `data` may be reused when this
+    /// returns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when lengths differ, the view has gaps, or the stream is another device's; the driver's.
+    /// Returns [`Error::Invalid`] if lengths differ, the view is not contiguous, or the stream is on another device.
+    /// Otherwise returns the driver's error.
     pub fn upload(&self, stream: &Stream, data: &[T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::upload")?;
         if size_of_val(data) == 0 {
             return Ok(());
         }
         self.memory().used_on(stream);
-        let (device, to, from) = (self.device(), self.address(), data.as_ptr().cast());
+        let (to, from) = (self.address(), data.as_ptr().cast());
         // SAFETY: `data` is live host memory of that many bytes. If it is not pinned, the driver has read it when the call
-        // returns; else it is waited for below. The range lies in the view's live memory.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) },
-            )
-        }
-        .map_err(|e| device.error(e))?;
+        // returns; else it is waited for below. The range lies in this view's memory.
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }?;
         if is_pinned(data) { stream.synchronize() } else { Ok(()) }
     }
 
-    /// Copies the view's elements to `data`, in stream order, and waits for that; there are as many.
+    /// Copies the view's elements to `data`, of as many elements, in stream order, and waits for the copy.
     ///
     /// # Errors
-    /// As [`upload`](DeviceView::upload).
+    /// Returns the errors of [`upload`](DeviceView::upload).
     pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceView::download")?;
         self.memory().used_on(stream);
-        download(self.device(), self.address(), stream, data)
+        download(self.address(), stream, data)
     }
 
-    /// Copies the elements of `source` over the view's, in stream order; there are as many.
+    /// Copies the elements of `source`, which has as many, to the view's elements, in stream order.
     ///
     /// # Errors
-    /// As [`upload`](DeviceView::upload); [`Error::Invalid`] when the two overlap, `source` has gaps or is on another device.
+    /// Returns the errors of [`upload`](DeviceView::upload), and [`Error::Invalid`] if the two overlap, or `source` is
+    /// not contiguous or on another device.
     pub fn copy_from(&self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceView::copy_from";
         self.check(stream, source.len(), what)?;
@@ -63,18 +59,14 @@ impl<T: Pod> DeviceView<T> {
         }
         self.memory().used_on(stream);
         source.memory().used_on(stream);
-        let device = self.device();
         // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe {
-            device.raw().enqueue(device.id(), stream.raw(), &Work::CopyWithin { dst: to, src: from, bytes })
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::CopyWithin { dst: to, src: from, bytes }) }
     }
 
-    /// Fills every byte of the view's elements, in stream order.
+    /// Sets every byte of the view's elements to `value`, in stream order.
     ///
     /// # Errors
-    /// As [`upload`](DeviceView::upload).
+    /// Returns the errors of [`upload`](DeviceView::upload).
     pub fn fill_bytes(&self, stream: &Stream, value: u8) -> Result<()> {
         self.check(stream, self.len(), "DeviceView::fill_bytes")?;
         let bytes = self.len() * size_of::<T>();
@@ -82,16 +74,8 @@ impl<T: Pod> DeviceView<T> {
             return Ok(());
         }
         self.memory().used_on(stream);
-        let device = self.device();
         // SAFETY: the range lies in the view's live block.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream.raw(),
-                &Work::FillBytes { dst: self.address(), value, bytes },
-            )
-        }
-        .map_err(|e| device.error(e))
+        unsafe { stream.enqueue_work(&Work::FillBytes { dst: self.address(), value, bytes }) }
     }
 
     fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {

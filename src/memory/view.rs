@@ -1,4 +1,4 @@
-//! Elements of a buffer in any order, which keep its memory alive.
+//! Views: elements of a buffer in any order. A view keeps the buffer's memory alive.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::foreign::Foreign;
 use super::layout::Layout;
 use super::pool::PoolBlock;
 
-/// Elements of a [`DeviceBuffer`](super::DeviceBuffer), with an offset, a shape and strides of their own.
+/// Elements of a [`DeviceBuffer`](super::DeviceBuffer), with their own offset, shape and strides.
 ///
-/// Another owner of the same memory: the buffer may be dropped, or given other memory, and the view is good still. It sees
+/// A view is another owner of the same memory: it stays valid when the buffer is dropped or gets other memory. It sees
 /// what is written through the buffer and through other views.
 #[derive(Debug)]
 pub struct DeviceView<T: Pod> {
     device: Device,
     memory: Memory,
-    /// Elements of the whole block.
+    /// The number of elements of the whole block.
     capacity: usize,
     layout: Layout,
     element: PhantomData<T>,
@@ -38,7 +38,7 @@ impl<T: Pod> DeviceView<T> {
         &self.memory
     }
 
-    /// Address of the element at index 0 of every axis; null when there is no memory.
+    /// The address of the element at index 0 of every axis, or null if there is no memory.
     pub fn ptr(&self) -> DevicePtr {
         self.memory.escape();
         self.address()
@@ -55,27 +55,27 @@ impl<T: Pod> DeviceView<T> {
         }
     }
 
-    /// Offset, shape and strides.
+    /// The offset, shape and strides of the elements.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Extents, outermost first.
+    /// The extents of the axes, outermost first.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
-    /// Strides in elements.
+    /// The strides of the axes, in elements.
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
 
-    /// Elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.layout.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.layout.is_empty()
     }
@@ -85,12 +85,12 @@ impl<T: Pod> DeviceView<T> {
         &self.device
     }
 
-    /// Its memory; `None` for a view of a buffer that has none.
+    /// Its pool block, or `None` for a view of a buffer without memory.
     pub fn block(&self) -> Option<&PoolBlock> {
         self.memory.block()
     }
 
-    /// First address touched and bytes from there to the end of the last element.
+    /// The lowest address of an element, and the number of bytes from there to the end of the last element.
     pub(crate) fn byte_range(&self) -> (u64, u64) {
         match self.layout.range() {
             Some((start, end)) => {
@@ -105,26 +105,26 @@ impl<T: Pod> DeviceView<T> {
         DeviceView::new(self.device.clone(), self.memory.share(), self.capacity, layout)
     }
 
-    /// Its axes in another order.
+    /// Returns a view of the same elements with the axes in the order of `axes`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless `axes` names each axis once.
+    /// Returns [`Error::Invalid`] unless `axes` names each axis once.
     pub fn permute(&self, axes: &[usize]) -> Result<DeviceView<T>> {
         Ok(self.with(self.layout.permuted(axes)?))
     }
 
-    /// Indices `start..end` of one axis.
+    /// Returns a view of the indices `start..end` of one axis.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an axis or index that is not there.
+    /// Returns [`Error::Invalid`] for an axis or index that doesn't exist.
     pub fn slice(&self, axis: usize, start: usize, end: usize) -> Result<DeviceView<T>> {
         Ok(self.with(self.layout.sliced(axis, start, end)?))
     }
 
-    /// All elements in row-major order, in stream order; waits.
+    /// Copies all elements to the host in row-major order, in stream order, and waits for the copy.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a stream of another device; the driver's.
+    /// Returns [`Error::Invalid`] for a stream of another device. Otherwise returns the driver's error.
     pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
         self.device.check()?;
         if *stream.device() != self.device {
@@ -136,7 +136,7 @@ impl<T: Pod> DeviceView<T> {
         let mut span = vec![T::zeroed(); end - start];
         self.memory.used_on(stream);
         let from = self.memory.address().offset((start * size_of::<T>()) as u64);
-        download(&self.device, from, stream, &mut span)?;
+        download(from, stream, &mut span)?;
         if self.layout.is_contiguous() {
             return Ok(span);
         }

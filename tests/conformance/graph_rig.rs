@@ -1,23 +1,23 @@
-//! Safe words for making graphs, as far as the cases keep to what `rig` says.
+//! Safe wrappers for recording driver graphs. They are sound under the conditions that `rig` states.
 
 use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, Work};
 
 use crate::rig::{Arg, D0, Kernels, Pinned, Rig, accesses};
 
-/// A graph that nodes are added to.
+/// A driver graph to which nodes are added.
 pub(crate) struct Graph<'r> {
     rig: &'r Rig,
     pub(crate) raw: RawGraph,
 }
 
-// SAFETY comments below: the case names live memory and nodes, and keeps modules loaded; the wrappers of `rig` give both
-// back at its end.
+// SAFETY comments below: the case names live memory and nodes, and keeps modules loaded. `rig` frees memory and unloads
+// modules at the end of the case.
 impl<'r> Graph<'r> {
     pub(crate) fn new(rig: &'r Rig) -> Graph<'r> {
         Graph { rig, raw: rig.graph() }
     }
 
-    /// A kernel on a line of workgroups.
+    /// Adds a kernel on a grid of one dimension.
     pub(crate) fn try_kernel(
         &self,
         after: &[RawGraphNode],
@@ -32,7 +32,6 @@ impl<'r> Graph<'r> {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             dynamic_lds: 0,
-            // Not looked at.
             kernarg: &kernarg,
             accesses: &accesses,
         };

@@ -1,4 +1,4 @@
-//! Graphs: what a stream gives call by call, in one call, as often as wanted.
+//! Driver graphs: they do in one call what a stream does in several, and can be launched many times.
 
 use hiplaunch::driver::validation::Violation;
 use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, RawGraphNode, Work};
@@ -7,7 +7,7 @@ use crate::graph_rig::Graph;
 use crate::rig::{D0, JIT, PROBE, Rig, VECTOR, code, input, output, value};
 use crate::subject::Subject;
 
-pub(crate) fn a_chain_gives_what_streams_give(rig: &Rig) {
+pub(crate) fn a_graph_computes_what_a_stream_computes(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;
     }
@@ -17,7 +17,7 @@ pub(crate) fn a_chain_gives_what_streams_give(rig: &Rig) {
     let x: Vec<f32> = (0..N).map(|i| (i as f32).sqrt() - 20.0).collect();
     pinned.write(0, &x);
     let dims = (N.div_ceil(256) as u32, 256);
-    // The same operations twice, into memory of their own.
+    // The same operations are run on a stream and as a graph, each with memory of its own.
     let memory = || [(); 3].map(|()| rig.malloc(BYTES));
     let saxpy = |x, y| [value(1.5f32), input(x, BYTES), output(y, BYTES), value(N as i32)];
     let add = |x, y, z| [input(x, BYTES), input(y, BYTES), output(z, BYTES), value(N as i32)];
@@ -47,7 +47,7 @@ pub(crate) fn a_chain_gives_what_streams_give(rig: &Rig) {
     assert_eq!(f32::from_bits(graphs[N - 1]), 1.5f32.mul_add(x[N - 1], 1.5) + x[N - 1]);
 }
 
-/// Numbers for a choice of graphs.
+/// A source of random numbers, from which the random graphs are drawn.
 struct Choice(u32);
 
 impl Choice {
@@ -101,7 +101,7 @@ pub(crate) fn random_graphs_keep_their_dependencies(rig: &Rig) {
     }
 }
 
-pub(crate) fn many_launches_follow_each_other(rig: &Rig) {
+pub(crate) fn launches_of_a_graph_run_one_after_the_other(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;
     }
@@ -120,7 +120,7 @@ pub(crate) fn many_launches_follow_each_other(rig: &Rig) {
     assert_eq!(rig.read::<u32>(log, 1, stream), [50 * 128 + 1]);
 }
 
-pub(crate) fn new_arguments_come_through_memory(rig: &Rig) {
+pub(crate) fn a_graph_reads_new_arguments_from_memory(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;
     }
@@ -128,7 +128,7 @@ pub(crate) fn new_arguments_come_through_memory(rig: &Rig) {
     let (block, result) = (rig.malloc(256), rig.malloc(256));
     let graph = Graph::new(rig);
     let copy = graph.to_device(&[], pinned, 0, block, 32);
-    // What the kernel reaches through the block is not the graph's to know.
+    // The graph does not know which memory the kernel accesses through the argument block.
     let dot = graph.kernel(&[copy], &jit, "jit_dot", (1, 256), &[input(block, 32)]);
     graph.to_host(&[dot], pinned, 64, result, 8);
     let exec = rig.instantiate(graph.raw);
@@ -156,12 +156,13 @@ pub(crate) fn a_graph_keeps_to_the_order_of_its_stream(rig: &Rig) {
     graph.copy(&[bump], copy, out, 256);
     let exec = rig.instantiate(graph.raw);
     let bumped = |times: u32| word.map(|w| w.wrapping_add(times)).to_vec();
-    // Behind work on the same stream, and before what follows there.
+    // The graph runs after earlier work of its stream and before later work.
     rig.launch_graph(exec, a);
     rig.fill_words(out, 0, 64, a);
     assert_eq!(rig.read::<u32>(copy, 64, a), bumped(1));
     assert_eq!(rig.read::<u32>(out, 64, a), [0; 64]);
-    // Behind an event of another stream, and before an event that another stream waits for.
+    // The graph runs after the event of another stream for which its stream waits, and before the event for which
+    // another stream waits.
     for _ in 0..3 {
         let (slow, _) = rig.busy(&probe, a);
         rig.copy(out, slow, 256, a);
@@ -172,7 +173,7 @@ pub(crate) fn a_graph_keeps_to_the_order_of_its_stream(rig: &Rig) {
         rig.wait(a, after);
         assert_eq!(rig.read::<u32>(copy, 64, a), bumped(1));
     }
-    // The host sees it done when the stream is.
+    // Synchronizing the stream waits for the graph.
     rig.launch_graph(exec, b);
     rig.sync(b);
     assert_eq!(rig.read::<u32>(copy, 64, a), bumped(2));
@@ -193,7 +194,7 @@ pub(crate) fn a_launch_does_not_wait(rig: &Rig) {
     rig.launch_graph(exec, stream);
     if hold.is_sure() {
         assert!(!rig.idle(stream));
-        // A node reads pinned memory when it runs. The layer says that this is a race.
+        // A node reads pinned memory when it runs. The validation layer reports the host's write as a race.
         pinned.write(0, &[2u32; 64]);
         rig.expect_violation(|v| matches!(v, Violation::HostRace { write: true, .. }));
     }
@@ -239,7 +240,7 @@ pub(crate) fn kernel_arguments_are_copied_when_added(rig: &Rig) {
     }
 }
 
-pub(crate) fn what_was_instantiated_is_a_copy(rig: &Rig) {
+pub(crate) fn an_instantiated_graph_is_a_copy(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;
     }
@@ -259,7 +260,7 @@ pub(crate) fn what_was_instantiated_is_a_copy(rig: &Rig) {
     assert_eq!(rig.read::<u32>(ptr, 1, stream), [2]);
 }
 
-pub(crate) fn a_graph_of_nothing_does_nothing(rig: &Rig) {
+pub(crate) fn a_graph_of_empty_nodes_does_nothing(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;
     }
@@ -326,7 +327,7 @@ pub(crate) fn kernels_without_arguments_are_nodes(rig: &Rig) {
     assert_eq!(rig.read::<u32>(counter, 1, stream), [3]);
 }
 
-/// Whether handles are checked, by the emulator or by the layer: HIP takes whatever it is given.
+/// Returns whether the emulator or the validation layer checks handles. HIP does not check them.
 fn checks_handles(rig: &Rig) -> bool {
     let checks = rig.subject.checks_handles();
     if !checks {
@@ -346,7 +347,7 @@ pub(crate) fn nodes_of_another_graph_are_refused(rig: &Rig) {
     rig.expect_violation(foreign);
     assert_eq!(code(one.try_empty(&[node, RawGraphNode(0x77)])), ErrorCode::INVALID_VALUE);
     rig.expect_violation(foreign);
-    // The refused ones are no nodes: what is there goes on.
+    // The refused nodes were not added, and the graph still works.
     let stream = rig.stream();
     one.fill_words(&[node], ptr, 9, 64);
     rig.launch_graph(rig.instantiate(one.raw), stream);
@@ -381,7 +382,7 @@ pub(crate) fn stale_graphs_are_refused(rig: &Rig) {
         rig.expect_violation(destroyed);
     };
     let driver: &dyn Driver = &*rig.driver;
-    // SAFETY: stale handles, which are refused before anything is done with them.
+    // SAFETY: the handles are stale, and the calls refuse them before they use them.
     unsafe {
         refused(code(driver.enqueue(D0, stream, &Work::Graph(exec))));
         refused(code(driver.graph_exec_destroy(D0, exec)));
@@ -391,7 +392,7 @@ pub(crate) fn stale_graphs_are_refused(rig: &Rig) {
     }
 }
 
-pub(crate) fn graphs_on_many_threads(rig: &Rig) {
+pub(crate) fn many_threads_record_and_launch_graphs(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;
     }
@@ -421,7 +422,7 @@ pub(crate) fn graphs_on_many_threads(rig: &Rig) {
 
 pub(crate) fn a_fault_names_its_node(rig: &Rig) {
     if !matches!(rig.subject, Subject::Emulated { .. }) {
-        rig.skip("HIP is lost to the whole process when a kernel faults");
+        rig.skip("HIP can't be used in the process any more when a kernel faults");
         return;
     }
     let (stream, probe, pinned) = (rig.stream(), rig.load(&PROBE), rig.pinned(256));
@@ -438,15 +439,15 @@ pub(crate) fn a_fault_names_its_node(rig: &Rig) {
     assert_eq!(error.code, ErrorCode::ILLEGAL_ADDRESS);
     let text = error.to_string();
     assert!(text.contains("node 2 of 3 of a graph: launch of oob_store"), "{text}");
-    // The nodes behind it did not run, and nothing more can be added or launched.
+    // The nodes after it did not run. No node can be added, and no graph created.
     assert_eq!(pinned.read::<u32>(0, 64), [5; 64]);
     assert_eq!(code(graph.try_empty(&[])), ErrorCode::ILLEGAL_ADDRESS);
     assert_eq!(code(rig.driver.graph_create(D0)), ErrorCode::ILLEGAL_ADDRESS);
 }
 
-pub(crate) fn destroyed_while_in_flight_a_launch_goes_on(rig: &Rig) {
+pub(crate) fn a_launch_of_a_destroyed_graph_finishes(rig: &Rig) {
     if !matches!(rig.subject, Subject::Emulated { .. }) {
-        rig.skip("HIP asks for the opposite");
+        rig.skip("HIP forbids destroying a graph in flight");
         return;
     }
     let (stream, probe) = (rig.stream(), rig.load(&PROBE));

@@ -1,4 +1,4 @@
-//! Kernels: their arguments, ids and LDS arrive, and what cannot run is an error.
+//! Kernels: they get their arguments, ids and LDS, and a launch that can't run is an error.
 
 use hiplaunch::driver::validation::Violation;
 use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, Work};
@@ -6,7 +6,7 @@ use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, Work};
 use crate::rig::{Arg, D0, D1, JIT, MATMUL, PROBE, REDUCE, Rig, VECTOR, code, input, output, value};
 use crate::subject::Subject;
 
-/// Floats whose sums and products show every bit that is wrong.
+/// Returns `n` random floats between -8 and 8 that use most bits of their mantissa.
 fn floats(n: usize, seed: u32) -> Vec<f32> {
     let mut s = seed;
     (0..n)
@@ -32,7 +32,7 @@ pub(crate) fn saxpy_of_many_sizes(rig: &Rig) {
     }
 }
 
-/// The sums of the reduction kernels, in their order.
+/// Returns the sums that the workgroups of a reduction kernel compute, added in the kernel's order.
 fn block_sums(x: &[f32], grid: usize, block: usize) -> Vec<f32> {
     let all = grid * block;
     (0..grid)
@@ -85,7 +85,7 @@ pub(crate) fn a_matrix_product_on_a_grid_of_two_dimensions(rig: &Rig) {
     assert_eq!(rig.read::<f32>(dc, m * n, stream), (0..m * n).map(element).collect::<Vec<_>>());
 }
 
-pub(crate) fn arguments_of_every_size_arrive(rig: &Rig) {
+pub(crate) fn arguments_of_every_size_reach_the_kernel(rig: &Rig) {
     let (stream, probe, out) = (rig.stream(), rig.load(&PROBE), rig.malloc(72));
     let args = [
         value(-5i8),
@@ -112,7 +112,7 @@ pub(crate) fn arguments_of_every_size_arrive(rig: &Rig) {
     assert_eq!(rig.read::<i64>(out, 9, stream), expected);
 }
 
-pub(crate) fn many_arguments_arrive(rig: &Rig) {
+pub(crate) fn many_arguments_reach_the_kernel(rig: &Rig) {
     let (stream, probe) = (rig.stream(), rig.load(&PROBE));
     let words: Vec<_> = (0..24).map(|_| rig.malloc(4)).collect();
     let args: Vec<Arg> = words.iter().map(|&ptr| output(ptr, 4)).collect();
@@ -122,13 +122,13 @@ pub(crate) fn many_arguments_arrive(rig: &Rig) {
     }
 }
 
-/// All x, y, z below `dims`, x fastest.
+/// Returns all points x, y, z below `dims`. x changes fastest.
 fn points(dims: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     let [x, y, z] = dims;
     (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
 }
 
-pub(crate) fn ids_in_one_two_and_three_dimensions(rig: &Rig) {
+pub(crate) fn a_kernel_sees_its_ids_in_one_two_and_three_dimensions(rig: &Rig) {
     let (stream, probe) = (rig.stream(), rig.load(&PROBE));
     let cases = [
         ([1, 1, 1], [1, 1, 1]),
@@ -174,7 +174,7 @@ pub(crate) fn dynamic_lds_is_as_large_as_asked(rig: &Rig) {
     assert_eq!(rig.read::<f32>(to, 300, stream), x.into_iter().rev().collect::<Vec<_>>());
 }
 
-pub(crate) fn no_arguments_at_all(rig: &Rig) {
+pub(crate) fn a_kernel_without_arguments_runs(rig: &Rig) {
     let (stream, probe) = (rig.stream(), rig.load(&PROBE));
     for _ in 0..10 {
         probe.launch("no_args", 3, 64, stream, &[]).unwrap();
@@ -182,12 +182,12 @@ pub(crate) fn no_arguments_at_all(rig: &Rig) {
     rig.sync(stream);
 }
 
-pub(crate) fn the_kernarg_segment_is_free_at_return(rig: &Rig) {
+pub(crate) fn the_kernarg_segment_may_be_changed_after_the_call(rig: &Rig) {
     let (stream, vector) = (rig.stream(), rig.load(&VECTOR));
     let function = vector.function("fill_u32");
     const LAUNCHES: u64 = 200;
     let all = rig.malloc(256 * LAUNCHES as usize);
-    // One buffer, used again for each launch while the earlier ones still wait.
+    // One buffer is used for every launch, while earlier launches have not run yet.
     let mut kernarg = vec![0; vector.signature("fill_u32").kernarg_size as usize];
     for i in 0..LAUNCHES {
         let args = [output(all.offset(256 * i), 256), value(i as u32), value(64i32)];
@@ -263,16 +263,17 @@ pub(crate) fn configurations_out_of_limits_are_refused(rig: &Rig) {
     code(launch([1, 1, 1], [64, 1, 1], limits.max_lds_per_block + 1));
     // More than 2^32 work-items along x.
     code(launch([u32::MAX, 1, 1], [1024, 1, 1], 0));
-    assert_eq!(rig.read::<u32>(counter, 1, stream), [0], "nothing ran");
+    assert_eq!(rig.read::<u32>(counter, 1, stream), [0], "no kernel ran");
     launch([1, 1, 1], [most, 1, 1], 0).unwrap();
     assert_eq!(rig.read::<u32>(counter, 1, stream), [most]);
 }
 
-/// HIP is lost to the whole process at a fault (5 and 6 abort it), so only the emulator's devices can be lost in a test.
+/// Returns whether the process can go on after a fault. After a fault HIP can't be used in the process any more
+/// (versions 5 and 6 abort it), so only the emulator's devices can be lost in a test.
 fn survives_faults(rig: &Rig) -> bool {
     let survives = matches!(rig.subject, Subject::Emulated { .. });
     if !survives {
-        rig.skip("HIP is lost to the whole process when a kernel faults");
+        rig.skip("HIP can't be used in the process any more when a kernel faults");
     }
     survives
 }
@@ -292,14 +293,14 @@ pub(crate) fn a_fault_is_an_error_on_its_device_alone(rig: &Rig) {
     rig.lose_device();
     assert_eq!(error.code, ErrorCode::ILLEGAL_ADDRESS);
     assert!(error.to_string().contains("oob_store"), "{error}");
-    // Every later call on the device says the same.
+    // Every later call on the device returns the same code.
     let driver: &dyn Driver = &*rig.driver;
     assert_eq!(code(driver.malloc(D0, 64)), ErrorCode::ILLEGAL_ADDRESS);
     assert_eq!(code(driver.device_synchronize(D0)), ErrorCode::ILLEGAL_ADDRESS);
     assert_eq!(code(probe.try_function("no_args")), ErrorCode::ILLEGAL_ADDRESS);
-    // What was in flight is over: the host may have its memory back.
+    // Nothing is in flight any more, so the host may write its memory.
     pinned.write(0, &[0u32; 64]);
-    // The other device goes on.
+    // The other device still works.
     healthy.launch("atomic_count", 2, 64, other, &[output(counter, 4)]).unwrap();
     assert_eq!(rig.read_on::<u32>(D1, counter, 1, other), [128]);
 }

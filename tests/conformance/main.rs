@@ -1,4 +1,5 @@
-//! What every driver must do: one set of cases, run over each driver of this machine, with and without the layers. A driver that is not here, or lacks what a case needs, is skipped with the reason printed.
+//! What every driver must do: one set of cases, run on each driver of the machine, with and without layers. A driver
+//! that is missing, or that lacks a capability that a case needs, is skipped, and the reason is printed.
 
 mod graph_rig;
 mod graphs;
@@ -12,7 +13,7 @@ mod streams;
 mod subject;
 mod threads;
 
-/// Makes a test of each case for each driver, named `driver::room::case`.
+/// Defines a test of each case for each driver, named `driver::module::case`.
 macro_rules! conformance {
     (@driver $driver:ident, $subject:expr, { $($room:ident: [$($case:ident),* $(,)?])* }) => {
         mod $driver {
@@ -32,7 +33,7 @@ macro_rules! conformance {
     ($rooms:tt) => {
         conformance!(@driver emulated, emulated("gfx90a", Layers::Bare), $rooms);
         conformance!(@driver emulated_validated, emulated("gfx90a", Layers::Validation), $rooms);
-        // Its code objects are of version 5: other hidden arguments.
+        // The code objects for gfx942 are of version 5 and have other hidden arguments.
         conformance!(@driver emulated_gfx942_validated, emulated("gfx942", Layers::Validation), $rooms);
         conformance!(@driver emulated_timeline, emulated("gfx90a", Layers::ValidationOverTimeline), $rooms);
         conformance!(
@@ -46,38 +47,38 @@ macro_rules! conformance {
 
 conformance!({
     properties: [
-        the_driver_says_what_it_is,
+        the_driver_has_a_name_a_version_and_a_source,
         devices_have_a_target_and_sane_limits,
-        a_device_that_is_not_there_is_an_error,
-        memory_is_counted,
-        peers_are_enabled_once_or_twice,
+        a_device_that_does_not_exist_is_an_error,
+        an_allocation_reduces_the_free_memory,
+        peer_access_can_be_enabled_twice,
     ]
     memory: [
-        allocations_are_aligned_and_apart,
-        too_much_is_out_of_memory_and_harms_nothing,
-        freeing_null_is_nothing,
+        allocations_are_aligned_and_do_not_overlap,
+        too_large_an_allocation_is_out_of_memory_and_changes_nothing,
+        freeing_null_does_nothing,
         pinned_memory_has_two_addresses,
         registered_memory_is_pinned,
         kernels_use_registered_memory,
-        registering_wrongly_is_an_error,
-        copies_of_every_size_arrive,
-        copies_of_nothing_are_fine,
-        blocking_copies_are_done_at_return,
+        registering_or_unregistering_twice_is_an_error,
+        copies_of_every_size_are_exact,
+        copies_of_no_bytes_do_nothing,
+        blocking_copies_have_finished_when_they_return,
         copies_within_a_device,
         fills_keep_to_their_range,
-        pageable_memory_is_free_at_return,
+        pageable_memory_may_be_changed_after_the_call,
         a_pageable_copy_to_the_host_has_waited,
         a_pinned_copy_to_the_host_does_not_wait,
         a_pinned_copy_reads_when_it_runs,
-        memory_in_stream_order,
+        memory_is_allocated_and_freed_in_stream_order,
         copies_between_devices,
     ]
     streams: [
         work_of_a_stream_runs_in_order,
         an_idle_stream_is_idle,
-        a_busy_stream_says_so,
+        a_busy_stream_is_not_idle,
         a_device_synchronize_covers_every_stream,
-        many_streams_at_once,
+        many_streams_work_at_once,
         priorities_are_accepted,
         a_destroyed_stream_finishes_its_work,
         host_functions_run_in_order,
@@ -85,36 +86,36 @@ conformance!({
     ]
     ordering: [
         an_event_orders_two_streams,
-        an_event_never_recorded_is_no_wait,
-        an_event_is_reached_when_its_work_is_done,
+        an_event_that_was_never_recorded_is_reached,
+        an_event_is_reached_when_its_work_has_finished,
         a_wait_keeps_the_record_that_it_saw,
         a_destroyed_event_is_still_waited_for,
         time_passes_between_two_events,
         an_event_without_timing_has_no_time,
-        a_chain_through_many_streams,
+        events_order_a_chain_through_many_streams,
         branches_fork_and_join_with_the_same_events,
     ]
     modules: [
         every_kernel_is_found,
         an_unknown_name_is_not_found,
-        an_image_that_is_none_is_an_error,
+        an_image_that_is_no_code_object_is_an_error,
         an_image_for_another_target_is_an_error,
         the_image_is_not_needed_after_loading,
         globals_can_be_read_and_written,
-        two_loads_of_one_image_are_apart,
-        modules_come_and_go,
+        two_loads_of_one_image_have_their_own_globals,
+        a_module_can_be_loaded_and_unloaded_many_times,
         occupancy_is_at_least_one,
     ]
     launch: [
         saxpy_of_many_sizes,
         reductions_through_static_and_dynamic_lds,
         a_matrix_product_on_a_grid_of_two_dimensions,
-        arguments_of_every_size_arrive,
-        many_arguments_arrive,
-        ids_in_one_two_and_three_dimensions,
+        arguments_of_every_size_reach_the_kernel,
+        many_arguments_reach_the_kernel,
+        a_kernel_sees_its_ids_in_one_two_and_three_dimensions,
         dynamic_lds_is_as_large_as_asked,
-        no_arguments_at_all,
-        the_kernarg_segment_is_free_at_return,
+        a_kernel_without_arguments_runs,
+        the_kernarg_segment_may_be_changed_after_the_call,
         kernels_reach_pinned_memory,
         a_jit_kernel_with_an_argument_block,
         configurations_out_of_limits_are_refused,
@@ -122,28 +123,28 @@ conformance!({
         a_trap_is_an_error,
     ]
     graphs: [
-        a_chain_gives_what_streams_give,
+        a_graph_computes_what_a_stream_computes,
         random_graphs_keep_their_dependencies,
-        many_launches_follow_each_other,
-        new_arguments_come_through_memory,
+        launches_of_a_graph_run_one_after_the_other,
+        a_graph_reads_new_arguments_from_memory,
         a_graph_keeps_to_the_order_of_its_stream,
         a_launch_does_not_wait,
         kernel_arguments_are_copied_when_added,
-        what_was_instantiated_is_a_copy,
-        a_graph_of_nothing_does_nothing,
+        an_instantiated_graph_is_a_copy,
+        a_graph_of_empty_nodes_does_nothing,
         fills_in_a_graph_keep_to_their_range,
         kernels_without_arguments_are_nodes,
         nodes_of_another_graph_are_refused,
         nodes_out_of_limits_are_refused,
         stale_graphs_are_refused,
-        graphs_on_many_threads,
+        many_threads_record_and_launch_graphs,
         a_fault_names_its_node,
-        destroyed_while_in_flight_a_launch_goes_on,
+        a_launch_of_a_destroyed_graph_finishes,
     ]
     threads: [
-        each_on_its_own_stream,
-        all_on_one_stream,
-        everything_at_once,
-        stale_handles_do_no_harm_under_validation,
+        threads_launch_on_their_own_streams,
+        threads_launch_on_one_stream,
+        threads_create_use_and_destroy_everything_at_once,
+        the_validation_layer_refuses_stale_handles,
     ]
 });

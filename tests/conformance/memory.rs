@@ -1,16 +1,16 @@
-//! Device and pinned memory, copies and fills: sizes, order, and who waits.
+//! Device and pinned memory, copies and fills: their sizes, their order, and which calls wait.
 
 use hiplaunch::driver::validation::{CallKind, Violation};
 use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, Work};
 
 use crate::rig::{D0, D1, PROBE, Rig, VECTOR, code, input, output, value};
 
-/// Bytes that tell each position from its neighbours.
+/// Returns `bytes` bytes of which neighbours differ.
 fn pattern(bytes: usize, seed: usize) -> Vec<u8> {
     (0..bytes).map(|i| (i.wrapping_mul(167) ^ (i >> 8) ^ seed) as u8).collect()
 }
 
-pub(crate) fn allocations_are_aligned_and_apart(rig: &Rig) {
+pub(crate) fn allocations_are_aligned_and_do_not_overlap(rig: &Rig) {
     let stream = rig.stream();
     let sizes = [1, 3, 255, 256, 257, 4095, 4097, 1 << 20];
     let all: Vec<_> = sizes.iter().map(|&bytes| (rig.malloc(bytes), bytes)).collect();
@@ -23,7 +23,7 @@ pub(crate) fn allocations_are_aligned_and_apart(rig: &Rig) {
     }
 }
 
-pub(crate) fn too_much_is_out_of_memory_and_harms_nothing(rig: &Rig) {
+pub(crate) fn too_large_an_allocation_is_out_of_memory_and_changes_nothing(rig: &Rig) {
     let stream = rig.stream();
     let ptr = rig.upload(&[7u32; 64], stream);
     assert_eq!(code(rig.driver.malloc(D0, 1 << 50)), ErrorCode::OUT_OF_MEMORY);
@@ -31,8 +31,8 @@ pub(crate) fn too_much_is_out_of_memory_and_harms_nothing(rig: &Rig) {
     rig.malloc(1 << 20);
 }
 
-pub(crate) fn freeing_null_is_nothing(rig: &Rig) {
-    // SAFETY: null is no memory.
+pub(crate) fn freeing_null_does_nothing(rig: &Rig) {
+    // SAFETY: a null pointer is allowed.
     unsafe { rig.driver.free(D0, DevicePtr::NULL) }.unwrap();
 }
 
@@ -46,10 +46,10 @@ pub(crate) fn pinned_memory_has_two_addresses(rig: &Rig) {
     }
 }
 
-/// A page of host memory: whole pages are what HIP registers.
+/// A page of host memory. HIP registers whole pages.
 #[derive(Clone)]
 #[repr(align(4096))]
-struct Page(#[allow(dead_code, reason = "touched by its address")] [u8; 4096]);
+struct Page(#[allow(dead_code, reason = "accessed by its address")] [u8; 4096]);
 
 fn host_pages(bytes: usize) -> Vec<Page> {
     vec![Page([0; 4096]); bytes.div_ceil(4096)]
@@ -62,7 +62,7 @@ pub(crate) fn registered_memory_is_pinned(rig: &Rig) {
     let stream = rig.stream();
     let mut memory = host_pages(64 << 10);
     let ptr = memory.as_mut_ptr().cast::<u8>();
-    // SAFETY: the vector is longer than that, and outlives the registration.
+    // SAFETY: the vector is longer than 40,000 bytes and outlives the registration.
     let allocation = unsafe { rig.driver.host_register(D0, ptr, 40_000) }.unwrap();
     assert_eq!((allocation.host.as_ptr(), allocation.bytes), (ptr, 40_000));
     let pinned = rig.of_registered(allocation);
@@ -77,7 +77,7 @@ pub(crate) fn registered_memory_is_pinned(rig: &Rig) {
     }
     // SAFETY: nothing uses it.
     unsafe { rig.driver.host_unregister(D0, allocation) }.unwrap();
-    // It is the host's again, and can be registered again.
+    // The memory can be registered again.
     // SAFETY: as above.
     let again = unsafe { rig.driver.host_register(D0, ptr.wrapping_add(4096), 4096) }.unwrap();
     // SAFETY: nothing uses it.
@@ -104,8 +104,8 @@ pub(crate) fn kernels_use_registered_memory(rig: &Rig) {
     unsafe { rig.driver.host_unregister(D0, allocation) }.unwrap();
 }
 
-pub(crate) fn registering_wrongly_is_an_error(rig: &Rig) {
-    // HIP takes both without a word.
+pub(crate) fn registering_or_unregistering_twice_is_an_error(rig: &Rig) {
+    // HIP reports neither mistake.
     let checked = rig.validation.is_some() || rig.driver.info().name.contains("emulated");
     if !checked || !rig.has(Capability::HostRegister) {
         return;
@@ -128,14 +128,14 @@ pub(crate) fn registering_wrongly_is_an_error(rig: &Rig) {
     }
 }
 
-pub(crate) fn copies_of_every_size_arrive(rig: &Rig) {
+pub(crate) fn copies_of_every_size_are_exact(rig: &Rig) {
     let stream = rig.stream();
     const ROOM: usize = (1 << 20) + 64;
     let (there, back, ptr) = (rig.pinned(ROOM), rig.pinned(ROOM), rig.malloc(ROOM));
     for bytes in [1, 2, 3, 4, 63, 64, 65, 4095, 4096, 4097, 16 << 10, (16 << 10) + 1, 65_537, 1 << 20] {
         for at in [0, 1, 28] {
             let expected = pattern(bytes, at);
-            // Pinned both ways.
+            // To the device and back through pinned memory.
             there.write(at, &expected);
             back.write(at, &vec![0u8; bytes]);
             let dst = ptr.offset(at as u64);
@@ -143,7 +143,7 @@ pub(crate) fn copies_of_every_size_arrive(rig: &Rig) {
             back.to_host(at, dst, bytes, stream);
             rig.sync(stream);
             assert_eq!(back.read::<u8>(at, bytes), expected, "{bytes} bytes at {at}");
-            // Pageable both ways, other bytes.
+            // To the device and back through pageable memory, with other bytes.
             let other = pattern(bytes, at + 1);
             rig.write(dst, &other, stream);
             assert_eq!(rig.read::<u8>(dst, bytes, stream), other, "{bytes} bytes at {at}");
@@ -151,7 +151,7 @@ pub(crate) fn copies_of_every_size_arrive(rig: &Rig) {
     }
 }
 
-pub(crate) fn copies_of_nothing_are_fine(rig: &Rig) {
+pub(crate) fn copies_of_no_bytes_do_nothing(rig: &Rig) {
     let stream = rig.stream();
     let (ptr, pinned) = (rig.upload(&[9u8; 64], stream), rig.pinned(64));
     pinned.to_device(0, ptr, 0, stream);
@@ -161,7 +161,7 @@ pub(crate) fn copies_of_nothing_are_fine(rig: &Rig) {
     assert_eq!(rig.read::<u8>(ptr, 64, stream), [9; 64]);
 }
 
-pub(crate) fn blocking_copies_are_done_at_return(rig: &Rig) {
+pub(crate) fn blocking_copies_have_finished_when_they_return(rig: &Rig) {
     if !rig.has(Capability::BlockingCopy) {
         return;
     }
@@ -187,7 +187,7 @@ pub(crate) fn copies_within_a_device(rig: &Rig) {
     let stream = rig.stream();
     let (from, to) = (rig.upload(&pattern(8192, 3), stream), rig.upload(&[0u8; 8192], stream));
     rig.copy(to.offset(5), from.offset(7), 5000, stream);
-    // Within one allocation, ranges that touch.
+    // Adjacent ranges of one allocation.
     rig.copy(from.offset(4096), from, 4096, stream);
     let got = rig.read::<u8>(to, 8192, stream);
     assert_eq!(got[5..5005], pattern(8192, 3)[7..5007]);
@@ -221,7 +221,7 @@ pub(crate) fn fills_keep_to_their_range(rig: &Rig) {
     assert_eq!(rig.read::<u32>(ptr, 4, stream), [1; 4]);
 }
 
-pub(crate) fn pageable_memory_is_free_at_return(rig: &Rig) {
+pub(crate) fn pageable_memory_may_be_changed_after_the_call(rig: &Rig) {
     let (stream, probe) = (rig.stream(), rig.load(&PROBE));
     for words in [1usize, 16, 1000, 100_000] {
         let ptr = rig.malloc(words * 4);
@@ -248,8 +248,8 @@ pub(crate) fn a_pinned_copy_to_the_host_does_not_wait(rig: &Rig) {
     let hold = rig.hold(&probe, stream);
     pinned.to_host(0, out, 256, stream);
     if hold.is_sure() {
-        assert!(!rig.idle(stream), "the call has waited");
-        // Looking at it now is what the layer warns of.
+        assert!(!rig.idle(stream), "the call waited");
+        // The validation layer reports this read, because the copy is in flight.
         assert_eq!(pinned.read::<u32>(0, 64), [0; 64]);
         rig.expect_violation(|v| matches!(v, Violation::HostRace { write: false, .. }));
     }
@@ -265,20 +265,20 @@ pub(crate) fn a_pinned_copy_reads_when_it_runs(rig: &Rig) {
     rig.busy(&probe, stream);
     let hold = rig.hold(&probe, stream);
     pinned.to_device(0, ptr, 256, stream);
-    // The mistake that the pinned ring's fences are there against.
+    // The host writes while the copy is in flight. The fences of the staging ring prevent this mistake.
     pinned.write(0, &[2u32; 64]);
     rig.expect_violation(|v| matches!(v, Violation::HostRace { write: true, .. }));
     let late = hold.is_sure() || !rig.idle(stream);
     hold.let_go();
     let got = rig.read::<u32>(ptr, 64, stream);
     if late {
-        assert_eq!(got, [2; 64], "the copy has read before it ran");
+        assert_eq!(got, [2; 64], "the copy read its source before it ran");
     } else {
-        rig.skip("the device was done before the host could write");
+        rig.skip("the copy ran before the host could write");
     }
 }
 
-pub(crate) fn memory_in_stream_order(rig: &Rig) {
+pub(crate) fn memory_is_allocated_and_freed_in_stream_order(rig: &Rig) {
     if !rig.has(Capability::StreamOrderedAllocator) {
         return;
     }
@@ -294,7 +294,7 @@ pub(crate) fn memory_in_stream_order(rig: &Rig) {
         vector.launch("fill_u32", 4, 256, stream, &args).unwrap();
         let got = rig.read::<u32>(ptr, 1024, stream);
         assert!(got.iter().all(|w| *w == round));
-        // SAFETY: its only work is on this stream.
+        // SAFETY: only work on this stream uses the memory.
         unsafe { rig.driver.free_async(D0, ptr, stream) }.unwrap();
     }
     rig.sync(stream);
@@ -310,7 +310,7 @@ pub(crate) fn copies_between_devices(rig: &Rig) {
     rig.write_on(D1, from, &pattern(4096, 9), there);
     // SAFETY: a live stream.
     unsafe { rig.driver.stream_synchronize(D1, there) }.unwrap();
-    // SAFETY: both ranges are live and 4096 bytes long; the source was written before.
+    // SAFETY: both ranges are live and 4096 bytes long. The write of the source has finished.
     unsafe {
         rig.driver.enqueue(D0, here, &Work::CopyFromPeer { dst: to, src_device: D1, src: from, bytes: 4096 })
     }

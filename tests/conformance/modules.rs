@@ -1,4 +1,4 @@
-//! Modules: what loads, what does not, kernels and globals by name.
+//! Modules: images that load and images that are refused, kernels and globals by name.
 
 use hiplaunch::driver::{Capability, ErrorCode, Work};
 
@@ -26,13 +26,13 @@ pub(crate) fn an_unknown_name_is_not_found(rig: &Rig) {
 }
 
 fn refused(rig: &Rig, image: &[u8]) -> ErrorCode {
-    // SAFETY: it does not load.
+    // SAFETY: the image is refused.
     let code = code(unsafe { rig.driver.module_load(D0, image) });
     assert!(!code.is_sticky() || code == ErrorCode::UNKNOWN, "{code}");
     code
 }
 
-pub(crate) fn an_image_that_is_none_is_an_error(rig: &Rig) {
+pub(crate) fn an_image_that_is_no_code_object_is_an_error(rig: &Rig) {
     let good = VECTOR.0[0];
     refused(rig, b"");
     refused(rig, b"no code object");
@@ -44,7 +44,7 @@ pub(crate) fn an_image_that_is_none_is_an_error(rig: &Rig) {
     let mut other = good.to_vec();
     other[18] = 62;
     refused(rig, &other);
-    // The driver is as before.
+    // The driver works as before.
     let (stream, vector) = (rig.stream(), rig.load(&VECTOR));
     let ptr = rig.malloc(256);
     vector.launch("fill_u32", 1, 64, stream, &[output(ptr, 256), value(8u32), value(64i32)]).unwrap();
@@ -68,7 +68,7 @@ pub(crate) fn the_image_is_not_needed_after_loading(rig: &Rig) {
     let target = rig.driver.device_properties(D0).unwrap().target;
     let fits = |b: &&[u8]| code_object::CodeObject::parse(b).unwrap().target().is_compatible_with(&target);
     let mut copy = VECTOR.0.into_iter().find(fits).expect("a code object for this device").to_vec();
-    // SAFETY: the kernels of this repository.
+    // SAFETY: the code object is one of this repository.
     let module = unsafe { rig.driver.module_load(D0, &copy) }.unwrap();
     copy.fill(0xff);
     drop(copy);
@@ -107,7 +107,7 @@ pub(crate) fn globals_can_be_read_and_written(rig: &Rig) {
     assert_eq!(rig.read::<u64>(target, 1, stream), [counter.0], "the relocation");
     probe.launch("bump_global", 2, 64, stream, &[]).unwrap();
     assert_eq!(rig.read::<u32>(counter, 1, stream), [128]);
-    // The kernel sees what the host wrote: another step, and another place to count.
+    // The kernel reads what the host wrote: another step, and the address of another counter.
     let elsewhere = rig.upload(&[1000u32], stream);
     rig.write(step, &[3u32], stream);
     rig.write(target, &[elsewhere.0], stream);
@@ -116,7 +116,7 @@ pub(crate) fn globals_can_be_read_and_written(rig: &Rig) {
     assert_eq!(rig.read::<u32>(counter, 1, stream), [128]);
 }
 
-pub(crate) fn two_loads_of_one_image_are_apart(rig: &Rig) {
+pub(crate) fn two_loads_of_one_image_have_their_own_globals(rig: &Rig) {
     if !rig.has(Capability::ModuleGlobals) {
         return;
     }
@@ -128,14 +128,14 @@ pub(crate) fn two_loads_of_one_image_are_apart(rig: &Rig) {
         rig.read::<u32>(ptr, 1, stream)[0]
     };
     assert_eq!((counter(&first), counter(&second)), (64, 0));
-    // One goes, the other stays.
+    // One module is unloaded, and the other still works.
     rig.sync(stream);
     rig.unload(D0, first.module);
     second.launch("bump_global", 1, 64, stream, &[]).unwrap();
     assert_eq!(counter(&second), 64);
 }
 
-pub(crate) fn modules_come_and_go(rig: &Rig) {
+pub(crate) fn a_module_can_be_loaded_and_unloaded_many_times(rig: &Rig) {
     let stream = rig.stream();
     for round in 0..30u32 {
         let vector = rig.load(&VECTOR);

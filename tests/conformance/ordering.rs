@@ -1,4 +1,4 @@
-//! Events: what they order, when they are reached, and the time between them.
+//! Events: the order that they give to work, when they are reached, and the time between two of them.
 
 use hiplaunch::driver::{Driver, EventOptions, RawEvent};
 
@@ -15,7 +15,7 @@ pub(crate) fn an_event_orders_two_streams(rig: &Rig) {
     }
 }
 
-pub(crate) fn an_event_never_recorded_is_no_wait(rig: &Rig) {
+pub(crate) fn an_event_that_was_never_recorded_is_reached(rig: &Rig) {
     let (stream, event) = (rig.stream(), rig.event());
     assert!(rig.reached(event));
     rig.sync_event(event);
@@ -24,7 +24,7 @@ pub(crate) fn an_event_never_recorded_is_no_wait(rig: &Rig) {
     assert_eq!(rig.read::<u32>(ptr, 16, stream), [3; 16]);
 }
 
-pub(crate) fn an_event_is_reached_when_its_work_is_done(rig: &Rig) {
+pub(crate) fn an_event_is_reached_when_its_work_has_finished(rig: &Rig) {
     let (stream, event, probe, pinned) = (rig.stream(), rig.event(), rig.load(&PROBE), rig.pinned(256));
     for poll in [false, true] {
         let (out, expected) = rig.busy(&probe, stream);
@@ -53,7 +53,7 @@ pub(crate) fn a_wait_keeps_the_record_that_it_saw(rig: &Rig) {
     let (out, expected) = rig.busy(&probe, slow);
     rig.record(event, slow);
     rig.wait(waiting, event);
-    // The event means another place from here on, long reached; the wait still means the first.
+    // The event is recorded again on an idle stream and is reached at once. The wait still waits for the first record.
     rig.record(event, idle);
     rig.sync_event(event);
     assert!(rig.reached(event));
@@ -89,7 +89,7 @@ pub(crate) fn time_passes_between_two_events(rig: &Rig) {
     rig.record(end, stream);
     rig.sync_event(end);
     let (first, all) = (elapsed(rig, start, middle).unwrap(), elapsed(rig, start, end).unwrap());
-    // 300,000 dependent multiplications take a while on anything.
+    // 300,000 dependent multiplications take more than 10 µs on any device.
     assert!(first > 0.01 && first < 600_000.0, "{first} ms");
     assert!(all >= first, "{all} ms for all, {first} ms for the first part");
     assert_eq!(elapsed(rig, start, start).unwrap(), 0.0);
@@ -108,7 +108,7 @@ pub(crate) fn an_event_without_timing_has_no_time(rig: &Rig) {
     code(elapsed(rig, timed, never));
 }
 
-pub(crate) fn a_chain_through_many_streams(rig: &Rig) {
+pub(crate) fn events_order_a_chain_through_many_streams(rig: &Rig) {
     let probe = rig.load(&PROBE);
     let streams: Vec<_> = (0..8).map(|_| rig.stream()).collect();
     let events: Vec<_> = (0..8).map(|_| rig.event()).collect();
@@ -123,7 +123,7 @@ pub(crate) fn a_chain_through_many_streams(rig: &Rig) {
     assert_eq!(rig.read::<u32>(words, 100, streams[0]), [8 * ROUNDS as u32; 100]);
 }
 
-/// What graphs with branches do on every compute: streams that fork and join, with the same events each time.
+/// A graph with branches does this at every submission: streams fork and join, with the same events each time.
 pub(crate) fn branches_fork_and_join_with_the_same_events(rig: &Rig) {
     const BYTES: usize = 256;
     let (main, fork, probe) = (rig.stream(), rig.event(), rig.load(&PROBE));

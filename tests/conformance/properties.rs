@@ -1,16 +1,16 @@
-//! What a driver and its devices are.
+//! The properties of a driver and of its devices.
 
 use hiplaunch::driver::{Capability, DeviceId, ErrorCode, HostFunction, Work};
 
 use crate::rig::{D0, D1, Rig, code};
 
-pub(crate) fn the_driver_says_what_it_is(rig: &Rig) {
+pub(crate) fn the_driver_has_a_name_a_version_and_a_source(rig: &Rig) {
     let info = rig.driver.info();
     assert_eq!(info.name.contains("validation over "), rig.validation.is_some());
     assert_eq!(info.version.split('.').count(), 3, "{}", info.version);
     assert!(info.version.split('.').all(|part| part.parse::<u32>().is_ok()), "{}", info.version);
     assert!(!info.source.is_empty());
-    // What it cannot do is an error, not a panic.
+    // A call that the driver can't do is an error.
     let capabilities = rig.driver.capabilities();
     if !capabilities.has(Capability::StreamOrderedAllocator) {
         // SAFETY: a live stream.
@@ -34,11 +34,14 @@ pub(crate) fn devices_have_a_target_and_sane_limits(rig: &Rig) {
         assert!(p.max_threads_per_block >= 256 && p.compute_units > 0, "{p:?}");
         assert!(p.max_block.iter().all(|&b| b >= 64 && b <= p.max_threads_per_block), "{p:?}");
         assert!(p.max_grid.iter().all(|&g| g >= 65_535), "{p:?}");
+        let known = [p.memory_clock_khz, p.memory_bus_bits, p.l2_bytes, p.registers_per_block];
+        assert!(known.iter().flatten().all(|&value| value > 0), "{p:?}");
+        assert_eq!(p.pci_address().is_some(), p.pci_bus_id.contains(':'), "{p:?}");
         assert!(p.max_lds_per_block >= 32 << 10 && p.total_memory >= 64 << 20, "{p:?}");
     }
 }
 
-pub(crate) fn a_device_that_is_not_there_is_an_error(rig: &Rig) {
+pub(crate) fn a_device_that_does_not_exist_is_an_error(rig: &Rig) {
     for device in [DeviceId(rig.devices().len() as u32), DeviceId(i32::MAX as u32), DeviceId(u32::MAX)] {
         assert_eq!(code(rig.driver.device_properties(device)), ErrorCode::INVALID_DEVICE);
         assert_eq!(code(rig.driver.malloc(device, 256)), ErrorCode::INVALID_DEVICE);
@@ -47,7 +50,7 @@ pub(crate) fn a_device_that_is_not_there_is_an_error(rig: &Rig) {
     rig.malloc(256);
 }
 
-pub(crate) fn memory_is_counted(rig: &Rig) {
+pub(crate) fn an_allocation_reduces_the_free_memory(rig: &Rig) {
     if !rig.has(Capability::MemInfo) {
         return;
     }
@@ -62,7 +65,7 @@ pub(crate) fn memory_is_counted(rig: &Rig) {
     }
 }
 
-pub(crate) fn peers_are_enabled_once_or_twice(rig: &Rig) {
+pub(crate) fn peer_access_can_be_enabled_twice(rig: &Rig) {
     if !rig.has(Capability::PeerAccess) || !rig.has_second_device() {
         return;
     }

@@ -1,8 +1,7 @@
-//! Safe words for driver calls, kernels of `hip/`, and what to give back at the end of a case.
+//! Safe wrappers of driver calls, the kernels of `hip/`, and the objects that are destroyed at the end of a case.
 //!
-//! The wrappers are safe as far as the cases keep to what the kernels of `hip/` say of themselves: handles and memory
-//! live to the end of the case, ranges are checked by the wrappers, and pinned memory is touched through
-//! [`Pinned`] only.
+//! The wrappers are sound if the cases pass the kernels of `hip/` what these take: handles and memory live until the
+//! end of the case, the wrappers check ranges, and pinned memory is accessed through [`Pinned`] only.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +21,7 @@ use crate::subject::Subject;
 pub(crate) const D0: DeviceId = DeviceId(0);
 pub(crate) const D1: DeviceId = DeviceId(1);
 
-/// A code object of `hip/`, for each target that there is one for.
+/// A code object of `hip/`, for gfx90a and for gfx942.
 #[derive(Debug)]
 pub(crate) struct Image(pub(crate) [&'static [u8]; 2]);
 
@@ -41,7 +40,7 @@ pub(crate) static MATMUL: Image = image!("matmul");
 pub(crate) static PROBE: Image = image!("probe");
 pub(crate) static JIT: Image = image!("jit");
 
-/// What a case made, to be given back at its end.
+/// The objects that a case created, which are destroyed at its end.
 #[derive(Debug, Default)]
 struct Owned {
     streams: Vec<(DeviceId, RawStream)>,
@@ -58,13 +57,13 @@ pub(crate) struct Rig {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) validation: Option<Arc<ValidationDriver>>,
     owned: Mutex<Owned>,
-    /// A device is lost: nothing can be waited for on it.
+    /// Whether the case lost a device, which can't be waited for any more.
     lost: AtomicBool,
 }
 
 // SAFETY comments below: see the module's text.
 impl Rig {
-    /// Tells whoever listens to the driver.
+    /// Sends a note to the driver's observer, if it has one.
     pub(crate) fn note(&self, note: &Note) {
         if let Some(observer) = self.driver.observer() {
             observer.note(note);
@@ -79,12 +78,12 @@ impl Rig {
         Rig { subject, driver, validation, owned: Mutex::default(), lost: AtomicBool::new(false) }
     }
 
-    /// Says why a case does nothing here.
+    /// Prints why a case is skipped.
     pub(crate) fn skip(&self, reason: &str) {
         println!("skipped on {:?}: {reason}", self.subject);
     }
 
-    /// Whether the driver can do something; says so if not.
+    /// Returns whether the driver has a capability. Prints that the case is skipped if not.
     pub(crate) fn has(&self, capability: Capability) -> bool {
         let has = self.driver.capabilities().has(capability);
         if !has {
@@ -97,7 +96,7 @@ impl Rig {
         (0..self.driver.device_count().unwrap()).map(DeviceId).collect()
     }
 
-    /// Whether there is a second device; says so if not.
+    /// Returns whether there is a second device. Prints that the case is skipped if not.
     pub(crate) fn has_second_device(&self) -> bool {
         let two = self.devices().len() > 1;
         if !two {
@@ -119,7 +118,7 @@ impl Rig {
     /// Frees memory before the end of the case.
     pub(crate) fn free(&self, device: DeviceId, ptr: DevicePtr) {
         self.owned.lock().unwrap().memory.retain(|m| *m != (device, ptr));
-        // SAFETY: taken off the list, so it is freed once.
+        // SAFETY: removed from the list, so it is freed once.
         unsafe { self.driver.free(device, ptr) }.unwrap();
     }
 
@@ -130,7 +129,7 @@ impl Rig {
         Pinned { rig: self, memory }
     }
 
-    /// Memory that the case registered and will unregister.
+    /// Returns access to host memory that the case has registered and will unregister.
     pub(crate) fn of_registered(&self, memory: PinnedAllocation) -> Pinned<'_> {
         Pinned { rig: self, memory }
     }
@@ -152,7 +151,7 @@ impl Rig {
     /// Destroys a stream before the end of the case.
     pub(crate) fn destroy_stream(&self, stream: RawStream) {
         self.owned.lock().unwrap().streams.retain(|s| *s != (D0, stream));
-        // SAFETY: taken off the list, and the case does not use it again.
+        // SAFETY: removed from the list, and the case does not use it again.
         unsafe { self.driver.stream_destroy(D0, stream) }.unwrap();
     }
 
@@ -169,7 +168,7 @@ impl Rig {
     /// Destroys an event before the end of the case.
     pub(crate) fn destroy_event(&self, event: RawEvent) {
         self.owned.lock().unwrap().events.retain(|e| *e != (D0, event));
-        // SAFETY: taken off the list, and the case does not use it again.
+        // SAFETY: removed from the list, and the case does not use it again.
         unsafe { self.driver.event_destroy(D0, event) }.unwrap();
     }
 
@@ -203,14 +202,14 @@ impl Rig {
         unsafe { self.driver.event_synchronize(D0, event) }.unwrap();
     }
 
-    /// Writes to device memory in stream order, from pageable memory.
+    /// Copies values from pageable memory to device memory, in stream order.
     pub(crate) fn write<T: Pod>(&self, dst: DevicePtr, values: &[T], stream: RawStream) {
         self.write_on(D0, dst, values, stream);
     }
 
     pub(crate) fn write_on<T: Pod>(&self, device: DeviceId, dst: DevicePtr, values: &[T], stream: RawStream) {
         let bytes: &[u8] = bytemuck::cast_slice(values);
-        // SAFETY: the source is pageable, so it has been read at return; the case names live memory.
+        // SAFETY: the source is pageable, so it has been read when the call returns. The case names live memory.
         unsafe {
             self.driver.enqueue(
                 device,
@@ -221,7 +220,7 @@ impl Rig {
         .unwrap();
     }
 
-    /// Reads device memory into pageable memory, behind everything on the stream.
+    /// Copies `count` values from device memory, after all work on the stream so far.
     pub(crate) fn read<T: Pod>(&self, src: DevicePtr, count: usize, stream: RawStream) -> Vec<T> {
         self.read_on(D0, src, count, stream)
     }
@@ -235,7 +234,7 @@ impl Rig {
     ) -> Vec<T> {
         let mut values = vec![T::zeroed(); count];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-        // SAFETY: the target is pageable, so it has been written at return; the case names live memory.
+        // SAFETY: the target is pageable, so it has been written when the call returns. The case names live memory.
         unsafe {
             self.driver.enqueue(
                 device,
@@ -247,7 +246,7 @@ impl Rig {
         values
     }
 
-    /// Device memory that holds these values, for work on this stream.
+    /// Allocates device memory that holds these values for work on this stream.
     pub(crate) fn upload<T: Pod>(&self, values: &[T], stream: RawStream) -> DevicePtr {
         let ptr = self.malloc(size_of_val(values));
         self.write(ptr, values, stream);
@@ -281,7 +280,7 @@ impl Rig {
             .into_iter()
             .find(|(_, object)| object.target().is_compatible_with(&target))
             .unwrap_or_else(|| panic!("hip/ has no code object for {target}; see hip/build.sh"));
-        // SAFETY: the kernels of this repository.
+        // SAFETY: the code object is one of this repository.
         let module = unsafe { self.driver.module_load(device, bytes) }.unwrap();
         self.owned.lock().unwrap().modules.push((device, module));
         Kernels { rig: self, device, module, object }
@@ -290,11 +289,12 @@ impl Rig {
     /// Unloads a module before the end of the case; none of its kernels is in flight.
     pub(crate) fn unload(&self, device: DeviceId, module: RawModule) {
         self.owned.lock().unwrap().modules.retain(|m| *m != (device, module));
-        // SAFETY: taken off the list; nothing is in flight.
+        // SAFETY: removed from the list, and nothing is in flight.
         unsafe { self.driver.module_unload(device, module) }.unwrap();
     }
 
-    /// Work that takes a while. Returns where it writes, and the words that it writes there.
+    /// Enqueues a kernel that runs for a while. Returns the address that it writes to, and the words that it writes
+    /// there.
     pub(crate) fn busy(&self, probe: &Kernels<'_>, stream: RawStream) -> (DevicePtr, [u32; 64]) {
         const STEPS: u64 = 300_000;
         let out = self.malloc(256);
@@ -303,8 +303,8 @@ impl Rig {
         (out, [word; 64])
     }
 
-    /// Holds a stream until the hold is let go, where the driver has host functions; else keeps it busy for a while.
-    /// Nothing may wait for the stream before.
+    /// Blocks a stream until the returned hold is released, if the driver has host functions. Otherwise keeps the
+    /// stream busy for a while. The case must not wait for the stream before it releases the hold.
     pub(crate) fn hold(&self, probe: &Kernels<'_>, stream: RawStream) -> Hold {
         if !self.driver.capabilities().has(Capability::HostFunc) {
             self.busy(probe, stream);
@@ -312,10 +312,10 @@ impl Rig {
         }
         let (sender, receiver) = mpsc::channel::<()>();
         let wait = move || {
-            // An error: the other end is gone, which is what lets go.
+            // Returns an error once the sender is dropped, which releases the hold.
             let _ = receiver.recv();
         };
-        // SAFETY: a live stream; the function calls no driver.
+        // SAFETY: a live stream; the function makes no driver call.
         unsafe { self.driver.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(wait))) }.unwrap();
         Hold { gate: Some(sender) }
     }
@@ -329,7 +329,7 @@ impl Rig {
     /// Destroys a graph before the end of the case.
     pub(crate) fn destroy_graph(&self, graph: RawGraph) {
         self.owned.lock().unwrap().graphs.retain(|g| *g != graph);
-        // SAFETY: taken off the list, and the case does not use it again.
+        // SAFETY: removed from the list, and the case does not use it again.
         unsafe { self.driver.graph_destroy(D0, graph) }.unwrap();
     }
 
@@ -345,24 +345,25 @@ impl Rig {
         unsafe { self.driver.enqueue(D0, stream, &Work::Graph(exec)) }.unwrap();
     }
 
-    /// Destroys what was instantiated before the end of the case.
+    /// Destroys an instantiated graph before the end of the case.
     pub(crate) fn destroy_exec(&self, exec: RawGraphExec) {
         self.owned.lock().unwrap().execs.retain(|e| *e != exec);
-        // SAFETY: taken off the list, and the case does not use it again.
+        // SAFETY: removed from the list, and the case does not use it again.
         unsafe { self.driver.graph_exec_destroy(D0, exec) }.unwrap();
     }
 
-    /// A device was lost in this case.
+    /// Records that the case lost a device.
     pub(crate) fn lose_device(&self) {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// What the validation layer, where it is, found since the last time.
+    /// Returns the violations that the validation layer, if it is on, has found since the last call.
     pub(crate) fn violations(&self) -> Option<Vec<Violation>> {
         self.validation.as_ref().map(|layer| layer.take_violations())
     }
 
-    /// Under validation there is exactly one violation of this sort; without it there is nothing to see.
+    /// Checks that the validation layer, if it is on, has found exactly one violation since the last call, one for
+    /// which `sort` returns true.
     #[track_caller]
     pub(crate) fn expect_violation(&self, sort: impl Fn(&Violation) -> bool) {
         if let Some(found) = self.violations() {
@@ -370,14 +371,14 @@ impl Rig {
         }
     }
 
-    /// Gives back what the case made, and sees that nothing was wrong and nothing is left.
+    /// Destroys what the case created, and checks that there was no violation and that nothing is left.
     pub(crate) fn finish(self) {
         let d = &self.driver;
         if !self.lost.load(Ordering::Relaxed) {
             self.devices().into_iter().for_each(|device| d.device_synchronize(device).unwrap());
         }
         let owned = self.owned.into_inner().unwrap();
-        // SAFETY: everything is given back once; nothing is in flight any more.
+        // SAFETY: each object is destroyed once, and nothing is in flight any more.
         unsafe {
             owned.events.into_iter().for_each(|(device, e)| d.event_destroy(device, e).unwrap());
             owned.execs.into_iter().for_each(|e| d.graph_exec_destroy(D0, e).unwrap());
@@ -393,13 +394,13 @@ impl Rig {
     }
 }
 
-/// Keeps a stream waiting while it is alive.
+/// Blocks a stream until it is dropped.
 pub(crate) struct Hold {
     gate: Option<mpsc::Sender<()>>,
 }
 
 impl Hold {
-    /// Whether the stream surely waits: nothing on it runs before it is let go.
+    /// Returns whether later work of the stream certainly does not run before the hold is released.
     pub(crate) fn is_sure(&self) -> bool {
         self.gate.is_some()
     }
@@ -409,7 +410,7 @@ impl Hold {
     }
 }
 
-/// Pinned memory that is touched byte by byte, after telling the driver.
+/// Pinned memory that the host accesses byte by byte, after it has told the driver's observer.
 #[derive(Clone, Copy)]
 pub(crate) struct Pinned<'r> {
     rig: &'r Rig,
@@ -417,7 +418,7 @@ pub(crate) struct Pinned<'r> {
 }
 
 impl Pinned<'_> {
-    /// Its host address at an offset.
+    /// Returns the host address at an offset in bytes.
     pub(crate) fn host(&self, at: usize) -> *mut u8 {
         assert!(at <= self.memory.bytes);
         self.memory.host.as_ptr().wrapping_add(at)
@@ -433,7 +434,7 @@ impl Pinned<'_> {
         assert!(at + bytes.len() <= self.memory.bytes);
         self.rig.note(&Note::HostWrite { ptr: self.host(at), bytes: bytes.len() });
         for (i, byte) in bytes.iter().enumerate() {
-            // SAFETY: in bounds; volatile, since a copy in flight may look at it in the case that shows just that.
+            // SAFETY: in bounds. Volatile, because a copy in flight may read the byte: some cases test that race.
             unsafe { self.host(at).add(i).write_volatile(*byte) };
         }
     }
@@ -444,7 +445,7 @@ impl Pinned<'_> {
         assert!(at + bytes.len() <= self.memory.bytes);
         self.rig.note(&Note::HostRead { ptr: self.host(at), bytes: bytes.len() });
         for (i, byte) in bytes.iter_mut().enumerate() {
-            // SAFETY: in bounds; volatile as above.
+            // SAFETY: in bounds. Volatile as above.
             *byte = unsafe { self.host(at).add(i).read_volatile() };
         }
         values
@@ -452,7 +453,7 @@ impl Pinned<'_> {
 
     pub(crate) fn to_device(self, at: usize, dst: DevicePtr, bytes: usize, stream: RawStream) {
         assert!(at + bytes <= self.memory.bytes);
-        // SAFETY: in bounds, and the memory lives to the end of the case.
+        // SAFETY: in bounds, and the memory lives until the end of the case.
         unsafe {
             self.rig.driver.enqueue(D0, stream, &Work::CopyToDevice { dst, src: self.host(at), bytes })
         }
@@ -461,13 +462,13 @@ impl Pinned<'_> {
 
     pub(crate) fn to_host(self, at: usize, src: DevicePtr, bytes: usize, stream: RawStream) {
         assert!(at + bytes <= self.memory.bytes);
-        // SAFETY: in bounds, and the memory lives to the end of the case.
+        // SAFETY: in bounds, and the memory lives until the end of the case.
         unsafe { self.rig.driver.enqueue(D0, stream, &Work::CopyToHost { dst: self.host(at), src, bytes }) }
             .unwrap();
     }
 }
 
-/// One argument of a kernel: its bytes, and what memory it stands for.
+/// One argument of a kernel: its bytes, and the memory that the kernel accesses through it.
 #[derive(Clone, Debug)]
 pub(crate) struct Arg {
     bytes: Vec<u8>,
@@ -478,22 +479,22 @@ pub(crate) fn value<T: Pod>(value: T) -> Arg {
     Arg { bytes: bytemuck::bytes_of(&value).to_vec(), access: None }
 }
 
-/// Memory that the kernel only reads.
+/// Returns an argument for memory that the kernel only reads.
 pub(crate) fn input(ptr: DevicePtr, bytes: usize) -> Arg {
     Arg { access: Some(MemoryAccess { ptr, bytes, write: false }), ..value(ptr) }
 }
 
-/// Memory that the kernel writes.
+/// Returns an argument for memory that the kernel writes.
 pub(crate) fn output(ptr: DevicePtr, bytes: usize) -> Arg {
     Arg { access: Some(MemoryAccess { ptr, bytes, write: true }), ..value(ptr) }
 }
 
-/// The memory that a launch with these arguments touches.
+/// Returns the accesses of a launch with these arguments.
 pub(crate) fn accesses(args: &[Arg]) -> Vec<MemoryAccess> {
     args.iter().filter_map(|a| a.access).collect()
 }
 
-/// A loaded module, with what its metadata says.
+/// A loaded module with its metadata.
 pub(crate) struct Kernels<'r> {
     rig: &'r Rig,
     device: DeviceId,
@@ -526,7 +527,7 @@ impl Kernels<'_> {
         unsafe { self.rig.driver.module_get_global(self.device, self.module, &name) }
     }
 
-    /// The kernarg segment: the arguments at their offsets, hidden ones zero.
+    /// Returns the kernarg segment: the arguments at their offsets, hidden arguments zero.
     pub(crate) fn kernarg(&self, name: &str, args: &[Arg]) -> Vec<u8> {
         let signature = self.signature(name);
         let slots = signature.explicit_args();
@@ -542,7 +543,7 @@ impl Kernels<'_> {
         bytes
     }
 
-    /// Launches on a line of workgroups.
+    /// Launches a kernel on a grid of one dimension.
     pub(crate) fn launch(
         &self,
         name: &str,
@@ -568,12 +569,12 @@ impl Kernels<'_> {
         let accesses = accesses(args);
         let launch =
             KernelLaunch { function, grid, block, dynamic_lds, kernarg: &kernarg, accesses: &accesses };
-        // SAFETY: the kernarg segment is complete, and the case gives the kernel what it asks for.
+        // SAFETY: the kernarg segment is complete, and the case passes the kernel what it takes.
         unsafe { self.rig.driver.enqueue(self.device, stream, &Work::Kernel(&launch)) }
     }
 }
 
-/// The code of a call that must fail.
+/// Returns the error code of a call that must fail.
 #[track_caller]
 pub(crate) fn code<T: std::fmt::Debug>(result: DriverResult<T>) -> ErrorCode {
     let error = result.expect_err("this call must fail");

@@ -1,4 +1,4 @@
-//! Streams: order within one, waiting for one, many of them.
+//! Streams: the order of a stream's work, waiting for it, and many streams at once.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +33,7 @@ pub(crate) fn an_idle_stream_is_idle(rig: &Rig) {
     rig.driver.device_synchronize(D0).unwrap();
 }
 
-pub(crate) fn a_busy_stream_says_so(rig: &Rig) {
+pub(crate) fn a_busy_stream_is_not_idle(rig: &Rig) {
     let (stream, other, probe) = (rig.stream(), rig.stream(), rig.load(&PROBE));
     let (out, expected) = rig.busy(&probe, stream);
     let hold = rig.hold(&probe, stream);
@@ -45,7 +45,7 @@ pub(crate) fn a_busy_stream_says_so(rig: &Rig) {
     while !rig.idle(stream) {
         std::thread::yield_now();
     }
-    // The query has seen all of it: another stream may use the result.
+    // The host has seen all work complete, so another stream may use the result.
     assert_eq!(rig.read::<u32>(out, 64, other), expected);
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn a_device_synchronize_covers_every_stream(rig: &Rig) {
     }
 }
 
-pub(crate) fn many_streams_at_once(rig: &Rig) {
+pub(crate) fn many_streams_work_at_once(rig: &Rig) {
     const STREAMS: usize = 32;
     let vector = rig.load(&VECTOR);
     let streams: Vec<_> = (0..STREAMS).map(|_| rig.stream()).collect();
@@ -123,11 +123,12 @@ pub(crate) fn host_functions_run_in_order(rig: &Rig) {
         pinned.to_host(0, counter, 4, stream);
         let (seen, host) = (Arc::clone(&seen), pinned.host(0) as usize);
         let function = Box::new(move || {
-            // SAFETY: alive until the stream is synchronized, aligned, and in stream order after the copy.
+            // SAFETY: the memory is aligned, lives until the stream is synchronized, and is read after the copy in
+            // stream order.
             let count = unsafe { (host as *const u32).read_volatile() };
             seen.lock().unwrap().push((i, count));
         });
-        // SAFETY: a live stream; the function calls no driver.
+        // SAFETY: a live stream; the function makes no driver call.
         unsafe { rig.driver.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(function))) }.unwrap();
     }
     rig.sync(stream);

@@ -1,4 +1,4 @@
-//! The drivers that the cases run over, and why one is not there.
+//! The drivers that the cases run on, and why one is missing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,21 +10,21 @@ use hiplaunch::driver::validation::ValidationDriver;
 use crate::rig::Rig;
 use hiplaunch_testing::well_formed::assert_well_formed;
 
-/// What goes around a driver.
+/// The layers over a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layers {
     Bare,
     Validation,
-    /// The timeline, which gets the device's times from the driver if it has them, under the validation layer.
+    /// The validation layer over the timeline, which gets the device's times from the driver if the driver has them.
     ValidationOverTimeline,
-    /// The timeline, with events of its own, over the validation layer.
+    /// The timeline over the validation layer. The timeline measures with events of its own.
     TimelineOverValidation,
 }
 
 /// A driver, alone or under layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// Devices of the named target.
+    /// The emulator with devices of a target.
     Emulated {
         target: &'static str,
         layers: Layers,
@@ -34,18 +34,18 @@ pub(crate) enum Subject {
     },
 }
 
-/// The emulator with devices of one target.
+/// Returns the emulator with devices of a target.
 pub(crate) const fn emulated_subject(target: &'static str, layers: Layers) -> Subject {
     Subject::Emulated { target, layers }
 }
 
 impl Subject {
-    /// Whether stale handles are noticed, by the driver or by a layer.
+    /// Returns whether the driver or a layer refuses stale handles.
     pub(crate) fn checks_handles(self) -> bool {
         self != Subject::Hip { layers: Layers::Bare }
     }
 
-    /// The driver with at least one device, or the reason why there is none.
+    /// Opens the driver, without layers. Returns the reason if it can't be opened or has no device.
     fn open(self) -> Result<Arc<dyn Driver>, String> {
         let driver: Arc<dyn Driver> = match self {
             Subject::Emulated { target, .. } => emulated(target)?,
@@ -62,7 +62,8 @@ impl Subject {
 #[cfg(feature = "emulator")]
 fn emulated(target: &str) -> Result<Arc<dyn Driver>, String> {
     use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-    // Two devices, so that what concerns two is always tried; one thread each, since the cases run side by side.
+    // Two devices, so that cases with two devices always run. One thread for each device, because cases run at the same
+    // time.
     let target = target.parse().expect("a target");
     let options = EmulatorOptions { devices: 2, threads: 1, target, ..EmulatorOptions::default() };
     Ok(EmulatedDriver::new(options).expect("the emulator needs nothing"))
@@ -73,12 +74,12 @@ fn emulated(_: &str) -> Result<Arc<dyn Driver>, String> {
     Err("this build has no emulator (feature `emulator`)".to_owned())
 }
 
-/// Held by each case on HIP. While one waits for the device, HIP 7 blocks the calls of another on a busy stream
-/// (`tests/hip_quirks/`): a case that holds a stream by a host function would never come to let it go.
+/// Each case on HIP holds this lock. While one case waits for the device, HIP 7 blocks another case's calls on a busy
+/// stream (`tests/hip_quirks/`). A case that blocks a stream with a host function could then never end that function.
 static HIP: Mutex<()> = Mutex::new(());
 
-/// Runs a case over a driver of its own (HIP's is the process's, and its cases run one after the other), and looks at what is
-/// left behind.
+/// Runs a case on a driver of its own, and checks that it leaves no violation and no object. HIP has one driver for the
+/// process, so its cases run one after the other.
 pub(crate) fn run(subject: Subject, case: fn(&Rig)) {
     let _alone =
         matches!(subject, Subject::Hip { .. }).then(|| HIP.lock().unwrap_or_else(PoisonError::into_inner));

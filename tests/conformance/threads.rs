@@ -1,4 +1,4 @@
-//! Many threads at once, and what the layer does with the mistakes that threads make.
+//! Many threads at once, and stale handles.
 
 use hiplaunch::driver::validation::Violation;
 use hiplaunch::driver::{ErrorCode, RawEvent, RawStream, Work};
@@ -7,7 +7,7 @@ use crate::rig::{D0, PROBE, Rig, VECTOR, code, output, value};
 
 const THREADS: usize = 8;
 
-pub(crate) fn each_on_its_own_stream(rig: &Rig) {
+pub(crate) fn threads_launch_on_their_own_streams(rig: &Rig) {
     let probe = rig.load(&PROBE);
     std::thread::scope(|scope| {
         for t in 0..THREADS as u32 {
@@ -26,7 +26,7 @@ pub(crate) fn each_on_its_own_stream(rig: &Rig) {
     });
 }
 
-pub(crate) fn all_on_one_stream(rig: &Rig) {
+pub(crate) fn threads_launch_on_one_stream(rig: &Rig) {
     let (stream, probe) = (rig.stream(), rig.load(&PROBE));
     let counter = rig.upload(&[0u32], stream);
     const LAUNCHES: u32 = 30;
@@ -42,14 +42,14 @@ pub(crate) fn all_on_one_stream(rig: &Rig) {
     assert_eq!(rig.read::<u32>(counter, 1, stream), [THREADS as u32 * LAUNCHES * 64]);
 }
 
-pub(crate) fn everything_at_once(rig: &Rig) {
+pub(crate) fn threads_create_use_and_destroy_everything_at_once(rig: &Rig) {
     let ready = rig.stream();
     let shared = rig.upload(&(0..256u32).collect::<Vec<_>>(), ready);
     rig.sync(ready);
     std::thread::scope(|scope| {
         for t in 0..THREADS as u32 {
             scope.spawn(move || {
-                // Makes, uses and gives back everything, over and over.
+                // Creates, uses and destroys objects of every kind, several times.
                 for round in 0..5u32 {
                     let (stream, second, event) = (rig.stream(), rig.stream(), rig.event());
                     let (vector, ptr) = (rig.load(&VECTOR), rig.malloc(1024));
@@ -71,10 +71,10 @@ pub(crate) fn everything_at_once(rig: &Rig) {
     });
 }
 
-pub(crate) fn stale_handles_do_no_harm_under_validation(rig: &Rig) {
+pub(crate) fn the_validation_layer_refuses_stale_handles(rig: &Rig) {
     if rig.validation.is_none() {
-        // Without the layer this is undefined in HIP: it may crash inside the library.
-        return rig.skip("only the layer makes stale handles safe");
+        // Without the layer this is undefined in HIP, which may crash.
+        return rig.skip("stale handles are undefined without the validation layer");
     }
     let (stream, gone, event) = (rig.stream(), rig.stream(), rig.event());
     let ptr = rig.malloc(64);
@@ -100,7 +100,7 @@ pub(crate) fn stale_handles_do_no_harm_under_validation(rig: &Rig) {
         );
         rig.expect_violation(|v| matches!(v, Violation::OutOfRange { over: 1, .. }));
     }
-    // All of it is as it was.
+    // The driver works as before.
     rig.write(ptr, &[4u32; 16], stream);
     assert_eq!(rig.read::<u32>(ptr, 16, stream), [4; 16]);
 }

@@ -1,4 +1,5 @@
-//! Branches on several streams: the bits of one stream, no race, and nothing made anew after the first compute.
+//! Branches on several streams: the same bits as on one stream, no race, and nothing created again after the first
+//! compute.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{ErrorCode, HostFunction, Work};
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use crate::order::{Kernels, M, N, Operation, VALUES, run};
 use hiplaunch_testing::rig::*;
 
-/// Branches of `x`, each a chain, which meet in the end: `out = sum over b of (b + 2)^length * x`.
+/// Records `branches` chains from `x` that are added in the end: `out = sum over b of (b + 2)^length * x`.
 fn fan(
     rig: &Rig,
     k: &Kernels,
@@ -66,10 +67,9 @@ fn four_branches_run_on_four_streams_with_events_that_are_used_again() {
             let graph = fan(&rig, &k, (&x, &out), (4, 3), Branches::Streams(8));
             assert_eq!(first(graph.compute(&rig.stream)), 8.0 + 27.0 + 64.0 + 125.0);
             let counts = rig.validation().counts().since(&before);
-            assert_eq!(counts.get(CallKind::StreamCreate), 0, "those that were made above are still there");
+            assert_eq!(counts.get(CallKind::StreamCreate), 0, "the streams created above are used again");
             made.push((counts.get(CallKind::EventCreate), counts.get(CallKind::DeviceAllocation)));
-            // One more is recorded for the ticket.
-            assert_eq!((counts.get(CallKind::EventRecord), counts.get(CallKind::StreamWaitEvent)), (5, 6));
+            assert_eq!((counts.get(CallKind::EventRecord), counts.get(CallKind::StreamWaitEvent)), (4, 6));
             assert_eq!(counts.get(CallKind::LaunchKernel), 15);
         }
         assert!(made[1..].iter().all(|m| *m == (0, 0)), "events are used again: {made:?}");
@@ -86,7 +86,7 @@ fn four_branches_run_on_four_streams_with_events_that_are_used_again() {
 }
 
 #[test]
-fn one_stream_more_streams_and_a_driver_s_graph_give_the_same() {
+fn one_stream_several_streams_and_a_driver_graph_compute_the_same() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.5f32; N]).unwrap();
@@ -130,7 +130,7 @@ fn concurrent_branches_share_no_bytes_and_branches_of_one_stream_do() {
             let graph = fan(&rig, &k, (&x, &out), (4, 8), streams);
             graph.compile(&rig.stream).unwrap().workspace_bytes() / (4 * N as u64).next_multiple_of(256)
         };
-        // One stream: three ends and the two of the last chain; four: each branch its own two.
+        // On one stream: the ends of three chains and two temporaries of the last. On four: two for each branch.
         assert_eq!([Branches::One, Branches::Streams(2), Branches::Streams(4)].map(bytes), [5, 6, 8]);
         rig.assert_clean();
     });
@@ -146,7 +146,7 @@ fn many_nodes_are_planned_by_stream_and_compute_the_same() {
             let mut g = rig.launcher.graph(&rig.device).unwrap();
             g.set_branches(streams);
             let (x, out) = (g.buffer(&x).unwrap(), g.buffer(out).unwrap());
-            // Four chains that meet every 50 steps, and read what the others had.
+            // Four chains that meet every 50 steps, and read each other's results.
             let mut ends = [x; 4];
             for _ in 0..5 {
                 let met: Vec<GraphValue> = (0..4)
@@ -167,16 +167,16 @@ fn many_nodes_are_planned_by_stream_and_compute_the_same() {
         };
         let mut one = of(Branches::One, &outs[0]);
         let mut four = of(Branches::Streams(4), &outs[1]);
-        // Nobody reads two ends of the last round, and so one of the round before.
+        // No node reads two ends of the last round, and so one of the round before is dead too.
         assert_eq!((four.streams(), four.steps()), (4, 1001 - 3 * 50));
-        // Two a stream, and those that several streams read: two times four at once.
+        // Two for each stream, and the temporaries that several streams access: two times four at once.
         assert!(four.workspace_bytes() <= 16 * 2048, "{}", four.workspace_bytes());
         for _ in 0..3 {
             one.submit().unwrap();
             four.submit().unwrap();
             let [a, b] = [0, 1].map(|i| outs[i].to_vec(&rig.stream).unwrap());
             assert_eq!(a, b);
-            // Each round takes twice of 25 factors of -0.5 and 24 of -2.
+            // Each round doubles, and has 25 factors of -0.5 and 24 of -2.
             assert_eq!(a[N - 1], 2.0 * (-1.0f32).powi(5));
         }
         rig.assert_clean();
@@ -185,7 +185,7 @@ fn many_nodes_are_planned_by_stream_and_compute_the_same() {
 
 #[test]
 fn a_branch_is_done_while_another_runs() {
-    // What is looked at here is a race, on purpose.
+    // This test reads memory in a race, on purpose.
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
     let device = launcher.device(0).unwrap().clone();
     let [stream, watcher] = [(); 2].map(|()| launcher.stream(&device).unwrap());
@@ -220,7 +220,7 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
         let compute =
             || fan(&rig, &k, (&x, &out), (3, 2), Branches::Streams(3)).compute(&rig.stream)?.read()?.value(0);
         let expected = 4.0 + 9.0 + 16.0;
-        // What it takes is made before anything is submitted.
+        // Streams and events are created before anything is submitted.
         for call in [CallKind::StreamCreate, CallKind::EventCreate] {
             rig.validation().inject(call, 2, ErrorCode::OUT_OF_MEMORY);
             let before = rig.validation().counts();
@@ -231,8 +231,10 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
             rig.validation().clear_injections();
         }
         assert_eq!(compute().unwrap(), expected);
-        for call in [CallKind::LaunchKernel, CallKind::EventRecord, CallKind::StreamWaitEvent] {
-            for nth in 1..5 {
+        for (call, calls) in
+            [(CallKind::LaunchKernel, 4), (CallKind::EventRecord, 3), (CallKind::StreamWaitEvent, 4)]
+        {
+            for nth in 1..=calls {
                 rig.validation().inject(call, nth, ErrorCode::INVALID_VALUE);
                 match compute() {
                     Err(Error::Node { source, .. }) => {
@@ -241,7 +243,7 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
                     other => panic!("{call} {nth}: {other:?}"),
                 }
                 rig.validation().clear_injections();
-                // Its memory may go at once: what was submitted of it comes first.
+                // Its memory may be freed at once: what was submitted of it comes first.
                 rig.launcher.forget_graphs();
                 drop(DeviceBuffer::from_slice(&rig.stream, &[7.0f32; 8 * N]).unwrap());
                 assert_eq!(compute().unwrap(), expected, "{call} {nth}");
@@ -254,7 +256,7 @@ fn a_failure_in_a_branch_names_the_node_and_leaves_the_stream_in_order() {
     });
 }
 
-/// Two branches, of which the second stores out of bounds, and a read of the first.
+/// Records two branches, of which the second stores out of bounds, and a read of the first.
 fn stray(rig: &Rig, k: &Kernels, x: &DeviceBuffer<f32>, outs: &[DeviceBuffer<f32>; 2]) -> Graph {
     let store = rig.kernel(&PROBE, "oob_store");
     let mut g = rig.launcher.graph(&rig.device).unwrap();
@@ -262,13 +264,13 @@ fn stray(rig: &Rig, k: &Kernels, x: &DeviceBuffer<f32>, outs: &[DeviceBuffer<f32
     let [from, a, b] = [x, &outs[0], &outs[1]].map(|o| g.buffer(o).unwrap());
     k.scale(&mut g, 2.0, &from, &a);
     let args = [GraphArg::Write(b), (1i64 << 40).into()];
-    // SAFETY: the emulator finds the address that is nobody's.
+    // SAFETY: the emulator reports the address, which belongs to no allocation.
     unsafe { g.launch(store, LaunchDims::linear(1, 64), &args) }.unwrap();
     g.read(&a).unwrap();
     g
 }
 
-/// The kernels that a report of a lost device says were in flight.
+/// Returns the kernels that were in flight according to the report of a lost device.
 fn in_flight<T: std::fmt::Debug>(result: hiplaunch::Result<T>) -> Vec<String> {
     match result {
         Err(Error::DeviceLost(report)) => report.in_flight.iter().map(|l| l.kernel.to_string()).collect(),
@@ -276,16 +278,16 @@ fn in_flight<T: std::fmt::Debug>(result: hiplaunch::Result<T>) -> Vec<String> {
     }
 }
 
-// A GPU may need a reset after a fault: these are for the emulator alone.
+// A GPU may need a reset after a fault: these tests use only the emulator.
 
 #[test]
-fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
+fn a_fault_in_a_branch_is_returned_by_the_wait_for_the_graph() {
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let k = Kernels::of(&rig);
     let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
     let outs = [(); 2].map(|()| DeviceBuffer::<f32>::on(&rig.stream, N).unwrap());
     let graph = stray(&rig, &k, &x, &outs);
-    // Nothing of the graph runs before it is submitted: a kernel that faults earlier ends the submission.
+    // Holds the graph until all of it is submitted: a kernel that faults earlier ends the submission.
     let (submitted, wait) = std::sync::mpsc::channel::<()>();
     let hold = move || wait.recv().unwrap_or_default();
     // SAFETY: a live stream of the device.
@@ -305,7 +307,7 @@ fn a_fault_in_a_branch_comes_out_where_the_graph_is_waited_for() {
     assert_eq!(in_flight(late), named, "every later call has the same report");
 }
 
-/// Kernels run while the rest of their graph is submitted, so that the fault of one may come out there.
+/// Kernels run while the rest of their graph is submitted, so the fault of one may be returned by the submission.
 #[test]
 fn a_fault_while_a_graph_is_submitted_names_the_launches_before_it() {
     for branches in [Branches::One, Branches::Streams(2)] {
@@ -318,7 +320,7 @@ fn a_fault_while_a_graph_is_submitted_names_the_launches_before_it() {
                 let mut graph = stray(&rig, &k, &x, &outs);
                 graph.set_branches(branches);
                 rig.stream.synchronize().unwrap();
-                // Held back, so that this call fails and no earlier one.
+                // Held until everything is submitted, so that this call fails and no earlier one.
                 let (submitted, wait) = std::sync::mpsc::channel::<()>();
                 let hold = move || wait.recv().unwrap_or_default();
                 // SAFETY: a live stream of the device.
@@ -349,7 +351,7 @@ fn a_fault_while_a_graph_is_submitted_names_the_launches_before_it() {
 }
 
 #[test]
-fn an_order_that_is_asked_for_is_kept_and_a_cycle_is_refused() {
+fn an_explicit_order_is_kept_and_a_cycle_is_refused() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();

@@ -1,4 +1,4 @@
-//! Graphs that are compiled once: other buffers and scalars each time, and nothing allocated.
+//! Graphs that are compiled once and submitted with other buffers and scalars, without allocation.
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
@@ -12,7 +12,7 @@ use crate::branches::any_operation;
 use crate::order::{Kernels, M, N, VALUES, run};
 use hiplaunch_testing::rig::*;
 
-/// `out = a * x + y`, with the values of `x`, `y` and `out`; node 0 has `a` as its argument 0.
+/// Compiles `out = a * x + y`. Returns it with the values of `x`, `y` and `out`. `a` is argument 0 of node 0.
 fn compiled(rig: &Rig, k: &Kernels, buffers: [&DeviceBuffer<f32>; 3]) -> (CompiledGraph, [GraphValue; 3]) {
     let mut g = rig.launcher.graph(&rig.device).unwrap();
     let [x, y, out] = buffers.map(|b| g.buffer(b).unwrap());
@@ -31,7 +31,7 @@ fn graph_problem<T: std::fmt::Debug>(outcome: hiplaunch::Result<T>) -> GraphProb
 }
 
 #[test]
-fn each_submission_runs_once_and_takes_what_was_set() {
+fn each_submission_runs_once_and_uses_what_was_set() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let of = |v: f32| DeviceBuffer::from_slice(&rig.stream, &[v; N]).unwrap();
@@ -44,11 +44,11 @@ fn each_submission_runs_once_and_takes_what_was_set() {
             let before = rig.validation().counts();
             let result = graph.submit().unwrap().read().unwrap().value(0).unwrap();
             let counts = rig.validation().counts().since(&before);
-            // Two kernels, the result's copy, its event and the wait for that.
-            assert_eq!((counts.get(CallKind::LaunchKernel), counts.device_calls()), (2, 5), "{counts}");
+            // Two kernels, the copy of the result, and the wait for it.
+            assert_eq!((counts.get(CallKind::LaunchKernel), counts.device_calls()), (2, 4), "{counts}");
             result
         };
-        // The first one takes pinned memory for results.
+        // The first submission allocates pinned memory for results.
         graph.submit().unwrap().read().unwrap();
         assert_eq!([submit(&mut graph), submit(&mut graph)], [12.0, 12.0]);
         // SAFETY: any factor is good.
@@ -63,7 +63,7 @@ fn each_submission_runs_once_and_takes_what_was_set() {
             (7.0, -29.0)
         );
         assert_eq!(rig.launcher.graph_counts(), (1, 0, 1), "never looked up again");
-        // Another graph of the same structure uses the same arguments and arena in between.
+        // Another graph of the same structure uses the same arguments and workspace in between.
         let (mut same, _) = compiled(&rig, &k, [&a, &a, &out]);
         assert_eq!([submit(&mut same), submit(&mut graph), submit(&mut same)], [3.0, -29.0, 3.0]);
         rig.launcher.forget_graphs();
@@ -73,7 +73,7 @@ fn each_submission_runs_once_and_takes_what_was_set() {
 }
 
 #[test]
-fn buffers_that_overlap_in_another_way_are_planned_anew() {
+fn buffers_that_overlap_differently_are_planned_again() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let of = |v: f32| DeviceBuffer::from_slice(&rig.stream, &[v; N]).unwrap();
@@ -82,11 +82,12 @@ fn buffers_that_overlap_in_another_way_are_planned_anew() {
         let submit =
             |graph: &mut CompiledGraph| -> f32 { graph.submit().unwrap().read().unwrap().value(0).unwrap() };
         assert_eq!(submit(&mut graph), 12.0);
-        // The sum to where its first operand came from: a write after a read.
+        // The sum is written to its first operand's buffer: a write after a read.
         graph.set_buffer(&to, &a).unwrap();
         assert_eq!([submit(&mut graph), submit(&mut graph)], [12.0, 34.0]);
         assert_eq!(rig.launcher.graph_counts().2, 2, "planned once more");
-        // To its second operand, which the kernel is not declared for: refused, and nothing submitted.
+        // The sum is written to its second operand's buffer, for which the kernel is not declared in place: refused,
+        // and nothing submitted.
         graph.set_buffer(&to, &b).unwrap();
         let before = rig.validation().counts();
         assert_eq!(graph_problem(graph.submit()), GraphProblem::Overlap { reads: 1, writes: 2 });
@@ -94,8 +95,8 @@ fn buffers_that_overlap_in_another_way_are_planned_anew() {
         assert_eq!(rig.validation().counts().since(&before).device_calls(), 0);
         graph.set_buffer(&y, &out).unwrap();
         graph.set_buffer(&x, &b).unwrap();
-        assert_eq!(submit(&mut graph), 32.0, "another way again");
-        // What is refused is refused again, and forgotten once the buffers lie well.
+        assert_eq!(submit(&mut graph), 32.0, "other overlaps again");
+        // What was refused is refused again, until the buffers overlap only where they may.
         rig.launcher.forget_graphs();
         let spare = of(5.0);
         for v in [&x, &y, &to] {
@@ -109,7 +110,7 @@ fn buffers_that_overlap_in_another_way_are_planned_anew() {
 }
 
 #[test]
-fn a_block_takes_other_bytes() {
+fn an_argument_block_gets_other_bytes() {
     on_each(|rig| {
         let sum = rig.kernel(&JIT, "jit_polynomial");
         let out = DeviceBuffer::<f32>::on(&rig.stream, 16).unwrap();
@@ -137,7 +138,7 @@ fn a_block_takes_other_bytes() {
             let counts = rig.validation().counts().since(&before);
             assert_eq!(counts.get(CallKind::MemcpyHtodAsync), copies, "{c}");
         }
-        // A copy that fails is made by the next submission.
+        // A copy that failed is repeated by the next submission.
         // SAFETY: as above.
         unsafe { graph.set_argument_block(&block, &bytes(7.0)) }.unwrap();
         rig.validation().inject(CallKind::MemcpyHtodAsync, 1, ErrorCode::INVALID_VALUE);
@@ -148,7 +149,7 @@ fn a_block_takes_other_bytes() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_the_old_stays() {
+fn what_does_not_fit_is_refused_and_changes_nothing() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let of = |n| DeviceBuffer::from_slice(&rig.stream, &vec![1.0f32; n]).unwrap();
@@ -199,7 +200,7 @@ fn what_does_not_fit_is_refused_and_the_old_stays() {
 }
 
 #[test]
-fn a_kernel_that_is_gone_or_replaced_is_named() {
+fn a_kernel_that_was_unregistered_or_replaced_is_named() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let a = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
@@ -231,7 +232,7 @@ fn a_kernel_that_is_gone_or_replaced_is_named() {
 }
 
 #[test]
-fn it_may_be_submitted_by_another_thread() {
+fn a_compiled_graph_may_be_submitted_by_another_thread() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let a = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
@@ -249,7 +250,7 @@ fn it_may_be_submitted_by_another_thread() {
 }
 
 #[test]
-fn as_a_driver_s_graph_it_is_made_once() {
+fn its_driver_graph_is_created_once() {
     on_each(|rig| {
         if !rig.launcher.driver().capabilities().has(hiplaunch::driver::Capability::Graphs) {
             println!("skipped: the driver has no graphs");
@@ -275,7 +276,7 @@ proptest! {
 
     #[test]
     fn with_other_buffers_it_computes_what_a_new_graph_would(
-        // So few that no value leaves the integers that an f32 has, which would change what is recorded.
+        // So few that every value is an integer that an f32 has. Otherwise other operations would be recorded.
         operations in prop::collection::vec(any_operation(), 1..10),
         streams in 1u32..4,
         rounds in prop::collection::vec((0usize..6, 0usize..5), 1..6),
@@ -292,7 +293,7 @@ proptest! {
         }
         let start = |v: usize, seed: usize| -> Vec<f32> { (0..M).map(|i| ((i + v + seed) % 5) as f32).collect() };
         let mut buffers: Vec<_> = (0..BUFFERS).map(|_| DeviceBuffer::<f32>::on(&rig.stream, M).unwrap()).collect();
-        // Records the operations, and says what they compute of these.
+        // Records the operations, and computes on the host what they compute from these values.
         let record = |buffers: &[DeviceBuffer<f32>], host: [Vec<f32>; BUFFERS]| {
             let mut g = rig.launcher.graph(&rig.device).unwrap();
             g.set_branches(Branches::Streams(streams));

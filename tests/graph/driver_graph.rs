@@ -1,5 +1,5 @@
-//! A graph as one of the driver's: one call, with what is baked in made anew when it changes, and blocks that change
-//! without that.
+//! Driver graphs: launched with one call, created again when an argument or address changes, and not when the bytes of
+//! an argument block do.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Capability, ErrorCode};
@@ -17,7 +17,7 @@ fn has_graphs(rig: &Rig) -> bool {
     has
 }
 
-/// `out = a * x + a * x`, by `way`.
+/// Computes `out = a * x + a * x`, submitted by the method `way`.
 fn run(
     rig: &Rig,
     k: &Kernels,
@@ -36,7 +36,7 @@ fn run(
 }
 
 #[test]
-fn one_call_and_made_anew_when_what_is_baked_in_changes() {
+fn it_is_launched_with_one_call_and_created_again_when_an_argument_changes() {
     on_each(|rig| {
         if !has_graphs(&rig) {
             return;
@@ -53,14 +53,14 @@ fn one_call_and_made_anew_when_what_is_baked_in_changes() {
         };
         let (launches, made, _) = counted(2.0);
         assert_eq!((launches, made), (1, 1));
-        // The graph, the result's copy and its event; the wait in `read`.
-        assert_eq!(counted(2.0), (1, 0, 4));
+        // The driver graph, the copy of the result, and the wait in `read`.
+        assert_eq!(counted(2.0), (1, 0, 3));
         let (launches, made, _) = counted(-4.0);
-        assert_eq!((launches, made), (1, 1), "another scalar is baked in");
-        assert_eq!(counted(-4.0), (1, 0, 4));
-        // Each way after the other.
+        assert_eq!((launches, made), (1, 1), "another scalar needs another driver graph");
+        assert_eq!(counted(-4.0), (1, 0, 3));
+        // A stream submission between two driver graphs.
         assert_eq!(run(&rig, &k, &x, &out, 1.0, Submission::Stream).unwrap(), 3.0);
-        assert_eq!(counted(-4.0).1, 0, "what is baked in is good again");
+        assert_eq!(counted(-4.0).1, 0, "the driver graph has these arguments still");
         rig.assert_clean();
         let validation = rig.validation().clone();
         drop((x, out, rig));
@@ -82,7 +82,7 @@ fn the_break_even_decides_and_is_measured() {
             assert_eq!(run(&rig, &k, &x, &out, a, Submission::Auto).unwrap(), 2.0 * a);
             rig.validation().counts().since(&before).get(CallKind::GraphLaunch)
         };
-        assert_eq!([graphs(1.0), graphs(1.0)], [0, 0], "a burst as long as nobody measured");
+        assert_eq!([graphs(1.0), graphs(1.0)], [0, 0], "stream submissions until it is set");
         rig.launcher.set_graph_break_even(3);
         assert_eq!([graphs(1.0), graphs(1.0), graphs(2.0), graphs(2.0)], [1, 1, 0, 1]);
         rig.launcher.set_graph_break_even(4);
@@ -96,7 +96,7 @@ fn the_break_even_decides_and_is_measured() {
 }
 
 #[test]
-fn blocks_change_without_another_plan_or_another_graph() {
+fn argument_blocks_change_without_another_plan_or_driver_graph() {
     on_each(|rig| {
         let sum = rig.kernel(&JIT, "jit_polynomial");
         let ways = match has_graphs(&rig) {
@@ -144,7 +144,7 @@ fn polynomial(c: f32) -> Vec<u8> {
 }
 
 #[test]
-fn what_can_t_be_a_driver_s_graph_says_so_and_submits_nothing() {
+fn a_graph_that_can_not_be_a_driver_graph_is_refused_and_submits_nothing() {
     on_each(|rig| {
         if !has_graphs(&rig) {
             return;
@@ -170,7 +170,7 @@ fn what_can_t_be_a_driver_s_graph_says_so_and_submits_nothing() {
 }
 
 #[test]
-fn a_failure_while_it_is_made_names_the_node_and_submits_nothing() {
+fn a_failure_while_it_is_created_names_the_node_and_submits_nothing() {
     on_each(|rig| {
         if !has_graphs(&rig) {
             return;
@@ -198,7 +198,7 @@ fn a_failure_while_it_is_made_names_the_node_and_submits_nothing() {
             let counts = rig.validation().counts().since(&before);
             assert_eq!(counts.get(CallKind::MemcpyDtohAsync) + counts.get(CallKind::LaunchKernel), 0);
             assert!(call == CallKind::GraphLaunch || counts.get(CallKind::GraphLaunch) == 0);
-            // With `Auto` the burst takes its place, before anything was submitted.
+            // With `Auto`, a stream submission takes its place, before anything was submitted.
             rig.validation().clear_injections();
             rig.launcher.set_graph_break_even(1);
             run(&rig, &k, &x, &out, 2.0, Submission::Stream).unwrap();

@@ -1,4 +1,4 @@
-//! What is refused, and what a failure leaves behind.
+//! What graphs refuse, and the state that a failure leaves.
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
@@ -83,7 +83,7 @@ fn a_read_of_what_was_never_computed_names_the_node() {
             other => panic!("{other:?}"),
         }
         assert_eq!(rig.validation().counts().since(&before).device_calls(), 0);
-        // Written in two parts, it is.
+        // Bytes that two fills write together can be read.
         let mut g = rig.launcher.graph(&rig.device).unwrap();
         let a = g.temporary::<f32>(N).unwrap();
         g.fill_words(&a.slice(400, 4 * N as u64 - 400).unwrap(), 1.0f32.to_bits()).unwrap();
@@ -149,7 +149,6 @@ fn a_node_that_the_driver_refuses_is_named_and_the_stream_stays_usable() {
             (CallKind::MemcpyDtohAsync, 1, 1),
             (CallKind::LaunchKernel, 2, 2),
             (CallKind::MemcpyDtohAsync, 2, 3),
-            (CallKind::EventRecord, 1, 3),
         ];
         for (call, nth, at) in calls {
             rig.validation().inject(call, nth, ErrorCode::INVALID_VALUE);
@@ -187,7 +186,7 @@ fn buffers_kernels_and_streams_of_another_launcher_are_refused() {
             problem => panic!("{problem}"),
         }
         assert!(matches!(rig.launcher.graph(&other.device), Err(Error::Invalid { .. })));
-        // Handles are numbers that no two launchers give out alike.
+        // Handles of all launchers come from one numbering.
         let handle = other.kernel(&VECTOR, "vscale");
         // SAFETY: not recorded.
         let launched = unsafe { g.launch(handle, LaunchDims::linear(1, 64), &[]) };
@@ -218,7 +217,7 @@ fn no_pinned_memory_for_results_or_blocks_submits_nothing() {
             k.add(&mut g, &x, &x, &t);
             k.add(&mut g, &t, &x, &x.slice(0, 0).unwrap());
             let block = g.block(&[0; 64], &[(0, x)]).unwrap();
-            // SAFETY: no elements: it touches nothing.
+            // SAFETY: no elements: it accesses nothing.
             unsafe { g.launch(polynomial, LaunchDims::linear(1, 64), &[GraphArg::Read(block)]) }.unwrap();
             g.uses(&x, Access::Write).unwrap();
             g.compute(&rig.stream)

@@ -1,4 +1,4 @@
-//! Graphs: recorded without a device call, planned once, submitted in one go, with the results of single launches.
+//! Graphs: recorded without a driver call, planned once, submitted together, with the results of single launches.
 
 mod branches;
 mod compiled;

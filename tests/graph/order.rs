@@ -1,4 +1,4 @@
-//! What a graph computes is what its nodes, one by one, compute.
+//! A graph computes what its nodes compute one by one.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
@@ -109,10 +109,10 @@ fn buffers_may_be_dropped_once_the_graph_was_computed() {
         let t = g.temporary::<f32>(N).unwrap();
         k.add(&mut g, &xv, &xv, &t);
         g.read(&t).unwrap();
-        // Recorded, it is the graph's too.
+        // The graph is another owner of the memory of its buffers.
         drop(x);
         let ticket = g.compute(&rig.stream).unwrap();
-        // The other stream's memory is not given out again before this one has read it.
+        // The other stream's memory is not allocated again before this stream has read it.
         let again = DeviceBuffer::from_slice(&other, &[5.0f32; N]).unwrap();
         assert_eq!(ticket.read().unwrap().slice::<f32>(0).unwrap(), [2.0; N]);
         drop(again);
@@ -137,7 +137,7 @@ fn a_graph_that_is_not_computed_does_nothing() {
         drop(g);
         let counts = rig.validation().counts().since(&before);
         assert_eq!(counts.device_calls(), 0, "{counts}");
-        // Computed, it does nothing either: nobody sees what it wrote.
+        // Computing it does nothing either: nothing reads what it writes.
         let mut g = rig.launcher.graph(&rig.device).unwrap();
         let (xv, t) = (g.buffer(&x).unwrap(), g.temporary::<f32>(N).unwrap());
         k.add(&mut g, &xv, &xv, &t);
@@ -183,7 +183,7 @@ proptest! {
             }
             let mut reads = Vec::new();
             run(&k, &mut g, &values, &mut host, &mut reads, &operations);
-            // A driver's graph where it can be one, else a burst: the same bits.
+            // A driver graph where the graph can be one, otherwise a stream submission: the same bits.
             let again = repeat % 2 == 1;
             let way = if again { Submission::DriverGraph } else { Submission::Stream };
             let ticket = match g.compute_by(&rig.stream, way) {
@@ -226,7 +226,7 @@ pub(crate) fn run(
     operations: &[Operation],
 ) {
     for &(kind, x, y, to, scalar) in operations {
-        // Small, so that nothing leaves the integers that an f32 has.
+        // Small, so that every value is an integer that an f32 has.
         let keep = |v: Vec<f32>| -> bool { v.iter().all(|x| x.abs() < 1e6) };
         let (Some(hx), hy) = (host[x].clone(), host[y].clone()) else { continue };
         match (kind, hy) {

@@ -1,4 +1,4 @@
-//! Temporaries, the cache, and what a compute costs in device calls.
+//! Temporaries, the cache, and the driver calls of a compute.
 
 use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::validation::CallKind;
@@ -7,7 +7,7 @@ use hiplaunch::graph::GraphValue;
 use crate::order::{Kernels, N};
 use hiplaunch_testing::rig::*;
 
-/// `out = x * a^length`, each step into a temporary of its own.
+/// Computes `out = x * a^length`, with a temporary for each step but the last.
 fn chain(rig: &Rig, k: &Kernels, x: &DeviceBuffer<f32>, out: &DeviceBuffer<f32>, length: usize, a: f32) {
     let mut g = rig.launcher.graph(&rig.device).unwrap();
     let (mut last, end) = (g.buffer(x).unwrap(), g.buffer(out).unwrap());
@@ -69,7 +69,7 @@ fn after_the_first_compute_nothing_is_allocated_and_each_kernel_is_one_call() {
 }
 
 #[test]
-fn other_structures_and_streams_have_programs_of_their_own_and_old_ones_go() {
+fn other_graph_keys_have_their_own_programs_and_the_oldest_are_dropped() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
@@ -82,7 +82,7 @@ fn other_structures_and_streams_have_programs_of_their_own_and_old_ones_go() {
         chain(&rig, &k, &x, &out, 100, 1.0);
         chain(&rig, &k, &x, &out, 1, 1.0);
         assert_eq!(rig.launcher.graph_counts(), (64, 1, 101), "the newest is there, the oldest is not");
-        // A kernel that is unregistered takes its programs with it.
+        // Unregistering a kernel drops its programs.
         rig.launcher.unregister(k.vscale).unwrap();
         assert_eq!(rig.launcher.graph_counts().0, 0);
         rig.assert_clean();
@@ -90,7 +90,7 @@ fn other_structures_and_streams_have_programs_of_their_own_and_old_ones_go() {
 }
 
 #[test]
-fn buffers_that_overlap_are_another_graph() {
+fn buffers_that_overlap_have_another_graph_key() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();

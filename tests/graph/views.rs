@@ -1,4 +1,4 @@
-//! Views as inputs and outputs, and results that are written straight to where they are wanted.
+//! Views as inputs and outputs, and temporaries that are written directly to buffers.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::{Branches, GraphArg, GraphProblem};
@@ -40,7 +40,7 @@ fn views_of_one_buffer_depend_on_each_other_by_their_bytes() {
 }
 
 #[test]
-fn views_are_independent_where_they_have_no_byte_in_common() {
+fn views_without_a_common_byte_are_independent() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let buffer = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; 4 * N]).unwrap();
@@ -110,12 +110,13 @@ fn overlapping_views_are_refused_where_a_kernel_or_a_copy_can_t_have_them() {
 }
 
 #[test]
-fn a_result_is_written_straight_to_its_buffer_where_nothing_is_in_the_way() {
+fn a_result_is_written_directly_to_its_buffer_if_nothing_prevents_that() {
     on_each(|rig| {
         let k = Kernels::of(&rig);
         let x = DeviceBuffer::from_slice(&rig.stream, &[3.0f32; N]).unwrap();
         let out = DeviceBuffer::from_slice(&rig.stream, &[5.0f32; 2 * N]).unwrap();
-        // Reads the buffer while the temporary is alive; reads the temporary later; a part; a view that is not aligned.
+        // In case 0 nothing prevents it. Case 1 reads the buffer while the temporary is alive, 2 reads the temporary
+        // later, 3 copies a part, and 4 copies to a view that is not aligned.
         for case in 0..5 {
             let mut g = rig.launcher.graph(&rig.device).unwrap();
             let (xv, t) = (g.buffer(&x).unwrap(), g.temporary::<f32>(N).unwrap());
@@ -163,7 +164,7 @@ proptest! {
         operations in prop::collection::vec((0u8..4, 0usize..25, 0usize..25, -2i8..3), 1..30),
         streams in 1u32..5,
     ) {
-        // Views of 64 elements at every 8th.
+        // Views of 64 elements, one for every 8th element.
         const LEN: usize = 64;
         const ALL: usize = 25 * 8 + LEN;
         let rig = Rig::open(Launcher::builder(), Backend::Emulator);

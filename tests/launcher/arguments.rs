@@ -1,4 +1,4 @@
-//! Every way for arguments to reach a kernel, and every way for them to be wrong.
+//! Every kind of argument, and every mistake for which a launch is refused.
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{
@@ -9,7 +9,7 @@ use hiplaunch::{
 use hiplaunch_testing::rig::*;
 
 #[test]
-fn values_and_buffers() {
+fn a_kernel_gets_its_values_and_buffers() {
     on_each(|rig| {
         let saxpy = rig.kernel(&VECTOR, "saxpy");
         let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
@@ -62,7 +62,8 @@ fn mixed_values_are_packed_at_the_metadata_s_offsets() {
     });
 }
 
-/// A C struct of a float, two pointers and an int has 32 bytes, 4 of them padding; the kernel's segment has 28.
+/// A C struct of a float, two pointers and an int has 32 bytes, of which the last 4 are padding. The kernarg segment
+/// has 28.
 #[test]
 fn packed_arguments_may_end_with_the_padding_of_a_struct() {
     on_each(|rig| {
@@ -90,15 +91,15 @@ fn packed_arguments_may_end_with_the_padding_of_a_struct() {
 }
 
 #[test]
-fn packed_bytes_where_hidden_arguments_lie_are_not_used() {
+fn packed_bytes_in_place_of_hidden_arguments_are_ignored() {
     const SAMPLE: &[u8] = include_bytes!("../../crates/code-object/tests/data/v5.co");
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
-    // SAFETY: the kernel that is launched below as it wants it.
+    // SAFETY: the kernel is launched below with the arguments that it takes.
     let scale = unsafe { rig.launcher.register(&rig.device, SAMPLE, "scale") }.unwrap();
     let signature = rig.launcher.signature(scale).unwrap();
     assert_eq!((signature.explicit_size(), signature.kernarg_size), (32, 288));
     let x = DeviceBuffer::from_slice(&rig.stream, &(0..128).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
-    // out[i] = 3 * in[i ^ 1] - 3 + [2, 3][i & 1], by the size of a block, which is a hidden argument.
+    // out[i] = 3 * in[i ^ 1] - 3 + [2, 3][i & 1]. The kernel also uses the size of a block, a hidden argument.
     let want: Vec<f32> = (0..128).map(|i| 3.0 * (i ^ 1) as f32 - 3.0 + [2.0, 3.0][i & 1]).collect();
     let mut packed = [0xffu8; 289];
     packed[8..16].copy_from_slice(&x.ptr().0.to_le_bytes());
@@ -120,7 +121,7 @@ fn packed_bytes_where_hidden_arguments_lie_are_not_used() {
 }
 
 #[test]
-fn ids_and_sizes_of_a_three_dimensional_launch() {
+fn a_kernel_sees_the_ids_and_sizes_of_a_three_dimensional_launch() {
     on_each(|rig| {
         let kernel = rig.kernel(&PROBE, "ids");
         let (grid, block) = ([2u32, 3, 2], [4u32, 3, 7]);
@@ -142,7 +143,7 @@ fn ids_and_sizes_of_a_three_dimensional_launch() {
 }
 
 #[test]
-fn host_arrays_in_out_and_both() {
+fn host_arrays_are_copied_in_and_out_with_either_staging() {
     on_each(|rig| {
         let saxpy = rig.kernel(&VECTOR, "saxpy");
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
@@ -155,7 +156,7 @@ fn host_arrays_in_out_and_both() {
                 let a = rig.submit(saxpy, Launch::new(dims).args(&args).staging(staging)).unwrap();
                 let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(n), Arg::from(n as i32)];
                 let b = rig.submit(vadd, Launch::new(dims).args(&args).staging(staging)).unwrap();
-                // The arrays may go before the results are read.
+                // The arrays may be dropped before the results are read.
                 drop(y);
                 let (a, b) = (a.read().unwrap(), b.read().unwrap());
                 assert_eq!((a.len(), b.len()), (1, 1));
@@ -170,7 +171,7 @@ fn host_arrays_in_out_and_both() {
 }
 
 #[test]
-fn blocks_with_results_and_segments() {
+fn argument_blocks_have_arrays_results_and_device_addresses() {
     on_each(|rig| {
         let polynomial = rig.kernel(&JIT, "jit_polynomial");
         let dot = rig.kernel(&JIT, "jit_dot");
@@ -211,7 +212,7 @@ fn blocks_with_results_and_segments() {
                 let want: f64 = p.iter().zip(&q).map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
                 assert_eq!(got, want);
 
-                // The same through buffers of the caller.
+                // The same with buffers of the caller.
                 let ps = DeviceBuffer::from_slice(&rig.stream, &p).unwrap();
                 let qs = DeviceBuffer::from_slice(&rig.stream, &q).unwrap();
                 let patches = [
@@ -299,13 +300,13 @@ fn wrong_arguments_are_refused_before_any_device_call() {
         assert!(matches!(jit(&[0; 16], &[], usize::MAX), LaunchProblem::TooMuchData { .. }));
 
         let calls = rig.validation().counts().since(&before).device_calls();
-        assert_eq!(calls, 0, "every refusal came before any device call");
+        assert_eq!(calls, 0, "every launch is refused before any device call");
         rig.assert_clean();
     });
 }
 
 #[test]
-fn a_zero_grid_launches_nothing() {
+fn a_grid_with_an_axis_of_0_runs_no_kernel() {
     on_each(|rig| {
         let saxpy = rig.kernel(&VECTOR, "saxpy");
         let bump = rig.kernel(&PROBE, "bump");
@@ -322,7 +323,7 @@ fn a_zero_grid_launches_nothing() {
 }
 
 #[test]
-fn static_and_dynamic_lds() {
+fn kernels_use_static_and_dynamic_lds() {
     on_each(|rig| {
         let reverse = rig.kernel(&PROBE, "dynamic_lds_reverse");
         let reduce = rig.kernel(&REDUCE, "reduce_sum_f32");
@@ -339,7 +340,7 @@ fn static_and_dynamic_lds() {
 }
 
 #[test]
-fn code_objects_that_do_not_fit() {
+fn code_objects_that_do_not_fit_the_device_are_refused() {
     on_each(|rig| {
         // SAFETY: refused before anything runs.
         let wrong = unsafe { rig.launcher.register(&rig.device, VECTOR.wrong_for(&rig.device), "saxpy") };
@@ -376,7 +377,7 @@ fn another_device_s_stream_is_refused() {
     let on_b = unsafe { launcher.register(b, VECTOR.for_device(b), "iota_u32") }.unwrap();
     let stream = launcher.stream(b).unwrap();
     let args = [Arg::output::<u32>(8), Arg::from(3u32), Arg::from(8i32)];
-    // SAFETY: as the kernel takes it.
+    // SAFETY: the arguments are those that the kernel takes.
     let wrong = unsafe { launcher.launch(on_a, &stream, LaunchDims::linear(1, 64), &args) };
     let Err(Error::Launch { problem, .. }) = wrong else { panic!("{wrong:?}") };
     assert_eq!(*problem, LaunchProblem::WrongDevice { kernel: a.id(), stream: b.id() });

@@ -1,5 +1,5 @@
-//! The parts of a launch's description combine: arguments or packed bytes, copied or mapped, into a destination or not,
-//! with a ticket or without.
+//! The parts of a launch's description can be combined: arguments or packed arguments, copied or mapped staging, with
+//! or without a destination, with or without a ticket.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{
@@ -12,7 +12,7 @@ use hiplaunch_testing::rig::*;
 const N: usize = 200;
 const DIMS: LaunchDims = LaunchDims::cover(N as u32, 64);
 
-/// The packed arguments of `vadd_f32`: x, y, out, n.
+/// Returns the packed arguments of `vadd_f32`: x, y, out, n.
 fn packed(x: u64, y: u64, out: u64, n: i32) -> [u8; 28] {
     let mut bytes = [0; 28];
     for (i, address) in [x, y, out].into_iter().enumerate() {
@@ -29,7 +29,7 @@ fn problem(outcome: hiplaunch::Result<()>) -> LaunchProblem {
     }
 }
 
-/// Launches with a ticket, which is read, or without one.
+/// Launches with a ticket and reads it, or launches without one. Returns the number of outputs.
 fn run(rig: &Rig, kernel: KernelHandle, launch: Launch<'_>, ticket: bool) -> hiplaunch::Result<usize> {
     if ticket {
         return Ok(rig.submit(kernel, launch)?.read()?.len());
@@ -39,7 +39,7 @@ fn run(rig: &Rig, kernel: KernelHandle, launch: Launch<'_>, ticket: bool) -> hip
 }
 
 #[test]
-fn every_staging_combines_with_every_destination_with_and_without_a_ticket() {
+fn every_staging_works_with_every_destination_with_and_without_a_ticket() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let x: Vec<f32> = (0..N).map(|i| i as f32).collect();
@@ -49,7 +49,7 @@ fn every_staging_combines_with_every_destination_with_and_without_a_ticket() {
             for ticket in [true, false] {
                 let args = args![Arg::input(&x), &y, Arg::Destination, N as i32];
                 let launch = || Launch::new(DIMS).args(&args).staging(staging);
-                // No memory yet, then the same memory again.
+                // The first launch allocates the memory, the second uses it again.
                 let mut made: Option<DeviceBuffer<f32>> = None;
                 for _ in 0..2 {
                     run(&rig, vadd, launch().destination(&mut made, &[N]), ticket).unwrap();
@@ -69,12 +69,12 @@ fn every_staging_combines_with_every_destination_with_and_without_a_ticket() {
 }
 
 #[test]
-fn packed_arguments_combine_with_every_destination_with_and_without_a_ticket() {
+fn packed_arguments_work_with_every_destination_with_and_without_a_ticket() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
         let y = DeviceBuffer::from_slice(&rig.stream, &[0.5f32; N]).unwrap();
-        // What stands in the destination's place is ignored.
+        // The bytes of the destination's parameter are ignored.
         let bytes = packed(x.ptr().0, y.ptr().0, u64::MAX, N as i32);
         let launch = || Launch::new(DIMS).packed(&bytes).destination_parameter(2);
         for ticket in [true, false] {
@@ -84,7 +84,7 @@ fn packed_arguments_combine_with_every_destination_with_and_without_a_ticket() {
                 assert_eq!(made.as_ref().unwrap().to_vec(&rig.stream).unwrap(), [1.5; N]);
             }
             let mut buffer = DeviceBuffer::<f32>::on(&rig.stream, 10).unwrap();
-            // In either order.
+            // The parameter may be named after the destination too.
             let last =
                 Launch::new(DIMS).packed(&bytes).destination(&mut buffer, &[N]).destination_parameter(2);
             run(&rig, vadd, last, ticket).unwrap();
@@ -98,7 +98,7 @@ fn packed_arguments_combine_with_every_destination_with_and_without_a_ticket() {
 }
 
 #[test]
-fn packed_arguments_with_a_destination_are_refused_where_they_make_no_sense() {
+fn wrong_combinations_of_packed_arguments_and_a_destination_are_refused() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
@@ -117,11 +117,11 @@ fn packed_arguments_with_a_destination_are_refused_where_they_make_no_sense() {
         says(refused(launch().destination_parameter(2)), "no memory");
         says(refused(launch().destination_parameter(4).destination(&mut out, &[N])), "parameter 4 of 4");
         says(refused(launch().destination_parameter(3).destination(&mut out, &[N])), "is a value");
-        // An input in the destination's memory, as far as its address shows it.
+        // The address of an input lies in the destination's memory.
         let alias = packed(from, to + 8, 0, N as i32);
         let aliased = Launch::new(DIMS).packed(&alias).destination_parameter(2).destination(&mut out, &[N]);
         says(refused(aliased), "argument 1");
-        // Among arguments, the marked one takes it.
+        // With `args`, the argument `Arg::Destination` takes the destination, and no other.
         let args = args![&x, &x, Arg::Destination, N as i32];
         let other = Launch::new(DIMS).args(&args).destination(&mut out, &[N]).destination_parameter(1);
         says(refused(other), "argument 2 is `Arg::Destination`");
@@ -132,7 +132,7 @@ fn packed_arguments_with_a_destination_are_refused_where_they_make_no_sense() {
 }
 
 #[test]
-fn a_launch_without_a_ticket_takes_no_result_slot_and_refuses_outputs() {
+fn a_launch_without_a_ticket_records_no_event_and_refuses_outputs() {
     on_each(|rig| {
         let (vadd, saxpy) = (rig.kernel(&VECTOR, "vadd_f32"), rig.kernel(&VECTOR, "saxpy"));
         let x = [2.0f32; N];
@@ -162,7 +162,7 @@ fn a_launch_without_a_ticket_takes_no_result_slot_and_refuses_outputs() {
 }
 
 #[test]
-fn outputs_of_the_ticket_and_a_destination_come_from_one_launch() {
+fn one_launch_can_have_outputs_and_a_destination() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let (x, y) = ([1.0f32; N], [2.0f32; N]);
@@ -179,7 +179,7 @@ fn outputs_of_the_ticket_and_a_destination_come_from_one_launch() {
 }
 
 #[test]
-fn a_kernel_that_was_looked_up_launches_as_its_handle_does() {
+fn a_kernel_is_launched_without_its_handle() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let kernel = rig.launcher.kernel(vadd).unwrap();
@@ -188,13 +188,13 @@ fn a_kernel_that_was_looked_up_launches_as_its_handle_does() {
         let mut out: Option<DeviceBuffer<f32>> = None;
         let args = args![&x, &x, Arg::Destination, N as i32];
         let from_host = [Arg::from(&x), Arg::from(&x), Arg::output::<f32>(N), Arg::from(N as i32)];
-        // SAFETY: as the kernel takes it.
+        // SAFETY: the arguments are those that the kernel takes.
         unsafe {
             kernel.enqueue(&rig.stream, Launch::new(DIMS).args(&args).destination(&mut out, &[N])).unwrap();
             let ticket = kernel.submit(&rig.stream, Launch::new(DIMS).args(&from_host)).unwrap();
             assert_eq!(ticket.read().unwrap().slice::<f32>(0).unwrap(), [2.0; N]);
             assert_eq!(out.unwrap().to_vec(&rig.stream).unwrap(), [2.0; N]);
-            // It stays this kernel, whatever the handle names now.
+            // It stays this kernel after its handle was unregistered.
             rig.launcher.unregister(vadd).unwrap();
             let again = kernel.submit(&rig.stream, Launch::new(DIMS).args(&from_host)).unwrap();
             assert_eq!(again.read().unwrap().slice::<f32>(0).unwrap(), [2.0; N]);
@@ -204,7 +204,7 @@ fn a_kernel_that_was_looked_up_launches_as_its_handle_does() {
 }
 
 #[test]
-fn a_registration_s_parts_hold_from_the_first_launch_and_for_a_replacement() {
+fn in_place_of_a_registration_holds_for_the_first_launch_and_for_a_replacement() {
     on_each(|rig| {
         // SAFETY: the kernels of hip/ do what their README says.
         let module = unsafe { Module::load(&rig.device, VECTOR.for_device(&rig.device)) }.unwrap();
@@ -213,10 +213,10 @@ fn a_registration_s_parts_hold_from_the_first_launch_and_for_a_replacement() {
         let args = args![&view, &view, Arg::Destination, N as i32];
         let mut double = |kernel| {
             let launch = Launch::new(DIMS).args(&args).destination(&mut y, &[N]);
-            // SAFETY: as the kernel takes it.
+            // SAFETY: the arguments are those that the kernel takes.
             unsafe { rig.launcher.enqueue(kernel, &rig.stream, launch) }
         };
-        // SAFETY: every work-item reads its element before it writes it.
+        // SAFETY: every work-item reads only its own element, before it writes it.
         let in_place = || unsafe { Registration::new(&module, "vadd_f32").in_place() };
         let kernel = rig.launcher.register_kernel(in_place()).unwrap();
         double(kernel).unwrap();

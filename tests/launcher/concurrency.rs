@@ -1,11 +1,11 @@
-//! Many threads, several streams, nested launches: nobody's arguments or results are anybody else's.
+//! Many threads, several streams and nested launches: each launch has its own arguments and results.
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{Arg, Event, EventOptions, Launch, LaunchDims, Launcher, Staging, Stream};
 
 use hiplaunch_testing::rig::*;
 
-/// One launch of `jit_echo` whose payload is `seed`'s.
+/// Launches `jit_echo` with a payload that depends on `seed`. Returns the payload, which is also the result.
 fn echo(
     launcher: &Launcher,
     kernel: hiplaunch::KernelHandle,
@@ -19,15 +19,15 @@ fn echo(
     let block = echo_block(&bytes, payload.len());
     let args = [Arg::ArgumentBlock(&block)];
     let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
-    // SAFETY: as the kernel takes it.
+    // SAFETY: the argument block has the layout that the kernel takes.
     let ticket = unsafe { launcher.submit(kernel, stream, launch) };
     (payload, ticket.unwrap())
 }
 
 #[test]
-fn one_handle_from_8_threads_on_4_streams() {
+fn launches_of_one_handle_from_8_threads_on_4_streams_have_their_own_results() {
     on_each_with(
-        // Small segments, so that the ring goes round many times.
+        // Small staging buffers, so that each is filled many times.
         || Launcher::builder().staging_ring(2048, 2),
         |rig| {
             let kernel = rig.kernel(&JIT, "jit_echo");
@@ -60,8 +60,9 @@ fn one_handle_from_8_threads_on_4_streams() {
 }
 
 #[test]
-fn nested_launches_of_one_handle() {
-    // A runtime whose launches are made while the outer one's arguments are still being computed and read.
+fn nested_launches_of_one_handle_have_their_own_results() {
+    // Launches and reads inner launches while the outer launch is in flight, as a runtime may that computes arguments
+    // by further launches.
     fn nest(rig: &Rig, kernel: hiplaunch::KernelHandle, streams: &[Stream], depth: usize, seed: u64) -> u64 {
         if depth == 0 {
             return seed;
@@ -89,7 +90,7 @@ fn nested_launches_of_one_handle() {
 }
 
 #[test]
-fn events_order_streams() {
+fn an_event_orders_the_launches_of_two_streams() {
     on_each(|rig| {
         let bump = rig.kernel(&PROBE, "bump");
         let other = rig.launcher.stream(&rig.device).unwrap();
@@ -99,7 +100,7 @@ fn events_order_streams() {
             let stream = if round % 2 == 0 { &rig.stream } else { &other };
             let next = if round % 2 == 0 { &other } else { &rig.stream };
             let args = [Arg::Pointer(buffer.ptr()), Arg::from(64i32)];
-            // SAFETY: as the kernel takes it; the event orders the two streams.
+            // SAFETY: the arguments are those that the kernel takes, and the event orders the two streams.
             unsafe { rig.launcher.launch(bump, stream, LaunchDims::linear(1, 64), &args) }.unwrap();
             event.record(stream).unwrap();
             event.wait_on(next).unwrap();
@@ -110,7 +111,7 @@ fn events_order_streams() {
 }
 
 #[test]
-fn registering_while_launching() {
+fn kernels_are_registered_and_unregistered_while_other_threads_launch() {
     on_each(|rig| {
         let kernel = rig.kernel(&JIT, "jit_echo");
         std::thread::scope(|scope| {
@@ -132,11 +133,11 @@ fn registering_while_launching() {
                     for i in 0..15u32 {
                         let handle = rig.kernel(&VECTOR, "iota_u32");
                         let args = [Arg::output::<u32>(4), Arg::from(i), Arg::from(4i32)];
-                        // SAFETY: as the kernel takes it.
+                        // SAFETY: the arguments are those that the kernel takes.
                         let ticket =
                             unsafe { rig.launcher.launch(handle, &stream, LaunchDims::linear(1, 64), &args) }
                                 .unwrap();
-                        // In flight or not.
+                        // The launch may be in flight.
                         rig.launcher.unregister(handle).unwrap();
                         assert_eq!(ticket.read().unwrap().slice::<u32>(0).unwrap(), [i, i + 1, i + 2, i + 3]);
                     }
@@ -144,7 +145,7 @@ fn registering_while_launching() {
             }
         });
         assert_eq!(rig.launcher.registered(), 1);
-        // SAFETY: refused.
+        // SAFETY: the call is refused.
         let stale = unsafe {
             rig.launcher.launch(hiplaunch::KernelHandle(0), &rig.stream, LaunchDims::linear(1, 1), &[])
         };

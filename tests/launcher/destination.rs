@@ -1,4 +1,4 @@
-//! Results in memory that the caller owns: used again where it has room, and everything else decided.
+//! Launches with a destination: which memory they use, what they refuse, and what they leave unchanged after an error.
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::CallKind;
@@ -19,7 +19,7 @@ struct Adder {
     y: DeviceBuffer<f32>,
 }
 
-/// `out[i] = x[i] + y[i]` with `x[i] = i` and `y[i] = 0.5`.
+/// Prepares launches of `out[i] = x[i] + y[i]` with `x[i] = i` and `y[i] = 0.5`.
 fn adder(rig: Rig) -> Adder {
     let vadd = rig.kernel(&VECTOR, "vadd_f32");
     let x: Vec<f32> = (0..N).map(|i| i as f32).collect();
@@ -69,14 +69,14 @@ fn refused(outcome: hiplaunch::Result<hiplaunch::Ticket>, part: &str) {
 }
 
 #[test]
-fn a_destination_with_room_is_the_output() {
+fn a_destination_that_is_large_enough_keeps_its_memory() {
     on_each(|rig| {
         let a = adder(rig);
         let mut out = DeviceBuffer::<f32>::on(&a.rig.stream, N).unwrap();
         let (ptr, capacity) = (out.ptr(), out.capacity());
         a.rig.stream.synchronize().unwrap();
         let before = a.rig.validation().counts();
-        // Smaller, as large as it was, and as large as there is room for.
+        // Smaller shapes, and shapes of the destination's size.
         for shape in [&[10, 20][..], &[N], &[1], &[5, 10, 20]] {
             a.add(&mut out, shape).unwrap();
             assert_eq!((out.ptr(), out.capacity(), out.shape()), (ptr, capacity, shape));
@@ -92,7 +92,7 @@ fn a_destination_with_room_is_the_output() {
 }
 
 #[test]
-fn without_a_destination_or_room_memory_is_allocated_and_the_old_goes_back() {
+fn a_destination_that_is_missing_or_too_small_gets_new_memory_and_the_old_is_freed() {
     on_each(|rig| {
         let a = adder(rig);
         let mut none: Option<DeviceBuffer<f32>> = None;
@@ -100,18 +100,18 @@ fn without_a_destination_or_room_memory_is_allocated_and_the_old_goes_back() {
         let made = none.as_ref().unwrap();
         a.check(&made.to_vec(&a.rig.stream).unwrap());
         assert_eq!(made.stream_number(), a.rig.stream.number());
-        // Now that it is there it is used.
+        // The next launch uses this memory.
         let ptr = made.ptr();
         a.add(&mut none, &[N / 2]).unwrap();
         assert_eq!(none.as_ref().unwrap().ptr(), ptr);
 
-        // Null: a buffer without memory.
+        // An empty buffer has no memory.
         let mut empty = DeviceBuffer::<f32>::on(&a.rig.stream, 0).unwrap();
         assert!(empty.ptr().is_null());
         a.add(&mut empty, &[N]).unwrap();
         a.check(&empty.to_vec(&a.rig.stream).unwrap());
 
-        // Undersized: the old memory is the pool's at once, in the order of the stream.
+        // The memory of a buffer that is too small is freed at once, in the order of the stream.
         let mut small = DeviceBuffer::<f32>::on(&a.rig.stream, 100).unwrap();
         let (old, in_use) = (small.ptr(), a.rig.device.pool().counters().in_use);
         a.add(&mut small, &[N]).unwrap();
@@ -126,7 +126,7 @@ fn without_a_destination_or_room_memory_is_allocated_and_the_old_goes_back() {
 }
 
 #[test]
-fn nothing_at_all_is_a_result_too() {
+fn a_destination_may_have_a_shape_without_elements() {
     on_each(|rig| {
         let a = adder(rig);
         let mut out = DeviceBuffer::<f32>::on(&a.rig.stream, 10).unwrap();
@@ -142,7 +142,7 @@ fn nothing_at_all_is_a_result_too() {
 }
 
 #[test]
-fn an_output_that_is_an_input_is_refused_unless_the_kernel_is_declared_in_place() {
+fn a_destination_that_overlaps_an_input_is_refused_unless_the_kernel_is_declared_in_place() {
     on_each(|rig| {
         let a = adder(rig);
         let mut out = DeviceBuffer::from_slice(&a.rig.stream, &[1.0f32; N]).unwrap();
@@ -150,7 +150,8 @@ fn an_output_that_is_an_input_is_refused_unless_the_kernel_is_declared_in_place(
         let whole = [Arg::from(&view), Arg::from(&a.y), Arg::Destination, Arg::from(N as i32)];
         let launches = a.rig.validation().counts().get(CallKind::LaunchKernel);
         refused(a.call(&mut out, &[N], &whole), "argument 0");
-        // Through its bare address, its middle, and an address in a block.
+        // The input is an address in the middle of the destination: as a pointer, as raw bytes, and in an argument
+        // block.
         let bare = [a.x.ptr(), out.ptr().offset(400)];
         refused(a.call(&mut out, &[N], &args![bare[0], bare[1], Arg::Destination, N as i32]), "argument 1");
         let raw = bare[1].0.to_le_bytes();
@@ -163,18 +164,18 @@ fn an_output_that_is_an_input_is_refused_unless_the_kernel_is_declared_in_place(
         refused(a.call(&mut out, &[N], &args![bare[0], &block, Arg::Destination, N as i32]), "argument 1");
         assert_eq!(a.rig.validation().counts().get(CallKind::LaunchKernel), launches);
 
-        // Beside the result's elements is no overlap, though in the same buffer.
+        // An input in the same buffer after the result's elements does not overlap.
         let rest = out.view_strided(500, &[500], &[1]).unwrap();
         a.call(&mut out, &[500], &args![&a.x, &rest, Arg::Destination, 500i32]).unwrap();
         assert_eq!(out.to_vec(&a.rig.stream).unwrap()[499], 500.0);
         out.ensure_len(&a.rig.stream, N).unwrap();
 
-        // SAFETY: every work-item reads its element before it writes it.
+        // SAFETY: every work-item reads only its own element, before it writes it.
         unsafe { a.rig.launcher.declare_in_place(a.vadd, true) }.unwrap();
         out.upload(&a.rig.stream, &[1.0f32; N]).unwrap();
         a.call(&mut out, &[N], &whole).unwrap();
         assert_eq!(out.to_vec(&a.rig.stream).unwrap(), [1.5; N]);
-        // In place is the same elements, not some others.
+        // In place, the input has to begin at the destination's first byte.
         let shifted = out.view_strided(1, &[900], &[1]).unwrap();
         refused(
             a.call(&mut out, &[900], &args![&shifted, &a.y, Arg::Destination, 900i32]),
@@ -185,22 +186,22 @@ fn an_output_that_is_an_input_is_refused_unless_the_kernel_is_declared_in_place(
 }
 
 #[test]
-fn views_keep_the_memory_and_are_destinations_of_their_own() {
+fn views_keep_the_old_memory_and_can_be_destinations() {
     on_each(|rig| {
         let a = adder(rig);
         let mut out = DeviceBuffer::from_slice(&a.rig.stream, &[7.0f32; 100]).unwrap();
         let view = out.view();
-        // New memory for the buffer; the view keeps the old.
+        // The buffer gets new memory, and the view keeps the old.
         a.add(&mut out, &[N]).unwrap();
         assert_ne!(view.ptr(), out.ptr());
         assert_eq!(view.to_vec(&a.rig.stream).unwrap(), [7.0; 100]);
-        // The same memory: the view sees what is written.
+        // The memory is used again, and the view sees the new contents.
         let view = out.view_strided(10, &[2, 3], &[100, -1]).unwrap();
         a.add(&mut out, &[N]).unwrap();
         let expected = [10.5, 9.5, 8.5, 110.5, 109.5, 108.5];
         assert_eq!(view.to_vec(&a.rig.stream).unwrap(), expected);
         drop(out);
-        assert_eq!(view.to_vec(&a.rig.stream).unwrap(), expected, "the view is an owner");
+        assert_eq!(view.to_vec(&a.rig.stream).unwrap(), expected, "the view keeps the memory");
 
         let buffer = DeviceBuffer::from_slice(&a.rig.stream, &[0.0f32; N]).unwrap();
         let rows = buffer.view_strided(0, &[10, 100], &[100, 1]).unwrap();
@@ -220,7 +221,7 @@ fn views_keep_the_memory_and_are_destinations_of_their_own() {
 }
 
 #[test]
-fn failures_leave_the_destination_as_it_was() {
+fn an_error_leaves_the_destination_as_it_was() {
     on_each(|rig| {
         let a = adder(rig);
         let mut out = DeviceBuffer::from_slice(&a.rig.stream, &[3.0f32; 10]).unwrap();
@@ -240,7 +241,7 @@ fn failures_leave_the_destination_as_it_was() {
         a.rig.validation().inject(CallKind::LaunchKernel, 1, ErrorCode::INVALID_VALUE);
         assert!(matches!(a.add(&mut out, &[N]), Err(Error::Driver { .. })));
         same(&out);
-        // What does not fit the kernel is found before memory is taken.
+        // Arguments that do not fit the kernel are refused before memory is allocated.
         let before = a.allocations();
         let in_use = a.rig.device.pool().counters();
         assert!(a.call(&mut out, &[1 << 22], &args![&a.x, Arg::Destination]).is_err());
@@ -253,14 +254,14 @@ fn failures_leave_the_destination_as_it_was() {
         assert!(a.add(&mut out, &[usize::MAX, 2]).is_err());
         assert_eq!((a.allocations(), a.rig.device.pool().counters()), (before, in_use));
         same(&out);
-        // A launch without a destination has none to give.
+        // `Arg::Destination` needs a launch with a destination.
         let plain = args![&a.x, &a.y, Arg::Destination, 1i32];
         assert!(matches!(a.rig.launch(a.vadd, LaunchDims::linear(1, 64), &plain), Err(Error::Launch { .. })));
         a.rig.assert_clean();
     });
 }
 
-/// Two emulated devices under the validation layer.
+/// Returns a launcher with two emulated devices and the validation layer.
 fn two_devices() -> Launcher {
     let options = EmulatorOptions { devices: 2, ..EmulatorOptions::default() };
     let driver = EmulatedDriver::new(options).expect("an emulator");
@@ -268,7 +269,7 @@ fn two_devices() -> Launcher {
 }
 
 #[test]
-fn a_destination_on_another_device_is_replaced() {
+fn a_destination_on_another_device_gets_new_memory() {
     let launcher = two_devices();
     let (first, second) = (launcher.device(0).unwrap().clone(), launcher.device(1).unwrap().clone());
     let streams = [launcher.stream(&first).unwrap(), launcher.stream(&second).unwrap()];
@@ -279,29 +280,29 @@ fn a_destination_on_another_device_is_replaced() {
     let run = |out: Destination<'_>| {
         let args = args![&x, &x, Arg::Destination, 100i32];
         let launch = Launch::new(LaunchDims::linear(1, 128)).args(&args).destination(out, &[100]);
-        // SAFETY: as the kernel takes it.
+        // SAFETY: the arguments are those that the kernel takes.
         unsafe { launcher.submit(vadd, &streams[0], launch) }
     };
     run((&mut out).into()).unwrap();
     assert_eq!(*out.device(), first);
     assert_eq!(out.to_vec(&streams[0]).unwrap(), [4.0; 100]);
-    assert_eq!(second.pool().counters().in_use, 0, "the other device's memory went back");
+    assert_eq!(second.pool().counters().in_use, 0, "the other device's memory is freed");
     let elsewhere = DeviceBuffer::<f32>::on(&streams[1], 100).unwrap();
     refused(run((&elsewhere.view()).into()), "views stay where they are");
-    // `ensure_len` decides as a launch does.
+    // `ensure_len` replaces memory in the same cases as a launch.
     let mut moved = DeviceBuffer::<f32>::on(&streams[1], 100).unwrap();
     assert!(moved.ensure_len(&streams[0], 50).unwrap());
     assert_eq!((moved.device(), moved.len()), (&first, 50));
     launcher.validation().unwrap().assert_clean().unwrap();
 }
 
-/// Operations a batch, batches an epoch, and the inputs' shape in the report that this is for.
+/// The operations of a batch, the batches of an epoch, and the shape of the inputs, as in a user's training program.
 const OPERATIONS: usize = 20;
 const BATCHES: usize = 300;
 const SHAPE: [usize; 3] = [20_000, 20, 5];
 
 #[test]
-fn an_epoch_into_destinations_allocates_nothing_after_its_first_batch() {
+fn an_epoch_with_destinations_allocates_nothing_after_its_first_batch() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let len = SHAPE.iter().product();
@@ -311,7 +312,7 @@ fn an_epoch_into_destinations_allocates_nothing_after_its_first_batch() {
         let (mut after_first, mut held) = (None, 0);
         for _ in 0..BATCHES {
             for result in &mut results {
-                // A few elements: what is counted is memory.
+                // The kernel computes few elements, because this test only counts memory.
                 let args = args![&x, &y, Arg::Destination, 64i32];
                 let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).destination(result, &SHAPE);
                 rig.submit(vadd, launch).unwrap();
@@ -322,11 +323,11 @@ fn an_epoch_into_destinations_allocates_nothing_after_its_first_batch() {
             });
             let since = rig.validation().counts().since(counts);
             assert_eq!(since.get(CallKind::DeviceAllocation) + since.get(CallKind::DeviceFree), 0);
-            assert_eq!(rig.device.held_bytes(), held, "flat");
+            assert_eq!(rig.device.held_bytes(), held, "no more memory is held");
         }
         let pool = rig.device.pool().counters();
         assert_eq!(pool.requested, (22 * len * 4) as u64);
-        // No more than a twentieth beyond the 22 arrays.
+        // The pool holds at most a twentieth more than the 22 arrays.
         assert!(pool.reserved <= pool.requested * 21 / 20, "{pool:?}");
         rig.stream.synchronize().unwrap();
         rig.assert_clean();
@@ -334,7 +335,7 @@ fn an_epoch_into_destinations_allocates_nothing_after_its_first_batch() {
 }
 
 #[test]
-fn an_epoch_without_destinations_is_served_by_the_pool() {
+fn an_epoch_without_destinations_reuses_the_pools_memory() {
     on_each(|rig| {
         let vadd = rig.kernel(&VECTOR, "vadd_f32");
         let len = SHAPE.iter().product();
@@ -349,7 +350,7 @@ fn an_epoch_without_destinations_is_served_by_the_pool() {
             let since = rig.validation().counts().since(counts);
             assert_eq!(since.get(CallKind::DeviceAllocation) + since.get(CallKind::DeviceFree), 0);
         }
-        // One result at a time, though its launch may not have begun when it was dropped.
+        // One result is allocated at a time, although its launch may not have begun when it is dropped.
         assert_eq!(rig.device.pool().counters().peak_requested, (2 * len * 4) as u64);
         rig.stream.synchronize().unwrap();
         rig.assert_clean();
@@ -364,9 +365,9 @@ fn a_buffer_may_be_dropped_while_another_stream_s_launch_uses_it() {
         let other = rig.launcher.stream(&rig.device).unwrap();
         let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
         rig.stream.synchronize().unwrap();
-        // Work on the other stream that has not begun when the buffer goes.
+        // Work on the other stream that has not begun when the buffers are dropped.
         let out = DeviceBuffer::<f32>::new(&rig.device, N).unwrap();
-        // SAFETY: as the kernels take it.
+        // SAFETY: the arguments are those that the kernels take.
         unsafe {
             let args = [Arg::from(2_000u64), Arg::output::<u32>(64)];
             rig.launcher.launch(spin, &other, LaunchDims::linear(1, 64), &args).unwrap();
@@ -376,12 +377,12 @@ fn a_buffer_may_be_dropped_while_another_stream_s_launch_uses_it() {
         drop((x, out));
         let held = rig.device.pool().counters().held_back;
         assert!(held >= 2 * 4 * N as u64, "{held} held back");
-        // Whatever the first stream is given now is other memory, and the layer sees no race.
+        // The first stream gets other memory now, and the validation layer sees no race.
         let again = DeviceBuffer::from_slice(&rig.stream, &[9.0f32; N]).unwrap();
         assert_eq!(again.to_vec(&rig.stream).unwrap(), [9.0; N]);
         other.synchronize().unwrap();
         let first = DeviceBuffer::<f32>::on(&rig.stream, 3 << 20).unwrap();
-        assert_eq!(rig.device.pool().counters().held_back, 0, "taken back at the next miss");
+        assert_eq!(rig.device.pool().counters().held_back, 0, "free again at the next miss");
         drop(first);
         rig.assert_clean();
     });

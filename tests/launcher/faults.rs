@@ -1,14 +1,14 @@
-//! A device fault: named, with what was in flight, and the same for every later call. Emulator only: the real library
-//! ends the process.
+//! Device faults: the report names the launches in flight, and every later call returns it. These tests run on the
+//! emulator only, because HIP ends the process.
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, Backend, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Staging};
+use hiplaunch::{Arg, Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 
 use hiplaunch_testing::rig::*;
 
 #[test]
-fn a_stray_store_loses_the_device_and_says_so() {
+fn after_a_stray_store_every_call_returns_the_report_that_names_the_kernel() {
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let stray = rig.kernel(&PROBE, "oob_store");
     let iota = rig.kernel(&VECTOR, "iota_u32");
@@ -31,7 +31,7 @@ fn a_stray_store_loses_the_device_and_says_so() {
     assert!(text.contains("oob_store") && text.contains("hipErrorIllegalAddress"), "{text}");
     assert!(text.contains("open a new launcher") && !text.contains("new process"), "{text}");
 
-    // Everything later fails fast with the same report, without a device call.
+    // Every later call returns the same report and makes no device call.
     let calls = rig.validation().counts();
     let again = rig.launch(iota, LaunchDims::linear(1, 64), &good);
     assert!(matches!(again, Err(Error::DeviceLost(r)) if r == *report));
@@ -46,13 +46,13 @@ fn a_stray_store_loses_the_device_and_says_so() {
     let output = next.launch(iota, LaunchDims::linear(1, 64), &good).unwrap().read().unwrap();
     assert_eq!(output.slice::<u32>(0).unwrap(), [1, 2, 3, 4]);
 
-    // And everything can be dropped.
+    // Objects of the lost device can be dropped.
     drop(buffer);
     drop(rig);
 }
 
 #[test]
-fn a_kernel_that_was_unregistered_in_flight_is_named() {
+fn the_report_names_a_kernel_that_was_unregistered_in_flight() {
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let stray = rig.kernel(&PROBE, "oob_store");
     let buffer = DeviceBuffer::<f32>::new(&rig.device, 64).unwrap();
@@ -66,7 +66,7 @@ fn a_kernel_that_was_unregistered_in_flight_is_named() {
 }
 
 #[test]
-fn a_ticket_of_a_faulting_launch_returns_the_fault() {
+fn a_ticket_returns_the_fault_of_an_earlier_launch() {
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let trap = rig.kernel(&PROBE, "trap_kernel");
     let iota = rig.kernel(&VECTOR, "iota_u32");
@@ -78,24 +78,28 @@ fn a_ticket_of_a_faulting_launch_returns_the_fault() {
     }
 }
 
-/// A kernel runs while its launch is still being submitted, so that its fault may come out of the launch.
+/// A kernel may run before its launch has enqueued everything, so that the launch itself may return the fault.
 #[test]
-fn a_fault_that_comes_out_of_the_launch_itself_names_the_launch() {
-    for (call, staging) in [
-        (CallKind::MemcpyDtohAsync, Staging::Copy),
-        (CallKind::EventRecord, Staging::Copy),
-        (CallKind::EventRecord, Staging::Mapped),
-    ] {
-        let rig = Rig::open(Launcher::builder(), Backend::Emulator);
-        let iota = rig.kernel(&VECTOR, "iota_u32");
-        let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
-        rig.validation().inject(call, 1, ErrorCode::ILLEGAL_ADDRESS);
-        let launch = Launch::new(LaunchDims::linear(1, 64)).args(&args).staging(staging);
-        let launched = rig.submit(iota, launch);
-        let Err(Error::DeviceLost(report)) = launched else { panic!("{launched:?}") };
-        assert_eq!(report.in_flight.len(), 1, "{call} {staging:?}: {report}");
-        assert_eq!(&*report.in_flight[0].kernel, "iota_u32");
+fn a_fault_that_the_launch_itself_returns_names_the_launch() {
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let iota = rig.kernel(&VECTOR, "iota_u32");
+    let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
+    rig.validation().inject(CallKind::MemcpyDtohAsync, 1, ErrorCode::ILLEGAL_ADDRESS);
+    let launched = rig.launch(iota, LaunchDims::linear(1, 64), &args);
+    let Err(Error::DeviceLost(report)) = launched else { panic!("{launched:?}") };
+    assert_eq!(report.in_flight.len(), 1, "{report}");
+    assert_eq!(&*report.in_flight[0].kernel, "iota_u32");
+    // The event of a launch is recorded by the next one, which then is not in flight.
+    let rig = Rig::open(Launcher::builder(), Backend::Emulator);
+    let iota = rig.kernel(&VECTOR, "iota_u32");
+    let args = [Arg::output::<u32>(4), Arg::from(1u32), Arg::from(4i32)];
+    let unread = rig.launch(iota, LaunchDims::linear(1, 64), &args).unwrap();
+    rig.validation().inject(CallKind::EventRecord, 1, ErrorCode::ILLEGAL_ADDRESS);
+    match rig.launch(iota, LaunchDims::linear(1, 64), &args) {
+        Err(Error::DeviceLost(report)) => assert_eq!(report.in_flight.len(), 1, "{report}"),
+        other => panic!("{other:?}"),
     }
+    drop(unread);
     // A launch that the driver refused is not in flight.
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let iota = rig.kernel(&VECTOR, "iota_u32");
@@ -108,13 +112,13 @@ fn a_fault_that_comes_out_of_the_launch_itself_names_the_launch() {
 }
 
 #[test]
-fn other_devices_go_on() {
+fn other_devices_stay_usable_after_a_fault() {
     use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
     let driver = EmulatedDriver::new(EmulatorOptions { devices: 2, ..Default::default() }).unwrap();
     let launcher = Launcher::builder().driver(driver).validate(true).build().unwrap();
     let (a, b) = (launcher.device(0).unwrap(), launcher.device(1).unwrap());
     let (on_a, on_b) = (launcher.stream(a).unwrap(), launcher.stream(b).unwrap());
-    // SAFETY: kernels of hip/; the trap is what is tested.
+    // SAFETY: kernels of hip/ with the arguments that they take. The trap is intended.
     unsafe {
         let trap = launcher.register(a, PROBE.for_device(a), "trap_kernel").unwrap();
         let iota = launcher.register(b, VECTOR.for_device(b), "iota_u32").unwrap();

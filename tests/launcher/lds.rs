@@ -1,12 +1,12 @@
-//! Kernels with a layout of their LDS: launches use its total.
+//! Kernels with an LDS layout: their launches get the layout's total of dynamic LDS.
 
 use hiplaunch::lds::{LdsBuilder, LdsLayout};
 use hiplaunch::{Arg, Error, LaunchDims, LaunchProblem, Module, Registration};
 
 use hiplaunch_testing::rig::{PROBE, REDUCE, on_each};
 
-/// A layout with one buffer of `bytes`.
-fn layout(bytes: u64) -> LdsLayout {
+/// Returns an LDS layout with one buffer of `bytes` bytes.
+pub(crate) fn layout(bytes: u64) -> LdsLayout {
     let mut kernel = LdsBuilder::new(0..=9).unwrap();
     let staged = kernel.buffer("staged", bytes).unwrap();
     kernel.write(staged, 1).unwrap();
@@ -16,7 +16,7 @@ fn layout(bytes: u64) -> LdsLayout {
 }
 
 #[test]
-fn a_launch_gets_what_the_layout_needs() {
+fn a_launch_gets_the_dynamic_lds_that_the_layout_needs() {
     on_each(|rig| {
         let code = REDUCE.for_device(&rig.device);
         // SAFETY: the kernels of hip/ do what their README says.
@@ -31,15 +31,15 @@ fn a_launch_gets_what_the_layout_needs() {
     });
 }
 
-/// The kernel says how much dynamic LDS it has.
+/// The kernel writes out how much dynamic LDS it has.
 #[test]
-fn the_total_is_what_is_launched_unless_more_is_asked_for() {
+fn a_launch_gets_the_layouts_total_unless_it_asks_for_more() {
     on_each(|rig| {
         let size = rig.kernel(&PROBE, "dynamic_lds_size");
         let launched = |dims: LaunchDims| {
             let output = rig.launch(size, dims, &[Arg::output::<u32>(5)])?.read()?;
             let words = output.slice::<u32>(0)?.to_vec();
-            assert_eq!(words[1..], [1, 2, 3, 4], "the static LDS is whole");
+            assert_eq!(words[1..], [1, 2, 3, 4], "the static LDS has the right contents");
             Ok::<u32, Error>(words[0])
         };
         let dims = LaunchDims::linear(1, 64);
@@ -52,12 +52,12 @@ fn the_total_is_what_is_launched_unless_more_is_asked_for() {
         let Error::Launch { kernel, problem } = &error else { panic!("{error}") };
         assert_eq!(&**kernel, "dynamic_lds_size");
         assert_eq!(**problem, LaunchProblem::LdsLayout { layout: 3000, got: 2996 });
-        // 16 bytes of static LDS besides.
+        // The kernel has 16 bytes of static LDS too.
         let most = rig.device.properties().max_lds_per_block - 16;
         let error = rig.launcher.set_lds_layout(size, &layout(u64::from(most) + 1)).unwrap_err();
         let Error::Launch { problem, .. } = &error else { panic!("{error}") };
         assert_eq!(**problem, LaunchProblem::Lds { fixed: 16, dynamic: most + 1, limit: most + 16 });
-        assert_eq!(launched(dims).unwrap(), 3000, "the layout before stays");
+        assert_eq!(launched(dims).unwrap(), 3000, "the layout has not changed");
         rig.launcher.set_lds_layout(size, &layout(u64::from(most))).unwrap();
         assert_eq!(launched(dims).unwrap(), most);
         // Other code has another layout.

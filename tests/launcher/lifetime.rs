@@ -1,4 +1,4 @@
-//! Handles, modules and streams: replaced, unregistered and dropped while launches are in flight.
+//! Lifetimes: kernels that are replaced or unregistered, and objects that are dropped, while launches are in flight.
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{Arg, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Registration, args};
@@ -6,7 +6,7 @@ use hiplaunch::{Arg, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Registra
 use hiplaunch_testing::rig::*;
 
 #[test]
-fn the_handle_of_an_unregistered_kernel_is_stale_for_ever() {
+fn the_handle_of_an_unregistered_kernel_stays_stale() {
     on_each(|rig| {
         let first = rig.kernel(&VECTOR, "saxpy");
         rig.launcher.unregister(first).unwrap();
@@ -22,7 +22,7 @@ fn the_handle_of_an_unregistered_kernel_is_stale_for_ever() {
 }
 
 #[test]
-fn the_handle_of_another_launcher_is_stale_everywhere() {
+fn every_method_refuses_the_handle_of_another_launcher() {
     on_each(|rig| {
         let other = Launcher::builder().driver(rig.launcher.driver().clone()).build().unwrap();
         let device = other.device(0).unwrap();
@@ -65,7 +65,7 @@ fn the_handle_of_another_launcher_is_stale_everywhere() {
 }
 
 #[test]
-fn the_handle_of_a_launcher_that_is_gone_is_stale() {
+fn the_handle_of_a_dropped_launcher_is_stale() {
     on_each(|rig| {
         let dead = {
             let other = Launcher::builder().driver(rig.launcher.driver().clone()).build().unwrap();
@@ -82,7 +82,7 @@ fn the_handle_of_a_launcher_that_is_gone_is_stale() {
 }
 
 #[test]
-fn unregistering_waits_for_the_last_launch_and_not_for_the_caller() {
+fn a_module_is_unloaded_after_its_last_launch_and_unregistering_does_not_wait() {
     on_each(|rig| {
         let spin = rig.kernel(&PROBE, "spin");
         let args = [Arg::from(200_000u64), Arg::output::<u32>(64)];
@@ -96,8 +96,8 @@ fn unregistering_waits_for_the_last_launch_and_not_for_the_caller() {
         assert_eq!(output.slice::<u32>(0).unwrap().len(), 64);
         rig.stream.synchronize().unwrap();
         let after = rig.validation().counts().since(&before);
-        assert_eq!(after.get(CallKind::ModuleUnload), 1, "its module is gone");
-        assert_eq!(rig.stream.scratch_bytes(), 0, "and its scratch");
+        assert_eq!(after.get(CallKind::ModuleUnload), 1, "its module is unloaded");
+        assert_eq!(rig.stream.scratch_bytes(), 0, "its device scratch is freed");
         rig.assert_clean();
     });
 }
@@ -122,7 +122,7 @@ fn replacing_keeps_launches_in_flight_on_the_old_kernel() {
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::ModuleUnload), 1);
 
         // A replacement that fails leaves the kernel as it was.
-        // SAFETY: refused.
+        // SAFETY: the call is refused.
         let failed = unsafe { rig.launcher.replace(handle, VECTOR.for_device(&rig.device), "nothing") };
         assert!(matches!(failed, Err(Error::CodeObject(_))));
         assert_eq!(launch(9).read().unwrap().slice::<u32>(0).unwrap(), [9; 4]);

@@ -1,10 +1,12 @@
-//! The launcher's contract, on every backend that is there, with the validation layer on.
+//! Tests of the launcher on every backend of the machine, with the validation layer on.
 
 mod arguments;
+mod attributes;
 mod boundaries;
 mod combinations;
 mod concurrency;
 mod destination;
+mod fat_binary;
 mod faults;
 mod foreign;
 mod lds;

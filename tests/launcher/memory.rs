@@ -1,4 +1,4 @@
-//! Scratch: grows, keeps what it has when growing fails, and holds no more than it says.
+//! Device scratch: it grows, it is unchanged when growing fails, and its size is bounded.
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use hiplaunch_testing::rig::*;
 
+/// Launches `vadd_f32` with host arrays of `n` elements, reads the result and checks it.
 fn vadd(rig: &Rig, handle: hiplaunch::KernelHandle, n: usize, seed: f32) -> hiplaunch::Result<()> {
     let (x, y): (Vec<f32>, Vec<f32>) = (0..n).map(|i| (i as f32, seed)).unzip();
     let args = [Arg::input(&x), Arg::input(&y), Arg::output::<f32>(n), Arg::from(n as i32)];
@@ -16,7 +17,7 @@ fn vadd(rig: &Rig, handle: hiplaunch::KernelHandle, n: usize, seed: f32) -> hipl
 }
 
 #[test]
-fn a_failed_growth_loses_nothing() {
+fn a_device_scratch_that_can_t_grow_stays_as_it_was() {
     on_each(|rig| {
         let handle = rig.kernel(&VECTOR, "vadd_f32");
         vadd(&rig, handle, 100, 1.0).unwrap();
@@ -44,7 +45,7 @@ fn a_failed_growth_loses_nothing() {
         assert_eq!(counts.get(CallKind::DeviceFree), 0, "the old buffer is intact");
         assert_eq!(counts.get(CallKind::LaunchKernel), 0);
         assert_eq!(rig.stream.scratch_bytes(), held);
-        // The next launch that fits needs no memory and is right, while allocation still fails.
+        // A launch that fits the old device scratch succeeds while allocations still fail.
         vadd(&rig, handle, 90, 3.0).unwrap();
         rig.validation().clear_injections();
         vadd(&rig, handle, 10_000, 4.0).unwrap();
@@ -67,7 +68,7 @@ fn failures_of_every_call_of_a_launch_leave_the_launcher_usable() {
             CallKind::Malloc,
             CallKind::EventCreate,
         ] {
-            // Larger each time, so that staging, results and scratch have to grow.
+            // Each size is larger, so that staging buffers, result buffers and device scratch have to grow.
             for n in [20usize, 200, 100_000] {
                 rig.validation().inject(kind, 1, ErrorCode::INVALID_VALUE);
                 let outcome = vadd(&rig, handle, n, 1.5);
@@ -78,7 +79,7 @@ fn failures_of_every_call_of_a_launch_leave_the_launcher_usable() {
                             assert_eq!(kernel.as_deref(), Some("vadd_f32"), "{kind}");
                         }
                     }
-                    // This size needed no such call.
+                    // This size did not need a call of the kind.
                     Ok(()) => {}
                     other => panic!("{kind} {n}: {other:?}"),
                 }
@@ -97,7 +98,7 @@ fn failures_of_every_call_of_a_launch_leave_the_launcher_usable() {
 }
 
 #[test]
-fn scratch_is_trimmed_on_request() {
+fn trim_frees_the_device_scratch() {
     on_each(|rig| {
         let handle = rig.kernel(&VECTOR, "vadd_f32");
         vadd(&rig, handle, 1000, 1.0).unwrap();
@@ -113,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn scratch_holds_at_most_twice_its_largest_request(
+    fn device_scratch_holds_at_most_twice_its_largest_request(
         requests in prop::collection::vec((1usize..5000, any::<bool>()), 1..40)
     ) {
         let rig = Rig::open(hiplaunch::Launcher::builder(), hiplaunch::Backend::Emulator);
@@ -122,7 +123,7 @@ proptest! {
         let mut largest = 0;
         for (bytes, busy) in requests {
             if busy {
-                // Work in flight, so that outgrown buffers have to wait for it.
+                // Work in flight, which an old buffer has to outlive.
                 rig.launch(spin, LaunchDims::linear(1, 64), &[Arg::from(500u64), Arg::output::<u32>(64)]).unwrap();
             } else {
                 rig.stream.synchronize().unwrap();
@@ -131,7 +132,7 @@ proptest! {
             let before = (scratch.capacity(), scratch.ptr());
             let grew = scratch.ensure(bytes, &rig.stream).unwrap();
             prop_assert!(scratch.capacity() >= bytes && scratch.capacity() <= 2 * largest);
-            // Blocks are multiples of 256 bytes.
+            // The sizes of pool blocks are multiples of 256 bytes.
             prop_assert!(scratch.held() <= (2 * largest).next_multiple_of(256));
             prop_assert_eq!(grew, scratch.ptr() != before.1);
             prop_assert_eq!(grew, bytes > before.0);
@@ -141,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn any_mix_of_staged_data_arrives(
+    fn results_are_right_for_any_mix_of_staged_data(
         launches in prop::collection::vec((1usize..3000, 0usize..3, any::<u8>()), 1..25)
     ) {
         let rig = Rig::open(hiplaunch::Launcher::builder().staging_ring(4096, 2), hiplaunch::Backend::Emulator);
@@ -164,7 +165,7 @@ proptest! {
         }
         for (payload, ticket) in waiting {
             let output = ticket.read().unwrap();
-            // The last output is the block's result; an inout segment comes back as it went.
+            // The last output is the result block. The kernel does not change the inout array.
             prop_assert_eq!(output.bytes(output.len() - 1).unwrap(), &payload[..]);
             if output.len() == 2 {
                 prop_assert_eq!(output.bytes(0).unwrap(), &payload[..]);

@@ -1,4 +1,4 @@
-//! Opening a launcher: which driver it gets, and what the emulator is.
+//! Opening a launcher: which driver it gets, and the options of the emulator.
 
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::emulated::EmulatorOptions;
@@ -13,7 +13,7 @@ fn processors(launcher: &Launcher) -> Vec<String> {
 }
 
 #[test]
-fn the_emulator_is_what_its_options_say() {
+fn the_emulator_has_the_target_and_devices_of_its_options() {
     let builder = || Launcher::builder().backend(Backend::Emulator);
     assert_eq!(processors(&builder().emulator(gfx942()).build().unwrap()), ["gfx942"; 2]);
     assert!(processors(&builder().build().unwrap()).iter().all(|processor| processor == "gfx90a"));
@@ -44,7 +44,7 @@ fn options_that_no_emulator_can_have_are_refused_with_or_without_a_gpu() {
 }
 
 #[test]
-fn options_of_the_emulator_are_refused_for_a_gpu_alone() {
+fn options_of_the_emulator_are_refused_with_the_backend_hip() {
     let error = Launcher::builder().backend(Backend::Hip).emulator(gfx942()).build().unwrap_err();
     assert!(matches!(&error, Error::Invalid { .. }), "{error}");
 }

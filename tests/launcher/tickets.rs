@@ -1,4 +1,4 @@
-//! Tickets: read, awaited, asked, dropped.
+//! Tickets: reading, awaiting, polling and dropping them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,7 +18,7 @@ impl Wake for Unpark {
     }
 }
 
-/// The smallest executor.
+/// A minimal executor: polls the future on this thread and parks it in between.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
@@ -31,7 +31,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A launch that keeps the device busy for a while.
+/// Launches a kernel that runs for `iterations`. Returns the value of all its output elements, and the ticket.
 fn spin(rig: &Rig, iterations: u64) -> (u32, Ticket) {
     let kernel = rig.kernel(&PROBE, "spin");
     let mut want = 0u32;
@@ -42,14 +42,14 @@ fn spin(rig: &Rig, iterations: u64) -> (u32, Ticket) {
 }
 
 #[test]
-fn awaiting_gives_the_results() {
+fn an_awaited_ticket_returns_its_results() {
     on_each(|rig| {
         for iterations in [1, 20_000] {
             let (want, ticket) = spin(&rig, iterations);
             let output = block_on(ticket).unwrap();
             assert_eq!(output.slice::<u32>(0).unwrap(), [want; 64]);
         }
-        // Many at once, awaited in the other order.
+        // Many launches in flight, awaited in reverse order.
         let tickets: Vec<_> = (1..20).map(|i| spin(&rig, i * 10)).collect();
         for (want, ticket) in tickets.into_iter().rev() {
             assert_eq!(block_on(ticket).unwrap().slice::<u32>(0).unwrap(), [want; 64]);
@@ -59,7 +59,7 @@ fn awaiting_gives_the_results() {
 }
 
 #[test]
-fn asking_never_waits() {
+fn is_ready_never_waits() {
     on_each(|rig| {
         let (want, ticket) = spin(&rig, 300_000);
         let mut asked = 0u64;
@@ -67,16 +67,20 @@ fn asking_never_waits() {
             asked += 1;
             std::thread::yield_now();
         }
-        assert!(asked > 0, "the kernel takes longer than one question");
+        assert!(asked > 0, "the kernel takes longer than one call of `is_ready`");
         let before = rig.validation().counts();
         assert_eq!(ticket.read().unwrap().slice::<u32>(0).unwrap(), [want; 64]);
-        assert_eq!(rig.validation().counts().since(&before).device_calls(), 0, "it was known to be there");
+        assert_eq!(
+            rig.validation().counts().since(&before).device_calls(),
+            0,
+            "the host knows that the launch has finished"
+        );
         rig.assert_clean();
     });
 }
 
 #[test]
-fn tickets_read_in_any_order_give_their_own_results() {
+fn tickets_read_in_any_order_return_their_own_results() {
     on_each(|rig| {
         let echo = rig.kernel(&JIT, "jit_echo");
         let mut tickets: Vec<_> = (0..300u32)
@@ -89,7 +93,7 @@ fn tickets_read_in_any_order_give_their_own_results() {
                 (payload, ticket)
             })
             .collect();
-        // A fixed shuffle.
+        // Shuffles the tickets, the same in each run.
         for i in 0..tickets.len() {
             let j = (i * 7919 + 13) % tickets.len();
             tickets.swap(i, j);
@@ -105,7 +109,7 @@ fn tickets_read_in_any_order_give_their_own_results() {
 }
 
 #[test]
-fn dropped_tickets_cost_nothing_and_leak_nothing() {
+fn the_memory_of_dropped_tickets_is_used_again() {
     on_each(|rig| {
         let echo = rig.kernel(&JIT, "jit_echo");
         let launch = |i: u32| {
@@ -125,7 +129,7 @@ fn dropped_tickets_cost_nothing_and_leak_nothing() {
 }
 
 #[test]
-fn wrong_questions_are_errors() {
+fn reading_a_missing_output_or_a_wrong_length_is_an_error() {
     on_each(|rig| {
         let echo = rig.kernel(&JIT, "jit_echo");
         let bytes = echo_bytes(b"abc");

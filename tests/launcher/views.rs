@@ -1,11 +1,11 @@
-//! Copies to, from and between views: parts of buffers.
+//! Copies to, from and between views of parts of buffers.
 
 use hiplaunch::{DeviceBuffer, Error, Launcher};
 
 use hiplaunch_testing::rig::*;
 
 #[test]
-fn parts_are_copied_and_the_rest_stays() {
+fn copies_of_a_view_change_only_its_elements() {
     on_each(|rig| {
         let buffer = DeviceBuffer::from_slice(&rig.stream, &[0u32, 1, 2, 3, 4, 5, 6, 7]).unwrap();
         let part = |start: usize, len: usize| buffer.view_strided(start, &[len], &[1]).unwrap();
@@ -23,7 +23,7 @@ fn parts_are_copied_and_the_rest_stays() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_nothing_is_written() {
+fn copies_that_do_not_fit_a_view_are_refused_and_write_nothing() {
     on_each(|rig| {
         let buffer = DeviceBuffer::from_slice(&rig.stream, &[1u32; 8]).unwrap();
         let view = buffer.view();

@@ -1,4 +1,4 @@
-//! Pools that cache nothing themselves: HIP's own pool, and none at all.
+//! Pools that cache nothing themselves: HIP's own pool, and plain allocations.
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind};
@@ -18,7 +18,7 @@ fn allocations(counts: &CallCounts) -> [u64; 4] {
 }
 
 #[test]
-fn words_of_the_environment() {
+fn backends_are_parsed_from_their_names() {
     let parse = |word: &str| word.parse::<PoolBackend>();
     assert_eq!(parse("caching").unwrap(), PoolBackend::Caching);
     assert_eq!(parse("").unwrap(), PoolBackend::default());
@@ -33,7 +33,7 @@ fn words_of_the_environment() {
 }
 
 #[test]
-fn a_driver_without_the_ability_is_refused() {
+fn a_driver_without_the_capability_is_refused() {
     let emulator =
         || EmulatedDriver::new(EmulatorOptions { threads: 1, ..EmulatorOptions::default() }).unwrap();
     let driver = HookedDriver::without(emulator(), Capability::StreamOrderedAllocator);
@@ -50,7 +50,7 @@ fn a_driver_without_the_ability_is_refused() {
 }
 
 #[test]
-fn stream_ordered_blocks_are_one_asynchronous_call_each_way() {
+fn stream_ordered_blocks_take_one_asynchronous_call_to_allocate_and_one_to_free() {
     let rig = open(PoolBackend::StreamOrdered);
     let a = rig.stream();
     for _ in 0..10 {
@@ -70,7 +70,7 @@ fn stream_ordered_blocks_are_one_asynchronous_call_each_way() {
 }
 
 #[test]
-fn plain_blocks_are_one_call_each_way_and_a_wait() {
+fn plain_blocks_take_one_call_to_allocate_and_one_to_free_after_a_wait() {
     let rig = open(PoolBackend::Plain);
     let (a, b) = (rig.stream(), rig.stream());
     let (block, counts) = rig.calls(|| rig.allocate(&a, 1000));
@@ -78,7 +78,7 @@ fn plain_blocks_are_one_call_each_way_and_a_wait() {
     rig.fill(&a, &block);
     rig.use_on(&b, &a, &block);
     let gate = rig.gate(&b);
-    // The free waits for both streams, and for the work that is held there.
+    // The free waits for both streams, and for the work that the gate holds back.
     let opener = std::thread::spawn(move || gate.open());
     let ((), counts) = rig.calls(|| drop(block));
     opener.join().unwrap();
@@ -90,7 +90,7 @@ fn plain_blocks_are_one_call_each_way_and_a_wait() {
 }
 
 #[test]
-fn marks_of_other_streams_are_ordered_before_an_asynchronous_free() {
+fn recorded_uses_are_ordered_before_an_asynchronous_free() {
     let rig = open(PoolBackend::StreamOrdered);
     let (a, b, c) = (rig.stream(), rig.stream(), rig.stream());
     let block = rig.allocate(&a, MIB);
@@ -99,14 +99,14 @@ fn marks_of_other_streams_are_ordered_before_an_asynchronous_free() {
     rig.use_on(&b, &a, &block);
     rig.use_on(&c, &b, &block);
     let ((), counts) = rig.calls(|| drop(block));
-    // On the device, with no wait of the host: the layer sees the order.
+    // Ordered on the device, without a wait of the host. The layer checks the order.
     assert_eq!(allocations(&counts), [0, 1, 0, 0]);
     assert_eq!((counts[CallKind::EventRecord], counts[CallKind::StreamWaitEvent]), (2, 2));
     assert_eq!(counts[CallKind::Synchronize], 0);
     rig.clean();
     assert!(!a.is_idle().unwrap());
     gate.open();
-    // Shared by two owners, the last one's going frees it.
+    // The last of two owners frees the block.
     let block = rig.allocate(&a, MIB);
     let other = block.clone();
     rig.without_calls(|| drop(block));
@@ -117,7 +117,7 @@ fn marks_of_other_streams_are_ordered_before_an_asynchronous_free() {
 }
 
 #[test]
-fn a_mark_that_can_not_be_ordered_is_waited_for() {
+fn a_recorded_use_that_can_not_be_ordered_is_waited_for() {
     let rig = open(PoolBackend::StreamOrdered);
     let (a, b) = (rig.stream(), rig.stream());
     for call in [CallKind::EventRecord, CallKind::StreamWaitEvent] {
@@ -143,10 +143,10 @@ fn blocks_outlive_their_stream() {
         drop(a);
         let [first, second, third] = blocks;
         drop(first);
-        // Used elsewhere after its stream was gone.
+        // Used on another stream after its own was destroyed.
         b.record_use(&second);
         rig.fill(&b, &second);
-        // A new stream comes, and goes too.
+        // A new stream is created and destroyed too.
         let c = rig.stream();
         let more = rig.allocate(&c, MIB);
         rig.fill(&c, &more);
@@ -185,7 +185,7 @@ fn blocks_of_no_stream_and_blocks_by_address() {
 }
 
 #[test]
-fn limits_and_callbacks_hold_for_all() {
+fn limits_and_callbacks_hold_for_all_backends() {
     for backend in [PoolBackend::StreamOrdered, PoolBackend::Plain] {
         let rig = Rig::with(PoolOptions { backend, cap: Some(2 * MIB), soft_target: None });
         let a = rig.stream();

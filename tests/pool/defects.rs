@@ -1,4 +1,4 @@
-//! The eight known defects of naive stream pools, each shown not to be here.
+//! Eight known defects of naive stream pools. Each test shows that this pool doesn't have one of them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -20,14 +20,14 @@ use hiplaunch_testing::counting::heap_allocations;
 fn defect_1_the_live_path_ignores_streams() {
     on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
-        // Keeps the segment a's, so that all of it can't be taken over.
+        // Keeps the segment in use, so that the other stream can't steal all of it.
         let kept = rig.allocate(&a, 256);
         let block = rig.allocate(&a, 4 * KIB);
         let address = block.ptr();
         let gate = rig.gate(&a);
         rig.fill(&a, &block);
         drop(block);
-        // Another stream gets other memory while that work is in flight, whatever it asks for; the same stream gets it.
+        // Another stream gets other memory while that work is in flight. The same stream gets the same block.
         let others: Vec<_> = (0..32).map(|_| rig.allocate(&b, 4 * KIB)).collect();
         others.iter().for_each(|other| rig.fill(&b, other));
         assert!(others.iter().all(|other| other.ptr() != address && other.stream_number() == b.number()));
@@ -41,7 +41,7 @@ fn defect_1_the_live_path_ignores_streams() {
 }
 
 #[test]
-fn defect_2_marks_go_to_free_blocks_and_to_all_of_a_size() {
+fn defect_2_uses_are_recorded_for_free_blocks_and_for_all_of_a_size() {
     on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let [free, plain, marked] = [0; 3].map(|_| rig.allocate(&a, 4 * KIB));
@@ -49,7 +49,7 @@ fn defect_2_marks_go_to_free_blocks_and_to_all_of_a_size() {
         drop(free);
         let gate = rig.gate(&b);
         rig.use_on(&b, &a, &marked);
-        // The mark is on a live block, and on nothing else.
+        // The use is recorded for one live block, and for nothing else.
         assert_eq!(rig.counters().held_back, 0);
         drop((plain, marked));
         assert_eq!(rig.counters().held_back, 4 * KIB);
@@ -65,7 +65,7 @@ fn defect_2_marks_go_to_free_blocks_and_to_all_of_a_size() {
 }
 
 #[test]
-fn defect_3_marked_blocks_are_lost() {
+fn defect_3_held_back_blocks_are_lost() {
     on_each(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         for _ in 0..200 {
@@ -77,7 +77,7 @@ fn defect_3_marked_blocks_are_lost() {
         }
         let c = rig.counters();
         assert_eq!((c.reserved, c.calls.mallocs, c.frees), (MIB, 1, 200), "{c:?}");
-        // The last one too.
+        // The last block is not lost either.
         assert_eq!(rig.pool.empty_cache().unwrap(), MIB);
         assert_eq!((rig.counters().reserved, rig.counters().held_back), (0, 0));
         drop((a, b));
@@ -89,25 +89,25 @@ fn defect_3_marked_blocks_are_lost() {
 fn defect_4_exact_keys_coarse_rounding_and_no_splitting() {
     on_each(|rig| {
         let a = rig.stream();
-        // Rounded to 256 bytes, not elements.
+        // Sizes are rounded to 256 bytes, not to elements.
         for (bytes, capacity) in [(0, 256), (1, 256), (256, 256), (257, 512), (40_000, 40_192)] {
             assert_eq!(rig.allocate(&a, bytes).capacity(), capacity, "{bytes}");
         }
-        // Memory of one type, size and shape serves any other.
+        // Memory of one type, size and shape serves every other.
         let whole = DeviceBuffer::<f64>::on(&a, (MIB / 8) as usize).unwrap();
         let start = whole.ptr();
         drop(whole);
         rig.without_calls(|| {
             let first = DeviceBuffer::<u8>::on(&a, 600_000).unwrap();
             let second = DeviceBuffer::<u16>::on(&a, 200_000).unwrap();
-            // Split where the first ends, and joined again when both are free.
+            // The block is split where the first ends, and joined again when both are free.
             let gaps = 1 + u64::from(rig.separates_blocks());
             assert_eq!((first.ptr(), second.ptr()), (start, start.offset(gaps * 600_064)));
             drop((first, second));
             let joined = DeviceBuffer::<u32>::on(&a, (MIB / 4) as usize).unwrap();
             assert_eq!(joined.ptr(), start);
         });
-        // What is in the block beyond the request is of use.
+        // Bytes of the block beyond the request can be used.
         rig.without_calls(|| {
             let mut buffer = DeviceBuffer::<u8>::on(&a, 300_000).unwrap();
             assert!(buffer.capacity() > 300_000 && !buffer.ensure_len(&a, buffer.capacity()).unwrap());
@@ -117,7 +117,7 @@ fn defect_4_exact_keys_coarse_rounding_and_no_splitting() {
         buffer.ensure_len(&a, 256).unwrap();
         buffer.upload(&a, &[1; 256]).unwrap();
         drop(buffer);
-        // Small blocks too: the memory of 16 serves one.
+        // The memory of 64 small blocks serves one larger one.
         let small: Vec<_> = (0..256).map(|_| rig.allocate(&a, 256)).collect();
         let reserved = rig.counters().reserved;
         drop(small);
@@ -140,11 +140,11 @@ fn defect_5_no_cap_and_eviction_that_does_nothing() {
         assert_eq!((e.requested, e.held, e.in_use), (2 * MIB, 3 * MIB, 3 * MIB));
         assert!(e.why.is_some_and(|why| why.contains("cap")));
         drop(block);
-        // Now 3 MiB are cached, of no use for 4: they have to go, and go.
+        // 3 MiB are cached, which can't serve 4 MiB. They must be released, and are.
         let (block, counts) = rig.calls(|| rig.allocate(&a, 4 * MIB));
         assert_eq!((counts[CallKind::Free], rig.counters().reserved), (1, 4 * MIB));
         drop(block);
-        // Emptying the cache gives the device its memory back.
+        // Emptying the cache returns the memory to the device.
         assert!(rig.mem_info().free < free_before);
         assert_eq!(rig.pool.empty_cache().unwrap(), 4 * MIB);
         assert_eq!((rig.mem_info().free, rig.device.held_bytes()), (free_before, 0));
@@ -167,18 +167,18 @@ fn defect_6_misses_uncounted_and_devices_mixed_up() {
     drop(p1.allocate(&s1, 2 * MIB).unwrap());
     let c = p1.counters();
     assert_eq!((c.hits, c.misses, c.frees, c.live_blocks), (1, 2, 2, 1));
-    // Emptying one leaves the other as it is, to the last counter.
+    // Emptying one pool changes no counter of the other.
     assert_eq!(p0.empty_cache().unwrap(), MIB);
     assert_eq!(p1.counters(), c);
     assert_eq!((p0.counters().reserved, p0.counters().misses), (0, 1));
     assert_eq!(p0.counters().calls.frees, 1);
     let free = |device: u32| layer.mem_info(DeviceId(device)).unwrap();
     assert_eq!((free(0).free, free(1).free), (free(0).total, free(1).total - 3 * MIB));
-    // What the other has cached is still there for it.
+    // What the other pool has cached is still there.
     let before = layer.counts();
     drop(p1.allocate(&s1, 2 * MIB).unwrap());
     assert_eq!(layer.counts().since(&before).device_calls(), 0);
-    // A pool serves its own device's streams alone.
+    // A pool serves only the streams of its own device.
     assert!(p0.allocate(&s1, 256).is_err());
     assert_eq!(p0.counters().calls.mallocs, 1);
     drop((live, s0, s1, p0, p1, devices));
@@ -206,7 +206,7 @@ fn defect_7_calls_memsets_and_heap_use_on_hits_and_frees() {
         drop(a);
         rig.finish();
     });
-    // The layer's own books are on the heap, so without it.
+    // The layer's own records are on the heap, so this part runs without it.
     let opened = hiplaunch::driver::backend::open(Backend::Emulator, Some(false)).unwrap();
     let device = Device::open(opened.driver, DeviceId(0)).unwrap();
     let (pool, stream) = (device.pool(), Stream::new(&device, StreamOptions::default()).unwrap());
@@ -215,7 +215,7 @@ fn defect_7_calls_memsets_and_heap_use_on_hits_and_frees() {
         for i in 0..64u64 {
             live.push(pool.allocate(&stream, 100 + i * i * 97).unwrap());
         }
-        // Not in the order of the allocations.
+        // Freed in another order than allocated.
         while !live.is_empty() {
             live.swap_remove(live.len() / 2);
         }
@@ -228,7 +228,7 @@ fn defect_7_calls_memsets_and_heap_use_on_hits_and_frees() {
     assert_eq!(heap_allocations() - before, 1, "the counter counts");
 }
 
-/// Each driver call that a pool makes, while another thread allocates from and frees to the same memory.
+/// While a pool makes a driver call of any kind, another thread can allocate from and free to the same memory.
 #[test]
 fn defect_7_driver_calls_under_the_lock() {
     let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
@@ -236,7 +236,7 @@ fn defect_7_driver_calls_under_the_lock() {
     let rig = Rig::over(hooked.clone(), PoolOptions::default());
     let (a, b) = (Arc::new(rig.stream()), Arc::new(rig.stream()));
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
-    // Both streams have memory of every size that the other thread asks for, apart from what the test uses.
+    // Both streams have free memory of every size that the other thread asks for, besides what the test uses.
     let spare = [rig.allocate(&a, 64 * KIB), rig.allocate(&b, 64 * KIB)];
     let keep = [rig.allocate(&a, 256), rig.allocate(&b, 256)];
     let marked = Arc::new(Mutex::new(Vec::new()));
@@ -271,7 +271,7 @@ fn defect_7_driver_calls_under_the_lock() {
         marked.lock().unwrap().push(block);
     }
     hooked.set(Some(Arc::new(hook)));
-    // Malloc; a free with a mark; a poll; a take-over; a wait for a held block; frees.
+    // A malloc; a free with a recorded use; a poll; a steal; a wait for a held-back block; frees.
     let large = rig.allocate(&a, 3 * MIB);
     rig.use_on(&b, &a, &large);
     drop(large);
@@ -318,7 +318,7 @@ fn defect_7_driver_calls_under_the_lock() {
 }
 
 #[test]
-fn defect_8_freeing_clears_the_marks() {
+fn defect_8_freeing_forgets_recorded_uses() {
     on_each_with_gates(|rig| {
         let (a, b, c) = (rig.stream(), rig.stream(), rig.stream());
         let keep = rig.allocate(&a, 256);
@@ -326,7 +326,7 @@ fn defect_8_freeing_clears_the_marks() {
         let address = block.ptr();
         let gate = rig.gate(&b);
         rig.use_on(&b, &a, &block);
-        // A further owner that goes changes nothing, nor does the last one's going.
+        // Neither dropping another owner nor dropping the last one makes the block free.
         drop(block.clone());
         drop(block);
         for stream in [&a, &b, &c] {
@@ -337,11 +337,11 @@ fn defect_8_freeing_clears_the_marks() {
         assert_eq!(rig.counters().held_back, 4 * KIB);
         gate.open();
         b.synchronize().unwrap();
-        // And then it is its own stream's again.
+        // Now its own stream may use it again.
         let blocks: Vec<_> = (0..300).map(|_| rig.allocate(&a, 4 * KIB)).collect();
         assert!(blocks.iter().any(|other| other.ptr() == address));
         assert_eq!(rig.counters().held_back, 0);
-        // The marks went with the block's first life: its next free is a plain one.
+        // The recorded uses ended with the first allocation: the next free needs no event.
         let again = blocks.into_iter().find(|other| other.ptr() == address).unwrap();
         rig.fill(&a, &again);
         rig.without_calls(|| drop(again));

@@ -1,4 +1,4 @@
-//! Misuse of addresses: typed here, and seen by the validation layer.
+//! Misuse of addresses is a typed error, and the validation layer sees it.
 
 use hiplaunch::Error;
 use hiplaunch::driver::validation::{CallKind, MemoryKind, Violation};
@@ -34,7 +34,7 @@ fn double_free() {
         }
         other => panic!("{other}"),
     }
-    // It changed nothing: no block is handed out twice.
+    // The misuse changed nothing: no block is allocated twice.
     assert_eq!(rig.counters(), before);
     let blocks = [rig.allocate(&a, 1000), rig.allocate(&a, 1000)];
     assert!(blocks[0].ptr() != blocks[1].ptr() && blocks.iter().all(|block| block.ptr() != kept.ptr()));
@@ -67,7 +67,7 @@ fn foreign_pointers() {
     let other = Rig::new();
     let b = other.stream();
     let theirs = other.pool.allocate_raw(&b, 5 * MIB).unwrap();
-    // Emulated devices of two drivers share addresses, so one beyond what is held here.
+    // Emulated devices of two drivers have the same addresses, so this takes one beyond the memory of the first.
     for ptr in [DevicePtr::NULL, DevicePtr(64), theirs.offset(4 * MIB)] {
         match misuse(rig.pool.free_raw(ptr)) {
             PoolError::ForeignPointer { call: "Pool::free_raw", ptr: at, .. } => assert_eq!(at, ptr),
@@ -84,7 +84,7 @@ fn foreign_pointers() {
             PoolError::ForeignPointer { call: "Pool::locate", .. }
         ));
     }
-    // Memory of the driver that is no pool's.
+    // Memory of the driver that belongs to no pool.
     let bare = rig.device.driver().malloc(rig.device.id(), 4096).unwrap();
     assert!(matches!(misuse(rig.pool.free_raw(bare)), PoolError::ForeignPointer { .. }));
     assert!(matches!(rig.violation(), Violation::WrongFree { .. }));
@@ -125,7 +125,7 @@ fn pointers_inside_of_blocks_and_of_blocks_with_owners() {
         }
     }
     assert_eq!((rig.counters().live_blocks, rig.counters().frees), (2, 0));
-    // The owner's block is live still, and what was not its to free is not free.
+    // The owner's block is still live, and was not freed by its address.
     rig.fill(&a, &owned);
     drop(owned);
     rig.pool.free_raw(ptr).unwrap();
@@ -150,7 +150,7 @@ fn use_after_free() {
             other => panic!("{other}"),
         }
     }
-    // A use noted too late, and one enqueued.
+    // A use that is recorded too late, and one that is enqueued too late.
     assert!(matches!(
         misuse(rig.pool.record_raw(ptr, &b)),
         PoolError::UseAfterFree { call: "Pool::record_raw", .. }
@@ -180,7 +180,7 @@ fn raw_blocks_in_order() {
     rig.pool.record_raw(ptr, &b).unwrap();
     rig.pool.record_raw(ptr, &b).unwrap();
     rig.pool.free_raw(ptr).unwrap();
-    // Held back like any other.
+    // Held back as every other block.
     assert_eq!(rig.counters().held_back, MIB);
     let other = rig.pool.allocate_raw(&a, MIB).unwrap();
     assert_ne!(other, ptr);

@@ -1,4 +1,4 @@
-//! Each driver call that the pool makes fails once: the error comes out typed or is made up for, and nothing is lost.
+//! Each driver call that the pool makes fails once: the error is returned typed or is compensated, and nothing is lost.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,8 @@ use hiplaunch::memory::PoolBlock;
 
 use crate::rig::{MIB, REFUSED, Rig, check_sums};
 
-/// The outcome of each request of traffic in which the pool makes every kind of call but a few: growth, marks, held blocks, take-overs, waits, frees.
+/// Returns the outcome of each request of traffic in which the pool makes every kind of call but a few: growth,
+/// recorded uses, held-back blocks, steals, waits, frees.
 fn traffic(rig: &Rig, a: &Stream, b: &Stream) -> Vec<hiplaunch::Result<()>> {
     let results = RefCell::new(Vec::new());
     let mut kept: Vec<PoolBlock> = Vec::new();
@@ -27,14 +28,14 @@ fn traffic(rig: &Rig, a: &Stream, b: &Stream) -> Vec<hiplaunch::Result<()>> {
     };
     for round in 0..3 {
         if let Some(block) = allocate(a, MIB) {
-            // The test's own call may be the one that fails: then it does not use the block.
+            // The test's own call may be the one that fails. Then it doesn't use the block.
             if rig.try_order(a, b).is_ok() {
                 b.record_use(&block);
                 rig.fill(b, &block);
             }
         }
         kept.extend(allocate(a, 3 * MIB));
-        // Of a's size, whose segment may be free, held back, or nobody's.
+        // The size of a's block, whose segment may be free or held back.
         kept.extend(allocate(b, MIB));
         if round == 1 {
             kept.clear();
@@ -48,7 +49,7 @@ fn traffic(rig: &Rig, a: &Stream, b: &Stream) -> Vec<hiplaunch::Result<()>> {
 }
 
 #[test]
-fn any_call_may_fail_and_the_pool_goes_on() {
+fn any_driver_call_may_fail_and_the_pool_keeps_working() {
     let calls = [
         CallKind::Malloc,
         CallKind::Free,
@@ -77,14 +78,14 @@ fn any_call_may_fail_and_the_pool_goes_on() {
                 fired += u64::from(rig.layer.pending_injections() == 0);
                 rig.layer.clear_injections();
                 check_sums(&rig.counters());
-                // All comes back, and as often as it is asked for.
+                // All memory is freed, and can be allocated again.
                 a.synchronize().unwrap();
                 b.synchronize().unwrap();
                 for _ in 0..2 {
                     rig.pool.empty_cache().unwrap();
                     let c = rig.counters();
                     assert_eq!((c.reserved, c.live_blocks, c.held_back), (0, 0, 0), "{call} {nth}: {c:?}");
-                    // Its own calls, failed ones included, and no other's.
+                    // The pool counts its own calls, including failed ones, and no others.
                     let counts = rig.layer.counts();
                     let expected = [counts[CallKind::Malloc], counts[CallKind::Free]];
                     assert_eq!([c.calls.mallocs, c.calls.frees], expected, "{call} {nth} {code:?}");
@@ -101,7 +102,7 @@ fn any_call_may_fail_and_the_pool_goes_on() {
 }
 
 #[test]
-fn without_events_the_stream_itself_is_asked() {
+fn without_events_the_stream_itself_is_queried() {
     let rig = Rig::capped(8 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     for call in [CallKind::EventCreate, CallKind::EventRecord] {
@@ -112,7 +113,7 @@ fn without_events_the_stream_itself_is_asked() {
         let ((), counts) = rig.calls(|| drop(block));
         // An event kept from before needs no creation.
         assert!(counts[call] == 1 || call == CallKind::EventCreate, "{counts}");
-        // Held all the same, without an event to ask.
+        // The block is held back nevertheless, without an event to query.
         assert_eq!(rig.counters().held_back, 3 * MIB);
         let other = rig.allocate(&a, 3 * MIB);
         gate.open();
@@ -123,7 +124,7 @@ fn without_events_the_stream_itself_is_asked() {
         assert_eq!(rig.counters().held_back, 0);
         drop((other, back));
     }
-    // The stream goes while a block waits for it, and while it can't be asked.
+    // The stream is destroyed while a block waits for it and it can't be queried.
     let block = rig.allocate(&a, 3 * MIB);
     rig.use_on(&b, &a, &block);
     rig.fail(CallKind::EventRecord, REFUSED);
@@ -149,7 +150,7 @@ fn a_free_that_fails_leaves_the_segment_cached() {
     assert_eq!((c.reserved, c.cached, c.segments), (2 * MIB, 2 * MIB, 1));
     drop(rig.without_calls(|| rig.allocate(&a, 2 * MIB)));
     assert_eq!(rig.pool.empty_cache().unwrap(), 2 * MIB);
-    // After a wait of the stream too.
+    // The same after a wait for the stream.
     drop(rig.allocate(&a, 2 * MIB));
     rig.pool.set_soft_target(Some(0));
     rig.fail(CallKind::Free, REFUSED);
@@ -165,7 +166,7 @@ fn a_free_that_fails_leaves_the_segment_cached() {
 }
 
 #[test]
-fn a_stream_that_cannot_be_waited_for_keeps_its_memory_to_itself() {
+fn no_other_stream_gets_the_memory_of_a_stream_whose_wait_failed() {
     let rig = Rig::new();
     let a = rig.stream();
     let block = rig.allocate(&a, MIB);
@@ -173,7 +174,7 @@ fn a_stream_that_cannot_be_waited_for_keeps_its_memory_to_itself() {
     drop(block);
     rig.fail(CallKind::StreamSynchronize, REFUSED);
     drop(a);
-    // Neither a stream that adopts memory of streams that are gone, nor one that takes it over, may race with it.
+    // Neither a stream that gets the arena of a destroyed stream nor one that steals from it may race with its work.
     let (b, c) = (rig.stream(), rig.stream());
     for stream in [&b, &c] {
         let block = rig.allocate(stream, MIB);
@@ -184,21 +185,21 @@ fn a_stream_that_cannot_be_waited_for_keeps_its_memory_to_itself() {
 }
 
 #[test]
-fn what_waits_for_a_lost_device_is_given_back() {
+fn held_back_blocks_of_a_lost_device_are_freed() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     let block = rig.allocate(&a, MIB);
     rig.use_on(&b, &a, &block);
     drop(block);
     drop((a, b));
-    // A device that is lost runs nothing any more.
+    // A lost device runs nothing any more.
     rig.layer.inject_repeating(CallKind::EventQuery, 1, ErrorCode::ILLEGAL_ADDRESS);
     rig.layer.inject_repeating(CallKind::EventSynchronize, 1, ErrorCode::ILLEGAL_ADDRESS);
     rig.finish();
 }
 
 #[test]
-fn a_lost_device_hands_nothing_out_and_takes_all_back() {
+fn a_lost_device_allocates_nothing_and_frees_everything() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     let (live, held) = (rig.allocate(&a, MIB), rig.allocate(&a, 2 * MIB));
@@ -209,7 +210,7 @@ fn a_lost_device_hands_nothing_out_and_takes_all_back() {
         rig.layer.inject_repeating(call, 1, ErrorCode::ILLEGAL_ADDRESS);
     }
     assert!(matches!(a.synchronize(), Err(Error::DeviceLost(_))));
-    // Not even of what is cached.
+    // Not even from cached memory.
     assert!(matches!(rig.pool.allocate(&a, 256), Err(Error::DeviceLost(_))));
     assert!(matches!(rig.pool.allocate_for_any(256), Err(Error::DeviceLost(_))));
     rig.pool.free_raw(raw).unwrap();

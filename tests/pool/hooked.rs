@@ -12,7 +12,7 @@ use hiplaunch::driver::{
 
 type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;
 
-/// See the [module](self).
+/// A driver that runs a hook before each call that a pool makes. See the [module](self).
 pub(crate) struct HookedDriver {
     inner: Arc<dyn Driver>,
     hook: Mutex<Option<Hook>>,
@@ -24,17 +24,17 @@ impl HookedDriver {
         Arc::new(HookedDriver { inner, hook: Mutex::new(None), lacks: None })
     }
 
-    /// A driver that lacks an ability.
+    /// Creates a driver that lacks a capability.
     pub(crate) fn without(inner: Arc<dyn Driver>, lacks: Capability) -> Arc<HookedDriver> {
         Arc::new(HookedDriver { inner, hook: Mutex::new(None), lacks: Some(lacks) })
     }
 
-    /// Sets the hook; it gets the call's name in the trait.
+    /// Sets the hook, which gets the name of the trait's method.
     pub(crate) fn set(&self, hook: Option<Hook>) {
         *self.hook.lock().unwrap() = hook;
     }
 
-    /// The hook may call the driver, for which none is run.
+    /// Runs the hook. Driver calls that the hook makes run no hook.
     fn run(&self, call: &'static str) {
         let hook = self.hook.lock().unwrap().take();
         if let Some(hook) = hook {

@@ -1,4 +1,4 @@
-//! What is said of blocks that nobody gave back.
+//! What is logged about blocks that were not freed.
 
 use std::sync::{Mutex, Once};
 
@@ -24,7 +24,7 @@ impl log::Log for Logger {
     fn flush(&self) {}
 }
 
-/// What was logged with a word in it: tests run side by side, so each asks for sizes of its own.
+/// Returns the logged lines that contain a word. Tests run at the same time, so each uses sizes of its own.
 fn logged(word: &str) -> Vec<String> {
     LINES.lock().unwrap().iter().filter(|line| line.contains(word)).cloned().collect()
 }
@@ -38,7 +38,7 @@ fn listen() {
 }
 
 #[test]
-fn blocks_that_outlive_the_pool_are_named_and_still_given_back() {
+fn blocks_that_outlive_the_pool_are_logged_and_still_freed() {
     listen();
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
@@ -52,13 +52,13 @@ fn blocks_that_outlive_the_pool_are_named_and_still_given_back() {
         assert_eq!(logged(&named), [format!("leak: {named}")]);
     }
     assert_eq!(logged("2 blocks of 246916 bytes").len(), 1, "{:?}", logged("leak"));
-    // Late, but not lost.
+    // Freed late, but not lost.
     drop((blocks, unbound));
     layer.assert_clean_and_empty().unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
-fn raw_blocks_that_nobody_freed_are_named_and_given_back() {
+fn raw_blocks_that_were_not_freed_are_logged_and_freed() {
     listen();
     let rig = Rig::new();
     let a = rig.stream();
@@ -73,7 +73,7 @@ fn raw_blocks_that_nobody_freed_are_named_and_given_back() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_leaked() {
+fn nothing_is_logged_without_a_leak() {
     listen();
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
@@ -86,7 +86,7 @@ fn nothing_is_said_where_nothing_leaked() {
 }
 
 #[test]
-fn many_leaks_are_counted_and_ten_named() {
+fn many_leaks_are_counted_and_ten_are_logged() {
     listen();
     let rig = Rig::new();
     let a = rig.stream();
@@ -100,7 +100,7 @@ fn many_leaks_are_counted_and_ten_named() {
 }
 
 #[test]
-fn what_can_not_be_waited_for_is_kept_from_the_driver_and_named() {
+fn memory_whose_wait_fails_is_logged_and_not_freed() {
     listen();
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
@@ -114,5 +114,5 @@ fn what_can_not_be_waited_for_is_kept_from_the_driver_and_named() {
     drop((device, pool));
     let leaks = layer.report_leaks();
     assert!(matches!(&leaks[..], [Leak::Memory(memory)] if memory.bytes == 7 * MIB + 64 * KIB), "{leaks:?}");
-    assert_eq!(logged(&format!("{} bytes on device 0 are not given back", 7 * MIB + 64 * KIB)).len(), 1);
+    assert_eq!(logged(&format!("{} bytes on device 0 are not freed", 7 * MIB + 64 * KIB)).len(), 1);
 }

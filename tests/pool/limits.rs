@@ -15,13 +15,13 @@ fn the_cap_is_exact_and_may_change() {
     on_each(|rig| {
         rig.pool.set_cap(Some(4 * MIB));
         let (a, b) = (rig.stream(), rig.stream());
-        // Four megabytes to the byte, on two streams, whatever segments would have been taken else.
+        // Exactly 4 MiB, on two streams, although larger segments would be taken without the cap.
         let mut blocks: Vec<_> = (0..2).map(|_| rig.allocate(&a, MIB)).collect();
         blocks.extend((0..2).map(|_| rig.allocate(&b, MIB)));
         let c = rig.counters();
         assert_eq!((c.reserved, c.peak_reserved), (4 * MIB, 4 * MIB));
         out_of_memory(rig.pool.allocate(&a, 1));
-        // Made larger; made smaller than what is held, which stays until it is trimmed.
+        // The cap is raised, and then lowered below what is held, which stays until it is trimmed.
         rig.pool.set_cap(Some(5 * MIB));
         blocks.push(rig.allocate(&a, MIB));
         rig.pool.set_cap(Some(MIB));
@@ -62,7 +62,7 @@ fn threads_together_stay_within_the_cap() {
 }
 
 #[test]
-fn above_the_soft_target_memory_goes_when_a_stream_was_waited_for() {
+fn above_the_soft_target_memory_is_released_when_a_stream_is_synchronized() {
     let rig = Rig::with(PoolOptions { soft_target: Some(2 * MIB), ..PoolOptions::default() });
     let (a, b) = (rig.stream(), rig.stream());
     let live = rig.allocate(&a, MIB);
@@ -70,22 +70,22 @@ fn above_the_soft_target_memory_goes_when_a_stream_was_waited_for() {
     blocks.iter().for_each(|block| rig.fill(&a, block));
     drop(blocks);
     assert_eq!(rig.counters().reserved, 6 * MIB);
-    // A wait for another stream frees nothing of this one.
+    // A wait for another stream releases nothing of this one.
     b.synchronize().unwrap();
     assert_eq!(rig.counters().reserved, 6 * MIB);
     let ((), counts) = rig.calls(|| a.synchronize().unwrap());
-    // In one wait, and then the frees.
+    // One wait, and then the frees.
     assert_eq!((counts[CallKind::Synchronize], counts[CallKind::Free]), (1, 2));
     assert_eq!(rig.counters().reserved, MIB);
-    // Below it everything stays.
+    // Below the target everything stays.
     drop(rig.allocate(&a, MIB / 2));
     a.synchronize().unwrap();
     assert_eq!(rig.counters().reserved, MIB + MIB / 2);
-    // Before more is taken, too.
+    // Memory is also released before more is taken.
     drop(rig.allocate(&a, MIB));
     let large = rig.allocate(&a, 2 * MIB);
     assert_eq!(rig.counters().reserved, 3 * MIB, "the cached {} went first", MIB / 2 + MIB);
-    // Live memory is not limited by it; without it, all is kept.
+    // The target doesn't limit live memory. Without it, everything is kept.
     rig.pool.set_soft_target(None);
     drop((large, live));
     a.synchronize().unwrap();
@@ -95,7 +95,7 @@ fn above_the_soft_target_memory_goes_when_a_stream_was_waited_for() {
 }
 
 #[test]
-fn trimming_gives_whole_free_segments_and_waits_for_their_work() {
+fn trimming_releases_whole_free_segments_after_their_work() {
     on_each(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let live = rig.allocate(&a, MIB);
@@ -106,7 +106,7 @@ fn trimming_gives_whole_free_segments_and_waits_for_their_work() {
         drop(blocks);
         assert_eq!(rig.counters().reserved, 10 * MIB);
         assert_eq!(rig.pool.trim(10 * MIB).unwrap(), 0);
-        // As little as will do: the layer sees whether the work was waited for.
+        // As few bytes as possible are released. The layer checks that the work was waited for.
         let given = rig.pool.trim(8 * MIB).unwrap();
         assert_eq!((given, rig.counters().reserved), (2 * MIB, 8 * MIB));
         assert_eq!(rig.pool.empty_cache().unwrap(), 7 * MIB);
@@ -118,9 +118,9 @@ fn trimming_gives_whole_free_segments_and_waits_for_their_work() {
     });
 }
 
-/// A driver's free need not wait for the device, though HIP's and the emulator's do.
+/// A driver's free need not wait for the device, though those of HIP and the emulator do.
 #[test]
-fn nothing_is_given_to_the_driver_while_its_stream_is_at_work() {
+fn no_segment_is_released_while_its_stream_has_work() {
     let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
     let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
     let rig = Rig::over(hooked.clone(), PoolOptions::default());
@@ -141,7 +141,7 @@ fn nothing_is_given_to_the_driver_while_its_stream_is_at_work() {
             a.synchronize().unwrap();
             rig.pool.set_soft_target(None);
         }),
-        ("ladder", &|| {
+        ("reclaim steps", &|| {
             rig.pool.set_cap(Some(4 * MIB));
             drop(rig.allocate(&b, 4 * MIB));
             rig.pool.set_cap(None);
@@ -159,7 +159,7 @@ fn nothing_is_given_to_the_driver_while_its_stream_is_at_work() {
         drop(block);
         let opener = std::thread::spawn({
             let (layer, before) = (rig.layer.clone(), rig.layer.counts());
-            // Soon after somebody waits; or a free has been seen that did not.
+            // Opens the gate soon after a wait began, or after a free without a wait was seen.
             move || {
                 while layer.counts().since(&before)[CallKind::Synchronize] == 0
                     && layer.counts().since(&before)[CallKind::Free] == 0
@@ -202,12 +202,12 @@ fn counters_add_up_and_peaks_stay_until_reset() {
         let requested: u64 = live.iter().map(|block| block.bytes()).sum();
         let capacity: u64 = live.iter().map(|block| block.capacity()).sum();
         assert_eq!((c.requested, c.in_use), (requested, capacity));
-        // The classes are by size, and hold what was asked for.
+        // The classes are in the order of sizes, and none is without requests.
         for class in &c.classes {
             assert!(class.up_to > 0 && class.hits + class.misses > 0 && class.steals <= class.misses);
         }
         assert!(c.classes.windows(2).all(|pair| pair[0].up_to < pair[1].up_to));
-        // So says the snapshot.
+        // The snapshot agrees.
         let snapshot = rig.pool.snapshot();
         let bytes = |state| {
             let blocks = snapshot.segments.iter().flat_map(|s| &s.blocks);
@@ -270,11 +270,11 @@ fn fragmentation_is_what_no_request_can_have_in_one_piece() {
     let blocks: Vec<_> = (0..8).map(|_| rig.without_calls(|| rig.allocate(&a, MIB))).collect();
     let kept: Vec<_> =
         blocks.into_iter().enumerate().filter(|(i, _)| i % 2 == 0).map(|(_, block)| block).collect();
-    // Four megabytes free, in pieces of one.
+    // 4 MiB are free, in blocks of 1 MiB.
     let c = rig.counters();
     assert_eq!((c.cached, c.largest_free, c.fragmentation()), (4 * MIB, MIB, 0.75));
     drop(kept);
-    // All joined again.
+    // All are joined again.
     assert_eq!(rig.counters().fragmentation(), 0.0);
     assert_eq!(rig.counters().largest_free, 8 * MIB);
     drop(a);
@@ -306,7 +306,7 @@ fn steady_traffic_reserves_little_more_than_it_asks_for() {
         c.peak_reserved,
         c.peak_requested
     );
-    // In few calls.
+    // With few driver calls.
     assert!(c.calls.total() < 200 && c.hits > 50 * c.misses, "{c:?}");
     drop((live, a));
     rig.finish();

@@ -1,4 +1,4 @@
-//! The stream-aware memory pool, over the emulated driver with the validation layer around it.
+//! The stream-aware memory pool, over the emulated driver with the validation layer.
 #![cfg(feature = "emulator")]
 
 mod backends;

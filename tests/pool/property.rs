@@ -1,19 +1,19 @@
-//! Random traffic over three streams against a plain model: blocks never overlap, no memory is reused before its last use
-//! on any stream has finished, every counter is the model's, and at the end everything is given back.
+//! Random traffic over three streams against a plain model: blocks never overlap, no memory is reused before its last
+//! use on any stream has finished, every counter is the model's, and everything is freed at the end.
 //!
-//! That reuse is in order is for the validation layer to say: the traffic itself orders its uses of a block, so that each
-//! race found is the pool's. Each of these changes to the pool was tried, and made the test fail:
+//! The validation layer checks that reuse is in order. The traffic itself orders its uses of a block, so each race
+//! found is the pool's. Each of these changes to the pool was tried, and failed the test:
 //!
 //! | Change | Found |
 //! |---|---|
 //! | `steal_segment` does not order the two streams | race |
 //! | `borrow` does not order the two streams | race |
-//! | `lend` sets no mark | race |
-//! | `Arena::free` ignores the marks | race |
-//! | `hold` leaves the last mark out | race |
+//! | `lend` records no use | race |
+//! | `Arena::free` ignores the recorded uses | race |
+//! | `hold` omits the last recorded use | race |
 //! | `poll` takes fences for reached that are not | race |
-//! | a stream goes without waiting for its work | race |
-//! | `put_free` does not take a joined neighbour out of its bin | panic |
+//! | a stream is destroyed without waiting for its work | race |
+//! | `put_free` does not remove a joined neighbour from its bin | panic |
 //! | `steal_segment` drops the segment where the order fails | counters |
 //! | `Arena::allocate` counts no hit | counters |
 
@@ -29,7 +29,7 @@ use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
 
 const STREAMS: usize = 3;
 
-/// One driver call of the pool that fails, the n-th of its kind in one operation.
+/// A driver call of the pool that fails: the n-th of its kind in one operation.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     kind: CallKind,
@@ -39,38 +39,38 @@ struct Fault {
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// On a stream, or for any stream; used at once there.
+    /// Allocates on a stream, or for any stream, and uses the block there at once.
     Allocate {
         on: Option<usize>,
         bytes: u64,
         fault: Option<Fault>,
     },
-    /// One owner of a block goes.
+    /// Drops one owner of a block.
     Free {
         block: usize,
         fault: Option<Fault>,
     },
-    /// One owner more.
+    /// Adds an owner.
     Share {
         block: usize,
     },
-    /// A fill on any stream, in the order of the block's earlier uses, and recorded.
+    /// Fills a block on any stream, after the block's earlier uses, and records the use.
     Fill {
         block: usize,
         on: usize,
     },
-    /// As a fill, of one block with another one's first bytes.
+    /// Copies the first bytes of one block to another, with the order and record of a fill.
     Copy {
         from: usize,
         to: usize,
         on: usize,
     },
-    /// Recorded and not used.
+    /// Records a use without using the block.
     Record {
         block: usize,
         on: usize,
     },
-    /// One stream waits for another.
+    /// Makes one stream wait for another.
     Order {
         first: usize,
         then: usize,
@@ -82,7 +82,7 @@ enum Op {
         keep: u64,
         fault: Option<Fault>,
     },
-    /// Drops a stream and makes another one.
+    /// Drops a stream and creates another one.
     Remake {
         stream: usize,
     },
@@ -90,7 +90,7 @@ enum Op {
         cap: Option<u64>,
         soft_target: Option<u64>,
     },
-    /// Compares all counters; not always, as reading them joins cached blocks.
+    /// Compares all counters. Not after each operation, because reading them joins cached blocks.
     Check,
 }
 
@@ -139,7 +139,7 @@ fn op() -> impl Strategy<Value = Op> {
 struct Live {
     owners: Vec<PoolBlock>,
     bytes: u64,
-    /// Streams that used it, by place: their work may not have finished.
+    /// The streams that used it, by index. Their work may not have finished.
     used: BTreeSet<usize>,
 }
 
@@ -153,7 +153,7 @@ struct Run {
     rig: Rig,
     streams: Vec<Stream>,
     live: Vec<Live>,
-    /// The live blocks' bytes by address.
+    /// The size in bytes of each live block, by address.
     ranges: BTreeMap<u64, u64>,
     requests: u64,
     frees: u64,
@@ -178,7 +178,7 @@ impl Run {
 
     /// Runs a call of the pool in which a driver call may fail.
     fn with<R>(&self, fault: Option<Fault>, f: impl FnOnce(&Rig) -> R) -> R {
-        // What caches nothing gives a block up where the driver does not take it: that is logged.
+        // A backend that caches nothing can't keep a block that the driver failed to free, and logs it.
         if let Some(Fault { kind, nth, code }) = fault
             && (self.caching || kind != CallKind::DeviceFree)
         {
@@ -193,7 +193,7 @@ impl Run {
         block.checked_rem(self.live.len())
     }
 
-    /// Makes the next work on a stream come after all that used a block, and says that it uses it.
+    /// Makes the next work on a stream come after all work that used a block, and records the use.
     fn prepare(&mut self, index: usize, on: usize) {
         let (live, stream) = (&mut self.live[index], &self.streams[on]);
         let home = live.block().stream_number();
@@ -272,7 +272,7 @@ impl Run {
             Op::Remake { stream } => {
                 let fresh = self.rig.stream();
                 drop(std::mem::replace(&mut self.streams[stream], fresh));
-                // The drop has waited.
+                // Dropping the stream waited for its work.
                 self.live.iter_mut().for_each(|live| _ = live.used.remove(&stream));
             }
             Op::SetLimits { cap, soft_target } => {
@@ -296,7 +296,7 @@ impl Run {
             prop_assert!(other + other_bytes <= start, "{:#x}+{} overlaps {:#x}", start, capacity, other);
         }
         self.ranges.insert(start, capacity);
-        // Used at once, with no wait and no record: it is this stream's, or was made so by the pool, which noted that.
+        // Used at once, without a wait or record: the block is this stream's, or the pool ordered and recorded the use.
         if let Some(on) = on {
             self.rig.fill(&self.streams[on], &block);
         }
@@ -312,11 +312,11 @@ impl Run {
         prop_assert_eq!((c.requested, c.in_use), (requested, in_use));
         prop_assert_eq!((c.live_blocks, c.frees), (self.live.len() as u64, self.frees));
         prop_assert_eq!(c.hits + c.misses, self.requests);
-        // What caches nothing holds what is in use.
+        // A backend that caches nothing holds only what is in use.
         prop_assert!(self.caching || (c.hits, c.reserved) == (0, in_use), "{:?}", c);
         prop_assert_eq!(c.reserved, self.rig.device.held_bytes());
         let info = self.rig.mem_info();
-        // What is freed in stream order is free once the stream has come there.
+        // Memory freed in stream order is free once the stream has reached the free.
         prop_assert!(info.total - info.free == c.reserved || !self.caching);
         let snapshot = self.rig.pool.snapshot();
         let blocks = snapshot.segments.iter().flat_map(|s| &s.blocks);
@@ -326,7 +326,7 @@ impl Run {
         Ok(())
     }
 
-    /// Gives everything back.
+    /// Frees everything.
     fn end(mut self) -> Result<(), TestCaseError> {
         self.check()?;
         self.frees += self.live.len() as u64;
@@ -346,7 +346,7 @@ impl Run {
     }
 }
 
-/// Whether all of it went as the model says.
+/// Runs the operations, and returns an error if anything differs from the model.
 fn run(backend: PoolBackend, cap: Option<u64>, ops: &[Op]) -> Result<(), TestCaseError> {
     let mut run = Run::new(backend, cap);
     for (i, op) in ops.iter().enumerate() {
@@ -374,7 +374,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn so_it_does_with_other_backends(cap in cap(), ops in prop::collection::vec(op(), 1..80)) {
+    fn random_traffic_agrees_with_the_model_on_other_backends(cap in cap(), ops in prop::collection::vec(op(), 1..80)) {
         for backend in [PoolBackend::StreamOrdered, PoolBackend::Plain] {
             run(backend, cap, &ops)?;
         }

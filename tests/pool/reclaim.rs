@@ -1,4 +1,4 @@
-//! Every reclaim step: reached when those before did not help, and each of use.
+//! Every reclaim step: it is tried when the steps before it failed, and can serve a request.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use hiplaunch::memory::ReclaimStep;
 
 use crate::rig::{Gate, KIB, MIB, REFUSED, Rig, check_sums, out_of_memory};
 
-/// How often each reclaim step was reached and helped, in order.
+/// How often each reclaim step was tried and served the request, in order.
 fn reclaim_steps(rig: &Rig) -> [(u64, u64); ReclaimStep::ALL.len()] {
     let c = rig.counters();
     check_sums(&c);
@@ -20,7 +20,7 @@ const NOT_REACHED: (u64, u64) = (0, 0);
 const NO_HELP: (u64, u64) = (1, 0);
 const HELPED: (u64, u64) = (1, 1);
 
-/// Opens a gate once the pool waits on the host.
+/// Opens a gate as soon as the pool waits on the host.
 fn open_when_waited_for(rig: &Rig, gate: Gate) -> std::thread::JoinHandle<()> {
     let (layer, before) = (rig.layer.clone(), rig.layer.counts());
     std::thread::spawn(move || {
@@ -32,7 +32,7 @@ fn open_when_waited_for(rig: &Rig, gate: Gate) -> std::thread::JoinHandle<()> {
 }
 
 #[test]
-fn rung_1_callbacks_free_what_they_can() {
+fn reclaim_step_callbacks_frees_memory() {
     let rig = Rig::capped(4 * MIB);
     let a = rig.stream();
     let cache = Arc::new(Mutex::new(vec![rig.allocate(&a, 3 * MIB)]));
@@ -49,18 +49,18 @@ fn rung_1_callbacks_free_what_they_can() {
         reclaim_steps(&rig),
         [HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED, NOT_REACHED]
     );
-    // Out of what the callback freed, with no driver call.
+    // From what the callback freed, without a driver call.
     assert_eq!((&asked.lock().unwrap()[..], counts.device_calls()), (&[2 * MIB][..], 0));
     drop(block);
-    // Where memory is cached, nobody is asked.
+    // While memory is cached, no callback is called.
     let block = rig.allocate(&a, 3 * MIB);
     assert_eq!(asked.lock().unwrap().len(), 1);
-    // One that panics, and one that claims to have freed what it did not, do no harm.
+    // A callback that panics, and one that claims to have freed what it did not, do no harm.
     let lies = rig.pool.on_low_memory(|_| u64::MAX);
     let panics = rig.pool.on_low_memory(|_| panic!("a callback of a test"));
     out_of_memory(rig.pool.allocate(&a, 2 * MIB));
     assert_eq!(asked.lock().unwrap().len(), 2);
-    // Taken back, it is not asked any more.
+    // A callback that was unregistered is not called any more.
     drop((callback, lies, panics));
     out_of_memory(rig.pool.allocate(&a, 2 * MIB));
     assert_eq!(asked.lock().unwrap().len(), 2);
@@ -69,7 +69,7 @@ fn rung_1_callbacks_free_what_they_can() {
 }
 
 #[test]
-fn rung_1_callbacks_may_trim_and_use_other_streams() {
+fn reclaim_step_callbacks_may_trim_and_free_blocks_of_other_streams() {
     let rig = Rig::capped(4 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     let live = Mutex::new(Some(rig.allocate(&b, 3 * MIB)));
@@ -77,7 +77,7 @@ fn rung_1_callbacks_may_trim_and_use_other_streams() {
         let pool = rig.pool.clone();
         move |_| {
             drop(live.lock().unwrap().take());
-            // What was freed is the other stream's; given to the driver, it is anybody's.
+            // The freed block is the other stream's. Returned to the driver, its memory can serve every stream.
             pool.empty_cache().unwrap()
         }
     });
@@ -89,14 +89,14 @@ fn rung_1_callbacks_may_trim_and_use_other_streams() {
 }
 
 #[test]
-fn rung_2_polls_events_of_held_blocks() {
+fn reclaim_step_poll_events_frees_held_back_blocks() {
     let rig = Rig::capped(4 * MIB);
     let (a, b) = (rig.stream(), Arc::new(rig.stream()));
     let block = rig.allocate(&a, 3 * MIB);
     let gate = Mutex::new(Some(rig.gate(&b)));
     rig.use_on(&b, &a, &block);
     drop(block);
-    // Between the first look at the held block and the second, the other stream finishes; the callback frees nothing.
+    // The other stream finishes between the first and second poll of the held-back block. The callback frees nothing.
     let callback = rig.pool.on_low_memory({
         let b = b.clone();
         move |_| {
@@ -112,7 +112,7 @@ fn rung_2_polls_events_of_held_blocks() {
 }
 
 #[test]
-fn rung_3_borrows_within_another_streams_segment() {
+fn reclaim_step_borrow_uses_a_part_of_another_streams_segment() {
     let rig = Rig::capped(4 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     let whole = rig.allocate(&a, 4 * MIB);
@@ -127,7 +127,7 @@ fn rung_3_borrows_within_another_streams_segment() {
     assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
     assert_eq!((counts[CallKind::StreamWaitEvent], counts[CallKind::Synchronize]), (1, 0));
     assert!(borrowed.ptr() >= address && borrowed.ptr() < address.offset(4 * MIB));
-    // It is still a's, and goes back there once b has done with it.
+    // It is still a's, and is freed there after b's work.
     assert_eq!((borrowed.stream_number(), rig.counters().steals), (a.number(), 1));
     rig.fill(&b, &borrowed);
     let gate = rig.gate(&b);
@@ -142,7 +142,7 @@ fn rung_3_borrows_within_another_streams_segment() {
 }
 
 #[test]
-fn rung_4_gives_cached_segments_to_the_driver() {
+fn reclaim_step_release_cached_returns_segments_to_the_driver() {
     let rig = Rig::capped(6 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     let blocks = [rig.allocate(&a, 3 * MIB), rig.allocate(&a, 3 * MIB)];
@@ -156,14 +156,14 @@ fn rung_4_gives_cached_segments_to_the_driver() {
 }
 
 #[test]
-fn rung_5_waits_for_streams_with_cached_segments() {
+fn reclaim_step_wait_for_events_waits_for_streams_with_cached_segments() {
     let rig = Rig::capped(6 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     let blocks = [rig.allocate(&a, 3 * MIB), rig.allocate(&a, 3 * MIB)];
     let gate = rig.gate(&a);
     blocks.iter().for_each(|block| rig.fill(&a, block));
     drop(blocks);
-    // ReclaimStep 4 finds the stream at work, and leaves its memory alone.
+    // `ReleaseCached` finds the stream busy, and leaves its memory alone.
     let opener = open_when_waited_for(&rig, gate);
     let block = rig.allocate(&b, 5 * MIB);
     opener.join().unwrap();
@@ -174,7 +174,7 @@ fn rung_5_waits_for_streams_with_cached_segments() {
 }
 
 #[test]
-fn rung_5_waits_for_held_blocks() {
+fn reclaim_step_wait_for_events_waits_for_held_back_blocks() {
     let rig = Rig::capped(4 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     let block = rig.allocate(&a, 3 * MIB);
@@ -185,7 +185,7 @@ fn rung_5_waits_for_held_blocks() {
     let (block, counts) = rig.calls(|| rig.allocate(&a, 2 * MIB));
     opener.join().unwrap();
     assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED]);
-    // Nothing but that wait: the block's memory served.
+    // Nothing but that wait: the block's memory served the request.
     assert_eq!((counts[CallKind::Synchronize], counts[CallKind::Malloc], counts[CallKind::Free]), (1, 0, 0));
     rig.fill(&a, &block);
     drop((block, a, b));
@@ -193,7 +193,7 @@ fn rung_5_waits_for_held_blocks() {
 }
 
 #[test]
-fn rung_6_is_an_error_that_says_where_the_memory_is() {
+fn reclaim_step_out_of_memory_says_where_the_memory_is() {
     let rig = Rig::capped(8 * MIB);
     let (a, b) = (rig.stream(), rig.stream());
     let live = rig.allocate(&a, 3 * MIB);
@@ -220,7 +220,7 @@ fn rung_6_is_an_error_that_says_where_the_memory_is() {
     for part in ["requested 5242880 bytes", "held back 1048576", "cap of 8388608", "in use 3670016"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // Nothing was lost by asking.
+    // The failed request changed nothing.
     let after = rig.counters();
     assert_eq!(
         (after.in_use, after.held_back, after.reserved),
@@ -234,7 +234,7 @@ fn rung_6_is_an_error_that_says_where_the_memory_is() {
 }
 
 #[test]
-fn the_drivers_own_lack_of_memory_climbs_too() {
+fn the_drivers_own_lack_of_memory_starts_the_reclaim_steps() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     drop(rig.allocate(&a, 3 * MIB));
@@ -242,13 +242,13 @@ fn the_drivers_own_lack_of_memory_climbs_too() {
     let block = rig.allocate(&b, 4 * MIB);
     assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED]);
     assert_eq!(rig.layer.pending_injections(), 0);
-    // A larger segment than asked for is tried again as small as can be, before anything else.
+    // A segment that is larger than the request is tried again as small as possible, before anything else.
     let blocks: Vec<_> = (0..40).map(|_| rig.allocate(&b, MIB)).collect();
     rig.fail(CallKind::Malloc, ErrorCode::OUT_OF_MEMORY);
     let more: Vec<_> = (0..40).map(|_| rig.allocate(&b, MIB)).collect();
     assert_eq!(rig.layer.pending_injections(), 0);
     drop((block, blocks, more));
-    // For good: the typed error, with the driver's word and none of a cap.
+    // If it lasts: the typed error, with the driver's detail and none of a cap.
     rig.pool.empty_cache().unwrap();
     rig.layer.inject_repeating(CallKind::Malloc, 1, ErrorCode::OUT_OF_MEMORY);
     let e = out_of_memory(rig.pool.allocate(&a, MIB));
@@ -256,7 +256,7 @@ fn the_drivers_own_lack_of_memory_climbs_too() {
     assert!(e.why.is_some_and(|why| why.contains("injected")));
     rig.layer.clear_injections();
     drop(rig.allocate(&a, MIB));
-    // Another failure is no lack of memory: nothing is climbed, and it comes out as it is.
+    // Another failure is no lack of memory: no reclaim step is tried, and the error is returned unchanged.
     let reached = reclaim_steps(&rig);
     rig.fail(CallKind::Malloc, REFUSED);
     let e = rig.pool.allocate(&a, 2 * MIB).unwrap_err();
@@ -270,15 +270,15 @@ fn the_drivers_own_lack_of_memory_climbs_too() {
 }
 
 #[test]
-fn scratch_that_can_not_double_takes_what_is_needed() {
+fn scratch_that_can_not_double_allocates_what_is_needed() {
     let rig = Rig::capped(11 * MIB / 4);
     let a = rig.stream();
     let mut scratch = DeviceScratchBuffer::new(&rig.device);
     assert!(scratch.ensure(MIB as usize, &a).unwrap());
-    // Twice as much, beside what it has, would be over the cap.
+    // Twice the capacity, in addition to the old block, would exceed the cap.
     assert!(scratch.ensure(3 * MIB as usize / 2, &a).unwrap());
     assert_eq!((scratch.capacity() as u64, scratch.growths()), (3 * MIB / 2, 2));
-    // And what is too much leaves it as it is.
+    // A request that is too large leaves it unchanged.
     let before = scratch.ptr();
     out_of_memory(scratch.ensure(3 * MIB as usize, &a));
     assert_eq!(

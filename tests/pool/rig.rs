@@ -1,4 +1,4 @@
-//! A device with a pool inside the validation layer, streams on it, and gates that hold a stream until they are opened.
+//! A device with a pool and the validation layer, streams on it, and gates that hold a stream until they are opened.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
@@ -15,7 +15,7 @@ use hiplaunch::{Backend, Device, Error, Event, EventOptions};
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// A failure that is no lack of memory and loses no device.
+/// The code of a failure that is neither a lack of memory nor a lost device.
 pub(crate) const REFUSED: ErrorCode = ErrorCode::INVALID_VALUE;
 
 pub(crate) struct Rig {
@@ -25,18 +25,18 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// On an emulated device, with no limits.
+    /// Opens an emulated device, with no limits.
     pub(crate) fn new() -> Rig {
         Rig::with(PoolOptions::default())
     }
 
-    /// On an emulated device.
+    /// Opens an emulated device.
     pub(crate) fn with(options: PoolOptions) -> Rig {
         let emulator = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
         Rig::over(EmulatedDriver::new(emulator).expect("an emulated driver needs nothing"), options)
     }
 
-    /// On an emulated device with a byte cap.
+    /// Opens an emulated device with a cap in bytes.
     pub(crate) fn capped(cap: u64) -> Rig {
         Rig::with(PoolOptions { cap: Some(cap), ..PoolOptions::default() })
     }
@@ -66,8 +66,8 @@ impl Rig {
     }
 
     pub(crate) fn fill_bytes(&self, stream: &Stream, block: &PoolBlock, bytes: u64) {
-        // SAFETY: a live stream and a live block of at least so many bytes; what is wrong with the order is what the
-        // layer is to say.
+        // SAFETY: a live stream and a live block of at least that many bytes; the layer reports what is wrong with the
+        // order.
         unsafe {
             self.layer.enqueue(
                 self.device.id(),
@@ -92,31 +92,31 @@ impl Rig {
         .expect("a copy");
     }
 
-    /// Lets go of the memory as another stream's: fills it there, in order, and says so.
+    /// Uses another stream's block: fills it on `stream`, after `owner`'s work, and records the use.
     pub(crate) fn use_on(&self, stream: &Stream, owner: &Stream, block: &PoolBlock) {
         self.order(owner, stream);
         stream.record_use(block);
         self.fill(stream, block);
     }
 
-    /// Makes `then` wait for what is enqueued on `first`.
+    /// Makes `then` wait for the work enqueued on `first`.
     pub(crate) fn order(&self, first: &Stream, then: &Stream) {
         self.try_order(first, then).expect("an order of streams");
     }
 
-    /// As [`order`](Rig::order), where one of the calls may be made to fail.
+    /// As [`order`](Rig::order), for tests in which one of the calls may fail.
     pub(crate) fn try_order(&self, first: &Stream, then: &Stream) -> hiplaunch::Result<()> {
         let event = Event::new(&self.device, EventOptions::default())?;
         event.record(first)?;
         event.wait_on(then)
     }
 
-    /// Holds the stream until the gate is opened or dropped. Nothing may be given to the driver meanwhile, as that waits
-    /// for the device.
+    /// Holds the stream until the gate is opened or dropped. No memory may be returned to the driver meanwhile, as that
+    /// waits for the device.
     pub(crate) fn gate(&self, stream: &Stream) -> Gate {
         let (sender, receiver) = mpsc::channel::<()>();
         let wait = Box::new(move || {
-            // An error says that the gate was dropped, which opens it too.
+            // An error means that the gate was dropped, which opens it too.
             let _ = receiver.recv();
         });
         // SAFETY: a live stream; the function calls no driver.
@@ -135,21 +135,21 @@ impl Rig {
         self.layer.mem_info(self.device.id()).expect("the device's memory")
     }
 
-    /// The driver calls of `f`.
+    /// Runs `f`, and counts its driver calls.
     pub(crate) fn calls<R>(&self, f: impl FnOnce() -> R) -> (R, CallCounts) {
         let before = self.layer.counts();
         let result = f();
         (result, self.layer.counts().since(&before))
     }
 
-    /// Runs `f`, in which no driver call is to be made.
+    /// Runs `f`, which must make no driver call.
     pub(crate) fn without_calls<R>(&self, f: impl FnOnce() -> R) -> R {
         let (result, counts) = self.calls(f);
         assert_eq!(counts.device_calls(), 0, "{counts}");
         result
     }
 
-    /// Runs `f`, in which the driver is asked for no memory.
+    /// Runs `f`, which must ask the driver for no memory.
     pub(crate) fn without_malloc<R>(&self, f: impl FnOnce() -> R) -> R {
         let (result, counts) = self.calls(f);
         assert_eq!(counts[CallKind::DeviceAllocation], 0, "{counts}");
@@ -160,7 +160,7 @@ impl Rig {
         self.layer.inject(kind, 1, code);
     }
 
-    /// The one violation found since the last look.
+    /// Returns the only violation found since the last look.
     pub(crate) fn violation(&self) -> Violation {
         let mut found = self.layer.take_violations();
         assert_eq!(found.len(), 1, "{found:#?}");
@@ -171,7 +171,7 @@ impl Rig {
         self.layer.assert_clean().unwrap_or_else(|e| panic!("{e}"));
     }
 
-    /// Lets go of the device; nothing may be left, and nothing may have been wrong.
+    /// Drops the device. No memory may be left, and no violation found.
     pub(crate) fn finish(self) {
         let Rig { layer, device, pool } = self;
         drop((device, pool));
@@ -185,7 +185,7 @@ impl Gate {
     pub(crate) fn open(self) {}
 }
 
-/// The typed error of a request for which there was no memory.
+/// Returns the typed error of a request for which there was no memory.
 pub(crate) fn out_of_memory<T: std::fmt::Debug>(result: hiplaunch::Result<T>) -> OutOfMemory {
     match result {
         Err(Error::OutOfMemory(e)) => *e,
@@ -193,7 +193,7 @@ pub(crate) fn out_of_memory<T: std::fmt::Debug>(result: hiplaunch::Result<T>) ->
     }
 }
 
-/// Bytes held are in use, held back or cached; classes and streams add up to the totals.
+/// Checks that bytes held are in use, held back or cached, and that classes and streams add up to the totals.
 pub(crate) fn check_sums(c: &PoolCounters) {
     assert_eq!(c.reserved, c.in_use + c.held_back + c.cached, "{c:#?}");
     assert!(c.requested <= c.in_use && c.in_use <= c.peak_in_use, "{c:#?}");
@@ -220,7 +220,7 @@ pub(crate) fn check_sums(c: &PoolCounters) {
     }
 }
 
-/// Runs a test on each backend of this machine; what is missing is said.
+/// Runs a test on each backend of this machine, and prints which are missing.
 pub(crate) fn on_each(test: impl Fn(Rig)) {
     on_each_that_has(&[], test);
 }
@@ -230,8 +230,8 @@ pub(crate) fn on_each_with_gates(test: impl Fn(Rig)) {
     on_each_that_has(&[Capability::HostFunc], test);
 }
 
-/// Held by each test on HIP. While one waits for the device, HIP 7 blocks the calls of another on a busy stream
-/// (`tests/hip_quirks/`): a test that holds a stream by a gate would never come to open it.
+/// Locked by each test on HIP. While one test waits for the device, HIP 7 blocks the calls of another on a busy stream
+/// (`tests/hip_quirks/`): a test that holds a stream by a gate would never open it.
 static HIP: Mutex<()> = Mutex::new(());
 
 fn on_each_that_has(needed: &[Capability], test: impl Fn(Rig)) {

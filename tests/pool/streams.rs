@@ -1,4 +1,4 @@
-//! Memory and the order of streams: reuse, marks, take-overs, streams that come and go, two devices.
+//! Memory and the order of streams: reuse, recorded uses, steals, destroyed streams, two devices.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn reuse_on_the_same_stream_makes_no_call_and_needs_no_wait() {
         let address = first.ptr();
         let gate = rig.gate(&a);
         rig.fill(&a, &first);
-        // Its work has not even begun, and the next owner has it.
+        // Its work has not even begun, and the next owner has the block.
         let second = rig.without_calls(|| {
             drop(first);
             rig.allocate(&a, MIB)
@@ -38,7 +38,7 @@ fn a_recorded_use_costs_one_event_and_only_when_the_block_is_freed() {
         let block = rig.allocate(&a, MIB);
         let clone = block.clone();
         rig.without_calls(|| {
-            // On its own stream it is no use worth a note; on another one the first of many.
+            // A use on its own stream is not recorded. On another stream, only the first of many is.
             a.record_use(&block);
             for _ in 0..10 {
                 b.record_use(&block);
@@ -49,7 +49,7 @@ fn a_recorded_use_costs_one_event_and_only_when_the_block_is_freed() {
         let ((), counts) = rig.calls(|| drop(clone));
         assert_eq!((counts[CallKind::EventRecord], counts[CallKind::Synchronize]), (1, 0));
         assert_eq!(rig.counters().held_back, MIB);
-        // One event for each stream, and events are used again.
+        // One event for each stream. Events are used again.
         b.synchronize().unwrap();
         let c = rig.stream();
         for _ in 0..5 {
@@ -63,7 +63,7 @@ fn a_recorded_use_costs_one_event_and_only_when_the_block_is_freed() {
             c.synchronize().unwrap();
         }
         assert_eq!(rig.counters().calls.mallocs, 1);
-        // A record, a wait and a use by the test for each of ten; the pool's own came to two events.
+        // The test needed one event for each of ten orders of streams, and the pool two in all.
         assert_eq!(rig.layer.counts()[CallKind::EventCreate], 10 + 2);
         drop((a, b, c));
         rig.finish();
@@ -97,7 +97,7 @@ fn a_held_block_waits_for_every_stream_that_used_it() {
 }
 
 #[test]
-fn what_is_used_elsewhere_and_not_recorded_is_what_the_layer_is_for() {
+fn the_validation_layer_finds_a_use_that_was_not_recorded() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     let block = rig.allocate(&a, MIB);
@@ -110,7 +110,7 @@ fn what_is_used_elsewhere_and_not_recorded_is_what_the_layer_is_for() {
 }
 
 #[test]
-fn a_whole_segment_is_taken_over_behind_an_event() {
+fn a_whole_segment_is_stolen_after_an_event() {
     on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let block = rig.allocate(&a, MIB);
@@ -130,7 +130,7 @@ fn a_whole_segment_is_taken_over_behind_an_event() {
         check_sums(&c);
         gate.open();
         b.synchronize().unwrap();
-        // From now on it is b's: no order with a any more.
+        // From now on it is b's: no more order with a is needed.
         drop(block);
         drop(rig.without_calls(|| rig.allocate(&b, MIB)));
         drop((a, b));
@@ -139,7 +139,7 @@ fn a_whole_segment_is_taken_over_behind_an_event() {
 }
 
 #[test]
-fn a_take_over_that_can_not_be_ordered_leaves_the_memory_where_it_is() {
+fn a_steal_that_can_not_be_ordered_leaves_the_segment_where_it_is() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     let block = rig.allocate(&a, MIB);
@@ -154,7 +154,7 @@ fn a_take_over_that_can_not_be_ordered_leaves_the_memory_where_it_is() {
         }
         assert_eq!(rig.layer.pending_injections(), 0);
         if taken.is_err() {
-            // Where it was, and of use there.
+            // It is where it was, and serves a request there.
             drop(rig.without_calls(|| rig.allocate(&a, MIB)));
         }
     }
@@ -172,7 +172,7 @@ fn two_streams_that_take_turns_end_with_memory_of_their_own() {
             rig.fill(stream, &block);
         };
         (0..40).for_each(turn);
-        // No game without end: after a few turns each has its own.
+        // They don't steal from each other for ever: after a few turns each has its own memory.
         let before = rig.counters();
         assert!(before.reserved == 2 * MIB && before.steals <= 20, "{before:?}");
         for i in 0..100 {
@@ -204,14 +204,14 @@ fn blocks_outlive_their_stream() {
         let c = rig.counters();
         assert_eq!((c.in_use, c.held_back, live.stream_number()), (MIB, 3 * MIB, 0));
         check_sums(&c);
-        // Of no stream now: used on another one, it is held back for that.
+        // It belongs to no stream now. Used on another one, it is held back for that one.
         rig.without_calls(|| b.record_use(&live));
         rig.fill(&b, &live);
         drop(live);
         assert_eq!(rig.counters().held_back, 4 * MIB);
         gate.open();
         b.synchronize().unwrap();
-        // b takes over what is idle.
+        // b steals memory that no stream uses.
         let blocks = rig.without_malloc(|| [rig.allocate(&b, MIB), rig.allocate(&b, 3 * MIB)]);
         blocks.iter().for_each(|block| rig.fill(&b, block));
         assert_eq!(rig.counters().reserved, 4 * MIB);
@@ -221,18 +221,18 @@ fn blocks_outlive_their_stream() {
 }
 
 #[test]
-fn a_stream_that_used_a_block_may_go_before_it() {
+fn a_stream_may_be_destroyed_before_a_block_that_it_used() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     let block = rig.allocate(&a, MIB);
     rig.use_on(&b, &a, &block);
     drop(b);
-    // It has waited for its work, so that there is nothing to hold the block back for.
+    // It has waited for its work, so the block need not be held back.
     rig.without_calls(|| drop(block));
     assert_eq!(rig.counters().held_back, 0);
     let block = rig.without_calls(|| rig.allocate(&a, MIB));
     rig.fill(&a, &block);
-    // And while a block is held back for it.
+    // The same while a block is held back for it.
     let b = rig.stream();
     rig.use_on(&b, &a, &block);
     drop((block, b));
@@ -243,7 +243,7 @@ fn a_stream_that_used_a_block_may_go_before_it() {
 }
 
 #[test]
-fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
+fn a_new_stream_gets_the_memory_of_a_destroyed_one() {
     on_each_with_gates(|rig| {
         let a = rig.stream();
         let blocks: BTreeSet<_> = [256, 200 * KIB, MIB]
@@ -254,7 +254,7 @@ fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
             })
             .into();
         let gate = rig.gate(&a);
-        // The drop waits.
+        // The drop waits for the stream's work.
         let opener = std::thread::spawn(move || gate.open());
         drop(a);
         opener.join().unwrap();
@@ -265,7 +265,7 @@ fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
             assert_eq!(again.iter().map(|block| block.ptr()).collect::<BTreeSet<_>>(), blocks);
         });
         drop(b);
-        // Streams that come and go do not pile memory up.
+        // Streams that are created and destroyed do not accumulate memory.
         for _ in 0..50 {
             let stream = rig.stream();
             rig.fill(&stream, &rig.allocate(&stream, MIB));
@@ -276,7 +276,7 @@ fn a_new_stream_adopts_the_memory_of_one_that_is_gone() {
 }
 
 #[test]
-fn memory_of_no_stream_is_idle_for_all() {
+fn memory_of_no_stream_is_held_back_for_every_recorded_stream() {
     on_each_with_gates(|rig| {
         let (a, b) = (rig.stream(), rig.stream());
         let block = rig.pool.allocate_for_any(MIB).unwrap();
@@ -294,7 +294,7 @@ fn memory_of_no_stream_is_idle_for_all() {
         a.record_use(&other);
         rig.fill(&a, &other);
         gate.open();
-        // The block was used on both streams, and is free when both are behind that.
+        // The block was used on both streams, and is free after both have finished that.
         for stream in [&a, &b] {
             stream.synchronize().unwrap();
         }
@@ -307,7 +307,7 @@ fn memory_of_no_stream_is_idle_for_all() {
 }
 
 #[test]
-fn buffers_note_the_streams_that_launches_use_them_on() {
+fn launches_record_their_uses_of_buffers() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(true).build().unwrap();
     let layer = launcher.validation().unwrap().clone();
     let device = launcher.device(0).unwrap().clone();
@@ -331,7 +331,7 @@ fn buffers_note_the_streams_that_launches_use_them_on() {
     let held = device.pool().counters().held_back;
     drop((x, y));
     assert!(device.pool().counters().held_back >= held + 8 * n as u64);
-    // What the stream of the buffers gets now is other memory; the layer would see it otherwise.
+    // The buffers' stream now gets other memory. Otherwise the layer would find a race.
     let z: Vec<_> = (0..20).map(|_| DeviceBuffer::from_slice(&a, &vec![0.0f32; n]).unwrap()).collect();
     drop(done);
     b.synchronize().unwrap();
@@ -340,7 +340,7 @@ fn buffers_note_the_streams_that_launches_use_them_on() {
 }
 
 #[test]
-fn two_devices_have_nothing_in_common() {
+fn pools_of_two_devices_share_nothing() {
     let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
     let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
     let devices = [0, 1].map(|id| Device::open(layer.clone(), DeviceId(id)).unwrap());
@@ -355,7 +355,7 @@ fn two_devices_have_nothing_in_common() {
     assert_eq!(pools[1].empty_cache().unwrap(), 3 * MIB);
     assert_eq!(pools[0].counters(), before[0]);
     assert_eq!((pools[1].counters().reserved, pools[1].counters().in_use), (3 * MIB, 3 * MIB));
-    // A block that a stream of another device uses is held back for that one, by an event of its device.
+    // A block that a stream of another device uses is held back for that stream, by an event of its device.
     streams[1].record_use(&live[0]);
     let [mine, theirs] = live;
     drop(mine);

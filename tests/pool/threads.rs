@@ -12,7 +12,7 @@ use hiplaunch::memory::{PoolBackend, PoolBlock, PoolOptions};
 use crate::hooked::HookedDriver;
 use crate::rig::{KIB, MIB, REFUSED, Rig, check_sums};
 
-/// A block and the stream that it is of.
+/// A block and the stream that it belongs to.
 type Handed = (PoolBlock, Arc<Stream>);
 
 fn random(seed: &mut u64, below: u64) -> u64 {
@@ -20,7 +20,8 @@ fn random(seed: &mut u64, below: u64) -> u64 {
     (*seed >> 33) % below
 }
 
-/// Allocates, uses, hands over to other threads, which use it in order and say so; streams come and go.
+/// Allocates and uses blocks, and passes them to other threads, which use them in order and record that. Streams are
+/// created and destroyed.
 fn traffic(rig: &Rig, mailbox: &Mutex<Vec<Handed>>, mut seed: u64) {
     let mut stream = Arc::new(rig.stream());
     let mut live: Vec<PoolBlock> = Vec::new();
@@ -61,7 +62,7 @@ fn traffic(rig: &Rig, mailbox: &Mutex<Vec<Handed>>, mut seed: u64) {
     }
 }
 
-/// What holds at any moment, stream by stream.
+/// Checks what holds at every moment, stream by stream.
 fn check_sums_of_streams(rig: &Rig) {
     for s in rig.counters().streams {
         assert_eq!(s.reserved, s.in_use + s.held_back + s.cached);
@@ -91,7 +92,7 @@ fn threads_share_a_pool() {
 }
 
 #[test]
-fn streams_that_come_go_and_adopt_while_others_take_over() {
+fn streams_are_created_and_destroyed_while_others_steal() {
     let rig = Rig::new();
     std::thread::scope(|scope| {
         for i in 0..3 {
@@ -107,14 +108,14 @@ fn streams_that_come_go_and_adopt_while_others_take_over() {
             });
         }
     });
-    // Three at a time needed no more than this.
+    // Three at a time need no more than this.
     assert!(rig.counters().peak_reserved <= 3 * 8 * MIB, "{:?}", rig.counters());
     rig.finish();
 }
 
-/// Between the look at who owns idle memory and the taking of it, a new stream may adopt, use and free it.
+/// After the pool read that memory has no stream and before it took it, a new stream may get, use and free it.
 #[test]
-fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
+fn memory_that_gets_a_stream_while_it_is_stolen_is_waited_for() {
     let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
     let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
     let rig = Rig::over(hooked.clone(), PoolOptions::default());
@@ -124,7 +125,8 @@ fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
     let gate = rig.gate(&b);
     rig.use_on(&b, &a, &held);
     drop((free, held, a));
-    // Nobody's now. When c looks for idle memory, the held block's event is asked; then comes d.
+    // The memory has no stream now. When c looks for such memory, the held-back block's event is queried: then d is
+    // created.
     let d = Arc::new(Mutex::new(None));
     hooked.set(Some(Arc::new({
         let (d, device, pool, layer) = (d.clone(), rig.device.clone(), rig.pool.clone(), rig.layer.clone());
@@ -134,7 +136,7 @@ fn memory_that_is_adopted_while_it_is_taken_over_is_waited_for() {
                 let stream = Stream::new(&device, StreamOptions::default()).unwrap();
                 let block = pool.allocate(&stream, MIB).unwrap();
                 assert_eq!(block.ptr(), address);
-                // SAFETY: a live stream and a live block of so many bytes.
+                // SAFETY: a live stream and a live block of that many bytes.
                 unsafe {
                     layer.enqueue(
                         device.id(),
@@ -173,7 +175,7 @@ fn hits_and_frees_go_on_while_another_thread_waits() {
     std::thread::scope(|scope| {
         let before = rig.layer.counts();
         scope.spawn(|| {
-            // Waits for the held block, with nothing locked that a hit or a free needs.
+            // Waits for the held-back block, without a lock that a hit or a free needs.
             let block = rig.allocate(&a, 5 * MIB);
             done.fetch_add(1, Ordering::Relaxed);
             rig.fill(&a, &block);
@@ -184,7 +186,7 @@ fn hits_and_frees_go_on_while_another_thread_waits() {
         for _ in 0..100 {
             rig.fill(&a, &rig.allocate(&a, MIB));
         }
-        // A free that records an event too.
+        // This free records an event.
         let block = rig.allocate(&a, MIB);
         b.record_use(&block);
         drop((block.clone(), block, rig.pool.snapshot()));
@@ -195,7 +197,7 @@ fn hits_and_frees_go_on_while_another_thread_waits() {
     rig.finish();
 }
 
-/// Blocks whose owners race.
+/// The number of blocks whose owners race.
 const BLOCKS: u64 = 1000;
 
 #[test]
@@ -207,7 +209,7 @@ fn the_last_of_several_owners_frees_once() {
         blocks.iter().for_each(|block| b.record_use(block));
         let clones: Vec<_> = blocks.clone();
         assert_eq!(blocks[0].owners(), 2);
-        // Both threads drop their owners of one block at the same moment, as near as can be.
+        // Both threads drop their owners of one block as nearly at the same moment as possible.
         let dropped = [AtomicU64::new(0), AtomicU64::new(0)];
         std::thread::scope(|scope| {
             for (i, owners) in [std::mem::take(&mut blocks), clones].into_iter().enumerate() {
@@ -243,7 +245,7 @@ fn the_last_of_several_owners_frees_once() {
 fn failures_under_traffic_lose_nothing() {
     let rig = Rig::capped(12 * MIB);
     let mailbox = Mutex::new(Vec::new());
-    // Only what the pool alone calls here: the test's own streams, events and fills go through the same layer.
+    // Only calls that the pool alone makes here: the test's own streams, events and fills use the same layer.
     rig.layer.inject_repeating(CallKind::Malloc, 7, REFUSED);
     rig.layer.inject_repeating(CallKind::EventQuery, 5, REFUSED);
     rig.layer.inject_repeating(CallKind::EventSynchronize, 3, REFUSED);

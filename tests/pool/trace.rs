@@ -1,4 +1,4 @@
-//! The trace: every operation with its stream, in RMM's columns, enough to do it all again.
+//! The pool trace: every operation with its stream, in RMM's columns, enough to replay it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,11 @@ fn actions(trace: &[PoolTraceEntry]) -> Vec<(PoolTraceAction, u64, u64)> {
 }
 
 #[test]
-fn each_operation_is_there_with_its_stream() {
+fn each_operation_is_recorded_with_its_stream() {
     let rig = Rig::new();
     let (a, b) = (rig.stream(), rig.stream());
     drop(rig.allocate(&a, 100));
-    // Off, nothing is collected.
+    // Nothing is collected while it is off.
     assert_eq!(rig.pool.take_trace(), (Vec::new(), 0));
     rig.pool.set_tracing(true);
     let (s, t) = (a.number(), b.number());
@@ -41,7 +41,7 @@ fn each_operation_is_there_with_its_stream() {
     assert!(trace[1..3].iter().chain(&trace[4..]).all(|entry| entry.address == at && entry.event.is_none()));
     assert!(trace[3].event.is_some() && trace.windows(2).all(|pair| pair[0].time <= pair[1].time));
     assert!(trace.iter().all(|entry| entry.thread == trace[0].thread && entry.device == rig.device.id()));
-    // Failures, waits of the host, and what goes back.
+    // Failures, waits of the host, and releases.
     a.synchronize().unwrap();
     rig.pool.empty_cache().unwrap();
     rig.pool.set_cap(Some(MIB));
@@ -79,7 +79,7 @@ fn lines_are_csv_and_can_be_replayed() {
     for entry in &trace {
         entry.write_csv(&mut lines).unwrap();
     }
-    // What a replay reads: each allocation with its size and stream, each free of what is live, on the same stream.
+    // A replay reads each allocation with its size and stream, and each free of a live block, on the same stream.
     let other = Rig::new();
     let mapped: HashMap<String, _> =
         streams.iter().map(|s| (format!("{:#x}", s.number()), other.stream())).collect();

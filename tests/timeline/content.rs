@@ -1,4 +1,4 @@
-//! Calls with what they are about, and the work that they enqueued, on the right stream and in order.
+//! What a timeline records: calls with their stream, bytes and errors, and the work that they enqueued, in order.
 
 use hiplaunch::driver::{HostFunction, Work as DriverWork};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use hiplaunch::{Arg, Backend, DeviceBuffer, LaunchDims, Launcher, args};
 use crate::rig::*;
 use hiplaunch_testing::well_formed::assert_well_formed;
 
-/// A kernel with the dimensions of [`dims`].
+/// Returns the work of a kernel with the dimensions of [`dims`].
 fn kernel(name: &str) -> DeviceWork {
     let LaunchDims { grid, block, .. } = dims();
     DeviceWork::Kernel { name: name.into(), grid, block, dynamic_lds: 0 }
@@ -21,7 +21,7 @@ fn copy(direction: CopyDirection, bytes: usize) -> DeviceWork {
 }
 
 #[test]
-fn a_launch_with_staged_arrays() {
+fn a_launch_with_staged_arrays_is_two_copies_and_a_kernel() {
     on_each(|rig| {
         let vscale = rig.kernel("vscale");
         let args = [Arg::from(2.0f32), Arg::input(&[1.5f32; N]), Arg::output::<f32>(N), Arg::from(N as i32)];
@@ -51,7 +51,7 @@ fn a_launch_with_staged_arrays() {
                 (expected.bytes(), Some(rig.device.id()), None)
             );
         }
-        // 16 workgroups of one wave; what the emulator runs it counts.
+        // The kernel has 16 workgroups of one wave. The emulator counts what it runs.
         let counts: Vec<_> = work.iter().map(|span| span.counts).collect();
         assert_eq!((counts[0], counts[2]), (None, None));
         match counts[1] {
@@ -63,8 +63,8 @@ fn a_launch_with_staged_arrays() {
         }
         let [device] = &timeline.devices[..] else { panic!("{timeline:#?}") };
         assert!(device.name.starts_with("device 0: ") && device.name.len() > 10, "{}", device.name);
-        assert!(!named(&timeline, "hipEventSynchronize").is_empty());
-        // The layer's own events are no calls of the program's.
+        assert!(!named(&timeline, "hipStreamSynchronize").is_empty());
+        // The layer's own events are not recorded as calls.
         assert!(named(&timeline, "hipEventElapsedTime").is_empty());
     });
 }
@@ -109,7 +109,7 @@ fn each_thread_and_each_stream_has_its_track() {
 }
 
 #[test]
-fn a_graph_of_the_drivers() {
+fn a_driver_graph_is_one_call_with_its_nodes() {
     on_each(|rig| {
         if !rig.launcher.driver().capabilities().has(hiplaunch::driver::Capability::Graphs) {
             println!("skipped: the driver has no graphs");
@@ -150,14 +150,14 @@ fn a_graph_of_the_drivers() {
             assert_eq!(of_graph.len(), 1);
             assert_eq!((Some(&of_graph[0].work), of_graph[0].node), (call.work.as_ref(), None));
         }
-        // The copy back stays on the stream, behind the graph.
+        // The copy to the host is on the stream, after the graph.
         let last = work.last().unwrap();
         assert_eq!((&last.work, last.node), (&copy(CopyDirection::DeviceToHost, 16), None));
     });
 }
 
 #[test]
-fn work_is_where_the_host_saw_it() {
+fn the_times_of_work_agree_with_the_times_of_calls() {
     on_each(|rig| {
         if !rig.launcher.driver().capabilities().has(hiplaunch::driver::Capability::HostFunc) {
             println!("skipped: the driver has no host functions");
@@ -190,7 +190,8 @@ fn work_is_where_the_host_saw_it() {
         let [sleep, fill] = work[..] else { panic!("{timeline:#?}") };
         assert_eq!((&sleep.work, &fill.work), (&DeviceWork::HostFunction, &kernel("fill_u32")));
         assert!(sleep.end - sleep.begin >= pause, "{sleep:?}");
-        // The launch returned long before its kernel began. The wait ended after it; events tell that only about.
+        // The launch returned long before its kernel began, and the wait ended after the kernel. Times from events are
+        // not exact enough to check the latter.
         let launch = named(&timeline, "hipModuleLaunchKernel")[0];
         assert!(launch.end < fill.begin, "{launch:?}\n{fill:?}");
         let wait = *named(&timeline, "hipStreamSynchronize").last().unwrap();
@@ -199,7 +200,7 @@ fn work_is_where_the_host_saw_it() {
 }
 
 #[test]
-fn spans_of_the_programs_own_go_around_its_calls() {
+fn spans_of_the_program_contain_its_calls() {
     on_each(|rig| {
         let outer = rig.timeline.span("load and run");
         let fill = {
@@ -226,7 +227,7 @@ fn spans_of_the_programs_own_go_around_its_calls() {
 }
 
 #[test]
-fn failures_are_said_and_run_nothing() {
+fn a_refused_call_is_recorded_with_its_error_and_without_work() {
     on_each(|rig| {
         let driver = rig.launcher.driver();
         // SAFETY: memory of a size that no device has is refused.
@@ -240,7 +241,7 @@ fn failures_are_said_and_run_nothing() {
 }
 
 #[test]
-fn a_fault_leaves_a_timeline_of_what_ran() {
+fn after_a_fault_the_timeline_has_the_work_that_ran() {
     for device_times in [Default::default(), hiplaunch::driver::timeline::DeviceTimes::Events] {
         let options = hiplaunch::driver::timeline::TimelineOptions { device_times, ..Default::default() };
         let rig = Rig::emulated(options);
@@ -248,7 +249,7 @@ fn a_fault_leaves_a_timeline_of_what_ran() {
         let buffer = DeviceBuffer::<u32>::on(&rig.stream, N).unwrap();
         let launch = |address: hiplaunch::driver::DevicePtr| {
             let args = [Arg::Pointer(address), Arg::from(1u32), Arg::from(N as i32)];
-            // SAFETY: a stray store is a fault of the emulator's device, as this test wants.
+            // SAFETY: a stray store is a fault of the emulator's device, which this test intends.
             unsafe { rig.launcher.launch(fill, &rig.stream, dims(), &args) }.unwrap();
         };
         launch(buffer.ptr());
@@ -262,21 +263,21 @@ fn a_fault_leaves_a_timeline_of_what_ran() {
         assert!(last.error.is_some_and(|code| code.is_sticky()), "{last:?}");
         let ran = work(&timeline);
         assert!(!ran.is_empty() && ran.iter().all(|span| span.work == kernel("fill_u32")));
-        // What can't be asked any more is counted.
+        // Work whose times can no longer be read is counted.
         assert_eq!(ran.len() as u64 + timeline.dropped_work, 2);
         drop((buffer, rig));
     }
 }
 
 #[test]
-fn a_timeline_outlives_its_drivers_and_has_several() {
+fn a_timeline_outlives_its_driver_and_can_have_several_drivers() {
     on_each(|rig| {
         let fill = rig.kernel("fill_u32");
         let buffer = DeviceBuffer::<u32>::on(&rig.stream, N).unwrap();
         // SAFETY: the buffer has N elements.
         unsafe { rig.launcher.launch(fill, &rig.stream, dims(), &args![&buffer, 1u32, N as i32]) }.unwrap();
         let timeline = rig.timeline.clone();
-        // Streams wait for their work when they go.
+        // A stream waits for its work when it is dropped.
         drop((buffer, rig));
         assert_eq!(work(&timeline.snapshot()).len(), 1);
 

@@ -1,4 +1,4 @@
-//! How much is kept, what is turned off, and two timelines at once.
+//! The limit of a timeline, device times that are turned off, and two timelines at once.
 
 use hiplaunch::driver::timeline::{DeviceTimes, Timeline, TimelineOptions};
 use hiplaunch::{Backend, DeviceBuffer, Launcher, args};
@@ -17,7 +17,7 @@ fn launch(rig: &Rig, launches: usize) {
 }
 
 #[test]
-fn the_first_are_kept_and_the_rest_counted() {
+fn calls_up_to_the_limit_are_kept_and_the_others_counted() {
     for device_times in [DeviceTimes::Driver, DeviceTimes::Events] {
         let whole = Rig::emulated(TimelineOptions { device_times, ..TimelineOptions::default() });
         launch(&whole, 300);
@@ -31,7 +31,7 @@ fn the_first_are_kept_and_the_rest_counted() {
         assert_well_formed(&timeline);
         assert_eq!((timeline.limit, calls(&timeline).len()), (100, 100));
         assert_eq!(timeline.dropped_calls as usize, all - 100);
-        // All work whose call is there, and no other.
+        // The work of the calls that are kept, and no other.
         let enqueued = calls(&timeline).iter().filter(|call| call.correlation.is_some()).count();
         assert!(enqueued > 50, "{enqueued}");
         assert_eq!((work(&timeline).len(), timeline.dropped_work), (enqueued, 0));
@@ -39,7 +39,7 @@ fn the_first_are_kept_and_the_rest_counted() {
 }
 
 #[test]
-fn without_device_times_there_are_calls_alone() {
+fn without_device_times_a_timeline_has_calls_and_no_work() {
     let rig = Rig::emulated(TimelineOptions { device_times: DeviceTimes::Off, ..TimelineOptions::default() });
     launch(&rig, 10);
     let timeline = rig.timeline.snapshot();
@@ -50,7 +50,7 @@ fn without_device_times_there_are_calls_alone() {
 }
 
 #[test]
-fn far_more_work_than_is_looked_at_at_once() {
+fn a_timeline_with_events_records_thousands_of_launches() {
     let rig =
         Rig::emulated(TimelineOptions { device_times: DeviceTimes::Events, ..TimelineOptions::default() });
     launch(&rig, 5000);
@@ -74,13 +74,14 @@ fn two_timelines_of_one_driver_do_not_mix() {
         assert_eq!(copies.iter().map(|call| call.bytes).collect::<Vec<_>>(), [Some(4096)]);
         assert_eq!(work(&timeline).len(), 1);
     }
-    // The outer one, whose observer came second, times by events, which are calls to the inner one.
+    // The driver has one observer of finished work, which is the inner timeline's. So the outer timeline measures with
+    // events, and the inner one sees these calls.
     assert!(named(&outer.snapshot(), "hipEventElapsedTime").is_empty());
     assert!(!named(&inner.snapshot(), "hipEventElapsedTime").is_empty());
 }
 
 #[test]
-fn a_timeline_that_is_gone_disturbs_nothing() {
+fn a_launcher_works_after_its_timeline_was_dropped() {
     let rig = Rig::emulated(TimelineOptions::default());
     let Rig { timeline, launcher, device, stream, .. } = rig;
     drop(timeline);

@@ -1,4 +1,5 @@
-//! Timelines: what they say of calls and work on every driver that is here, and the trace that is written of them.
+//! Tests of timelines on every driver of the machine: their calls and work, their limits, and their files in Chrome's
+//! trace format.
 
 mod content;
 mod limits;

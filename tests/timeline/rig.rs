@@ -1,4 +1,4 @@
-//! Launchers with a timeline, over each driver and each way to time its work.
+//! Launchers with a timeline, for each driver and each method of measuring its work.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ pub(crate) struct Rig {
     pub(crate) launcher: Launcher,
     pub(crate) device: Device,
     pub(crate) stream: Stream,
-    /// Whether the driver says itself when its work ran.
+    /// Whether the driver itself reports when its work ran.
     pub(crate) observed: bool,
 }
 
@@ -34,7 +34,7 @@ impl Rig {
         Ok(Rig { timeline, launcher, device, stream, observed })
     }
 
-    /// A kernel of hip/vector.
+    /// Registers a kernel of hip/vector.
     pub(crate) fn kernel(&self, name: &str) -> KernelHandle {
         let image: &[u8] = match self.device.properties().target.short().starts_with("gfx942") {
             true => include_bytes!("../../hip/vector.gfx942.co"),
@@ -44,18 +44,18 @@ impl Rig {
         unsafe { self.launcher.register(&self.device, image, name) }.expect("a kernel of hip/vector")
     }
 
-    /// What was recorded, when all work has run.
+    /// Waits for all work and returns what was recorded.
     pub(crate) fn snapshot(&self) -> TimelineSnapshot {
         self.stream.synchronize().expect("the device is alive");
         self.timeline.snapshot()
     }
 }
 
-/// Held by each test on HIP. While one waits for the device, HIP 7 blocks the calls of another on a busy stream
-/// (`tests/hip_quirks/`): a test that holds a stream by a host function would never come to let it go.
+/// Each test on HIP holds this lock. While one test waits for the device, HIP 7 blocks another test's calls on a busy
+/// stream (`tests/hip_quirks/`). A test that blocks a stream with a host function could then never end that function.
 static HIP: Mutex<()> = Mutex::new(());
 
-/// Runs a test over the emulator with both ways to time work, and over HIP where it is.
+/// Runs a test on the emulator with both methods of measuring work, and on HIP where there is a GPU.
 pub(crate) fn on_each(test: impl Fn(Rig)) {
     test(Rig::emulated(options(DeviceTimes::Driver)));
     test(Rig::emulated(options(DeviceTimes::Events)));
@@ -66,24 +66,24 @@ pub(crate) fn on_each(test: impl Fn(Rig)) {
     }
 }
 
-/// Elements of 4 bytes: whole lines of 64 bytes, to which what is staged is padded.
+/// A number of elements of 4 bytes that fill whole cache lines of 64 bytes, so that staged arrays have no padding.
 pub(crate) const N: usize = 1008;
 
 pub(crate) fn dims() -> LaunchDims {
     LaunchDims::cover(N as u32, 64)
 }
 
-/// All calls, thread after thread.
+/// Returns all calls, thread after thread.
 pub(crate) fn calls(timeline: &TimelineSnapshot) -> Vec<&HostSpan> {
     timeline.threads.iter().flat_map(|thread| &thread.spans).collect()
 }
 
-/// All work, stream after stream.
+/// Returns all work, stream after stream.
 pub(crate) fn work(timeline: &TimelineSnapshot) -> Vec<&DeviceSpan> {
     timeline.devices.iter().flat_map(|device| &device.streams).flat_map(|stream| &stream.spans).collect()
 }
 
-/// Calls of one name.
+/// Returns the calls with one name.
 pub(crate) fn named<'t>(timeline: &'t TimelineSnapshot, name: &str) -> Vec<&'t HostSpan> {
     calls(timeline).into_iter().filter(|call| call.name == name).collect()
 }

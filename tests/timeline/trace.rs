@@ -1,4 +1,4 @@
-//! The Chrome trace, read as Perfetto reads it.
+//! The file in Chrome's trace format, read as Perfetto reads it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ fn written(timeline: &TimelineSnapshot) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// A span in nanoseconds.
+/// A span of the file; `begin` and `end` are in nanoseconds.
 #[derive(Clone, Debug)]
 struct Span {
     begin: u64,
@@ -40,9 +40,9 @@ fn track(event: &Value) -> Track {
 #[derive(Default)]
 struct Trace {
     spans: BTreeMap<Track, Vec<Span>>,
-    /// Names of processes (track 0) and threads.
+    /// The names of processes (track 0) and threads.
     names: HashMap<(Track, String), String>,
-    /// Where an arrow begins and ends.
+    /// The track and time at which each arrow begins and ends.
     arrows: BTreeMap<u64, [Option<(Track, u64)>; 2]>,
 }
 
@@ -81,7 +81,7 @@ impl Trace {
         trace
     }
 
-    /// The innermost span that is open at a time.
+    /// Returns the innermost span at a time.
     fn at(&self, (track, time): (Track, u64)) -> &Span {
         let open = self.spans[&track].iter().filter(|span| span.begin <= time && time <= span.end);
         open.min_by_key(|span| span.end - span.begin).unwrap_or_else(|| panic!("nothing at {time}"))
@@ -119,7 +119,7 @@ impl Trace {
 }
 
 #[test]
-fn a_trace_keeps_to_the_formats_rules() {
+fn the_file_follows_the_rules_of_the_trace_format() {
     on_each(|rig| {
         let vscale = rig.kernel("vscale");
         {
@@ -159,7 +159,7 @@ fn a_trace_keeps_to_the_formats_rules() {
 }
 
 #[test]
-fn a_graph_and_the_drop_counts_are_in_it() {
+fn the_file_has_driver_graphs_and_the_counts_of_dropped_spans() {
     on_each(|rig| {
         if !rig.launcher.driver().capabilities().has(hiplaunch::driver::Capability::Graphs) {
             println!("skipped: the driver has no graphs");
@@ -204,14 +204,14 @@ fn a_graph_and_the_drop_counts_are_in_it() {
 }
 
 #[test]
-fn nothing_recorded_is_a_trace_too() {
+fn an_empty_timeline_is_a_file_without_spans() {
     let json = written(&hiplaunch::Timeline::default().snapshot());
     let trace = Trace::of(&json);
     assert!(trace.spans.is_empty() && trace.arrows.is_empty());
 }
 
 #[test]
-fn a_writer_that_fails_ends_the_trace_with_its_error() {
+fn writing_returns_the_writers_error() {
     struct Full(usize);
     impl Write for Full {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,33 +1,106 @@
-//! Computes how many workgroups of a kernel a compute unit holds at the same time.
+//! Computes how many workgroups of a kernel a compute unit holds at the same time, from GFX9 to GFX12.
 //!
-//! The limits of gfx90a and later gfx9 processors: 4 SIMDs of 8 wave slots and 512 vector registers, which arch VGPRs and
-//! AGPRs share in granules of 8, and 800 scalar registers in granules of 16. Sources: clr's `hip_platform.cpp`
-//! (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), whose calculation this is, with LDS in whole granules as the hardware
-//! deals it out; LLVM's `AMDGPUBaseInfo.cpp` (`IsaInfo`) has the same numbers.
+//! A SIMD holds a number of waves at most. Vector registers (and before GFX10 scalar registers) may leave room for fewer.
+//! Workgroups share LDS, and those of more than one wave each need a barrier. The compute unit of a kernel that is
+//! compiled for workgroup processor mode (GFX10 on) is the workgroup processor: two compute units with the SIMDs, the LDS
+//! and the barriers of both.
+//!
+//! | | GFX9 | gfx90a, gfx94x, gfx950 | GFX10.1 | GFX10.3 on | gfx1100, gfx1101, gfx1151, GFX12 |
+//! |---|---|---|---|---|---|
+//! | waves of a SIMD | 10 | 8 | 20 | 16 | 16 |
+//! | SIMDs of a compute unit | 4 | 4 | 2 | 2 | 2 |
+//! | VGPRs of a SIMD for waves of 64 | 256 by 4 | 512 by 8 | 512 by 4 | 512 by 8 | 768 by 12 |
+//! | the same for waves of 32 | | | 1024 by 8 | 1024 by 16 | 1536 by 24 |
+//! | SGPRs of a SIMD | 800 by 16 | 800 by 16 | enough | enough | enough |
+//! | barriers of a compute unit | 16 | 16 | 16 | 16 | 16 |
+//! | LDS of a compute unit | 64 KiB by 512 | 64 KiB by 512 (gfx950: 160 KiB by 1280) | 64 KiB by 512 | 64 KiB by 1024 | 64 KiB by 1024 |
+//!
+//! "By" stands before the unit of allocation. On gfx90a and later GFX9 processors, arch VGPRs and AGPRs share the file.
+//!
+//! Sources: LLVM's `AMDGPUBaseInfo.cpp` (`IsaInfo`: `getMaxWavesPerEU`, `getEUsPerCU`, `getTotalNumVGPRs`,
+//! `getVGPRAllocGranule`, `getMaxWorkGroupsPerCU`, `getLocalMemorySize`) and `AMDGPU.td` (`Feature1_5xVGPRs`); the tests
+//! compare with LLVM 22. SGPRs: clr's `hip_platform.cpp` (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`).
 //!
 //! LDS: the field `GRANULATED_LDS_SIZE` of `COMPUTE_PGM_RSRC2` counts 128 dwords on GFX7 to GFX11, and 320 dwords on GFX950
 //! (LLVM, "User Guide for AMDGPU Backend", Kernel Descriptor). AMD's "Instinct MI200 Instruction Set Architecture", section
-//! 3.6.5, has blocks of 128 dwords too.
+//! 3.6.5, has blocks of 128 dwords too. From GFX10.3 on the hardware allocates 256 dwords, though the field counts 128
+//! (Mesa's `ac_gpu_info.c`, `lds_alloc_granularity`). LLVM does not round LDS up at all.
 
 use crate::signature::KernelSignature;
+use crate::target;
 
-const SIMDS: u32 = 4;
-const WAVES_PER_SIMD: u32 = 8;
-const VGPRS: u32 = 512;
 const SGPRS: u32 = 800;
 const SGPR_GRANULE: u32 = 16;
+const BARRIERS: u32 = 16;
 
-/// Processors whose limits are known, with the generic processors whose code they run.
-const PROCESSORS: [(&str, &[&str]); 6] = [
-    ("gfx90a", &["gfx90a"]),
-    ("gfx940", &["gfx940"]),
-    ("gfx941", &["gfx941"]),
-    ("gfx942", &["gfx942"]),
-    ("gfx950", &["gfx950"]),
-    ("gfx9-4-generic", &["gfx942", "gfx950"]),
+/// What processors have alike.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Waves of a SIMD.
+    waves: u32,
+    /// SIMDs of a compute unit.
+    simds: u32,
+    /// Vector registers of a SIMD, and the unit of their allocation, for waves of 64.
+    vgprs: (u32, u32),
+    /// Whether arch VGPRs and AGPRs share one file.
+    unified: bool,
+    /// Whether scalar registers may limit the waves.
+    sgprs: bool,
+    lds: LdsCapacity,
+}
+
+const GFX9: Limits =
+    Limits { waves: 10, simds: 4, vgprs: (256, 4), unified: false, sgprs: true, lds: LdsCapacity::GFX90A };
+const GFX90A: Limits = Limits { waves: 8, vgprs: (512, 8), unified: true, ..GFX9 };
+const GFX950: Limits = Limits { lds: LdsCapacity::GFX950, ..GFX90A };
+const GFX10_1: Limits = Limits { waves: 20, simds: 2, vgprs: (512, 4), sgprs: false, ..GFX9 };
+const GFX10_3: Limits = Limits { waves: 16, vgprs: (512, 8), lds: LdsCapacity::GFX1030, ..GFX10_1 };
+const MORE_VGPRS: Limits = Limits { vgprs: (768, 12), ..GFX10_3 };
+
+/// The limits of each processor that is known here.
+const PROCESSORS: [(&str, Limits); 33] = [
+    ("gfx900", GFX9),
+    ("gfx902", GFX9),
+    ("gfx904", GFX9),
+    ("gfx906", GFX9),
+    ("gfx908", GFX9),
+    ("gfx909", GFX9),
+    ("gfx90c", GFX9),
+    ("gfx90a", GFX90A),
+    ("gfx940", GFX90A),
+    ("gfx941", GFX90A),
+    ("gfx942", GFX90A),
+    ("gfx950", GFX950),
+    ("gfx1010", GFX10_1),
+    ("gfx1011", GFX10_1),
+    ("gfx1012", GFX10_1),
+    ("gfx1013", GFX10_1),
+    ("gfx1030", GFX10_3),
+    ("gfx1031", GFX10_3),
+    ("gfx1032", GFX10_3),
+    ("gfx1033", GFX10_3),
+    ("gfx1034", GFX10_3),
+    ("gfx1035", GFX10_3),
+    ("gfx1036", GFX10_3),
+    ("gfx1100", MORE_VGPRS),
+    ("gfx1101", MORE_VGPRS),
+    ("gfx1102", GFX10_3),
+    ("gfx1103", GFX10_3),
+    ("gfx1150", GFX10_3),
+    ("gfx1151", MORE_VGPRS),
+    ("gfx1152", GFX10_3),
+    ("gfx1153", GFX10_3),
+    ("gfx1200", MORE_VGPRS),
+    ("gfx1201", MORE_VGPRS),
 ];
 
-/// The LDS of a compute unit, in bytes.
+/// Returns the limits of a processor, with its name.
+fn limits(processor: &str) -> Option<(&'static str, Limits)> {
+    PROCESSORS.iter().copied().find(|(name, _)| *name == processor)
+}
+
+/// The LDS of a compute unit, in bytes. (A workgroup processor has twice as much, of which one workgroup may use no more
+/// than this.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LdsCapacity {
     /// The bytes of LDS, all of which one workgroup may use.
@@ -41,16 +114,12 @@ impl LdsCapacity {
     pub const GFX90A: LdsCapacity = LdsCapacity { bytes: 64 << 10, granule: 512 };
     /// gfx950: 160 KiB in granules of 1280 bytes.
     pub const GFX950: LdsCapacity = LdsCapacity { bytes: 160 << 10, granule: 1280 };
+    /// GFX10.3 and later: 64 KiB in granules of 1024 bytes.
+    pub const GFX1030: LdsCapacity = LdsCapacity { bytes: 64 << 10, granule: 1024 };
 
     /// Returns the LDS of a processor, or `None` if it is not known here.
     pub fn of(processor: &str) -> Option<LdsCapacity> {
-        match processor {
-            "gfx900" | "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" => {
-                Some(LdsCapacity::GFX90A)
-            }
-            "gfx950" => Some(LdsCapacity::GFX950),
-            _ => None,
-        }
+        limits(processor).map(|(_, limits)| limits.lds)
     }
 
     /// Returns the bytes that are allocated to a workgroup that needs `bytes`: whole granules.
@@ -77,6 +146,8 @@ pub enum OccupancyLimit {
     Sgprs,
     /// LDS.
     Lds,
+    /// Barriers, of which each workgroup of more than one wave needs one.
+    Barriers,
 }
 
 impl OccupancyLimit {
@@ -87,11 +158,12 @@ impl OccupancyLimit {
             OccupancyLimit::Vgprs => "VGPRs",
             OccupancyLimit::Sgprs => "SGPRs",
             OccupancyLimit::Lds => "LDS",
+            OccupancyLimit::Barriers => "barriers",
         }
     }
 }
 
-/// How much of a kernel fits on a compute unit.
+/// How much of a kernel fits on a compute unit, or for a kernel in workgroup processor mode on a workgroup processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Occupancy {
     /// The processor's name.
@@ -102,6 +174,10 @@ pub struct Occupancy {
     pub waves_per_block: u32,
     /// The workgroups on a compute unit.
     pub blocks_per_cu: u32,
+    /// The SIMDs that they share.
+    pub simds: u32,
+    /// The wave slots of a SIMD.
+    pub max_waves_per_simd: u32,
     /// The waves on a SIMD for which there are registers and wave slots.
     pub register_waves_per_simd: u32,
     /// The resource that limits the occupancy.
@@ -114,12 +190,12 @@ impl Occupancy {
     /// Returns the number of waves on a SIMD when the compute unit is full. It is less than the registers allow if
     /// workgroups don't fill the compute unit.
     pub fn waves_per_simd(&self) -> f64 {
-        f64::from(self.blocks_per_cu * self.waves_per_block) / f64::from(SIMDS)
+        f64::from(self.blocks_per_cu * self.waves_per_block) / f64::from(self.simds)
     }
 
     /// Returns the share of the wave slots that is used, in percent.
     pub fn percent(&self) -> f64 {
-        self.waves_per_simd() / f64::from(WAVES_PER_SIMD) * 100.0
+        self.waves_per_simd() / f64::from(self.max_waves_per_simd) * 100.0
     }
 }
 
@@ -155,7 +231,21 @@ pub enum OccupancyError {
 
 /// Returns whether arch VGPRs and AGPRs share one register file.
 pub fn is_unified(processor: &str) -> bool {
-    PROCESSORS.iter().any(|(name, _)| *name == processor)
+    let processor = match target::covered_by(processor) {
+        Some([first, ..]) => first,
+        _ => processor,
+    };
+    limits(processor).is_some_and(|(_, limits)| limits.unified)
+}
+
+/// Returns how many vector registers a work-item of a kernel for `processor` uses: those that are no accumulation
+/// registers, and accumulation registers.
+pub fn vector_registers(processor: &str, kernel: &KernelSignature) -> (u32, u32) {
+    let agprs = kernel.agpr_count;
+    // The metadata counts both together where they share a file.
+    let vgprs =
+        if is_unified(processor) { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count };
+    (vgprs, agprs)
 }
 
 /// Returns the occupancy on each known processor that runs code for `processor`, for workgroups of `block` work-items
@@ -169,36 +259,57 @@ pub fn of(
     block: u32,
     dynamic_lds: u32,
 ) -> Result<Vec<Occupancy>, OccupancyError> {
-    let Some((_, runs_on)) = PROCESSORS.iter().find(|(name, _)| *name == processor) else {
+    match target::covered_by(processor) {
+        Some(all) => all.iter().map(|name| on(name, kernel, block, dynamic_lds)).collect(),
+        None => on(processor, kernel, block, dynamic_lds).map(|one| vec![one]),
+    }
+}
+
+/// Returns the occupancy on the processor `processor`, for workgroups of `block` work-items with a given number of bytes
+/// of dynamic LDS. The kernel's code may be for that processor or for a generic one.
+///
+/// # Errors
+/// Returns an [`OccupancyError`] that says why there is none.
+pub fn on(
+    processor: &str,
+    kernel: &KernelSignature,
+    block: u32,
+    dynamic_lds: u32,
+) -> Result<Occupancy, OccupancyError> {
+    let Some((processor, limits)) = limits(processor) else {
         return Err(OccupancyError::UnknownProcessor { processor: processor.to_owned() });
     };
     if block > kernel.max_flat_workgroup_size {
         return Err(OccupancyError::TooManyWorkItems { block, most: kernel.max_flat_workgroup_size });
     }
-    runs_on.iter().map(|name| on(name, kernel, block, dynamic_lds)).collect()
-}
-
-fn on(
-    processor: &'static str,
-    kernel: &KernelSignature,
-    block: u32,
-    dynamic_lds: u32,
-) -> Result<Occupancy, OccupancyError> {
-    let lds = LdsCapacity::of(processor)
-        .ok_or_else(|| OccupancyError::UnknownProcessor { processor: processor.to_owned() })?;
     let bytes = u64::from(kernel.group_segment_fixed_size) + u64::from(dynamic_lds);
-    if bytes > u64::from(lds.bytes) {
-        return Err(OccupancyError::TooMuchLds { bytes, most: lds.bytes, processor });
+    if bytes > u64::from(limits.lds.bytes) {
+        return Err(OccupancyError::TooMuchLds { bytes, most: limits.lds.bytes, processor });
     }
-    let by_vgprs = VGPRS / kernel.descriptor.vgprs().max(1);
-    let by_sgprs = SGPRS / kernel.sgpr_count.max(1).next_multiple_of(SGPR_GRANULE);
-    let waves = WAVES_PER_SIMD.min(by_vgprs).min(by_sgprs);
+    // A workgroup processor is two compute units.
+    let units = if kernel.workgroup_processor_mode { 2 } else { 1 };
+    let simds = limits.simds * units;
+    let is_wave32 = kernel.wavefront_size == 32;
+    // A register of a wave of 64 is two of a wave of 32.
+    let half = if is_wave32 { 2 } else { 1 };
+    let (vgprs, granule) = (limits.vgprs.0 * half, limits.vgprs.1 * half);
+    let encoded = if is_wave32 || limits.unified { 8 } else { 4 };
+    let by_vgprs =
+        vgprs / ((kernel.descriptor.granulated_vgpr_count() + 1) * encoded).next_multiple_of(granule);
+    let by_sgprs = match kernel.sgpr_count.max(1).checked_next_multiple_of(SGPR_GRANULE) {
+        _ if !limits.sgprs => limits.waves,
+        Some(sgprs) => SGPRS / sgprs,
+        None => 0,
+    };
+    let waves = limits.waves.min(by_vgprs).min(by_sgprs);
     let waves_per_block = block.div_ceil(kernel.wavefront_size.max(1)).max(1);
-    let by_waves = SIMDS * waves / waves_per_block;
-    let by_lds = lds.workgroups(bytes);
+    let by_waves = simds * waves / waves_per_block;
+    let by_lds = LdsCapacity { bytes: limits.lds.bytes * units, ..limits.lds }.workgroups(bytes);
+    let by_barriers = if waves_per_block > 1 { BARRIERS * units } else { u32::MAX };
     let limited_by = match waves {
-        _ if by_lds < by_waves => OccupancyLimit::Lds,
-        WAVES_PER_SIMD => OccupancyLimit::Waves,
+        _ if by_lds < by_waves && by_lds <= by_barriers => OccupancyLimit::Lds,
+        _ if by_barriers < by_waves => OccupancyLimit::Barriers,
+        all if all == limits.waves => OccupancyLimit::Waves,
         _ if by_vgprs <= by_sgprs => OccupancyLimit::Vgprs,
         _ => OccupancyLimit::Sgprs,
     };
@@ -206,9 +317,11 @@ fn on(
         processor,
         block,
         waves_per_block,
-        blocks_per_cu: by_waves.min(by_lds),
+        blocks_per_cu: by_waves.min(by_lds).min(by_barriers),
+        simds,
+        max_waves_per_simd: limits.waves,
         register_waves_per_simd: waves,
         limited_by,
-        lds_bytes: lds.taken(bytes),
+        lds_bytes: limits.lds.taken(bytes),
     })
 }

@@ -91,6 +91,11 @@ const GENERIC: &[(&str, &[&str])] = &[
     ("gfx12-5-generic", &["gfx1250", "gfx1251"]),
 ];
 
+/// Returns the processors that run code for a generic one; `None` if it isn't generic.
+pub(crate) fn covered_by(generic: &str) -> Option<&'static [&'static str]> {
+    GENERIC.iter().find(|(name, _)| *name == generic).map(|(_, of)| *of)
+}
+
 /// An AMD GPU processor. Two are equal when their names are.
 #[derive(Debug, Clone)]
 pub enum Processor {

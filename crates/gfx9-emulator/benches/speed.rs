@@ -1,4 +1,5 @@
-//! Speed of the interpreter on one thread, in million wave instructions a second: `cargo bench -p gfx9-emulator`.
+//! Measures the speed of the interpreter on one thread, in million wave instructions per second:
+//! `cargo bench -p gfx9-emulator`.
 //!
 //! `cargo bench -p gfx9-emulator -- [--level portable|avx2|avx512] [--threads N] [NAME...]`
 
@@ -10,7 +11,8 @@ use gfx9_emulator::{Dispatch, LoadedProgram, Machine, MachineConfig, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
 
-/// Name, grid, block, arguments given the addresses of two inputs and the output.
+/// The kernel's name, grid and block, and a function that returns the arguments for the addresses of two inputs and the
+/// output.
 type Case = (&'static str, [u32; 3], [u32; 3], fn([u64; 3]) -> Vec<u8>);
 
 const CASES: &[Case] = &[
@@ -41,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
             "--threads" => config.threads = args.next().ok_or("--threads N")?.parse()?,
-            // Cargo passes this one.
+            // Cargo passes this argument.
             "--bench" => {}
             _ => names.push(arg),
         }
@@ -85,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Loads a code object from its bytes: parsed, mapped, and with a launch that does nothing, before which all of its code
+/// Measures loading a code object: parsing it, copying it to memory, and an empty launch, before which all of its code
 /// is decoded.
 fn load(machine: &Machine, out: u64) -> Result<(), Box<dyn Error>> {
     let kernarg = pack(&[out], &[0]);
@@ -117,7 +119,8 @@ fn load(machine: &Machine, out: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// CPU time of this thread in seconds where Linux tells it, so that a busy machine doesn't matter; else the time.
+/// Returns the CPU time of this thread in seconds on Linux, so that other processes don't matter; otherwise the time
+/// since `start`.
 fn now(start: Instant, cpu: bool) -> f64 {
     #[cfg(target_os = "linux")]
     if cpu {
@@ -128,7 +131,7 @@ fn now(start: Instant, cpu: bool) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// The best of the launches that fit into two seconds.
+/// Returns the speed of the fastest launch of those that fit into two seconds.
 fn measure(
     machine: &Machine,
     program: &LoadedProgram,

@@ -1,4 +1,4 @@
-//! Runs launch scripts (`NAME.launch.toml`) on the emulator alone, for work on the emulator itself.
+//! Runs launch scripts (`NAME.launch.toml`) on the emulator without hiplaunch, for work on the emulator itself.
 //!
 //! `run_script [--code-object FILE | --suffix .gfx90a.O0.co] [--threads N] [--level portable|avx2|avx512] SCRIPT...`
 

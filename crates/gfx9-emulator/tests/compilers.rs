@@ -1,5 +1,5 @@
-//! Kernels that no HIP source was: OpenCL, Triton's, hand-written LLVM IR, code for a family of processors
-//! (tests/data/compilers; its build.sh says how each was made).
+//! Tests of kernels that were not compiled from HIP: OpenCL, Triton, hand-written LLVM IR, code for a family of
+//! processors (tests/data/compilers, where build.sh builds them).
 
 mod common;
 
@@ -29,7 +29,7 @@ fn rig_of(config: MachineConfig, name: &'static str, object: &[u8]) -> Rig {
     Rig { machine, program, name }
 }
 
-/// A kernel without code hinders only itself, even behind the last instruction.
+/// A kernel without code doesn't affect other kernels, even if its address is after the last instruction.
 #[test]
 fn kernels_without_code() {
     let rig = rig_of(threads(1), "unreachable", UNREACHABLE);
@@ -47,7 +47,7 @@ fn kernels_without_code() {
     assert!(error.contains("no instruction starts at its entry, 0x2400"), "{error}");
 }
 
-/// What a kernel prints, and on what.
+/// Returns the text that a kernel prints, and the streams.
 fn printed(
     object: &[u8],
     kernel: &str,
@@ -76,11 +76,11 @@ fn opencl_printf() {
     assert!(lines.iter().all(|(stream, _)| *stream == PrintfStream::Stdout));
 }
 
-/// A buffer that is full loses what comes after, and nothing else.
+/// If the buffer is full, later records are dropped, and no others.
 #[test]
 fn a_full_printf_buffer_drops_records() {
     let lines = printed(OPENCL, "print", 300, 256, |_| vec![U32(5)]);
-    // Records of 68 and of 4 bytes. The first that doesn't fit is the end.
+    // Records have 68 or 4 bytes. The first record that doesn't fit is the last one.
     let long = lines.iter().filter(|(_, line)| line.starts_with("item:5 ")).count();
     let bytes = 4 * lines.len() + 64 * long;
     assert!(((4 << 20) - 8 - 68..=(4 << 20) - 8).contains(&bytes), "{bytes} of {} records", lines.len());
@@ -98,7 +98,7 @@ fn hip_printf_with_a_buffer() {
     assert_eq!(lines, ["5 odd 2.500 5497558138880 x|\n", "plain\n", "my format 5\n"]);
 }
 
-/// Local arrays as arguments: offsets in dynamic LDS.
+/// Local arrays as arguments are offsets in dynamic LDS.
 #[test]
 fn opencl_local_arguments() {
     let rig = rig_of(threads(1), "opencl", OPENCL);
@@ -124,7 +124,7 @@ fn generic_target_runs_as_gfx942() {
     rig.run("mixed", 2, 64, &[U64(out), U32(100)]);
     let expected: Vec<u32> = (0..128)
         .map(|i| {
-            // The slot that holds k * i is (3 * k + i) % 8: slot s holds k = 3 * (s - i) % 8.
+            // k * i is at index (3 * k + i) % 8, so index s has k = 3 * (s - i) % 8.
             let slot = |s: u32| (3 * (s + 128 - i) % 8) * i;
             let call = if i % 2 == 0 { i + 1 } else { 2 * i };
             if i < 100 { 3 + 3 * i + call + slot(i) + slot(i + 3) } else { 7 }
@@ -166,7 +166,7 @@ fn triton_matmul() {
     const M: usize = 48;
     const N: usize = 32;
     const K: usize = 64;
-    // Sixteenths of small integers: sums of their products are exact.
+    // Multiples of 1/16, for which sums of products are exact.
     let a = |m: usize, k: usize| (m * 7 + k * 3) as i32 % 31 - 15;
     let b = |n: usize, k: usize| (n * 5 + k * 11) as i32 % 29 - 14;
     let halves = |rows: usize, f: &dyn Fn(usize, usize) -> i32| -> Vec<u32> {
@@ -190,7 +190,7 @@ fn triton_matmul() {
     }
 }
 
-/// Runs a kernel of wave.ll on 64 numbers, and returns both its buffers.
+/// Runs a kernel of wave.ll on 64 numbers, and returns its two buffers.
 fn wave(name: &'static str, object: &[u8], kernel: &str, input: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let rig = rig_of(threads(1), name, object);
     let (data, out) = (rig.words(input), rig.words(&[0x5a5a_5a5a; 64]));
@@ -257,14 +257,16 @@ fn atomics_of_all_kinds_update_memory() {
         let out = wave(name, object, "cells", &input).1;
         let bytes: Vec<u8> = out[..16].iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, (0..64).collect::<Vec<u8>>(), "{name}");
-        // Positive lanes add the count to a word of 0x5a5a5a5a, the others to the counter, which is the count.
+        // Lanes with positive numbers add the count to a word of 0x5a5a5a5a, the others to the counter, which is the
+        // count.
         assert_eq!(out[16], 0x5a5a_5a5a + negative * (64 - negative), "{name}");
         assert_eq!(out[17], negative + negative * negative, "{name}");
         assert!(out[18..].iter().all(|word| *word == 0x5a5a_5a5a), "{name}");
     }
 }
 
-/// Loops of dword loads and `cmpswap` on the last bytes of LDS and of a buffer, whose lengths are no multiples of 4.
+/// Loops of dword loads and `cmpswap` may access the last bytes of LDS and of a buffer, whose lengths are not multiples
+/// of 4.
 #[test]
 fn atomics_on_the_last_byte_and_half() {
     let rig = rig_of(threads(2), "bytes", BYTES);

@@ -1,4 +1,4 @@
-//! What kernels find when they start, and how workgroups and waves are scheduled.
+//! Tests of the state in which kernels start, and of the scheduling of workgroups and waves.
 
 mod common;
 
@@ -198,7 +198,7 @@ fn launches_that_break_limits_are_refused() {
             other => panic!("{other:?}"),
         }
     }
-    // A grid of nothing is legal and does nothing.
+    // An empty grid is valid and does nothing.
     let stats = rig.launch("reverse", [4, 0, 1], [64, 1, 1], 256, &args).unwrap();
     assert_eq!((stats.workgroups, stats.wave_instructions), (0, 0));
     assert_eq!(rig.read(at, 3), [1, 2, 3]);

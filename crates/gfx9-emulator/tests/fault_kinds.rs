@@ -1,4 +1,5 @@
-//! What a fault's report says, for each kind; the machine goes on afterwards. faults.rs has those of memory.
+//! Tests of the report of each kind of fault, except those of memory, which faults.rs has. The machine can be used
+//! afterwards.
 
 mod common;
 
@@ -16,7 +17,7 @@ fn fault(rig: &Rig, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> FaultR
             assert!(text.starts_with(&format!("kernel {kernel}: {}", report.cause)), "{text}");
             assert!(text.contains(&format!("pc {:#x}", report.pc)), "{text}");
             assert!(text.contains(&report.instruction), "{text}");
-            // It can still run kernels.
+            // The machine can still run kernels.
             let out = rig.words(&[0; 128]);
             rig.run("debug_trap", 1, 128, &[U64(out)]);
             assert_eq!(rig.read(out, 128), [1; 128]);
@@ -35,7 +36,7 @@ fn an_array_index_out_of_scratch_is_a_stack_overflow() {
         {
             let index = rig.program.kernel_index(kernel).unwrap();
             let declared = rig.program.kernels()[index].private_segment_fixed_size;
-            // The last of the lanes' indices are beyond what they have.
+            // The indices of the last lanes are out of bounds.
             let inside = (declared / 4).saturating_sub(60);
             let report = fault(&rig, kernel, 1, 64, &[U64(out), U32(inside)]);
             let FaultCause::StackOverflow { access: a, size, lanes, scratch, dynamic } = &report.cause else {
@@ -50,7 +51,7 @@ fn an_array_index_out_of_scratch_is_a_stack_overflow() {
             for lane in lanes {
                 assert!(lane.address + 4 > u64::from(*scratch), "{report}");
             }
-            // The first of them is the one after the last that has its dword.
+            // The first of them follows the last lane whose index is in bounds.
             let first = lanes[0].lane.unwrap();
             assert!(first > 0 && lanes[0].address <= u64::from(*scratch), "{report}");
             let text = report.to_string();
@@ -60,7 +61,7 @@ fn an_array_index_out_of_scratch_is_a_stack_overflow() {
                 text.contains(&format!("each lane has {scratch} bytes, as the kernel declares")),
                 "{text}"
             );
-            // Far away.
+            // Indices that are far out of bounds.
             for index in [1 << 20, 1 << 28] {
                 let report = fault(&rig, kernel, 1, 64, &[U64(out), U32(index)]);
                 assert!(
@@ -103,11 +104,11 @@ fn a_dynamic_stack_has_the_size_that_it_is_given() {
             .collect::<Vec<_>>()
     };
     for (small, large) in depth_reached(1 << 10).into_iter().zip(depth_reached(4 << 10)) {
-        // A frame is 64 bytes and what the compiler adds.
+        // A frame has 64 bytes and what the compiler adds.
         let frame = (3 << 10) / (large - small);
         assert!((64..256).contains(&frame), "{small} {large}");
     }
-    // More than there is.
+    // More than the limit.
     let mut config = threads(1);
     config.dynamic_stack = 200 << 10;
     for rig in Rig::waiting(&config) {
@@ -150,7 +151,7 @@ fn instructions_that_end_a_kernel_are_reported() {
     }
 }
 
-/// Faults that only a budget ends, and those that none is needed for.
+/// A wave that never arrives at a barrier runs until a budget ends the dispatch.
 #[test]
 fn waves_that_never_arrive_at_a_barrier_run_until_the_budget_ends() {
     let budgets = [
@@ -165,7 +166,7 @@ fn waves_that_never_arrive_at_a_barrier_run_until_the_budget_ends() {
             let flag = rig.words(&[0]);
             let start = Instant::now();
             let report = fault(&rig, "spins_at_barrier", 2, 192, &[U64(flag)]);
-            // The report is of the wave that never comes.
+            // The report is of the wave that never arrives.
             assert!(matches!(report.cause, FaultCause::OverBudget { at_barrier: 2, .. }), "{report}");
             assert!(report.wave == 1 && report.to_string().contains("2 waves of its workgroup"), "{report}");
             assert!(start.elapsed() < limit);
@@ -187,7 +188,7 @@ fn a_barrier_that_can_never_be_met_is_found_without_a_budget() {
             config.schedule_seed = seed;
             for rig in Rig::waiting(&config) {
                 let out = rig.words(&[0; 128]);
-                // As many waves as there are workgroups, which is what a resource expects that nobody has set.
+                // As many waves as workgroups: the number that resource 0 expects until a kernel sets it.
                 rig.run("never_meet", 3, 128, &[U64(out), U32(3)]);
                 assert_eq!(rig.read(out, 128), [1; 128]);
                 rig.run("init_resource", 1, 64, &[U32(3), U32(0)]);
@@ -196,7 +197,7 @@ fn a_barrier_that_can_never_be_met_is_found_without_a_budget() {
                     panic!("{}: {report}", rig.name)
                 };
                 assert_eq!((*waves, *not_begun, waiting.len()), (6, 0, 6), "{report}");
-                // One more comes, and they had waited for four.
+                // With one more wave, the barrier of four is met.
                 rig.run("init_resource", 1, 64, &[U32(3), U32(0)]);
                 rig.run("never_meet", 4, 128, &[U64(out), U32(3)]);
             }
@@ -209,7 +210,7 @@ fn never_met_lists_the_waves_and_what_they_wait_for() {
     for rig in Rig::waiting(&threads(2)) {
         let out = rig.words(&[0; 256]);
         rig.run("init_resource", 1, 64, &[U32(2), U32(0)]);
-        // Two of three come.
+        // Two of three waves arrive.
         let report = fault(&rig, "never_meet", 2, 128, &[U64(out), U32(2)]);
         let FaultCause::NeverMet { waiting, waves: 4, not_begun: 0 } = &report.cause else {
             panic!("{}: {report}", rig.name)
@@ -223,7 +224,7 @@ fn never_met_lists_the_waves_and_what_they_wait_for() {
         let text = report.to_string();
         for part in [
             "a barrier that can never be met: 4 waves wait",
-            "workgroup (0, 0, 0) wave 0 at the global barrier 0, to which 1 more have to come",
+            "workgroup (0, 0, 0) wave 0 at the global barrier 0 (missing waves: 1)",
             "workgroup (1, 0, 0) wave 1 at s_barrier",
         ] {
             assert!(text.contains(part), "{part}: {text}");
@@ -234,7 +235,7 @@ fn never_met_lists_the_waves_and_what_they_wait_for() {
         assert_eq!(waiting.len(), 16);
         assert!(report.to_string().contains("wave 0 at the global semaphore 5"), "{report}");
 
-        // More workgroups than there is room for, each of which waits for all.
+        // More workgroups than can have begun at once, each of which waits for all.
         let groups = 3000;
         rig.run("init_resource", 1, 64, &[U32(groups - 1), U32(7)]);
         let report = fault(&rig, "meet", groups, 64, &[U64(out), U32(groups - 1), U32(7)]);

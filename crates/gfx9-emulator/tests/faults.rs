@@ -1,4 +1,5 @@
-//! Faults: each is reported with what, where and by whom, and the machine goes on.
+//! Tests of faults of memory: the report has the access, the address and the lanes, and the machine can be used
+//! afterwards.
 
 mod common;
 
@@ -14,7 +15,7 @@ fn fault(result: Result<gfx9_emulator::DispatchStats, Error>) -> FaultReport {
     }
 }
 
-/// The machine still runs kernels.
+/// Checks that the machine still runs kernels.
 fn alive(rig: &Rig) {
     let at = rig.words(&[1, 2, 3, 4]);
     rig.launch("reverse", [1, 1, 1], [4, 1, 1], 16, &[U64(at)]).unwrap();

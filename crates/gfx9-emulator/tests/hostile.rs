@@ -1,6 +1,6 @@
-//! Bad and random input: it ends in a result, a fault or an error, the same each time, and never in a panic.
+//! Tests of invalid and random input: it gives a result, a fault or an error, the same each time, and never a panic.
 //!
-//! The fuzz targets' bodies on seeded random bytes and on the corpora that cargo-fuzz found (fuzz/corpus).
+//! Runs the bodies of the fuzz targets on seeded random bytes and on the corpora that cargo-fuzz found (fuzz/corpus).
 
 mod common;
 
@@ -10,7 +10,7 @@ use code_object::CodeObject;
 use common::OBJECTS;
 use gfx9_emulator::{Error, Machine, MachineConfig};
 
-/// Seeded random bytes (splitmix64).
+/// A generator of seeded random bytes (splitmix64).
 struct Bytes(u64);
 
 impl Bytes {
@@ -26,7 +26,7 @@ impl Bytes {
     }
 }
 
-/// Runs every file of a corpus; there must be some.
+/// Runs every file of a corpus, which must not be empty.
 fn replay(target: &str, body: impl Fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut count = 0;
@@ -40,7 +40,7 @@ fn replay(target: &str, body: impl Fn(&[u8])) {
     assert!(count > 0, "{} is empty", folder.display());
 }
 
-/// Cases of a test; unoptimised ones are slow.
+/// The number of cases of a test. Unoptimised builds are slow.
 const CASES: usize = if cfg!(debug_assertions) { 300 } else { 3000 };
 
 #[test]
@@ -76,7 +76,7 @@ fn broken_code_objects_do_not_panic() {
             println!("{name}, case {case}");
             let mut object = object.to_vec();
             for _ in 0..1 + bytes.next() % 8 {
-                // Headers, symbols and descriptors are at the front, metadata too.
+                // Headers, symbols, descriptors and metadata are at the front.
                 let end =
                     if bytes.next().is_multiple_of(4) { object.len() } else { object.len().min(0x2000) };
                 let at = bytes.next() as usize % end;

@@ -1,4 +1,4 @@
-//! Traces of executed instructions.
+//! Tests of instruction traces.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use common::{Rig, U32, U64, threads};
 use gfx9_emulator::{InstructionTrace, TracedInstruction};
 
-/// A machine that traces what the filter takes, and the trace.
+/// Returns a machine that traces the instructions that the filter selects, and the trace.
 fn tracing(filter: &str, count: usize) -> (Rig, InstructionTrace, Arc<Mutex<Vec<TracedInstruction>>>) {
     let seen: Arc<Mutex<Vec<TracedInstruction>>> = Arc::default();
     let to = Arc::clone(&seen);

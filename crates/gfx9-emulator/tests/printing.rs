@@ -1,4 +1,4 @@
-//! Kernels that call the host: printf, assert, malloc.
+//! Tests of kernels that call the host: printf, assert, malloc.
 
 mod common;
 
@@ -14,7 +14,7 @@ use gfx9_emulator::{Error, FaultCause, Machine, Printer, PrintfStream};
 
 const BUNDLE: &[u8] = include_bytes!("data/printing.gfx90a.bundle");
 
-/// A machine with the kernels and this printer.
+/// Returns a machine with the kernels and this printer.
 fn rig_with(count: usize, printer: Printer) -> Rig {
     let mut config = threads(count);
     config.printer = printer;
@@ -26,7 +26,7 @@ fn rig_with(count: usize, printer: Printer) -> Rig {
 
 type Lines = Arc<Mutex<Vec<(PrintfStream, String)>>>;
 
-/// A machine with the kernels, and what they print.
+/// Returns a machine with the kernels, and the lines that they print.
 fn rig(count: usize) -> (Rig, Lines) {
     let lines = Lines::default();
     let sink = Arc::clone(&lines);
@@ -82,7 +82,7 @@ fn malloc_and_free_on_the_device() {
     assert_eq!(rig.read(out, 256), expected);
 }
 
-/// Whichever thread panics, the dispatch is an error and the machine goes on.
+/// If any thread panics, the dispatch is an error, and the machine can be used afterwards.
 #[test]
 fn a_panic_while_printing_is_an_error() {
     for count in [1, 3] {
@@ -111,8 +111,8 @@ fn a_panic_while_printing_is_an_error() {
     }
 }
 
-/// A program may hold the locks of its standard output and error while it waits for kernels that print: this test, run
-/// again in a process of its own, does.
+/// A program may hold the locks of its standard output and error while it waits for a kernel that prints. This test
+/// does so when it runs again in another process.
 #[cfg(unix)]
 #[test]
 fn the_default_printer_waits_for_no_lock_of_the_program() {
@@ -130,7 +130,7 @@ fn the_default_printer_waits_for_no_lock_of_the_program() {
     }
     let locks = (io::stdout().lock(), io::stderr().lock());
     let (done, ended) = mpsc::channel();
-    // The locks let their own thread through.
+    // A thread that holds the locks could print, so another thread runs the kernel.
     let other = thread::spawn(move || {
         let rig = rig_with(1, Printer::default());
         rig.run("print", 1, 100, &[U32(-42i32 as u32), U64(2.5f64.to_bits())]);

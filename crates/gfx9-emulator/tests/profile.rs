@@ -1,4 +1,4 @@
-//! Counts of what kernels do.
+//! Tests of profiles.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn bytes_lanes_and_classes_are_counted() {
         assert_eq!(p.global, BytesAccessed { read: 1200, written: 1200, atomic: 0 });
         assert_eq!((p.lds, p.scratch), (BytesAccessed::default(), BytesAccessed::default()));
         assert!(p.scalar.read > 0 && p.scalar.written == 0);
-        // One load and one store a wave; each instruction in one class.
+        // Each wave has one load and one store; each instruction is in one class.
         assert_eq!(p.count(InstructionClass::VmemLoad), 6);
         assert_eq!(p.count(InstructionClass::VmemStore), 6);
         assert_eq!(p.total(), stats.wave_instructions);
@@ -53,7 +53,7 @@ fn lds_accesses_barriers_and_conflicts_are_counted() {
     let occupancy = p.occupancy.unwrap();
     assert_eq!((occupancy.lds_bytes, occupancy.blocks_per_cu), (32 << 10, 2));
     assert_eq!(occupancy.limited_by.name(), "LDS");
-    // Counts in one of 16 bins: lanes with the same bin share the access.
+    // Counts in 16 bins: lanes with the same bin share the access.
     let bins = rig.words(&[0; 16]);
     let p = rig.launch("histogram", [2, 1, 1], [256, 1, 1], 64, &[U64(data), U64(bins)]).unwrap();
     let p = p.profile.unwrap();

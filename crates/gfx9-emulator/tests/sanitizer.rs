@@ -1,4 +1,4 @@
-//! The sanitizer: each defect is found, with both instructions; kernels without one are passed.
+//! Tests of the sanitizer: it finds each defect, with both instructions, and none in correct kernels.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn sanitizing(count: usize, seed: Option<u64>) -> MachineConfig {
     config
 }
 
-/// The defects of a launch, which must have some; the machine must go on.
+/// Returns the defects of a launch, which must have some. The machine must be usable afterwards.
 fn defects(rig: &Rig, kernel: &str, grid: u32, block: u32, lds: u32, args: &[Arg]) -> Vec<Defect> {
     let defects = match rig.launch(kernel, [grid, 1, 1], [block, 1, 1], lds, args) {
         Err(Error::Sanitizer { kernel: name, defects }) => {
@@ -72,7 +72,7 @@ fn races_within_a_workgroup_are_found() {
             ("second_differs", &[U64(data)][..]),
         ] {
             let found = defects(&rig, kernel, 2, 256, 1024, args);
-            // What another wave has yet to write was also never written.
+            // Bytes that another wave writes later were also never written.
             assert!(found.iter().all(|d| d.space == MemorySpace::Lds), "{found:?}");
             let races: Vec<&Defect> = found.iter().filter(|d| d.kind == DefectKind::DataRace).collect();
             assert!(!races.is_empty(), "{kernel}: {found:?}");
@@ -100,9 +100,9 @@ fn reads_of_bytes_never_written_are_found() {
     assert_eq!((defect.kind, defect.other.as_ref()), (DefectKind::UninitializedRead, None));
     assert_eq!((defect.lanes[0].lane, defect.lanes[0].address), (Some(25), from + 100));
     assert!(defect.site.instruction.starts_with("global_load_dword "), "{defect}");
-    // The kernel has run: its results are written, and what it read is not.
+    // The kernel has run: its results are written; the bytes that it read still are not.
     rig.run("copy", 1, 64, &[U64(to), U64(to)]);
-    // Bytes count one by one, and a copy is as written as its source.
+    // Written bytes are tracked one by one, and copied bytes are written if their source is.
     let (half, copy) = (memory.alloc(64, 0).unwrap(), memory.alloc(64, 0).unwrap());
     memory.write(half, &[1; 63]).unwrap();
     memory.copy(copy, half, 64).unwrap();
@@ -176,7 +176,7 @@ fn a_flag_in_lds_is_reported_as_a_race() {
 fn a_fault_report_has_the_defects_found_before() {
     let rig = Rig::all(&sanitizing(1, None)).remove(0);
     let unwritten = rig.machine.memory().alloc(4, 0).unwrap();
-    // `load_at(base, offset, lane, out)`: reads what is not written, and stores it nowhere.
+    // `load_at(base, offset, lane, out)`: reads unwritten memory, then faults at an invalid address.
     match rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &[U64(unwritten), U64(0), U32(3), U64(16)]) {
         Err(Error::Fault(report)) => {
             assert_eq!(report.defects.len(), 1, "{report}");

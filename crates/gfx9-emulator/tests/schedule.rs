@@ -1,4 +1,4 @@
-//! Schedule seeds: the same results for kernels without data races, and others for one with a race.
+//! Tests of schedule seeds: kernels without data races have the same results, a kernel with a race has different ones.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn seeded(count: usize, seed: Option<u64>) -> MachineConfig {
     config
 }
 
-/// The results of every test kernel that has no data race, whatever their order.
+/// Returns the results of every test kernel that has no data race.
 fn results(rig: &Rig) -> Vec<Vec<u32>> {
     let mut out = Vec::new();
     let shape = rig.words(&[0; 6 * 60 * 16]);
@@ -61,7 +61,7 @@ fn kernels_without_races_have_the_same_results_with_every_seed_and_thread_count(
     }
 }
 
-/// What the last workgroup that wrote has left, and how many increments without an atomic were not lost.
+/// Returns the value of the workgroup that wrote last, and the number of non-atomic increments that were not lost.
 fn racy(seed: Option<u64>) -> (u32, u32) {
     let rig = Rig::defects(&seeded(1, seed));
     let out = rig.words(&[0, 0]);
@@ -79,7 +79,7 @@ fn a_race_shows_in_results_that_change_with_the_seed() {
     let counts: HashSet<u32> = got.iter().map(|g| g.1).collect();
     assert!(last.len() > 1 && counts.len() > 1, "{got:?}");
     assert!(got.iter().any(|g| g.1 < 6400), "{got:?}");
-    // One thread and one seed: one order.
+    // With one thread, a seed gives one order.
     assert_eq!(got, SEEDS.map(|seed| racy(Some(seed))).collect::<Vec<_>>());
 }
 

@@ -1,4 +1,4 @@
-//! Workgroups that wait for each other make progress, however few threads there are and in any order.
+//! Tests of workgroups that wait for each other: they make progress with any number of threads, in any order.
 
 mod common;
 
@@ -6,10 +6,10 @@ use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U32, U64, threads};
 use gfx9_emulator::{Machine, MachineConfig};
 
-/// What hipcc makes of `cooperative_groups::grid_group::sync`.
+/// A kernel with `cooperative_groups::grid_group::sync`, compiled by hipcc.
 const COOPERATIVE: &[u8] = include_bytes!("data/cooperative.gfx90a.bundle");
 
-/// One and two threads, in the usual order and with five seeds.
+/// Returns settings with one and two threads, without a seed and with five seeds.
 fn configs() -> impl Iterator<Item = MachineConfig> {
     [None, Some(1), Some(2), Some(3), Some(4), Some(5)].into_iter().flat_map(|seed| {
         [1, 2].map(|count| {
@@ -20,7 +20,7 @@ fn configs() -> impl Iterator<Item = MachineConfig> {
     })
 }
 
-/// Ways of reading the flag: volatile, atomic, scalar, buffer.
+/// The number of methods of reading the flag: volatile, atomic, scalar, buffer.
 const WAYS: u32 = 4;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_grid_barrier_of_atomics_is_met() {
     for config in configs() {
         for rig in Rig::waiting(&config) {
             for how in 0..WAYS {
-                // Without a sleep, a turn has to end by itself.
+                // Without a sleep, the turn ends only after its length.
                 for (sleep, groups, rounds) in [(1, 40, 4), (0, 4, 2)] {
                     let state = rig.words(&vec![0; 4 + groups as usize]);
                     let [arrived, passed, wrong, data] = [0, 4, 8, 16].map(|at| U64(state + at));
@@ -57,7 +57,7 @@ fn a_ticket_lock_excludes_other_waves() {
     }
 }
 
-/// A kernel whose grid synchronises itself before and after each workgroup reads what the next one has written.
+/// Runs a kernel whose grid synchronises before and after each workgroup reads what the next one has written.
 fn synchronise(rig: &Rig, kernel: &str) {
     for (groups, block) in [(1, 64), (7, 256), (150, 64)] {
         let rounds = 3;
@@ -87,7 +87,7 @@ fn grids_synchronise_by_global_wave_sync() {
 fn gws_counters_are_kept_between_kernels() {
     for rig in Rig::waiting(&threads(2)) {
         let out = rig.words(&[0]);
-        // Eight waves of four workgroups meet; then, as they said, pairs.
+        // Eight waves of four workgroups meet. They set the next barriers to two waves.
         rig.run("init_resource", 1, 64, &[U32(7), U32(9)]);
         rig.run("meet", 4, 128, &[U64(out), U32(1), U32(9)]);
         rig.run("meet", 3, 128, &[U64(out), U32(1), U32(9)]);

@@ -55,8 +55,8 @@ fn listed(objdump: &str, file: &str) -> Result<Vec<(Vec<u32>, String)>> {
     Ok(lines)
 }
 
-/// Whether they are the same but for where a branch goes: LLVM names a symbol that is there, as hand-written assembly has
-/// them, and ours is the distance.
+/// Whether they are the same but for where a branch goes: LLVM names a symbol that is there, as hand-written assembly
+/// has them, and ours is the distance.
 fn same_branch(ours: &str, theirs: &str) -> bool {
     let branch =
         |text: &str| ["s_branch", "s_cbranch_", "s_call_"].iter().any(|start| text.starts_with(start));

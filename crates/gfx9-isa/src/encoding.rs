@@ -93,8 +93,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the number of dwords of an instruction, 1 or 2. The literal or control dword that may follow an encoding of
-    /// one dword is not counted.
+    /// Returns the number of dwords of an instruction, 1 or 2. The literal or control dword that may follow an encoding
+    /// of one dword is not counted.
     #[inline]
     pub fn dwords(self) -> usize {
         match self {
@@ -110,8 +110,8 @@ impl Encoding {
         }
     }
 
-    /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions of
-    /// the encoding's prefix and the opcode are ignored.
+    /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions
+    /// of the encoding's prefix and the opcode are ignored.
     ///
     /// ```
     /// use gfx9_isa::Encoding;

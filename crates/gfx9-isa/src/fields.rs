@@ -1,8 +1,8 @@
 //! The fields of each encoding, and their positions.
 //!
 //! Each encoding has a type whose fields have the ISA documents' names. Its function `of` reads the fields of an
-//! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction. It
-//! takes an encoding of two dwords as one `u64` with the first dword in the low half.
+//! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction.
+//! It takes an encoding of two dwords as one `u64` with the first dword in the low half.
 //!
 //! ```
 //! use gfx9_isa::fields;
@@ -14,7 +14,7 @@
 
 use crate::encoding::Encoding;
 
-/// A type that a field can be read as.
+/// The type of a field.
 trait Field {
     fn from_bits(bits: u32) -> Self;
 }
@@ -31,7 +31,7 @@ impl Field for bool {
     }
 }
 
-/// Declares an encoding's fields: name, type, first bit, number of bits.
+/// Declares an encoding's fields, each with its name, type, first bit and number of bits.
 macro_rules! fields {
     ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($field:ident: $Type:ty = $at:literal, $bits:literal;)* })*) => {$(
         $(#[$doc])*
@@ -310,7 +310,7 @@ impl Vop3 {
 }
 
 impl Vop3p {
-    /// Returns one bit for each source: which half of the source the high half of the result is computed from.
+    /// Returns a bit for each source, which selects the half from which the high half of the result is computed.
     #[inline]
     pub fn op_sel_hi(&self) -> u32 {
         self.op_sel_hi_01 | self.op_sel_hi_2 << 2

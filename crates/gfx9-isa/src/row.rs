@@ -88,11 +88,11 @@ pub mod flags {
     pub const SAT: u8 = 64;
 }
 
-/// The type of an operand. It determines the operand's size, how inline constants are widened to it, and which modifiers
-/// it accepts.
+/// The type of an operand. It determines the operand's size, how inline constants are widened to it, and which
+/// modifiers it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
-    /// There is no such operand.
+    /// The instruction doesn't have the operand.
     None,
     /// 32 bits, integer or untyped.
     B32,

@@ -1,10 +1,10 @@
-//! The processors whose code the crate knows.
+//! The processors that the crate supports.
 
 use code_object::{CodeObject, Processor};
 
 use crate::error::{Error, Result};
 
-/// A processor whose code the crate knows.
+/// A processor whose instructions the crate lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// MI200 (CDNA 2).
@@ -14,7 +14,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Returns the processor that a code object is compiled for. Code for `gfx9-4-generic` is read as gfx942's.
+    /// Returns the processor that a code object is compiled for. For `gfx9-4-generic` this is gfx942.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`] if the code object is for any other processor.

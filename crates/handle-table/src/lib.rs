@@ -1,8 +1,9 @@
 //! A table of objects that are named by checked 64-bit numbers: handles.
 //!
-//! A handle is looked up and never followed, so a stale, foreign or made-up one is an [`Error`]. Several calls may read an
-//! object at once; one that changes it or takes it out waits for them, and they for it. Looking up takes no lock of the
-//! table: one compare and swap on the object's slot both checks the handle and takes the slot's read lock.
+//! A handle is looked up and never used as an address. So a handle that is stale, of another table or invented is an
+//! [`Error`]. Several calls may read an object at once. A call that changes or removes the object waits for them, and
+//! they wait for it. Looking up takes no lock of the table: one compare and swap on the object's slot both checks the
+//! handle and takes the slot's read lock.
 //!
 //! ```
 //! use handle_table::{Error, Owner, Table};

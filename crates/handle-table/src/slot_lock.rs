@@ -1,4 +1,4 @@
-//! Who is in a slot: its generation, its readers and its writer in one word.
+//! The lock of a slot: its generation, its readers and its writer in one word.
 //!
 //! ```text
 //!  63          28   27       26          25       24       0
@@ -7,13 +7,14 @@
 //! +--------------+------+-----------+------------+----------+
 //! ```
 //!
-//! A handle's *key* is its generation with `live`: the word of a slot that nobody is in. So one compare and swap finds out
-//! that the object is the one that was asked for, that nobody changes it or waits to, and counts one reader more. Words of
-//! free slots are not live, and equal no key.
+//! A handle's *key* is its generation with `live`: the word of an unlocked slot with that object. So one compare and
+//! swap checks that the slot has the object that was asked for and that no thread changes it or waits to, and adds a
+//! reader. The word of a free slot is not live and equals no key.
 //!
-//! Who has to wait says so in the word (`waited for`, which keeps new readers out too, so that a writer gets its turn) and
-//! sleeps on a [`WaitQueue`]; who leaves and sees that wakes all. The flag is only ever set under the queue's lock, and a
-//! waker takes that lock after it cleared the flag: whoever it wakes, or was about to sleep, looks at the word again.
+//! A thread that has to wait sets the flag `waited for` and sleeps on a [`WaitQueue`]. The flag keeps new readers out
+//! too, so that a writer does not wait for ever. A thread that unlocks the slot and sees the flag clears it and wakes
+//! all. The flag is only set under the queue's lock, and the waking thread takes that lock after it cleared the flag.
+//! So each thread that sleeps, or was about to sleep, reads the word again.
 
 use super::sync::{AtomicU64, Condvar, Mutex, Ordering, PoisonError};
 
@@ -26,12 +27,12 @@ const GENERATION_SHIFT: u32 = 28;
 /// Generations count from 1 to this: 36 bits.
 pub const LAST_GENERATION: u64 = (1 << (64 - GENERATION_SHIFT)) - 1;
 
-/// The word of a slot with an object that nobody is in.
+/// The word of an unlocked slot with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u64);
 
 impl Key {
-    /// The key of a generation, whose bits above the 36th do not count.
+    /// Returns the key of a generation. Only the generation's low 36 bits are used.
     #[inline(always)]
     pub fn of(generation: u64) -> Key {
         Key(generation << GENERATION_SHIFT | LIVE)
@@ -47,42 +48,45 @@ impl Key {
     }
 }
 
-/// The slot's object is not the key's any more.
+/// The error for a slot that no longer has the key's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
 
-/// What came of trying.
+/// The result of trying to lock a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
+    /// The slot is locked for the caller.
     In,
-    /// Another has it to itself, or waits to.
+    /// Another thread has the slot locked, or a thread waits for it.
     Busy,
+    /// The slot no longer has the key's object.
     Gone,
 }
 
-/// Where those sleep who wait for one of several slots.
+/// Where threads sleep that wait for one of several slots.
 pub struct WaitQueue {
     pub lock: Mutex<()>,
     pub left: Condvar,
 }
 
-/// The word.
+/// The lock of a slot.
 pub struct SlotLock {
-    /// 0 at first.
+    /// The word that the module's text describes; 0 at first.
     pub word: AtomicU64,
 }
 
 impl SlotLock {
-    /// Enters beside other readers, unless that takes waiting. Whoever is in leaves by [`leave`](SlotLock::leave).
+    /// Locks the slot for reading, if that needs no waiting. [`leave`](SlotLock::leave) unlocks it.
     #[inline(always)]
     pub fn try_read(&self, key: Key) -> Entry {
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
-            // Of this generation, live, no flag, and room for one more: all in one comparison.
+            // One comparison checks that the generation is the key's, the slot is live, no flag is set, and the number
+            // of readers is below its limit.
             if seen.wrapping_sub(key.0) >= READERS {
                 return if key.fits(seen) { Entry::Busy } else { Entry::Gone };
             }
-            // `Acquire`: what the one before wrote of the object, who left with `Release`, is seen.
+            // `Acquire`: pairs with the `Release` of the writer before, so that its changes of the object are seen.
             match self.word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Entry::In,
                 Err(now) => seen = now,
@@ -90,7 +94,7 @@ impl SlotLock {
         }
     }
 
-    /// Enters beside other readers.
+    /// Locks the slot for reading. Waits for writers. [`leave`](SlotLock::leave) unlocks it.
     #[inline(always)]
     pub fn read(&self, key: Key, queue: &WaitQueue) -> Result<(), Gone> {
         loop {
@@ -102,7 +106,7 @@ impl SlotLock {
         }
     }
 
-    /// A reader leaves.
+    /// Unlocks a slot that was locked for reading.
     #[inline(always)]
     pub fn leave(&self, queue: &WaitQueue) {
         let before = self.word.fetch_sub(1, Ordering::Release);
@@ -113,12 +117,13 @@ impl SlotLock {
 
     #[cold]
     fn last_reader_left(&self, queue: &WaitQueue) {
-        // Whoever waits for another that came meanwhile says so again.
+        // A thread that has to wait for a reader that came meanwhile sets the flag again.
         self.word.fetch_and(!WAITED_FOR, Ordering::Relaxed);
         wake(queue);
     }
 
-    /// Enters alone, unless that takes waiting. Whoever is in leaves by [`open`](SlotLock::open) or [`end`](SlotLock::end).
+    /// Locks the slot for writing, if that needs no waiting. [`open`](SlotLock::open) or [`end`](SlotLock::end) unlocks
+    /// it.
     #[inline(always)]
     pub fn try_write(&self, key: Key) -> Entry {
         let mut seen = self.word.load(Ordering::Relaxed);
@@ -137,7 +142,8 @@ impl SlotLock {
         }
     }
 
-    /// Enters alone.
+    /// Locks the slot for writing. Waits for readers and writers. [`open`](SlotLock::open) or [`end`](SlotLock::end)
+    /// unlocks it.
     #[inline(always)]
     pub fn write(&self, key: Key, queue: &WaitQueue) -> Result<(), Gone> {
         loop {
@@ -149,17 +155,17 @@ impl SlotLock {
         }
     }
 
-    /// Who was in alone leaves, and the object stays.
+    /// Unlocks a slot that was locked for writing and still has its object.
     #[inline(always)]
     pub fn open(&self, key: Key, queue: &WaitQueue) {
-        // `Release`: who enters next sees the object as it was left.
+        // `Release`: the next thread that locks the slot sees the changes of the object.
         if self.word.swap(key.0, Ordering::Release) & WAITED_FOR != 0 {
             wake(queue);
         }
     }
 
-    /// Who was in alone took the object out: the slot is free, and the key good for nothing. A closed owner is found by
-    /// `AcqRel`: see [`look`](SlotLock::look).
+    /// Unlocks a slot that was locked for writing and whose object was removed. The slot is free then, and the key is
+    /// no longer valid. [`look`](SlotLock::look) says why this is `AcqRel`.
     #[inline(always)]
     pub fn end(&self, key: Key, queue: &WaitQueue) {
         if self.word.swap(key.0 & !LIVE, Ordering::AcqRel) & WAITED_FOR != 0 {
@@ -167,7 +173,8 @@ impl SlotLock {
         }
     }
 
-    /// Takes a free slot for the next generation. `None` where it is not free, or its generations are used up.
+    /// Takes a free slot for the next generation and returns its key. Returns `None` if the slot is not free or its
+    /// generations are used up.
     #[inline(always)]
     pub fn claim(&self) -> Option<Key> {
         let seen = self.word.load(Ordering::Relaxed);
@@ -175,32 +182,34 @@ impl SlotLock {
         if seen & (LIVE | EXCLUSIVE) != 0 || generation == LAST_GENERATION {
             return None;
         }
-        // `Acquire`: whoever had the slot has taken its object out.
+        // `Acquire`: pairs with `end`, so that the removal of the object before is seen.
         let taken = self.word.compare_exchange(seen, seen | EXCLUSIVE, Ordering::Acquire, Ordering::Relaxed);
         taken.ok().map(|_| Key::of(generation + 1))
     }
 
-    /// An object was put into the claimed slot: its key is good from now on. Nobody waits for a free slot.
+    /// Makes the key of a claimed slot valid, after an object was put into the slot. No thread waits for a free slot.
     #[inline(always)]
     pub fn publish(&self, key: Key) {
         self.word.swap(key.0, Ordering::AcqRel);
     }
 
-    /// Whether the key is good.
+    /// Returns whether the slot has the key's object.
     #[inline(always)]
     pub fn is_live(&self, key: Key) -> bool {
         key.fits(self.word.load(Ordering::Acquire))
     }
 
-    /// The key of the object that is there. This writes, what it read, so that of one that [publishes](SlotLock::publish) and
-    /// one that looks here, the later sees all that the earlier did before: either the object is found here, or whoever
-    /// put it in finds its owner closed.
+    /// Returns the key of the slot's object, if there is one.
+    ///
+    /// This writes the word that it reads. So of a thread that [publishes](SlotLock::publish) an object and a thread
+    /// that closes the object's owner and then calls this, the later one sees what the earlier one did before: either
+    /// the object is found here, or the publishing thread finds the owner closed.
     pub fn look(&self) -> Option<Key> {
         let word = self.word.fetch_or(0, Ordering::AcqRel);
         (word & LIVE != 0).then(|| Key::of(word >> GENERATION_SHIFT))
     }
 
-    /// Sleeps while the object is the key's and `blocked` is true of the word.
+    /// Sleeps while the slot has the key's object and `blocked` returns true for the word.
     #[cold]
     fn wait(&self, key: Key, queue: &WaitQueue, blocked: impl Fn(u64) -> bool) {
         let mut guard = queue.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -220,7 +229,8 @@ impl SlotLock {
     }
 }
 
-/// Wakes all; with the lock, so that it misses nobody who looked at the word before and is about to sleep.
+/// Wakes all threads that sleep on the queue. It takes the queue's lock first, so that a thread that has read the word
+/// before sleeps by then.
 #[cold]
 fn wake(queue: &WaitQueue) {
     drop(queue.lock.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,4 +1,4 @@
-//! What the lock-free parts are made of: the standard library's, or loom's with `--cfg loom`.
+//! The atomics and locks that the crate uses: the standard library's, or loom's with `--cfg loom`.
 
 pub(crate) use std::sync::PoisonError;
 

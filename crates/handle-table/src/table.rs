@@ -1,4 +1,4 @@
-//! The table: 64-bit handles to objects.
+//! The table of objects by 64-bit handle.
 //!
 //! ```text
 //!  63  60 59                     24 23             0
@@ -7,10 +7,10 @@
 //! +------+-------------------------+----------------+
 //! ```
 //!
-//! The kind is never 0, so that neither null nor an address of a process is a handle. A slot's generation goes up by one
-//! with each object, so that a handle which outlived its object is told from the slot's next. Slots lie in chunks that
-//! never move nor go, so that finding one takes no lock; a slot's lock
-//! (`slot_lock.rs`) says who may read or change its object. Free slots are a stack (`free_stack.rs`).
+//! The kind is never 0, so neither null nor an address of a process is a handle. A slot's generation grows by one with
+//! each object, so a handle that outlived its object differs from the handle of the slot's next object. Slots lie in
+//! chunks that stay where they are as long as the table, so finding a slot takes no lock. A slot's lock
+//! (`slot_lock.rs`) says which threads may read or change its object. Free slots are a stack (`free_stack.rs`).
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -24,10 +24,11 @@ use super::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, PoisonError};
 const INDEX_BITS: u32 = 24;
 const GENERATION_BITS: u32 = 36;
 
-/// Slots of the first chunk; each chunk after it has twice as many as the one before. Indices begin with this number: the
-/// highest bit of one says which chunk, the bits below it which slot there.
+/// The number of slots of the first chunk; each later chunk has twice as many as the one before. Indices begin with
+/// this number. The highest bit that is set in an index says which chunk, and the bits below it say which slot of the
+/// chunk.
 const FIRST_CHUNK: u32 = 64;
-/// As many as 24 bits count.
+/// The number of chunks for all indices of 24 bits.
 const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK.ilog2()) as usize;
 
 /// Why a handle names no object.
@@ -36,64 +37,67 @@ pub enum Error {
     /// The handle is 0.
     #[error("the handle is null")]
     Null,
-    /// No table of this kind gave the number out. Holds the number of the kind that the handle's bits say.
+    /// The number is not a handle of this table. Holds the kind in the number's highest bits.
     #[error("the number is no handle of this table; its bits say kind {0}")]
     Foreign(u8),
-    /// The object was taken out.
+    /// The handle was closed: its object was removed.
     #[error("the object was closed")]
     Closed,
-    /// 2^24 objects are there.
+    /// All slots have objects (nearly 2^24) or used up generations.
     #[error("too many objects are open")]
     Full,
 }
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Whom an object belongs to: any number, such as the handle of another object.
+/// The owner of an object: any number, such as the handle of another object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(pub u64);
 
 impl Owner {
-    /// For objects that belong to nobody.
+    /// The owner of objects that have none.
     pub const NONE: Owner = Owner(0);
 }
 
 /// An object and its owner.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<T> {
-    /// As it was given to [`Table::insert`].
+    /// The owner that was given to [`Table::insert`].
     pub owner: Owner,
     /// The object.
     pub value: T,
 }
 
-/// All objects of one kind.
+/// A table of objects of one kind.
 pub struct Table<T> {
     kind: u8,
-    /// The first slot of each chunk; null until it is needed.
+    /// The first slot of each chunk; null until the chunk is needed.
     chunks: [AtomicPtr<Slot<T>>; CHUNKS],
     free: FreeStack,
     /// The index of the first slot that was never used.
     unused: Mutex<u32>,
 }
 
-/// A cache line of its own, as threads meet on neighbours otherwise.
+/// A place for an object. It has a cache line of its own, so that threads do not wait for each other at neighbouring
+/// slots.
 #[repr(align(64))]
 struct Slot<T> {
     lock: SlotLock,
-    /// The slot below this one in the stack of free ones.
+    /// The index of the slot below this one in the stack of free slots.
     next: AtomicU32,
-    /// There while the lock's word is live. Read by who has locked it, changed by who has locked it for itself or claimed the slot.
+    /// The object, initialized while the lock's word is live. Threads that have the slot locked read it. A thread that
+    /// has it locked for writing, or has claimed it, changes it.
     found: UnsafeCell<MaybeUninit<Found<T>>>,
 }
 
-// SAFETY: the lock lets several threads read an object at once, which takes `Sync`, or one change, put in or take out, which
-// takes `Send`; the rest are atomics.
+// SAFETY: the lock lets several threads read an object at once, which needs `Sync`, or one thread change, insert or
+// remove it, which needs `Send`. The other fields are atomics.
 unsafe impl<T: Send + Sync> Sync for Slot<T> {}
 // SAFETY: as above, for the slots behind the pointers, which the table owns.
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
-/// Where calls sleep that wait for a slot; several, as the end of one wait wakes all who sleep in the same.
+/// The queues on which calls that wait for a slot sleep. There are several, because all threads of a queue are woken at
+/// once.
 static QUEUES: [WaitQueue; 16] = [const { WaitQueue { lock: Mutex::new(()), left: Condvar::new() } }; 16];
 
 impl<T> Slot<T> {
@@ -109,7 +113,7 @@ fn queue_of(lock: &SlotLock) -> &'static WaitQueue {
     &QUEUES[(&raw const *lock).addr() >> 6 & 15]
 }
 
-/// An object that stays as it is, and open, until this is dropped: closing and changing it wait.
+/// An object that is locked for reading. Calls that change or remove the object wait until this is dropped.
 pub struct Reading<'t, T>(&'t Slot<T>);
 
 impl<T> Deref for Reading<'_, T> {
@@ -117,7 +121,7 @@ impl<T> Deref for Reading<'_, T> {
 
     #[inline]
     fn deref(&self) -> &Found<T> {
-        // SAFETY: `self` has the slot locked, so that the object is there and nobody changes it.
+        // SAFETY: `self` has the slot locked, so the object is there and no thread changes it.
         unsafe { (*self.0.found.get()).assume_init_ref() }
     }
 }
@@ -129,7 +133,7 @@ impl<T> Drop for Reading<'_, T> {
     }
 }
 
-/// A [`Reading`] of an object of any kind, which is not looked at.
+/// The lock of a [`Reading`] without the object.
 pub struct Lock(&'static SlotLock);
 
 impl Drop for Lock {
@@ -140,19 +144,19 @@ impl Drop for Lock {
 }
 
 impl<T> Reading<'static, T> {
-    /// The lock and the object apart.
+    /// Separates the lock from the object.
     ///
     /// # Safety
-    /// The object is not looked at once the lock is dropped.
+    /// The caller does not use the object after the lock is dropped.
     #[inline(always)]
     pub unsafe fn split<'k>(self) -> (Lock, &'k Found<T>) {
         let slot = std::mem::ManuallyDrop::new(self).0;
-        // SAFETY: there is an object while the lock is there, by the caller's promise as long as it is looked at.
+        // SAFETY: the object is there while the lock is held, and the caller promises not to use it longer.
         (Lock(&slot.lock), unsafe { (*slot.found.get()).assume_init_ref() })
     }
 }
 
-/// A slot that the call has locked for itself. Dropped, it lets others in again.
+/// A slot that the call has locked for writing. Dropping this unlocks it.
 struct Writing<'t, T> {
     slot: &'t Slot<T>,
     key: Key,
@@ -161,7 +165,8 @@ struct Writing<'t, T> {
 impl<T> Writing<'_, T> {
     #[inline]
     fn found(&mut self) -> &mut Found<T> {
-        // SAFETY: `self` has the slot locked for itself and the word is live, so that the object is there and nobody else looks at it.
+        // SAFETY: `self` has the slot locked for writing and the word is live, so the object is there and no other
+        // thread uses it.
         unsafe { (*self.slot.found.get()).assume_init_mut() }
     }
 }
@@ -173,7 +178,7 @@ impl<T> Drop for Writing<'_, T> {
     }
 }
 
-/// A slot whose object is gone or going: dropped, it frees it.
+/// A slot whose object is being removed. Dropping this frees the slot.
 struct Leaving<'t, T> {
     table: &'t Table<T>,
     slot: &'t Slot<T>,
@@ -185,7 +190,7 @@ impl<T> Drop for Leaving<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.slot.lock.end(self.key, self.slot.queue());
-        // A slot whose generations are used up is never given out again.
+        // A slot whose generations are used up is never used again.
         if self.key.generation() < LAST_GENERATION {
             self.table.free.push(self.index, &self.slot.next);
         }
@@ -201,7 +206,8 @@ fn not_here(handle: u64) -> Error {
     }
 }
 
-/// Which chunk an index is in, and where there; a chunk that there is not for what is no index.
+/// Returns the number of the chunk that an index is in, and the place in that chunk. For a number that is no index, the
+/// chunk's number is at least [`CHUNKS`].
 #[inline(always)]
 fn place(index: u32) -> (usize, usize) {
     let top = (index | 1).ilog2();
@@ -209,7 +215,7 @@ fn place(index: u32) -> (usize, usize) {
 }
 
 impl<T> Table<T> {
-    /// A table without objects, whose handles have `kind`, 1 to 15, in their highest bits.
+    /// Creates a table without objects. Its handles have `kind`, 1 to 15, in their highest four bits.
     pub const fn new(kind: u8) -> Table<T> {
         Table {
             kind,
@@ -222,24 +228,24 @@ impl<T> Table<T> {
     #[inline(always)]
     fn slot(&self, index: u32) -> Option<&Slot<T>> {
         let (chunk, at) = place(index);
-        // `Acquire`: its slots are made.
+        // `Acquire`: pairs with `grow`, so that the slots are initialized.
         let slots = self.chunks.get(chunk)?.load(Ordering::Acquire);
         if slots.is_null() {
             return None;
         }
-        // SAFETY: a chunk has `FIRST_CHUNK << chunk` slots, which `at` is below as its highest bit was taken off; they live
-        // as long as the table.
+        // SAFETY: a chunk has `FIRST_CHUNK << chunk` slots. `at` is less, because the index without its highest bit is.
+        // The slots live as long as the table.
         Some(unsafe { &*slots.add(at) })
     }
 
-    /// Names an object.
+    /// Puts an object into the table and returns its handle.
     ///
     /// # Errors
-    /// [`Error`] when the table has no room for another object.
+    /// [`Error::Full`] when the table can hold no further object.
     #[inline(always)]
     pub fn insert(&self, owner: Owner, value: T) -> Result<u64> {
         let (slot, key, index) = self.claim()?;
-        // SAFETY: claimed, so that nobody else is at the slot; there is no object in it, which is not dropped, therefore.
+        // SAFETY: the slot is claimed, so no other thread uses it. It has no object that would have to be dropped.
         unsafe { (*slot.found.get()).write(Found { owner, value }) };
         slot.lock.publish(key);
         Ok(self.encode(index, key))
@@ -289,7 +295,7 @@ impl<T> Table<T> {
         bits | u64::from(index)
     }
 
-    /// The slot and generation that a handle names.
+    /// Returns the slot, key and index that a handle names.
     #[inline(always)]
     fn decode(&self, handle: u64) -> Result<(&Slot<T>, Key, u32)> {
         match self.find(handle) {
@@ -304,14 +310,14 @@ impl<T> Table<T> {
         if bits >> (INDEX_BITS + GENERATION_BITS) != u64::from(self.kind) {
             return None;
         }
-        // The kind's bits, above the generation's, fall off.
+        // `Key::of` drops the kind's bits, which are above the generation's.
         Some((self.slot(index)?, Key::of(bits >> INDEX_BITS), index))
     }
 
-    /// A clone of the object.
+    /// Returns a clone of the object. Waits for calls that change it.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     #[inline]
     pub fn get(&self, handle: u64) -> Result<Found<T>>
     where
@@ -320,20 +326,24 @@ impl<T> Table<T> {
         self.look(handle, |found| found.clone())
     }
 
-    /// What `look` says of the object, while the call reads it: it must neither wait nor call back.
+    /// Returns what `look` returns for the object, which is locked for reading meanwhile. `look` must neither wait nor
+    /// use the table.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     #[inline]
     pub fn look<R>(&self, handle: u64, look: impl FnOnce(&Found<T>) -> R) -> Result<R> {
         Ok(look(&*self.read(handle)?))
     }
 
-    /// The object, which others may read too. What is done meanwhile must not wait for another object, but as the file's
-    /// head says.
+    /// Locks the object for reading and returns it. Other calls may read it too. Waits for calls that change it.
+    ///
+    /// A thread that waits for another object while it holds this one can deadlock: all threads have to lock objects in
+    /// one order.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// [`Error::Null`] or [`Error::Foreign`] when the handle is not of this table, and [`Error::Closed`] when its
+    /// object was removed.
     #[inline(always)]
     pub fn read(&self, handle: u64) -> Result<Reading<'_, T>> {
         let (slot, key, _) = self.decode(handle)?;
@@ -343,17 +353,17 @@ impl<T> Table<T> {
         }
     }
 
-    /// As [`read`](Table::read), but `None` where it would have to wait or there is no such object.
+    /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait or there is no such object.
     #[inline(always)]
     pub fn quick(&self, handle: u64) -> Option<Reading<'_, T>> {
         let (slot, key, _) = self.find(handle)?;
         (slot.lock.try_read(key) == Entry::In).then(|| Reading(slot))
     }
 
-    /// As [`read`](Table::read), but `None` where it would have to wait.
+    /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     #[inline(always)]
     pub fn try_read(&self, handle: u64) -> Result<Option<Reading<'_, T>>> {
         let (slot, key, _) = self.decode(handle)?;
@@ -364,7 +374,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// The object, for this call alone.
+    /// Locks the object for writing.
     #[inline(always)]
     fn write(&self, handle: u64) -> Result<(Writing<'_, T>, u32)> {
         let (slot, key, index) = self.decode(handle)?;
@@ -374,40 +384,39 @@ impl<T> Table<T> {
         }
     }
 
-    /// Runs `change` on the object, which no other call sees meanwhile.
+    /// Calls `change` with the object, which is locked for writing meanwhile. Waits for calls that use it.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     #[inline]
     pub fn with<R>(&self, handle: u64, change: impl FnOnce(&mut Found<T>) -> R) -> Result<R> {
         let (mut writing, _) = self.write(handle)?;
         Ok(change(writing.found()))
     }
 
-    /// As [`with`](Table::with), but `None` while another call is at the object.
+    /// Does what [`with`](Table::with) does, but returns `None` while another call uses the object.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     pub fn try_with<R>(&self, handle: u64, change: impl FnOnce(&mut Found<T>) -> R) -> Result<Option<R>> {
         let (slot, key, _) = self.decode(handle)?;
         match slot.lock.try_write(key) {
             Entry::In => Ok(Some(change(Writing { slot, key }.found()))),
-            // Whoever has it may have it for long.
             Entry::Busy => Ok(None),
             Entry::Gone => Err(Error::Closed),
         }
     }
 
-    /// Whether the object is there.
+    /// Returns whether the handle names an object of this table.
     #[inline]
     pub fn is_live(&self, handle: u64) -> bool {
         self.decode(handle).is_ok_and(|(slot, key, _)| slot.lock.is_live(key))
     }
 
-    /// Closes the handle and gives the object, once the calls that are at it are over.
+    /// Removes the object, which closes its handle, and returns it. Waits for calls that use it.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     pub fn take(&self, handle: u64) -> Result<Found<T>> {
         let (writing, index) = self.write(handle)?;
         Ok(self.vacate(writing, index))
@@ -421,29 +430,29 @@ impl<T> Table<T> {
 
     fn vacate<'t>(&'t self, writing: Writing<'t, T>, index: u32) -> Found<T> {
         let leaving = self.leaving(writing, index);
-        // SAFETY: the call has the slot locked for itself, so that the object is there; the slot is free next, and the object is not
-        // looked at there again.
+        // SAFETY: the call has the slot locked for writing, so the object is there. The slot is freed next, so the
+        // object is not used there again.
         unsafe { (*leaving.slot.found.get()).assume_init_read() }
     }
 
-    /// As [`take`](Table::take), but drops the object where it lies, before others that wait for it hear of that: for what
-    /// is dropped without looking for another handle.
+    /// Does what [`take`](Table::take) does, but drops the object in its slot, before calls that wait for it are woken.
+    /// The object's drop must not use the table.
     ///
     /// # Errors
-    /// [`Error`] when the handle is not of this table, or its object is gone.
+    /// The errors of [`read`](Table::read).
     #[inline(always)]
     pub fn discard(&self, handle: u64) -> Result<()> {
         let (writing, index) = self.write(handle)?;
         let leaving = self.leaving(writing, index);
-        // SAFETY: as in `vacate`; should the drop panic, the slot is free all the same.
+        // SAFETY: as in `vacate`. If the drop panics, `leaving` frees the slot all the same.
         unsafe { (*leaving.slot.found.get()).assume_init_drop() };
         Ok(())
     }
 
-    /// Closes the handle and gives the object if `check` does not object to it.
+    /// Removes the object and returns it, if `check` returns `Ok` for it.
     ///
     /// # Errors
-    /// As [`take`](Table::take); what `check` says, and then the object stays.
+    /// The errors of [`read`](Table::read); the error of `check`, after which the object stays.
     pub fn take_if<E: From<Error>>(
         &self,
         handle: u64,
@@ -454,12 +463,12 @@ impl<T> Table<T> {
         Ok(self.vacate(writing, index))
     }
 
-    /// Closes every handle and gives the objects.
+    /// Removes all objects and returns them.
     pub fn drain(&self) -> Vec<T> {
         self.take_where(|_| true)
     }
 
-    /// Closes every handle of an owner's objects and gives these.
+    /// Removes all objects of an owner and returns them.
     pub fn take_all(&self, owner: Owner) -> Vec<T> {
         self.take_where(|its| its == owner)
     }
@@ -470,7 +479,7 @@ impl<T> Table<T> {
         for index in FIRST_CHUNK..unused {
             let Some(slot) = self.slot(index) else { continue };
             let Some(key) = slot.lock.look() else { continue };
-            // Others' objects may be in long use; only what is looked for is waited for.
+            // Objects of other owners may be in use for long, so only this owner's are locked for writing.
             if slot.lock.read(key, slot.queue()).is_err() || !wanted(Reading(slot).owner) {
                 continue;
             }
@@ -490,10 +499,10 @@ impl<T> Drop for Table<T> {
                 continue;
             }
             let slots = std::ptr::slice_from_raw_parts_mut(first, (FIRST_CHUNK as usize) << chunk);
-            // SAFETY: made by `grow` from a box of as many, and nobody has the table any more.
+            // SAFETY: `grow` created the chunk from a box of that many slots, and this is the table's last user.
             for slot in unsafe { Box::from_raw(slots) } {
                 if slot.lock.look().is_some() {
-                    // SAFETY: live, so that there is an object.
+                    // SAFETY: the word is live, so there is an object.
                     unsafe { slot.found.into_inner().assume_init_drop() };
                 }
             }
@@ -542,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_stays_open_and_what_is_changed_is_not_read() {
+    fn removing_waits_for_readers_and_reading_for_a_change() {
         let table: Table<u32> = Table::new(1);
         let handle = table.insert(Owner(7), 1).unwrap();
         let held = [table.read(handle).unwrap(), table.try_read(handle).unwrap().unwrap()];
@@ -566,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_handle_of_the_kind_is_told_apart() {
+    fn errors_tell_null_foreign_and_invented_handles_apart() {
         let (streams, events): (Table<u8>, Table<u8>) = (Table::new(1), Table::new(2));
         let stream = streams.insert(Owner::NONE, 1).unwrap();
         let says = |handle: u64| events.get(handle).unwrap_err();
@@ -581,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_taking_leaves_the_object() {
+    fn take_if_leaves_an_object_that_the_check_refuses() {
         let table: Table<u32> = Table::new(1);
         let handle = table.insert(Owner::NONE, 7).unwrap();
         assert_eq!(table.take_if(handle, |_| Err(Error::Full)).unwrap_err(), Error::Full);
@@ -600,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owners_objects_go_together() {
+    fn take_all_removes_one_owners_objects_alone() {
         let table: Table<u32> = Table::new(1);
         let handles: Vec<u64> = (0..300).map(|i| table.insert(Owner(u64::from(i % 3)), i).unwrap()).collect();
         let mut taken = table.take_all(Owner(1));
@@ -610,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_open_and_close_never_see_each_others() {
+    fn threads_that_insert_and_remove_get_their_own_objects() {
         static TABLE: Table<u64> = Table::new(1);
         const ROUNDS: u64 = if cfg!(miri) { 5 } else { 500 };
         std::thread::scope(|scope| {
@@ -630,10 +639,10 @@ mod tests {
         });
     }
 
-    /// Whoever reads an object by a handle sees that object or that it was closed, while others close it and open the next
-    /// in its slot; and each object is dropped once.
+    /// A thread that reads a handle sees its object or that it was closed, while other threads remove the object and
+    /// insert the next one in its slot. Each object is dropped once.
     #[test]
-    fn readers_beside_closing_threads_see_their_own_or_nothing() {
+    fn readers_see_their_own_object_or_none_while_others_remove_it() {
         const ROUNDS: usize = if cfg!(miri) { 10 } else { 2000 };
         let table: Table<std::sync::Arc<usize>> = Table::new(1);
         let handles: Vec<AtomicU64> = (0..4).map(|_| 0.into()).collect();
@@ -666,6 +675,6 @@ mod tests {
         let left = table.insert(Owner(1), alive.clone()).unwrap();
         assert!(table.is_live(left));
         drop(table);
-        assert_eq!(std::sync::Arc::strong_count(&alive), 1, "a table drops what is left in it");
+        assert_eq!(std::sync::Arc::strong_count(&alive), 1, "a table drops its objects");
     }
 }

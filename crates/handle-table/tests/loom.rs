@@ -1,5 +1,6 @@
-//! The slots of a table under every interleaving: nobody looks at an object that is changed or gone, nobody sleeps for ever,
-//! what is made while its owner closes is found by one of the two, and no free slot comes out twice.
+//! The slots of a table under the interleavings that loom tries: no thread uses an object while it is changed or after
+//! it was removed, no thread sleeps for ever, an object that is inserted while its owner closes is removed by one of
+//! the two threads, and no free slot is returned twice.
 
 #![cfg(loom)]
 
@@ -10,14 +11,14 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::thread;
 
-/// A slot with an object, as the table has it. loom's cell finds who looks at it while another changes it.
+/// A slot with an object, as in the table. loom's cell reports a thread that reads the object while another changes it.
 struct Slot {
     lock: SlotLock,
     queue: WaitQueue,
     object: UnsafeCell<Option<u32>>,
 }
 
-// SAFETY: the lock says who may be at the object; loom checks that it does.
+// SAFETY: the lock decides which threads may use the object; loom checks that it does.
 unsafe impl Sync for Slot {}
 // SAFETY: as above.
 unsafe impl Send for Slot {}
@@ -39,9 +40,9 @@ impl Slot {
 
     fn insert(&self, object: u32) -> Option<Key> {
         let key = self.lock.claim()?;
-        // SAFETY: claimed.
+        // SAFETY: the slot is claimed, so no other thread uses it.
         let before = self.object.with_mut(|at| unsafe { (*at).replace(object) });
-        assert_eq!(before, None, "an object is written over");
+        assert_eq!(before, None, "an object is overwritten");
         self.lock.publish(key);
         Some(key)
     }
@@ -53,14 +54,14 @@ impl Slot {
 
     fn read(&self, key: Key) -> Result<u32, Gone> {
         self.lock.read(key, &self.queue)?;
-        let object = self.look().expect("there is an object while a reader is in");
+        let object = self.look().expect("there is an object while it is locked for reading");
         self.lock.leave(&self.queue);
         Ok(object)
     }
 
     fn change(&self, key: Key) -> Result<(), Gone> {
         self.lock.write(key, &self.queue)?;
-        // SAFETY: locked for itself.
+        // SAFETY: the slot is locked for writing.
         self.object.with_mut(|at| unsafe { *at = (*at).map(|n| n + 1) });
         self.lock.open(key, &self.queue);
         Ok(())
@@ -68,14 +69,14 @@ impl Slot {
 
     fn close(&self, key: Key) -> Result<u32, Gone> {
         self.lock.write(key, &self.queue)?;
-        // SAFETY: locked for itself.
+        // SAFETY: the slot is locked for writing.
         let object = self.object.with_mut(|at| unsafe { (*at).take() });
         self.lock.end(key, &self.queue);
         Ok(object.expect("there is an object to close"))
     }
 }
 
-/// With threads that sleep there are too many orders to try all: those with up to three switches.
+/// Tries the interleavings with at most three preemptions. With threads that sleep there are too many to try all.
 fn model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
@@ -83,7 +84,7 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn readers_see_the_object_or_that_it_is_gone() {
+fn readers_see_the_object_or_that_it_was_removed() {
     model(|| {
         let (slot, key) = Slot::with(7);
         let readers: Vec<_> = (0..2)
@@ -100,7 +101,7 @@ fn readers_see_the_object_or_that_it_is_gone() {
 }
 
 #[test]
-fn changes_are_one_by_one_and_are_seen() {
+fn changes_happen_one_at_a_time_and_are_seen() {
     model(|| {
         let (slot, key) = Slot::with(0);
         let changing: Vec<_> = (0..2)
@@ -116,7 +117,7 @@ fn changes_are_one_by_one_and_are_seen() {
 }
 
 #[test]
-fn trying_never_waits_and_never_sees_a_change_half_done() {
+fn try_read_never_sees_half_a_change() {
     loom::model(|| {
         let (slot, key) = Slot::with(1);
         let changing = {
@@ -139,7 +140,7 @@ fn trying_never_waits_and_never_sees_a_change_half_done() {
 }
 
 #[test]
-fn an_old_handle_never_gets_the_slots_next_object() {
+fn an_old_key_never_reads_the_slots_next_object() {
     loom::model(|| {
         let (slot, old) = Slot::with(1);
         let reader = {
@@ -161,7 +162,7 @@ fn an_old_handle_never_gets_the_slots_next_object() {
 }
 
 #[test]
-fn what_is_made_while_its_owner_closes_is_found() {
+fn an_object_inserted_while_its_owner_closes_is_removed_once() {
     loom::model(|| {
         let slot = Slot::free();
         let owner = Slot::with(0);
@@ -176,12 +177,12 @@ fn what_is_made_while_its_owner_closes_is_found() {
         let found_closed = !owner.0.lock.is_live(owner.1) && slot.close(key).is_ok();
         let taken = closing.join().unwrap();
         let left = slot.lock.is_live(key);
-        assert!(!left && found_closed != taken, "taken twice, or not");
+        assert!(!left && found_closed != taken, "removed by both threads or by none");
     });
 }
 
 #[test]
-fn a_free_slot_is_taken_by_one() {
+fn one_thread_alone_claims_a_free_slot() {
     loom::model(|| {
         let slot = Slot::free();
         let other = {
@@ -189,15 +190,15 @@ fn a_free_slot_is_taken_by_one() {
             thread::spawn(move || slot.insert(1).is_some())
         };
         let mine = slot.insert(2).is_some();
-        assert!(other.join().unwrap() != mine, "one and one only");
+        assert!(other.join().unwrap() != mine, "exactly one thread claims the slot");
     });
 }
 
 #[test]
-fn no_free_slot_comes_out_twice_or_gets_lost() {
+fn no_free_slot_is_returned_twice_or_lost() {
     model(|| {
         let list = Arc::new((FreeStack { head: AtomicU64::new(0) }, [0, 1, 2].map(|_| AtomicU32::new(0))));
-        // Slots count from 1.
+        // Indices of slots begin with 1.
         (1..=3).for_each(|slot| list.0.push(slot, &list.1[slot as usize - 1]));
         let out = Arc::new([0, 1, 2].map(|_| AtomicU32::new(0)));
         let pop = |list: &(FreeStack, [AtomicU32; 3]), out: &[AtomicU32; 3]| {
@@ -205,7 +206,7 @@ fn no_free_slot_comes_out_twice_or_gets_lost() {
             assert_eq!(
                 out[slot as usize - 1].fetch_add(1, Ordering::Relaxed),
                 0,
-                "slot {slot} came out twice"
+                "slot {slot} was returned twice"
             );
             Some(slot)
         };
@@ -216,7 +217,7 @@ fn no_free_slot_comes_out_twice_or_gets_lost() {
         let other = {
             let (list, out) = (list.clone(), out.clone());
             thread::spawn(move || {
-                // What ABA is made of: two out, the first back.
+                // The ABA problem: two slots are removed, and the first is put back.
                 let (a, b) = (pop(&list, &out), pop(&list, &out));
                 a.into_iter().for_each(|slot| push(&list, &out, slot));
                 b

@@ -1,4 +1,4 @@
-//! The driver's calls: each checks its handles and ranges, then enqueues or acts.
+//! The driver's calls. Each checks its handles and ranges, then enqueues a command or acts at once.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use hip_driver::{
     StreamOptions, Work,
 };
 
-/// Stack of a worker, in bytes; host functions run on it.
+/// The stack size of a worker in bytes. Host functions run on it.
 const WORKER_STACK: usize = 2 << 20;
 
-// SAFETY of the unsafe methods below: handles and device addresses are checked here, whatever the caller promised; what
-// is left to the caller is host memory, which `HostSource` and `HostTarget` carry to the worker.
+// SAFETY of the unsafe methods below: they check handles and device addresses themselves, whatever the caller
+// guarantees. What the caller must guarantee is host memory, which `HostSource` and `HostTarget` carry to the worker.
 impl Driver for EmulatedDriver {
     fn info(&self) -> DriverInfo {
         let target = self.devices.first().map(|d| d.properties.target.short()).unwrap_or_default();
@@ -51,6 +51,7 @@ impl Driver for EmulatedDriver {
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::GenericCodeObjects,
             Capability::ManagedMemory,
             Capability::SharedMemory,
             Capability::PointerAttributes,
@@ -93,7 +94,7 @@ impl Driver for EmulatedDriver {
         let call = "hipDeviceEnablePeerAccess";
         let (device, peer) = (self.device(call, device)?, self.device(call, peer)?);
         if device.id == peer.id {
-            let detail = format!("{} is no peer of itself", device.id);
+            let detail = format!("{} is not a peer of itself", device.id);
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_DEVICE, detail));
         }
         peer.allow_access(call, device)
@@ -125,7 +126,7 @@ impl Driver for EmulatedDriver {
         let call = "hipMallocAsync";
         let stream = self.stream(call, device, stream)?;
         match stream.device.allocate(call, bytes) {
-            // What the stream is about to free may be enough, and is free for this call by then.
+            // The stream may be about to free enough memory, and this call is ordered after that.
             Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.is_idle() => {
                 synchronize(call, &stream)?;
                 stream.device.allocate(call, bytes)
@@ -147,7 +148,7 @@ impl Driver for EmulatedDriver {
     }
 
     fn mem_pool_trim(&self, device: DeviceId, _keep: usize) -> DriverResult<()> {
-        // The emulated pool keeps nothing: what is freed in stream order goes back to the device at once.
+        // The emulated pool keeps no memory: what is freed in stream order is returned to the device at once.
         self.device("hipMemPoolTrimTo", device).map(drop)
     }
 
@@ -193,12 +194,12 @@ impl Driver for EmulatedDriver {
             Work::CopyToDevice { bytes: 0, .. } | Work::CopyToHost { bytes: 0, .. } => return Ok(()),
             Work::CopyToDevice { dst, src, bytes } => {
                 check_host(call, src)?;
-                // SAFETY: readable for `bytes`, as the caller promises.
+                // SAFETY: readable for `bytes`, as the caller guarantees.
                 device.space.write(dst.0, unsafe { std::slice::from_raw_parts(src, bytes) })
             }
             Work::CopyToHost { dst, src, bytes } => {
                 check_host(call, dst)?;
-                // SAFETY: writable for `bytes`, as the caller promises.
+                // SAFETY: writable for `bytes`, as the caller guarantees.
                 device.space.read(src.0, unsafe { std::slice::from_raw_parts_mut(dst, bytes) })
             }
             _ => return Err(work.unsupported(call)),
@@ -213,7 +214,7 @@ impl Driver for EmulatedDriver {
         let stream = Arc::new(Stream::new(Arc::clone(device)));
         let number = self.streams_made.fetch_add(1, Ordering::Relaxed);
         let worker = Arc::clone(&stream);
-        // Known to the device before it runs: a worker that leaves takes itself off the list.
+        // Added before the worker runs: a worker that ends removes its stream from the list.
         device.add_stream(&stream);
         let spawned = std::thread::Builder::new()
             .name(format!("emu{}-stream{number}", device.id.0))
@@ -251,7 +252,7 @@ impl Driver for EmulatedDriver {
         let call = "hipStreamQuery";
         let stream = self.stream(call, device, stream)?;
         let idle = stream.is_idle();
-        // Looked at after the counter: a fault of the work that the counter counts must not be missed.
+        // Checked after the counter: a fault of work that the counter counts must be reported.
         stream.device.check(call)?;
         Ok(idle)
     }
@@ -266,7 +267,7 @@ impl Driver for EmulatedDriver {
         let stream = self.stream(call, device, stream)?;
         let event = self.event(call, event)?;
         match event.mark() {
-            // A stream's own past, and what is reached already, need no waiting.
+            // The stream's own earlier work, and a record that is reached already, need no wait.
             Some(mark) if !Arc::ptr_eq(&mark.stream, &stream) && !mark.is_reached() => {
                 push(call, &stream, |_| Command::Wait(mark)).map(drop)
             }
@@ -318,7 +319,7 @@ impl Driver for EmulatedDriver {
         let time = |event| {
             self.event_of(call, device, event)?.time().map_err(|why| match why {
                 NoTime::NotTimed => {
-                    let detail = "the event was made without timing, or was never recorded";
+                    let detail = "the event was created without timing, or was never recorded";
                     DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail)
                 }
                 NoTime::NotReached => {
@@ -414,16 +415,16 @@ impl Driver for EmulatedDriver {
 }
 
 impl EmulatedDriver {
-    /// Maps pinned memory on every device, as with HIP's default flags.
+    /// Maps pinned memory on every device, as HIP's default flags do.
     pub(super) fn map(
         &self,
         call: &'static str,
         allocation: PinnedAllocation,
     ) -> DriverResult<PinnedAllocation> {
         for (mapped, device) in self.devices.iter().enumerate() {
-            // SAFETY: the memory lives until `unpin`, which waits for all devices, or until the driver is dropped and no
-            // worker is left; memory of the caller's, as `host_register` asks. The host's side of the sharing is the
-            // callers' contract: the host does not touch what a kernel in flight uses.
+            // SAFETY: memory of `host_malloc` lives until `unpin`, which waits for all devices, or until the driver is
+            // dropped and no worker is left; the caller keeps memory of `host_register` alive, as that requires. By the
+            // same contracts, the host does not access what a kernel in flight uses.
             let result = unsafe { device.space.map_host(allocation.host, allocation.bytes as u64) };
             if let Err(error) = result {
                 if let Some(memory) = self.pinned.take(allocation.device.0) {
@@ -435,7 +436,7 @@ impl EmulatedDriver {
         Ok(allocation)
     }
 
-    /// Takes pinned memory from every device, once nothing runs that may use it.
+    /// Unmaps pinned memory from every device, after waiting for all work that may use it.
     pub(super) fn unpin(
         &self,
         call: &'static str,
@@ -445,13 +446,13 @@ impl EmulatedDriver {
     ) -> DriverResult<()> {
         self.any_device(call, device)?;
         if !self.pinned.begins_at(ptr.0, owner) {
-            let detail = format!("{ptr} is not the beginning of such memory");
+            let detail = format!("{ptr} is not the start of such memory");
             return Err(DriverError::with_detail(call, owner.unknown(), detail));
         }
         for device in &self.devices {
             device.synchronize(call)?;
         }
-        // Another thread may have freed it meanwhile: then there is nothing left to do.
+        // Another thread may have freed the memory meanwhile: then nothing is left to do.
         let Some(memory) = self.pinned.take(ptr.0) else { return Ok(()) };
         unmap(&self.devices, &memory);
         Ok(())

@@ -1,4 +1,4 @@
-//! What a stream can be told to do, and how its worker does it.
+//! The commands of a stream: checks before they are enqueued, and how the worker executes them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,66 +15,67 @@ use super::{EmulatedDriver, check_host, push, synchronize};
 use hip_driver::activity::KernelCounts;
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, Work};
 
-/// What went wrong, and what was being done; for a kernel that ran, how much it ran.
+/// The result of executed work: for a kernel, counts of what it executed; for a failure, what was being done, and the
+/// error.
 pub(super) type Ran = Result<Option<KernelCounts>, (String, Error)>;
 
-/// Bytes copied at a time between two devices' memories.
+/// The maximum number of bytes that are copied at once between the memories of two devices.
 const PEER_CHUNK: usize = 1 << 20;
 
-/// Pageable copies up to this size travel in the stream's batch; larger ones get memory of their own. Bytes.
+/// The size in bytes up to which a pageable copy is staged in the stream's batch. A larger one gets memory of its own.
 const STAGED_IN_BATCH: usize = 64 << 10;
 
-/// Host memory that a copy reads when it runs: pinned, or of a caller that waits for the copy.
+/// Host memory that a copy reads when it runs. It is pinned, or its caller waits for the copy.
 #[derive(Clone, Copy)]
 pub(super) struct HostSource(pub(super) *const u8);
 
-/// Host memory that a copy writes when it runs: pinned, or of a caller that waits for the copy.
+/// Host memory that a copy writes when it runs. It is pinned, or its caller waits for the copy.
 #[derive(Clone, Copy)]
 pub(super) struct HostTarget(pub(super) *mut u8);
 
-// SAFETY: whoever enqueues the copy promises that the memory stays readable until the copy has run, from any thread
-// (`Work::CopyToDevice`).
+// SAFETY: the caller that enqueues the copy guarantees that the memory is readable until the copy has run, on any
+// thread (`Work::CopyToDevice`).
 unsafe impl Send for HostSource {}
-// SAFETY: whoever enqueues the copy promises that the memory stays writable, and that nobody else touches it, until the
-// copy has run (`Work::CopyToHost`).
+// SAFETY: the caller that enqueues the copy guarantees that the memory is writable, and that nothing else accesses it,
+// until the copy has run (`Work::CopyToHost`).
 unsafe impl Send for HostTarget {}
-// SAFETY: nothing but the address can be got through a shared one; each access is an unsafe operation of its own.
+// SAFETY: a shared reference gives only the address; each access is an unsafe operation of its own.
 unsafe impl Sync for HostSource {}
 // SAFETY: as above.
 unsafe impl Sync for HostTarget {}
 
-/// Work that can be done again: what the nodes of a graph do, too.
+/// Work that can be executed repeatedly, also as a node of a graph.
 #[derive(Clone)]
 pub(super) enum Step {
-    /// A kernel; the bytes are its explicit arguments, the rest of the kernarg segment is zero.
+    /// A kernel. The bytes are its explicit arguments; the rest of the kernarg segment is zero.
     Launch { function: Arc<Function>, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32, kernarg: Staged },
-    /// A copy that reads the host memory now.
+    /// A copy to the device, which reads the host memory when it runs.
     CopyIn { dst: DevicePtr, src: HostSource, bytes: usize },
-    /// A copy that writes the host memory now.
+    /// A copy to the host, which writes the host memory when it runs.
     CopyOut { dst: HostTarget, src: DevicePtr, bytes: usize },
     /// A copy within a device.
     Copy { dst: DevicePtr, src: DevicePtr, bytes: usize },
-    /// `count` times the first `width` bytes of `pattern`.
+    /// A fill with `count` repetitions of the first `width` bytes of `pattern`.
     Fill { dst: DevicePtr, pattern: [u8; 4], width: usize, count: usize },
 }
 
-/// One entry of a stream's queue.
+/// A command in a stream's queue.
 pub(super) enum Command {
-    /// Work that is done once; a kernel with the blocks that it may access.
+    /// Work that is executed once. A kernel comes with the blocks that it may access.
     Step(Step, Option<Arc<BlockTable>>),
-    /// A copy of bytes that were taken at the call.
+    /// A copy of bytes that were staged at the call.
     Write { dst: DevicePtr, bytes: Staged },
-    /// The same for more bytes than a batch should carry.
+    /// The same for more bytes than are staged in a batch.
     WriteLarge { dst: DevicePtr, bytes: Box<[u8]> },
     /// A copy from another device.
     CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
     /// All nodes of a graph, with the blocks that its kernels may access.
     Graph(Arc<GraphExec>, Arc<BlockTable>),
-    /// Waits for a place in another stream.
+    /// A wait for a mark of another stream.
     Wait(Mark),
-    /// Notes when an event was reached.
+    /// Records the time at which an event was reached.
     EventReached { event: Arc<Event>, record: u64 },
-    /// A function of the caller's.
+    /// A function of the caller.
     HostFunc(HostFunc),
     /// Frees memory in stream order.
     Free(DevicePtr),
@@ -87,7 +88,7 @@ pub(super) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Puts the kernel's arguments behind the bytes of a batch or a graph.
+    /// Stages the kernel's arguments: appends them to the bytes of a batch or a graph.
     #[inline]
     pub(super) fn stage(mut self, bytes: &mut Vec<u8>) -> Step {
         if let Step::Launch { kernarg, .. } = &mut self.step {
@@ -111,7 +112,7 @@ impl Step {
         ranges.into_iter().flatten()
     }
 
-    /// The host memory that it copies from or to.
+    /// Returns the host memory that it copies from or to, as address and length in bytes.
     pub(super) fn host_memory(&self) -> Option<(*const u8, usize)> {
         match *self {
             Step::CopyIn { src, bytes, .. } => Some((src.0, bytes)),
@@ -122,7 +123,7 @@ impl Step {
 }
 
 impl EmulatedDriver {
-    /// Checks a piece of work and makes the step of it; `None` where there is nothing to do.
+    /// Checks a piece of work and converts it to a step; `None` if it does nothing.
     pub(super) fn prepare<'a>(
         &self,
         call: &'static str,
@@ -182,7 +183,7 @@ impl EmulatedDriver {
         Ok(Some(Prepared { step, arguments: &[] }))
     }
 
-    /// Puts work on a stream.
+    /// Enqueues work on a stream.
     pub(super) fn enqueue_work(&self, stream: &Arc<Stream>, work: &Work<'_>) -> DriverResult<()> {
         let (call, device) = (work.kind().name(), &stream.device);
         match *work {
@@ -209,12 +210,12 @@ impl EmulatedDriver {
                 let Some(prepared) = self.prepare(call, device, work)? else { return Ok(()) };
                 match prepared.step {
                     Step::CopyIn { dst, src, bytes } if !self.pinned.contains(src.0, bytes) => {
-                        // SAFETY: readable for `bytes`, as the caller of `enqueue` promises.
+                        // SAFETY: readable for `bytes`, as the caller of `enqueue` guarantees.
                         let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
                         self.copy_pageable(call, stream, dst, source)
                     }
                     Step::CopyOut { dst, bytes, .. } if !self.pinned.contains(dst.0, bytes) => {
-                        // Before the copy is enqueued: one whose memory nobody waits for must not be.
+                        // Checked before the copy is enqueued: its memory is only valid while the caller waits.
                         may_wait(call)?;
                         push(call, stream, |_| Command::Step(prepared.step, None))?;
                         synchronize(call, stream)
@@ -253,13 +254,14 @@ impl EmulatedDriver {
 }
 
 impl Device {
-    /// Runs one command; `bytes` are those of its batch. On a device with a fault it only releases.
+    /// Executes one command. `bytes` are those of its batch. On a lost device, it only waits for marks and frees
+    /// memory.
     pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8], watched: &Watched) {
-        // A wait ends when the other stream's work has, faulty or not; memory is freed in any case.
+        // A wait ends when the other stream's work has ended, even with a fault. Memory is freed in any case.
         if self.is_poisoned() && !matches!(command, Command::Wait(_) | Command::Free(_)) {
             return;
         }
-        // A defect of the emulator must not take the worker with it: everyone who waits would wait for ever.
+        // A panic of the emulator must not end the worker: threads that wait for the stream would wait for ever.
         let result = catch_unwind(AssertUnwindSafe(|| self.try_execute(command, bytes, watched)));
         match result {
             Ok(Ok(())) => {}
@@ -268,7 +270,7 @@ impl Device {
                 let text = panic_text(&*panic);
                 self.poison(
                     ErrorCode::LAUNCH_FAILURE,
-                    format!("the emulator failed (a defect of it): {text}"),
+                    format!("the emulator panicked, which is a bug in it: {text}"),
                 );
             }
         }
@@ -296,7 +298,7 @@ impl Device {
                 Ok(())
             }
             Command::HostFunc(function) => watched.time(None, || {
-                // The stream goes on: what the function was to do is between it and its caller.
+                // The stream continues: the result of the function concerns only its caller.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(function)) {
                     log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
                 }
@@ -314,8 +316,8 @@ impl Device {
         Ok(None)
     }
 
-    /// Does a piece of work, whose kernel arguments stand in `arguments` and whose kernel may access `blocks`. An error comes
-    /// with what was being done.
+    /// Executes a step. Its kernel arguments are in `arguments`, and its kernel may access `blocks`. An error says what was
+    /// being done.
     pub(super) fn run_step(&self, step: &Step, arguments: &[u8], blocks: Option<&Arc<BlockTable>>) -> Ran {
         match *step {
             Step::Launch { ref function, grid, block, dynamic_lds, kernarg } => {
@@ -343,7 +345,7 @@ impl Device {
                 self.write(dst, source)
             }
             Step::CopyOut { dst, src, bytes } => {
-                // SAFETY: writable and nobody else's until the copy has run, see `HostTarget`.
+                // SAFETY: writable, and not accessed by anything else, until the copy has run, see `HostTarget`.
                 let target = unsafe { std::slice::from_raw_parts_mut(dst.0, bytes) };
                 self.space.read(src.0, target).map_err(|e| (format!("D2H copy of {bytes} bytes"), e))?;
                 Ok(None)
@@ -380,7 +382,7 @@ fn copy_peer(
     Ok(())
 }
 
-/// The sticky code of what a worker met.
+/// Returns the sticky code for an error on a worker.
 fn fault_code(error: &Error) -> ErrorCode {
     match error {
         Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,

@@ -1,4 +1,4 @@
-//! One emulated device: its memory, its streams, and the fault that ended it, if one did.
+//! One emulated device: its memory, its streams, and the fault by which it was lost, if there was one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -9,34 +9,34 @@ use super::stream::{Mark, Stream, on_worker};
 use super::watch::{Watch, Watched};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
 
-/// How device memory was allocated and whether it is still to be used.
+/// The state of an allocation of device memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Allocation {
     Live,
-    /// `hipFreeAsync` was called; the stream has not come to it.
+    /// `hipFreeAsync` was called, but the stream has not executed it.
     FreeEnqueued,
 }
 
-/// What ended a device.
+/// The fault by which a device was lost.
 struct Poison {
     code: ErrorCode,
     report: Box<str>,
 }
 
-/// See the [module](self).
+/// One emulated device.
 pub(super) struct Device {
     pub(super) id: DeviceId,
     pub(super) properties: DeviceProperties,
     pub(super) space: Arc<AddressSpace>,
     pub(super) machine: Machine,
     poison: OnceLock<Poison>,
-    /// Every stream whose worker has not left, destroyed ones included.
+    /// Every stream whose worker has not ended, including destroyed streams.
     streams: Mutex<Vec<Arc<Stream>>>,
     allocations: Mutex<HashMap<u64, Allocation>>,
-    /// Devices whose kernels may use this device's memory.
+    /// Devices whose kernels may access this device's memory.
     accessors: Mutex<Vec<Weak<Device>>>,
     watch: Arc<Watch>,
-    /// What each kernel did, where that is counted.
+    /// The profile of each kernel by name, if profiling is on.
     pub(super) profiles: Mutex<BTreeMap<String, Profile>>,
 }
 
@@ -62,13 +62,13 @@ impl Device {
         }
     }
 
-    /// Who is to be told of work that was enqueued under `correlation`.
+    /// Returns the observer of work that was enqueued under `correlation`, if there is one.
     #[inline]
     pub(super) fn watched(&self, correlation: u64) -> Watched {
         if correlation == 0 { Watched::NOBODY } else { self.watch.watched(correlation) }
     }
 
-    /// Fails if the device had a fault, with the fault's report.
+    /// Fails with the fault's report if the device is lost.
     pub(super) fn check(&self, call: &'static str) -> DriverResult<()> {
         match self.poison.get() {
             None => Ok(()),
@@ -80,7 +80,7 @@ impl Device {
         self.poison.get().is_some()
     }
 
-    /// Ends the device: every later call fails with `code`. The first fault counts.
+    /// Marks the device as lost: every later call fails with `code`. Only the first fault is kept.
     pub(super) fn poison(&self, code: ErrorCode, report: String) {
         if self.poison.set(Poison { code, report: report.into_boxed_str() }).is_ok()
             && let Some(poison) = self.poison.get()
@@ -95,12 +95,12 @@ impl Device {
         lock(&self.streams).push(Arc::clone(stream));
     }
 
-    /// Called by a worker that leaves.
+    /// Removes a stream. Called by a worker that ends.
     pub(super) fn forget_stream(&self, stream: &Arc<Stream>) {
         lock(&self.streams).retain(|s| !Arc::ptr_eq(s, stream));
     }
 
-    /// Waits for all work enqueued so far, on destroyed streams too.
+    /// Waits for all work that was enqueued so far, including that of destroyed streams.
     pub(super) fn synchronize(&self, call: &'static str) -> DriverResult<()> {
         let marks: Vec<Mark> = lock(&self.streams).iter().map(Stream::mark).collect();
         for mark in marks {
@@ -111,7 +111,7 @@ impl Device {
 
     // Memory.
 
-    /// Checks that `bytes` at `ptr` lie in one range that the device can address.
+    /// Checks that `bytes` bytes at `ptr` lie in one range that the device can access.
     pub(super) fn check_range(
         &self,
         call: &'static str,
@@ -165,7 +165,8 @@ impl Device {
     pub(super) fn allocated(&self, address: u64) -> DriverResult<DevicePtr> {
         lock(&self.allocations).insert(address, Allocation::Live);
         for accessor in self.accessors() {
-            // It fails only when the accessor has something at the address, which the arenas rule out.
+            // Fails only if the accessor has something at this address, which the devices' disjoint address ranges
+            // exclude.
             if let Err(error) = self.space.share(address, &accessor.space) {
                 log::error!("{} cannot see {address:#x} of {}: {error}", accessor.id, self.id);
             }
@@ -187,7 +188,7 @@ impl Device {
         }
     }
 
-    /// Notes that an allocation is about to be freed; from then on it is not to be freed again.
+    /// Marks an allocation as about to be freed, so that it cannot be freed again.
     pub(super) fn begin_free(&self, call: &'static str, ptr: DevicePtr) -> DriverResult<()> {
         match lock(&self.allocations).get_mut(&ptr.0) {
             Some(allocation @ Allocation::Live) => {
@@ -197,31 +198,31 @@ impl Device {
             found => {
                 let detail = match found {
                     Some(_) => format!("{ptr} is being freed already"),
-                    None => format!("{ptr} is not the beginning of a live allocation of {}", self.id),
+                    None => format!("{ptr} is not the start of a live allocation of {}", self.id),
                 };
                 Err(DriverError::with_detail(call, ErrorCode::INVALID_DEVICE_POINTER, detail))
             }
         }
     }
 
-    /// Undoes [`begin_free`](Device::begin_free).
+    /// Reverts [`begin_free`](Device::begin_free).
     pub(super) fn cancel_free(&self, ptr: DevicePtr) {
         lock(&self.allocations).insert(ptr.0, Allocation::Live);
     }
 
-    /// Frees what [`begin_free`](Device::begin_free) was called for.
+    /// Frees an allocation that [`begin_free`](Device::begin_free) marked.
     pub(super) fn finish_free(&self, ptr: DevicePtr) {
         for accessor in self.accessors() {
             accessor.space.unshare(ptr.0);
         }
-        // Out of the map first: the address may be given out again as soon as it is free.
+        // Removed from the map first: another thread may get the address as soon as it is free.
         lock(&self.allocations).remove(&ptr.0);
         if let Err(error) = self.space.free(ptr.0) {
             log::error!("{ptr} of {}: {error}", self.id);
         }
     }
 
-    /// Allows kernels on `accessor` to use this device's memory, what is allocated later included.
+    /// Allows kernels on `accessor` to access this device's memory, including later allocations.
     pub(super) fn allow_access(&self, call: &'static str, accessor: &Arc<Device>) -> DriverResult<()> {
         let mut accessors = lock(&self.accessors);
         let weak = Arc::downgrade(accessor);
@@ -240,7 +241,7 @@ impl Device {
     }
 }
 
-/// Waits for a mark. A host function would wait for itself, so there it is an error.
+/// Waits for a mark. Fails in a host function, which would wait for itself.
 pub(super) fn wait(call: &'static str, mark: &Mark) -> DriverResult<()> {
     if !mark.is_reached() {
         may_wait(call)?;
@@ -249,7 +250,7 @@ pub(super) fn wait(call: &'static str, mark: &Mark) -> DriverResult<()> {
     Ok(())
 }
 
-/// Fails in a host function, which must not wait for its own stream and what waits for that.
+/// Fails in a host function, which must not wait for its own stream or for work that waits for it.
 pub(super) fn may_wait(call: &'static str) -> DriverResult<()> {
     if on_worker() {
         let detail = "a host function must not wait for the driver";
@@ -266,7 +267,7 @@ pub(super) fn memory_error(call: &'static str, error: &gfx9_emulator::Error) -> 
     DriverError::with_detail(call, code, error.to_string())
 }
 
-/// Locks; nothing here leaves the data half-changed when it panics.
+/// Locks a mutex, even if it is poisoned: no panic leaves the data half-changed.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

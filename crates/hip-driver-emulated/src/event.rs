@@ -1,4 +1,4 @@
-//! An event: a place in a stream, and the time when it was reached.
+//! Events: a mark of a stream, and the time at which it was reached.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -8,26 +8,26 @@ use hip_driver::DeviceId;
 
 use super::command::Command;
 
-/// An event. Recording it again makes it another place; waits that were enqueued before keep the one they saw.
+/// An event. Recording it again replaces its mark; waits that were enqueued before keep the earlier mark.
 pub(super) struct Event {
     pub(super) device: DeviceId,
     pub(super) timing: bool,
     record: Mutex<Option<Record>>,
-    /// The newest record that was reached, and when.
+    /// The number of the newest record that was reached, and the time.
     reached: Mutex<Option<(u64, Instant)>>,
 }
 
 #[derive(Clone)]
 struct Record {
-    /// Counts the event's records from 1.
+    /// The number of the record among the event's records, from 1.
     number: u64,
     mark: Mark,
 }
 
-/// What an event cannot answer.
+/// Why an event has no time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoTime {
-    /// It was made without timing, or was never recorded.
+    /// It was created without timing, or never recorded.
     NotTimed,
     /// Its last record has not been reached.
     NotReached,
@@ -38,7 +38,8 @@ impl Event {
         Event { device, timing, record: Mutex::new(None), reached: Mutex::new(None) }
     }
 
-    /// Records the event after all work that is on the stream now; `false` when the stream was destroyed meanwhile.
+    /// Records the event after all work that is on the stream now. Returns `false` if the stream was destroyed
+    /// meanwhile.
     pub(super) fn record(self: &Arc<Self>, stream: &Arc<Stream>) -> bool {
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let number = record.as_ref().map_or(1, |r| r.number + 1);
@@ -50,29 +51,29 @@ impl Event {
             };
             Mark { stream: Arc::clone(stream), sequence }
         } else {
-            // Without the time there is nothing to run: the last command's number says when it is reached.
+            // Without the time there is no command: the event is reached with the stream's last command.
             stream.mark()
         };
         *record = Some(Record { number, mark });
         true
     }
 
-    /// The place of the last record; `None` if there was none.
+    /// Returns the mark of the last record; `None` if there was none.
     pub(super) fn mark(&self) -> Option<Mark> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|r| r.mark.clone())
     }
 
-    /// Called by the worker that reaches a record.
+    /// Keeps the time at which record `number` was reached. Called by the worker.
     pub(super) fn reach(&self, number: u64) {
         let now = Instant::now();
         let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
-        // Records on two streams may be reached in either order; the newest one's time counts.
+        // Records on two streams may be reached in either order. The newest record's time is kept.
         if reached.is_none_or(|(newest, _)| newest <= number) {
             *reached = Some((number, now));
         }
     }
 
-    /// When the last record was reached.
+    /// Returns the time at which the last record was reached.
     pub(super) fn time(&self) -> Result<Instant, NoTime> {
         let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(last) = record.as_ref().filter(|_| self.timing) else { return Err(NoTime::NotTimed) };
@@ -82,7 +83,7 @@ impl Event {
         let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         match *reached {
             Some((number, when)) if number == last.number => Ok(when),
-            // Reached, but skipped: the device has a fault.
+            // Reached, but its command was skipped: the device is lost.
             _ => Err(NoTime::NotReached),
         }
     }

@@ -1,7 +1,7 @@
-//! Graphs: nodes recorded one by one, and lists of them that a stream's worker replays.
+//! Graphs, and the executable graphs that a stream's worker runs.
 //!
-//! A node can only depend on nodes that are there already, so the order in which they were added is a topological one,
-//! there are no cycles, and a replay runs the nodes in that order. Nothing of a graph runs beside the rest of it.
+//! A node can only depend on nodes that exist already. So there are no cycles, and running the nodes in the order in
+//! which they were added satisfies all dependencies. No two nodes of one launch run at the same time.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +17,10 @@ use hip_driver::{
     DeviceId, DriverError, DriverResult, ErrorCode, RawGraph, RawGraphExec, RawGraphNode, Work,
 };
 
-/// What the handles of nodes begin with, where those of other objects have the kind of their table.
+/// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
 const NODE_KIND: u64 = 7 << 56;
 
-/// A graph that nodes are added to.
+/// A graph to which nodes are added.
 pub(super) struct Graph {
     device: Arc<Device>,
     recorded: Mutex<Recorded>,
@@ -28,14 +28,14 @@ pub(super) struct Graph {
 
 #[derive(Default)]
 struct Recorded {
-    /// Places of the nodes in `steps`, by handle.
+    /// The indices of the nodes in `steps`, by handle.
     nodes: HashMap<u64, usize>,
-    /// What the nodes do; nothing for one that only gathers dependencies, or whose range is empty.
+    /// The nodes' steps; `None` for a node that only joins dependencies or whose range is empty.
     steps: Vec<Option<Step>>,
     arguments: Vec<u8>,
 }
 
-/// A graph that can be launched. A launch in flight keeps it, whatever happens to its handle.
+/// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
 pub(super) struct GraphExec {
     device: Arc<Device>,
     steps: Box<[Option<Step>]>,
@@ -43,7 +43,7 @@ pub(super) struct GraphExec {
 }
 
 impl GraphExec {
-    /// Runs the nodes; the first that fails ends it, and so does a fault on another stream of the device.
+    /// Runs the nodes. Stops at the first that fails, or if another stream of the device has a fault.
     pub(super) fn run(
         &self,
         device: &Device,
@@ -65,7 +65,7 @@ impl GraphExec {
     }
 }
 
-/// The numbers of nodes, over all graphs: none is given out twice.
+/// Numbers for the nodes of all graphs. No number is used twice.
 #[derive(Default)]
 pub(super) struct NodeNumbers(AtomicU64);
 
@@ -76,7 +76,7 @@ impl NodeNumbers {
 }
 
 impl EmulatedDriver {
-    /// A graph of a device that had no fault.
+    /// Returns a graph of a device that is not lost.
     fn graph(&self, call: &'static str, device: DeviceId, graph: RawGraph) -> DriverResult<Arc<Graph>> {
         self.device(call, device)?;
         let found = self.graphs.get(graph.0).ok_or_else(|| stale(call, "graph", graph.0))?;
@@ -108,7 +108,7 @@ impl EmulatedDriver {
         let found = self.graph(call, device, graph)?;
         let mut recorded = lock(&found.recorded);
         if let Some(foreign) = dependencies.iter().find(|d| !recorded.nodes.contains_key(&d.0)) {
-            let detail = format!("{foreign:?} is no node of {graph:?}");
+            let detail = format!("{foreign:?} is not a node of {graph:?}");
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
         }
         let step =
@@ -123,12 +123,12 @@ impl EmulatedDriver {
         Ok(RawGraphNode(node))
     }
 
-    /// Fails for host memory that is not pinned: a node would read or write it at any time.
+    /// Fails if host memory is not pinned: a node may read or write it at any time.
     fn check_pinned(&self, call: &'static str, host: *const u8, bytes: usize) -> DriverResult<()> {
         if self.pinned.contains(host, bytes) {
             return Ok(());
         }
-        let detail = format!("{bytes} bytes at {host:?} are in no pinned memory");
+        let detail = format!("{bytes} bytes at {host:?} are not in pinned memory");
         Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
     }
 
@@ -146,7 +146,7 @@ impl EmulatedDriver {
         self.execs.insert(Arc::new(exec)).map(RawGraphExec).ok_or_else(|| exhausted(call))
     }
 
-    /// A graph to be launched on a stream of `device`.
+    /// Returns an executable graph that can be launched on `device`.
     pub(super) fn launchable(
         &self,
         call: &'static str,
@@ -159,7 +159,8 @@ impl EmulatedDriver {
         for (ptr, bytes) in exec.steps.iter().flatten().flat_map(Step::device_memory) {
             exec.device.check_blocks(call, "a node", ptr, bytes)?;
         }
-        // Pinned memory that was freed meanwhile is no longer the device's to fault on: it would be the host's.
+        // Freed pinned memory must not be accessed: it is host memory, so the access would not be a fault of the
+        // device.
         let mut host_memory = exec.steps.iter().flatten().filter_map(Step::host_memory);
         host_memory.try_for_each(|(host, bytes)| self.check_pinned(call, host, bytes))?;
         Ok(exec)

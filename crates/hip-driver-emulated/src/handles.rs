@@ -1,11 +1,11 @@
-//! Handles: checked numbers for streams, events, modules and kernels, so that a stale one is noticed.
+//! Handles: numbers of streams, events, modules, kernels and graphs. A stale handle is detected.
 
 use handle_table::{Error, Owner};
 
-/// Live objects of one kind. No handle is 0, and a handle of one kind is unknown to the tables of the others.
+/// The live objects of one kind. No handle is 0, and a handle of one kind is unknown to the tables of other kinds.
 pub(super) struct Table<T>(handle_table::Table<T>);
 
-/// Why an object was not taken out.
+/// Why an object was not removed.
 enum Refused<E> {
     Unknown,
     By(E),
@@ -22,17 +22,17 @@ impl<T: Clone> Table<T> {
         Table(handle_table::Table::new(kind))
     }
 
-    /// Takes `value` in; `None` when 2^24 objects of the kind are alive.
+    /// Adds `value` and returns its handle; `None` if 2^24 objects of the kind are alive.
     pub(super) fn insert(&self, value: T) -> Option<u64> {
         self.0.insert(Owner::NONE, value).ok()
     }
 
-    /// The live object of `handle`.
+    /// Returns the live object of `handle`.
     pub(super) fn get(&self, handle: u64) -> Option<T> {
         self.0.get(handle).ok().map(|found| found.value)
     }
 
-    /// Takes the live object of `handle` out if `check` does not object to it; the handle is stale from then on.
+    /// Removes the live object of `handle` and returns it, unless `check` fails. The handle is stale from then on.
     pub(super) fn remove_if<E>(
         &self,
         handle: u64,
@@ -45,7 +45,7 @@ impl<T: Clone> Table<T> {
         }
     }
 
-    /// Takes everything out.
+    /// Removes all objects and returns them.
     pub(super) fn drain(&self) -> Vec<T> {
         self.0.drain()
     }

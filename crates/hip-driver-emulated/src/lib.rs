@@ -1,29 +1,28 @@
-//! A driver with no GPU: streams, events and memory in HIP's manner over the gfx90a/gfx942 emulator.
+//! A driver that needs no GPU: streams, events and memory like HIP's, over the gfx90a/gfx942 emulator.
 //!
-//! # What is real
+//! # What is as on a GPU
 //!
-//! * Asynchrony: each stream has a worker thread, and a call that enqueues returns before the work has run. A copy from
-//!   pinned memory reads it when it runs, so that reusing the memory too early shows here as it would on a GPU.
-//! * Waiting: a pageable copy to the host waits for its stream, `free` for its device, `host_free` for all devices.
-//! * Addresses: no two devices have an address in common, and pinned host memory has the same address on the host and
-//!   on every device. Each access of a kernel and of a copy is checked against what is live.
-//! * Graphs: one entry of a stream's queue, whose nodes the worker runs one after another; so they need no more than one
-//!   call, and nothing of one graph runs beside the rest of it.
-//! * Faults: a stray access, a trap or an instruction that the emulator lacks ends its device with a
-//!   [sticky](ErrorCode::is_sticky) code; each later call on the device fails with the fault's report, work that is
-//!   enqueued is skipped, waits end. Freeing and destroying go on working, and so do the other devices.
+//! * **Asynchrony.** Each stream has a worker thread, and a call that enqueues work returns before the work has run. A
+//!   copy from pinned memory reads it when the copy runs, so that reusing the memory too early shows, as on a GPU.
+//! * **Waiting.** A copy to pageable memory waits for its stream, `free` for its device, `host_free` for all devices.
+//! * **Addresses.** No two devices have an address in common, and pinned host memory has the same address on the host
+//!   and on every device. Each access of a kernel or copy is checked against the live memory.
+//! * **Graphs.** A launch is one command of a stream. The worker runs the nodes one after another.
+//! * **Faults.** An access outside live memory, a trap, or an instruction that the emulator lacks loses its device with
+//!   a [sticky](ErrorCode::is_sticky) code. Each later call on the device fails with the fault's report, its enqueued
+//!   work is skipped, and waits end. Freeing and destroying still work, and so do other devices.
 //!
-//! # What can be watched
+//! # What it adds
 //!
-//! [`EmulatorOptions`] can have kernels profiled, their instructions traced, looked over for data races and reads of memory
-//! that nothing has written, and run in shuffled orders.
+//! [`EmulatorOptions`] can profile kernels, trace their instructions, check them for data races and for reads of memory
+//! that was never written, and shuffle the order in which workgroups and waves run.
 //!
-//! # What is not
+//! # What differs
 //!
-//! Stream priorities are accepted and change nothing. Nothing is as fast as a GPU. A kernel that never ends holds up
-//! whatever waits for its stream; [`EmulatorOptions::time_budget`] makes it a fault instead.
+//! Stream priorities are accepted and have no effect. Kernels are slower than on a GPU. A kernel that never ends blocks
+//! everything that waits for its stream; with [`EmulatorOptions::time_budget`], it is a fault instead.
 //!
-//! Dropping the driver lets the work that is enqueued run to its end, joins the workers and frees everything.
+//! Dropping the driver waits for the enqueued work, joins the workers and frees everything.
 
 mod calls;
 mod command;
@@ -65,18 +64,18 @@ use hip_driver::{
     DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule, RawStream,
 };
 
-/// What one kernel did on one device, in all its launches.
+/// The profile of one kernel on one device, over all its launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelProfile {
     /// The device.
     pub device: DeviceId,
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: String,
-    /// What it did.
+    /// The counts.
     pub profile: Profile,
 }
 
-/// See the [module](self).
+/// The driver over the emulator. See the [module](self).
 pub struct EmulatedDriver {
     devices: Vec<Arc<Device>>,
     watch: Arc<Watch>,
@@ -97,11 +96,11 @@ pub struct EmulatedDriver {
 }
 
 impl EmulatedDriver {
-    /// Makes a driver with its own devices.
+    /// Creates a driver with devices of its own.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for options that no emulator can have; the detail says which. `OUT_OF_MEMORY` when the host has
-    /// no threads left.
+    /// `INVALID_VALUE` for options that cannot be emulated; the detail says which. `OUT_OF_MEMORY` if the host cannot
+    /// start more threads.
     pub fn new(options: EmulatorOptions) -> DriverResult<Arc<EmulatedDriver>> {
         let call = "hipInit";
         let options = options.checked(call)?;
@@ -148,8 +147,8 @@ impl EmulatedDriver {
         }))
     }
 
-    /// What each kernel did since the last call, by device and name, with [`EmulatorOptions::profile`]. Launches count that
-    /// have run to their end without a fault.
+    /// Returns the profile of each kernel since the last call, by device and name, and resets it. Empty without
+    /// [`EmulatorOptions::profile`]. Only launches that ended without a fault are counted.
     pub fn take_profiles(&self) -> Vec<KernelProfile> {
         let of = |device: &Arc<Device>| {
             let (id, profiles) = (device.id, std::mem::take(&mut *lock(&device.profiles)));
@@ -158,7 +157,7 @@ impl EmulatedDriver {
         self.devices.iter().flat_map(of).collect()
     }
 
-    /// The device, whether it had a fault or not.
+    /// Returns a device, even if it is lost.
     fn any_device(&self, call: &'static str, device: DeviceId) -> DriverResult<&Arc<Device>> {
         self.devices.get(device.0 as usize).ok_or_else(|| {
             let detail = format!("{device}: there are {} emulated devices", self.devices.len());
@@ -166,14 +165,14 @@ impl EmulatedDriver {
         })
     }
 
-    /// A device that had no fault.
+    /// Returns a device that is not lost.
     fn device(&self, call: &'static str, device: DeviceId) -> DriverResult<&Arc<Device>> {
         let device = self.any_device(call, device)?;
         device.check(call)?;
         Ok(device)
     }
 
-    /// A stream of a device that had no fault.
+    /// Returns a stream of a device that is not lost.
     fn stream(&self, call: &'static str, device: DeviceId, stream: RawStream) -> DriverResult<Arc<Stream>> {
         self.device(call, device)?;
         let found = self.streams.get(stream.0).ok_or_else(|| stale(call, "stream", stream.0))?;
@@ -185,7 +184,7 @@ impl EmulatedDriver {
         self.events.get(event.0).ok_or_else(|| stale(call, "event", event.0))
     }
 
-    /// An event of a device that had no fault.
+    /// Returns an event of a device that is not lost.
     fn event_of(&self, call: &'static str, device: DeviceId, event: RawEvent) -> DriverResult<Arc<Event>> {
         self.device(call, device)?;
         let found = self.event(call, event)?;
@@ -211,13 +210,13 @@ impl EmulatedDriver {
         Ok(found)
     }
 
-    /// Joins the workers that have left.
+    /// Joins the workers that have ended.
     fn reap(&self) {
         let mut workers = lock(&self.workers);
         let mut index = 0;
         while index < workers.len() {
             if workers[index].is_finished() {
-                // It has left, so this does not wait; a panic would have been logged where it happened.
+                // The worker has ended, so this does not wait. A panic was reported when it happened.
                 drop(workers.swap_remove(index).join());
             } else {
                 index += 1;
@@ -228,7 +227,7 @@ impl EmulatedDriver {
 
 impl Drop for EmulatedDriver {
     fn drop(&mut self) {
-        // Destroyed streams are closed already; their workers are among those joined.
+        // Destroyed streams are closed already; their workers are among those that are joined.
         for stream in self.streams.drain() {
             stream.close();
         }
@@ -240,8 +239,8 @@ impl Drop for EmulatedDriver {
         if !on_worker() {
             return remains.clear_up();
         }
-        // The last reference went in a host function. Its stream stands still until this returns, and others may wait
-        // for it, so another thread has to wait for them.
+        // The last reference was dropped in a host function. Its stream cannot continue until this returns, and other
+        // streams may wait for it. So another thread has to wait for them.
         let spawned = std::thread::Builder::new().name("emu-drop".to_owned()).spawn(|| remains.clear_up());
         if let Err(error) = spawned {
             log::error!(
@@ -251,10 +250,10 @@ impl Drop for EmulatedDriver {
     }
 }
 
-/// What a driver leaves behind.
+/// What remains to be freed after a driver was dropped.
 struct Remains {
     workers: Vec<JoinHandle<()>>,
-    /// Freed by [`clear_up`](Remains::clear_up) alone: before that, copies may use it.
+    /// Freed only by [`clear_up`](Remains::clear_up): before that, copies may use it.
     pinned: ManuallyDrop<Vec<pinned::Memory>>,
     devices: Vec<Arc<Device>>,
 }
@@ -266,14 +265,14 @@ impl Remains {
                 log::error!("a stream's worker panicked");
             }
         }
-        // Nothing runs any more, so nothing uses the pinned memory.
+        // No work runs any more, so nothing uses the pinned memory.
         for memory in ManuallyDrop::into_inner(self.pinned) {
             unmap(&self.devices, &memory);
         }
     }
 }
 
-/// Takes pinned memory from the devices.
+/// Unmaps pinned memory from the devices.
 fn unmap(devices: &[Arc<Device>], memory: &pinned::Memory) {
     for device in devices {
         if let Err(error) = device.space.unmap_host(memory.address()) {
@@ -314,7 +313,7 @@ fn utf8<'a>(call: &'static str, name: &'a CStr) -> DriverResult<&'a str> {
     })
 }
 
-/// Enqueues a command and returns its number.
+/// Enqueues a command and returns its number on the stream.
 fn push(call: &'static str, stream: &Stream, make: impl FnOnce(&mut Batch) -> Command) -> DriverResult<u64> {
     stream.push(make).ok_or_else(|| {
         let detail = "the stream was destroyed while it was used";
@@ -322,7 +321,7 @@ fn push(call: &'static str, stream: &Stream, make: impl FnOnce(&mut Batch) -> Co
     })
 }
 
-/// Waits for a stream, then says whether its device had a fault.
+/// Waits for a stream. Fails if its device is lost.
 fn synchronize(call: &'static str, stream: &Arc<Stream>) -> DriverResult<()> {
     wait(call, &stream.mark())?;
     stream.device.check(call)

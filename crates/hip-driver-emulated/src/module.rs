@@ -1,4 +1,4 @@
-//! Loaded code objects, their kernels, and what a launch of one must respect.
+//! Loaded code objects, their kernels, and the limits of a launch.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -10,27 +10,27 @@ use super::device::{Device, lock, memory_error};
 use super::handles::Table;
 use hip_driver::{DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode};
 
-// Per compute unit of gfx90a and gfx942: clr, `rocdevice.cpp` (`populateOCLDeviceConstants`) and `hip_platform.cpp`
-// (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), whose calculation `occupancy` follows.
+// Limits of a compute unit of gfx90a and gfx942: clr, `rocdevice.cpp` (`populateOCLDeviceConstants`) and
+// `hip_platform.cpp` (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), whose calculation `occupancy` follows.
 const SIMDS: u32 = 4;
 const MAX_WAVES_PER_SIMD: u32 = 8;
 const VGPRS_PER_SIMD: u32 = 512;
 const SGPRS_PER_SIMD: u32 = 800;
 const SGPR_GRANULE: u32 = 16;
 
-/// A code object on a device.
+/// A code object that is loaded on a device.
 pub(super) struct Module {
     pub(super) device: Arc<Device>,
     pub(super) program: LoadedProgram,
-    /// Handles of the kernels that were looked up, in the order of the code object.
+    /// The handles of the kernels that were looked up, by their index in the code object.
     functions: Mutex<Vec<Option<u64>>>,
 }
 
-/// A kernel of a module, which it keeps loaded: unloading a module does not take it from work in flight.
+/// A kernel of a module. It keeps the module loaded: unloading one does not affect work in flight.
 pub(super) struct Function {
     pub(super) module: Arc<Module>,
     pub(super) index: usize,
-    /// Bytes of the kernarg segment that the caller fills.
+    /// The number of bytes of the kernarg segment that the caller fills.
     explicit_size: usize,
 }
 
@@ -62,16 +62,16 @@ impl Module {
         Ok(Module { device: Arc::clone(device), program, functions })
     }
 
-    /// The kernel's place in the code object.
+    /// Returns the index of a kernel in the code object.
     pub(super) fn find(&self, call: &'static str, name: &str) -> DriverResult<usize> {
         self.program.kernel_index(name).ok_or_else(|| {
-            // The code object's own error lists the kernels that there are.
+            // The code object's error lists the kernels that exist.
             let detail = self.program.code_object().kernel(name).err().map(|error| error.to_string());
             DriverError { call, code: ErrorCode::NOT_FOUND, detail: detail.map(String::into_boxed_str) }
         })
     }
 
-    /// The handle of a kernel, made at its first look-up; `None` when no handles are left.
+    /// Returns the handle of a kernel, which the first look-up creates; `None` if no handles are left.
     pub(super) fn function(self: &Arc<Self>, index: usize, table: &Table<Arc<Function>>) -> Option<u64> {
         let mut functions = lock(&self.functions);
         let slot = functions.get_mut(index)?;
@@ -101,8 +101,8 @@ impl Module {
     }
 }
 
-/// Runs the constructors of the code object's variables: compilers put calls of them into kernels of the kind `init`,
-/// which HIP's runtime runs with one work-item when it loads a module (ROCm CLR, devprogram.cpp).
+/// Runs the constructors of the code object's variables. Compilers call them from kernels of the kind `init`, which
+/// HIP's runtime runs with one work-item when it loads a module (ROCm CLR, devprogram.cpp).
 fn construct(call: &'static str, device: &Device, program: &LoadedProgram) -> DriverResult<()> {
     let kernels = program.kernels().iter().enumerate();
     for (kernel, _) in kernels.filter(|(_, kernel)| kernel.kind == KernelKind::Init) {
@@ -124,12 +124,12 @@ impl Function {
         &self.module.program.code_object().kernels()[self.index]
     }
 
-    /// The part of a kernarg segment that the caller fills, if the segment has the right length.
+    /// Returns the part of a kernarg segment that the caller fills. Fails if the segment has the wrong length.
     pub(super) fn explicit<'a>(&self, call: &'static str, kernarg: &'a [u8]) -> DriverResult<&'a [u8]> {
         let kernel = self.signature();
         match kernarg.get(..self.explicit_size) {
             Some(explicit) if kernarg.len() == kernel.kernarg_size as usize => Ok(explicit),
-            // No explicit arguments: the hidden ones are filled in anyhow.
+            // Without explicit arguments the segment may be empty: the emulator fills the hidden ones anyway.
             Some(explicit) if kernarg.is_empty() => Ok(explicit),
             _ => {
                 let detail = format!(
@@ -159,7 +159,7 @@ impl Function {
         Err(DriverError::with_detail(call, ErrorCode::INVALID_CONFIGURATION, detail))
     }
 
-    /// Workgroups of `block_threads` work-items that a compute unit holds at once.
+    /// Returns how many workgroups of `block_threads` work-items fit on a compute unit at once.
     pub(super) fn occupancy(&self, block_threads: u32, dynamic_lds: u32) -> u32 {
         let (kernel, limits) = (self.signature(), &self.module.device.properties);
         if block_threads > limits.max_threads_per_block {
@@ -203,7 +203,7 @@ fn configuration_fault(
         return Some(format!("block {block:?} has {threads} work-items, at most {most} are allowed"));
     }
     if let Some(required) = kernel.reqd_workgroup_size.filter(|required| *required != block) {
-        return Some(format!("block {block:?}, but the kernel is compiled for {required:?} alone"));
+        return Some(format!("block {block:?}, but the kernel is compiled only for {required:?}"));
     }
     let lds = u64::from(kernel.group_segment_fixed_size) + u64::from(dynamic_lds);
     if lds > u64::from(limits.max_lds_per_block) {

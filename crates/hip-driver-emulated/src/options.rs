@@ -1,4 +1,4 @@
-//! What an emulated machine has: devices, memory, threads; and the properties that its devices show.
+//! Options of the emulated driver: devices, memory, threads. And the properties of its devices.
 
 use std::time::Duration;
 
@@ -7,51 +7,52 @@ use gfx9_emulator::InstructionTrace;
 
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 
-/// How many devices [`EmulatorOptions::from_env`] makes.
+/// The environment variable with the number of devices for [`EmulatorOptions::from_env`].
 pub const DEVICES_VARIABLE: &str = "HIPLAUNCH_EMULATOR_DEVICES";
 
-/// How many host threads [`EmulatorOptions::from_env`] gives each device.
+/// The environment variable with the number of host threads of each device for [`EmulatorOptions::from_env`].
 pub const THREADS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_THREADS";
 
-/// The most devices that one driver has.
+/// The maximum number of devices of one driver.
 const MAX_DEVICES: u32 = 64;
 
-/// How an emulated driver is made.
+/// Options of a new emulated driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmulatorOptions {
-    /// Devices, 1 to 64. Default: 1.
+    /// The number of devices, 1 to 64. Default: 1.
     pub devices: u32,
-    /// Memory of each device in bytes. Host memory is taken only as it is allocated and touched. Default: 16 GiB.
+    /// The memory of each device in bytes. The host allocates it only as kernels and copies access it. Default: 16 GiB.
     pub memory_bytes: u64,
-    /// Host threads that run a kernel's workgroups, 0 for as many as the machine has cores. Default: 0.
+    /// The number of host threads that run the workgroups of a device; 0 for the number of the machine's cores.
+    /// Default: 0.
     pub threads: usize,
-    /// What the devices are: gfx90a or gfx942. A setting that it leaves open is sramecc on, xnack off.
+    /// The target of the devices: gfx90a or gfx942. Settings that it leaves open become sramecc on and xnack off.
     /// Default: `gfx90a:sramecc+:xnack-`.
     pub target: TargetId,
-    /// How long one kernel may run before it counts as faulty; `None` for as long as it likes. A kernel that never
-    /// ends keeps its stream, and with it everything that waits for the stream, the drop of the driver included, for
-    /// ever. Default: `None`.
+    /// The time after which a running kernel is a fault; `None` for no limit. Without it, a kernel that never ends
+    /// blocks its stream for ever, and so everything that waits for the stream, including the drop of the driver.
+    /// Default: `None`.
     pub time_budget: Option<Duration>,
-    /// How many instructions one kernel may execute, one for a wave, before it counts as faulty; `None` for as many as it
-    /// likes. Unlike a time, the same on every machine. Default: `None`.
+    /// The number of instructions, counted for each wave, after which a kernel is a fault; `None` for no limit. Unlike
+    /// a time, it is the same on every machine. Default: `None`.
     pub instruction_budget: Option<u64>,
-    /// Bytes of stack that each work-item gets besides what the kernel declares, if the kernel uses a dynamic stack
-    /// (recursion, calls through pointers), whose need no compiler knows. Default: 16 KiB.
+    /// The stack of each work-item in bytes, in addition to what the kernel declares, if the kernel uses a dynamic
+    /// stack (recursion, calls through pointers): no compiler knows how much it needs. Default: 16 KiB.
     pub dynamic_stack: u32,
-    /// Shuffles the order in which workgroups and waves run. Kernels without data races give the same results with any
-    /// seed. Default: `None`, the usual order.
+    /// A seed that shuffles the order in which workgroups and waves run. Kernels without data races give the same
+    /// results with any seed. Default: `None`, the usual order.
     pub schedule_seed: Option<u64>,
-    /// Counts what each kernel does: [`EmulatedDriver::take_profiles`](super::EmulatedDriver::take_profiles). Kernels run
-    /// much slower. Default: off.
+    /// Counts what each kernel executes, for [`EmulatedDriver::take_profiles`](super::EmulatedDriver::take_profiles).
+    /// Kernels run much slower. Default: off.
     pub profile: bool,
-    /// Looks for reads of memory that nothing has written and for data races; a kernel that has either is faulty when it
-    /// has run. Kernels run very much slower. Memory that a pool hands out again counts as written. Default: off.
+    /// Detects data races and reads of memory that was never written; a kernel with either ends with a fault. Kernels
+    /// run very much slower. Memory that a pool allocates again counts as written. Default: off.
     pub sanitize: bool,
     /// Finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
     /// ([`Observer::separates_blocks`](hip_driver::Observer::separates_blocks)), and an access there is a fault whose report
     /// names the block, and what a GPU would have accessed. Default: on.
     pub pool_boundaries: bool,
-    /// Is given the instructions that kernels execute. Default: `None`.
+    /// Receives the instructions that kernels execute. Default: `None`.
     pub instruction_trace: Option<InstructionTrace>,
 }
 
@@ -75,10 +76,10 @@ impl Default for EmulatorOptions {
 }
 
 impl EmulatorOptions {
-    /// The defaults, with the numbers in [`DEVICES_VARIABLE`] and [`THREADS_VARIABLE`] where these are set.
+    /// Returns the defaults, with the numbers in [`DEVICES_VARIABLE`] and [`THREADS_VARIABLE`] if these are set.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for a variable that holds no number.
+    /// `INVALID_VALUE` for a variable that is not a number.
     pub fn from_env() -> DriverResult<Self> {
         let mut options = EmulatorOptions::default();
         if let Some(devices) = number(DEVICES_VARIABLE)? {
@@ -90,15 +91,15 @@ impl EmulatorOptions {
         Ok(options)
     }
 
-    /// Fails for options that no emulator can have.
+    /// Checks whether these options can be emulated.
     ///
     /// # Errors
-    /// `INVALID_VALUE`, with what is wrong.
+    /// `INVALID_VALUE`, with a detail that says what is wrong.
     pub fn check(&self) -> DriverResult<()> {
         self.clone().checked("hipInit").map(drop)
     }
 
-    /// Checks the numbers, and fills in the target's open settings.
+    /// Checks the numbers and fills in the open settings of the target.
     pub(super) fn checked(mut self, call: &'static str) -> DriverResult<Self> {
         let refuse = |detail: String| Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
         if !(1..=MAX_DEVICES).contains(&self.devices) {
@@ -120,12 +121,17 @@ impl EmulatorOptions {
         Ok(self)
     }
 
-    /// What each device shows: one die of an MI250, or an MI300X, but for the memory.
+    /// Returns the properties of each device: those of one die of an MI250 or of an MI300X, except for the memory.
     pub(super) fn properties(&self) -> DeviceProperties {
-        // From the CDNA 2 and CDNA 3 white papers: compute units and peak engine clock.
-        let (name, compute_units, clock_khz) = match self.target.processor {
-            Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000),
-            _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000),
+        // From the CDNA 2 and CDNA 3 white papers: compute units, peak engine clock, L2 cache of a die. From the data
+        // sheets of MI210 (one die of an MI250) and MI300X: 3.2 Gbps over 4096 bits, 5.2 Gbps over 8192 bits, two
+        // transfers in a cycle.
+        let (name, compute_units, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes) = match self
+            .target
+            .processor
+        {
+            Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000, 2_600_000, 8192, 4 << 20),
+            _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000, 1_600_000, 4096, 8 << 20),
         };
         DeviceProperties {
             name: name.to_owned(),
@@ -139,6 +145,12 @@ impl EmulatorOptions {
             max_grid: [0x7fff_ffff, 65535, 65535],
             max_lds_per_block: 64 << 10,
             clock_khz,
+            memory_clock_khz: Some(memory_clock_khz),
+            memory_bus_bits: Some(memory_bus_bits),
+            l2_bytes: Some(l2_bytes),
+            // A compute unit has four SIMDs with 512 VGPRs for 64 work-items each ("AMD Instinct MI300 Instruction Set
+            // Architecture", and that of MI200).
+            registers_per_block: Some(4 * 512 * 64),
         }
     }
 }

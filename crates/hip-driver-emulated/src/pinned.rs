@@ -1,4 +1,4 @@
-//! Pinned host memory: which host addresses are pinned decides how a copy behaves.
+//! Pinned host memory. Whether memory is pinned decides when a copy reads or writes it, and whether the call waits.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -7,20 +7,20 @@ use std::sync::{PoisonError, RwLock};
 
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, PinnedAllocation};
 
-/// Alignment of pinned memory: a page, as HIP's.
+/// The alignment of pinned memory in bytes: a page, like HIP's.
 const ALIGN: usize = 4096;
 
-/// Whose memory it is.
+/// Who owns pinned memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Allocated here, and freed when dropped.
+    /// The driver, which allocated it and frees it.
     Driver,
-    /// Registered by a caller, who keeps it.
+    /// The caller, which registered it.
     Caller,
 }
 
 impl Owner {
-    /// The code for memory that is not of this owner.
+    /// Returns the code of an attempt to unpin memory that is not of this owner.
     pub(super) fn unknown(self) -> ErrorCode {
         match self {
             Owner::Driver => ErrorCode::INVALID_VALUE,
@@ -29,20 +29,20 @@ impl Owner {
     }
 }
 
-/// A piece of pinned memory.
+/// One range of pinned memory.
 pub(super) struct Memory {
     host: NonNull<u8>,
     layout: Layout,
     owner: Owner,
 }
 
-// SAFETY: only its drop touches the memory, and only what it owns.
+// SAFETY: only the drop accesses the memory, and only if it owns it.
 unsafe impl Send for Memory {}
-// SAFETY: nothing can be done through a shared `Memory` but read its address and length.
+// SAFETY: a shared `Memory` only gives its address and length.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Where host and devices see it.
+    /// Returns the address, which is the same on the host and on devices.
     pub(super) fn address(&self) -> u64 {
         self.host.as_ptr().addr() as u64
     }
@@ -64,7 +64,7 @@ pub(super) struct PinnedMemory {
 }
 
 impl PinnedMemory {
-    /// Allocates zeroed memory of `bytes`.
+    /// Allocates `bytes` bytes of zeroed memory.
     pub(super) fn allocate(&self, call: &'static str, bytes: usize) -> DriverResult<PinnedAllocation> {
         let layout = Layout::from_size_align(bytes, ALIGN).ok().filter(|_| bytes != 0).ok_or_else(|| {
             let detail = format!("an allocation of {bytes} bytes");
@@ -81,7 +81,7 @@ impl PinnedMemory {
         Ok(PinnedAllocation { host, device, bytes })
     }
 
-    /// Takes in a caller's memory.
+    /// Adds a range of the caller's memory.
     pub(super) fn register(
         &self,
         call: &'static str,
@@ -108,7 +108,7 @@ impl PinnedMemory {
         Ok(PinnedAllocation { host, device, bytes })
     }
 
-    /// Whether all `bytes` at `pointer` are in one live allocation.
+    /// Returns whether all `bytes` bytes at `pointer` are in one live range.
     pub(super) fn contains(&self, pointer: *const u8, bytes: usize) -> bool {
         let address = pointer.addr() as u64;
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
@@ -118,18 +118,18 @@ impl PinnedMemory {
         })
     }
 
-    /// Whether live memory of `owner` begins at `address`.
+    /// Returns whether a live range of `owner` starts at `address`.
     pub(super) fn begins_at(&self, address: u64, owner: Owner) -> bool {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         live.get(&address).is_some_and(|memory| memory.owner == owner)
     }
 
-    /// Takes the allocation that begins at `address` out.
+    /// Removes and returns the range that starts at `address`.
     pub(super) fn take(&self, address: u64) -> Option<Memory> {
         self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&address)
     }
 
-    /// Takes all out.
+    /// Removes and returns all ranges.
     pub(super) fn drain(&self) -> Vec<Memory> {
         let live = &mut *self.live.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(live).into_values().collect()

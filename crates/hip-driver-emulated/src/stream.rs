@@ -1,11 +1,11 @@
-//! A stream: a queue that the callers fill and one worker thread that runs it in order.
+//! A stream: a queue that callers fill, and one worker thread that executes it in order.
 //!
-//! A stream counts what was enqueued and what is finished, so that "all work up to here" is a number: waiting for it is
-//! waiting for a counter, and an event is a stream and a number, whatever happens to the stream later. Since a number
-//! names only work that is enqueued already, streams that wait for each other cannot wait in a circle.
+//! A stream counts the commands that were enqueued and those that are finished. So "all work up to here" is a number,
+//! and waiting for it is waiting for a counter. An event is a stream and a number, whatever happens to the stream
+//! later. Since a number only stands for work that is enqueued already, streams cannot wait for each other in a circle.
 //!
-//! Commands and the bytes they carry (kernel arguments, staged copies) go into a batch; the worker takes the batch as a
-//! whole and leaves its last one, emptied, in exchange. Once the two have grown, enqueuing allocates nothing.
+//! Commands and their bytes (kernel arguments, staged copies) are put into a batch. The worker takes the whole batch
+//! and leaves the emptied batch that it took before. Once both are large enough, enqueuing allocates nothing.
 
 use std::cell::Cell;
 use std::hint::spin_loop;
@@ -17,39 +17,39 @@ use super::command::{Command, Prepared, Step};
 use super::device::Device;
 use hip_driver::activity::correlation;
 
-/// Commands and bytes that a batch holds before it must grow. The memory is not touched before it is used.
+/// The commands and bytes for which a new batch has space. The system provides the memory only when it is used.
 const BATCH_COMMANDS: usize = 4096;
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How long a thread looks for a change before it sleeps. Waking one can take 50 us, more than a small kernel; a worker
-/// that sleeps while its caller is being woken, and the other way round, would make every launch cost two of these.
+/// How long a thread polls before it sleeps. Waking a thread can take 50 us, longer than a small kernel. Without
+/// polling, worker and caller would sleep in turn, and every launch would take two of these.
 const WAIT_SPIN: Duration = Duration::from_micros(100);
 const IDLE_SPIN: Duration = Duration::from_micros(200);
-/// How much of that time it keeps its core; then it gives way to other threads between two looks.
+/// The part of that time in which it keeps its core. After that, it yields to other threads between two polls.
 const BUSY_SPIN: Duration = Duration::from_micros(2);
 
 static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
 
-/// Idle workers that spin now: more than half the cores would take time from the kernels.
+/// The number of idle workers that poll now. Polling on more than half the cores would take time from the kernels.
 static SPINNING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is a stream's worker, that is, whether a host function runs here.
+/// Returns whether this thread is a stream's worker, that is, whether a host function runs here.
 pub(super) fn on_worker() -> bool {
     WORKER.get()
 }
 
-/// A command, and the number under which it was enqueued.
+/// A command, and the correlation under which it was enqueued.
 struct Entry {
     command: Command,
     correlation: u64,
 }
 
-/// Commands and the bytes that they refer to.
+/// Commands, and the bytes that they refer to.
 pub(super) struct Batch {
     commands: Vec<Entry>,
     bytes: Vec<u8>,
@@ -64,7 +64,7 @@ impl Batch {
         Batch { commands: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Forgets the bytes of commands that have run, and the memory of an unusual burst.
+    /// Removes the bytes of commands that have run, and frees memory beyond an unusual size.
     fn clear(&mut self) {
         self.bytes.clear();
         if self.bytes.capacity() > 16 * BATCH_BYTES {
@@ -80,14 +80,14 @@ impl Batch {
         Staged::append(bytes, &mut self.bytes)
     }
 
-    /// Copies the arguments of a step into the batch.
+    /// Copies the kernel arguments of a step into the batch.
     #[inline]
     pub(super) fn stage_step(&mut self, prepared: Prepared<'_>) -> Step {
         prepared.stage(&mut self.bytes)
     }
 }
 
-/// Bytes of the batch in which the command stands, or of the graph in which the node stands.
+/// A range of bytes in the batch of a command, or in the graph of a node.
 #[derive(Clone, Copy)]
 pub(super) struct Staged {
     start: usize,
@@ -98,7 +98,7 @@ impl Staged {
     /// No bytes.
     pub(super) const NOTHING: Staged = Staged { start: 0, len: 0 };
 
-    /// Copies `bytes` to the end of `all`.
+    /// Appends `bytes` to `all`.
     pub(super) fn append(bytes: &[u8], all: &mut Vec<u8>) -> Staged {
         let start = all.len();
         all.extend_from_slice(bytes);
@@ -112,13 +112,13 @@ impl Staged {
 
 struct Queue {
     batch: Batch,
-    /// The worker sleeps, or is about to.
+    /// Whether the worker sleeps or is about to.
     parked: bool,
-    /// Nothing more comes; the worker leaves when the queue is empty.
+    /// Whether the stream was destroyed: nothing is enqueued any more, and the worker ends when the queue is empty.
     closed: bool,
 }
 
-/// See the [module](self).
+/// A stream of a device.
 pub(super) struct Stream {
     pub(super) device: Arc<Device>,
     queue: Mutex<Queue>,
@@ -130,7 +130,7 @@ pub(super) struct Stream {
     done: Condvar,
 }
 
-/// All work on a stream up to a point.
+/// All work on a stream up to a command.
 #[derive(Clone)]
 pub(super) struct Mark {
     pub(super) stream: Arc<Stream>,
@@ -161,7 +161,7 @@ impl Stream {
         }
     }
 
-    /// Appends a command and returns its number; `None` for a stream that was destroyed meanwhile.
+    /// Appends a command and returns its number; `None` if the stream was destroyed meanwhile.
     pub(super) fn push(&self, make: impl FnOnce(&mut Batch) -> Command) -> Option<u64> {
         let mut queue = self.lock();
         if queue.closed {
@@ -179,26 +179,26 @@ impl Stream {
         Some(sequence)
     }
 
-    /// All work enqueued so far.
+    /// Returns a mark of all work enqueued so far.
     pub(super) fn mark(self: &Arc<Self>) -> Mark {
         Mark { stream: Arc::clone(self), sequence: self.enqueued.load(Ordering::SeqCst) }
     }
 
-    /// Whether all work enqueued so far is finished.
+    /// Returns whether all work enqueued so far is finished.
     pub(super) fn is_idle(&self) -> bool {
         self.completed.load(Ordering::SeqCst) >= self.enqueued.load(Ordering::SeqCst)
     }
 
-    /// Waits until the command of that number is finished.
+    /// Waits until the command with the number `sequence` is finished.
     pub(super) fn wait(&self, sequence: u64) {
         let reached = || self.completed.load(Ordering::SeqCst) >= sequence;
         if reached() || spin(WAIT_SPIN, reached) {
             return;
         }
         let mut guard = self.done_lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // The worker stores `completed` and then reads `waiters`, this thread the other way round, all of it
-        // sequentially consistent: either the worker sees the waiter and takes the lock to notify it, or the waiter
-        // sees the new count.
+        // The worker stores `completed` and then reads `waiters`; this thread writes `waiters` and then reads
+        // `completed`. All of it is sequentially consistent: either the worker sees the waiter and takes the lock to
+        // notify it, or the waiter sees the new count.
         self.waiters.fetch_add(1, Ordering::SeqCst);
         while !reached() {
             guard = self.done.wait(guard).unwrap_or_else(PoisonError::into_inner);
@@ -206,13 +206,13 @@ impl Stream {
         self.waiters.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Nothing more may be enqueued; the worker finishes what is there and leaves.
+    /// Closes the stream: nothing can be enqueued any more, and the worker ends when it has run what is enqueued.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.work.notify_one();
     }
 
-    /// The worker: runs commands until the stream is closed and empty.
+    /// The worker's loop: runs commands until the stream is closed and empty.
     pub(super) fn run(self: Arc<Self>) {
         WORKER.set(true);
         let mut batch = Batch::new();
@@ -226,8 +226,8 @@ impl Stream {
         self.device.forget_stream(&self);
     }
 
-    /// Exchanges the empty `batch` for the queued commands, waiting for some; `false` when the stream is closed and
-    /// empty.
+    /// Exchanges the empty `batch` for the queued commands, waiting until there are some. Returns `false` if the stream
+    /// is closed and empty.
     fn take(&self, batch: &mut Batch) -> bool {
         let pending = || !self.is_idle();
         if !pending() {
@@ -243,7 +243,7 @@ impl Stream {
                 return true;
             }
             if queue.closed {
-                // An event may keep the stream for long; its memory need not stay.
+                // An event may keep the stream alive for long, but the batch's memory is not needed.
                 queue.batch = Batch::unused();
                 return false;
             }
@@ -262,12 +262,12 @@ impl Stream {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Nothing that runs under the lock leaves the queue half-changed.
+        // No panic under the lock leaves the queue half-changed.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Looks for `condition` for a while.
+/// Polls `condition` for at most `limit`. Returns whether it became true.
 fn spin(limit: Duration, condition: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     let busy = if *CORES == 1 { Duration::ZERO } else { BUSY_SPIN };

@@ -1,4 +1,4 @@
-//! Who is told of work that has run, and when it ran.
+//! Tells an observer which work has run, and when.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
@@ -11,12 +11,12 @@ use super::device::lock;
 use hip_driver::activity::{Activity, ActivityObserver};
 use hip_driver::{Note, Observer};
 
-/// The driver's observer, if it has one.
+/// The driver's observer of activity, if it has one.
 #[derive(Default)]
 pub(super) struct Watch(Mutex<Option<Weak<dyn ActivityObserver>>>);
 
 impl Watch {
-    /// Takes an observer, unless another one is alive.
+    /// Sets the observer. Returns `false` if another one is alive.
     fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
         let mut slot = lock(&self.0);
         if slot.as_ref().is_some_and(|other| other.strong_count() > 0) {
@@ -60,13 +60,13 @@ impl Observer for EmulatedDriver {
     }
 }
 
-/// Who is told of one command, and the number under which it was enqueued.
+/// The observer of one command, and the correlation under which the command was enqueued.
 pub(super) struct Watched(Option<(Arc<dyn ActivityObserver>, u64)>);
 
 impl Watched {
     pub(super) const NOBODY: Watched = Watched(None);
 
-    /// Does a piece of work, of a graph `node`, and says when it ran.
+    /// Runs a piece of work, which is node `node` of a graph, and tells the observer when it ran.
     #[inline]
     pub(super) fn time(&self, node: Option<u32>, work: impl FnOnce() -> Ran) -> Result<(), (String, Error)> {
         let Some((observer, correlation)) = &self.0 else { return work().map(drop) };

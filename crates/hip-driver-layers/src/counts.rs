@@ -1,4 +1,4 @@
-//! A layer that counts calls by kind, and makes the n-th call of a kind fail.
+//! A layer that counts calls by kind, and can make the n-th call of a kind fail.
 
 use std::fmt;
 use std::ops::Index;
@@ -13,17 +13,17 @@ use super::pinned::{PinnedRanges, Released};
 
 const KINDS: usize = CallKind::ALL.len();
 
-/// A driver whose calls are counted.
+/// A driver with the counting layer over it.
 pub type CountingDriver = Intercepted<CallCounter>;
 
 impl CountingDriver {
-    /// Puts a counter over a driver.
+    /// Puts the counting layer over a driver.
     pub fn new(inner: Arc<dyn Driver>) -> Arc<CountingDriver> {
         Arc::new(Intercepted::with_layer(inner, CallCounter::default()))
     }
 }
 
-/// Counts calls and notes, and injects faults. What is refused by a layer below it or fails counts too.
+/// The layer that counts calls and notes, and injects faults. Calls that fail or that a layer below refuses count too.
 #[derive(Debug, Default)]
 pub struct CallCounter {
     counters: Counters,
@@ -32,43 +32,43 @@ pub struct CallCounter {
 }
 
 impl CallCounter {
-    /// The calls made so far, by kind.
+    /// Returns the calls counted so far, by kind.
     pub fn counts(&self) -> CallCounts {
         self.counters.snapshot()
     }
 
-    /// Makes the `nth` call of this kind from now (1 for the next) fail with `code`. It does not reach the driver below;
-    /// it counts as a call. For a [group](CallKind::is_group), the `nth` call of the group.
+    /// Makes the `nth` call of this kind from now (1 for the next) fail with `code`. The call is counted, but does not
+    /// reach the driver below. For a [group](CallKind::is_group), it is the `nth` call of the group.
     ///
-    /// Injecting a sticky code fails this one call, not the later ones.
+    /// An injected sticky code fails only this call, not later ones.
     pub fn inject(&self, kind: CallKind, nth: u64, code: ErrorCode) {
         self.injections.add(kind, nth, None, code);
     }
 
-    /// Makes every `nth` call of this kind from now fail with `code` (1 for every call), until
+    /// Makes every `nth` call of this kind from now (1 for every call) fail with `code`, until
     /// [`clear_injections`](CallCounter::clear_injections).
     pub fn inject_repeating(&self, kind: CallKind, nth: u64, code: ErrorCode) {
         self.injections.add(kind, nth, Some(nth), code);
     }
 
-    /// Takes back what was to be injected.
+    /// Removes all injections.
     pub fn clear_injections(&self) {
         self.injections.clear();
     }
 
-    /// How many injections have not fired yet, repeating ones included.
+    /// Returns the number of injections that have not fired yet, including all repeating ones.
     pub fn pending_injections(&self) -> usize {
         self.injections.pending()
     }
 
-    /// The groups that a call counts in.
+    /// Returns the groups in which a call is counted.
     #[inline]
     fn groups(&self, call: &Call<'_>, kind: CallKind) -> &'static [CallKind] {
         match call {
             Call::Enqueue { work: work @ Work::CopyToDevice { .. }, .. } if self.pinned.is_pageable(work) => {
                 &[CallKind::PageableCopy]
             }
-            // It waits for its stream.
+            // This copy waits for its stream.
             Call::Enqueue { work: work @ Work::CopyToHost { .. }, .. } if self.pinned.is_pageable(work) => {
                 &[CallKind::BlockingCopy, CallKind::PageableCopy]
             }
@@ -90,9 +90,7 @@ impl Layer for CallCounter {
         groups.iter().for_each(|&group| self.counters.add(group));
         match self.injections.tick([&[kind], groups]) {
             None => Ok(self.pinned.before(call)),
-            Some(code) => {
-                Err(DriverError::with_detail(kind.name(), code, "injected by the validation layer"))
-            }
+            Some(code) => Err(DriverError::with_detail(kind.name(), code, "an injected fault")),
         }
     }
 
@@ -110,7 +108,7 @@ impl Layer for CallCounter {
     }
 }
 
-/// Counters that any thread may add to.
+/// Counters to which any thread may add.
 #[derive(Debug)]
 struct Counters([AtomicU64; KINDS]);
 
@@ -131,30 +129,30 @@ impl Counters {
     }
 }
 
-/// How often each kind of call was made, refused and injected ones included.
+/// How often each kind of call was made, including refused and injected ones.
 ///
-/// Printed as a table of what is not 0.
+/// Its `Display` is a table of the counts that are not 0.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CallCounts([u64; KINDS]);
 
 impl CallCounts {
-    /// Calls of one kind.
+    /// Returns the number of calls of one kind.
     pub fn get(&self, kind: CallKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// What was counted since an earlier snapshot of the same layer.
+    /// Returns the difference to an earlier snapshot of the same layer.
     #[must_use]
     pub fn since(&self, earlier: &CallCounts) -> CallCounts {
         CallCounts(std::array::from_fn(|i| self.0[i].saturating_sub(earlier.0[i])))
     }
 
-    /// All [calls that do something with a device](CallKind::is_device_call), each counted once.
+    /// Returns the number of [calls that concern devices](CallKind::is_device_call), each counted once.
     pub fn device_calls(&self) -> u64 {
         self.iter().filter(|(kind, _)| kind.is_device_call()).map(|(_, n)| n).sum()
     }
 
-    /// Every kind and its count, groups last.
+    /// Returns every kind with its count, groups last.
     pub fn iter(&self) -> impl Iterator<Item = (CallKind, u64)> + '_ {
         CallKind::ALL.iter().map(|&kind| (kind, self.get(kind)))
     }
@@ -210,7 +208,7 @@ mod tests {
         counters.add(CallKind::NotePoolAllocate);
         let counts = counters.snapshot().since(&before);
         assert_eq!(counts[CallKind::Malloc], 1);
-        // A group is no call of its own, a note is no device call.
+        // A group is not a call of its own, and a note is not a device call.
         assert_eq!(counts.device_calls(), 1);
         let table = counts.to_string();
         assert!(table.contains("hipMalloc ") && table.contains("of which device allocations"), "{table}");

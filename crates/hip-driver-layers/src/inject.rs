@@ -8,14 +8,14 @@ use hip_driver::{CallKind, ErrorCode};
 #[derive(Debug)]
 struct Injection {
     kind: CallKind,
-    /// Calls until it fires.
+    /// The number of calls until it fires.
     left: u64,
-    /// After firing, calls until it fires again; `None` for once only.
+    /// After firing, the number of calls until it fires again; `None` if it fires once.
     every: Option<u64>,
     code: ErrorCode,
 }
 
-/// What waits to be injected. One relaxed load a call while there is nothing.
+/// The injections that can still fire. Without any, a call costs one atomic load.
 #[derive(Debug, Default)]
 pub(super) struct Injections {
     armed: AtomicBool,
@@ -35,12 +35,12 @@ impl Injections {
         self.armed.store(false, Ordering::Release);
     }
 
-    /// How many have not fired yet, repeating ones included.
+    /// Returns the number of injections that have not fired yet, including all repeating ones.
     pub(super) fn pending(&self) -> usize {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Counts one call that is of all of `kinds`; the code to fail with, if this is the one.
+    /// Counts one call, which is of all of `kinds`. Returns the code to fail with if an injection fires.
     #[inline]
     pub(super) fn tick(&self, kinds: [&[CallKind]; 2]) -> Option<ErrorCode> {
         if self.armed.load(Ordering::Acquire) { self.tick_armed(kinds) } else { None }

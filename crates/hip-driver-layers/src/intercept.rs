@@ -1,4 +1,4 @@
-//! A layer over a driver: what looks at each call before it is made and after, and the adaptor that forwards.
+//! Layers over a driver, and the adaptor that passes calls on.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -12,36 +12,36 @@ use hip_driver::{
     for_each_call,
 };
 
-/// Looks at the calls of a driver. [`Intercepted`] makes a driver of it.
+/// Observes the calls of a driver. [`Intercepted`] makes a driver of it.
 pub trait Layer: Send + Sync + 'static {
-    /// What it is called in [`Driver::info`]: `NAME over DRIVER`. Empty for a layer that stays out of it.
+    /// The name that [`Driver::info`] puts before that of the driver below: `NAME over DRIVER`. Empty for none.
     const NAME: &'static str;
 
-    /// What [`before`](Layer::before) hands to [`after`](Layer::after).
+    /// What [`before`](Layer::before) passes to [`after`](Layer::after).
     type Token;
 
-    /// Looks at a call that is about to be made.
+    /// Observes a call that is about to be passed on.
     ///
     /// # Errors
-    /// Refuses the call: the driver below does not see it, and the caller gets the error. Of [`Call::Info`] and
-    /// [`Call::Capabilities`], which cannot fail, the error is ignored.
+    /// An error refuses the call: the driver below does not see it, and the caller gets the error. The error is ignored
+    /// for [`Call::Info`] and [`Call::Capabilities`], which cannot fail.
     fn before(&self, call: &Call<'_>) -> DriverResult<Self::Token>;
 
-    /// Looks at what came of a call that was not refused.
+    /// Observes the result of a call that was not refused.
     fn after(&self, call: &Call<'_>, token: Self::Token, result: Result<Output, &DriverError>);
 
-    /// Whether it listens to notes. It never changes.
+    /// Returns whether the layer uses notes. The answer never changes.
     fn takes_notes(&self) -> bool {
         false
     }
 
-    /// Looks at a note, which is passed on in any case.
+    /// Observes a note, which is always passed on.
     fn note(&self, note: &Note) {
         let _ = note;
     }
 }
 
-/// Two layers as one: the first is the outer one.
+/// Two layers as one. The first is the outer one.
 impl<A: Layer, B: Layer> Layer for (A, B) {
     const NAME: &'static str = if A::NAME.is_empty() { B::NAME } else { A::NAME };
 
@@ -75,24 +75,25 @@ impl<A: Layer, B: Layer> Layer for (A, B) {
     }
 }
 
-/// A driver that makes each call on the driver below, and shows it to a layer before and after.
+/// A driver that passes each call on to the driver below and lets a layer observe it.
 pub struct Intercepted<L> {
     inner: Arc<dyn Driver>,
     layer: L,
 }
 
 impl<L: Layer> Intercepted<L> {
-    /// Puts a layer over a driver. It knows only what is made through it: use the driver below in no other way.
+    /// Puts a layer over a driver. The layer only observes calls that are made through it: do not call the driver below
+    /// directly.
     pub fn with_layer(inner: Arc<dyn Driver>, layer: L) -> Intercepted<L> {
         Intercepted { inner, layer }
     }
 
-    /// The driver below.
+    /// Returns the driver below.
     pub fn inner(&self) -> &Arc<dyn Driver> {
         &self.inner
     }
 
-    /// The layer.
+    /// Returns the layer.
     pub fn layer(&self) -> &L {
         &self.layer
     }
@@ -108,7 +109,7 @@ impl<L: Layer> Intercepted<L> {
         result
     }
 
-    /// A call that cannot fail.
+    /// Makes a call that cannot fail.
     fn ask<R>(&self, call: &Call<'_>, ask: impl FnOnce(&dyn Driver) -> R) -> R {
         let token = self.layer.before(call);
         let answer = ask(&*self.inner);
@@ -177,7 +178,7 @@ macro_rules! forward {
 
             unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
                 let call = Call::Enqueue { device, stream, work };
-                // SAFETY: the caller's promises are those that the same method of the driver below asks for.
+                // SAFETY: the caller guarantees what the same method of the driver below requires.
                 self.call(&call, |driver| unsafe { driver.enqueue(device, stream, work) })
             }
 

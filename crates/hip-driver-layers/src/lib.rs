@@ -1,11 +1,11 @@
 //! Layers over any HIP [`Driver`](hip_driver::Driver).
 //!
-//! A [`Layer`] looks at each call before it is made and after; [`Intercepted`] makes a driver of it, which forwards each call
-//! to the driver below.
+//! A [`Layer`] observes each call before and after it is passed on. [`Intercepted`] makes a driver of a layer: it
+//! passes each call on to the driver below.
 //!
 //! * [`validation`] checks lifetimes and the order of work, counts calls, and injects faults.
-//! * [`counts`] counts calls and injects faults, and nothing else.
-//! * [`timeline`] records what the host calls and what the device does, and when.
+//! * [`counts`] only counts calls and injects faults.
+//! * [`timeline`] records when the host called the driver and when the device ran the work.
 
 pub mod counts;
 mod inject;

@@ -1,15 +1,15 @@
-//! Which host memory is pinned: it tells copies that wait from those that do not.
+//! The ranges of pinned host memory, which distinguish copies that wait from those that do not.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_driver::{Call, DriverError, Output, Work};
 
-/// Live pinned memory: bytes by address.
+/// Live pinned memory: lengths in bytes by host address.
 #[derive(Debug, Default)]
 pub(crate) struct PinnedRanges(Mutex<BTreeMap<usize, usize>>);
 
-/// Memory that a call is about to release, to be put back if it fails.
+/// Memory that a call is about to free, to be added again if the call fails.
 pub(crate) type Released = Option<(usize, usize)>;
 
 impl PinnedRanges {
@@ -17,14 +17,14 @@ impl PinnedRanges {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes memory out that is about to be released: the driver may give its address out again at once.
+    /// Removes memory that is about to be freed: the driver may return its address to another thread at once.
     #[inline]
     pub(crate) fn before(&self, call: &Call<'_>) -> Released {
         let released = call.released_memory()?;
         self.lock().remove_entry(&released.host.addr().get())
     }
 
-    /// Takes memory in that was pinned, or could not be released.
+    /// Adds memory that was pinned or could not be freed.
     #[inline]
     pub(crate) fn after(&self, released: Released, result: Result<Output, &DriverError>) {
         let (address, bytes) = match (result, released) {
@@ -35,7 +35,7 @@ impl PinnedRanges {
         self.lock().insert(address, bytes);
     }
 
-    /// Whether work copies from or to host memory that is not pinned.
+    /// Returns whether the work copies from or to host memory that is not pinned.
     #[inline]
     pub(crate) fn is_pageable(&self, work: &Work<'_>) -> bool {
         work.host_memory().is_some_and(|host| {

@@ -1,7 +1,7 @@
-//! What a driver that runs the work itself tells a layer of it: when it ran, and under which call it was enqueued.
+//! Activity: what a driver that runs the work itself tells a layer about it, such as when it ran.
 //!
-//! A layer gives each call that enqueues work a number, its *correlation*, which the call's thread carries into the driver.
-//! The driver keeps it with the work and hands it back when that has run.
+//! A layer gives each call that enqueues work a number, its *correlation*, which it sets for the calling thread. The
+//! driver keeps the number with the work and reports it when the work has run.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -14,53 +14,54 @@ thread_local! {
 /// A piece of work that has run.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity {
-    /// The number under which it was enqueued; never 0.
+    /// The correlation under which the work was enqueued; never 0.
     pub correlation: u64,
-    /// Of a graph: which node, counted from 0 in the order of adding.
+    /// For work of a graph: the index of the node, in the order in which the nodes were added.
     pub node: Option<u32>,
-    /// When it began.
+    /// When the work began.
     pub begin: Instant,
-    /// When it ended.
+    /// When the work ended.
     pub end: Instant,
-    /// Of a kernel: how much it ran.
+    /// For a kernel: counts of what it executed.
     pub counts: Option<KernelCounts>,
 }
 
-/// How much a kernel ran.
+/// Counts of what a kernel executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelCounts {
-    /// Workgroups run.
+    /// The number of workgroups that ran.
     pub workgroups: u64,
-    /// Waves run.
+    /// The number of waves that ran.
     pub waves: u64,
-    /// Instructions executed, one for a wave.
+    /// The number of instructions that were executed, one for each wave that executes it.
     pub wave_instructions: u64,
 }
 
-/// Is told of work that has run, on the thread that ran it and before anyone who waits for it goes on.
+/// Receives an [`Activity`] for each piece of work that has run. It is called on the thread that ran the work, before
+/// any thread that waits for the work continues.
 pub trait ActivityObserver: Send + Sync {
-    /// The work has run, or failed. Must not call the driver.
+    /// Called when a piece of work has run or failed. Must not call the driver.
     fn ran(&self, activity: &Activity);
 }
 
-/// The number under which this thread enqueues now; 0 for work that nobody asks for.
+/// Returns the correlation under which this thread enqueues now; 0 if no layer has set one.
 #[inline]
 pub fn correlation() -> u64 {
     CORRELATION.get()
 }
 
-/// This thread enqueues under `correlation` until the guard is dropped.
+/// Sets the correlation under which this thread enqueues, until the guard is dropped.
 #[inline]
 #[must_use = "dropping it puts the earlier number back"]
 pub fn correlated(correlation: u64) -> Correlated {
     Correlated { before: CORRELATION.replace(correlation), thread: PhantomData }
 }
 
-/// Puts the thread's earlier number back when it is dropped. Made by [`correlated`].
+/// A guard that restores the thread's earlier correlation when it is dropped. [`correlated`] returns it.
 #[derive(Debug)]
 pub struct Correlated {
     before: u64,
-    /// It stays on its thread.
+    /// Keeps the guard on its thread.
     thread: PhantomData<*const ()>,
 }
 
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_holds_for_its_calls_alone() {
+    fn a_correlation_ends_with_its_guard() {
         {
             let _outer = correlated(7);
             assert_eq!(correlation(), 7);

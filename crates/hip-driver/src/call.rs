@@ -1,7 +1,7 @@
-//! A call of the [`Driver`](crate::Driver) as a value, and the work that can be enqueued: what layers look at.
+//! Driver calls as values ([`Call`]), and the work that can be enqueued ([`Work`]). Layers inspect both.
 //!
 //! [`for_each_call!`](crate::for_each_call) lists the trait's methods once. [`Call`], [`CallKind`] and the forwarding
-//! adaptor of the layers are made from that list.
+//! adaptor of the layers are generated from that list.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
-/// [`CallKind`], HIP's name, the groups it counts in, `(unsafe)` or `()`, and the method's signature.
+/// [`CallKind`], HIP's name, the groups in which the call is counted, `(unsafe)` or `()`, and the method's signature.
 ///
 /// Not in the list: `info`, `capabilities`, `device_count` and `observer`, which name no device, and `enqueue`,
 /// `copy_blocking` and `graph_add`, whose kind depends on the [`Work`].
@@ -87,7 +87,7 @@ macro_rules! define_calls {
         }
 
         impl Call<'_> {
-            /// What kind of call it is.
+            /// Returns the kind of the call.
             #[inline]
             pub const fn kind(&self) -> CallKind {
                 match self {
@@ -101,7 +101,7 @@ macro_rules! define_calls {
                 }
             }
 
-            /// The device that it names; `None` for a call that names none.
+            /// Returns the device that the call names; `None` if it names none.
             #[inline]
             pub const fn device(&self) -> Option<DeviceId> {
                 match self {
@@ -149,7 +149,7 @@ macro_rules! define_calls {
                 NoteReturn = "note of memory given back" [];
             }
             groups {
-                /// Group: whatever adds a node to a graph.
+                /// Group: the calls that add a node to a graph.
                 GraphNode = "graph nodes";
                 /// Group: `hipMalloc` and `hipMallocAsync`.
                 DeviceAllocation = "device allocations";
@@ -164,7 +164,7 @@ macro_rules! define_calls {
                 /// Group: `hipMemcpyHtoD`, `hipMemcpyDtoH`, and `hipMemcpyDtoHAsync` to pageable memory, which waits
                 /// too.
                 BlockingCopy = "blocking copies";
-                /// Group: `hipMemcpyHtoDAsync` and `hipMemcpyDtoHAsync` where the host's side is not pinned.
+                /// Group: `hipMemcpyHtoDAsync` and `hipMemcpyDtoHAsync` from or to memory that is not pinned.
                 PageableCopy = "pageable copies";
                 /// Group: `hipDeviceSynchronize`, `hipStreamSynchronize` and `hipEventSynchronize`.
                 Synchronize = "synchronizes";
@@ -178,9 +178,9 @@ macro_rules! call_kinds {
         calls { $($call:ident = $call_name:literal [$($in_group:ident)*];)* }
         groups { $($(#[$doc:meta])* $group:ident = $group_name:literal;)* }
     ) => {
-        /// A kind of call, counted for itself: one for each method of [`Driver`](crate::Driver), for each kind of
-        /// [`Work`] by what is done with it, and for each [`Note`](crate::Note). And [groups](CallKind::is_group) of
-        /// them, in which a call counts too.
+        /// A kind of call, or a [group](CallKind::is_group) of kinds. There is a kind for each method of
+        /// [`Driver`](crate::Driver), for each use of a kind of [`Work`], and for each [`Note`](crate::Note). A call is
+        /// counted under its kind and under each of its groups.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         #[non_exhaustive]
@@ -190,11 +190,11 @@ macro_rules! call_kinds {
         }
 
         impl CallKind {
-            /// Every kind: first the calls, then the groups.
+            /// All kinds: first the calls, then the groups.
             pub const ALL: &'static [CallKind] = &[$(CallKind::$call,)* $(CallKind::$group,)*];
             const CALLS: usize = [$(CallKind::$call,)*].len();
 
-            /// The call in HIP's name, or the group's.
+            /// Returns HIP's name of the call, or the name of the group.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(CallKind::$call => $call_name,)*
@@ -202,7 +202,7 @@ macro_rules! call_kinds {
                 }
             }
 
-            /// The groups that a call counts in, whatever its arguments are.
+            /// Returns the groups in which a call of this kind is counted whatever its arguments are.
             #[inline]
             pub const fn groups(self) -> &'static [CallKind] {
                 match self {
@@ -217,7 +217,7 @@ macro_rules! call_kinds {
 for_each_call!(define_calls);
 
 impl Call<'_> {
-    /// The pinned host memory that it releases.
+    /// Returns the pinned host memory that the call frees or unpins.
     #[inline]
     pub const fn released_memory(&self) -> Option<PinnedAllocation> {
         match self {
@@ -228,12 +228,12 @@ impl Call<'_> {
 }
 
 impl CallKind {
-    /// Whether this is a group of calls.
+    /// Returns whether this is a group of kinds.
     pub const fn is_group(self) -> bool {
         self as usize >= Self::CALLS
     }
 
-    /// Whether this is a call that does something with a device: every call but `info`, `capabilities` and the notes.
+    /// Returns whether the call concerns devices: every call does except `info`, `capabilities` and the notes.
     pub const fn is_device_call(self) -> bool {
         let note = self as usize >= CallKind::NoteHostWrite as usize;
         !self.is_group() && !note && !matches!(self, CallKind::Info | CallKind::Capabilities)
@@ -249,11 +249,11 @@ impl fmt::Display for CallKind {
 /// What a call that succeeded returned.
 #[derive(Clone, Copy, Debug)]
 pub enum Output {
-    /// Nothing, or what no layer looks at.
+    /// Nothing, or a result that no layer uses.
     None,
     /// A number of devices or workgroups.
     Count(u32),
-    /// The answer to a question.
+    /// The answer to a query.
     Answer(bool),
     /// A time in milliseconds.
     Milliseconds(f32),
@@ -261,7 +261,7 @@ pub enum Output {
     MemInfo(MemInfo),
     /// Device memory.
     Memory(DevicePtr),
-    /// A module's global: its address and its length in bytes.
+    /// A global variable of a module: its address and its length in bytes.
     Global(DevicePtr, usize),
     /// Pinned memory.
     Pinned(PinnedAllocation),
@@ -277,7 +277,7 @@ pub enum Output {
     Function(RawFunction),
     /// A graph.
     Graph(RawGraph),
-    /// A graph's node.
+    /// A node of a graph.
     Node(RawGraphNode),
     /// An executable graph.
     Exec(RawGraphExec),
@@ -314,24 +314,25 @@ outputs! {
     RawGraphExec: exec => Output::Exec(*exec);
 }
 
-/// Work that a device does: [enqueued](crate::Driver::enqueue) on a stream, or [added](crate::Driver::graph_add) to a
-/// graph.
+/// Work of a device: a kernel, copy, fill, host function or graph. It is [enqueued](crate::Driver::enqueue) on a stream
+/// or [added](crate::Driver::graph_add) to a graph.
 ///
 /// # Safety
 ///
-/// Each kind says what must hold from the call until the work has run; for a graph's node, whenever the graph is launched,
-/// from then until the node has run. Device ranges are live and lie inside one allocation that the device can access.
+/// Each kind says what must hold from the call until the work has run. For a node, it must hold whenever the graph is
+/// launched, from then until the node has run. Device ranges are live and lie inside one allocation that the device can
+/// access.
 #[derive(Clone, Copy, Debug)]
 pub enum Work<'a> {
     /// Launches a kernel.
     ///
-    /// Safety: `kernarg` is as long as the kernel's metadata says, and the addresses in it are good for what the kernel
-    /// does. The kernel's module stays loaded.
+    /// Safety: `kernarg` is as long as the kernel's metadata says, and the addresses in it are valid for what the
+    /// kernel does with them. The kernel's module stays loaded.
     Kernel(&'a KernelLaunch<'a>),
-    /// Copies host to device. Memory that is pinned is read when the copy runs, other memory before the call returns. A
-    /// graph takes pinned memory only.
+    /// Copies from the host to the device. Pinned memory is read when the copy runs, other memory before the call
+    /// returns. A node can only copy pinned memory.
     ///
-    /// Safety: `src` is readable for `bytes`, and where it is pinned, stays so and unchanged until the copy has run.
+    /// Safety: `src` is readable for `bytes`. If it is pinned, it stays pinned and unchanged until the copy has run.
     CopyToDevice {
         /// The destination.
         dst: DevicePtr,
@@ -340,10 +341,11 @@ pub enum Work<'a> {
         /// Length in bytes.
         bytes: usize,
     },
-    /// Copies device to host. To memory that is not pinned, the call waits for the stream. A graph takes pinned memory
-    /// only.
+    /// Copies from the device to the host. If the destination is not pinned, the call waits for the stream. A node can
+    /// only copy to pinned memory.
     ///
-    /// Safety: `dst` is writable for `bytes`, and where it is pinned, stays so and is not touched until the copy has run.
+    /// Safety: `dst` is writable for `bytes`. If it is pinned, it stays pinned and is not accessed until the copy has
+    /// run.
     CopyToHost {
         /// The destination, in host memory.
         dst: *mut u8,
@@ -361,7 +363,7 @@ pub enum Work<'a> {
         /// Length in bytes.
         bytes: usize,
     },
-    /// Copies from another device to the stream's own. No graph takes it.
+    /// Copies from another device to the stream's device. It cannot be a node.
     CopyFromPeer {
         /// The destination, on the stream's device.
         dst: DevicePtr,
@@ -372,36 +374,36 @@ pub enum Work<'a> {
         /// Length in bytes.
         bytes: usize,
     },
-    /// Fills bytes.
+    /// Fills memory with a byte.
     FillBytes {
         /// The first byte.
         dst: DevicePtr,
-        /// What each byte becomes.
+        /// The value of each byte.
         value: u8,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// Fills 32-bit words.
+    /// Fills memory with a 32-bit word.
     FillWords {
         /// The first word; aligned to 4 bytes.
         dst: DevicePtr,
-        /// What each word becomes.
+        /// The value of each word.
         value: u32,
-        /// How many words.
+        /// The number of words.
         count: usize,
     },
-    /// Runs a function on a thread of the driver. No graph takes it.
+    /// Runs a function on a thread of the driver. It cannot be a node.
     HostFunction(&'a HostFunction),
-    /// Runs all nodes of a graph: after all earlier work on the stream, before all later. No graph takes it.
+    /// Runs all nodes of a graph, after all earlier work on the stream and before all later work. It cannot be a node.
     ///
-    /// Safety: what the nodes ask for. No other launch of the same graph can run meanwhile: they are on the same stream, or
-    /// ordered.
+    /// Safety: what the nodes require. No other launch of the same executable graph can run at the same time: the
+    /// launches are on the same stream or ordered.
     Graph(RawGraphExec),
-    /// Does nothing: a node that gathers dependencies. No stream takes it.
+    /// Does nothing: a node that only joins dependencies. It cannot be enqueued on a stream.
     Empty,
 }
 
-/// A function to be run once in stream order. The driver that enqueues it takes it out.
+/// A function that a driver runs once, in stream order. The driver that enqueues it takes it out.
 pub struct HostFunction(Cell<Option<HostFunc>>);
 
 impl HostFunction {
@@ -410,10 +412,10 @@ impl HostFunction {
         HostFunction(Cell::new(Some(Box::new(function))))
     }
 
-    /// Takes the function out, for the driver that runs it.
+    /// Takes the function out. For drivers.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it was taken before.
+    /// Returns `INVALID_VALUE` if it was taken before.
     pub fn take(&self) -> Result<HostFunc, DriverError> {
         self.0.take().ok_or_else(|| {
             let detail = "the host function was enqueued before";
@@ -431,40 +433,40 @@ impl fmt::Debug for HostFunction {
 /// A range of memory that a piece of work reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessRange {
-    /// Whose address it is.
+    /// The address space of `address`.
     pub space: Space,
     /// The first byte.
     pub address: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// Whether it may be written.
+    /// Whether the work may write to the range. If not, it only reads.
     pub write: bool,
 }
 
-/// How an address is to be understood.
+/// The address space to which an address belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// As kernels of this device see it.
+    /// Addresses as kernels of this device see them.
     Device(DeviceId),
-    /// As the host sees it; pinned memory or any other.
+    /// Addresses as the host sees them, of pinned or other memory.
     Host,
 }
 
 impl AccessRange {
-    /// Memory as kernels of `device` see it.
+    /// Creates a range of memory as kernels of `device` see it.
     #[inline]
     pub const fn device(device: DeviceId, ptr: DevicePtr, bytes: usize, write: bool) -> AccessRange {
         AccessRange { space: Space::Device(device), address: ptr.0, bytes: bytes as u64, write }
     }
 
-    /// Memory as the host sees it.
+    /// Creates a range of memory as the host sees it.
     #[inline]
     pub fn host(ptr: *const u8, bytes: usize, write: bool) -> AccessRange {
         AccessRange { space: Space::Host, address: ptr.addr() as u64, bytes: bytes as u64, write }
     }
 }
 
-/// Where a copy goes.
+/// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CopyDirection {
@@ -478,33 +480,33 @@ pub enum CopyDirection {
     FromPeer(DeviceId),
 }
 
-/// What a piece of work is about, without its addresses.
+/// A description of a piece of work without its addresses.
 #[derive(Clone, Copy, Debug)]
 pub enum WorkSummary {
     /// A kernel.
     Kernel {
         /// The kernel.
         function: RawFunction,
-        /// Workgroups in x, y and z.
+        /// The number of workgroups in x, y and z.
         grid: [u32; 3],
-        /// Work-items of a workgroup in x, y and z.
+        /// The number of work-items of a workgroup in x, y and z.
         block: [u32; 3],
         /// Dynamic LDS in bytes.
         dynamic_lds: u32,
     },
     /// A copy.
     Copy {
-        /// Where it goes.
+        /// The direction.
         direction: CopyDirection,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// A fill.
     Fill {
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// A function of the host's.
+    /// A function of the host.
     HostFunction,
     /// A graph.
     Graph(RawGraphExec),
@@ -513,7 +515,7 @@ pub enum WorkSummary {
 }
 
 impl Work<'_> {
-    /// The kind of call that enqueues it.
+    /// Returns the kind of the call that enqueues the work.
     #[inline]
     pub const fn kind(&self) -> CallKind {
         match self {
@@ -530,7 +532,7 @@ impl Work<'_> {
         }
     }
 
-    /// The kind of call that adds it to a graph.
+    /// Returns the kind of the call that adds the work to a graph.
     #[inline]
     pub const fn node_kind(&self) -> CallKind {
         match self {
@@ -545,7 +547,7 @@ impl Work<'_> {
         }
     }
 
-    /// The kind of call that does it and waits.
+    /// Returns the kind of the blocking call that executes the work.
     #[inline]
     pub const fn blocking_kind(&self) -> CallKind {
         match self {
@@ -555,7 +557,7 @@ impl Work<'_> {
         }
     }
 
-    /// The error of a driver that is asked for work which it cannot do there.
+    /// Creates the error of a call that cannot execute this work.
     #[cold]
     pub fn unsupported(&self, call: &'static str) -> DriverError {
         DriverError::with_detail(
@@ -565,7 +567,7 @@ impl Work<'_> {
         )
     }
 
-    /// The host memory that it copies from or to.
+    /// Returns the host address that the work copies from or to.
     #[inline]
     pub const fn host_memory(&self) -> Option<*const u8> {
         match self {
@@ -575,8 +577,9 @@ impl Work<'_> {
         }
     }
 
-    /// The memory that it is known to touch, reads first; of a kernel, what its launch names. Nothing of a graph, whose
-    /// nodes were told when they were added. `device` is the device that does it.
+    /// Returns the ranges that the work is known to access, reads first. For a kernel, these are the ranges that its
+    /// launch lists. For a graph there are none, as its nodes were reported when they were added. `device` is the
+    /// device that executes the work.
     #[inline]
     pub fn access_ranges(&self, device: DeviceId) -> impl ExactSizeIterator<Item = AccessRange> + Clone {
         let on = |ptr, bytes, write| Some(AccessRange::device(device, ptr, bytes, write));
@@ -599,7 +602,7 @@ impl Work<'_> {
         Touches { device, fixed: [read, written], accesses: accesses.iter() }
     }
 
-    /// What it is about.
+    /// Returns a description of the work without its addresses.
     #[inline]
     pub fn summary(&self) -> WorkSummary {
         let copy = |direction, bytes: usize| WorkSummary::Copy { direction, bytes: bytes as u64 };
@@ -620,7 +623,7 @@ impl Work<'_> {
     }
 }
 
-/// See [`Work::access_ranges`].
+/// The iterator of [`Work::access_ranges`].
 #[derive(Clone, Debug)]
 struct Touches<'a> {
     device: DeviceId,

@@ -1,6 +1,6 @@
-//! Optional abilities of a driver: each a typed capability, never a panic.
+//! Capabilities: what a driver may be unable to do.
 
-/// An ability that a driver may lack. A call that needs an absent one returns
+/// Something that a driver may be unable to do. A call that needs a capability which the driver lacks returns
 /// [`ErrorCode::NOT_SUPPORTED`](super::ErrorCode::NOT_SUPPORTED).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -22,7 +22,7 @@ pub enum Capability {
     MemInfo,
     /// Addresses of a module's global variables.
     ModuleGlobals,
-    /// Kernels can address pinned host memory.
+    /// Access of kernels to pinned host memory.
     MappedHostMemory,
     /// Pinning memory that the caller allocated.
     HostRegister,
@@ -34,8 +34,10 @@ pub enum Capability {
     StreamOrderedAllocator,
     /// Host functions in stream order.
     HostFunc,
-    /// Graphs made node by node, of kernels, copies and fills.
+    /// Graphs of kernels, copies and fills.
     Graphs,
+    /// Code objects for generic processors, such as gfx11-generic.
+    GenericCodeObjects,
     /// Memory that host and devices access at one address.
     ManagedMemory,
     /// Device memory that several processes use.
@@ -46,7 +48,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 18] = [
+    pub const ALL: [Capability; 19] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -62,18 +64,22 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::GenericCodeObjects,
         Capability::ManagedMemory,
         Capability::SharedMemory,
         Capability::PointerAttributes,
     ];
 
-    /// The first HIP version that has it, where that is later than 4.0.
+    /// Returns the first HIP version that has it; `None` if all supported versions have it.
     pub const fn since(self) -> Option<&'static str> {
         match self {
             Capability::StreamOrderedAllocator => Some("5.1"),
             Capability::HostFunc => Some("5.3"),
-            // The calls are older; kernels of modules are known to be taken from here on.
+            // The functions are older, but 5.2 is the first version known to accept kernels of modules.
             Capability::Graphs => Some("5.2"),
+            // libamdhip64 6.4.43484 knows every generic processor; the sources of 6.3 (clr, rocm-rel-6.3.0.1) know none, and
+            // 5.2.21153 refuses code objects of version 6 with hipErrorSharedObjectInitFailed.
+            Capability::GenericCodeObjects => Some("6.4"),
             _ => None,
         }
     }
@@ -87,18 +93,18 @@ impl Capabilities {
     /// The empty set.
     pub const NONE: Capabilities = Capabilities(0);
 
-    /// This set and one more.
+    /// Returns this set with `capability` added.
     #[must_use]
     pub const fn with(self, capability: Capability) -> Capabilities {
         Capabilities(self.0 | 1 << capability as u8)
     }
 
-    /// Whether `capability` is in the set.
+    /// Returns whether `capability` is in the set.
     pub const fn has(self, capability: Capability) -> bool {
         self.0 & 1 << capability as u8 != 0
     }
 
-    /// What is in the set, in declaration order.
+    /// Returns the capabilities of the set, in declaration order.
     pub fn iter(self) -> impl Iterator<Item = Capability> {
         Capability::ALL.into_iter().filter(move |c| self.has(*c))
     }

@@ -1,8 +1,8 @@
-//! Result codes in HIP's numbering, kept as plain integers since new ones appear with every release.
+//! Result codes in HIP's numbering. They are integers, not an enum, since each release of HIP adds some.
 
 use std::fmt;
 
-/// A `hipError_t` as the integer it is. Unknown codes are fine: nothing here is an enum.
+/// A `hipError_t` as an integer. It may be a code that this version does not know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct ErrorCode(pub i32);
@@ -12,12 +12,12 @@ macro_rules! codes {
         impl ErrorCode {
             $(#[doc = concat!("`", $hip, "`: ", $advice)] pub const $name: ErrorCode = ErrorCode($value);)*
 
-            /// HIP's name of the code, where this build knows it.
+            /// Returns HIP's name of the code; `None` if this version does not know the code.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 { $($value => Some($hip),)* _ => None }
             }
 
-            /// What the code means and what to do about it, in half a sentence.
+            /// Returns what the code means or what to do about it, in half a sentence.
             pub const fn advice(self) -> &'static str {
                 match self.0 { $($value => $advice,)* _ => "a code that this version does not know; see the HIP release notes" }
             }
@@ -39,11 +39,11 @@ codes! {
     INVALID_DEVICE_FUNCTION = 98, "hipErrorInvalidDeviceFunction", "no code for this device";
     NO_DEVICE = 100, "hipErrorNoDevice", "no AMD GPU is visible (permissions of /dev/kfd, ROCR_VISIBLE_DEVICES)";
     INVALID_DEVICE = 101, "hipErrorInvalidDevice", "the device ordinal is out of range";
-    INVALID_IMAGE = 200, "hipErrorInvalidImage", "the bytes are no code object";
+    INVALID_IMAGE = 200, "hipErrorInvalidImage", "the bytes are not a code object";
     INVALID_CONTEXT = 201, "hipErrorInvalidContext", "a handle of another device was used";
     NO_BINARY_FOR_GPU = 209, "hipErrorNoBinaryForGpu", "compile the kernel for this device's target";
     ECC_NOT_CORRECTABLE = 214, "hipErrorECCNotCorrectable", "the device's memory failed; reset it";
-    INVALID_KERNEL_FILE = 218, "hipErrorInvalidKernelFile", "the bytes are no code object";
+    INVALID_KERNEL_FILE = 218, "hipErrorInvalidKernelFile", "the bytes are not a code object";
     FILE_NOT_FOUND = 301, "hipErrorFileNotFound", "the file does not exist";
     SHARED_OBJECT_SYMBOL_NOT_FOUND = 302, "hipErrorSharedObjectSymbolNotFound", "no such symbol in the module";
     SHARED_OBJECT_INIT_FAILED = 303, "hipErrorSharedObjectInitFailed", "the runtime could not load the code object (a newer code object version?)";
@@ -51,9 +51,9 @@ codes! {
     ILLEGAL_STATE = 401, "hipErrorIllegalState", "the resource is not in a state for this call";
     NOT_FOUND = 500, "hipErrorNotFound", "no kernel or global of that name in the module";
     NOT_READY = 600, "hipErrorNotReady", "work is still in flight";
-    ILLEGAL_ADDRESS = 700, "hipErrorIllegalAddress", "a kernel touched memory outside any allocation; the device context is lost";
+    ILLEGAL_ADDRESS = 700, "hipErrorIllegalAddress", "a kernel accessed memory outside any allocation; the device context is lost";
     LAUNCH_OUT_OF_RESOURCES = 701, "hipErrorLaunchOutOfResources", "the kernel needs more registers or LDS than the device has";
-    LAUNCH_TIME_OUT = 702, "hipErrorLaunchTimeOut", "the kernel ran over its budget of time or instructions; the device context is lost";
+    LAUNCH_TIME_OUT = 702, "hipErrorLaunchTimeOut", "the kernel exceeded its budget of time or instructions; the device context is lost";
     PEER_ACCESS_ALREADY_ENABLED = 704, "hipErrorPeerAccessAlreadyEnabled", "nothing to do";
     PEER_ACCESS_NOT_ENABLED = 705, "hipErrorPeerAccessNotEnabled", "enable peer access first";
     CONTEXT_IS_DESTROYED = 709, "hipErrorContextIsDestroyed", "the device context is lost";
@@ -72,7 +72,7 @@ codes! {
 }
 
 impl ErrorCode {
-    /// Whether every later call on the device's context fails too.
+    /// Returns whether every later call on the device's context fails too.
     pub const fn is_sticky(self) -> bool {
         matches!(self.0, 214 | 700 | 702 | 709 | 710 | 719 | 999)
     }
@@ -99,23 +99,23 @@ impl fmt::Debug for ErrorCode {
 pub struct DriverError {
     /// The call in HIP's name, such as `hipMemcpyHtoDAsync`.
     pub call: &'static str,
-    /// The code it returned.
+    /// The code that the call returned.
     pub code: ErrorCode,
-    /// More that the driver knows: a fault report, a file name, the missing symbol.
+    /// More that the driver knows, such as a fault report, a file name or the missing symbol.
     pub detail: Option<Box<str>>,
 }
 
 impl DriverError {
-    /// An error with nothing but its code.
+    /// Creates an error without details.
     pub const fn new(call: &'static str, code: ErrorCode) -> Self {
         DriverError { call, code, detail: None }
     }
 
-    /// An error that says more.
+    /// Creates an error with details.
     pub fn with_detail(call: &'static str, code: ErrorCode, detail: impl Into<String>) -> Self {
         DriverError { call, code, detail: Some(detail.into().into_boxed_str()) }
     }
 }
 
-/// What driver calls return.
+/// The result of a driver call.
 pub type DriverResult<T> = Result<T, DriverError>;

@@ -1,19 +1,20 @@
-//! A real GPU: the [`Driver`] over AMD's libamdhip64, one HIP call for each call of the trait.
+//! The driver for GPUs: [`Driver`] over AMD's libamdhip64, one HIP call for each call of the trait.
 //!
-//! # What is added to HIP, and what is not
+//! # What it adds to HIP
 //!
 //! * **Current device.** HIP has one for each thread. The driver remembers what it set on each thread and calls
-//!   `hipSetDevice` only when another one is needed. A program that calls `hipSetDevice` (or anything else that changes
-//!   it) beside this driver says so with [`HipDriver::forget_current_device`] before the next call on that thread.
-//! * **Forked children.** After `fork` HIP's threads are not there, and its calls hang. In such a child every call
-//!   returns [`ErrorCode::NOT_INITIALIZED`] and never enters HIP.
-//! * **Code objects** are copied, since HIP goes on reading them, and their headers checked against their length, since
-//!   HIP is not told it.
-//! * **Graphs** run their nodes one after another, in the order in which they were added. HIP would run branches on
-//!   queues of its own, and drops some of the dependencies between them, in 5.2 (seen) as in 7.2 (reported).
-//! * **Teardown.** The library stays loaded for ever: its own destructors run at exit, after which it must not be
-//!   called; so nothing here has a destructor that calls it, and what is alive at exit is left to the kernel driver.
-//! * Errors, sticky ones included, are HIP's own, as is `hipGetLastError`'s state.
+//!   `hipSetDevice` only when another one is needed. A program that itself calls `hipSetDevice`, or anything else that
+//!   changes the current device, must call [`HipDriver::forget_current_device`] before the driver's next call on that
+//!   thread.
+//! * **Forked children.** After `fork`, HIP's threads do not exist and its calls hang. In such a child, every call
+//!   returns [`ErrorCode::NOT_INITIALIZED`] without calling HIP.
+//! * **Code objects.** They are copied, since HIP reads them after the call, and their headers are checked against
+//!   their length, which HIP is not told.
+//! * **Graphs.** The nodes run one after another, in the order in which they were added. HIP would run branches on
+//!   queues of its own, and loses some dependencies between them: in 5.2 (seen) and in 7.2 (reported).
+//! * **Process exit.** The library is never unloaded, and its own destructors run at exit. It must not be called after
+//!   that, so nothing here has a destructor that calls it: the kernel driver frees what is alive at exit.
+//! * **Errors.** Errors, including sticky ones, are HIP's own, and so is the state of `hipGetLastError`.
 
 mod call;
 mod device;
@@ -27,7 +28,7 @@ mod symbols;
 mod tests;
 mod work;
 
-/// AMD's types and functions, as far as they are used.
+/// AMD's types and functions that are used.
 #[cfg(not(feature = "bindgen"))]
 #[allow(
     missing_docs,
@@ -42,7 +43,7 @@ mod work;
 )]
 mod bindings;
 
-/// AMD's types and functions, as far as they are used, from the headers that are installed.
+/// AMD's types and functions that are used, from the installed headers.
 #[cfg(feature = "bindgen")]
 #[allow(
     missing_docs,
@@ -58,7 +59,7 @@ mod bindings;
 mod bindings {
     include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
 
-    /// What CI runs in place of a `diff`; `HIPLAUNCH_BLESS=1 cargo build --features bindgen` makes them equal.
+    /// CI runs this in place of a `diff`. `HIPLAUNCH_BLESS=1 cargo build --features bindgen` makes the two equal.
     #[cfg(test)]
     #[test]
     fn the_checked_in_bindings_are_those_of_the_installed_headers() {
@@ -86,15 +87,15 @@ use super::{
     RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
-/// `hipLaunchKernel`'s markers in `extra` (macros with casts, which bindgen leaves out).
+/// The markers in the `extra` list of `hipModuleLaunchKernel` (macros with casts, which bindgen leaves out).
 const HIP_LAUNCH_PARAM_BUFFER_POINTER: usize = 1;
 const HIP_LAUNCH_PARAM_BUFFER_SIZE: usize = 2;
 const HIP_LAUNCH_PARAM_END: usize = 3;
 
-/// Below this version a launch's arguments pass through the kernel, which graphs do not lock (5.2.3, seen: arguments mixed up
-/// between threads). This is the oldest that was seen to do without, 6.4.3; `tests/hip_quirks/` shows both.
+/// Below this version, the arguments of a launch pass through state of the kernel that graphs do not lock: in 5.2.3,
+/// threads got each other's arguments. 6.4.3 is the oldest version seen without this. `tests/hip_quirks/` shows both.
 const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 60_443_484;
-/// Below this version `hipStreamDestroy` can spin for ever (seen with 5.2; clr of 6.0 has it mended).
+/// Below this version, `hipStreamDestroy` can loop for ever: seen with 5.2, and mended in clr of 6.0.
 const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
 
 /// The driver over libamdhip64. See the [module](self).
@@ -102,14 +103,14 @@ const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
 pub struct HipDriver {
     loaded: load::Loaded,
     capabilities: Capabilities,
-    /// The code objects of the modules that are loaded.
+    /// The code objects of the loaded modules.
     images: Mutex<HashMap<RawModule, Image>>,
     graphs: Graphs,
-    /// Held shared while memory is freed in stream order, exclusively while a stream is destroyed.
+    /// Locked for reading while memory is freed in stream order, and for writing while a stream is destroyed.
     pool_gate: RwLock<()>,
     /// Whether memory was ever freed in stream order.
     pool_used: AtomicBool,
-    /// Held shared while a kernel is launched, exclusively while graphs hand kernels their arguments.
+    /// Locked for reading during a kernel launch, and for writing while a graph writes the arguments of kernels.
     kernel_gate: RwLock<()>,
 }
 
@@ -162,7 +163,7 @@ impl Driver for HipDriver {
         const CALL: &str = "hipDeviceCanAccessPeer";
         let ask = self.optional(CALL, self.api(CALL)?.hipDeviceCanAccessPeer)?;
         let mut can: c_int = 0;
-        // SAFETY: the pointer is to a live integer; ordinals that are not there give an error.
+        // SAFETY: the pointer is to a live integer; an ordinal without a device gives an error.
         check(CALL, unsafe { ask(&mut can, ordinal(CALL, device)?, ordinal(CALL, peer)?) })?;
         Ok(can != 0)
     }
@@ -170,7 +171,7 @@ impl Driver for HipDriver {
     fn enable_peer_access(&self, device: DeviceId, peer: DeviceId) -> DriverResult<()> {
         const CALL: &str = "hipDeviceEnablePeerAccess";
         let enable = self.optional(CALL, self.on(device, CALL)?.hipDeviceEnablePeerAccess)?;
-        // SAFETY: an ordinal that is not there gives an error; flags must be 0.
+        // SAFETY: an ordinal without a device gives an error; flags must be 0.
         match check(CALL, unsafe { enable(ordinal(CALL, peer)?, 0) }) {
             Err(error) if error.code == ErrorCode::PEER_ACCESS_ALREADY_ENABLED => Ok(()),
             result => result,
@@ -187,7 +188,7 @@ impl Driver for HipDriver {
 
     unsafe fn free(&self, _device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
         const CALL: &str = "hipFree";
-        // The address names its device: whichever is current does. Null is success.
+        // The address determines its device, so any device may be current. Null is success.
         // SAFETY: a live allocation that no work in flight uses (the caller's promise).
         check(CALL, unsafe { (self.api(CALL)?.hipFree)(pointer(ptr.0)) })
     }
@@ -209,7 +210,7 @@ impl Driver for HipDriver {
     unsafe fn free_async(&self, device: DeviceId, ptr: DevicePtr, stream: RawStream) -> DriverResult<()> {
         const CALL: &str = "hipFreeAsync";
         let free = self.optional(CALL, self.on(device, CALL)?.hipFreeAsync)?;
-        // `malloc_async` of 0 bytes gives null, which HIP before 7 refuses to free.
+        // `malloc_async` of 0 bytes returns null, which HIP before 7 refuses to free.
         if ptr.is_null() {
             return Ok(());
         }
@@ -237,19 +238,19 @@ impl Driver for HipDriver {
         let mut host: *mut c_void = ptr::null_mut();
         // SAFETY: the pointer is to a live pointer.
         check(CALL, unsafe { (api.hipHostMalloc)(&mut host, bytes, bindings::hipHostMallocDefault) })?;
-        // Null with success is HIP's answer to 0 bytes.
+        // For 0 bytes, HIP returns null and success.
         let pinned = NonNull::new(host.cast::<u8>())
             .ok_or_else(|| DriverError::with_detail(CALL, ErrorCode::INVALID_VALUE, "0 bytes"))?;
         // SAFETY: pinned by the call above.
         unsafe { self.mapped(CALL, pinned, bytes) }.inspect_err(|_| {
-            // SAFETY: allocated above and used by nobody. The first error is the one to report.
+            // SAFETY: allocated above and not yet used. The first error is the one to return.
             let _ = unsafe { (api.hipHostFree)(host) };
         })
     }
 
     unsafe fn host_free(&self, _device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
         const CALL: &str = "hipHostFree";
-        // SAFETY: a live allocation of `host_malloc` that nothing in flight uses; whichever device is current does.
+        // SAFETY: a live allocation of `host_malloc` that nothing in flight uses; any device may be current.
         check(CALL, unsafe { (self.api(CALL)?.hipHostFree)(allocation.host.as_ptr().cast()) })
     }
 
@@ -269,7 +270,7 @@ impl Driver for HipDriver {
         check(CALL, unsafe { register(ptr.cast(), bytes, 0) })?;
         // SAFETY: pinned by the call above.
         unsafe { self.mapped(CALL, host, bytes) }.inspect_err(|_| {
-            // SAFETY: registered above and used by nobody. The first error is the one to report.
+            // SAFETY: registered above and not yet used. The first error is the one to return.
             let _ = unsafe { unregister(ptr.cast()) };
         })
     }
@@ -288,12 +289,12 @@ impl Driver for HipDriver {
 
     #[inline]
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.enqueue_work(device, stream, work) }
     }
 
     unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.copy_and_wait(device, work) }
     }
 
@@ -311,7 +312,7 @@ impl Driver for HipDriver {
             Some(priority) => {
                 const CALL: &str = "hipStreamCreateWithPriority";
                 let create = self.optional(CALL, self.on(device, CALL)?.hipStreamCreateWithPriority)?;
-                // SAFETY: as above; HIP takes the nearest priority that it has.
+                // SAFETY: as above; HIP uses the nearest priority that it has.
                 check(CALL, unsafe { create(&mut stream, flags, priority) })?;
             }
         }
@@ -321,8 +322,9 @@ impl Driver for HipDriver {
     unsafe fn stream_destroy(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
         const CALL: &str = "hipStreamDestroy";
         let api = self.on(device, CALL)?;
-        // Older HIP loops for ever over what lies freed in the device's pool: empty it first, and let nobody free in
-        // between. All streams must be idle, as memory freed on a busy one stays in the pool.
+        // HIP before 6.0 can loop for ever over memory in the device's pool that was freed. So the pool is emptied
+        // first, and no thread may free in between. All streams must be idle, as memory that was freed on a busy one
+        // stays in the pool.
         let _gate =
             if self.loaded.version < STREAM_DESTROY_IS_MENDED && self.pool_used.load(Ordering::Relaxed) {
                 let gate = self.pool_gate.write().unwrap_or_else(PoisonError::into_inner);
@@ -369,7 +371,7 @@ impl Driver for HipDriver {
         Ok(RawEvent(number(event)))
     }
 
-    // An event names its device: the calls that take nothing else do not set one.
+    // An event determines its device: calls without other handles do not set one.
     unsafe fn event_destroy(&self, _device: DeviceId, event: RawEvent) -> DriverResult<()> {
         const CALL: &str = "hipEventDestroy";
         // SAFETY: a live event that no other call uses (the caller's promise).
@@ -416,7 +418,7 @@ impl Driver for HipDriver {
         let image = Image::new(image)
             .map_err(|detail| DriverError::with_detail(CALL, ErrorCode::INVALID_IMAGE, detail))?;
         let mut module = ptr::null_mut();
-        // SAFETY: the image is whole as far as its headers tell, padded, and kept until the module is unloaded.
+        // SAFETY: the image is complete as far as its headers say, padded, and kept until the module is unloaded.
         check(CALL, unsafe { (api.hipModuleLoadData)(&mut module, image.as_ptr().cast()) })?;
         let module = RawModule(number(module));
         self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(module, image);
@@ -426,14 +428,14 @@ impl Driver for HipDriver {
     unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()> {
         const CALL: &str = "hipModuleUnload";
         let api = self.on(device, CALL)?;
-        // Taken out before: the same handle may come back at once from a `module_load` on another thread.
+        // Removed before the call: `module_load` on another thread may return the same handle at once.
         let image = self.images.lock().unwrap_or_else(PoisonError::into_inner).remove(&module);
         // SAFETY: a live module none of whose kernels is in flight (the caller's promise).
         let result = check(CALL, unsafe { (api.hipModuleUnload)(pointer(module.0)) });
         if result.is_err()
             && let Some(image) = image
         {
-            // Still loaded, for all that is known.
+            // As far as is known, the module is still loaded.
             self.images.lock().unwrap_or_else(PoisonError::into_inner).entry(module).or_insert(image);
         }
         result
@@ -453,7 +455,7 @@ impl Driver for HipDriver {
             (api.hipModuleGetFunction)(&mut function, pointer(module.0), name.as_ptr())
         }) {
             Ok(()) => Ok(RawFunction(number(function))),
-            // HIP from 6 on calls the empty name an invalid value (`tests/hip_quirks/`).
+            // HIP from 6 on returns that an empty name is an invalid value (`tests/hip_quirks/`).
             Err(error) if name.is_empty() && error.code == ErrorCode::INVALID_VALUE => {
                 Err(DriverError::new(CALL, ErrorCode::NOT_FOUND))
             }
@@ -470,7 +472,7 @@ impl Driver for HipDriver {
         const CALL: &str = "hipModuleGetGlobal";
         let get = self.optional(CALL, self.on(device, CALL)?.hipModuleGetGlobal)?;
         let (mut address, mut bytes) = (ptr::null_mut(), 0usize);
-        // SAFETY: a live module of the current device, a C string, live places for the results.
+        // SAFETY: a live module of the current device, a C string, pointers to live results.
         check(CALL, unsafe { get(&mut address, &mut bytes, pointer(module.0), name.as_ptr()) })?;
         Ok((DevicePtr(number(address)), bytes))
     }
@@ -498,7 +500,7 @@ impl Driver for HipDriver {
     }
 
     unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.destroy_graph(device, graph) }
     }
 
@@ -509,23 +511,23 @@ impl Driver for HipDriver {
         _: &[RawGraphNode],
         work: &Work<'_>,
     ) -> DriverResult<RawGraphNode> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.add_node(device, graph, work) }
     }
 
     unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.instantiate(device, graph) }
     }
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.destroy_exec(device, exec) }
     }
 }
 
 impl HipDriver {
-    /// Pinned memory with the address that kernels see.
+    /// Returns pinned memory with its address for kernels.
     ///
     /// # Safety
     /// `host` is pinned.
@@ -546,7 +548,7 @@ impl HipDriver {
     }
 }
 
-/// `extra` of a launch: a kernarg segment as a whole. Valid as long as the two borrows.
+/// Returns the `extra` list of a launch that passes a whole kernarg segment. It is valid as long as the two borrows.
 fn extra_of(kernarg: &[u8], bytes: &mut usize) -> [*mut c_void; 5] {
     [
         ptr::without_provenance_mut(HIP_LAUNCH_PARAM_BUFFER_POINTER),

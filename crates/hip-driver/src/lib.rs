@@ -1,26 +1,26 @@
-//! What any device can do: the [`Driver`] trait, in HIP's vocabulary, with the device explicit on every call.
+//! The [`Driver`] trait: what a program can ask of a device, in HIP's vocabulary. Every call names its device.
 //!
-//! What a device does in the order of a stream is one idea, [`Work`]: [`Driver::enqueue`] puts it on a stream,
-//! [`Driver::graph_add`] into a graph.
+//! What a device does in stream order is a piece of [`Work`]. [`Driver::enqueue`] enqueues it on a stream, and
+//! [`Driver::graph_add`] adds it to a graph.
 //!
 //! # Contract
 //!
-//! * **Who validates.** A driver checks what its runtime checks, and no more. The safety requirements of the unsafe
-//!   methods are the caller's: live handles of this driver, live memory, the right device. A validation layer checks
-//!   them over any driver.
+//! * **Validation.** A driver checks what its runtime checks, and no more. The caller guarantees the safety
+//!   requirements of the unsafe methods: live handles of this driver, live memory, the right device. The validation
+//!   layer checks them over any driver.
 //! * **Capabilities.** A call that needs a [`Capability`] which the driver lacks returns `NOT_SUPPORTED`.
-//! * **Order.** Work on one stream runs in the order in which it was enqueued; work on two streams is ordered only by
+//! * **Order.** Work on one stream runs in the order in which it was enqueued. Work on two streams is ordered only by
 //!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), or by the host.
-//! * **Asynchrony.** A copy from pinned memory reads it when the copy runs, not when it is called. A copy from pageable
-//!   memory has read it when the call returns. A copy to pageable host memory waits for the whole stream.
-//! * **Graphs.** A node runs after those it depends on; which of the others it runs beside is the driver's choice, none
-//!   included. Nodes carry no memory of their own and cannot be changed: what is to differ between launches stands in
-//!   memory that they point to.
-//! * **Errors.** [`ErrorCode`]s in HIP's numbering. `NOT_READY` never comes back as an error: the queries return `false`.
-//!   After a [sticky](ErrorCode::is_sticky) code every later call on that device fails with it.
-//! * **Threads.** Every method may be called from any thread; the driver keeps the thread's current device itself and
-//!   sets it only when it differs.
-//! * **Panics.** None.
+//! * **Asynchrony.** A copy from pinned memory reads it when the copy runs, not when the call is made. A copy from
+//!   pageable memory has read it when the call returns. A copy to pageable memory waits for the whole stream.
+//! * **Graphs.** A node runs after the nodes that it depends on. Whether it runs at the same time as others is the
+//!   driver's choice. Nodes contain no data and cannot be changed: values that differ between launches are in memory
+//!   that the nodes point to.
+//! * **Errors.** [`ErrorCode`]s have HIP's numbers. `NOT_READY` is never returned as an error: the queries return
+//!   `false`. After a [sticky](ErrorCode::is_sticky) code, every later call on that device fails with it.
+//! * **Threads.** Every method may be called from any thread. The driver remembers the current device of each thread
+//!   and sets it only when it differs.
+//! * **Panics.** No method panics.
 
 pub mod activity;
 mod call;
@@ -43,65 +43,67 @@ pub use memory::{IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
 pub use observer::{Note, Observer};
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    Recovery, StreamOptions,
+    PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
-/// A function run by the driver in stream order. Must not call the driver (`hipLaunchHostFunc`'s rule).
+/// A function that the driver runs in stream order. It must not call the driver (`hipLaunchHostFunc`'s rule).
 pub type HostFunc = Box<dyn FnOnce() + Send + 'static>;
 
-/// A runtime that drives devices. See the [module's contract](self).
+/// A runtime that drives devices. The [module's contract](self) holds for every implementation.
 ///
 /// # Safety of the unsafe methods
 ///
-/// Common to all: every handle and address is live, was made by this driver, and belongs to `device` where a device is
-/// given; device ranges lie inside one allocation. What a method asks beyond that stands beside it.
+/// Every unsafe method requires that each handle and address is live, was returned by this driver, and belongs to
+/// `device` where a device is given, and that each device range lies inside one allocation. A method's own section says
+/// what it requires in addition.
 ///
 /// # Errors
 ///
-/// Every method returns the failing call and its code.
+/// Every method returns the failed call and its code.
 #[allow(clippy::missing_errors_doc, reason = "the trait's own Errors section covers every method")]
 pub trait Driver: Send + Sync + Debug + 'static {
-    /// Name, version and origin.
+    /// Returns the driver's name, version and origin.
     fn info(&self) -> DriverInfo;
-    /// Which optional abilities it has.
+    /// Returns the capabilities that the driver has.
     fn capabilities(&self) -> Capabilities;
-    /// Whom to tell of what happens beside the calls; `None` where nobody listens, which is the common case.
+    /// Returns the observer of what happens outside driver calls, such as the host's writes to pinned memory; `None` if
+    /// no layer observes that, which is the common case.
     fn observer(&self) -> Option<&dyn Observer> {
         None
     }
 
-    /// How many devices there are (0 is no error).
+    /// Returns the number of devices. No device is not an error: the number is 0.
     fn device_count(&self) -> DriverResult<u32>;
-    /// Limits and names of a device.
+    /// Returns the limits and names of a device.
     fn device_properties(&self, device: DeviceId) -> DriverResult<DeviceProperties>;
-    /// Free and total memory of a device. Needs [`Capability::MemInfo`].
+    /// Returns the free and total memory of a device. Needs [`Capability::MemInfo`].
     fn mem_info(&self, device: DeviceId) -> DriverResult<MemInfo>;
-    /// Waits for everything on the device.
+    /// Waits for all work on all streams of the device.
     fn device_synchronize(&self, device: DeviceId) -> DriverResult<()>;
-    /// Whether kernels on `device` can be allowed to use memory of `peer`.
+    /// Returns whether kernels on `device` can be allowed to access memory of `peer`.
     fn can_access_peer(&self, device: DeviceId, peer: DeviceId) -> DriverResult<bool> {
         let _ = (device, peer);
         Ok(false)
     }
-    /// Allows kernels on `device` to use memory of `peer`; allowed already is success. Needs
+    /// Allows kernels on `device` to access memory of `peer`. Succeeds if that is allowed already. Needs
     /// [`Capability::PeerAccess`].
     fn enable_peer_access(&self, device: DeviceId, peer: DeviceId) -> DriverResult<()> {
         let _ = (device, peer);
         Err(lacking(CallKind::EnablePeerAccess))
     }
 
-    /// Allocates device memory, aligned to 256 bytes. `bytes` is not 0.
+    /// Allocates `bytes` bytes of device memory, aligned to 256 bytes. `bytes` is not 0.
     fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr>;
-    /// Frees memory of [`malloc`](Driver::malloc). May wait for the device (HIP does).
+    /// Frees memory that [`malloc`](Driver::malloc) allocated. May wait for the device, as HIP does.
     ///
     /// # Safety
     /// No work in flight or enqueued later uses the memory, unless the driver waits for it.
     unsafe fn free(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()>;
-    /// Allocates in stream order. Needs [`Capability::StreamOrderedAllocator`].
+    /// Allocates device memory in stream order. Needs [`Capability::StreamOrderedAllocator`].
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn malloc_async(
         &self,
         device: DeviceId,
@@ -111,7 +113,7 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, bytes, stream);
         Err(lacking(CallKind::MallocAsync))
     }
-    /// Frees memory of [`malloc_async`](Driver::malloc_async) in stream order.
+    /// Frees, in stream order, memory that [`malloc_async`](Driver::malloc_async) allocated.
     ///
     /// # Safety
     /// Work on other streams that uses the memory is ordered before this call.
@@ -119,25 +121,26 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, ptr, stream);
         Err(lacking(CallKind::FreeAsync))
     }
-    /// Gives the default pool's unused memory above `keep` bytes back to the device. Needs
+    /// Returns unused memory of the device's default memory pool to the device until `keep` bytes are left in it. Needs
     /// [`Capability::StreamOrderedAllocator`].
     fn mem_pool_trim(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
         let _ = (device, keep);
         Err(lacking(CallKind::MemPoolTrim))
     }
-    /// Allocates pinned, mapped host memory. `bytes` is not 0.
+    /// Allocates `bytes` bytes of pinned host memory and maps them for kernels. `bytes` is not 0.
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation>;
-    /// Frees memory of [`host_malloc`](Driver::host_malloc).
+    /// Frees memory that [`host_malloc`](Driver::host_malloc) allocated.
     ///
     /// # Safety
     /// No copy or kernel in flight uses the memory.
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()>;
-    /// Pins `bytes` of the caller's host memory at `ptr`, and maps it for kernels: from now on copies and kernels use it as
-    /// they use memory of [`host_malloc`](Driver::host_malloc). `bytes` is not 0. Needs [`Capability::HostRegister`].
+    /// Pins `bytes` bytes of the caller's host memory at `ptr` and maps them for kernels. Copies and kernels may then
+    /// use the memory as they use memory of [`host_malloc`](Driver::host_malloc). `bytes` is not 0. Needs
+    /// [`Capability::HostRegister`].
     ///
     /// # Safety
-    /// The memory is readable and writable until [`host_unregister`](Driver::host_unregister) has returned. No byte of it is
-    /// pinned already.
+    /// The memory is readable and writable until [`host_unregister`](Driver::host_unregister) has returned. No byte of
+    /// it is pinned already.
     unsafe fn host_register(
         &self,
         device: DeviceId,
@@ -147,10 +150,10 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, ptr, bytes);
         Err(lacking(CallKind::HostRegister))
     }
-    /// Gives memory of [`host_register`](Driver::host_register) back to the caller.
+    /// Unpins memory that [`host_register`](Driver::host_register) pinned.
     ///
     /// # Safety
-    /// No copy or kernel in flight uses the memory, and no work enqueued later uses it as pinned.
+    /// No copy or kernel in flight uses the memory, and no work that is enqueued later uses it as pinned memory.
     unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
         let _ = (device, allocation);
         Err(lacking(CallKind::HostUnregister))
@@ -167,28 +170,28 @@ pub trait Driver: Send + Sync + Debug + 'static {
         Err(DriverError::with_detail(request.name(), ErrorCode::NOT_SUPPORTED, detail))
     }
 
-    /// Makes a stream.
+    /// Creates a stream.
     fn stream_create(&self, device: DeviceId, options: StreamOptions) -> DriverResult<RawStream>;
-    /// Destroys a stream; work on it runs to its end.
+    /// Destroys a stream. Work that was enqueued on it still runs to its end.
     ///
     /// # Safety
-    /// No call uses the stream at the same time or later.
+    /// No other call uses the stream at the same time or later.
     unsafe fn stream_destroy(&self, device: DeviceId, stream: RawStream) -> DriverResult<()>;
     /// Waits for all work on the stream.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn stream_synchronize(&self, device: DeviceId, stream: RawStream) -> DriverResult<()>;
-    /// Whether all work on the stream has finished. Illegal while capturing.
+    /// Returns whether all work on the stream has finished.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn stream_query(&self, device: DeviceId, stream: RawStream) -> DriverResult<bool>;
-    /// Makes later work on `stream` wait for the event's last record; one never recorded is no wait. The event may
-    /// belong to another device.
+    /// Makes later work on `stream` wait for the last record of `event`, which may belong to another device. An event
+    /// that was never recorded makes nothing wait.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn stream_wait_event(
         &self,
         device: DeviceId,
@@ -196,79 +199,81 @@ pub trait Driver: Send + Sync + Debug + 'static {
         event: RawEvent,
     ) -> DriverResult<()>;
 
-    /// Makes an event.
+    /// Creates an event.
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent>;
-    /// Destroys an event; waits already enqueued on it stay good.
+    /// Destroys an event. Waits for it that are enqueued already keep their effect.
     ///
     /// # Safety
-    /// No call uses the event at the same time or later.
+    /// No other call uses the event at the same time or later.
     unsafe fn event_destroy(&self, device: DeviceId, event: RawEvent) -> DriverResult<()>;
-    /// Records the event on a stream of its own device.
+    /// Records the event on a stream of the event's own device.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn event_record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> DriverResult<()>;
-    /// Whether the last record has been reached; `true` for one never recorded.
+    /// Returns whether the event's last record has been reached; `true` if it was never recorded.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn event_query(&self, device: DeviceId, event: RawEvent) -> DriverResult<bool>;
-    /// Waits until the last record has been reached.
+    /// Waits until the event's last record has been reached.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn event_synchronize(&self, device: DeviceId, event: RawEvent) -> DriverResult<()>;
-    /// Milliseconds between two timing events whose records have been reached. Needs [`Capability::EventTiming`].
+    /// Returns the milliseconds between two timing events whose records have been reached. Needs
+    /// [`Capability::EventTiming`].
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn event_elapsed_ms(&self, device: DeviceId, start: RawEvent, end: RawEvent) -> DriverResult<f32> {
         let _ = (device, start, end);
         Err(lacking(CallKind::EventElapsed))
     }
 
-    /// Puts work on a stream: it runs after all earlier work on the stream and before all later. Does not wait, but for a
-    /// [copy to pageable memory](Work::CopyToHost). `NOT_SUPPORTED` for work that no stream takes.
+    /// Enqueues work on a stream. The work runs after all earlier work on the stream and before all later work. The
+    /// call does not wait, except for a [copy to pageable memory](Work::CopyToHost). Returns `NOT_SUPPORTED` for work
+    /// that cannot be enqueued on a stream.
     ///
     /// # Safety
-    /// What the kind of [`Work`] asks for.
+    /// What the kind of [`Work`] requires.
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()>;
-    /// Does a [`CopyToDevice`](Work::CopyToDevice) or a [`CopyToHost`](Work::CopyToHost) and waits for it; no other work.
-    /// It runs on no stream, which is why it is a call of its own, and comes after what the host has waited for. Needs
-    /// [`Capability::BlockingCopy`].
+    /// Executes a [`CopyToDevice`](Work::CopyToDevice) or [`CopyToHost`](Work::CopyToHost) and waits for it. Returns
+    /// `NOT_SUPPORTED` for other work. The copy runs on no stream: it is ordered only after work that the host has
+    /// waited for. Needs [`Capability::BlockingCopy`].
     ///
     /// # Safety
-    /// What the kind of [`Work`] asks for.
+    /// What the kind of [`Work`] requires.
     unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
         let _ = device;
         Err(lacking(work.blocking_kind()))
     }
 
-    /// Loads a code object (raw ELF, or an offload bundle).
+    /// Loads a code object: an ELF file or an offload bundle.
     ///
     /// # Safety
-    /// The code object's kernels are trusted with the device's memory.
+    /// The kernels of the code object may access any memory of the device; the caller trusts them.
     unsafe fn module_load(&self, device: DeviceId, image: &[u8]) -> DriverResult<RawModule>;
-    /// Unloads a module; its functions and globals are gone.
+    /// Unloads a module. Its functions and global variables become invalid.
     ///
     /// # Safety
-    /// None of its kernels is in flight: HIP does not wait for them.
+    /// None of the module's kernels is in flight: HIP does not wait for them.
     unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()>;
-    /// Finds a kernel by name (without `.kd`). A name that no kernel of the module has, the empty one included, is
-    /// [`ErrorCode::NOT_FOUND`].
+    /// Finds a kernel by its name (without `.kd`). Returns [`ErrorCode::NOT_FOUND`] if no kernel of the module has that
+    /// name, or if the name is empty.
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn module_get_function(
         &self,
         device: DeviceId,
         module: RawModule,
         name: &CStr,
     ) -> DriverResult<RawFunction>;
-    /// Address and size in bytes of a global variable. Needs [`Capability::ModuleGlobals`].
+    /// Returns the address and the length in bytes of a global variable. Needs [`Capability::ModuleGlobals`].
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn module_get_global(
         &self,
         device: DeviceId,
@@ -278,11 +283,11 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, module, name);
         Err(lacking(CallKind::ModuleGetGlobal))
     }
-    /// How many workgroups of `block_threads` work-items and `dynamic_lds` bytes fit on one compute unit. Needs
-    /// [`Capability::Occupancy`].
+    /// Returns how many workgroups of `block_threads` work-items with `dynamic_lds` bytes of dynamic LDS fit on one
+    /// compute unit. Needs [`Capability::Occupancy`].
     ///
     /// # Safety
-    /// As the trait says.
+    /// Only what the [trait](Driver) requires.
     unsafe fn occupancy(
         &self,
         device: DeviceId,
@@ -294,26 +299,26 @@ pub trait Driver: Send + Sync + Debug + 'static {
         Err(lacking(CallKind::Occupancy))
     }
 
-    /// Makes a graph without nodes. This and all that follows for graphs needs [`Capability::Graphs`].
+    /// Creates a graph without nodes. Like all graph methods, it needs [`Capability::Graphs`].
     fn graph_create(&self, device: DeviceId) -> DriverResult<RawGraph> {
         let _ = device;
         Err(lacking(CallKind::GraphCreate))
     }
-    /// Destroys a graph and its nodes. What was instantiated from it stays good.
+    /// Destroys a graph and its nodes. Executable graphs that were instantiated from it stay valid.
     ///
     /// # Safety
-    /// No call uses the graph or a node of it at the same time or later.
+    /// No other call uses the graph or a node of it at the same time or later.
     unsafe fn graph_destroy(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
         let _ = (device, graph);
         Err(lacking(CallKind::GraphDestroy))
     }
-    /// Adds work that runs after the nodes in `dependencies`. A kernel's kernarg segment is copied before the call returns.
-    /// `NOT_SUPPORTED` for work that no graph takes.
+    /// Adds a node for `work` that runs after the nodes in `dependencies`. A kernel's kernarg segment is copied before
+    /// the call returns. Returns `NOT_SUPPORTED` for work that cannot be a node.
     ///
     /// # Safety
-    /// `dependencies` are nodes of this graph, and no two calls add to it at the same time. Until the graph and all that was
-    /// instantiated from it are destroyed, a kernel's module stays loaded. Whenever the graph is launched, what the kind of
-    /// [`Work`] asks for.
+    /// `dependencies` are nodes of this graph, and no two calls add to it at the same time. A kernel's module stays
+    /// loaded until the graph and everything that was instantiated from it are destroyed. Whenever the graph is
+    /// launched, what the kind of [`Work`] requires holds.
     unsafe fn graph_add(
         &self,
         device: DeviceId,
@@ -324,25 +329,25 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, graph, dependencies);
         Err(lacking(work.node_kind()))
     }
-    /// Makes a graph that can be launched, from a copy of the nodes that there are. [`Work::Graph`] launches it.
+    /// Creates an executable graph from a copy of the graph's present nodes. [`Work::Graph`] launches it.
     ///
     /// # Safety
-    /// As the trait says; nobody adds to the graph at the same time.
+    /// No other call adds to the graph at the same time.
     unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
         let _ = (device, graph);
         Err(lacking(CallKind::GraphInstantiate))
     }
-    /// Destroys what was instantiated. Waits for nothing.
+    /// Destroys an executable graph. Does not wait.
     ///
     /// # Safety
-    /// No launch of it is in flight; no call uses it at the same time or later.
+    /// No launch of it is in flight, and no other call uses it at the same time or later.
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
         let _ = (device, exec);
         Err(lacking(CallKind::GraphExecDestroy))
     }
 }
 
-/// The error of a driver that lacks what a call needs.
+/// The error of a call that needs a capability which the driver lacks.
 #[cold]
 fn lacking(call: CallKind) -> DriverError {
     DriverError::with_detail(call.name(), ErrorCode::NOT_SUPPORTED, "this driver cannot do that")

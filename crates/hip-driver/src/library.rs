@@ -1,5 +1,5 @@
-//! Shared libraries that are found when they are needed: where they are looked for, what went wrong with each, and which
-//! file a function came from.
+//! Loading shared libraries at run time: where they are searched, why one was not used, and which file a function came
+//! from.
 
 use std::ffi::{OsStr, c_void};
 use std::fmt;
@@ -9,16 +9,16 @@ use std::ptr::NonNull;
 /// Where ROCm keeps its libraries, below `$ROCM_PATH`.
 const LIBRARY_FOLDER: &str = if cfg!(windows) { "bin" } else { "lib" };
 
-/// One library that was tried and why it was not taken.
+/// One library that was tried, and why it was not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadAttempt {
-    /// The name or path given to the loader.
+    /// The name or path that was passed to the loader.
     pub library: PathBuf,
     /// The loader's message, or the required symbols that are missing.
     pub reason: String,
 }
 
-/// LoadAttempts, one a line.
+/// Displays attempts, one on each line.
 pub(crate) struct LoadAttempts<'a>(pub(crate) &'a [LoadAttempt]);
 
 impl fmt::Display for LoadAttempts<'_> {
@@ -27,8 +27,8 @@ impl fmt::Display for LoadAttempts<'_> {
     }
 }
 
-/// What to try for a library of those names: the loader's own search path, then `$ROCM_PATH`, then where ROCm installs
-/// itself.
+/// Returns the names and paths to try for a library: the names alone, for the loader's own search path, then paths in
+/// `$ROCM_PATH`, then paths in ROCm's default folder.
 pub(crate) fn candidates(names: &[&str], rocm_path: Option<&OsStr>) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> =
         rocm_path.filter(|p| !p.is_empty()).map(PathBuf::from).into_iter().collect();
@@ -40,9 +40,9 @@ pub(crate) fn candidates(names: &[&str], rocm_path: Option<&OsStr>) -> Vec<PathB
     names.iter().map(PathBuf::from).chain(in_roots).collect()
 }
 
-/// Opens a library; the error is the loader's message.
+/// Opens a library. The error is the loader's message.
 pub(crate) fn open(library: &OsStr) -> Result<libloading::Library, String> {
-    // The loader's own words stand in the source of libloading's error.
+    // The loader's message is the source of libloading's error.
     fn message(error: libloading::Error) -> String {
         match std::error::Error::source(&error) {
             Some(source) => source.to_string(),
@@ -52,7 +52,7 @@ pub(crate) fn open(library: &OsStr) -> Result<libloading::Library, String> {
     #[cfg(unix)]
     {
         use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-        // SAFETY: the initialisers of ROCm's libraries have no demands on the program (they register the library's tables).
+        // SAFETY: initialisers of ROCm's libraries require nothing of the program (they register the library's tables).
         unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) }.map(Into::into).map_err(message)
     }
     #[cfg(not(unix))]
@@ -62,11 +62,11 @@ pub(crate) fn open(library: &OsStr) -> Result<libloading::Library, String> {
     }
 }
 
-/// The address of a symbol.
+/// Returns the address of a symbol.
 pub(crate) fn address(library: &libloading::Library, name: &str) -> Option<NonNull<c_void>> {
     // SAFETY: the symbol is taken as a bare address; nothing is called or read through it here.
     let symbol = unsafe { library.get::<*mut c_void>(name) }.ok()?;
-    // SAFETY: as above; who uses the address keeps the library.
+    // SAFETY: as above; the caller that uses the address keeps the library loaded.
     let raw = unsafe { symbol.into_raw() };
     #[cfg(unix)]
     return NonNull::new(raw.as_raw_ptr());
@@ -74,26 +74,26 @@ pub(crate) fn address(library: &libloading::Library, name: &str) -> Option<NonNu
     return NonNull::new(raw.as_raw_ptr() as *mut c_void);
 }
 
-/// The file that a function comes from. Its library must never be unloaded.
+/// Returns the file that contains a function. Its library must never be unloaded.
 #[cfg(unix)]
 pub(crate) fn path_of(function: *const c_void) -> Option<PathBuf> {
     use std::ffi::CStr;
     use std::os::unix::ffi::OsStrExt;
 
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: any address may be asked for; `info` is writable and of the right type.
+    // SAFETY: dladdr accepts any address; `info` is writable and of the right type.
     let found = unsafe { libc::dladdr(function, info.as_mut_ptr()) };
     // SAFETY: zeroes are a valid `Dl_info` (null pointers), and dladdr has filled it when it returns non-zero.
     let info = unsafe { info.assume_init() };
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: a C string that the loader keeps as long as the library, that is for ever.
+    // SAFETY: a C string that the loader keeps as long as the library is loaded, which is for ever.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// The file that a function comes from: not asked for on other systems.
+/// Returns the file that contains a function: unknown on other systems.
 #[cfg(not(unix))]
 pub(crate) fn path_of(_: *const c_void) -> Option<PathBuf> {
     None
@@ -113,7 +113,7 @@ mod tests {
         if cfg!(not(windows)) {
             assert_eq!(all[5], PathBuf::from("/opt/rocm/lib/libnew.so.6"));
         }
-        // An empty variable is none, and /opt/rocm is not tried twice.
+        // An empty variable counts as unset, and /opt/rocm is not tried twice.
         assert_eq!(candidates(&NAMES, Some(OsStr::new(""))), candidates(&NAMES, None));
         if cfg!(not(windows)) {
             assert_eq!(candidates(&NAMES, Some(OsStr::new("/opt/rocm"))), candidates(&NAMES, None));

@@ -1,32 +1,32 @@
-//! What a driver or a layer wants to know beside its calls.
+//! What a driver or layer is told about besides its calls.
 
 use std::sync::Weak;
 
 use crate::activity::ActivityObserver;
 use crate::{CallKind, DeviceId, DevicePtr};
 
-/// What callers do to memory without a call of the driver.
+/// Something that happens outside driver calls: an access of the host to pinned memory, or a step of a pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Note {
     /// The host is about to write pinned memory. The validation layer reports copies and kernels in flight that may
-    /// still use the bytes.
+    /// still use these bytes.
     HostWrite {
         /// The first byte.
         ptr: *const u8,
         /// Length in bytes.
         bytes: usize,
     },
-    /// The host is about to read pinned memory; as for [`HostWrite`](Note::HostWrite).
+    /// The host is about to read pinned memory. Reported as for [`HostWrite`](Note::HostWrite).
     HostRead {
         /// The first byte.
         ptr: *const u8,
         /// Length in bytes.
         bytes: usize,
     },
-    /// The allocation of [`malloc`](crate::Driver::malloc) at `segment` belongs to a pool from now until it is freed: of
-    /// its bytes only those of live blocks may be touched.
+    /// The allocation of [`malloc`](crate::Driver::malloc) at `segment` belongs to a pool from now until it is freed.
+    /// Only bytes of its live pool blocks may be accessed.
     PoolSegment {
-        /// The segment's device.
+        /// The pool segment's device.
         device: DeviceId,
         /// The start of the allocation.
         segment: DevicePtr,
@@ -34,29 +34,29 @@ pub enum Note {
         /// many where the pool [separates](Observer::separates_blocks) them.
         addresses: usize,
     },
-    /// A pool hands out a block inside one of its segments. Comes after the block left the pool's lists, so that no later
-    /// note of the same bytes can overtake it.
+    /// A pool allocates a block in one of its pool segments. Sent after the block has left the pool's lists, so that no
+    /// later note about the same bytes can be sent before it.
     PoolAllocate {
-        /// The block's device.
+        /// The pool block's device.
         device: DeviceId,
-        /// The start of the block.
+        /// The start of the pool block.
         block: DevicePtr,
         /// Length in bytes.
         bytes: usize,
     },
-    /// A block is given back to its pool, or somebody asked for that with whatever address. Comes before the block enters
-    /// the pool's lists. Work in flight may still use it: the pool's next use of the bytes has to be ordered after that.
+    /// A pool block is freed, or a caller asked for that with any address. Sent before the block enters the pool's
+    /// lists. Work in flight may still use the block: the pool must order its next use of the bytes after that work.
     PoolFree {
-        /// The block's device.
+        /// The pool block's device.
         device: DeviceId,
-        /// The start of the block.
+        /// The start of the pool block.
         block: DevicePtr,
     },
-    /// Somebody says that a stream uses a block, which therefore has to be live.
+    /// A stream is recorded as a user of a pool block, which must be live.
     PoolRecord {
-        /// The block's device.
+        /// The pool block's device.
         device: DeviceId,
-        /// The start of the block.
+        /// The start of the pool block.
         block: DevicePtr,
     },
     /// Device memory that somebody else allocated is used from now on.
@@ -78,7 +78,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The kind under which it is counted.
+    /// Returns the kind under which layers count it.
     pub const fn kind(&self) -> CallKind {
         match self {
             Note::HostWrite { .. } => CallKind::NoteHostWrite,
@@ -93,11 +93,10 @@ impl Note {
     }
 }
 
-/// Whom a driver wants to be told of what happens beside its calls. Got from
-/// [`Driver::observer`](crate::Driver::observer).
+/// Receives what happens besides the calls of a driver. [`Driver::observer`](crate::Driver::observer) returns it.
 pub trait Observer: Send + Sync {
-    /// Whether notes are listened to, here or in a layer below. It never changes: launchers and pools ask once, and send
-    /// notes only where it is `true`.
+    /// Returns whether this observer, or one in a layer below, uses [`Note`]s. The answer never changes: launchers and
+    /// pools ask once, and send notes only if it is `true`.
     fn takes_notes(&self) -> bool {
         false
     }
@@ -111,14 +110,14 @@ pub trait Observer: Send + Sync {
         false
     }
 
-    /// Takes a note.
+    /// Receives a note.
     fn note(&self, note: &Note) {
         let _ = note;
     }
 
-    /// Asks the driver to tell `observer` of each piece of work that is enqueued under a
-    /// [correlation](crate::activity::correlated) once it has run. `false`: it can't, as its work is run elsewhere, or
-    /// another observer is alive already.
+    /// Asks the driver to tell `observer` about each piece of work that was enqueued under a
+    /// [correlation](crate::activity::correlated), once it has run. Returns `false` if the driver cannot, because it
+    /// does not run the work itself or because another observer is alive already.
     fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
         let _ = observer;
         false

@@ -1,7 +1,7 @@
-//! What a launch through the C API costs over one through Rust's, with a driver that does nothing.
+//! Measures launches through the C API and through Rust, on a driver that does nothing.
 //!
-//! `cargo bench --bench capi` prints times side by side; `-- --count CASE N` launches N times and exits, for an instruction
-//! counter, as `benches/launch.rs` does.
+//! `cargo bench -p hiplaunch-capi --bench capi` prints the times side by side. With `-- --count CASE N`, it launches N
+//! times and exits, for an instruction counter, as hiplaunch-cli's `benches/launch.rs` does.
 
 use hiplaunch_testing::noop;
 use std::hint::black_box;
@@ -43,7 +43,7 @@ struct Bench {
     count: u32,
 }
 
-/// What a call that succeeds writes.
+/// Returns the result of a call, which must succeed.
 fn made<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> hiplaunch_status) -> T {
     let mut place = MaybeUninit::uninit();
     assert_eq!(call(Some(&mut place)), hiplaunch_status::Ok);
@@ -114,7 +114,7 @@ impl Bench {
         black_box(unsafe { launcher.launch(*saxpy, stream, LaunchDims::linear(4, 256), &args) }.is_ok());
     }
 
-    /// `named`: with a ticket, which is closed. Without one, nobody hears of the launch, as where Rust's is dropped.
+    /// With `named`, the launch returns a ticket, which is closed. Otherwise it returns none, as Rust's `enqueue`.
     fn by_value_c(&mut self, named: bool) {
         let C { stream, saxpy, x, y, .. } = self.c;
         let args = [

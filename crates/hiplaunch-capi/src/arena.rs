@@ -1,10 +1,10 @@
-//! Values that are added one by one and stay where they are, so that what came before may be referred to: the first ones
-//! in room that the caller has on the stack, so that most launches allocate nothing.
+//! Containers whose values are added one by one and never move, so that references to earlier values stay valid. The
+//! first values are stored on the caller's stack, so most launches allocate nothing.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::{MaybeUninit, needs_drop};
 
-/// Room for `N` values, which moves nowhere: an arena refers to it.
+/// Storage for `N` values, on the caller's stack. It must not move while an arena borrows it.
 pub(super) struct Room<T, const N: usize>([MaybeUninit<T>; N]);
 
 impl<T, const N: usize> Room<T, N> {
@@ -14,7 +14,7 @@ impl<T, const N: usize> Room<T, N> {
     }
 }
 
-/// As many values as there is room for, one behind the other.
+/// A vector of at most `N` values.
 pub(super) struct Few<'r, T, const N: usize> {
     room: &'r mut [MaybeUninit<T>; N],
     used: usize,
@@ -26,7 +26,7 @@ impl<'r, T, const N: usize> Few<'r, T, N> {
         Few { room: &mut room.0, used: 0 }
     }
 
-    /// Adds a value; false where there is no room for it.
+    /// Adds a value. Returns false, and drops the value, if there are `N` already.
     #[inline(always)]
     pub(super) fn push(&mut self, item: T) -> bool {
         let Some(place) = self.room.get_mut(self.used) else { return false };
@@ -37,7 +37,7 @@ impl<'r, T, const N: usize> Few<'r, T, N> {
 
     #[inline(always)]
     pub(super) fn all(&self) -> &[T] {
-        // SAFETY: `push` has written as many, and `used` is at most `N`.
+        // SAFETY: `push` has written the first `used` values, and `used` is at most `N`.
         unsafe { std::slice::from_raw_parts(self.room.as_ptr().cast(), self.used) }
     }
 }
@@ -47,22 +47,22 @@ impl<T, const N: usize> Drop for Few<'_, T, N> {
     fn drop(&mut self) {
         if needs_drop::<T>() {
             for item in self.room.iter_mut().take(self.used) {
-                // SAFETY: `push` has written as many.
+                // SAFETY: `push` has written the first `used` values.
                 unsafe { item.assume_init_drop() };
             }
         }
     }
 }
 
-/// Values that go when it goes, and not before.
+/// Values that are dropped with the arena, and not before.
 pub(super) struct Arena<'r, T, const N: usize> {
     room: UnsafeCell<&'r mut [MaybeUninit<T>; N]>,
-    /// Of the room.
+    /// The number of values in `room`.
     used: Cell<usize>,
     more: UnsafeCell<More<T>>,
 }
 
-/// What the room was too small for.
+/// The values for which the room was too small.
 type More<T> = Option<Box<Vec<Box<[T]>>>>;
 
 impl<'r, T, const N: usize> Arena<'r, T, N> {
@@ -71,7 +71,7 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
         Arena { room: UnsafeCell::new(&mut room.0), used: Cell::new(0), more: UnsafeCell::new(None) }
     }
 
-    /// Places for `count` more in the room, which nobody else gets; `None` where there are not as many.
+    /// Reserves `count` more places in the room. Returns `None` if the room has fewer.
     #[inline(always)]
     fn places(&self, count: usize) -> Option<*mut T> {
         let used = self.used.get();
@@ -79,33 +79,33 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
             return None;
         }
         self.used.set(used + count);
-        // SAFETY: `used` is at most `N`. Only the pointer is read here, and no reference made to the values before, so that
-        // those which were handed out stay good.
+        // SAFETY: `used` is at most `N`. Only the pointer is read here, and no reference to the earlier values is
+        // created, so references to them stay valid.
         Some(unsafe { (&raw mut **self.room.get()).cast::<T>().add(used) })
     }
 
     #[cold]
     #[inline(never)]
     fn put_more(&self, items: Box<[T]>) -> &[T] {
-        // SAFETY: not `Sync`, and nothing that runs while this reference lives comes back here. A box's values stay where
-        // they are when the list of boxes grows.
+        // SAFETY: the arena is not `Sync`, and nothing that runs while this reference lives calls this function again.
+        // The values of a box stay where they are when the list of boxes grows.
         let more = unsafe { &mut *self.more.get() }.get_or_insert_default();
         more.push(items);
         match more.last() {
             Some(items) => {
                 let items: *const [T] = &raw const **items;
-                // SAFETY: a box of the list, which lives, unchanged, as long as `self`.
+                // SAFETY: a box of the list lives, unchanged, as long as `self`.
                 unsafe { &*items }
             }
             None => &[],
         }
     }
 
-    /// Adds a value.
+    /// Adds a value, and returns a reference to it.
     #[inline(always)]
     pub(super) fn put(&self, item: T) -> Option<&T> {
         match self.places(1) {
-            // SAFETY: a place, which is this value's for as long as the arena lives.
+            // SAFETY: the place is reserved for this value as long as the arena lives.
             Some(place) => unsafe {
                 place.write(item);
                 Some(&*place)
@@ -114,7 +114,10 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
         }
     }
 
-    /// Adds `count` values; the first that can't be made ends it.
+    /// Adds `count` values that `make` creates, and returns them.
+    ///
+    /// # Errors
+    /// Returns the first error of `make`.
     #[inline(always)]
     pub(super) fn fill<E>(&self, count: usize, mut make: impl FnMut(usize) -> Result<T, E>) -> Result<&[T], E>
     where
@@ -122,10 +125,11 @@ impl<'r, T, const N: usize> Arena<'r, T, N> {
     {
         let Some(places) = self.places(count) else { return self.fill_more(count, make) };
         for i in 0..count {
-            // SAFETY: `count` places. Should `make` fail or panic, they stay unused: `Copy` values need no drop.
+            // SAFETY: there are `count` places. If `make` fails or panics, they stay unused: `Copy` values need no
+            // drop.
             unsafe { places.add(i).write(make(i)?) };
         }
-        // SAFETY: all of them were written just now, and are changed by nobody.
+        // SAFETY: all of them were just written, and nothing changes them.
         Ok(unsafe { std::slice::from_raw_parts(places, count) })
     }
 
@@ -142,7 +146,7 @@ impl<T, const N: usize> Drop for Arena<'_, T, N> {
     fn drop(&mut self) {
         if needs_drop::<T>() {
             for item in self.room.get_mut().iter_mut().take(self.used.get()) {
-                // SAFETY: values that need a drop come by `put` alone, which writes what it takes a place for.
+                // SAFETY: only `put` adds values that need a drop, and it writes each place that it reserves.
                 unsafe { item.assume_init_drop() };
             }
         }
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_are_kept_in_order_and_no_more() {
+    fn few_keeps_its_first_values_and_drops_the_rest() {
         let counted = Rc::new(());
         let mut room: Room<Rc<()>, 2> = Room::new();
         let mut few = Few::new(&mut room);
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_go_with_it_and_once() {
+    fn an_arena_drops_each_value_once() {
         let counted = Rc::new(());
         let mut room: Room<Rc<()>, 2> = Room::new();
         let arena = Arena::new(&mut room);
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_made_ends_it_and_leaves_what_there_was() {
+    fn an_error_of_make_leaves_the_earlier_values() {
         let mut room: Room<u32, 8> = Room::new();
         let arena = Arena::new(&mut room);
         let before = arena.fill(2, |i| Ok::<_, ()>(i as u32)).unwrap();
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn making_one_may_add_others() {
+    fn make_may_add_values_to_the_same_arena() {
         let mut room: Room<usize, 8> = Room::new();
         let arena = Arena::new(&mut room);
         let outer = arena.fill(2, |i| Ok::<_, ()>(arena.put(40 + i).map_or(0, |n| n + 1))).unwrap();

@@ -1,4 +1,5 @@
-//! The arguments of a launch: from C's structs to the launcher's, with the memory that handles name kept alive meanwhile.
+//! The arguments of a launch: converts C's structs to the launcher's, and keeps the memory of the handles alive
+//! meanwhile.
 
 use std::ffi::c_void;
 
@@ -17,11 +18,11 @@ use super::views::{VIEWS, hiplaunch_view};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_dims {
-    /// Workgroups in x, y and z; 0 in any axis launches nothing.
+    /// The number of workgroups in x, y and z. With 0 in any axis, nothing is launched.
     pub grid: [u32; 3],
-    /// Work-items of a workgroup in x, y and z.
+    /// The number of work-items of a workgroup in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic LDS of a workgroup in bytes. With 0, a kernel that has a layout gets what that needs.
+    /// The bytes of dynamic LDS of a workgroup. With 0, a kernel that has an LDS layout gets the layout's total.
     pub dynamic_lds: u32,
 }
 
@@ -32,7 +33,7 @@ impl hiplaunch_dims {
     }
 }
 
-/// What an argument of a launch is. Which fields of hiplaunch_arg count, besides kind, follows in parentheses.
+/// The kind of an argument. In parentheses are the fields of hiplaunch_arg that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_arg_kind {
@@ -40,29 +41,31 @@ pub enum hiplaunch_arg_kind {
     Scalar = 0,
     /// A struct or any other value, in memory order. (data, size)
     Value = 1,
-    /// A device address for a pointer parameter. What uses it is not noticed. (bits)
+    /// A device address for a pointer parameter. The pool does not see that the launch uses this memory. (bits)
     Address = 2,
-    /// A hiplaunch_buffer for a pointer parameter: `data` is its handle. It may be closed as soon as the launch returned.
-    /// (data)
+    /// A hiplaunch_buffer for a pointer parameter: `data` is its handle. The buffer may be closed as soon as the launch
+    /// has returned. (data)
     Buffer = 3,
     /// A hiplaunch_view for a pointer parameter, the address of its first element: `data` is its handle. (data)
     View = 4,
-    /// Where the launch's destination goes (hiplaunch_launch_options).
+    /// The address of the launch's destination (hiplaunch_launch_options).
     Destination = 5,
-    /// A host array that the kernel reads. Copied at the call. (data, size)
+    /// A host array that the kernel reads. The call copies it. (data, size)
     HostIn = 6,
-    /// A host array that the kernel reads and writes: copied at the call, and an output of the ticket. (data, size)
+    /// A host array that the kernel reads and writes. The call copies it; the result is an output of the ticket.
+    /// (data, size)
     HostInout = 7,
-    /// Room that the kernel writes: an output of the ticket. (size)
+    /// A host array that the kernel writes: an output of the ticket. (size)
     HostOut = 8,
     /// An argument block for a pointer parameter: `data` is a hiplaunch_argument_block*. (data)
     ArgumentBlock = 9,
-    /// Bytes for a parameter of any kind, checked for size alone. (data, size)
+    /// Bytes for a parameter of any kind. Only their number is checked. (data, size)
     Raw = 10,
 }
 enumeration!(hiplaunch_arg_kind: Scalar, Value, Address, Buffer, View, Destination, HostIn, HostInout, HostOut, ArgumentBlock, Raw);
 
-/// One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on make them.
+/// One argument of a launch, in the order of the kernel's parameters. The functions hiplaunch_arg_f32 and so on return
+/// one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_arg {
@@ -78,7 +81,7 @@ pub struct hiplaunch_arg {
     pub size: usize,
 }
 
-/// Host data that patches of a block refer to.
+/// A host array of an argument block, to which the block's patches refer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_array {
@@ -86,32 +89,33 @@ pub struct hiplaunch_array {
     pub kind: u32,
     /// 0.
     pub reserved: u32,
-    /// The host's bytes; not looked at for HIPLAUNCH_ARG_KIND_HOST_OUT.
+    /// The bytes on the host. Ignored for HIPLAUNCH_ARG_KIND_HOST_OUT.
     pub data: *const c_void,
-    /// How many.
+    /// The number of bytes.
     pub size: usize,
 }
 
-/// Which address a patch writes.
+/// The address that a patch writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_patch_target {
-    /// The result block's.
+    /// The address of the result block.
     Result = 0,
-    /// That of the array whose index is `value`.
+    /// The address of the array whose index is `value`.
     Array = 1,
     /// The device address `value`.
     Address = 2,
-    /// That of the hiplaunch_buffer whose handle, as a number, is `value`; it may be closed as soon as the launch returned.
+    /// The address of the hiplaunch_buffer whose handle, as a number, is `value`. The buffer may be closed as soon as
+    /// the launch has returned.
     Buffer = 3,
 }
 enumeration!(hiplaunch_patch_target: Result, Array, Address, Buffer);
 
-/// Eight bytes of a block in which the runtime writes a device address.
+/// Eight bytes of an argument block into which the library writes a device address.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_patch {
-    /// Where in the block, in bytes.
+    /// The offset of the eight bytes in the block.
     pub offset: usize,
     /// A hiplaunch_patch_target.
     pub target: u32,
@@ -121,26 +125,26 @@ pub struct hiplaunch_patch {
     pub value: u64,
 }
 
-/// An argument block: bytes that a kernel sees through one pointer, with addresses that the runtime writes in. The kernel
-/// must not write the block itself.
+/// An argument block: bytes that a kernel reads through one pointer, with addresses that the library writes into them.
+/// The kernel must not write the block.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_argument_block {
     /// sizeof(hiplaunch_argument_block).
     pub struct_size: usize,
-    /// The block as the kernel sees it; bytes under a patch are ignored.
+    /// The bytes of the block. The bytes that a patch writes are ignored.
     pub bytes: *const c_void,
-    /// How many.
+    /// The number of bytes.
     pub size: usize,
-    /// Patches, in ascending order of their offsets and not overlapping.
+    /// The patches, in ascending order of their offsets. They must not overlap.
     pub patches: *const hiplaunch_patch,
-    /// How many.
+    /// The number of patches.
     pub patch_count: usize,
-    /// Further host data.
+    /// Host arrays to which patches refer.
     pub arrays: *const hiplaunch_array,
-    /// How many.
+    /// The number of arrays.
     pub array_count: usize,
-    /// Bytes of the result block, which is the last of the block's outputs; 0 for none.
+    /// The number of bytes of the result block, which is the last of the argument block's outputs; 0 for none.
     pub result_bytes: usize,
 }
 
@@ -150,30 +154,30 @@ unsafe impl Versioned for hiplaunch_argument_block {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_argument_block>()];
 }
 
-/// How the memory that handles among the arguments name is kept until the launch was enqueued.
+/// How the memory of the buffers and views among the arguments is kept alive until the launch is enqueued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// By being at it beside others: cheapest.
+    /// By read locks on the handles, which other readers may share. This is the cheapest.
     Locks,
-    /// By clones: where one of the handles is to be changed meanwhile.
+    /// By clones of the objects, because the launch changes one of the handles' objects meanwhile.
     Clones,
 }
 
-/// What the argument blocks have.
+/// The patches and host arrays of all argument blocks.
 struct Parts<'r, 'a> {
     patches: Arena<'r, Patch, 16>,
     arrays: Arena<'r, HostData<'a>, 8>,
 }
 
-/// Owners of the memory, where it is kept by clones.
+/// The clones that keep memory alive with [`Hold::Clones`].
 struct Clones<'r> {
     blocks: Arena<'r, PoolBlock, 4>,
     views: Arena<'r, DeviceView<u8>, 2>,
 }
 
-/// Why there are no arguments.
+/// Why the arguments could not be read.
 enum Stop {
-    /// Another call has an object to itself, or waits to, and nothing may be held while that is waited for.
+    /// Another call writes an object, or waits to write it. This call must release its locks before it waits for it.
     Busy,
     Failed(Failure),
 }
@@ -185,25 +189,25 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Turns arguments into the launcher's. `'h` is how long what they lead to is kept.
+/// Converts arguments to the launcher's. The objects of their handles are kept alive for `'h`.
 struct Reader<'h, 'a, 'b, 'c, 'r, 'q> {
     stream: &'h Stream,
     owner: Owner,
     locks: &'h Arena<'r, Lock, 12>,
-    /// Whether memory is kept by clones.
+    /// With [`Hold::Clones`], the storage of the clones.
     clones: Option<&'h Clones<'c>>,
     parts: &'h Parts<'r, 'a>,
     blocks: &'b Arena<'q, ArgumentBlock<'h>, 2>,
 }
 
-/// As many arguments as [`read_common`] reads.
+/// The greatest number of arguments that [`read_common`] reads.
 pub(super) const MOST_COMMON: usize = 12;
 
-/// Reads the arguments where they are but numbers and buffers that can be had, as those of most launches are; false where
-/// there is any other, or anything wrong.
+/// Reads the arguments if they are numbers of 4 or 8 bytes and buffers that can be locked without waiting, as in most
+/// launches. Returns false if there is any other argument, or an error.
 ///
 /// # Safety
-/// `locks` lives at least as long as the arguments are used.
+/// `locks` must live at least as long as the arguments are used.
 #[inline(always)]
 pub(super) unsafe fn read_common<'l>(
     args: &[hiplaunch_arg],
@@ -214,7 +218,7 @@ pub(super) unsafe fn read_common<'l>(
     const SCALAR: u64 = hiplaunch_arg_kind::Scalar as u64;
     const BUFFER: u64 = hiplaunch_arg_kind::Buffer as u64;
     for arg in args {
-        // The kind, with nothing in what is reserved.
+        // The kind; a reserved field that is not 0 makes it unequal to every kind.
         let kind = u64::from(arg.kind) | u64::from(arg.reserved) << 32;
         let pushed = if kind == SCALAR && (arg.size == 4 || arg.size == 8) {
             all.push(Arg::Scalar { bits: arg.bits, size: arg.size as u8 })
@@ -222,8 +226,8 @@ pub(super) unsafe fn read_common<'l>(
             && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())
             && held.owner == owner
         {
-            // SAFETY: a lock that is not kept goes at once, and then the argument is not used: false is returned. Those
-            // that are kept live as long as the arguments are used: the caller's promise.
+            // SAFETY: a lock that is not kept is dropped at once, and then the argument is not used: false is returned.
+            // The locks that are kept live as long as the arguments are used: the caller's promise.
             let (lock, found) = unsafe { held.split() };
             locks.push(lock) && all.push(Arg::from(&found.value))
         } else {
@@ -236,10 +240,11 @@ pub(super) unsafe fn read_common<'l>(
     true
 }
 
-/// Runs `launch` on the arguments, none of which allocates unless there are very many.
+/// Runs `launch` on the converted arguments. Converting them allocates only if there are very many.
 ///
 /// # Safety
-/// Pointers in the arguments lead to what hiplaunch_arg_kind says; device addresses are good for what the kernel does.
+/// Pointers in the arguments must point to what hiplaunch_arg_kind says, and device addresses must be valid for what
+/// the kernel does with them.
 #[inline(never)]
 pub(super) unsafe fn with_args<R>(
     args: &[hiplaunch_arg],
@@ -254,7 +259,7 @@ pub(super) unsafe fn with_args<R>(
         match unsafe { attempt(args, stream, owner, None, &mut launch) } {
             Ok(done) => return Ok(done),
             Err(Stop::Failed(failure)) => return Err(failure),
-            // Clones can be waited for, as nothing is held meanwhile.
+            // With clones, nothing is locked while this call waits.
             Err(Stop::Busy) => {}
         }
     }
@@ -282,7 +287,7 @@ unsafe fn with_clones<R>(
     }
 }
 
-/// Takes `launch` unless it stops before.
+/// Converts the arguments and runs `launch`. Leaves `launch` in place if converting them fails.
 ///
 /// # Safety
 /// As [`with_args`].
@@ -352,7 +357,7 @@ where
         })
     }
 
-    /// The buffer's memory; the launch notes its use.
+    /// The buffer as an argument. The launch records its use.
     fn buffer(&self, handle: *const hiplaunch_buffer) -> std::result::Result<Arg<'h>, Stop> {
         Ok(match self.clones {
             None => Arg::from(self.held_buffer(handle)?),
@@ -377,7 +382,8 @@ where
         Ok(&kept_by(held, self.locks).value)
     }
 
-    /// The buffer's memory, whose use by the stream is noted: on the buffer's own block, so that it is once only.
+    /// The buffer's pool block and its length in bytes. Records the stream's use on the buffer's own block, so that it
+    /// is recorded only once.
     fn cloned_buffer(
         &self,
         clones: &'h Clones<'_>,
@@ -422,8 +428,8 @@ where
         Ok(view.map_or(Arg::null(), Arg::from))
     }
 
-    /// The address of a buffer that a patch names, which is kept like an argument's. The launch does not see that it is
-    /// one, so its use is noted here.
+    /// The address of a buffer that a patch names. The buffer is kept alive as an argument is. The launch sees only its
+    /// address, so this function records its use.
     fn patched_buffer(&self, handle: *const hiplaunch_buffer) -> std::result::Result<DevicePtr, Stop> {
         let none = || Failure::invalid("a patch names a buffer without memory");
         let block = match self.clones {
@@ -456,7 +462,7 @@ where
         &self,
         from: *const hiplaunch_argument_block,
     ) -> std::result::Result<ArgumentBlock<'h>, Stop> {
-        // SAFETY: the caller's promise, for the struct and for what it leads to.
+        // SAFETY: the caller's promise, for the struct and for what it points to.
         let (block, block_bytes, patches, arrays) = unsafe {
             let block = versioned(from, "data")?;
             (

@@ -13,22 +13,25 @@ use super::status::{Result, call, hiplaunch_status};
 use super::streams::{STREAMS, hiplaunch_stream};
 use super::tickets::{hand_out, hiplaunch_ticket};
 
-/// Device memory from the device's pool, which goes back there when the buffer is closed and what uses it has finished.
+/// Device memory from the device's pool. It returns to the pool when the buffer is closed and the work that uses it has
+/// finished.
 pub struct hiplaunch_buffer {
     _opaque: (),
 }
 
 pub(super) static BUFFERS: Table<DeviceBuffer<u8>> = Table::new(Kind::Buffer);
 
-/// Allocates a buffer of a device; what it holds is undefined. 0 bytes allocate nothing.
+/// Allocates a buffer on a device. Its contents are undefined. 0 bytes allocate nothing.
 ///
-/// On a stream, the memory is for that stream's work, and where the pool has some no device call is made. Another stream
-/// has to wait for that one before it uses the buffer; that it does is noticed by launches that take the buffer as an
-/// argument, and by copies, so that closing it is safe at any time. With a null `stream` any stream may use it at once.
+/// With a `stream`, the buffer is for work on that stream, and if the pool has free memory for it, no driver call is
+/// made. Another stream must wait for that stream before it uses the buffer. Launches that take the buffer as an
+/// argument, and copies, record its use, so closing it is safe at any time. With a null `stream`, any stream may use it
+/// at once.
 ///
 /// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_OUT_OF_MEMORY,
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that there is not or a stream of another one,
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist or a stream of another device,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_buffer_open(
     launcher: *const hiplaunch_launcher,
@@ -56,22 +59,23 @@ pub extern "C" fn hiplaunch_buffer_open(
     })
 }
 
-/// A stream of the same launcher.
+/// Returns the stream of a handle. It is an error if the stream is of another launcher.
 pub(super) fn stream_of(stream: *const hiplaunch_stream, owner: Owner) -> Result<Stream> {
     let Found { owner: its, value } = STREAMS.get(stream)?;
     same_owner(owner, its, "stream")?;
     Ok(value)
 }
 
-/// Closes a buffer. The memory goes back in stream order; never waits for that. Views keep it until they are closed too.
+/// Closes a buffer. Its memory returns to the pool in stream order; this function does not wait for that. Views of the
+/// buffer keep the memory until they are closed, too.
 ///
-/// Threads: any; waits for calls of others that use the buffer. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// Threads: any; waits for calls on other threads that use the buffer. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_buffer_close(buffer: *mut hiplaunch_buffer) -> hiplaunch_status {
     call("hiplaunch_buffer_close", || BUFFERS.take(buffer).map(drop))
 }
 
-/// Bytes of a buffer.
+/// The number of bytes of a buffer.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -86,8 +90,8 @@ pub extern "C" fn hiplaunch_buffer_size(
     })
 }
 
-/// The device address of a buffer; 0 while it has no memory. What uses the bare address is not noticed: keep a buffer of
-/// a stream until launches on other streams that use its address have finished, or say so (hiplaunch_buffer_record_use).
+/// The device address of a buffer; 0 while it has no memory. Uses of the bare address are not recorded: keep the buffer
+/// until launches on other streams that use its address have finished, or call hiplaunch_buffer_record_use.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -102,8 +106,8 @@ pub extern "C" fn hiplaunch_buffer_address(
     })
 }
 
-/// Says that work on a stream uses a buffer by its bare address: when it is closed, its memory is held back until
-/// everything enqueued there by then has finished.
+/// Records that work on a stream uses a buffer by its bare address. When the buffer is closed, its memory is held back
+/// until everything has finished that was enqueued on the stream by then.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -121,11 +125,11 @@ pub extern "C" fn hiplaunch_buffer_record_use(
     })
 }
 
-/// Makes a buffer `bytes` long, for work enqueued on `stream` from now on. Where there is room, only the length changes;
-/// otherwise it gets new memory, whose contents are undefined, and the old goes back in stream order. `moved`, which may
-/// be null, says which.
+/// Sets the length of a buffer to `bytes`, for work enqueued on `stream` from now on. If its memory is large enough,
+/// only the length changes. Otherwise the buffer gets new memory, whose contents are undefined, and the old memory
+/// returns to the pool in stream order. `moved`, which may be null, gets whether the memory is new.
 ///
-/// Threads: any. Errors: as hiplaunch_buffer_open; the buffer is then as it was.
+/// Threads: any. Errors: as hiplaunch_buffer_open; the buffer then stays as it was.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_buffer_resize(
     buffer: *const hiplaunch_buffer,
@@ -144,7 +148,7 @@ pub extern "C" fn hiplaunch_buffer_resize(
     })
 }
 
-/// A part of a buffer, as a view, and a stream of its launcher.
+/// Returns a part of a buffer as a view, a stream of the same launcher, and the launcher that owns both.
 fn part(
     buffer: *const hiplaunch_buffer,
     offset: usize,
@@ -156,11 +160,11 @@ fn part(
     Ok((view?, stream_of(stream, owner)?, owner))
 }
 
-/// Copies `size` bytes of the host to a buffer, from its byte `offset` on, in stream order. Does not wait for the stream's
-/// work where the driver does not.
+/// Copies `size` bytes of the host to a buffer, to its byte `offset` and after, in stream order. Waits for the stream's
+/// work only if the driver does.
 ///
-/// Ownership: `data` may be reused when this returns. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT when that
-/// leaves the buffer or the stream is another device's; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+/// Ownership: `data` may be reused when this returns. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for bytes
+/// outside of the buffer or a stream of another device; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
 /// HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_buffer_upload(
@@ -178,7 +182,7 @@ pub unsafe extern "C" fn hiplaunch_buffer_upload(
     })
 }
 
-/// Copies `size` bytes of a buffer, from its byte `offset` on, to the host, in stream order, and waits for that.
+/// Copies `size` bytes of a buffer, from its byte `offset` on, to the host, in stream order, and waits for the copy.
 ///
 /// Threads: any. Errors: as hiplaunch_buffer_upload.
 #[unsafe(no_mangle)]
@@ -197,8 +201,8 @@ pub unsafe extern "C" fn hiplaunch_buffer_download(
     })
 }
 
-/// Copies `size` bytes of a buffer, from its byte `offset` on, to pinned host memory in stream order, without waiting: the
-/// ticket's only output.
+/// Copies `size` bytes of a buffer, from its byte `offset` on, to pinned host memory in stream order, and does not
+/// wait. They are the only output of the ticket.
 ///
 /// Ownership: the caller closes the ticket; the buffer may be closed at once. Threads: any. Errors: as
 /// hiplaunch_buffer_upload; HIPLAUNCH_STATUS_GRAPH.
@@ -222,8 +226,8 @@ pub extern "C" fn hiplaunch_buffer_read(
     })
 }
 
-/// Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but the
-/// bytes may not overlap.
+/// Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but
+/// the bytes may not overlap.
 ///
 /// Threads: any. Errors: as hiplaunch_buffer_upload.
 #[unsafe(no_mangle)]

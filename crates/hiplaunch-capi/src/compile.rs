@@ -1,4 +1,4 @@
-//! HIP C++ compiled while the program runs.
+//! Compiling HIP C++ while the program runs.
 
 use std::ffi::{CString, c_char, c_void};
 use std::mem::MaybeUninit;
@@ -17,32 +17,33 @@ use super::text::{hiplaunch_text, new_text};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_include {
-    /// What stands in the source's #include.
+    /// The name in the source's #include.
     pub name: *const c_char,
-    /// The header.
+    /// The text of the header.
     pub text: *const c_char,
 }
 
-/// How to compile. Set struct_size to sizeof(hiplaunch_compile_options) and the rest to zero: that is the default of all.
+/// Options of hiplaunch_compile. Set struct_size to sizeof(hiplaunch_compile_options); zero in any other field is its
+/// default.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_compile_options {
     /// sizeof(hiplaunch_compile_options).
     pub struct_size: usize,
-    /// What the source is called in the compiler's messages; null for "kernel.hip".
+    /// The name of the source in the compiler's messages; null for "kernel.hip".
     pub name: *const c_char,
-    /// Options of clang, such as "-O3" or "-DN=4"; the target's is given already.
+    /// Options of clang, such as "-O3" or "-DN=4". The library adds the option for the target.
     pub options: *const *const c_char,
-    /// How many.
+    /// The number of options.
     pub option_count: usize,
     /// Headers that the source may include.
     pub includes: *const hiplaunch_include,
-    /// How many.
+    /// The number of headers.
     pub include_count: usize,
-    /// The folder in which compiled code objects are kept; "off" for none; null for the process's: that of
-    /// HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's folder for caches.
+    /// The folder in which compiled code objects are cached, or "off" for none. Null is the process's cache: the folder
+    /// of HIPLAUNCH_CACHE_DIR in the environment, else hiplaunch in the user's cache folder.
     pub cache_folder: *const c_char,
-    /// Most bytes kept in cache_folder; 0 for 256 MiB. Of the process's cache that is not asked.
+    /// The greatest number of bytes kept in cache_folder; 0 for 256 MiB. Ignored if cache_folder is null.
     pub cache_limit: u64,
 }
 
@@ -52,12 +53,12 @@ unsafe impl Versioned for hiplaunch_compile_options {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_compile_options>()];
 }
 
-/// A code object that was compiled, now or earlier.
+/// A code object that was compiled by this call or read from the cache.
 pub struct hiplaunch_compiled {
     _opaque: (),
 }
 
-/// What C looks at stays where it is as long as the handle is open.
+/// The compiled code and its log. Pointers to them that C has stay valid while the handle is open.
 #[derive(Debug)]
 struct CompiledObject {
     compiled: Compiled,
@@ -73,7 +74,7 @@ impl From<CompileError> for Failure {
     }
 }
 
-/// The status of a compile that failed.
+/// Returns the status for a failed compilation.
 pub(super) fn status_of(error: &CompileError) -> hiplaunch_status {
     match error {
         CompileError::NotFound { .. } | CompileError::UnknownTarget { .. } => hiplaunch_status::NoCompiler,
@@ -84,14 +85,15 @@ pub(super) fn status_of(error: &CompileError) -> hiplaunch_status {
 }
 
 /// # Safety
-/// Unless null, the text ends with a NUL.
+/// Unless null, the text must end with a NUL.
 unsafe fn target(given: *const c_char) -> Result<TargetId> {
     // SAFETY: the caller's promise.
     let given = unsafe { text(given, "target") }?;
     given.parse().map_err(|e: code_object::Error| Failure::invalid(format!("`target`: {e}")))
 }
 
-/// The cache in a folder. The last one that was asked for is kept: it warns once of a folder that can't be written.
+/// Returns the cache in a folder. The cache that was requested last is kept, so that it warns only once if its folder
+/// can't be written.
 fn cache(folder: &str, limit: u64) -> DiskCache {
     static LAST: Mutex<Option<(String, u64, DiskCache)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +112,7 @@ fn cache(folder: &str, limit: u64) -> DiskCache {
 }
 
 /// # Safety
-/// Texts end with NULs, and arrays are as long as their counts say.
+/// Texts must end with NULs, and arrays must be as long as their counts say.
 unsafe fn compiler(target: &TargetId, options: *const hiplaunch_compile_options) -> Result<Compiler> {
     let mut compiler = Compiler::new(target);
     if options.is_null() {
@@ -135,18 +137,18 @@ unsafe fn compiler(target: &TargetId, options: *const hiplaunch_compile_options)
     Ok(compiler)
 }
 
-/// Compiles HIP C++ for a target, by ROCm's runtime compiler (hiprtc), which is loaded when first needed and needs no GPU;
-/// or takes what is kept on disk of an earlier compile of the same source with the same options by the same compiler. A
-/// source that reads files, by -I or an #include of what was not given, is compiled every time.
+/// Compiles HIP C++ for a target with ROCm's runtime compiler, hiprtc, which is loaded when it is first needed and
+/// needs no GPU. If the cache has the code object of the same source, options and compiler, this function reads it
+/// instead. A source that reads files, by -I or an #include of a file that is not in `options`, is compiled every time.
 ///
-/// `target` is a device's (hiplaunch_device_properties), or a processor: "gfx90a". `options` may be null.
+/// `target` is the target of a device (hiplaunch_device_properties), or a processor: "gfx90a". `options` may be null.
 ///
-/// Ownership: the caller closes the compiled code; nothing that was given is kept. Threads: any; one source is compiled at
+/// Ownership: the caller closes the compiled code; the arguments are not kept. Threads: any; one source is compiled at
 /// a time. Errors: HIPLAUNCH_STATUS_COMPILE, whose message has the compiler's log with lines and columns;
-/// HIPLAUNCH_STATUS_NO_COMPILER where there is none, or none for the target, whose message says what to install;
-/// HIPLAUNCH_STATUS_CODE_OBJECT for what the compiler wrote; HIPLAUNCH_STATUS_STRUCT_SIZE,
-/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning in
-/// the log.
+/// HIPLAUNCH_STATUS_NO_COMPILER if there is no compiler for the target, whose message says what to install;
+/// HIPLAUNCH_STATUS_CODE_OBJECT if the compiler's output can't be read; HIPLAUNCH_STATUS_STRUCT_SIZE,
+/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. A cache that can't be read or written is a warning
+/// in the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_compile(
     target: *const c_char,
@@ -168,9 +170,9 @@ pub unsafe extern "C" fn hiplaunch_compile(
     })
 }
 
-/// The code object's bytes, for hiplaunch_register.
+/// The bytes of the code object, for hiplaunch_register.
 ///
-/// Ownership: they belong to the compiled code, and are good until it is closed. Threads: any. Errors:
+/// Ownership: the bytes belong to the compiled code, and are valid until it is closed. Threads: any. Errors:
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_compiled_code(
@@ -188,8 +190,8 @@ pub extern "C" fn hiplaunch_compiled_code(
     })
 }
 
-/// What the compiler said, its warnings, as UTF-8 with a NUL at the end; empty if there were none. `length`, which may be
-/// null, gets the bytes before the NUL.
+/// The compiler's warnings, as UTF-8 with a NUL at the end; empty if there are none. `length`, which may be null, gets
+/// the number of bytes before the NUL.
 ///
 /// Ownership, threads, errors: as hiplaunch_compiled_code.
 #[unsafe(no_mangle)]
@@ -209,7 +211,7 @@ pub extern "C" fn hiplaunch_compiled_log(
     })
 }
 
-/// Whether nothing was compiled, as the code was in the cache.
+/// Whether the code object was in the cache, so that nothing was compiled.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -225,7 +227,7 @@ pub extern "C" fn hiplaunch_compiled_from_cache(
     })
 }
 
-/// Closes compiled code. Kernels that were registered from it stay.
+/// Closes compiled code. Kernels that were registered from it stay registered.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -233,10 +235,10 @@ pub extern "C" fn hiplaunch_compiled_close(compiled: *mut hiplaunch_compiled) ->
     call("hiplaunch_compiled_close", || COMPILED.take(compiled).map(drop))
 }
 
-/// Which compiler hiplaunch_compile uses for a target: a line with its version and file.
+/// Describes the compiler that hiplaunch_compile uses for a target, in one line with its version and file.
 ///
-/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what to
-/// install; HIPLAUNCH_STATUS_INVALID_ARGUMENT for no target; HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what
+/// to install; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `target` is no target; HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_describe_compiler(
     target: *const c_char,
@@ -294,9 +296,9 @@ extern "C" __global__ void add(int* x) { x[threadIdx.x] += ONE + TWO; }
         (status, unsafe { compiled.assume_init() })
     }
 
-    /// Needs no compiler: what is wrong is found before one is looked for, but with the text of a source.
+    /// Needs no compiler: all errors but those in a source are found before a compiler is loaded.
     #[test]
-    fn what_can_not_be_compiled_is_a_status() {
+    fn invalid_input_is_a_status_without_a_compiler() {
         let (gfx90a, source, plain) = (c"gfx90a".as_ptr(), SOURCE.as_ptr(), options());
         assert_eq!(compile(null(), source, &plain).0, hiplaunch_status::NullPointer);
         assert_eq!(compile(gfx90a, null(), &plain).0, hiplaunch_status::NullPointer);
@@ -317,9 +319,9 @@ extern "C" __global__ void add(int* x) { x[threadIdx.x] += ONE + TWO; }
     }
 
     #[test]
-    fn code_log_and_errors_come_out() {
+    fn code_log_and_errors_are_returned() {
         let mut line = MaybeUninit::uninit();
-        // SAFETY: a text, and a place for a handle.
+        // SAFETY: a text, and memory for a handle.
         if unsafe { hiplaunch_describe_compiler(c"gfx90a".as_ptr(), Some(&mut line)) } != hiplaunch_status::Ok
         {
             println!("skipped: {}", message());
@@ -346,7 +348,7 @@ extern "C" __global__ void add(int* x) { x[threadIdx.x] += ONE + TWO; }
         let (mut log, mut from_cache) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         assert_eq!(hiplaunch_compiled_log(compiled, Some(&mut log), None), hiplaunch_status::Ok);
         assert_eq!(hiplaunch_compiled_from_cache(compiled, Some(&mut from_cache)), hiplaunch_status::Ok);
-        // SAFETY: written by calls that succeeded, and good while the handle is open.
+        // SAFETY: written by calls that succeeded, and valid while the handle is open.
         unsafe {
             let elf = std::slice::from_raw_parts(data.assume_init().cast::<u8>(), bytes.assume_init());
             assert!(code_object::CodeObject::parse(elf).unwrap().kernel("add").is_ok());

@@ -12,14 +12,14 @@ use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
 use super::status::{call, hiplaunch_status};
 use super::streams::{STREAMS, hiplaunch_stream};
 
-/// A place in the order of a stream, which other streams and the host can wait for.
+/// An event: a point in the order of a stream, for which other streams and the host can wait.
 pub struct hiplaunch_event {
     _opaque: (),
 }
 
 pub(super) static EVENTS: Table<Arc<Event>> = Table::new(Kind::Event);
 
-/// Makes an event on a device; `timing` lets hiplaunch_event_elapsed use it, and costs more.
+/// Creates an event on a device. With `timing`, hiplaunch_event_elapsed can use it; such an event costs more.
 ///
 /// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
@@ -40,7 +40,7 @@ pub extern "C" fn hiplaunch_event_open(
     })
 }
 
-/// Closes an event. Streams that wait for it go on waiting.
+/// Closes an event. Streams that wait for it still wait.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -64,7 +64,8 @@ pub extern "C" fn hiplaunch_event_record(
     })
 }
 
-/// Makes what is enqueued on a stream from now on wait for an event's last record, which may be on another device.
+/// Makes the work that is enqueued on a stream from now on wait for an event's last record, which may be on another
+/// device.
 ///
 /// Threads: any. Errors: as hiplaunch_event_record.
 #[unsafe(no_mangle)]
@@ -103,7 +104,8 @@ pub extern "C" fn hiplaunch_event_synchronize(event: *const hiplaunch_event) -> 
     call("hiplaunch_event_synchronize", || Ok(EVENTS.get(event)?.value.synchronize()?))
 }
 
-/// Milliseconds from one event's record to another's; both made with `timing`, and reached.
+/// The milliseconds from the record of one event to the record of another. Both events must have been opened with
+/// `timing`, and must be reached.
 ///
 /// Threads: any. Errors: as hiplaunch_event_is_reached.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Graphs: nodes that are recorded, and their compute.
+//! Graphs: recording nodes and computing them.
 
 use hiplaunch::graph::{Access, Graph, GraphArg, GraphValue, Submission};
 use std::mem::MaybeUninit;
@@ -16,13 +16,13 @@ use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::hiplaunch_stream;
 use super::tickets::{hand_out, hiplaunch_ticket};
 
-/// A graph that is being recorded: kernels, copies and fills over buffers and temporaries, submitted as one. What is
-/// recorded again with other buffers and scalars finds its plan.
+/// A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted
+/// together. A graph that is recorded again with other buffers and scalars uses the same plan.
 pub struct hiplaunch_graph {
     _opaque: (),
 }
 
-/// A graph, and its values by number.
+/// A graph with its values. The index of a value is its number.
 pub(super) struct GraphObject {
     pub(super) graph: Graph,
     pub(super) values: Vec<GraphValue>,
@@ -30,7 +30,7 @@ pub(super) struct GraphObject {
 
 pub(super) static GRAPHS: Table<GraphObject> = Table::new(Kind::Graph);
 
-/// Runs `record` on a graph that is being recorded.
+/// Calls `record` with a graph that is being recorded.
 pub(super) fn recording<R>(
     graph: *const hiplaunch_graph,
     record: impl FnOnce(&mut GraphObject, Owner) -> Result<R>,
@@ -38,7 +38,7 @@ pub(super) fn recording<R>(
     GRAPHS.with(graph, |found| record(&mut found.value, found.owner))?
 }
 
-/// What an argument of a recorded launch is. Which fields of hiplaunch_graph_arg count, besides kind, follows in parentheses.
+/// The kind of an argument of a recorded launch. In parentheses are the fields of hiplaunch_graph_arg that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_graph_arg_kind {
@@ -48,7 +48,7 @@ pub enum hiplaunch_graph_arg_kind {
     Value = 1,
     /// A pointer to bytes that the kernel reads. (value)
     Read = 2,
-    /// A pointer to bytes all of which the kernel writes and none of which it reads. (value)
+    /// A pointer to bytes that the kernel writes. It writes all of them and reads none. (value)
     Write = 3,
     /// A pointer to bytes that the kernel reads and may write. (value)
     ReadWrite = 4,
@@ -71,23 +71,23 @@ pub struct hiplaunch_graph_arg {
     pub size: usize,
 }
 
-/// How a graph reaches the device. The results are the same to the last bit.
+/// How a graph is submitted to the driver. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_submission {
-    /// Whichever pays.
+    /// The library chooses the faster one.
     Auto = 0,
-    /// One driver call a node, with nothing between.
+    /// One driver call for each node, without other work of the stream between them.
     Stream = 1,
-    /// One driver call: hipGraphLaunch.
+    /// One driver call for the whole graph: hipGraphLaunch.
     DriverGraph = 2,
 }
 enumeration!(hiplaunch_submission: Auto, Stream, DriverGraph);
 
 /// Begins to record a graph of work for a device. Makes no device call.
 ///
-/// Ownership: the caller computes or closes it, or closes the launcher. Threads: any, one after the other. Errors:
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller computes or closes the graph, or closes the launcher. Threads: any, one after the other.
+/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_open(
     launcher: *const hiplaunch_launcher,
@@ -103,12 +103,12 @@ pub extern "C" fn hiplaunch_graph_open(
     })
 }
 
-/// Records a launch, checked as hiplaunch_launch checks it. The kernel has to touch no memory but what the arguments say,
-/// as they say it.
+/// Records a launch, with the same checks as hiplaunch_launch. The kernel must access only the memory of its arguments,
+/// and only as their kinds say.
 ///
 /// Ownership: bytes are copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_LAUNCH,
 /// HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
-/// HIPLAUNCH_STATUS_NULL_POINTER; nothing is recorded then.
+/// HIPLAUNCH_STATUS_NULL_POINTER. After an error, nothing is recorded.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_graph_launch(
     graph: *const hiplaunch_graph,
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
             same_owner(its, owner, "kernel")?;
             let mut all: SmallVec<[GraphArg<'_>; 12]> = SmallVec::new();
             for (index, arg) in args.iter().enumerate() {
-                // SAFETY: the caller's promise for what arguments lead to.
+                // SAFETY: the caller's promise for what arguments point to.
                 all.push(unsafe { read_arg(arg, &object.values) }.map_err(|f| f.of_argument(index))?);
             }
             // SAFETY: the caller's promise for the kernel.
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
 }
 
 /// # Safety
-/// `data` leads to `size` bytes where the kind says that it counts.
+/// If the kind uses `data`, it must point to `size` bytes.
 unsafe fn read_arg<'a>(arg: &hiplaunch_graph_arg, values: &[GraphValue]) -> Result<GraphArg<'a>> {
     let value = || value_of(values, arg.value);
     Ok(match enumerator(arg.kind)? {
@@ -153,10 +153,10 @@ unsafe fn read_arg<'a>(arg: &hiplaunch_graph_arg, values: &[GraphValue]) -> Resu
     })
 }
 
-/// Records that the node that was recorded last accesses a value through an address in an argument block.
+/// Records that the last recorded node accesses a value through an address in an argument block.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that there is not.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_uses(
     graph: *const hiplaunch_graph,
@@ -216,8 +216,8 @@ pub extern "C" fn hiplaunch_graph_fill(
 
 /// Records a fill of a value's 32-bit words.
 ///
-/// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_GRAPH when its bytes are no
-/// multiple of 4.
+/// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_GRAPH if its size is not
+/// a multiple of 4.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_fill_words(
     graph: *const hiplaunch_graph,
@@ -233,7 +233,7 @@ pub extern "C" fn hiplaunch_graph_fill_words(
     })
 }
 
-/// Records that the host wants a value's bytes: the next output of the ticket.
+/// Records that the host reads a value's bytes. They are the next output of the ticket.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
 #[unsafe(no_mangle)]
@@ -250,15 +250,16 @@ pub extern "C" fn hiplaunch_graph_read(
     })
 }
 
-/// Runs a graph on a stream, once, in the order of recording, and closes it whatever comes of that. Never waits for the
-/// device. The ticket, which may be null, has an output for each read. `submission` is a hiplaunch_submission.
+/// Submits a graph on a stream once, in the order of recording, and closes it, also if this fails. Never waits for the
+/// device. The ticket, which may be null, has an output for each recorded read. `submission` is a hiplaunch_submission.
 ///
-/// The first compute of a structure plans it and takes its memory from the pool; later ones find it.
+/// The first graph of a structure is planned, and its memory is allocated from the pool. Later graphs of the same
+/// structure use that plan and memory.
 ///
-/// Ownership: the graph is gone; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything was submitted; HIPLAUNCH_STATUS_DRIVER when
-/// the driver refused a node: those before it run, none after it does; HIPLAUNCH_STATUS_DEVICE_LOST. Only with
-/// HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT the graph stays open.
+/// Ownership: the graph is closed; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
+/// HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
+/// the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST. The graph stays
+/// open only after HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_compute(
     graph: *mut hiplaunch_graph,
@@ -279,16 +280,16 @@ pub extern "C" fn hiplaunch_graph_compute(
     })
 }
 
-/// Closes a graph that is not to be computed.
+/// Closes a graph without computing it.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for one that was computed.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for a graph that was computed.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_close(graph: *mut hiplaunch_graph) -> hiplaunch_status {
     call("hiplaunch_graph_close", || GRAPHS.take(graph).map(drop))
 }
 
-/// Forgets the programs of every graph that was computed and gives their memory back to the pool; `forgotten`, which may
-/// be null, gets how many there were.
+/// Drops the graph programs of all computed graphs and returns their memory to the pool. `forgotten`, which may be
+/// null, gets the number of graph programs.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! The values of a graph: bytes that its nodes read and write.
+//! Graph values: bytes that the nodes of a graph read and write.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -11,16 +11,16 @@ use super::handles::same_owner;
 use super::input::{bytes, slice, wanted};
 use super::status::{Failure, Result, call, hiplaunch_status};
 
-/// Bytes that nodes of one graph read and write, as a number of that graph's: 0 for its first value, and so on.
+/// The number of a graph value within its graph: 0 for the first value, and so on.
 pub type hiplaunch_value = u32;
 
-/// Eight bytes of a graph's block in which a value's address is written.
+/// Eight bytes of a graph's argument block into which the library writes the address of a value.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_graph_patch {
-    /// Where in the block, in bytes.
+    /// The offset of the eight bytes in the block.
     pub offset: usize,
-    /// The value.
+    /// The value whose address is written.
     pub value: hiplaunch_value,
     /// 0.
     pub reserved: u32,
@@ -40,7 +40,8 @@ fn add(object: &mut GraphObject, value: GraphValue, out: &mut MaybeUninit<hiplau
     Ok(())
 }
 
-/// A buffer's memory as a value. What nodes write there stays. The buffer may be closed once the graph was computed.
+/// Adds a value that is the memory of a buffer. The buffer keeps what nodes write to it. It may be closed once the
+/// graph is computed.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a buffer of another device,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -62,9 +63,9 @@ pub extern "C" fn hiplaunch_graph_buffer(
     })
 }
 
-/// Memory of so many bytes that only this graph uses, as a value; where it lies is planned.
+/// Adds a temporary of `bytes` bytes: a value that only this graph uses, and which the graph places in its workspace.
 ///
-/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH when it is larger than can be addressed,
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH if it is larger than can be addressed,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_temporary(
@@ -81,10 +82,10 @@ pub extern "C" fn hiplaunch_graph_temporary(
     })
 }
 
-/// `size` bytes of a value, from its byte `offset` on, as a value.
+/// Adds a value that is a part of another value: `size` bytes, from its byte `offset` on.
 ///
-/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH when that leaves it; HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for bytes outside of the value;
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_slice(
     graph: *const hiplaunch_graph,
@@ -102,11 +103,12 @@ pub extern "C" fn hiplaunch_graph_slice(
     })
 }
 
-/// An argument block as a value: bytes of the host that kernels read through one pointer, with the addresses of values
-/// written in, in ascending order of their offsets. Computing again with other bytes costs one copy, never another plan.
+/// Adds an argument block as a value: bytes of the host that kernels read through one pointer. The library writes the
+/// addresses of values into them; the patches are in ascending order of their offsets. Computing the graph again with
+/// other bytes costs one copy, and no new plan.
 ///
 /// Ownership: everything is copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a patch that
-/// leaves the bytes, is out of order, or names a block; HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// is outside of the bytes, out of order, or names an argument block; HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_graph_argument_block(

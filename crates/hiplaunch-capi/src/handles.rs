@@ -1,9 +1,9 @@
-//! The C API's handles: those of `handle-table` in the shape of pointers, with one table for each kind of object.
+//! The C API's handles: handles of `handle-table` in the shape of pointers, with one table for each kind of object.
 //!
-//! A launch reads its kernel, stream, buffers and views, beside other calls, while it runs ([`Reading`]), as cloning them
-//! costs more than all else. No two such calls wait for each other: kernels are waited for first, then streams; a buffer
-//! or view is only tried, and where another call has it for itself or waits to, the launch releases all of them and takes
-//! clones.
+//! A launch locks its kernel, stream, buffers and views for reading while it runs ([`Reading`]), because cloning them
+//! would cost more than everything else. Other calls may read them at the same time. Two launches never deadlock: a
+//! launch waits first for its kernel and then for its stream, and does not wait for buffers and views. If another call
+//! writes a buffer or view, or waits to write it, the launch releases all of its locks and clones them.
 
 use handle_table::Error;
 pub(super) use handle_table::{Found, Lock, Owner, Reading};
@@ -11,7 +11,7 @@ pub(super) use handle_table::{Found, Lock, Owner, Reading};
 use super::arena::Arena;
 use super::status::{Failure, Result};
 
-/// What a handle names.
+/// The kind of object that a handle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Launcher = 1,
@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// That both are of one launcher.
+/// Returns an error that names `what` unless both owners are the same launcher.
 #[inline]
 pub(super) fn same_owner(owner: Owner, other: Owner, what: &str) -> Result<()> {
     if owner == other { Ok(()) } else { Err(of_another(what)) }
@@ -76,25 +76,26 @@ fn of_another(what: &str) -> Failure {
     Failure::handle(format!("`{what}` is of another launcher"))
 }
 
-/// Leaves the lock of what is read to `keep`, and gives the object for as long as that lives.
+/// Moves the read lock of an object to `keep`, and returns the object for as long as `keep` lives.
 #[inline(always)]
 pub(super) fn kept_by<'k, T, const N: usize>(
     held: Reading<'static, T>,
     keep: &'k Arena<'_, Lock, N>,
 ) -> &'k Found<T> {
-    // SAFETY: the arena has the lock next, and drops it only when it goes itself, which it can't while `'k` lasts.
+    // SAFETY: the arena gets the lock next, and drops it only when it is dropped itself, which can't happen within
+    // `'k`.
     let (lock, found) = unsafe { held.split() };
     keep.put(lock);
     found
 }
 
-/// All objects of one kind.
+/// The table of all objects of one kind.
 pub(super) struct Table<T> {
     kind: Kind,
     objects: handle_table::Table<T>,
 }
 
-/// The number in a pointer's shape.
+/// The number of a handle that has the shape of a pointer.
 #[inline(always)]
 fn number<H>(handle: *const H) -> u64 {
     handle.addr() as u64
@@ -133,14 +134,14 @@ impl<T> Table<T> {
         }
     }
 
-    /// Names an object.
+    /// Adds an object and returns its handle.
     #[inline(always)]
     pub(super) fn insert<H>(&self, owner: Owner, value: T) -> Result<*mut H> {
         let handle = self.checked(0, self.objects.insert(owner, value))?;
         Ok(std::ptr::without_provenance_mut(handle as usize))
     }
 
-    /// A clone of the object.
+    /// Returns a clone of the object.
     #[inline(always)]
     pub(super) fn get<H>(&self, handle: *const H) -> Result<Found<T>>
     where
@@ -150,42 +151,42 @@ impl<T> Table<T> {
         self.checked(handle, self.objects.get(handle))
     }
 
-    /// What `look` says of the object, while the call reads it: it must neither wait nor call back.
+    /// Calls `look` with the object under its read lock. `look` must neither wait nor use another handle.
     #[inline(always)]
     pub(super) fn look<H, R>(&self, handle: *const H, look: impl FnOnce(&Found<T>) -> R) -> Result<R> {
         let handle = number(handle);
         self.checked(handle, self.objects.look(handle, look))
     }
 
-    /// The object, which others may read too. What is done meanwhile must not wait for another object, but as the file's
-    /// head says.
+    /// Locks the object for reading, beside other readers. While the lock is held, wait for another object only in the
+    /// order that the module's documentation says.
     #[inline(always)]
     pub(super) fn read<H>(&self, handle: *const H) -> Result<Reading<'_, T>> {
         let handle = number(handle);
         self.checked(handle, self.objects.read(handle))
     }
 
-    /// As [`read`](Table::read), but `None` where it would have to wait or there is no such object.
+    /// As [`read`](Table::read), but returns `None` if it would have to wait or the handle is invalid.
     #[inline(always)]
     pub(super) fn quick<H>(&self, handle: *const H) -> Option<Reading<'_, T>> {
         self.objects.quick(number(handle))
     }
 
-    /// As [`read`](Table::read), but `None` where it would have to wait.
+    /// As [`read`](Table::read), but returns `None` if it would have to wait.
     #[inline(always)]
     pub(super) fn try_read<H>(&self, handle: *const H) -> Result<Option<Reading<'_, T>>> {
         let handle = number(handle);
         self.checked(handle, self.objects.try_read(handle))
     }
 
-    /// Runs `change` on the object, which no other call sees meanwhile.
+    /// Calls `change` with the object, which no other call can access meanwhile.
     #[inline(always)]
     pub(super) fn with<H, R>(&self, handle: *const H, change: impl FnOnce(&mut Found<T>) -> R) -> Result<R> {
         let handle = number(handle);
         self.checked(handle, self.objects.with(handle, change))
     }
 
-    /// As [`with`](Table::with), but `None` while another call is at the object.
+    /// As [`with`](Table::with), but returns `None` if another call has locked the object.
     #[inline]
     pub(super) fn try_with<H, R>(
         &self,
@@ -196,28 +197,28 @@ impl<T> Table<T> {
         self.checked(handle, self.objects.try_with(handle, change))
     }
 
-    /// Whether the object is there.
+    /// Whether the handle is open.
     #[inline]
     pub(super) fn is_live<H>(&self, handle: *const H) -> bool {
         self.objects.is_live(number(handle))
     }
 
-    /// Closes the handle and gives the object, once the calls that are at it are over.
+    /// Closes the handle and returns the object, once no call has it locked.
     #[inline]
     pub(super) fn take<H>(&self, handle: *const H) -> Result<Found<T>> {
         let handle = number(handle);
         self.checked(handle, self.objects.take(handle))
     }
 
-    /// As [`take`](Table::take), but drops the object where it lies, before others that wait for it hear of that: for what
-    /// is dropped without looking for another handle.
+    /// As [`take`](Table::take), but drops the object in place, before calls that wait for it return. Only for objects
+    /// whose `Drop` uses no handle.
     #[inline(always)]
     pub(super) fn discard<H>(&self, handle: *const H) -> Result<()> {
         let handle = number(handle);
         self.checked(handle, self.objects.discard(handle))
     }
 
-    /// Closes every handle of a launcher's objects and gives these.
+    /// Closes the handles of all objects of a launcher and returns the objects.
     pub(super) fn take_all(&self, owner: Owner) -> Vec<T> {
         self.objects.take_all(owner)
     }
@@ -227,11 +228,11 @@ impl<T> Table<T> {
 mod tests {
     use super::*;
 
-    /// What handles of the tests are pointers to.
+    /// The type to which the tests' handles point.
     struct Thing;
 
     #[test]
-    fn what_is_no_handle_of_the_kind_is_told_apart() {
+    fn errors_distinguish_null_foreign_invented_and_closed_handles() {
         let (streams, events): (Table<u8>, Table<u8>) = (Table::new(Kind::Stream), Table::new(Kind::Event));
         let stream: *mut Thing = streams.insert(Owner::NONE, 1).unwrap();
         let says = |handle: *const Thing| format!("{:?}", events.get(handle).unwrap_err());

@@ -1,11 +1,11 @@
-//! Reading what C hands over: arrays, texts, versioned structs, numbers that stand for enumerators.
+//! Reading C's arguments: arrays, texts, versioned structs, and numbers that stand for enumerators.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 
 use super::status::{Failure, Result, hiplaunch_status};
 
-/// The place of a result that is asked for.
+/// Returns the memory for a required result, or an error that names `what` if the pointer is null.
 #[inline]
 pub(super) fn wanted<'a, T>(
     out: Option<&'a mut MaybeUninit<T>>,
@@ -17,7 +17,7 @@ pub(super) fn wanted<'a, T>(
     }
 }
 
-/// What a pointer leads to.
+/// Returns the value that a required pointer points to, or an error that names `what` if the pointer is null.
 #[inline]
 pub(super) fn given<'a, T>(pointer: Option<&'a T>, what: &str) -> Result<&'a T> {
     match pointer {
@@ -26,10 +26,10 @@ pub(super) fn given<'a, T>(pointer: Option<&'a T>, what: &str) -> Result<&'a T> 
     }
 }
 
-/// `count` elements; null is good for none.
+/// Returns `count` elements. With 0 elements, `data` may be null.
 ///
 /// # Safety
-/// Unless null, `data` leads to as many, which stay unchanged for `'a`.
+/// Unless null, `data` must point to `count` elements, which stay unchanged for `'a`.
 #[inline]
 pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize, what: &str) -> Result<&'a [T]> {
     if count == 0 {
@@ -40,10 +40,10 @@ pub(super) unsafe fn slice<'a, T>(data: *const T, count: usize, what: &str) -> R
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
 }
 
-/// `count` bytes to be written; null is good for none.
+/// Returns `count` bytes to be written. With 0 bytes, `data` may be null.
 ///
 /// # Safety
-/// Unless null, `data` leads to as many, which nobody else touches for `'a`.
+/// Unless null, `data` must point to `count` bytes, which nothing else reads or writes for `'a`.
 pub(super) unsafe fn bytes_mut<'a>(data: *mut c_void, count: usize, what: &str) -> Result<&'a mut [u8]> {
     if count == 0 {
         return Ok(&mut []);
@@ -54,7 +54,7 @@ pub(super) unsafe fn bytes_mut<'a>(data: *mut c_void, count: usize, what: &str) 
     Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), count) })
 }
 
-/// `count` bytes.
+/// Returns `count` bytes. With 0 bytes, `data` may be null.
 ///
 /// # Safety
 /// As [`slice`].
@@ -86,10 +86,10 @@ fn no_span<T>(data: *const T, what: &str, count: usize) -> Failure {
     }
 }
 
-/// A text.
+/// Returns a text, or an error if it is null or not UTF-8.
 ///
 /// # Safety
-/// Unless null, `text` is terminated by a NUL and stays unchanged for `'a`.
+/// Unless null, `text` must end with a NUL and stay unchanged for `'a`.
 pub(super) unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str> {
     if text.is_null() {
         return Err(Failure::null(what));
@@ -99,11 +99,12 @@ pub(super) unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str
     text.to_str().map_err(|_| Failure::invalid(format!("`{what}` is not UTF-8")))
 }
 
-/// A struct that begins with its own size in bytes, by which a program says which version of the header it knows. All of
-/// its fields are integers and pointers, for which all zeros mean the default.
+/// A struct that begins with its own size in bytes. The size says which version of the header the program was compiled
+/// with.
 ///
 /// # Safety
-/// That it is so, and that `SIZES` are the sizes of its versions, ascending, the last one its own.
+/// All fields must be integers and pointers, for which zero is a valid value. `SIZES` must be the sizes of the struct's
+/// versions in ascending order, of which the last is the size of `Self`.
 pub(super) unsafe trait Versioned: Copy {
     const NAME: &'static str;
     const SIZES: &'static [usize];
@@ -128,20 +129,20 @@ fn no_version<T: Versioned>(size: usize) -> Failure {
     )
 }
 
-/// Its size as the program says it.
+/// Returns the size in the struct's first field, or an error if no version has it.
 ///
 /// # Safety
-/// `from` is not null and leads to a struct that begins with its size.
+/// `from` must not be null, and must point to a struct that begins with its size.
 #[inline]
 unsafe fn said_size<T: Versioned>(from: *const T) -> Result<usize> {
-    // SAFETY: the caller's promise; where it is aligned is the program's affair.
+    // SAFETY: the caller's promise; an unaligned read needs no alignment.
     version_size::<T>(unsafe { from.cast::<usize>().read_unaligned() })
 }
 
-/// Reads a versioned struct; what an older program does not have is zero.
+/// Reads a versioned struct. Fields that an older version lacks are zero.
 ///
 /// # Safety
-/// Unless null, `from` leads to a struct that begins with its size, and has as many bytes.
+/// Unless null, `from` must point to a struct that begins with its size and has that number of bytes.
 #[inline]
 pub(super) unsafe fn versioned<T: Versioned>(from: *const T, what: &str) -> Result<T> {
     if from.is_null() {
@@ -150,19 +151,19 @@ pub(super) unsafe fn versioned<T: Versioned>(from: *const T, what: &str) -> Resu
     // SAFETY: not null; the caller's promise.
     let size = unsafe { said_size(from) }?;
     if size == size_of::<T>() {
-        // SAFETY: not null, and as long as it says.
+        // SAFETY: not null, and the struct has the size that it says.
         return Ok(unsafe { from.read_unaligned() });
     }
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: `size` is one of the versions', none larger than `T`; the source has as many bytes by the caller's promise.
-    // All fields are integers and pointers, good with any bits.
+    // SAFETY: `size` is the size of a version, none of which is larger than `T`. The source has `size` bytes by the
+    // caller's promise. All fields are integers and pointers, for which any bits are valid.
     unsafe {
         std::ptr::copy_nonoverlapping(from.cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size);
         Ok(value.assume_init())
     }
 }
 
-/// Fills a versioned struct as far as the program knows it.
+/// Writes the fields of a versioned struct that the program's version has. `make` gets the size of that version.
 ///
 /// # Safety
 /// As [`versioned`], for writing.
@@ -177,21 +178,21 @@ pub(super) unsafe fn fill<T: Versioned>(
     // SAFETY: not null; the caller's promise.
     let size = unsafe { said_size(to.cast_const()) }?;
     let value = make(size)?;
-    // SAFETY: the source has `size` bytes and more, the target as many by the caller's promise.
+    // SAFETY: the source has at least `size` bytes, and the target has `size` bytes by the caller's promise.
     unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast::<u8>(), to.cast::<u8>(), size) };
     Ok(())
 }
 
-/// An enumeration whose values come in as numbers, which may be any.
+/// An enumeration whose values C passes as numbers, which may be invalid.
 pub(super) trait Enumeration: Copy + 'static {
     const NAME: &'static str;
     const ALL: &'static [(u32, Self)];
 }
 
-/// The enumerator of a number.
+/// Returns the enumerator of a number, or an error if there is none.
 #[inline]
 pub(super) fn enumerator<E: Enumeration>(number: u32) -> Result<E> {
-    // Most count from 0 without gaps.
+    // Most enumerations count from 0 without gaps.
     match E::ALL.get(number as usize) {
         Some((n, e)) if *n == number => Ok(*e),
         _ => search(number),
@@ -217,7 +218,7 @@ macro_rules! enumeration {
 }
 pub(super) use enumeration;
 
-/// Fields that stand for later versions are zero in this one.
+/// Returns an error unless a reserved field is zero, as this version requires.
 #[inline]
 pub(super) fn reserved(value: u32, what: &str) -> Result<()> {
     if value == 0 { Ok(()) } else { Err(not_reserved(value, what)) }
@@ -242,14 +243,14 @@ mod tests {
         second: u64,
     }
 
-    // SAFETY: integers; it had 16 bytes before `second` came.
+    // SAFETY: all fields are integers; the first version had 16 bytes and no field `second`.
     unsafe impl Versioned for Grown {
         const NAME: &'static str = "grown";
         const SIZES: &'static [usize] = &[16, 24];
     }
 
     #[test]
-    fn an_older_struct_is_read_as_far_as_it_goes() {
+    fn fields_that_an_older_struct_lacks_are_read_as_zero() {
         let given = Grown { struct_size: 16, first: 7, reserved: 0, second: 9 };
         // SAFETY: of its size, and not null.
         let read = unsafe { versioned(&raw const given, "given") }.unwrap();
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_struct_is_filled_as_far_as_it_goes() {
+    fn fields_that_an_older_struct_lacks_are_not_written() {
         let full = Grown { struct_size: 24, first: 1, reserved: 0, second: 2 };
         let mut to = Grown { struct_size: 16, first: 0, reserved: 0, second: 99 };
         // SAFETY: of its size, and not null.

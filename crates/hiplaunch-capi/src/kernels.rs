@@ -19,7 +19,7 @@ pub struct hiplaunch_kernel {
     _opaque: (),
 }
 
-/// What a kernel's handle of its launcher stands for, so that a launch need not look it up again.
+/// A registered kernel, kept so that a launch does not look it up in the launcher's registry.
 pub(super) struct KernelObject {
     pub(super) kernel: Arc<Kernel>,
 }
@@ -29,7 +29,7 @@ impl KernelObject {
         Ok(KernelObject { kernel: launcher.kernel(handle)? })
     }
 
-    /// Forgets the kernel. The object's own share of it goes first, so that the code can go.
+    /// Unregisters the kernel. Drops the object's own reference first, so that the module can be unloaded.
     pub(super) fn unregister(self, launcher: &Launcher) -> Result<()> {
         let handle = self.kernel.handle();
         drop(self.kernel);
@@ -39,23 +39,24 @@ impl KernelObject {
 
 pub(super) static KERNELS: Table<KernelObject> = Table::new(Kind::Kernel);
 
-/// A kernel's handle of its launcher, and that launcher.
-fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher)> {
+/// Returns a kernel's handle within its launcher, and that launcher.
+pub(super) fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandle, Launcher)> {
     let (owner, handle) = KERNELS.look(kernel, |found| (found.owner, found.value.kernel.handle()))?;
     Ok((handle, launcher_that_owns(owner)?))
 }
 
 /// Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
-/// bundle, compressed or not, of which the part for the device's target is taken.
+/// bundle, compressed or not, whose entry for the device's target is used.
 ///
-/// `layout` is where the kernel's code has its buffers in dynamic LDS (hiplaunch_set_lds_layout); null for none.
+/// `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
 ///
-/// The code is trusted: nothing checks what a compiled kernel does with the memory it is given.
+/// The code is trusted: the library can't check what a kernel does with the memory that it is given.
 ///
-/// Ownership: the bytes and the name are not kept; the caller unregisters the kernel, or closes the launcher. Threads:
-/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the kernels there are; HIPLAUNCH_STATUS_LAUNCH for a
-/// layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
+/// Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
+/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
+/// for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
+/// registered then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_register(
     launcher: *const hiplaunch_launcher,
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn hiplaunch_register(
                 Ok(())
             }
             Err(failure) => {
-                // Whoever closed the launcher did not know of it.
+                // The thread that closed the launcher did not see this kernel.
                 let _ = launcher.unregister(handle);
                 Err(failure)
             }
@@ -101,10 +102,12 @@ pub unsafe extern "C" fn hiplaunch_register(
     })
 }
 
-/// Puts another kernel under a handle, such as a better compiled one. Launches from now on run the new one; the old one's
-/// code goes when its last launch has finished. The new one has no layout of LDS, and is not declared in place.
+/// Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
+/// kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
+/// is not declared in place.
 ///
-/// Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the old kernel stays then.
+/// Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
+/// kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_replace(
     kernel: *const hiplaunch_kernel,
@@ -119,22 +122,23 @@ pub unsafe extern "C" fn hiplaunch_replace(
             let image = bytes(code_object, code_object_bytes, "code_object")?;
             launcher.replace(handle, image, text(name, "name")?)?;
         }
-        // Not under the lock, which launches wait for; the launcher's is asked for under it, so that the last of several
-        // that replace the kernel at once leaves the last.
+        // `replace` runs without the handle's lock, for which launches wait. The launcher's kernel is read under that
+        // lock, so that after several calls at once the handle has the kernel that was registered last.
         let replaced = KERNELS.with(kernel, |found| {
             let new = launcher.kernel(handle)?;
             Ok::<_, Failure>(std::mem::replace(&mut found.value.kernel, new))
         })??;
         drop(replaced);
-        // That was perhaps its last owner.
+        // `replaced` may have been the old kernel's last reference.
         launcher.collect();
         Ok(())
     })
 }
 
-/// Forgets a kernel and closes its handle. Its code goes when its last launch has finished; never waits for that.
+/// Unregisters a kernel and closes its handle. Its module is unloaded when its last launch has finished; this function
+/// does not wait for that.
 ///
-/// Threads: any; waits for calls of others that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// Threads: any; waits for calls on other threads that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_unregister(kernel: *mut hiplaunch_kernel) -> hiplaunch_status {
     call("hiplaunch_unregister", || {
@@ -143,11 +147,12 @@ pub extern "C" fn hiplaunch_unregister(kernel: *mut hiplaunch_kernel) -> hiplaun
     })
 }
 
-/// Gives a kernel the layout of LDS that its code was generated for: a launch whose dynamic_lds is 0 gets the layout's
-/// total, one that asks for more gets that, and one that asks for less is refused.
+/// Sets the LDS layout that a kernel's code was generated for. A launch whose dynamic_lds is 0 gets the layout's total.
+/// A launch may ask for more; a launch that asks for less is refused.
 ///
 /// Ownership: the layout may be closed afterwards. Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a layout that does
-/// not fit the device beside the kernel's static LDS; HIPLAUNCH_STATUS_INVALID_HANDLE. The layout before stays then.
+/// not fit the device together with the kernel's static LDS; HIPLAUNCH_STATUS_INVALID_HANDLE. After an error, the
+/// kernel keeps its previous layout.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_set_lds_layout(
     kernel: *const hiplaunch_kernel,
@@ -161,8 +166,8 @@ pub extern "C" fn hiplaunch_set_lds_layout(
     })
 }
 
-/// Says whether a kernel may have its destination as an input too: that every work-item has read what it reads of it
-/// before any writes there, as elementwise kernels do. False until said so.
+/// Declares whether a kernel's destination may also be an input. It may be if no work-item writes bytes that are still
+/// to be read, as in elementwise kernels. The default is false.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -172,7 +177,7 @@ pub unsafe extern "C" fn hiplaunch_declare_in_place(
 ) -> hiplaunch_status {
     call("hiplaunch_declare_in_place", || {
         let (handle, launcher) = registered(kernel)?;
-        // SAFETY: the caller says that it is so.
+        // SAFETY: the caller's promise.
         unsafe { launcher.declare_in_place(handle, yes) }?;
         Ok(())
     })

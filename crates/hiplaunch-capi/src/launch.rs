@@ -16,19 +16,20 @@ use super::streams::{STREAMS, hiplaunch_stream};
 use super::tickets::{hand_out_beside_stream, hiplaunch_ticket};
 use super::views::{VIEWS, hiplaunch_view, in_bytes};
 
-/// How host data reach the kernel.
+/// How a kernel accesses argument blocks, host arrays and results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_staging {
-    /// Copied to device scratch and back: right for what the kernel touches more than once.
+    /// They are copied to device scratch and back. Use it for data that the kernel accesses more than once.
     Copy = 0,
-    /// The kernel reads and writes pinned host memory itself: no copies, right for small data touched once.
+    /// The kernel reads and writes pinned host memory itself, without copies. Use it for small data that the kernel
+    /// accesses once.
     Mapped = 1,
 }
 enumeration!(hiplaunch_staging: Copy, Mapped);
 
-/// One launch: its dimensions, its arguments, and how host data and the result travel. Set struct_size to
-/// sizeof(hiplaunch_launch_options), the rest to zero, and then what differs from that; all parts combine.
+/// The description of one launch: dimensions, arguments, staging and destination. Set struct_size to
+/// sizeof(hiplaunch_launch_options) and all other fields to zero, and then the fields that differ. All parts combine.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_launch_options {
@@ -40,31 +41,31 @@ pub struct hiplaunch_launch_options {
     pub staging: u32,
     /// The arguments, one for each of the kernel's explicit parameters.
     pub args: *const hiplaunch_arg,
-    /// How many.
+    /// The number of arguments.
     pub arg_count: usize,
-    /// Arguments packed by the caller, instead of `args`: the kernarg segment from its start to the end of the last
-    /// explicit argument, at the metadata's offsets. A struct with the arguments as its fields will do, packed_size being
-    /// its sizeof: bytes behind the last explicit argument are ignored, up to the kernarg segment's size or the struct's
-    /// padding, whichever ends later. Hidden arguments are never taken from them. Null for `args`.
+    /// Packed arguments, instead of `args`: the kernarg segment from its start to the end of the last explicit
+    /// argument, at the metadata's offsets. A struct with the arguments as its fields has this form, and packed_size is
+    /// then its sizeof: bytes after the last explicit argument are ignored, up to the kernarg segment's size or the
+    /// struct's padding, whichever ends later. Hidden arguments are never read from them. Null to use `args`.
     pub packed: *const c_void,
-    /// How many bytes.
+    /// The number of packed bytes.
     pub packed_size: usize,
-    /// A buffer for the result, or null. Where it has room for the result on the stream's device it is used as it is, and
-    /// only its length changes; otherwise it gets new memory, and the old goes back in stream order. An input in the
-    /// destination's memory is refused, unless the kernel is declared in place and both begin at the same byte. After an
-    /// error the buffer is as it was.
+    /// A buffer for the result, or null. If its memory is large enough and on the stream's device, only its length
+    /// changes. Otherwise it gets new memory, and the old memory returns to the pool in stream order. An input that
+    /// overlaps the destination is refused, unless the kernel is declared in place and both begin at the same byte.
+    /// After an error, the buffer is as it was.
     pub destination: *const hiplaunch_buffer,
-    /// A view for the result instead, or null: it stays where it is, and is refused unless contiguous, of exactly the
-    /// result's shape and size of elements, on the stream's device.
+    /// A view for the result, instead of a buffer, or null. The view must be contiguous, on the stream's device, and
+    /// have exactly the result's shape and size of elements.
     pub destination_view: *const hiplaunch_view,
-    /// With packed arguments, which parameter takes the destination's address, counted from 0; what `packed` has there is
-    /// ignored. Among `args`, the one that is HIPLAUNCH_ARG_KIND_DESTINATION takes it.
+    /// With packed arguments, the index of the parameter that gets the destination's address, from 0; its bytes in
+    /// `packed` are ignored. With `args`, the argument of kind HIPLAUNCH_ARG_KIND_DESTINATION gets it.
     pub destination_parameter: usize,
     /// The result's extents, outermost first.
     pub shape: *const usize,
-    /// How many.
+    /// The number of extents.
     pub rank: usize,
-    /// Bytes of an element of the result.
+    /// The number of bytes of an element of the result.
     pub element: usize,
 }
 
@@ -74,7 +75,7 @@ unsafe impl Versioned for hiplaunch_launch_options {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_launch_options>()];
 }
 
-/// A kernel and a stream of one launcher, which stay as they are meanwhile.
+/// The kernel and the stream of a launch, locked for reading.
 struct Target {
     kernel: Reading<'static, KernelObject>,
     stream: Reading<'static, Stream>,
@@ -90,7 +91,8 @@ fn target(kernel: *const hiplaunch_kernel, stream: *const hiplaunch_stream) -> R
     waited_target(kernel, stream)
 }
 
-/// Every launch waits for these two in this order, and while it has them for no other that is held for long.
+/// Waits for the kernel and then for the stream. Every launch waits in this order, and waits for no other object that a
+/// call may hold for long while it has the two.
 #[cold]
 #[inline(never)]
 fn waited_target(kernel: *const hiplaunch_kernel, stream: *const hiplaunch_stream) -> Result<Target> {
@@ -106,20 +108,20 @@ impl Target {
     }
 }
 
-/// Launches a kernel: copies what the arguments stage, the kernel, and copies its outputs back, all in the order of the
-/// stream. Never waits for the device, but for staging memory when the ring is full. In steady state it allocates nothing.
-/// hiplaunch_submit takes more than dimensions and arguments.
+/// Launches a kernel: enqueues the copies to the device, the kernel, and the copies of its outputs to the host, in the
+/// order of the stream. Waits only if the staging ring is full. In the steady state it allocates nothing.
+/// hiplaunch_submit has more options.
 ///
-/// `ticket` may be null: then the launch must have no outputs, as nobody could read them, and what goes wrong while the
-/// kernel runs comes out of a later call that waits.
+/// `ticket` may be null if the launch has no outputs. A later call that waits then returns an error of the running
+/// kernel.
 ///
-/// What the arguments say is trusted: device addresses have to be good for what the kernel does with them until it has
-/// finished. Sizes and kinds are checked against the code object.
+/// The sizes and kinds of the arguments are checked against the code object. Device addresses are trusted: they must be
+/// valid for what the kernel does with them until it has finished.
 ///
-/// Ownership: host data and the arguments are copied at the call; the caller closes the ticket. Threads: any, for any
-/// kernel and stream. Errors: HIPLAUNCH_STATUS_LAUNCH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER and
+/// Ownership: the call copies host data and arguments; the caller closes the ticket. Threads: any, for any kernel and
+/// stream. Errors: HIPLAUNCH_STATUS_LAUNCH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER and
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT before any device call; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER;
-/// HIPLAUNCH_STATUS_DEVICE_LOST. The launcher stays usable after all but the last.
+/// HIPLAUNCH_STATUS_DEVICE_LOST. The launcher stays usable after all errors but the last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_launch(
     kernel: *const hiplaunch_kernel,
@@ -133,10 +135,10 @@ pub unsafe extern "C" fn hiplaunch_launch(
         let dims = given(dims, "dims")?.get();
         let target = target(kernel, stream)?;
         let (Found { owner, value: KernelObject { kernel } }, stream) = target.get()?;
-        // SAFETY: the caller's promises for arrays, for what arguments lead to, and for the kernel.
+        // SAFETY: the caller's promises for arrays, for what arguments point to, and for the kernel.
         unsafe {
             let args = slice(args, arg_count, "args")?;
-            // What is common in place, at its fewest instructions: `with_args` does it as well.
+            // The common case with the fewest instructions. `with_args` would do the same.
             let (mut locks, mut all) = (Room::new(), Room::new());
             let mut locks: Few<'_, Lock, MOST_COMMON> = Few::new(&mut locks);
             let mut all: Few<'_, Arg<'_>, MOST_COMMON> = Few::new(&mut all);
@@ -151,14 +153,14 @@ pub unsafe extern "C" fn hiplaunch_launch(
     })
 }
 
-/// Launches a kernel as `options` say; hiplaunch_launch is the short form for dimensions and arguments alone.
+/// Launches a kernel as `options` describe. hiplaunch_launch is the short form for dimensions and arguments alone.
 ///
-/// `ticket` may be null, as there: the result is then in the destination or in the arguments' buffers.
+/// `ticket` may be null, as for hiplaunch_launch: the results are then in the destination or in the arguments' buffers.
 ///
 /// Ownership, threads: as hiplaunch_launch. Errors: as hiplaunch_launch; HIPLAUNCH_STATUS_STRUCT_SIZE;
 /// HIPLAUNCH_STATUS_LAUNCH for packed arguments of another size and for a destination that is refused;
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed` or two destinations, and for HIPLAUNCH_STAGING_MAPPED
-/// where the driver has no mapped memory.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for both `args` and `packed`, for two destinations, and for
+/// HIPLAUNCH_STAGING_MAPPED if the driver has no mapped memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_submit(
     kernel: *const hiplaunch_kernel,
@@ -190,7 +192,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
         let description = Description { options: &options, staging, packed };
         let shape = in_bytes(shape, options.element);
         let (buffer, view) = (options.destination, options.destination_view);
-        // SAFETY: the caller's promises for what arguments lead to, and for the kernel.
+        // SAFETY: the caller's promises for what arguments point to, and for the kernel.
         unsafe {
             match (buffer.is_null(), view.is_null()) {
                 (true, true) => with_args(args, stream, *owner, Hold::Locks, |args| {
@@ -199,7 +201,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
                 (false, true) => {
                     same_owner(*owner, BUFFERS.look(buffer, |found| found.owner)?, "destination")?;
                     with_args(args, stream, *owner, Hold::Clones, |args| {
-                        // The arguments have owners of their own by now: no other object is waited for under this lock.
+                        // The arguments are clones by now, so no other object is waited for under this lock.
                         BUFFERS.with(buffer, |found| {
                             let launch = description.with(args).destination(&mut found.value, &shape);
                             go(kernel, stream, description.at(launch), *owner, ticket)
@@ -223,7 +225,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
     })
 }
 
-/// What C said of a launch, but for its arguments' objects and its destination.
+/// What C's options say of a launch, without arguments and destination.
 #[derive(Clone, Copy)]
 struct Description<'a> {
     options: &'a hiplaunch_launch_options,
@@ -243,7 +245,7 @@ impl<'a> Description<'a> {
         }
     }
 
-    /// The launch with the parameter of its destination.
+    /// Returns the launch with the parameter that gets the destination's address.
     fn at<'b>(&self, launch: Launch<'b>) -> Launch<'b> {
         match self.packed {
             Some(_) => launch.destination_parameter(self.options.destination_parameter),

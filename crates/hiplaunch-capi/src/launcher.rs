@@ -1,7 +1,7 @@
-//! Launchers: open, devices, counters, close.
+//! Launchers: opening, devices, counters, closing.
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 
 use hiplaunch::backend::Backend;
 use hiplaunch::launcher::{Launcher, LauncherBuilder};
@@ -20,8 +20,8 @@ use super::text::{hiplaunch_text, new_text};
 use super::tickets::TICKETS;
 use super::views::VIEWS;
 
-/// A driver and its devices, with the kernels that are registered there. Everything else is made from one, and is closed
-/// with it.
+/// A driver and its devices, with the kernels that are registered on them. Most other objects are opened from a
+/// launcher, and are closed with it.
 pub struct hiplaunch_launcher {
     _opaque: (),
 }
@@ -32,16 +32,17 @@ pub(super) static LAUNCHERS: Table<Launcher> = Table::new(Kind::Launcher);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_backend {
-    /// HIP if its library loads and finds a device, else the emulator; HIPLAUNCH_BACKEND in the environment overrides it.
+    /// HIP if its library loads and finds a device, else the emulator. The environment variable HIPLAUNCH_BACKEND
+    /// overrides it.
     Auto = 0,
-    /// AMD GPUs through libamdhip64, which is loaded.
+    /// AMD GPUs through libamdhip64, which is loaded at run time.
     Hip = 1,
     /// The embedded emulator of gfx90a and gfx942.
     Emulator = 2,
 }
 enumeration!(hiplaunch_backend: Auto, Hip, Emulator);
 
-/// A choice that the environment makes where the program does not.
+/// A setting whose default is in the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_switch {
@@ -60,16 +61,16 @@ enumeration!(hiplaunch_switch: Default, Off, On);
 pub enum hiplaunch_pool_backend {
     /// As HIPLAUNCH_POOL in the environment says; caching if it says nothing.
     Default = 0,
-    /// hipMalloc for segments, which the pool cuts into blocks and keeps.
+    /// hipMalloc for pool segments, which the pool divides into pool blocks and keeps.
     Caching = 1,
-    /// hipMallocAsync for every block.
+    /// hipMallocAsync for every pool block.
     StreamOrdered = 2,
-    /// hipMalloc and hipFree for every block.
+    /// hipMalloc and hipFree for every pool block.
     Plain = 3,
 }
 enumeration!(hiplaunch_pool_backend: Default, Caching, StreamOrdered, Plain);
 
-/// How to open a launcher. Set struct_size to sizeof(hiplaunch_options) and the rest to zero: that is the default of all.
+/// Options of hiplaunch_open. Set struct_size to sizeof(hiplaunch_options); zero in any other field is its default.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_options {
@@ -77,25 +78,25 @@ pub struct hiplaunch_options {
     pub struct_size: usize,
     /// A hiplaunch_backend.
     pub backend: u32,
-    /// A hiplaunch_switch: the validation layer, which checks lifetimes and the order of work, and counts driver calls.
-    /// HIPLAUNCH_VALIDATE=1 in the environment is what the default asks.
+    /// A hiplaunch_switch for the validation layer, which checks lifetimes and the order of work, and counts driver
+    /// calls. The default is off, unless HIPLAUNCH_VALIDATE=1 is in the environment.
     pub validate: u32,
-    /// Bytes of a segment of each stream's pinned staging ring; 0 for 256 KiB.
+    /// The number of bytes of a staging buffer of each stream's staging ring; 0 for 256 KiB.
     pub staging_buffer_bytes: usize,
-    /// Most segments of a ring, each allocated when first needed; 0 for 4.
+    /// The greatest number of staging buffers of a ring, each of which is allocated when it is first needed; 0 for 4.
     pub max_staging_buffers: usize,
     /// A hiplaunch_pool_backend.
     pub pool: u32,
-    /// Devices of the emulator, where that is opened, 1 to 64; 0 for as many as HIPLAUNCH_EMULATOR_DEVICES says, or 1.
-    /// Must be 0 with HIPLAUNCH_BACKEND_HIP.
+    /// The number of the emulator's devices, 1 to 64, if the emulator is opened; 0 for HIPLAUNCH_EMULATOR_DEVICES of
+    /// the environment, else 1. Must be 0 with HIPLAUNCH_BACKEND_HIP.
     pub emulator_devices: u32,
-    /// Most bytes that each device's pool holds from the driver; 0 for as many as the device has.
+    /// The cap of each device's pool: the greatest number of bytes that it takes from the driver; 0 for no cap.
     pub pool_cap: u64,
-    /// Bytes held above which cached memory goes back to the driver; 0 for never.
+    /// The number of bytes above which a pool returns cached segments to the driver; 0 for never.
     pub pool_soft_target: u64,
-    /// What the emulator's devices are, where that is opened: "gfx90a" or "gfx942"; null for gfx90a. With
-    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null
-    /// with HIPLAUNCH_BACKEND_HIP. Not kept.
+    /// The processor of the emulator's devices, if the emulator is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
+    /// null with HIPLAUNCH_BACKEND_HIP. The text is copied.
     pub emulator_target: *const c_char,
 }
 
@@ -105,11 +106,11 @@ unsafe impl Versioned for hiplaunch_options {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_options>()];
 }
 
-/// Opens a driver with all of its devices. `options` may be null: the default of all.
+/// Opens a driver with all of its devices. A null `options` means the defaults.
 ///
 /// Ownership: the caller closes the launcher (hiplaunch_close). Threads: any. Errors: HIPLAUNCH_STATUS_NO_DRIVER, whose
 /// message lists what was tried; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_INVALID_ARGUMENT;
-/// HIPLAUNCH_STATUS_UNSUPPORTED for the emulator's settings in a build without it.
+/// HIPLAUNCH_STATUS_UNSUPPORTED for settings of the emulator in a build without it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_open(
     options: *const hiplaunch_options,
@@ -196,10 +197,10 @@ fn emulator(_: LauncherBuilder, _: Backend, _: u32, _: Option<&str>) -> Result<L
     ))
 }
 
-/// Gives a launcher to C: a handle that [`hiplaunch_close`] closes.
+/// Passes a launcher to C: returns a handle for it, which [`hiplaunch_close`] closes.
 ///
 /// # Errors
-/// [`hiplaunch_status::InvalidArgument`] when 2^24 launchers are open.
+/// Returns [`hiplaunch_status::InvalidArgument`] if 2^24 launchers are open.
 pub fn hiplaunch_adopt(launcher: Launcher) -> std::result::Result<*mut hiplaunch_launcher, hiplaunch_status> {
     let mut handle = std::ptr::null_mut();
     match call("hiplaunch_adopt", || adopt(launcher).map(|h| handle = h)) {
@@ -212,24 +213,25 @@ fn adopt(launcher: Launcher) -> Result<*mut hiplaunch_launcher> {
     LAUNCHERS.insert(Owner::NONE, launcher)
 }
 
-/// A launcher, and itself as the owner of what is made from it.
+/// Returns a launcher, and itself as the owner of the objects that are opened from it.
 #[inline]
 pub(super) fn launcher_of(handle: *const hiplaunch_launcher) -> Result<Found<Launcher>> {
     let found = LAUNCHERS.get(handle)?;
     Ok(Found { owner: Owner(handle.addr() as u64), value: found.value })
 }
 
-/// The launcher of an object.
+/// Returns the launcher that owns an object.
 pub(super) fn launcher_that_owns(owner: Owner) -> Result<Launcher> {
     let handle: *const hiplaunch_launcher = std::ptr::without_provenance(owner.0 as usize);
     Ok(LAUNCHERS.get(handle)?.value)
 }
 
-/// Names a new object of a launcher, unless that was closed meanwhile.
+/// Adds a new object of a launcher and returns its handle, unless the launcher was closed meanwhile.
 #[inline]
 pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Result<*mut H> {
     let handle: *mut H = table.insert(owner, value)?;
-    // Closing takes the launcher's handle back first and then looks for what it has: one of the two sees the other.
+    // hiplaunch_close first closes the launcher's handle and then searches the tables for its objects. So either it
+    // finds this object, or this function sees that the launcher was closed.
     let launcher: *const hiplaunch_launcher = std::ptr::without_provenance(owner.0 as usize);
     if !LAUNCHERS.is_live(launcher) {
         drop(table.take(handle));
@@ -238,19 +240,19 @@ pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Resul
     Ok(handle)
 }
 
-/// Closes a launcher and everything made from it: tickets, graphs that are being recorded, views, buffers, events,
-/// kernels and streams, whose handles are refused from now on. Waits for the streams' work, and for calls of other
-/// threads that launch with these objects or have one to themselves.
+/// Closes a launcher and everything that was opened from it: tickets, graphs that are being recorded, views, buffers,
+/// events, kernels and streams. Their handles are refused from now on. Waits for the streams' work, and for calls on
+/// other threads that use these objects.
 ///
-/// Ownership: results that hiplaunch_ticket_output gave are gone. Layouts of LDS and texts are no launcher's and stay.
-/// Threads: any; calls of others that are under way end well, and what they make is closed too. Errors:
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, a second close among them.
+/// Ownership: results that hiplaunch_ticket_output returned become invalid. LDS layouts, compiled code and texts belong
+/// to no launcher and stay. Threads: any; calls on other threads complete, and the objects that they open are closed,
+/// too. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also if the launcher was closed already.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunch_status {
     call("hiplaunch_close", || {
         let Found { value, .. } = LAUNCHERS.take(launcher)?;
         let owner = Owner(launcher.addr() as u64);
-        // Streams go last: the drop of one waits for its work, which all else may belong to.
+        // Streams are dropped last: dropping a stream waits for its work, which may use the other objects.
         drop(TICKETS.take_all(owner));
         drop(GRAPHS.take_all(owner));
         drop(VIEWS.take_all(owner));
@@ -258,11 +260,11 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         drop(PINNED.take_all(owner));
         drop(EVENTS.take_all(owner));
         for kernel in KERNELS.take_all(owner) {
-            // It was registered here, and nobody else has its handle.
+            // The kernel was registered with this launcher, and its handle is known only here: this can't fail.
             let _ = kernel.unregister(&value);
         }
         let streams = STREAMS.take_all(owner);
-        // No launch is at a stream any more; those that were may have named tickets meanwhile.
+        // No launch uses a stream any more. Launches that ran meanwhile may have added tickets.
         drop(TICKETS.take_all(owner));
         drop(streams);
         drop(value);
@@ -270,7 +272,7 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
     })
 }
 
-/// How many devices a launcher has; their ordinals count from 0.
+/// The number of devices of a launcher. Their ordinals count from 0.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -285,47 +287,65 @@ pub extern "C" fn hiplaunch_device_count(
     })
 }
 
-/// What a device is and what a launch on it must respect. Texts are UTF-8, cut to their arrays, and end with a NUL.
+/// Properties of a device, and limits of launches on it. Texts are UTF-8, cut to the size of their arrays, and end with
+/// a NUL.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_device_properties {
     /// sizeof(hiplaunch_device_properties), set by the caller.
     pub struct_size: usize,
-    /// Marketing name.
+    /// The marketing name.
     pub name: [c_char; 256],
-    /// What code objects are compiled for, with its settings: "gfx90a:sramecc+:xnack-".
+    /// The target for which code objects are compiled, with its settings: "gfx90a:sramecc+:xnack-".
     pub target: [c_char; 64],
-    /// The target's processor alone: "gfx90a".
+    /// The processor of the target: "gfx90a".
     pub processor: [c_char; 32],
-    /// PCI address, or "emulated".
+    /// The PCI address, or "emulated".
     pub pci_bus_id: [c_char; 32],
-    /// Bytes of device memory.
+    /// The number of bytes of device memory.
     pub total_memory: u64,
-    /// Compute units.
+    /// The number of compute units.
     pub compute_units: u32,
-    /// Work-items of a wavefront.
+    /// The number of work-items of a wavefront.
     pub wavefront_size: u32,
-    /// Most work-items of a workgroup.
+    /// The greatest number of work-items of a workgroup.
     pub max_threads_per_block: u32,
-    /// Most bytes of LDS of a workgroup, static and dynamic together.
+    /// The greatest number of bytes of LDS of a workgroup, static and dynamic together.
     pub max_lds_per_block: u32,
-    /// Most work-items of a workgroup in x, y and z.
+    /// The greatest number of work-items of a workgroup in x, y and z.
     pub max_block: [u32; 3],
-    /// Most workgroups of a grid in x, y and z.
+    /// The greatest number of workgroups of a grid in x, y and z.
     pub max_grid: [u32; 3],
-    /// Core clock in kHz; 0 when not known.
+    /// The core clock in kHz; 0 if it is not known.
     pub clock_khz: u32,
-    /// Whether the device is lost to a fault: 0 or 1.
+    /// Whether the device is lost after a fault: 0 or 1.
     pub is_lost: u32,
+    /// Memory clock in kHz, with two transfers in a cycle; 0 when not known.
+    pub memory_clock_khz: u32,
+    /// Width of the memory bus in bits; 0 when not known.
+    pub memory_bus_bits: u32,
+    /// Bytes of L2 cache, of one die where each of several has one; 0 when not known.
+    pub l2_bytes: u32,
+    /// The 32-bit registers that the work-items of a workgroup share; 0 when not known.
+    pub registers_per_block: u32,
+    /// Whether the PCI address that follows is one: 0 or 1.
+    pub has_pci_address: u32,
+    /// Domain, bus, device and function of the PCI address.
+    pub pci_address: [u32; 4],
+    /// Zero.
+    pub reserved: u32,
 }
 
-// SAFETY: integers; the one version.
+// SAFETY: integers; the first version ended behind `is_lost`.
 unsafe impl Versioned for hiplaunch_device_properties {
     const NAME: &'static str = "hiplaunch_device_properties";
-    const SIZES: &'static [usize] = &[size_of::<hiplaunch_device_properties>()];
+    const SIZES: &'static [usize] = &[
+        offset_of!(hiplaunch_device_properties, memory_clock_khz),
+        size_of::<hiplaunch_device_properties>(),
+    ];
 }
 
-/// A text in an array, cut at a character's boundary, with a NUL at its end.
+/// Returns a text as an array, cut at a character's boundary, with a NUL at its end.
 fn array<const N: usize>(text: &str) -> [c_char; N] {
     let mut end = text.len().min(N.saturating_sub(1));
     while !text.is_char_boundary(end) {
@@ -338,10 +358,10 @@ fn array<const N: usize>(text: &str) -> [c_char; N] {
     array
 }
 
-/// Fills `properties`, whose struct_size the caller has set.
+/// Fills `properties`, whose struct_size the caller has set, with the properties of a device.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an ordinal that there is
-/// not; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not
+/// exist; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_get_device_properties(
     launcher: *const hiplaunch_launcher,
@@ -352,6 +372,7 @@ pub unsafe extern "C" fn hiplaunch_get_device_properties(
         let launcher = launcher_of(launcher)?.value;
         let device = launcher.device(device)?;
         let p = device.properties();
+        let pci = p.pci_address();
         // SAFETY: the caller's promise for versioned structs.
         unsafe {
             fill(properties, "properties", |struct_size| {
@@ -370,13 +391,23 @@ pub unsafe extern "C" fn hiplaunch_get_device_properties(
                     max_grid: p.max_grid,
                     clock_khz: p.clock_khz,
                     is_lost: u32::from(device.fault().is_some()),
+                    memory_clock_khz: p.memory_clock_khz.unwrap_or(0),
+                    memory_bus_bits: p.memory_bus_bits.unwrap_or(0),
+                    l2_bytes: p.l2_bytes.unwrap_or(0),
+                    registers_per_block: p.registers_per_block.unwrap_or(0),
+                    has_pci_address: u32::from(pci.is_some()),
+                    pci_address: pci.map_or([0; 4], |pci| {
+                        [pci.domain, pci.bus.into(), pci.device.into(), pci.function.into()]
+                    }),
+                    reserved: 0,
                 })
             })
         }
     })
 }
 
-/// Which driver a launcher uses, and below that one line for each that was tried before and why it was not taken.
+/// Describes the driver of a launcher in one line. A further line for each driver that was tried before says why it was
+/// not taken.
 ///
 /// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_NULL_POINTER.
@@ -399,29 +430,29 @@ pub extern "C" fn hiplaunch_describe_driver(
     })
 }
 
-/// What a launcher holds and did.
+/// Counters of a launcher.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_counters {
     /// sizeof(hiplaunch_counters), set by the caller.
     pub struct_size: usize,
-    /// Kernels that are registered.
+    /// The number of registered kernels.
     pub kernels: u64,
-    /// Programs of graphs that are kept.
+    /// The number of cached graph programs.
     pub graph_programs: u64,
-    /// Computes of graphs that found their program.
+    /// The number of computed graphs whose graph program was cached.
     pub graph_hits: u64,
-    /// Computes of graphs that had to plan.
+    /// The number of computed graphs that were planned.
     pub graph_misses: u64,
-    /// Bytes of device memory held from the driver, on all devices.
+    /// The number of bytes of device memory that the pools of all devices hold from the driver.
     pub device_bytes: u64,
-    /// Bytes of pinned host memory held, for all devices.
+    /// The number of bytes of pinned host memory, for all devices.
     pub pinned_bytes: u64,
-    /// Whether the validation layer is on: 0 or 1. What follows is 0 without it.
+    /// Whether the validation layer is on: 0 or 1. Without it, the fields that follow are 0.
     pub validated: u64,
-    /// Driver calls that do something with a device.
+    /// The number of driver calls that use a device.
     pub driver_calls: u64,
-    /// Misuses that the validation layer found.
+    /// The number of violations that the validation layer found.
     pub violations: u64,
 }
 
@@ -431,7 +462,7 @@ unsafe impl Versioned for hiplaunch_counters {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_counters>()];
 }
 
-/// Fills `counters`, whose struct_size the caller has set.
+/// Fills `counters`, whose struct_size the caller has set, with the counters of a launcher.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -463,10 +494,10 @@ pub unsafe extern "C" fn hiplaunch_get_counters(
     })
 }
 
-/// How often the driver call of a name was made, in HIP's words: "hipMalloc", "hipModuleLaunchKernel".
+/// The number of calls of one driver function, by HIP's name: "hipMalloc", "hipModuleLaunchKernel".
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation layer,
-/// or for a name that is no call's; HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT without the validation
+/// layer, or for a name that is no driver call; HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_count_driver_calls(
     launcher: *const hiplaunch_launcher,
@@ -491,8 +522,8 @@ pub unsafe extern "C" fn hiplaunch_count_driver_calls(
     })
 }
 
-/// The misuses that the validation layer found, one a line, each told once; an empty text where there are none or the
-/// layer is off.
+/// Returns the violations that the validation layer found since the last call, one in each line. The text is empty if
+/// there are none or the layer is off.
 ///
 /// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_NULL_POINTER.

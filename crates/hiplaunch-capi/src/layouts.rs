@@ -1,4 +1,4 @@
-//! Layouts of a kernel's LDS.
+//! LDS layouts.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -12,7 +12,8 @@ use super::lds::{LDS_KERNELS, hiplaunch_lds_kernel, id_of};
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::text::{hiplaunch_text, new_text};
 
-/// Where each buffer of a kernel goes in its dynamic LDS, and which barriers its code has to have besides its own.
+/// An LDS layout: the offset of each buffer in a kernel's dynamic LDS, and the barriers that must be inserted in its
+/// code.
 pub struct hiplaunch_lds_layout {
     _opaque: (),
 }
@@ -30,21 +31,22 @@ impl LayoutObject {
 
 pub(super) static LAYOUTS: Table<Arc<LayoutObject>> = Table::new(Kind::LdsLayout);
 
-/// What a layout is to reach.
+/// The kind of a layout's goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_lds_goal_kind {
-    /// What is possible with the barriers that the kernel has.
+    /// The fewest bytes without inserted barriers.
     AsItIs = 0,
-    /// At most `bytes`, with the fewest barriers more.
+    /// At most `bytes` bytes, with the fewest inserted barriers.
     Within = 1,
-    /// `workgroups` workgroups on a compute unit of `processor`, each with `static_lds` bytes besides, with the fewest
-    /// barriers more.
+    /// `workgroups` workgroups on a compute unit of `processor`, each with `static_lds` further bytes of LDS, with the
+    /// fewest inserted barriers.
     Occupancy = 2,
 }
 enumeration!(hiplaunch_lds_goal_kind: AsItIs, Within, Occupancy);
 
-/// What a layout is to reach. Set struct_size to sizeof(hiplaunch_lds_goal) and what does not count to zero.
+/// The goal of a layout. Set struct_size to sizeof(hiplaunch_lds_goal) and the fields that the kind does not use to
+/// zero.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_lds_goal {
@@ -52,15 +54,15 @@ pub struct hiplaunch_lds_goal {
     pub struct_size: usize,
     /// A hiplaunch_lds_goal_kind.
     pub kind: u32,
-    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: workgroups on a compute unit.
+    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: the number of workgroups on a compute unit.
     pub workgroups: u32,
-    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: bytes of static LDS of each.
+    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: the bytes of static LDS of each workgroup.
     pub static_lds: u32,
     /// 0.
     pub reserved: u32,
-    /// For HIPLAUNCH_LDS_GOAL_KIND_WITHIN: the most bytes.
+    /// For HIPLAUNCH_LDS_GOAL_KIND_WITHIN: the greatest number of bytes.
     pub bytes: u64,
-    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: "gfx90a", "gfx942", "gfx950".
+    /// For HIPLAUNCH_LDS_GOAL_KIND_OCCUPANCY: the processor, "gfx90a", "gfx942" or "gfx950".
     pub processor: *const c_char,
 }
 
@@ -70,12 +72,12 @@ unsafe impl Versioned for hiplaunch_lds_goal {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_lds_goal>()];
 }
 
-/// Lays out the LDS of a kernel as it was told so far; `goal` may be null: with the barriers that it has.
+/// Computes the LDS layout of a kernel from its description so far. A null `goal` means no inserted barriers.
 ///
-/// Ownership: the caller closes the layout; the kernel may be told more, and closed. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_LDS for an open loop or branch, aliases of nothing, or a goal that can't be reached: the message says
-/// what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller closes the layout; the description may be continued, or closed. Threads: any. Errors:
+/// HIPLAUNCH_STATUS_LDS for a loop or branch without an end, an alias without a buffer, or a goal that can't be
+/// reached, whose message says what can; HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_lds_lay_out(
     kernel: *const hiplaunch_lds_kernel,
@@ -115,19 +117,19 @@ pub unsafe extern "C" fn hiplaunch_lds_lay_out(
     })
 }
 
-/// What a layout says as a whole.
+/// The totals of a layout.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_lds_summary {
     /// sizeof(hiplaunch_lds_summary), set by the caller.
     pub struct_size: usize,
-    /// Bytes of dynamic LDS that a launch needs.
+    /// The number of bytes of dynamic LDS that a launch needs.
     pub total: u32,
-    /// No layout with these barriers needs less than so many bytes.
+    /// The number of bytes below which no layout with these barriers can exist.
     pub lower_bound: u32,
-    /// Barriers to insert.
+    /// The number of barriers to insert.
     pub barriers: u32,
-    /// Whether it is proved that fewer barriers do not do: 0 or 1.
+    /// Whether it is proved that fewer barriers do not suffice: 0 or 1.
     pub is_fewest: u32,
 }
 
@@ -141,7 +143,7 @@ fn layout_of(layout: *const hiplaunch_lds_layout) -> Result<Arc<LayoutObject>> {
     Ok(LAYOUTS.get(layout)?.value)
 }
 
-/// Fills `summary`, whose struct_size the caller has set.
+/// Fills `summary`, whose struct_size the caller has set, with the totals of a layout.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -167,9 +169,9 @@ pub unsafe extern "C" fn hiplaunch_lds_summarize(
     })
 }
 
-/// The offset of a buffer or alias in bytes, by its number.
+/// The offset in bytes of the buffer or alias with a number.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer that there is not or that is never accessed;
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer that does not exist or is never accessed;
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_offset(
@@ -187,9 +189,9 @@ pub extern "C" fn hiplaunch_lds_offset(
     })
 }
 
-/// The position right before which barrier `index` has to be inserted; barriers are in program order.
+/// The position directly before which barrier `index` must be inserted. Barriers are in program order.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a barrier that there is not;
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a barrier that does not exist;
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_inserted_barrier(
@@ -209,7 +211,7 @@ pub extern "C" fn hiplaunch_lds_inserted_barrier(
     })
 }
 
-/// A layout as a picture of characters, for a person.
+/// A layout as a picture of characters, for people.
 ///
 /// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_NULL_POINTER.
@@ -225,7 +227,7 @@ pub extern "C" fn hiplaunch_lds_picture(
     })
 }
 
-/// Closes a layout; kernels that have it keep it.
+/// Closes a layout. Kernels that have it keep it.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! What a kernel does with its LDS, told statement by statement.
+//! The description of what a kernel does with its LDS, statement by statement.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -9,13 +9,13 @@ use super::handles::{Kind, Owner, Table};
 use super::input::{enumeration, enumerator, text, wanted};
 use super::status::{Failure, Result, call, hiplaunch_status};
 
-/// What a kernel that is being generated does with its LDS: buffers, accesses, barriers, loops and branches, each at a
-/// position. Positions number the kernel's statements in program order.
+/// The description of what a kernel does with its LDS: buffers, accesses, barriers, loops and branches, each at a
+/// position. A position is the number of a statement of the kernel in program order.
 pub struct hiplaunch_lds_kernel {
     _opaque: (),
 }
 
-/// A builder, and its buffers by number.
+/// A builder with its buffers and aliases. The index of each is its number.
 pub(super) struct LdsKernelObject {
     pub(super) builder: LdsBuilder,
     pub(super) ids: Vec<LdsBufferId>,
@@ -23,24 +23,24 @@ pub(super) struct LdsKernelObject {
 
 pub(super) static LDS_KERNELS: Table<LdsKernelObject> = Table::new(Kind::LdsKernel);
 
-/// What a statement does with a buffer.
+/// The kind of an access of a statement to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_lds_access {
-    /// Reads it.
+    /// The statement reads the buffer.
     Read = 0,
-    /// Writes it, and nothing that was in it before matters any more.
+    /// The statement writes the whole buffer; its previous contents are not needed any more.
     Write = 1,
-    /// Reads and writes it, or writes a part of it.
+    /// The statement reads and writes the buffer, or writes a part of it.
     Update = 2,
 }
 enumeration!(hiplaunch_lds_access: Read, Write, Update);
 
-/// Who runs a loop's body, or a branch's arms.
+/// Whether the work-items of a workgroup run a loop's body, or a branch's arms, together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_lds_runs {
-    /// Work-items of one workgroup may differ. Barriers inside do not count, and none is inserted there.
+    /// Work-items of one workgroup may differ. Barriers inside are not counted, and none is inserted there.
     Divergent = 0,
     /// All work-items do the same: the loop may run zero times, and either arm of the branch may be taken.
     Uniform = 1,
@@ -64,10 +64,10 @@ fn telling<R>(
     LDS_KERNELS.with(kernel, |found| tell(&mut found.value))?
 }
 
-/// Begins to tell a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
+/// Begins the description of a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
 ///
-/// Ownership: the caller closes it. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_LDS for no positions,
-/// HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller closes it. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_LDS if there is no
+/// position, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_open(
     first: u64,
@@ -82,11 +82,11 @@ pub extern "C" fn hiplaunch_lds_open(
     })
 }
 
-/// Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two; 0 stands for 16, which suits
+/// Adds a buffer of `size` bytes whose offset is a multiple of `alignment`, a power of two; 0 means 16, which suits
 /// every LDS access. `buffer` gets its number: 0 for the first, and so on.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a size of 0, too many bytes, an alignment that is no
-/// power of two, or a name that is there already; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a size of 0, too many bytes, an alignment that is
+/// no power of two, or a name that is used already; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_lds_buffer(
     kernel: *const hiplaunch_lds_kernel,
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn hiplaunch_lds_buffer(
     })
 }
 
-/// Adds another name of a buffer, or of another alias, which may be added later: both have the same memory. `alias` gets
-/// its number, in one count with the buffers'.
+/// Adds an alias: another name of a buffer or alias, which may be added later. Both have the same memory. `alias` gets
+/// its number; buffers and aliases are numbered together.
 ///
 /// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_buffer.
 #[unsafe(no_mangle)]
@@ -135,10 +135,10 @@ pub unsafe extern "C" fn hiplaunch_lds_alias(
     })
 }
 
-/// Says what the statement at a position does with a buffer: `access` is a hiplaunch_lds_access.
+/// Adds an access of the statement at a position to a buffer. `access` is a hiplaunch_lds_access.
 ///
 /// Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a position outside of the kernel;
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer or access that there is not; HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a buffer or access that does not exist; HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_accesses(
     kernel: *const hiplaunch_lds_kernel,
@@ -166,7 +166,7 @@ pub(super) fn id_of(ids: &[LdsBufferId], buffer: u32) -> Result<LdsBufferId> {
         .ok_or_else(|| Failure::invalid(format!("buffer {buffer} of a kernel of {}", ids.len())))
 }
 
-/// Says that the kernel has a barrier of its workgroup at a position.
+/// Adds a workgroup barrier that the kernel has at a position.
 ///
 /// Threads: as hiplaunch_lds_open. Errors: HIPLAUNCH_STATUS_LDS for a position outside of the kernel;
 /// HIPLAUNCH_STATUS_INVALID_HANDLE.
@@ -178,9 +178,10 @@ pub extern "C" fn hiplaunch_lds_barrier(
     call("hiplaunch_lds_barrier", || telling(kernel, |object| Ok(object.builder.barrier(position)?)))
 }
 
-/// Begins a loop; `who` is a hiplaunch_lds_runs. Loops and branches are begun and ended in the order of their positions.
+/// Begins a loop. `who` is a hiplaunch_lds_runs. Loops and branches are begun and ended in the order of their
+/// positions.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_barrier, also for a position that is not behind the last
+/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_barrier, also for a position that is not after the last
 /// begin or end; HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_begin_loop(
@@ -194,9 +195,9 @@ pub extern "C" fn hiplaunch_lds_begin_loop(
     })
 }
 
-/// Ends the innermost loop: from here the body runs again.
+/// Ends the innermost loop. Its body runs again from its begin.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also when the innermost of what is open is no
+/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also if the innermost open loop or branch is no
 /// loop.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_end_loop(
@@ -206,7 +207,7 @@ pub extern "C" fn hiplaunch_lds_end_loop(
     call("hiplaunch_lds_end_loop", || telling(kernel, |object| Ok(object.builder.end_loop(position)?)))
 }
 
-/// Begins a branch, with its first arm; `who` is a hiplaunch_lds_runs.
+/// Begins a branch and its first arm. `who` is a hiplaunch_lds_runs.
 ///
 /// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop.
 #[unsafe(no_mangle)]
@@ -223,7 +224,7 @@ pub extern "C" fn hiplaunch_lds_begin_branch(
 
 /// Begins the second arm of the innermost branch.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also when the innermost of what is open is no
+/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also if the innermost open loop or branch is no
 /// branch in its first arm.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_begin_else(
@@ -235,7 +236,7 @@ pub extern "C" fn hiplaunch_lds_begin_else(
 
 /// Ends the innermost branch.
 ///
-/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also when the innermost of what is open is no
+/// Threads: as hiplaunch_lds_open. Errors: as hiplaunch_lds_begin_loop, also if the innermost open loop or branch is no
 /// branch.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_lds_end_branch(
@@ -245,7 +246,7 @@ pub extern "C" fn hiplaunch_lds_end_branch(
     call("hiplaunch_lds_end_branch", || telling(kernel, |object| Ok(object.builder.end_branch(position)?)))
 }
 
-/// Closes a kernel that was told; its layouts stay.
+/// Closes the description of a kernel. Its layouts stay open.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]

@@ -1,16 +1,18 @@
-//! The C API: what `hip/hiplaunch.h` declares, which is made from this folder's files (`tests/capi_header.rs`).
+//! The C API: the functions that `hip/hiplaunch.h` declares. `tests/header.rs` generates the header from these files.
 //!
-//! Each file has one kind of object. Every function runs in a frame (`status.rs`): nothing that goes wrong, a panic
-//! included, leaves it but as a status and a message of the calling thread. Objects are named by checked numbers in the
-//! shape of pointers (`handles.rs`) and never addressed, so that no handle can lead astray. Pointers proper are what
-//! C's are: null is found, anything else is trusted to be as long as the function says, for as long as it says.
+//! Each file has one kind of object. `status.rs` runs the body of every function and turns each failure, also a panic,
+//! into a status and a message for the calling thread. Handles are checked numbers in the shape of pointers
+//! (`handles.rs`); they are never dereferenced, so an invalid handle is an error. For every other pointer, null is
+//! detected, and any other value is trusted to be valid for the size and the time that the function's documentation
+//! says.
 //!
-//! From Rust, [`hiplaunch_adopt`] gives a launcher to C.
+//! A Rust program passes a launcher to C code with [`hiplaunch_adopt`].
 #![allow(non_camel_case_types, reason = "the names that C sees")]
 #![allow(clippy::missing_safety_doc, reason = "the header's head says what holds for every pointer")]
 
 mod arena;
 mod arguments;
+mod attributes;
 mod buffers;
 mod compile;
 mod events;
@@ -35,6 +37,7 @@ mod version;
 mod views;
 
 pub use arguments::*;
+pub use attributes::*;
 pub use buffers::*;
 pub use compile::*;
 pub use events::*;

@@ -1,4 +1,4 @@
-//! The log, handed to a callback.
+//! Passing the log to a callback of the program.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
@@ -9,27 +9,27 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use super::input::{enumeration, enumerator};
 use super::status::{Failure, call, hiplaunch_status};
 
-/// How grave a message is; each level has those before it too.
+/// The level of a log message. A chosen level includes the levels before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_log_level {
-    /// Nothing.
+    /// No messages.
     Off = 0,
-    /// What could not be done.
+    /// An operation failed.
     Error = 1,
-    /// What went wrong and could be borne, such as a leak.
+    /// Something went wrong, and the library went on: a leak, for example.
     Warn = 2,
     /// Which driver was chosen and why.
     Info = 3,
-    /// What is of use for finding a fault.
+    /// Messages that help to find errors.
     Debug = 4,
-    /// Everything.
+    /// All messages.
     Trace = 5,
 }
 enumeration!(hiplaunch_log_level: Off, Error, Warn, Info, Debug, Trace);
 
-/// Gets a message: `user` as it was given, the hiplaunch_log_level, the module that says it, and the text, both UTF-8 and
-/// good during the call only.
+/// A callback for log messages. Its arguments are `user` of hiplaunch_set_log, the hiplaunch_log_level, the module that
+/// the message is from, and the text. Both texts are UTF-8 and valid only during the call.
 pub type hiplaunch_log_callback =
     Option<extern "C" fn(user: *mut c_void, level: u32, module: *const c_char, message: *const c_char)>;
 
@@ -38,7 +38,7 @@ struct Target {
     user: *mut c_void,
 }
 
-// SAFETY: the pointer is only handed to the callback, which hiplaunch_set_log requires to be good on every thread.
+// SAFETY: the pointer is only passed to the callback, which hiplaunch_set_log requires to work on every thread.
 unsafe impl Send for Target {}
 // SAFETY: as above.
 unsafe impl Sync for Target {}
@@ -70,7 +70,8 @@ impl Log for ToCallback {
         };
         let text = |text: String| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default();
         let (module, message) = (text(record.target().to_owned()), text(record.args().to_string()));
-        // Read while it is called, so that the callback is not called any more once it was taken back.
+        // The lock is held during the call, so that hiplaunch_set_log returns only when the old callback is not
+        // running.
         let target = TARGET.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(Target { callback, user }) = &*target {
             let _ = INSIDE.try_with(|inside| inside.set(true));
@@ -82,15 +83,16 @@ impl Log for ToCallback {
     fn flush(&self) {}
 }
 
-/// Has the library's log up to a hiplaunch_log_level handed to a callback, for the whole process, instead of to the
-/// callback before; a null callback ends that, and when this returns it is not called any more.
+/// Sets the callback that gets the library's log messages up to a hiplaunch_log_level, for the whole process. It
+/// replaces the previous callback, which is not called any more when this function returns. A null callback turns the
+/// log off.
 ///
-/// The callback is called on whatever thread has something to say, also on several at once, and may be called while the
-/// library holds locks: it must not call the library, throw or jump out.
+/// The callback is called on the thread that logs, also on several threads at once, and may be called while the library
+/// holds locks. It must not call the library, throw or jump out.
 ///
-/// Ownership: `user` stays the caller's, and has to be good until the callback was replaced. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a level that there is not, from within the callback, or in a Rust program that
-/// has a logger of its own.
+/// Ownership: `user` belongs to the caller, and must be valid until the callback is replaced. Threads: any. Errors:
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a level that does not exist, from within the callback, or in a Rust program
+/// that has a logger of its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_set_log(
     callback: hiplaunch_log_callback,
@@ -98,7 +100,7 @@ pub extern "C" fn hiplaunch_set_log(
     level: u32,
 ) -> hiplaunch_status {
     static LOGGER: ToCallback = ToCallback;
-    /// Whether the logger is ours.
+    /// Whether `LOGGER` is the process's logger.
     static INSTALLED: RwLock<bool> = RwLock::new(false);
     call("hiplaunch_set_log", || {
         let level = match enumerator(level)? {

@@ -1,4 +1,4 @@
-//! Offsets for buffers whose lifetimes are known, in one block of memory.
+//! Planning offsets for buffers with known lifetimes.
 
 use offset_planner::{Budget, Buffer, BufferId, PlanOptions, Problem, plan};
 
@@ -9,34 +9,34 @@ use super::status::{Failure, call, hiplaunch_status};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_offsets_buffer {
-    /// Bytes; not 0.
+    /// The number of bytes; not 0.
     pub size: u64,
-    /// Its offset is a multiple of this many bytes, a power of two; 0 stands for 1.
+    /// The alignment of the offset in bytes, a power of two; 0 means 1.
     pub alignment: u64,
-    /// First position at which it holds something.
+    /// The first position of its lifetime.
     pub first: u64,
-    /// Last position at which it holds something, included.
+    /// The last position of its lifetime, included.
     pub last: u64,
-    /// The offset that it has to have, where has_fixed is 1.
+    /// The offset that the buffer must have, if has_fixed is 1.
     pub fixed: u64,
-    /// 0 or 1.
+    /// Whether the offset is fixed: 0 or 1.
     pub has_fixed: u32,
     /// 0.
     pub reserved: u32,
 }
 
-/// Two buffers of which the later may begin at the first byte of the earlier, although both are live at the one position
-/// that reads the one and writes the other.
+/// Two buffers that may share bytes although both are live at one position, which reads the earlier one and writes the
+/// later one. The later one may then begin at the first byte of the earlier one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_offsets_pair {
-    /// Index of the buffer that ends there.
+    /// The index of the buffer whose lifetime ends at the position.
     pub earlier: usize,
-    /// Index of the buffer that begins there.
+    /// The index of the buffer whose lifetime begins at the position.
     pub later: usize,
 }
 
-/// A planning problem. Set struct_size to sizeof(hiplaunch_offsets_problem) and what is not needed to zero.
+/// A planning problem. Set struct_size to sizeof(hiplaunch_offsets_problem) and fields that are not needed to zero.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_offsets_problem {
@@ -44,15 +44,15 @@ pub struct hiplaunch_offsets_problem {
     pub struct_size: usize,
     /// The buffers.
     pub buffers: *const hiplaunch_offsets_buffer,
-    /// How many.
+    /// The number of buffers.
     pub buffer_count: usize,
-    /// Buffers that may share.
+    /// Pairs of buffers that may share bytes.
     pub pairs: *const hiplaunch_offsets_pair,
-    /// How many pairs.
+    /// The number of pairs.
     pub pair_count: usize,
-    /// Most bytes in all; 0 for any.
+    /// The greatest total in bytes; 0 for no limit.
     pub capacity: u64,
-    /// Nodes that the exact search may visit; 0 for 20,000, which take a fraction of a second at most.
+    /// The greatest number of nodes that the exact search visits; 0 for 20,000, which take less than a second.
     pub search_nodes: u64,
 }
 
@@ -62,15 +62,15 @@ unsafe impl Versioned for hiplaunch_offsets_problem {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_offsets_problem>()];
 }
 
-/// What a plan reached.
+/// The result of a plan.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_offsets_result {
     /// sizeof(hiplaunch_offsets_result), set by the caller.
     pub struct_size: usize,
-    /// Where the last buffer ends, in bytes.
+    /// The bytes that the plan needs: the highest end of a buffer.
     pub total: u64,
-    /// No plan has a smaller total than this.
+    /// The number of bytes below which no plan can exist.
     pub lower_bound: u64,
 }
 
@@ -80,13 +80,13 @@ unsafe impl Versioned for hiplaunch_offsets_result {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_offsets_result>()];
 }
 
-/// Plans offsets so that no two buffers that are live together overlap, in as few bytes as possible. `offsets` has room for
-/// buffer_count numbers; `result` may be null. The same problem gives the same plan on every machine. Needs no launcher
-/// and no device.
+/// Plans offsets so that no two buffers that are live together overlap, in as few bytes as possible. `offsets` must
+/// have room for buffer_count numbers; `result` may be null. The same problem has the same plan on every machine. Needs
+/// no launcher and no device.
 ///
-/// Ownership: nothing is kept. Threads: any. Errors: HIPLAUNCH_STATUS_OFFSETS for a problem that is not stated rightly,
-/// which the message names "buffer 3" and so on, or that does not fit its capacity; HIPLAUNCH_STATUS_STRUCT_SIZE,
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER. Nothing is written then.
+/// Ownership: nothing is kept. Threads: any. Errors: HIPLAUNCH_STATUS_OFFSETS for an invalid problem, whose message
+/// names buffers as "buffer 3", or for a problem that does not fit its capacity; HIPLAUNCH_STATUS_STRUCT_SIZE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER. After an error, nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_plan_offsets(
     problem: *const hiplaunch_offsets_problem,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn hiplaunch_plan_offsets(
             }?;
         }
         for (index, &offset) in found.offsets().iter().enumerate() {
-            // SAFETY: not null, with room for as many numbers by the caller's promise.
+            // SAFETY: not null, with room for `buffer_count` numbers by the caller's promise.
             unsafe { offsets.add(index).write_unaligned(offset) };
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The memory pool of a device: what it holds, limits, trimming, snapshots.
+//! The memory pool of a device: counters, limits, trimming, snapshots.
 
 use hiplaunch::memory::Pool;
 use std::mem::MaybeUninit;
@@ -9,41 +9,41 @@ use super::launcher::{hiplaunch_launcher, launcher_of};
 use super::status::{Result, call, hiplaunch_status};
 use super::text::hiplaunch_text;
 
-/// What a pool holds, in bytes, and what it did. See PoolCounters of the Rust library.
+/// Counters of a pool. See PoolCounters of the Rust library.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct hiplaunch_pool_stats {
     /// sizeof(hiplaunch_pool_stats), set by the caller.
     pub struct_size: usize,
-    /// Bytes that the owners of live blocks asked for.
+    /// The number of bytes that were requested for the live pool blocks.
     pub requested: u64,
-    /// Bytes of live blocks.
+    /// The number of bytes of live pool blocks, with rounding.
     pub in_use: u64,
-    /// Bytes of freed blocks that other streams may still use.
+    /// The number of bytes of held-back pool blocks: freed ones that other streams may still use.
     pub held_back: u64,
-    /// Bytes free for the next request.
+    /// The number of bytes of free pool blocks.
     pub cached: u64,
-    /// Bytes held from the driver: in use, held back and cached.
+    /// The number of bytes held from the driver: in use, held back and cached.
     pub reserved: u64,
-    /// Most bytes held from the driver at once.
+    /// The greatest number of bytes that were held from the driver at once.
     pub peak_reserved: u64,
-    /// Sum of each stream's most bytes in use at once.
+    /// The sum over the streams of the greatest number of bytes that were in use at once.
     pub peak_in_use: u64,
-    /// Bytes of the largest free block.
+    /// The number of bytes of the largest free pool block.
     pub largest_free: u64,
-    /// Requests served from what the stream had.
+    /// The number of requests that the stream's arena served.
     pub hits: u64,
-    /// Requests that needed more than that.
+    /// The number of requests that the stream's arena could not serve.
     pub misses: u64,
-    /// Misses served with another stream's memory.
+    /// The number of misses that were served with a pool segment of another stream.
     pub steals: u64,
-    /// Blocks given back.
+    /// The number of pool blocks that were freed.
     pub frees: u64,
-    /// Blocks that are live.
+    /// The number of live pool blocks.
     pub live_blocks: u64,
-    /// Segments held from the driver.
+    /// The number of pool segments held from the driver.
     pub segments: u64,
-    /// The pool's own driver calls.
+    /// The number of driver calls that the pool made.
     pub driver_calls: u64,
 }
 
@@ -60,8 +60,8 @@ fn pool_of(launcher: *const hiplaunch_launcher, device: u32) -> Result<Pool> {
 
 /// Fills `stats`, whose struct_size the caller has set, for the pool of a device.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an ordinal that there is
-/// not; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does
+/// not exist; HIPLAUNCH_STATUS_STRUCT_SIZE; HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_get_pool_stats(
     launcher: *const hiplaunch_launcher,
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn hiplaunch_get_pool_stats(
     })
 }
 
-/// Begins the peaks of a pool anew, at what there is now.
+/// Resets the peaks of a pool to the current values.
 ///
 /// Threads: any. Errors: as hiplaunch_get_pool_stats.
 #[unsafe(no_mangle)]
@@ -110,11 +110,11 @@ pub extern "C" fn hiplaunch_pool_reset_peaks(
     })
 }
 
-/// Gives a pool's cached segments to the driver until at most `keep` bytes are held, or nothing is cached in whole
-/// segments; `freed`, which may be null, gets how many bytes went. Waits for the streams whose segments go.
+/// Returns a pool's cached segments to the driver until the pool holds at most `keep` bytes, or no whole segment is
+/// free. `freed`, which may be null, gets the number of bytes returned. Waits for the streams of these segments.
 ///
-/// Threads: any. Errors: as hiplaunch_get_pool_stats; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST: what the
-/// driver did not take stays.
+/// Threads: any. Errors: as hiplaunch_get_pool_stats; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST: the pool
+/// keeps a segment that the driver could not free.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_pool_trim(
     launcher: *const hiplaunch_launcher,
@@ -131,8 +131,8 @@ pub extern "C" fn hiplaunch_pool_trim(
     })
 }
 
-/// Limits a pool from now on: most bytes held from the driver, and bytes above which cached memory goes back there; 0
-/// for no such limit.
+/// Sets the limits of a pool. `cap` is the number of bytes beyond which it takes nothing from the driver. `soft_target`
+/// is the number of bytes above which it returns cached segments to the driver. 0 means no limit.
 ///
 /// Threads: any. Errors: as hiplaunch_get_pool_stats.
 #[unsafe(no_mangle)]
@@ -151,7 +151,7 @@ pub extern "C" fn hiplaunch_pool_limit(
     })
 }
 
-/// A pool's counters, segments and blocks as JSON.
+/// The counters, segments and blocks of a pool as JSON.
 ///
 /// Ownership: the caller closes the text. Threads: any. Errors: as hiplaunch_get_pool_stats.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Statuses, each thread's last error, and the frame that every function runs in.
+//! Statuses, each thread's last error, and [`call`], which runs the body of every function.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -6,19 +6,20 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hiplaunch::error::Error;
+use hiplaunch::occupancy::OccupancyError;
 
-/// What a function returns. Anything but HIPLAUNCH_STATUS_OK has a message: hiplaunch_last_error_message.
+/// The result of a function. For any value but HIPLAUNCH_STATUS_OK, hiplaunch_last_error_message returns a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_status {
-    /// Done.
+    /// The function succeeded.
     #[default]
     Ok = 0,
-    /// A pointer is null that may not be.
+    /// A pointer is null where the function does not allow it.
     NullPointer = 1,
-    /// A handle is null, of no object, of an object of another kind or of another launcher, or was closed.
+    /// A handle is null, unknown, closed, of another kind of object, or of another launcher.
     InvalidHandle = 2,
-    /// A struct's struct_size is of no version of this library.
+    /// A struct's struct_size is the size of no version that this library knows.
     StructSize = 3,
     /// Any other argument is wrong.
     InvalidArgument = 4,
@@ -26,32 +27,32 @@ pub enum hiplaunch_status {
     NoDriver = 5,
     /// A driver call failed; hiplaunch_last_driver_code has HIP's code.
     Driver = 6,
-    /// Device or pinned host memory ran out. Everything that was held is held still.
+    /// Device or pinned host memory ran out. Everything that was allocated before stays valid.
     OutOfMemory = 7,
     /// The launch does not fit its kernel or the device; no device call was made.
     Launch = 8,
     /// The code object can't be read, is for another target, or lacks the kernel.
     CodeObject = 9,
-    /// A kernel faulted earlier, and the device is lost: every later call on it fails so. The message says how to go on:
-    /// with the emulator a new launcher works in the same process, with HIP it takes a new process.
+    /// A kernel faulted, and the device is lost: every later call on it returns this status. With the emulator, a new
+    /// launcher in the same process works; with HIP, a new process is needed. The message says so.
     DeviceLost = 10,
     /// A graph can't be recorded or computed.
     Graph = 11,
-    /// What a kernel does with its LDS is not told rightly, or does not fit.
+    /// The description of a kernel's LDS is invalid, or its layout does not fit.
     Lds = 12,
-    /// A planning problem is not stated rightly, or has no plan within its capacity.
+    /// A planning problem is invalid, or has no plan within its capacity.
     Offsets = 13,
-    /// This build of the library was made without what the call needs.
+    /// This build of the library lacks a feature that the call needs.
     Unsupported = 14,
-    /// A fault of this library; please report it.
+    /// An error in this library; please report it.
     Internal = 15,
-    /// There is no compiler that can be used, or none that knows the target; the message says what to install.
+    /// There is no usable compiler for the target. The message says what to install.
     NoCompiler = 16,
-    /// The source was not compiled; the message has the compiler's log.
+    /// The source could not be compiled. The message has the compiler's log.
     Compile = 17,
 }
 
-/// Why a call failed. Behind a pointer, so that results which are no failures are small and cheap to hand on.
+/// Why a call failed. It is boxed, so that a `Result` is small.
 #[derive(Debug)]
 pub(super) struct Failure(Box<Why>);
 
@@ -73,7 +74,7 @@ impl Failure {
         Failure::new(hiplaunch_status::InvalidArgument, message)
     }
 
-    /// Says which argument of a launch it is about.
+    /// Adds the index of the argument to the message.
     #[cold]
     pub(super) fn of_argument(mut self, index: usize) -> Failure {
         self.0.message = format!("argument {index}: {}", self.0.message);
@@ -108,14 +109,16 @@ fn status_of(error: &Error) -> hiplaunch_status {
         Error::OutOfMemory(_) => hiplaunch_status::OutOfMemory,
         Error::Launch { .. } => hiplaunch_status::Launch,
         Error::StaleHandle(_) => hiplaunch_status::InvalidHandle,
-        Error::CodeObject(_) | Error::WrongTarget { .. } => hiplaunch_status::CodeObject,
+        Error::CodeObject(_) | Error::WrongTarget { .. } | Error::NoCode(_) => hiplaunch_status::CodeObject,
         Error::Compile(error) => super::compile::status_of(error),
         Error::DeviceLost(_) => hiplaunch_status::DeviceLost,
         Error::Graph { .. } => hiplaunch_status::Graph,
         Error::Node { source, .. } => status_of(source),
+        Error::Occupancy(OccupancyError::UnknownProcessor { .. }) => hiplaunch_status::Unsupported,
+        Error::Occupancy(_) => hiplaunch_status::Launch,
         Error::Pool(_) | Error::Invalid { .. } => hiplaunch_status::InvalidArgument,
         Error::Open(_) => hiplaunch_status::NoDriver,
-        // A variant that this library does not know is one of a newer launcher.
+        // `Error` is non-exhaustive: a newer launcher may have more variants.
         _ => hiplaunch_status::Internal,
     }
 }
@@ -147,10 +150,11 @@ thread_local! {
     static LAST: RefCell<LastError> = RefCell::new(LastError::default());
 }
 
-/// Runs the body of function `name`: a failure becomes the thread's last error, a panic a failure.
+/// Runs the body of the function `name`. A failure, or a panic, becomes the thread's last error.
 #[inline]
 pub(super) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> hiplaunch_status {
-    // What a panic leaves half-done is behind locks that take poison in their stride, or is dropped with the body.
+    // State that a panic leaves half changed is either dropped with the body, or behind locks whose users tolerate
+    // poison.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => hiplaunch_status::Ok,
         Ok(Err(failure)) => remember(name, failure),
@@ -171,41 +175,43 @@ fn caught(panic: Box<dyn Any + Send>) -> Failure {
 #[cold]
 fn remember(name: &str, failure: Failure) -> hiplaunch_status {
     let Why { status, driver_code, message } = *failure.0;
-    // A message is for people: a NUL in a name that it quotes must not cut it short.
+    // A NUL in a quoted name must not cut the message short.
     let text = format!("{name}: {message}").replace('\0', "\u{fffd}");
     let message = CString::new(text).unwrap_or_default();
-    // A thread that ends may have no last error any more: the status is all there is then.
+    // In a thread that ends, the thread-local may be destroyed already: then there is only the status.
     let _ = LAST.try_with(|last| *last.borrow_mut() = LastError { status, driver_code, message });
     status
 }
 
-/// The status of this thread's last call that failed; HIPLAUNCH_STATUS_OK if none has. A call that succeeds leaves it.
+/// The status of this thread's last failed call; HIPLAUNCH_STATUS_OK if no call has failed. A call that succeeds does
+/// not change it.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_last_error() -> hiplaunch_status {
     LAST.try_with(|last| last.borrow().status).unwrap_or(hiplaunch_status::Ok)
 }
 
-/// HIP's error code (hipError_t) of this thread's last call that failed; 0 where no driver call was what failed.
+/// HIP's error code (hipError_t) of this thread's last failed call; 0 if it failed for another reason than a driver
+/// call.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_last_driver_code() -> i32 {
     LAST.try_with(|last| last.borrow().driver_code).unwrap_or(0)
 }
 
-/// What went wrong in this thread's last call that failed, as UTF-8: the function, what it was about and what to do.
-/// Empty if none has failed. Never null. The text belongs to the library; it is good until the thread's next call that
-/// fails, or hiplaunch_clear_last_error, or the end of the thread.
+/// The error message of this thread's last failed call, as UTF-8: the function, what went wrong and what to do. Empty
+/// if no call has failed; never null. The text belongs to the library. It is valid until the thread's next failed call,
+/// hiplaunch_clear_last_error, or the end of the thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_last_error_message() -> *const c_char {
     LAST.try_with(|last| last.borrow().message.as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// Forgets this thread's last error.
+/// Clears this thread's last error.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_clear_last_error() {
     let _ = LAST.try_with(|last| *last.borrow_mut() = LastError::default());
 }
 
-/// A status in words, for messages: `"invalid handle"`. Never null, also for a number that is no status; the text is
+/// A status in words, for messages: `"invalid handle"`. Never null, also for a number that is no status. The text is
 /// static.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_status_name(status: i32) -> *const c_char {

@@ -9,16 +9,16 @@ use super::input::wanted;
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
 use super::status::{call, hiplaunch_status};
 
-/// A stream of a device: work on it runs in the order of the calls.
+/// A stream of a device. Work on it runs in the order of the calls.
 pub struct hiplaunch_stream {
     _opaque: (),
 }
 
 pub(super) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// Makes a stream on a device. Streams never synchronize with HIP's null stream.
+/// Creates a stream on a device. Streams never synchronize with HIP's null stream.
 ///
-/// Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// Ownership: the caller closes the stream, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
 /// HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
@@ -30,7 +30,7 @@ pub extern "C" fn hiplaunch_stream_open(
     call("hiplaunch_stream_open", || open(launcher, device, StreamOptions::default(), stream))
 }
 
-/// As hiplaunch_stream_open, with one of HIP's priorities: lower is more urgent.
+/// Creates a stream with one of HIP's priorities; a lower number is more urgent.
 ///
 /// Ownership, threads and errors: as hiplaunch_stream_open.
 #[unsafe(no_mangle)]
@@ -58,7 +58,8 @@ fn open(
     Ok(())
 }
 
-/// Closes a stream. Waits for its work, unless tickets are open, which keep it until then.
+/// Closes a stream. Waits for its work, unless tickets of the stream are open: these keep the stream until the last of
+/// them is closed.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -68,7 +69,7 @@ pub extern "C" fn hiplaunch_stream_close(stream: *mut hiplaunch_stream) -> hipla
 
 /// Waits for all work on a stream.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST when a kernel faulted; HIPLAUNCH_STATUS_DRIVER,
+/// Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST if a kernel faulted; HIPLAUNCH_STATUS_DRIVER,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_stream_synchronize(stream: *const hiplaunch_stream) -> hiplaunch_status {
@@ -90,8 +91,8 @@ pub extern "C" fn hiplaunch_stream_is_idle(
     })
 }
 
-/// Waits for a stream, frees its scratch, and gives its device's cached memory to the driver; the next launches allocate
-/// it again.
+/// Waits for a stream, frees its device scratch, and returns its device's cached memory to the driver. The next
+/// launches allocate it again.
 ///
 /// Threads: any. Errors: as hiplaunch_stream_synchronize.
 #[unsafe(no_mangle)]

@@ -37,13 +37,14 @@ static inline hiplaunch_arg hiplaunch_arg_view(const hiplaunch_view *view) {
   return arg;
 }
 
-/* Where the launch's destination goes (hiplaunch_launch_options). */
+/* The address of the launch's destination (hiplaunch_launch_options). */
 static inline hiplaunch_arg hiplaunch_arg_destination(void) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_DESTINATION, 0, 0, NULL, 0};
   return arg;
 }
 
-/* A host array that the kernel reads; one that it reads and writes, an output; and room for one that it writes. */
+/* Host arrays: one that the kernel reads, one that it reads and writes, and one that it writes. The last two are
+ * outputs of the ticket. */
 static inline hiplaunch_arg hiplaunch_arg_host_in(const void *data, size_t size) {
   hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_HOST_IN, 0, 0, data, size};
   return arg;
@@ -70,7 +71,7 @@ static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block
   return dims;
 }
 
-/* A launch of `dims` without arguments, for hiplaunch_submit; what else it has is set in its fields. */
+/* A launch of `dims` without arguments, for hiplaunch_submit. Set its fields for everything else. */
 static inline hiplaunch_launch_options hiplaunch_launch_options_of(hiplaunch_dims dims) {
   hiplaunch_launch_options options = {sizeof(hiplaunch_launch_options), {{0, 0, 0}, {0, 0, 0}, 0}, 0,
                                       NULL, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0};

@@ -1,4 +1,4 @@
-//! Texts that the library makes: reports, JSON.
+//! Texts that the library returns: reports, JSON.
 
 use std::ffi::{CString, c_char};
 use std::mem::MaybeUninit;
@@ -7,22 +7,23 @@ use super::handles::{Kind, Owner, Table};
 use super::input::wanted;
 use super::status::{Result, call, hiplaunch_status};
 
-/// A text made by the library.
+/// A text that the library returned.
 pub struct hiplaunch_text {
     _opaque: (),
 }
 
 static TEXTS: Table<CString> = Table::new(Kind::Text);
 
-/// Names a text. A NUL in it, which no report has, would cut it short and is shown instead.
+/// Adds a text and returns its handle. A NUL in it would cut it short, and is replaced by U+FFFD.
 pub(super) fn new_text(text: String) -> Result<*mut hiplaunch_text> {
     let text = CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default();
     TEXTS.insert(Owner::NONE, text)
 }
 
-/// The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the bytes before that.
+/// The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the number of bytes before
+/// the NUL.
 ///
-/// Ownership: the characters belong to the text, and are good until it is closed. Threads: any. Errors:
+/// Ownership: the characters belong to the text, and are valid until it is closed. Threads: any. Errors:
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_text_data(

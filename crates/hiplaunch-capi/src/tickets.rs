@@ -11,22 +11,22 @@ use super::input::{bytes_mut, wanted};
 use super::launcher::insert_in;
 use super::status::{Failure, Result, call, hiplaunch_status};
 
-/// The results of one launch, one graph or one read: its inout and out arrays and result blocks, in the order of the
-/// arguments, or what the graph's reads named.
+/// The pending results of one launch, graph or read. The outputs of a launch are its inout and out arrays and result
+/// blocks, in the order of the arguments. The outputs of a graph are the values that it reads, in order.
 pub struct hiplaunch_ticket {
     _opaque: (),
 }
 
-/// A ticket, and what came of waiting for it.
+/// A ticket, and the error of waiting for it.
 pub(super) struct TicketObject {
     ticket: Ticket,
-    /// What went wrong; every later call says so again.
+    /// The error of the first wait. Every later call returns it again.
     failed: Option<Box<Error>>,
 }
 
 pub(super) static TICKETS: Table<TicketObject> = Table::new(Kind::Ticket);
 
-/// Names a ticket where the caller wants it; drops it otherwise, which costs and leaks nothing.
+/// Writes the handle of a ticket to `out`, or drops the ticket if `out` is `None`, which does not wait.
 #[inline]
 pub(super) fn hand_out(
     owner: Owner,
@@ -39,8 +39,8 @@ pub(super) fn hand_out(
     Ok(())
 }
 
-/// As [`hand_out`], for a call that is at one of the launcher's streams: whoever closes the launcher takes the streams from
-/// such calls, and then what they made, so that this need not ask whether it is open.
+/// As [`hand_out`], for a call that has one of the launcher's streams locked. hiplaunch_close waits for such calls
+/// before it closes their tickets, so this function need not check that the launcher is open.
 #[inline(always)]
 pub(super) fn hand_out_beside_stream(
     owner: Owner,
@@ -52,7 +52,7 @@ pub(super) fn hand_out_beside_stream(
 }
 
 impl TicketObject {
-    /// Waits, and gives the ticket, whose outputs are there.
+    /// Waits, and returns the ticket, whose outputs are now on the host.
     #[inline]
     fn waited(&mut self) -> Result<&Ticket> {
         if let Some(error) = &self.failed {
@@ -68,7 +68,8 @@ impl TicketObject {
     }
 }
 
-/// Whether a ticket's launch has finished; never waits. An error of the device counts as finished: reading gives it.
+/// Whether a ticket's launch has finished; never waits. After a device error the answer is yes, and reading returns the
+/// error.
 ///
 /// Threads: any. While another thread waits for the ticket, or copies from it, the answer is no. Errors:
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -88,17 +89,17 @@ pub extern "C" fn hiplaunch_ticket_is_ready(
 
 /// Waits for a ticket's launch.
 ///
-/// Threads: any; several may wait for one ticket. Errors: HIPLAUNCH_STATUS_DEVICE_LOST when a kernel faulted;
+/// Threads: any; several may wait for one ticket. Errors: HIPLAUNCH_STATUS_DEVICE_LOST if a kernel faulted;
 /// HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_wait(ticket: *const hiplaunch_ticket) -> hiplaunch_status {
     call("hiplaunch_ticket_wait", || TICKETS.with(ticket, |found| found.value.waited().map(drop))?)
 }
 
-/// How many outputs a ticket has; does not wait.
+/// The number of outputs of a ticket; does not wait.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; as hiplaunch_ticket_wait once
-/// that has failed.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; the error of a wait that
+/// failed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_outputs(
     ticket: *const hiplaunch_ticket,
@@ -116,10 +117,10 @@ pub extern "C" fn hiplaunch_ticket_outputs(
     })
 }
 
-/// Waits for a ticket's launch and gives one of its outputs where it lies, in pinned memory aligned to 64 bytes.
+/// Waits for a ticket's launch and returns the address of one of its outputs, in pinned memory, aligned to 64 bytes.
 ///
-/// Ownership: the bytes belong to the ticket and are good until it is closed. Threads: any. Errors: as
-/// hiplaunch_ticket_wait; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an output that there is not;
+/// Ownership: the bytes belong to the ticket and are valid until it is closed. Threads: any. Errors: as
+/// hiplaunch_ticket_wait; HIPLAUNCH_STATUS_INVALID_ARGUMENT for an output that does not exist;
 /// HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_output(
@@ -141,10 +142,10 @@ pub extern "C" fn hiplaunch_ticket_output(
     })
 }
 
-/// Waits for a ticket's launch and copies one of its outputs to `data`. `size` has to be the output's.
+/// Waits for a ticket's launch and copies one of its outputs to `data`. `size` must be the size of the output.
 ///
-/// Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output stays
-/// readable in any case.
+/// Threads: any. Errors: as hiplaunch_ticket_output; HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size. The output can
+/// be read again, also after an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_ticket_read(
     ticket: *const hiplaunch_ticket,
@@ -166,10 +167,11 @@ pub unsafe extern "C" fn hiplaunch_ticket_read(
     })
 }
 
-/// Closes a ticket, read or not; costs nothing and does not wait for the launch.
+/// Closes a ticket, whether it was read or not. Does not wait for the launch, unless the stream was closed before and
+/// this is its last ticket.
 ///
-/// Ownership: what hiplaunch_ticket_output gave is gone. Threads: any; waits for threads that wait for the ticket.
-/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+/// Ownership: addresses that hiplaunch_ticket_output returned become invalid. Threads: any; waits for threads that wait
+/// for the ticket. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_ticket_close(ticket: *mut hiplaunch_ticket) -> hiplaunch_status {
     call("hiplaunch_ticket_close", || TICKETS.discard(ticket))

@@ -2,11 +2,11 @@
 
 use std::ffi::c_char;
 
-/// The header's version: its first part.
+/// The first part of the header's version.
 pub const HIPLAUNCH_VERSION_MAJOR: u32 = 0;
-/// The header's version: its second part.
+/// The second part of the header's version.
 pub const HIPLAUNCH_VERSION_MINOR: u32 = 1;
-/// The header's version: its third part.
+/// The third part of the header's version.
 pub const HIPLAUNCH_VERSION_PATCH: u32 = 0;
 
 /// The library's version: "0.1.0". Never null; the text is static. Threads: any.
@@ -15,8 +15,8 @@ pub extern "C" fn hiplaunch_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The library's version as one number, `major << 16 | minor << 8 | patch`, to be compared with the header's
-/// HIPLAUNCH_VERSION_MAJOR and its like. Threads: any.
+/// The library's version as one number, `major << 16 | minor << 8 | patch`, for a comparison with the header's
+/// HIPLAUNCH_VERSION_MAJOR, HIPLAUNCH_VERSION_MINOR and HIPLAUNCH_VERSION_PATCH. Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_version_number() -> u32 {
     HIPLAUNCH_VERSION_MAJOR << 16 | HIPLAUNCH_VERSION_MINOR << 8 | HIPLAUNCH_VERSION_PATCH

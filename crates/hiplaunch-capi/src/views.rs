@@ -1,4 +1,4 @@
-//! Views: elements of a buffer in any order.
+//! Views: elements of a buffer with a shape and strides.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -14,13 +14,13 @@ use super::launcher::insert_in;
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::hiplaunch_stream;
 
-/// Elements of a buffer, with an offset, a shape and strides of their own. Another owner of the same memory: the buffer
-/// may be closed, or given other memory, and the view is good still.
+/// A view: elements of a buffer with an offset, a shape and strides. A view is another owner of the memory: it stays
+/// valid if the buffer is closed or gets other memory.
 pub struct hiplaunch_view {
     _opaque: (),
 }
 
-/// Elements of `element` bytes, which are the last axis of a view of bytes.
+/// A view of elements of `element` bytes. In `view`, the bytes of an element are the last axis.
 #[derive(Clone, Debug)]
 pub(super) struct ViewObject {
     pub(super) view: DeviceView<u8>,
@@ -29,18 +29,19 @@ pub(super) struct ViewObject {
 
 pub(super) static VIEWS: Table<ViewObject> = Table::new(Kind::View);
 
-/// A shape in elements as one in bytes: an element's bytes are the last axis.
+/// Converts a shape in elements to a shape in bytes, by adding the bytes of an element as the last axis.
 pub(super) fn in_bytes(shape: &[usize], element: usize) -> SmallVec<[usize; 6]> {
     shape.iter().copied().chain([element]).collect()
 }
 
-/// Makes a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1] ...)`.
+/// Creates a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1]
+/// ...)`.
 ///
-/// `shape` and `strides` have `rank` entries, outermost first, in elements of `element` bytes; null `strides` stand for
+/// `shape` and `strides` have `rank` entries, outermost first, in elements of `element` bytes; null `strides` mean
 /// row-major order without gaps.
 ///
 /// Ownership: the caller closes the view, or the launcher; the arrays are not kept. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT when an element is outside of the buffer; HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT if an element is outside of the buffer; HIPLAUNCH_STATUS_INVALID_HANDLE,
 /// HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_view_open(
@@ -84,7 +85,7 @@ fn row_major(shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
     Ok(strides)
 }
 
-/// A view with its axes in another order; `axes` names each of `rank` axes once.
+/// Creates a view with the axes of another view in another order. `axes` has each of the `rank` axes once.
 ///
 /// Ownership, threads: as hiplaunch_view_open. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn hiplaunch_view_permute(
     })
 }
 
-/// A view of the indices `start` to before `end` of one axis.
+/// Creates a view of the indices from `start` up to, but not including, `end` of one axis of another view.
 ///
 /// Ownership, threads, errors: as hiplaunch_view_permute.
 #[unsafe(no_mangle)]
@@ -127,7 +128,7 @@ pub extern "C" fn hiplaunch_view_slice(
     })
 }
 
-/// Bytes of all elements of a view together.
+/// The number of bytes of all elements of a view together.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -142,8 +143,8 @@ pub extern "C" fn hiplaunch_view_size(
     })
 }
 
-/// The device address of a view's first element; 0 while there is no memory. As hiplaunch_buffer_address, what uses it is
-/// not noticed.
+/// The device address of a view's first element; 0 if it has no memory. Uses of the bare address are not recorded; see
+/// hiplaunch_buffer_address.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -158,11 +159,12 @@ pub extern "C" fn hiplaunch_view_address(
     })
 }
 
-/// Copies a view's elements to the host in row-major order, in stream order, and waits for that. `size` has to be what
-/// hiplaunch_view_size says.
+/// Copies a view's elements to the host in row-major order, in stream order, and waits for the copy. `size` must be
+/// the number of hiplaunch_view_size.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for another size or a stream of another device;
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_view_download(
     view: *const hiplaunch_view,

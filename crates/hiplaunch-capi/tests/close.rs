@@ -1,4 +1,4 @@
-//! Closing a launcher from C leaves nothing of it: no memory, no stream, no module, whatever its caller had forgotten.
+//! Closing a launcher from C frees all of its memory, streams and modules, also if objects of it are still open.
 
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
@@ -8,7 +8,7 @@ use hiplaunch_capi::*;
 
 const OK: hiplaunch_status = hiplaunch_status::Ok;
 
-/// What a call that succeeds writes.
+/// Returns the result of a call, which must succeed.
 fn made<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> hiplaunch_status) -> T {
     let mut place = MaybeUninit::uninit();
     assert_eq!(call(Some(&mut place)), OK);
@@ -17,7 +17,7 @@ fn made<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> hiplaunch_status) -
 }
 
 #[test]
-fn a_launcher_goes_with_everything_made_from_it() {
+fn closing_a_launcher_closes_everything_opened_from_it() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(true).build().unwrap();
     let layer = launcher.validation().unwrap().clone();
     let launcher = hiplaunch_adopt(launcher).unwrap();
@@ -75,7 +75,7 @@ fn a_launcher_goes_with_everything_made_from_it() {
 }
 
 #[test]
-fn launches_and_whoever_changes_or_closes_what_they_use_wait_for_each_other_and_never_for_ever() {
+fn launches_do_not_deadlock_with_threads_that_resize_or_close_their_buffers() {
     let launcher = Launcher::builder().backend(Backend::Emulator).validate(false).build().unwrap();
     let launcher = hiplaunch_adopt(launcher).unwrap();
     let code = include_bytes!("../../../hip/vector.gfx90a.co");

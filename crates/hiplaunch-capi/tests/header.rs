@@ -1,4 +1,5 @@
-//! hip/hiplaunch.h is what cbindgen makes of this package's sources. With `HIPLAUNCH_WRITE_HEADER` set, it is made anew.
+//! hip/hiplaunch.h is what cbindgen generates from this package's sources. With `HIPLAUNCH_WRITE_HEADER` set, the test
+//! writes the header.
 
 use std::path::Path;
 
@@ -6,13 +7,13 @@ fn made(root: &Path) -> String {
     let folder = root.join("crates/hiplaunch-capi/src");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let mut config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
-    // The guard of head.h ends behind tail.h; cbindgen's own would end before it.
+    // The include guard of head.h ends after tail.h; a guard of cbindgen would end before it.
     config.header = Some(read("head.h"));
     config.trailer = Some(format!(
         "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  /* HIPLAUNCH_H */\n",
         read("tail.h").trim_end()
     ));
-    // What a program meets first comes first.
+    // The files that a program needs first come first.
     let files = [
         "version",
         "status",
@@ -25,6 +26,7 @@ fn made(root: &Path) -> String {
         "memory",
         "compile",
         "kernels",
+        "attributes",
         "arguments",
         "launch",
         "tickets",
@@ -59,10 +61,9 @@ fn the_header_is_what_the_sources_say() {
     );
 }
 
-/// Every function that the library exports is declared, documented with its owners, threads and errors, and carries the
-/// prefix.
+/// Every exported function is declared in the header, has the prefix, and documents its threads and errors.
 #[test]
-fn every_function_says_what_a_caller_has_to_know() {
+fn every_function_is_declared_and_documents_threads_and_errors() {
     let header = made(hiplaunch_testing::root());
     let mut functions = 0;
     for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {

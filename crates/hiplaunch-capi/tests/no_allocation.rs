@@ -1,4 +1,4 @@
-//! In steady state a launch through the C API makes no heap allocation on the caller's thread.
+//! In the steady state, a launch through the C API makes no heap allocation on the caller's thread.
 
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
@@ -12,7 +12,7 @@ static ALLOCATOR: Counting = Counting;
 
 const OK: hiplaunch_status = hiplaunch_status::Ok;
 
-/// What a call that succeeds writes.
+/// Returns the result of a call, which must succeed.
 fn made<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> hiplaunch_status) -> T {
     let mut place = MaybeUninit::uninit();
     assert_eq!(call(Some(&mut place)), OK);
@@ -68,7 +68,8 @@ fn launches_and_reads_through_the_c_api_allocate_nothing() {
             arg(hiplaunch_arg_kind::View, 0, view.cast(), 0),
             scalar(64),
         ];
-        // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; so are those below.
+        // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; the same holds for the
+        // calls below.
         let launched = unsafe { hiplaunch_launch(saxpy, stream, Some(&dims), by_buffers.as_ptr(), 4, None) };
         assert_eq!(launched, OK);
         let by_block = [arg(hiplaunch_arg_kind::ArgumentBlock, 0, (&raw const block).cast(), 0)];

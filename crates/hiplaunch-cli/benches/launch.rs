@@ -1,9 +1,9 @@
-//! The launcher's own cost per launch, over a driver that does nothing.
+//! Measures the launcher's own cost of a launch, on a driver that does nothing.
 //!
-//! `cargo bench --bench launch` prints times; before them, the heap allocations per launch, which must be 0. With the
-//! emulator, it also has the methods of launching that `hiplaunch bench` compares, there with more cases and in turns.
-//! `cargo bench --bench launch -- --count CASE N` launches N times and exits, for an instruction counter: the
-//! difference of two runs is the cost of the launches alone (see BENCHMARKS.md).
+//! `cargo bench -p hiplaunch-cli --bench launch` prints the heap allocations of a launch, which must be 0, and the
+//! times. On the emulator, it also measures the launch methods of `hiplaunch bench`, which compares more cases, and in
+//! turns. With `-- --count CASE N`, it launches N times and exits, for an instruction counter: the difference of two
+//! runs is the cost of the launches alone (see BENCHMARKS.md).
 
 use criterion::{Criterion, Throughput};
 use hiplaunch::{
@@ -33,7 +33,7 @@ struct Bench {
 const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
 impl Bench {
-    /// Registers `kernels` more than are launched, in between.
+    /// Registers `kernels` further kernels between those that are launched.
     fn new(kernels: usize) -> Result<Bench, hiplaunch::Error> {
         let launcher = Launcher::builder().driver(noop::NoopDriver::open()).validate(false).build()?;
         let device = launcher.device(0)?.clone();
@@ -145,14 +145,14 @@ fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
     Ok(())
 }
 
-/// The methods that `hiplaunch bench` compares: batches of 16 launches, with their reads.
+/// Measures the launch methods of `hiplaunch bench`: batches of 16 launches, with their reads.
 #[cfg(feature = "emulator")]
 fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
     use hiplaunch_cli::bench::methods::{self, Job, LaunchMethod, Setup};
 
     let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
     let device = launcher.device(0)?;
-    let setup = Setup { launcher: &launcher, device, image: methods::image(device)? };
+    let setup = Setup { launcher: &launcher, device, code: methods::code(device)? };
     let job = Job { arguments: 64, results: 64, depth: 16, streams: 1, threads: 1 };
     let mut group = criterion.benchmark_group("on the emulator, 64 bytes to 64 bytes, 16 before a read");
     group.throughput(Throughput::Elements(job.depth as u64));

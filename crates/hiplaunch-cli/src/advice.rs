@@ -1,9 +1,9 @@
-//! What to do next about an error of the operating system.
+//! Advice for errors of the operating system.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// What is wrong with a file that is to be read, and what to do.
+/// Says why a file can't be read, and what to do.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("{}: {}", path.display(), unread(error))
 }
@@ -20,7 +20,7 @@ pub(crate) fn unread(error: &io::Error) -> String {
     format!("cannot be read: {error}; {next}")
 }
 
-/// What is wrong with the output, and what to do.
+/// Says why the output can't be written, and what to do.
 pub(crate) fn unwritable(error: &io::Error) -> String {
     let next = match error.kind() {
         ErrorKind::BrokenPipe => return "the output's reader went away before its end".to_owned(),

@@ -1,17 +1,17 @@
-//! Whether output has colours: what `--color` says, else the environment, else whether it goes to a terminal.
+//! Whether output has colours: decided by `--color`, else by the environment, else by whether it is a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
-/// What `--color` asks for.
+/// The value of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
-    /// As the environment and the terminal say.
+    /// Colours depend on the environment and the terminal.
     #[default]
     Auto,
-    /// Also where it is no terminal.
+    /// Colours, also without a terminal.
     Always,
-    /// None.
+    /// No colours.
     Never,
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Colour {
 static CHOSEN: OnceLock<Colour> = OnceLock::new();
 
 impl Colour {
-    /// What arguments ask for that are not parsed yet: help and errors of the parser have colours, too.
+    /// Finds `--color` in arguments that are not parsed yet, for help and errors of the parser.
     pub(crate) fn asked_for(args: &[OsString]) -> Colour {
         let mut args = args.iter().skip(1).take_while(|arg| *arg != "--");
         let mut chosen = Colour::Auto;
@@ -39,7 +39,7 @@ impl Colour {
         chosen
     }
 
-    /// For the parser's own output.
+    /// Returns the choice for the parser's own output.
     pub(crate) fn for_clap(self) -> clap::ColorChoice {
         match self {
             Colour::Auto => clap::ColorChoice::Auto,
@@ -48,12 +48,13 @@ impl Colour {
         }
     }
 
-    /// Makes it the choice of everything that is written from now on; the first one stays.
+    /// Makes this the choice for all output from now on. Only the first call has an effect.
     pub(crate) fn choose(self) {
         CHOSEN.get_or_init(|| self);
     }
 
-    /// `variable` reads the environment. <https://no-color.org> and <https://bixense.com/clicolors> say what is asked.
+    /// Whether to use colours. `variable` reads the environment, whose variables <https://no-color.org> and
+    /// <https://bixense.com/clicolors> define.
     fn wanted(self, terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
         let set = |name| variable(name).filter(|value: &OsString| !value.is_empty());
         match self {
@@ -67,7 +68,7 @@ impl Colour {
     }
 }
 
-/// Whether what is written to a terminal, or to something else, has colours.
+/// Whether output has colours. `terminal` says whether it is a terminal.
 pub(crate) fn wanted(terminal: bool) -> bool {
     CHOSEN.get().copied().unwrap_or_default().wanted(terminal, |name| std::env::var_os(name))
 }
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_option_then_the_environment_then_the_terminal() {
+    fn the_option_decides_then_the_environment_then_the_terminal() {
         let auto = |terminal, set: &[(&str, &str)]| {
             let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
             Colour::Auto.wanted(terminal, value)

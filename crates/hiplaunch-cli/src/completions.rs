@@ -1,4 +1,4 @@
-//! `hiplaunch completions`: what a shell needs to complete this command line.
+//! `hiplaunch completions`: prints completion scripts for shells.
 
 use clap_complete::Shell;
 
@@ -13,7 +13,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn run(args: &CompletionsArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
-    // Its writer's errors would be panics.
+    // `generate` panics if its writer fails, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut manual::command(), "hiplaunch", &mut script);
     out.writer().write_all(&script)?;

@@ -1,6 +1,6 @@
-//! Kernels' names as they stand in the source: what compilers of C++ and Rust made of them, read back.
+//! Demangles the names of kernels that were compiled from C++ or Rust.
 
-/// The name in the source, of C++ (Itanium's rules) or Rust; `None` for one that was not mangled.
+/// Returns the name in the source of C++ (Itanium's rules) or Rust; `None` if the name is not mangled.
 pub(crate) fn demangled(name: &str) -> Option<String> {
     if name.starts_with("_R") || is_old_rust(name) {
         return rustc_demangle::try_demangle(name).ok().map(|name| format!("{name:#}"));
@@ -11,7 +11,7 @@ pub(crate) fn demangled(name: &str) -> Option<String> {
     cpp_demangle::Symbol::new(name).ok()?.demangle().ok()
 }
 
-/// Rust's names were C++'s once, with a hash as the last part.
+/// Whether a name is of Rust's legacy mangling: C++'s, with a hash as the last part.
 fn is_old_rust(name: &str) -> bool {
     let hash = name.strip_prefix("_ZN").and_then(|rest| rest.strip_suffix('E')).and_then(|rest| {
         let at = rest.len().checked_sub(19)?;
@@ -20,7 +20,7 @@ fn is_old_rust(name: &str) -> bool {
     hash.is_some_and(|hash| hash.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// A name, and behind it in parentheses what it was in the source, if that is another.
+/// Returns a name, followed by its name in the source in parentheses if that differs.
 pub(crate) fn shown(name: &str) -> String {
     match demangled(name) {
         Some(source) => format!("{name} ({source})"),
@@ -28,7 +28,7 @@ pub(crate) fn shown(name: &str) -> String {
     }
 }
 
-/// A text with each name in it [shown](shown) so.
+/// Returns a text in which each mangled name is followed by its name in the source, as by [`shown`].
 pub(crate) fn explained(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '.';
     let mut all = String::with_capacity(text.len());
@@ -37,7 +37,7 @@ pub(crate) fn explained(text: &str) -> String {
         let (between, word) = rest.split_at(start);
         let (word, behind) = word.split_at(word.find(|c| !is_part(c)).unwrap_or(word.len()));
         all.push_str(between);
-        // A sentence's end is not part of the name.
+        // A full stop at the end of a sentence is not part of the name.
         let name = word.trim_end_matches('.');
         let (quote, behind) = match (demangled(name), behind.strip_prefix('`')) {
             (None, _) => {
@@ -56,13 +56,13 @@ pub(crate) fn explained(text: &str) -> String {
     all
 }
 
-/// Whether a person who says `wanted` means the kernel `name`: by that name, by the one in the source, or by that without
-/// its parameters.
+/// Whether `wanted` names the kernel `name`: by this name, by the name in the source, or by the latter without its
+/// parameters.
 pub(crate) fn means(wanted: &str, name: &str) -> bool {
     wanted == name
         || demangled(name).is_some_and(|source| {
             let plain = source.split_once('(').map_or(&*source, |(plain, _)| plain);
-            // Templates have their result before the name.
+            // The name of a template has its result type before it.
             wanted == source
                 || wanted == plain
                 || plain.rsplit_once(' ').is_some_and(|(_, own)| wanted == own)

@@ -1,10 +1,10 @@
-//! Options that only the emulator has: the order of execution, and what is watched.
+//! Options that only the emulator has: the order of execution, limits, and observers.
 
 use std::path::PathBuf;
 
 use super::CommandError;
 
-/// What the emulator is to do besides running kernels.
+/// Options of the emulator.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct EmulatorArgs {
     /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
@@ -13,15 +13,15 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, value_name = "N", help_heading = "Emulator")]
     schedule_seed: Option<u64>,
 
-    /// Fail a kernel that runs for more than so many seconds.
+    /// Fail a kernel that runs for more than this number of seconds.
     #[arg(long, value_name = "SECONDS", help_heading = "Emulator")]
     time_budget: Option<f64>,
 
-    /// Fail a kernel that executes more than so many instructions, one for a wave.
+    /// Fail a kernel that executes more than this number of instructions. Each counts once for a wave.
     #[arg(long, value_name = "N", help_heading = "Emulator")]
     instruction_budget: Option<u64>,
 
-    /// Give each work-item this much more stack, if a kernel recurses or calls through pointers (16384 without it).
+    /// The bytes of further stack for each work-item, if a kernel recurses or calls through pointers [default: 16384].
     #[arg(long, value_name = "BYTES", help_heading = "Emulator")]
     dynamic_stack: Option<u32>,
 
@@ -29,27 +29,28 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, help_heading = "Emulator")]
     pub(crate) profile: bool,
 
-    /// Fail on reads of memory that nothing has written, and on data races. Slow.
+    /// Fail on reads of memory that was never written, and on data races. Slow.
     ///
-    /// Each report has the instruction, or both of a race, with lanes and addresses. Atomic accesses are told from plain
-    /// ones by their cache bits; the emulator's README says what that leaves out.
+    /// Each report has the instruction, or both instructions of a race, with lanes and addresses. Atomic accesses are
+    /// distinguished from plain ones by their cache bits; the emulator's README says which races that misses.
     #[arg(long, help_heading = "Emulator")]
     sanitize: bool,
 
-    /// Write each instruction that is executed to this file, with the values of its registers.
+    /// Write each executed instruction to this file, with the values of its operands.
     #[arg(long, value_name = "FILE", help_heading = "Emulator")]
     instruction_trace: Option<PathBuf>,
 
     /// Which instructions to trace, such as 'kernel=saxpy,workgroup=3,mnemonic=global_*'.
     ///
-    /// Parts with commas between them: kernel=NAME, workgroup=X:Y:Z, wave=N, pc=FROM..TO, mnemonic=NAME or START*, lane=N
-    /// (whose vector registers are shown; the first active one without it), limit=N (100000 without it).
+    /// The filter has parts with commas between them: kernel=NAME, workgroup=X:Y:Z, wave=N, pc=FROM..TO, mnemonic=NAME
+    /// or START*, lane=N (the lane whose vector registers are shown; by default the first active one), limit=N (by
+    /// default 100000).
     #[arg(long, value_name = "FILTER", requires = "instruction_trace", help_heading = "Emulator")]
     trace_filter: Option<String>,
 }
 
 impl EmulatorArgs {
-    /// The options that were given, if any.
+    /// The name of the first of these options that was given, if any.
     fn given(&self) -> Option<&'static str> {
         [
             ("--schedule-seed", self.schedule_seed.is_some()),
@@ -81,7 +82,7 @@ mod settings {
     use super::super::whole_file::WholeFile;
     use super::{CommandError, EmulatorArgs};
 
-    /// The options, and the trace that they ask for.
+    /// The options, and the instruction trace, if they ask for one.
     #[derive(Clone, Debug)]
     pub(crate) struct EmulatorSettings {
         args: EmulatorArgs,
@@ -91,12 +92,12 @@ mod settings {
         trace: Option<Tracing>,
     }
 
-    /// The file that a trace goes to.
+    /// The file to which an instruction trace is written.
     #[derive(Debug)]
     struct Sink {
-        /// None once it is finished.
+        /// `None` once it is finished.
         file: Option<WholeFile>,
-        /// What went wrong first.
+        /// The first error of writing.
         error: Option<std::io::Error>,
     }
 
@@ -107,7 +108,7 @@ mod settings {
     }
 
     impl EmulatorArgs {
-        /// Opens what is to be written; `None` if nothing is asked of the emulator.
+        /// Opens the instruction trace's file. Returns `None` if no option of the emulator was given.
         pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, CommandError> {
             let Some(asked_by) = self.given() else { return Ok(None) };
             let time_budget =
@@ -137,7 +138,7 @@ mod settings {
     }
 
     impl EmulatorSettings {
-        /// Puts them into a driver's options.
+        /// Sets the options of a driver.
         pub(crate) fn set(&self, options: &mut EmulatorOptions) {
             options.schedule_seed = self.args.schedule_seed;
             options.time_budget = self.time_budget;
@@ -148,7 +149,7 @@ mod settings {
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
         }
 
-        /// Ends the trace, if there is one: nothing runs any more.
+        /// Finishes the instruction trace, if there is one. Nothing may run any more.
         pub(crate) fn finish(&self) -> Result<(), CommandError> {
             let Some(Tracing { trace, sink }) = &self.trace else { return Ok(()) };
             let (file, error) = {
@@ -173,14 +174,14 @@ mod settings {
     }
 }
 
-/// There is no emulator in this build.
+/// The settings of the emulator, which this build lacks.
 #[cfg(not(feature = "emulator"))]
 #[derive(Clone, Debug)]
 pub(crate) enum EmulatorSettings {}
 
 #[cfg(not(feature = "emulator"))]
 impl EmulatorArgs {
-    /// Refuses what only an emulator can do.
+    /// Refuses the options that only the emulator has.
     pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, CommandError> {
         match self.given() {
             None => Ok(None),

@@ -1,4 +1,4 @@
-//! `hiplaunch info`: which drivers there are, what was tried, and what their devices can do.
+//! `hiplaunch info`: shows the drivers, what was tried to find them, and their devices.
 
 use hip_driver::hip::{HipDriver, Symbol};
 use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
@@ -6,17 +6,17 @@ use hiplaunch::Backend;
 use hiplaunch::backend;
 use serde_json::{Value, json};
 
-use super::output::{Output, Style, bytes};
+use super::output::{Output, Style, bytes, grouped};
 use super::{CommandError, CommandOutcome};
 
-/// Show the drivers found and what was tried, their devices, and what they can do.
+/// Show the drivers, what was tried to find them, their devices, and what they can do.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InfoArgs {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 
-    /// List every HIP symbol, not only those that the library lacks.
+    /// List every HIP symbol, not only the missing ones.
     #[arg(long)]
     symbols: bool,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<CommandOutcome, C
     } else {
         out.line(format_args!("hiplaunch {}", env!("CARGO_PKG_VERSION")))?;
         match &auto {
-            Ok((backend, _)) => out.line(format_args!("--backend auto takes: {backend}"))?,
+            Ok((backend, _)) => out.line(format_args!("--backend auto chooses: {backend}"))?,
             Err(error) => out.line(format_args!("--backend auto: {error}"))?,
         }
         for found in &drivers {
@@ -160,6 +160,15 @@ fn show_device(
         device.wavefront_size,
         device.clock_khz / 1000
     ))?;
+    if let (Some(khz), Some(bits)) = (device.memory_clock_khz, device.memory_bus_bits) {
+        out.line(format_args!("    memory bus   {bits} bits at {} MHz", khz / 1000))?;
+    }
+    if let Some(l2) = device.l2_bytes {
+        out.line(format_args!("    L2 cache     {}", bytes(l2.into())))?;
+    }
+    if let Some(registers) = device.registers_per_block {
+        out.line(format_args!("    registers    {} for a workgroup", grouped(registers.into())))?;
+    }
     out.line(format_args!(
         "    workgroup    at most {} work-items ({bx} x {by} x {bz}), {} of LDS",
         device.max_threads_per_block,
@@ -176,7 +185,7 @@ fn capability(capability: Capability) -> String {
     }
 }
 
-/// Words after a label, in lines of a readable length.
+/// Prints words after a label, in lines of at most about 100 characters.
 fn wrapped(out: &mut Output, label: &str, words: &[String]) -> Result<(), CommandError> {
     let mut line = format!("  {label:14}");
     for (i, word) in words.iter().enumerate() {
@@ -234,7 +243,14 @@ fn to_json(found: &Found) -> Value {
                         "free_memory_bytes": free,
                         "compute_units": d.compute_units,
                         "wavefront_size": d.wavefront_size,
+                        "pci_address": d.pci_address().map(|pci| {
+                            [pci.domain, pci.bus.into(), pci.device.into(), pci.function.into()]
+                        }),
                         "clock_khz": d.clock_khz,
+                        "memory_clock_khz": d.memory_clock_khz,
+                        "memory_bus_bits": d.memory_bus_bits,
+                        "l2_bytes": d.l2_bytes,
+                        "registers_per_workgroup": d.registers_per_block,
                         "max_work_items_per_workgroup": d.max_threads_per_block,
                         "max_workgroup": d.max_block,
                         "max_grid_workgroups": d.max_grid,

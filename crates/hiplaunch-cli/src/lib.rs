@@ -1,6 +1,6 @@
-//! The command line `hiplaunch`: the commands, their common options, and what the exit status says.
+//! The command line `hiplaunch`: its commands, their common options, and the exit status.
 //!
-//! [`script`] reads and runs launch scripts; [`bench::methods`] are the launches that the benchmarks compare.
+//! [`script`] reads and runs launch scripts. [`bench::methods`] has the launch methods that the benchmarks compare.
 
 mod advice;
 pub mod bench;
@@ -11,6 +11,7 @@ mod demo;
 mod emulator;
 mod info;
 mod inspect;
+mod kernels;
 mod logging;
 mod man;
 mod manual;
@@ -39,7 +40,8 @@ use clap::{ArgAction, FromArgMatches, Parser, Subcommand};
 use colour::Colour;
 use output::Output;
 
-/// Launch compiled HIP kernels, check them, and see what a launch costs: on AMD GPUs, or with no GPU in an emulator.
+/// Launch compiled HIP kernels, check them, and measure what a launch costs: on AMD GPUs, or without a GPU in an
+/// emulator.
 #[derive(Debug, Parser)]
 #[command(name = "hiplaunch", version, disable_help_subcommand = true)]
 struct Cli {
@@ -47,7 +49,7 @@ struct Cli {
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
 
-    /// When to use colours; `auto` is on a terminal, unless the environment says otherwise.
+    /// When to use colours. `auto` uses them on a terminal, unless the environment says otherwise.
     #[arg(
         long,
         global = true,
@@ -78,7 +80,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether a program is to read what goes to stdout, a JSON document or a trace, so that nothing else may come there.
+    /// Whether stdout gets a JSON document or a trace for a program, so that nothing else may be written to it.
     fn writes_document(&self) -> bool {
         match self {
             Command::Run(args) => args.json,
@@ -89,7 +91,7 @@ impl Command {
             Command::Plan(args) => args.json,
             Command::Info(args) => args.json,
             Command::Inspect(args) => args.json,
-            // They run nothing.
+            // These run no kernels.
             Command::Completions(_) | Command::Man(_) => false,
         }
     }
@@ -102,7 +104,7 @@ enum CommandError {
     Output(io::Error),
     /// The input can't be used.
     Unusable(String),
-    /// Something ran and was wrong.
+    /// A command ran, and its result is wrong.
     Failed(String),
 }
 
@@ -112,7 +114,7 @@ impl From<io::Error> for CommandError {
     }
 }
 
-/// What a command that ran to its end has to say.
+/// The result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandOutcome {
     Passed,
@@ -120,7 +122,7 @@ enum CommandOutcome {
     Unusable,
 }
 
-/// Says what the validation layer found; that is a failure.
+/// Prints the violations that the validation layer found. The outcome is a failure if there are any.
 fn clean(violations: &[String]) -> Result<CommandOutcome, CommandError> {
     for violation in violations {
         output::complain(&format!("validation: {violation}"));
@@ -167,10 +169,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Help or version that was asked for, or what is wrong with the command line.
+/// Prints help, the version, or what is wrong with the command line.
 fn help(error: &clap::Error) -> ExitCode {
     match error.print() {
-        // Nobody can be told that stderr is closed.
+        // A closed stderr can't be reported.
         _ if error.use_stderr() => ExitCode::from(2),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(3, &advice::unwritable(&error)),
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn clap_accepts_the_definition_of_the_command_line() {
         manual::command().debug_assert();
     }
 }

@@ -1,4 +1,4 @@
-//! The log on stderr: one line a record, filtered by level and by the start of the target.
+//! The log on stderr: one line for each record, filtered by level and by the start of the target.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ struct Logger {
     targets: Vec<(String, LevelFilter)>,
 }
 
-/// Starts logging at the level that the environment names, or more where `-v` says so.
+/// Starts logging at the level of the environment or of `-v`, whichever is more.
 pub(crate) fn start(verbose: u8) {
     let variable = ["HIPLAUNCH_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
@@ -50,7 +50,7 @@ pub(crate) fn start(verbose: u8) {
 
 type Filters = (LevelFilter, Vec<(String, LevelFilter)>);
 
-/// Reads `level` and `target=level`, separated by commas; an error is the word that is none of these.
+/// Reads `level` and `target=level`, separated by commas. The error is the first word that is neither.
 fn filters(text: &str) -> Result<Filters, String> {
     let (mut default, mut targets) = (LevelFilter::Warn, Vec::new());
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -77,7 +77,7 @@ impl Log for Logger {
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             let seconds = self.start.elapsed().as_secs_f64();
-            // Nobody can be told that stderr is closed.
+            // A closed stderr can't be reported.
             let _ = progress::aside(|| {
                 writeln!(
                     io::stderr(),

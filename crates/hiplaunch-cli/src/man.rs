@@ -1,4 +1,4 @@
-//! `hiplaunch man`: the manual pages, in roff.
+//! `hiplaunch man`: prints the manual pages, in roff.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::{CommandError, CommandOutcome};
 /// Print the manual page of hiplaunch, or of one of its commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// The command whose page it is: `run`, or `trace run`.
+    /// The command whose page is printed: `run`, or `trace run`.
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ManArgs, out: &mut Output) -> Result<CommandOutcome, Co
     Ok(CommandOutcome::Passed)
 }
 
-/// The page of a command.
+/// Returns the manual page of a command.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let version = concat!("hiplaunch ", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone()).source(version).manual("hiplaunch");
@@ -66,7 +66,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut roff = Roff::new();
     let name = command.get_name();
     if let Some(help) = command.get_after_help().filter(|_| name != "hiplaunch") {
-        // A command line, and below it what it does, further in.
+        // The help has a command line, and below it, indented further, what it does.
         roff.control("SH", ["EXAMPLES"]);
         for line in help.to_string().lines().filter(|line| line.starts_with(' ')) {
             match line.starts_with("   ") {

@@ -1,10 +1,10 @@
-//! What help and man page say besides the options: exit status, environment, and an example of everything.
+//! The parts of help and manual pages besides the options: exit status, environment and examples.
 
 use clap::{Command, CommandFactory};
 
 use super::Cli;
 
-/// Exit status, and what it says.
+/// Each exit status, and what it means.
 pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
     (0, "everything passed"),
     (
@@ -20,9 +20,9 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
     (3, "the output could not be written, or its reader went away before its end"),
 ];
 
-/// Variables, and what they say.
+/// Environment variables, and what they set.
 pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
-    ("HIPLAUNCH_BACKEND", "the driver where --backend says auto: auto, hip or emulator"),
+    ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
     ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),
@@ -30,15 +30,15 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
     ("HIPLAUNCH_EMULATOR_DEVICES", "emulated devices (default: 1)"),
     ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),
     ("ROCM_PATH", "where ROCm is installed"),
-    ("NO_COLOR", "set to anything: no colours where --color says auto"),
-    ("CLICOLOR_FORCE", "set to anything but 0: colours also where there is no terminal"),
+    ("NO_COLOR", "set to anything: no colours with --color auto"),
+    ("CLICOLOR_FORCE", "set to anything but 0: colours also without a terminal"),
     ("CLICOLOR", "0: no colours"),
 ];
 
 /// A command line, and what it does.
 type Example = (&'static str, &'static str);
 
-/// Examples by command. They are run by a test, in the repository's folder.
+/// Examples by command. A test runs them, in the repository's folder.
 const EXAMPLES: [(&str, &[Example]); 10] = [
     (
         "run",
@@ -68,7 +68,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
         "bench",
         &[(
             "hiplaunch bench --quick --html report.html",
-            "measure the methods of launching side by side, and write a report with pictures",
+            "measure the launch methods side by side, and write a report with pictures",
         )],
     ),
     (
@@ -127,7 +127,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
         &[
             (
                 "hiplaunch completions bash > hiplaunch.bash",
-                "bash reads it where it lies in ~/.local/share/bash-completion/completions, named hiplaunch",
+                "bash reads it from ~/.local/share/bash-completion/completions, under the name hiplaunch",
             ),
             (
                 "hiplaunch completions zsh > _hiplaunch",
@@ -144,7 +144,7 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
     ),
 ];
 
-/// The command line with all that its help says.
+/// Returns the definition of the command line, with the texts of its help.
 pub(crate) fn command() -> Command {
     let status = EXIT_STATUS.iter().map(|(status, says)| listed(&format!("{status}"), 2, says));
     let environment = ENVIRONMENT.iter().map(|(name, says)| listed(name, 28, says));
@@ -154,7 +154,7 @@ pub(crate) fn command() -> Command {
         environment.collect::<String>()
     );
     EXAMPLES.iter().fold(Cli::command().after_help(help), |command, (name, examples)| {
-        // A command may bring its own, or not be in this build.
+        // A command may have its own text after the help, or not be in this build.
         if command.find_subcommand(name).is_none_or(|c| c.get_after_help().is_some()) {
             return command;
         }
@@ -163,7 +163,7 @@ pub(crate) fn command() -> Command {
     })
 }
 
-/// A line of a list, wrapped behind its label.
+/// Returns a line of a list, wrapped and indented after its label.
 fn listed(label: &str, width: usize, says: &str) -> String {
     let mut text = format!("  {label:width$} ");
     let mut length = width + 3;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_wrapped_behind_their_labels() {
+    fn lists_are_wrapped_after_their_labels() {
         let text = super::listed("a", 2, &"word ".repeat(30));
         assert!(text.starts_with("  a  word") && text.lines().all(|line| line.len() <= 110), "{text}");
         assert!(text.lines().all(|line| line == line.trim_end()), "{text}");

@@ -1,4 +1,4 @@
-//! The occupancy of a kernel, as a line and as JSON.
+//! Prints the occupancy of a kernel, as a line and as JSON.
 
 use code_object::occupancy::Occupancy;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) fn text(o: &Occupancy) -> String {
     )
 }
 
-/// docs/json.md documents the fields.
+/// Returns the occupancy as JSON; docs/json.md documents the fields.
 pub(super) fn to_json(o: &Occupancy) -> Value {
     json!({
         "processor": o.processor,
@@ -26,6 +26,8 @@ pub(super) fn to_json(o: &Occupancy) -> Value {
         "blocks_per_cu": o.blocks_per_cu,
         "waves_per_simd": o.waves_per_simd(),
         "register_waves_per_simd": o.register_waves_per_simd,
+        "simds": o.simds,
+        "max_waves_per_simd": o.max_waves_per_simd,
         "lds_bytes_per_block": o.lds_bytes,
         "limited_by": o.limited_by.name(),
         "percent": o.percent(),

@@ -1,11 +1,12 @@
-//! Which target to emulate for a code object that the emulated device can't run.
+//! Chooses the target to emulate for a code object that the emulated device can't run.
 
 use code_object::{FeatureSetting, Processor, TargetId};
 
-/// A target that the emulator knows and that one of these runs on: target ids, or ids of bundle entries.
+/// Returns a target that the emulator can emulate and that can run one of `available`: target ids, or ids of bundle
+/// entries.
 pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
     let targets = available.iter().filter_map(|id| {
-        // An entry's id has what kind of code it is before the target.
+        // The id of a bundle entry has the kind of the code before the target.
         id.parse::<TargetId>().ok().or_else(|| id.split_once('-')?.1.parse().ok())
     });
     targets.into_iter().find_map(|target| {
@@ -18,7 +19,7 @@ pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
     })
 }
 
-/// What the code asks for, or else the emulator's choice.
+/// Returns the code's setting if it has one, else leaves the choice to the emulator.
 fn known(setting: FeatureSetting) -> FeatureSetting {
     if setting.is_specified() { setting } else { FeatureSetting::Any }
 }
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_that_the_emulator_knows() {
+    fn the_first_target_that_the_emulator_knows_is_chosen() {
         let emulated = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| (*id).into()).collect();
             emulated_for(&ids).map(|target| target.short())

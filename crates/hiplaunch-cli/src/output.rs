@@ -1,4 +1,4 @@
-//! Writing for people: colours only on a terminal, aligned columns, and errors of the pipe returned, not panicked.
+//! Writes output for people: with colours on a terminal, and errors of a closed pipe returned instead of a panic.
 
 use std::fmt;
 #[cfg(unix)]
@@ -16,11 +16,11 @@ use super::{colour, progress};
 pub(crate) struct Output {
     to: io::BufWriter<Box<dyn Write>>,
     colour: bool,
-    /// Where a JSON document goes that is to be a part of another one.
+    /// With `Some`, the JSON document is stored here, because it is to be part of another one.
     document: Option<Value>,
 }
 
-/// What a piece of text stands out as.
+/// How a piece of text is emphasized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -31,39 +31,40 @@ pub(crate) enum Style {
 }
 
 impl Output {
-    /// Its lock is not held: kernels that print, and libraries, may write there meanwhile.
+    /// Writes to standard output. Its lock is not held, so kernels that print, and libraries, may write to it
+    /// meanwhile.
     pub(crate) fn stdout() -> Output {
         let stdout = io::stdout();
         Output::over(stdout.is_terminal(), Box::new(stdout))
     }
 
-    /// Standard output for a document that a program reads. What kernels, drivers and libraries write to standard output
-    /// from now on goes to standard error.
+    /// Writes a document for a program to standard output. What kernels, drivers and libraries write to standard output
+    /// from now on is redirected to standard error.
     #[cfg(unix)]
     pub(crate) fn stdout_alone() -> io::Result<Output> {
         let stdout = io::stdout();
         let (terminal, document) = (stdout.is_terminal(), stdout.as_fd().try_clone_to_owned()?);
-        // SAFETY: a call with two numbers. Both are open, as Rust's runtime opens what is closed when a program begins, and
-        // what 1 was stays open as `document`.
+        // SAFETY: the call takes two numbers. Both are open, because Rust's runtime opens closed ones when a program
+        // begins. The file that was number 1 stays open as `document`.
         if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(Output::over(terminal, Box::new(File::from(document))))
     }
 
-    /// Standard output for a document that a program reads. What kernels print is not kept out of it here.
+    /// Writes a document for a program to standard output. On this system, what kernels print is not redirected.
     #[cfg(not(unix))]
     pub(crate) fn stdout_alone() -> io::Result<Output> {
         Ok(Output::stdout())
     }
 
-    /// For what a command says while its result goes to standard output.
+    /// Writes to standard error, for a command whose result is on standard output.
     pub(crate) fn stderr() -> Output {
         let stderr = io::stderr();
         Output::over(stderr.is_terminal(), Box::new(stderr))
     }
 
-    /// For a command whose JSON document is a part of another one: [`into_document`](Output::into_document) has it.
+    /// Stores the JSON document of a command for [`into_document`](Output::into_document), and drops everything else.
     pub(crate) fn document() -> Output {
         Output { document: Some(Value::Null), ..Output::over(false, Box::new(io::sink())) }
     }
@@ -81,12 +82,12 @@ impl Output {
         })
     }
 
-    /// For what is no text.
+    /// Returns a writer for bytes that are no lines of text.
     pub(crate) fn writer(&mut self) -> &mut dyn Write {
         &mut self.to
     }
 
-    /// Text in a style, where there are colours.
+    /// Returns text in a style, or plain if there are no colours.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
         let code = match style {
             _ if !self.colour => return text.to_owned(),
@@ -108,7 +109,7 @@ impl Output {
         Ok(())
     }
 
-    /// The document that was written; null if none was, or if it went elsewhere.
+    /// Returns the document that was stored; null if there is none.
     pub(crate) fn into_document(self) -> Value {
         self.document.unwrap_or_default()
     }
@@ -118,7 +119,7 @@ impl Output {
     }
 }
 
-/// A line on stderr, which may be closed. Names of kernels in it are followed by those in the source.
+/// Writes a line to stderr, which may be closed. Mangled names of kernels are followed by their names in the source.
 pub(crate) fn complain(message: &str) {
     let message = explained(message);
     let mut stderr = Output::stderr();
@@ -126,7 +127,7 @@ pub(crate) fn complain(message: &str) {
     let _ = stderr.line(format_args!("{name} {message}"));
 }
 
-/// A number with a comma between groups of three digits.
+/// Returns a number with commas between groups of three digits.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -139,12 +140,12 @@ pub(crate) fn grouped(n: u64) -> String {
     text
 }
 
-/// `1 launch`, `2 launches`.
+/// Returns a number with a noun: `1 launch`, `2 launches`.
 pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n as u64), if n == 1 { one } else { many })
 }
 
-/// Bytes in the largest binary unit that divides them well enough to read.
+/// Returns a number of bytes in the largest binary unit that is not larger.
 pub(crate) fn bytes(n: u64) -> String {
     let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.into_iter().find(|(_, size)| n >= *size) {

@@ -1,4 +1,4 @@
-//! `hiplaunch plan`: offsets for the buffers of a file, how good they are, and a picture of them.
+//! `hiplaunch plan`: plans offsets for the buffers of a file, and draws the plan.
 
 mod read;
 
@@ -14,28 +14,29 @@ use super::progress::Progress;
 use super::whole_file::WholeFile;
 use super::{CommandError, CommandOutcome};
 
-/// Place the buffers of a CSV file at offsets, so that those live together do not overlap, in few bytes.
+/// Compute offsets for the buffers of a CSV file, so that buffers that are live together do not overlap, in few bytes.
 ///
-/// The file has a header with the columns id, lower, upper and size, and perhaps alignment and offset (a fixed one). A
-/// buffer is live from `lower` to before `upper`; sizes and offsets are in bytes.
+/// The file has a header with the columns id, lower, upper and size, and optionally alignment and offset (a fixed one).
+/// A buffer is live from `lower` up to, but not including, `upper`. Sizes and offsets are in bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The file.
+    /// The CSV file.
     file: PathBuf,
 
     /// Draw the plan into this file: time across, bytes up.
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
 
-    /// The total that is to be met, in bytes: the search ends there, and a larger total is a failure.
+    /// The greatest total in bytes. The search ends when a plan fits; if none does, the command fails.
     #[arg(long, value_name = "BYTES")]
     capacity: Option<u64>,
 
-    /// Nodes that the exact search may visit; 0 for greedy plans only. The plan depends on nothing else.
+    /// The greatest number of nodes that the exact search visits; 0 for greedy plans only. The plan is the same on
+    /// every run.
     #[arg(long, value_name = "N", default_value_t = 200_000, conflicts_with = "seconds")]
     nodes: u64,
 
-    /// Let the exact search take this long instead.
+    /// Limit the exact search by seconds instead.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<Duration>,
 
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<CommandOutcome, C
         goal: if args.capacity.is_some() { Goal::Fits } else { Goal::Least },
         ..PlanOptions::default()
     };
-    // Before the work, so that a name that can't be used is known at once.
+    // Created before the work, so that an unusable name is reported at once.
     let svg = args.svg.as_ref().map(|path| WholeFile::create(path)).transpose()?;
     let begun = Instant::now();
     let progress = Progress::unknown("planning");
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<CommandOutcome, C
         }
         Err(error) => return Err(CommandError::Unusable(format!("{file}: {error}"))),
     };
-    // Never so; and if it is, nobody is to use the plan.
+    // This can't fail unless the planner has a bug; the plan must then not be used.
     verify(&problem, &plan)
         .map_err(|error| CommandError::Failed(format!("{file}: the plan is wrong: {error}")))?;
     if let Some(mut svg) = svg {

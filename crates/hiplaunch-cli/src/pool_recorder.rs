@@ -1,4 +1,4 @@
-//! What the pools of a command's devices did, and a snapshot of one while memory is held: for `hiplaunch trace`.
+//! Records what the pools of a command's sessions do, and keeps a snapshot of one pool: for `hiplaunch trace`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,28 +6,28 @@ use std::time::{Duration, Instant};
 use hiplaunch::Device;
 use hiplaunch::memory::{PoolSnapshot, PoolTraceEntry};
 
-/// Collects from every session of a command. Clones are the same tape.
+/// Collects the pool traces of all sessions of a command. Clones share the same records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PoolRecorder(Arc<Mutex<Recorded>>);
 
-/// What is on a tape.
+/// What a [`PoolRecorder`] has collected.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     start: Option<Instant>,
     /// Operations by time since the first session was opened.
     pub(crate) entries: Vec<PoolTraceEntry>,
-    /// Operations that were too many to be kept.
+    /// The number of operations that were dropped because the trace was full.
     pub(crate) dropped: u64,
-    /// The pool at the moment at which most was in use or held back, of those at which somebody looked.
+    /// Of all snapshots that were offered, the one with the most bytes in use or held back.
     pub(crate) snapshot: Option<PoolSnapshot>,
 }
 
-/// A device whose pool is traced, until this is dropped.
+/// A device whose pool is traced until this is dropped.
 #[derive(Debug)]
 pub(crate) struct RecordedPools {
     recorder: PoolRecorder,
     device: Device,
-    /// When the pool's own clock began.
+    /// The time from the recorder's start to the start of the pool's clock.
     from: Duration,
 }
 
@@ -43,7 +43,7 @@ impl PoolRecorder {
         RecordedPools { recorder: self.clone(), device: device.clone(), from }
     }
 
-    /// Keeps a snapshot if no less is in use or held back in it than in the one that is kept.
+    /// Keeps a snapshot if at least as many bytes are in use or held back in it as in the one that is kept.
     pub(crate) fn offer(&self, snapshot: PoolSnapshot) {
         let kept = &mut self.lock().snapshot;
         let taken = |s: &PoolSnapshot| s.counters.in_use + s.counters.held_back;
@@ -52,7 +52,7 @@ impl PoolRecorder {
         }
     }
 
-    /// What is on it; nothing is left.
+    /// Returns everything that was recorded, sorted by time, and leaves the recorder empty.
     pub(crate) fn take(&self) -> Recorded {
         let mut recorded = std::mem::take(&mut *self.lock());
         recorded.entries.sort_by_key(|entry| entry.time);
@@ -65,7 +65,7 @@ impl RecordedPools {
         &self.recorder
     }
 
-    /// A moment at which memory is held.
+    /// Offers a snapshot of the pool at this moment.
     pub(crate) fn note_moment(&self) {
         self.recorder.offer(self.device.pool().snapshot());
     }

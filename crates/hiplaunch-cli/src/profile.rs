@@ -1,4 +1,4 @@
-//! `--profile`: what each kernel did, as lines and as JSON.
+//! `--profile`: prints the profile of each kernel, as lines and as JSON.
 
 use hip_driver_emulated::{BytesAccessed, InstructionClass, KernelProfile};
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::demangle::{demangled, shown};
 use super::occupancy;
 use super::output::{Output, Style, counted, grouped};
 
-/// Puts the parts into lines of at most so many characters.
+/// Prints the parts in lines of about 110 characters at most.
 fn wrapped(parts: &[String], indent: &str, out: &mut Output) -> Result<(), CommandError> {
     let mut line = indent.to_owned();
     for part in parts {
@@ -33,7 +33,7 @@ fn traffic(name: &str, traffic: &BytesAccessed) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
 }
 
-/// A block of lines for each kernel.
+/// Prints some lines for each kernel.
 pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), CommandError> {
     for KernelProfile { kernel, profile: p, .. } in profiles {
         let head = format!(
@@ -78,7 +78,7 @@ pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), C
     Ok(())
 }
 
-/// A list with an object for each kernel.
+/// Returns a list with an object for each kernel.
 pub(super) fn to_json(profiles: &[KernelProfile]) -> Value {
     let bytes = |t: &BytesAccessed| json!({ "read": t.read, "written": t.written, "atomic": t.atomic });
     let list = profiles.iter().map(|KernelProfile { kernel, profile: p, .. }| {

@@ -1,4 +1,4 @@
-//! A bar on stderr while something long goes on: only where stderr is a terminal, and never between what is written.
+//! A progress bar on stderr during long work, only if stderr is a terminal. It is hidden while other output is written.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The bar that is shown.
+/// The bar that is shown now.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Something long that goes on; its bar goes when this does.
+/// Long work that is in progress. Its bar is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress(Option<ProgressBar>);
 
 impl Progress {
-    /// Something of so many steps.
+    /// Shows a bar for work of `count` steps.
     pub(crate) fn steps(count: usize, what: &'static str) -> Progress {
         let bar = || {
             let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}");
@@ -24,7 +24,7 @@ impl Progress {
         Progress::show(bar, None)
     }
 
-    /// Something of which nobody knows how long it takes.
+    /// Shows a spinner for work of unknown length.
     pub(crate) fn unknown(what: &'static str) -> Progress {
         let bar = || {
             let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").ok()?;
@@ -34,7 +34,7 @@ impl Progress {
         Progress::show(bar, Some(Duration::from_millis(100)))
     }
 
-    /// Draws a bar, and again after each `tick`.
+    /// Draws a bar, and draws it again after each `tick`.
     fn show(bar: impl FnOnce() -> Option<ProgressBar>, tick: Option<Duration>) -> Progress {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if dumb || !io::stderr().is_terminal() {
@@ -43,21 +43,21 @@ impl Progress {
         let bar = bar();
         if let Some(bar) = &bar {
             bar.tick();
-            // Now, as one that is drawn by its own thread is not drawn at once.
+            // Drawn now, because the bar's own thread draws it only after the first tick.
             tick.into_iter().for_each(|tick| bar.enable_steady_tick(tick));
         }
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = bar.clone();
         Progress(bar)
     }
 
-    /// What the step is that begins now.
+    /// Sets the message for the step that begins now.
     pub(crate) fn at(&self, what: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(what.to_owned());
         }
     }
 
-    /// One step is done.
+    /// Counts one finished step.
     pub(crate) fn step(&self) {
         if let Some(bar) = &self.0 {
             bar.inc(1);
@@ -74,7 +74,7 @@ impl Drop for Progress {
     }
 }
 
-/// Writes something while no bar is there. The bar is locked meanwhile, so `write` must not come here again.
+/// Calls `write` while no bar is shown. The bar is locked meanwhile, so `write` must not call this function.
 pub(crate) fn aside<R>(write: impl FnOnce() -> R) -> R {
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {

@@ -1,4 +1,4 @@
-//! `hiplaunch run`: launch scripts, a summary line each, what differs, and a total.
+//! `hiplaunch run`: runs launch scripts, and prints a summary line for each, the differences, and a total.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ use super::{CommandError, CommandOutcome};
 
 /// Run launch scripts and compare what their kernels wrote with what they expect.
 ///
-/// A launch script (NAME.launch.toml; the format is in docs/launch-script.md) names a code object, buffers, launches and
-/// expected results. Each script gets a summary line; the first elements that differ from an expectation are shown below
-/// it. Where the emulator runs them and `--target` doesn't say what it emulates, that is what a script's code object is for.
+/// A launch script (NAME.launch.toml; the format is in docs/launch-script.md) names a code object, buffers, launches
+/// and expected results. Each script has a summary line, and below it the first elements that differ from an
+/// expectation. On the emulator, without `--target`, a script runs on the target of its code object.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
     /// Launch scripts, NAME.launch.toml.
@@ -34,19 +34,19 @@ pub(crate) struct RunArgs {
 
     /// Load this code object instead of the one that a script names.
     ///
-    /// A path relative to the current directory or, where there is no such file, to the script. So that one option serves
-    /// scripts of many directories, `{}` in it stands for the path of the script's own code object without its last
-    /// extension, `{dir}` for the script's directory, and `{stem}` for the own code object's file name up to its first
-    /// dot. Where a script names `foo.gfx90a.co`, '{}.O0.co' is `foo.gfx90a.O0.co` beside it, and
+    /// The path is relative to the current directory or, if there is no such file, to the script. One option can serve
+    /// scripts of many directories: `{}` stands for the path of the script's own code object without its last
+    /// extension, `{dir}` for the script's directory, and `{stem}` for the file name of the own code object up to its
+    /// first dot. If a script names `foo.gfx90a.co`, '{}.O0.co' is `foo.gfx90a.O0.co` in the same directory, and
     /// '{dir}/{stem}.gfx942.co' is `foo.gfx942.co`.
     #[arg(long, value_name = "OTHER")]
     code_object: Option<String>,
 
-    /// How many differing elements to show of each expectation.
+    /// The number of differing elements to show for each expectation.
     #[arg(long, value_name = "N", default_value_t = 8)]
     differences: usize,
 
-    /// Print one JSON document instead of lines; what kernels print goes to stderr then.
+    /// Print one JSON document instead of lines. What kernels print is then on stderr.
     #[arg(long)]
     pub(super) json: bool,
 
@@ -61,20 +61,20 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Traces the device's pool; what it says is JSON where the trace's own report is.
+    /// Sets the recorder that traces the device's pool. With `json`, the command's report is JSON.
     pub(crate) fn record_on(&mut self, recorder: &PoolRecorder, json: bool) {
         self.driver.recorder = Some(recorder.clone());
         self.json |= json;
     }
 }
 
-/// What became of one script.
+/// The result of one script.
 enum Outcome {
     Ran {
         report: ScriptReport,
         violations: Vec<String>,
     },
-    /// It could not be run to its end; `device` says that the device failed, not the input.
+    /// The script did not run to its end. `device` says whether the device failed, and not the input.
     Stopped {
         error: ScriptError,
         violations: Vec<String>,
@@ -101,7 +101,7 @@ impl Outcome {
 }
 
 pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
-    // Every buffer is an allocation of its own, so that the emulator sees the first byte beyond it.
+    // Every buffer is an allocation of its own, so that the emulator detects an access to the first byte beyond it.
     args.driver.pool = PoolBackend::Plain;
     args.driver.emulator = args.emulator.settings()?;
     let verdict = match args.trace.start()? {
@@ -126,7 +126,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let (mut passed, mut failed, mut unusable) = (0, 0, 0);
     let mut reports = Vec::new();
-    // A device of another target, for code objects that are for that one.
+    // A session with another target, for code objects that the first session's device can't run.
     let mut other: Option<(TargetId, CommandSession)> = None;
     let progress = Progress::steps(names.len(), "scripts");
     for (path, name) in args.scripts.iter().zip(&names) {
@@ -175,8 +175,8 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
         if lost && wanted.is_some() {
             other = None;
         } else if lost {
-            // A fault ends a device's context. The emulator has another; HIP has none in this process, and says so in
-            // every script to come.
+            // A fault ends a device's context. The emulator can open another one. HIP can't in this process: every
+            // later script reports that.
             match CommandSession::open(&args.driver) {
                 Ok(fresh) => session = fresh,
                 Err(CommandError::Output(error)) => return Err(error.into()),
@@ -205,7 +205,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
     })
 }
 
-/// The target to emulate for a script whose code object is for that one, where the emulator was left to choose.
+/// Returns the target to emulate for a script whose code object is for another target, if no option chooses the target.
 fn other_target(outcome: &Outcome, args: &RunArgs, session: &CommandSession) -> Option<TargetId> {
     let Outcome::Stopped { error: ScriptError::Setup { source: Error::CodeObject(error), .. }, .. } = outcome
     else {
@@ -215,21 +215,21 @@ fn other_target(outcome: &Outcome, args: &RunArgs, session: &CommandSession) -> 
     if args.driver.target.is_some() || !session.is_emulated() { None } else { emulated_for(available) }
 }
 
-/// The script's path without the ending that all have.
+/// The script's path without the extension `.launch.toml`.
 fn name(path: &Path) -> String {
     let text = path.display().to_string();
     text.strip_suffix(".launch.toml").map(str::to_owned).unwrap_or(text)
 }
 
-/// Runs one script on a launcher of its own; also says whether it cost the device's context.
+/// Runs one script on a launcher of its own. Also returns whether the device is lost.
 fn one(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool) {
     let own = session.again(&args.driver).ok();
     let session = own.as_ref().unwrap_or(session);
     let result = Script::read(path).and_then(|script| {
         let other = args.code_object.as_ref().map(|pattern| substitute(pattern, &script));
         let options = RunOptions { code_object: other.as_deref(), differences: args.differences };
-        // SAFETY: whoever names a script and its code object on the command line vouches for them; the emulator and the
-        // validation layer catch what they can.
+        // SAFETY: the user who names a script and its code object on the command line vouches for them; the emulator
+        // and the validation layer detect the errors that they can.
         unsafe { script.run(&session.launcher, &session.device, &options) }
     });
     if let Ok(report) = &result {
@@ -237,7 +237,8 @@ fn one(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool)
     }
     let lost = result.as_ref().is_err_and(ScriptError::is_device_lost);
     let mut violations = session.take_violations();
-    // The script has let go of everything it made; a lost device lets go of nothing.
+    // The script has dropped everything that it created, so what is left is a leak. On a lost device nothing can be
+    // freed.
     if let Some(own) = own.filter(|_| !lost) {
         violations.extend(own.close());
     }
@@ -247,7 +248,7 @@ fn one(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool)
     }
 }
 
-/// The code object that `--code-object` means for a script.
+/// The path of the code object that `--code-object` names for a script.
 fn substitute(pattern: &str, script: &Script) -> PathBuf {
     let folder = match script.path().parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
@@ -310,7 +311,8 @@ fn show(
         }
         Outcome::Stopped { error, .. } => {
             out.line(format_args!("{word} {}  {time}", name.trim_end()))?;
-            // The line above names the script already; one with a line number is named again, for editors.
+            // The line above has the script's name, so it is removed here. A message with a line number keeps it, for
+            // editors.
             let message = error.to_string();
             let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
             for line in explained(message).lines() {

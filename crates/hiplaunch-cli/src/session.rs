@@ -1,4 +1,4 @@
-//! Opening the driver that the command line asks for, and saying which one it is and why.
+//! Opens the driver that the command line chooses, and describes which one it is and why.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DriverArgs {
-    /// The driver: AMD GPUs through HIP, the emulator, or HIP where it finds a GPU and else the emulator.
+    /// The driver: `hip` for AMD GPUs, `emulator`, or `auto` for a GPU if HIP finds one, else the emulator.
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend_parser())]
     pub(crate) backend: Backend,
 
@@ -28,33 +28,33 @@ pub(crate) struct DriverArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) device: u32,
 
-    /// What the emulator emulates, gfx90a (its default) or gfx942, also with `:xnack+` and the like.
+    /// The target that the emulator emulates: gfx90a (default) or gfx942, also with settings such as `:xnack+`.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<TargetId>,
 
-    /// Put the validation layer over the driver; what it reports is a failure.
+    /// Put the validation layer over the driver. If it reports anything, the command fails.
     #[arg(long)]
     pub(crate) validate: bool,
 
-    /// Where to note what the device's pool does; no option of the command line.
+    /// Records what the device's pool does. This is no option of the command line.
     #[arg(skip)]
     pub(crate) recorder: Option<PoolRecorder>,
 
-    /// Where to record what goes through the driver; no option of the command line.
+    /// Records the driver calls. This is no option of the command line.
     #[arg(skip)]
     pub(crate) timeline: Option<Timeline>,
 
-    /// What the emulator is to do besides; no option of all commands.
+    /// Settings of the emulator, for commands that have such options.
     #[arg(skip)]
     pub(crate) emulator: Option<EmulatorSettings>,
 
-    /// Where a pool's memory comes from, if the environment does not say it; no option of the command line.
+    /// The backend of pools, if the environment does not set it. This is no option of the command line.
     #[arg(skip)]
     pub(crate) pool: PoolBackend,
 }
 
 impl DriverArgs {
-    /// A span of the timeline, where there is one, around what is done next.
+    /// Begins a span of the timeline, if there is a timeline. It ends when it is dropped.
     pub(crate) fn span(&self, name: impl std::fmt::Display) -> Option<TimelineSpan<'_>> {
         self.timeline.as_ref().map(|timeline| timeline.span(&name.to_string()))
     }
@@ -64,31 +64,31 @@ fn backend_parser() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(["auto", "hip", "emulator"]).try_map(|word| word.parse::<Backend>())
 }
 
-/// An open driver, and why it is this one.
+/// An open driver, and why it was chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
     pub(crate) driver: Arc<dyn Driver>,
-    /// The same, where it is an emulator with settings.
+    /// The same driver, if it is an emulator that options ask for.
     #[cfg(feature = "emulator")]
     emulator: Option<Arc<EmulatedDriver>>,
-    /// Why it is this driver.
+    /// Why this driver was chosen.
     why: String,
 }
 
-/// An open launcher and the device that was asked for.
+/// An open launcher and the chosen device.
 #[derive(Debug)]
 pub(crate) struct CommandSession {
     pub(crate) launcher: Launcher,
     pub(crate) device: Device,
     opened: Opened,
-    /// Where the device's pool is traced.
+    /// Traces the device's pool, for `hiplaunch trace`.
     taped: Option<RecordedPools>,
 }
 
 impl CommandSession {
     pub(crate) fn open(args: &DriverArgs) -> Result<CommandSession, CommandError> {
         let mut opened = open_driver(args)?;
-        // Once over the driver, and under every launcher over it.
+        // One timeline layer over the driver serves all launchers of the session.
         if let Some(timeline) = &args.timeline {
             opened.driver = timeline.layer(opened.driver);
         }
@@ -112,17 +112,17 @@ impl CommandSession {
         Ok(CommandSession { launcher, device, opened, taped })
     }
 
-    /// Another launcher over the same driver, with the validation layer: for counting calls.
+    /// Opens another launcher over the same driver, with the validation layer, which counts calls.
     pub(crate) fn validated(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
         CommandSession::over(self.opened.clone(), &DriverArgs { validate: true, ..args.clone() })
     }
 
-    /// Another launcher over the same driver.
+    /// Opens another launcher over the same driver.
     pub(crate) fn again(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
         CommandSession::over(self.opened.clone(), args)
     }
 
-    /// The same, chosen for another reason.
+    /// Returns the same session with another reason for the choice of its driver.
     pub(crate) fn because(mut self, why: String) -> CommandSession {
         self.opened.why = why;
         self
@@ -130,11 +130,11 @@ impl CommandSession {
 
     /// Whether the device is emulated.
     pub(crate) fn is_emulated(&self) -> bool {
-        // Layers over a driver put their names before its.
+        // A layer puts its name before the driver's.
         self.launcher.driver().info().name.ends_with("emulated")
     }
 
-    /// What is in use, and why, in one line.
+    /// Describes the driver, the device and the reason for the choice in one line.
     pub(crate) fn describe(&self) -> String {
         let info = self.launcher.driver().info();
         let properties = self.device.properties();
@@ -163,37 +163,37 @@ impl CommandSession {
         })
     }
 
-    /// A moment at which memory is held; `hiplaunch trace` may want to show it.
+    /// Offers `hiplaunch trace` a snapshot of the device's pool at this moment.
     pub(crate) fn note_moment(&self) {
         if let Some(taped) = &self.taped {
             taped.note_moment();
         }
     }
 
-    /// As [`note_moment`](Session::note_moment), of a moment that is over.
+    /// As [`note_moment`](CommandSession::note_moment), for a snapshot that was taken before.
     pub(crate) fn note_snapshot(&self, snapshot: &PoolSnapshot) {
         if let Some(taped) = &self.taped {
             taped.recorder().offer(snapshot.clone());
         }
     }
 
-    /// What kernels did since the last call, where the emulator counts that.
+    /// Returns the profiles of the kernels that ran since the last call; empty unless the emulator counts them.
     #[cfg(feature = "emulator")]
     pub(crate) fn take_profiles(&self) -> Vec<KernelProfile> {
         self.opened.emulator.as_ref().map(|emulator| emulator.take_profiles()).unwrap_or_default()
     }
 
-    /// What the validation layer found since the last call; nothing where it is off.
+    /// Returns what the validation layer found since the last call; empty if it is off.
     pub(crate) fn take_violations(&self) -> Vec<String> {
         let layer = self.launcher.validation();
         layer.map(|layer| layer.take_violations().iter().map(|v| v.to_string()).collect()).unwrap_or_default()
     }
 
-    /// Lets go of the launcher; what the validation layer found since the last call, and what of the launcher is left.
+    /// Drops the launcher, and returns the violations since the last call and the leaks.
     pub(crate) fn close(self) -> Vec<String> {
         let mut found = self.take_violations();
         let layer = self.launcher.validation().cloned();
-        // Pools keep memory and events for later as long as there is a launcher.
+        // Pools keep memory and events until the launcher is dropped.
         drop(self);
         if let Some(layer) = layer {
             found.extend(layer.take_violations().iter().map(|v| v.to_string()));
@@ -213,7 +213,7 @@ pub(crate) fn unusable(error: impl std::fmt::Display) -> CommandError {
     CommandError::Unusable(error.to_string())
 }
 
-/// The driver that the options ask for.
+/// Opens the driver that the options choose.
 pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     #[cfg(feature = "emulator")]
     if let Some(settings) = &args.emulator {
@@ -232,7 +232,7 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     let named = std::env::var(BACKEND_VARIABLE).ok().filter(|name| !name.is_empty() && name.trim() != "auto");
     let why = match (args.backend, named, opened.tried.first()) {
         (Backend::Auto, Some(name), _) => format!("{BACKEND_VARIABLE}={name} asks for it"),
-        // Only the first line: `info` and the log have the whole of it.
+        // Only the first line; `info` and the log have all of it.
         (Backend::Auto, None, Some(tried)) => {
             let line = tried.lines().next().unwrap_or_default().trim_end_matches("; tried:");
             format!("chosen because HIP can't be used ({line})")
@@ -248,7 +248,7 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     })
 }
 
-/// The emulator, which an option asks for.
+/// Opens the emulator because of an option that only the emulator has.
 #[cfg(feature = "emulator")]
 fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
     if args.backend == Backend::Hip {

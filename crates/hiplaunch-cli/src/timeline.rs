@@ -1,4 +1,4 @@
-//! `--trace`: a timeline of a command, written when the command has ended.
+//! `--trace`: writes a timeline of a command when the command has ended.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,24 +13,24 @@ use super::{CommandError, CommandOutcome};
 /// The option of commands that can write a timeline.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TraceOption {
-    /// Write a timeline of driver calls and device work here, as JSON that https://ui.perfetto.dev opens.
+    /// Write a timeline of driver calls and device work to this file, as JSON that https://ui.perfetto.dev opens.
     ///
-    /// A track for each thread has its driver calls, one for each stream the kernels, copies and fills that it ran, with
-    /// arrows between them. What is recorded takes time: figures are higher than without. The file is written when the
-    /// command has ended, whole or not at all.
+    /// Each thread has a track with its driver calls, and each stream a track with the kernels, copies and fills that
+    /// it ran. Arrows lead from calls to their work. Recording takes time, so measured times are higher. The file is
+    /// written when the command has ended, completely or not at all.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
 }
 
 impl TraceOption {
-    /// Begins the timeline, if one is wanted. That its file can be written is known before the work is done.
+    /// Begins the timeline, if the option was given, and checks that its file can be written.
     pub(crate) fn start(&self) -> io::Result<Option<Recording>> {
         let Some(path) = &self.trace else { return Ok(None) };
         Ok(Some(Recording { timeline: Timeline::default(), file: WholeFile::create(path)? }))
     }
 }
 
-/// A timeline that is being recorded, and the file that it goes to.
+/// A timeline that is being recorded, and its file.
 #[derive(Debug)]
 pub(crate) struct Recording {
     timeline: Timeline,
@@ -38,12 +38,13 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// A driver's options with the timeline.
+    /// Returns a driver's options with the timeline.
     pub(crate) fn on(&self, driver: &DriverArgs) -> DriverArgs {
         DriverArgs { timeline: Some(self.timeline.clone()), ..driver.clone() }
     }
 
-    /// Writes the timeline of a command that has ended; one of a command that failed on the device is the more wanted.
+    /// Writes the timeline of a command that has ended, also if it failed on the device, and returns the command's
+    /// result.
     pub(crate) fn finish(
         mut self,
         result: Result<CommandOutcome, CommandError>,

@@ -1,4 +1,4 @@
-//! `hiplaunch trace`: another command with the trace of its memory pools, as CSV.
+//! `hiplaunch trace`: runs another command and writes a pool trace of its device, as CSV.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,25 +13,26 @@ use super::run::{self, RunArgs};
 use super::whole_file::WholeFile;
 use super::{CommandError, CommandOutcome};
 
-/// Run a command and write what its devices' memory pools did: every allocation, free, use by another stream, wait, and
-/// segment taken or given back.
+/// Run a command and write a trace of its device's memory pool: every allocation, free, use by another stream, wait,
+/// and segment allocated or released.
 ///
-/// The file is CSV with RMM's columns Thread, Time, Action, Pointer, Size and Stream, and Device and Event; `hiplaunch
-/// replay` runs it again. It is written when the command has ended, whole or not at all.
+/// The file is CSV with RMM's columns Thread, Time, Action, Pointer, Size and Stream, and also Device and Event.
+/// `hiplaunch replay` runs it again. It is written when the command has ended, completely or not at all.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TraceArgs {
-    /// Write the trace here; `-` is stdout, and what the command says goes to stderr then.
+    /// Write the trace to this file. With `-`, the trace is on stdout, and what the command prints on stderr.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Also write a picture (.svg), a document (.json) or a summary (.txt) of the pool, at a moment when memory is held.
+    /// Also write a picture (.svg), a document (.json) or a summary (.txt) of the pool, at a moment when memory is
+    /// held.
     ///
-    /// The moments are the end of each script, and of each batch of the demo, before their buffers are dropped; the one with
-    /// most in use or held back is taken.
+    /// The moments are the end of each script, and of each batch of the demo, before their buffers are freed. The one
+    /// with the most bytes in use or held back is chosen.
     #[arg(long, value_name = "FILE.svg|FILE.json|FILE.txt", value_parser = clap::value_parser!(SnapshotFile))]
     snapshot: Option<SnapshotFile>,
 
-    /// Print one JSON document: what was traced, and the document of the command.
+    /// Print one JSON document: a summary of the trace, and the document of the command.
     #[arg(long)]
     json: bool,
 
@@ -46,7 +47,7 @@ enum Traced {
 }
 
 impl TraceArgs {
-    /// Whether the trace goes to stdout.
+    /// Whether the trace is written to stdout.
     fn to_stdout(&self) -> bool {
         self.output.as_os_str() == "-"
     }
@@ -61,7 +62,7 @@ impl TraceArgs {
     }
 }
 
-/// Where a snapshot goes, and how it is written.
+/// The file of a snapshot, and the function that formats it.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotFile {
     path: PathBuf,
@@ -83,13 +84,13 @@ impl std::str::FromStr for SnapshotFile {
 }
 
 impl SnapshotFile {
-    /// Makes sure that it can be written, so that this is known before the work is done.
+    /// Checks, before any work is done, that the file can be written.
     pub(crate) fn create(&self) -> io::Result<SnapshotWriter> {
         Ok(SnapshotWriter { file: WholeFile::create(&self.path)?, write: self.write })
     }
 }
 
-/// A file for a snapshot, open.
+/// An open file for a snapshot.
 #[derive(Debug)]
 pub(crate) struct SnapshotWriter {
     file: WholeFile,
@@ -123,7 +124,7 @@ pub(crate) fn run(args: TraceArgs, out: &mut Output) -> Result<CommandOutcome, C
             run::run(args, says)
         }
     };
-    // The trace of a command that failed on the device is the more wanted.
+    // The trace is also written for a command that failed on the device, where it is wanted most.
     if let Err(CommandError::Unusable(_) | CommandError::Output(_)) = result {
         return result;
     }

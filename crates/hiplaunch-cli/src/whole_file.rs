@@ -1,21 +1,21 @@
-//! Files that are written whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that takes the place of another one, or appears, when it is finished; until then, and when it never is, what
-/// was there stays.
+/// A file that appears, or replaces an existing file, when it is finished. Until then, or if it is never finished, an
+/// existing file stays as it is.
 ///
-/// It is tried when it is made, so that a name that can't be used is known before any work is done; but there is nothing
-/// beside the target until the first byte is written, so that a command that is killed while it works leaves nothing.
+/// [`create`](WholeFile::create) checks that the file can be written, so an unusable name is an error before any work
+/// is done. The temporary file is created with the first byte, so a command that is killed before leaves no file.
 #[derive(Debug)]
 pub(crate) struct WholeFile {
     target: PathBuf,
-    /// The file that is written; none where the target is a pipe or a device.
+    /// The path of the temporary file; `None` if the target is a pipe or a device.
     temporary: Option<PathBuf>,
-    /// None until something is written.
+    /// The open file; `None` until something is written.
     file: Option<BufWriter<File>>,
 }
 
@@ -24,11 +24,11 @@ fn with_path(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
 }
 
 impl WholeFile {
-    /// Makes sure that a file can be made beside `path`.
+    /// Checks that a file can be created in the folder of `path`.
     pub(crate) fn create(path: &Path) -> io::Result<WholeFile> {
         let named = with_path(path);
         let create = || {
-            // What a link leads to is replaced, not the link.
+            // If `path` is a link, its target is replaced, not the link.
             let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
                 let file = BufWriter::new(File::options().write(true).open(&target)?);
@@ -57,13 +57,13 @@ impl WholeFile {
         }
     }
 
-    /// Puts it in its place.
+    /// Writes everything to the disk and renames the temporary file to its target.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let mut finish = || {
             let file = self.file()?;
             file.flush()?;
             let Some(temporary) = self.temporary.clone() else { return Ok(()) };
-            // Some file systems find out only now that they are full.
+            // Some file systems report only now that they are full.
             self.file()?.get_ref().sync_all()?;
             fs::rename(temporary, &self.target)
         };
@@ -87,7 +87,7 @@ impl Write for WholeFile {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
-        // What is buffered is not to be written when the buffer goes.
+        // Without the buffer's own drop, which would write what is buffered.
         let Some(file) = self.file.take() else { return };
         let (file, _) = file.into_parts();
         drop(file);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_finished_leaves_nothing() {
+    fn an_unfinished_file_leaves_nothing() {
         let folder = std::env::temp_dir().join(format!("hiplaunch-whole-file-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("file");

@@ -1,6 +1,6 @@
-//! The pages: their links lead somewhere, the Rust in them is part of an example that the tests run, and the pictures are what
-//! the commands beside them make. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are made again. And what every crate needs
-//! beside its sources.
+//! Checks the pages: their links have targets, their Rust is part of an example that the tests run, and their pictures
+//! are what the commands draw. With `HIPLAUNCH_WRITE_DOCS` set, the pictures are written again. Also checks that each
+//! crate has the files that a published crate needs.
 
 #[path = "../../lds-layout/examples/lds_layout.rs"]
 #[allow(dead_code, reason = "its main is the examples' test's")]
@@ -23,7 +23,7 @@ fn compare(name: &str, made: &str) {
 }
 
 #[test]
-fn the_layout_of_the_example() {
+fn the_picture_of_the_layout_is_the_examples() {
     let kernel = lds_example::kernel().unwrap();
     let wanted = LdsTarget::GFX942.workgroups(kernel.least_bytes().unwrap());
     let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, wanted, 0).unwrap();
@@ -33,7 +33,7 @@ fn the_layout_of_the_example() {
 }
 
 #[test]
-fn the_plan_beside_its_problem() {
+fn the_picture_of_the_plan_is_of_its_problem() {
     let docs = root().join("docs");
     let made = std::env::temp_dir().join(format!("hiplaunch-plan-{}.svg", std::process::id()));
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
@@ -49,7 +49,7 @@ fn the_plan_beside_its_problem() {
 }
 
 #[test]
-fn the_bench_beside_its_results() {
+fn the_picture_of_the_bench_is_of_its_results() {
     let docs = root().join("docs");
     let made = std::env::temp_dir().join(format!("hiplaunch-bench-{}.svg", std::process::id()));
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_hiplaunch"))
@@ -68,7 +68,7 @@ fn root() -> PathBuf {
     hiplaunch_testing::root().to_owned()
 }
 
-/// The Markdown files of a folder, by name.
+/// Returns the Markdown files of a folder, sorted by name.
 fn pages(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join(folder)).unwrap();
     let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -77,7 +77,7 @@ fn pages(folder: &str) -> Vec<PathBuf> {
     all
 }
 
-/// A page without its code blocks, and the code blocks with their language.
+/// Returns a page without its code blocks, and the code blocks with their language.
 fn prose_and_code(page: &Path) -> (String, Vec<(String, String)>) {
     let (mut prose, mut code) = (String::new(), Vec::new());
     let mut block: Option<(String, String)> = None;
@@ -93,7 +93,7 @@ fn prose_and_code(page: &Path) -> (String, Vec<(String, String)>) {
     (prose, code)
 }
 
-/// The targets of the links of a page that are not addresses of the web.
+/// Returns the targets of a page's links, except web addresses.
 fn links(page: &Path) -> Vec<String> {
     let (prose, _) = prose_and_code(page);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
@@ -107,9 +107,9 @@ fn anchors(page: &Path) -> Vec<String> {
     plain.map(|head| head.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()).collect()
 }
 
-/// Links between pages, and from them to files and headings, lead somewhere.
+/// Links from pages to pages, files and headings have targets.
 #[test]
-fn links_lead_somewhere() {
+fn links_have_targets() {
     let mut seen = 0;
     let crates = std::fs::read_dir(root().join("crates")).unwrap();
     let crates: Vec<String> =
@@ -128,7 +128,7 @@ fn links_lead_somewhere() {
     assert!(seen > 30, "{seen} links");
 }
 
-/// The guide is a book of its own: it has every chapter, and no link leads out of its folder.
+/// The guide is a complete book: its summary has every chapter, and no link leads out of its folder.
 #[test]
 fn the_book_is_complete() {
     let (docs, summary) = (root().join("docs"), root().join("docs/SUMMARY.md"));
@@ -147,7 +147,7 @@ fn the_book_is_complete() {
     }
 }
 
-/// Files of the repository that a page names in code style are there.
+/// Files of the repository that a page names in code style exist.
 #[test]
 fn named_files_exist() {
     let mut seen = 0;
@@ -213,7 +213,7 @@ fn the_readme_is_short_and_shows_the_first_example() {
     }
 }
 
-/// Every crate but those that say `publish = false` has what a published one needs.
+/// Every crate without `publish = false` has what a published crate needs.
 #[test]
 fn every_crate_can_be_published() {
     let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
@@ -237,10 +237,10 @@ fn every_crate_can_be_published() {
     assert!(seen >= 3, "{seen} crates");
 }
 
-/// CONTRIBUTING.md's way from the README to a place in the sources: the README leads to ARCHITECTURE.md, which has the heading
-/// and names the file below it, which has the function.
+/// The hops of CONTRIBUTING.md from the README to a place in the sources exist: the README links to ARCHITECTURE.md,
+/// which has the heading and names the file below it, which has the function.
 #[test]
-fn the_newcomers_hops_lead_there() {
+fn the_newcomers_hops_exist() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let (contributing, architecture) = (read("CONTRIBUTING.md"), read("ARCHITECTURE.md"));
     assert!(read("README.md").contains("](ARCHITECTURE.md)"));

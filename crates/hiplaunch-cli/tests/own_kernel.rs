@@ -1,6 +1,7 @@
-//! The guide's steps from a kernel of one's own to its launch: every file that they show, word for word, does what they say.
+//! The guide's five steps: every file that it shows is an example's, word for word, and every command prints what it
+//! shows.
 //!
-//! Skipped, with the reason, where there is no compiler for the kernel; `HIPLAUNCH_TEST_HIPRTC=1` makes that a failure.
+//! Without a compiler for the kernel, the test is skipped and prints why; with `HIPLAUNCH_TEST_HIPRTC=1`, it fails.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -15,13 +16,13 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// A page of docs/.
+/// Reads a page of docs/.
 fn page(name: &str) -> String {
     std::fs::read_to_string(hiplaunch_testing::root().join("docs").join(name)).unwrap()
 }
 
 #[test]
-fn the_guide_shows_the_files() {
+fn the_guide_shows_the_examples_files() {
     let files = [
         ("own-kernel.md", "cpp", "histogram.hip"),
         ("own-kernel.md", "toml", "histogram.launch.toml"),
@@ -39,7 +40,7 @@ fn the_guide_shows_the_files() {
     }
 }
 
-/// A folder of its own, removed when it goes.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -48,7 +49,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs a command in the folder; `None` where its program is not there.
+/// Runs a command in the folder. Returns `None` if its program does not exist.
 fn run(folder: &Folder, command: &mut Command) -> Option<String> {
     let emulated = command.current_dir(&folder.0).env("HIPLAUNCH_BACKEND", "emulator");
     let Output { status, stdout, stderr } = match emulated.output() {
@@ -65,14 +66,14 @@ fn run(folder: &Folder, command: &mut Command) -> Option<String> {
 }
 
 #[test]
-fn its_steps_lead_to_results() {
+fn the_guides_steps_have_the_shown_results() {
     let folder = std::env::temp_dir().join(format!("hiplaunch-own-kernel-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let folder = Folder(folder);
     let at = |name: &str| folder.0.join(name);
 
-    // hiprtc has HIP's header built in.
+    // hiprtc contains HIP's header.
     let compiler = Compiler::new(&TargetId::new(Processor::Gfx90a)).header("hip/hip_runtime.h", "");
     let compiler = compiler.cache(&DiskCache::off());
     match compiler.compile(&example("histogram.hip")) {
@@ -90,7 +91,7 @@ fn its_steps_lead_to_results() {
     let seen = run(&folder, hiplaunch().args(["inspect", "histogram.co"])).unwrap();
     let steps = page("own-kernel.md");
     let report = steps.split("$ hiplaunch inspect histogram.co\n").nth(1).unwrap();
-    // All but what depends on the compiler: how it is bundled, how many bytes and registers it takes.
+    // Compares all but what depends on the compiler: the bundle, and the numbers of bytes and registers.
     let shown = report.lines().take_while(|line| !line.starts_with("    ..."));
     let same = ["  kernel ", "    arguments", "      ", "    kernarg", "    memory", "    block"];
     let same = shown.filter(|line| same.iter().any(|start| line.starts_with(start)));
@@ -134,7 +135,7 @@ fn its_steps_lead_to_results() {
         assert_eq!(said, format!("[{counts}]\n"));
     }
 
-    // The Rust program is an example, which cargo builds beside the tests where it builds all of them.
+    // The Rust program is an example. Cargo builds it with the tests if it builds all of them.
     let program = library.with_file_name("examples").join("histogram");
     match program.is_file() {
         true => assert_eq!(run(&folder, &mut Command::new(program)).unwrap(), format!("[{counts}]\n")),

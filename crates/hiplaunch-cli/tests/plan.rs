@@ -1,4 +1,4 @@
-//! `hiplaunch plan`: what it prints, its picture, and what it says about files that can't be used.
+//! `hiplaunch plan`: its output, its picture, and its errors for files that can't be used.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ impl Drop for Folder {
     }
 }
 
-/// Exit status, stdout, stderr.
+/// Runs the command. Returns the exit status, stdout and stderr.
 fn plan(args: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     for variable in ["HIPLAUNCH_LOG", "RUST_LOG", "NO_COLOR"] {
@@ -47,7 +47,7 @@ fn plan(args: &[&str]) -> (i32, String, String) {
     (output.status.code().expect("it ends by itself"), text(output.stdout), text(output.stderr))
 }
 
-/// minimalloc's own example: 5 buffers that fit into 12 bytes.
+/// The example of minimalloc: 5 buffers that fit into 12 bytes.
 const SMALL: &str = "id,lower,upper,size\n1,0,3,4\n2,3,9,4\n3,0,9,4\n4,9,21,4\n5,0,21,4\n";
 
 #[test]
@@ -71,7 +71,7 @@ fn a_small_problem() {
 #[test]
 fn json_has_every_offset() {
     let folder = Folder::new();
-    // Columns in another order, with quotes, spaces, empty lines and the ends of lines of another system.
+    // Columns in another order, with quotes, spaces, empty lines and CR LF line ends.
     let text = "size, id,alignment,upper,lower,offset\r\n\r\n100,\"a, b\",64,10,0,\r\n 60 ,c,64,10,0, 128\r\n\r\n8,d,,20,10,\r\n";
     let file = folder.write("columns.csv", text);
     let (status, out, err) = plan(&[&file, "--json"]);
@@ -95,7 +95,7 @@ fn the_picture() {
     let document = roxmltree::Document::parse(&text).unwrap();
     let all = |tag| document.descendants().filter(|n| n.has_tag_name(tag)).collect::<Vec<_>>();
     assert_eq!(all("title")[0].text(), Some("5 buffers in 12 bytes, optimal"));
-    // Each buffer has one in colour, of a third of the height, and as wide as it lives.
+    // Each buffer has a coloured rectangle of a third of the height, and as wide as its lifetime.
     let number = |node: &roxmltree::Node<'_, '_>, name| node.attribute(name).unwrap().parse::<i64>().unwrap();
     let coloured: Vec<_> = all("rect")
         .into_iter()
@@ -113,7 +113,7 @@ fn the_picture() {
             assert!(apart, "{a:?} covers {b:?}");
         }
     }
-    // One that can't be written is no plan's fault.
+    // A picture that can't be written is an error of the output.
     let (status, _, err) = plan(&[&file, "--svg", &folder.path("none/small.svg")]);
     assert_eq!(status, 3);
     assert!(err.contains("none/small.svg"), "{err}");

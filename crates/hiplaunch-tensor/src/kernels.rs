@@ -1,9 +1,10 @@
 //! The kernels of `hip/tensor.hip` on one device. The code object is loaded when a kernel is first needed, and each
 //! kernel is registered when it is first needed.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use crate::error::Result;
+use hiplaunch::FatBinary;
 use hiplaunch::device::Device;
 use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
 use hiplaunch::module::Module;
@@ -12,8 +13,15 @@ use super::element::ElementType;
 use super::fuse::FusedKernels;
 use super::node::Op;
 
-const GFX90A: &[u8] = include_bytes!("../hip/tensor.gfx90a.co");
-const GFX942: &[u8] = include_bytes!("../hip/tensor.gfx942.co");
+const BUNDLE: &[u8] = include_bytes!("../hip/tensor.hipfb");
+
+/// The kernels of hip/tensor.hip for every device.
+static TENSOR: LazyLock<FatBinary<'static>> = LazyLock::new(|| {
+    FatBinary::new("tensor", BUNDLE)
+        .source(include_str!("../hip/tensor.hip"))
+        .header("kernel.h", include_str!("../hip/kernel.h"))
+        .header("tensor_math.h", include_str!("../hip/tensor_math.h"))
+});
 
 /// A kernel of the code object, for one type of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,10 +108,9 @@ impl Kernels {
         let loaded = match &*module {
             Some(loaded) => loaded.clone(),
             None => {
-                let is_gfx942 = self.device.properties().target.processor.to_string() == "gfx942";
-                let image = if is_gfx942 { GFX942 } else { GFX90A };
+                let code = TENSOR.for_device(&self.device)?;
                 // SAFETY: the code is this library's own; hip/README.md says what its kernels do.
-                let loaded = unsafe { Module::load(&self.device, image) }?;
+                let loaded = unsafe { Module::load(&self.device, code.elf()) }?;
                 module.insert(loaded).clone()
             }
         };
@@ -162,8 +169,9 @@ mod tests {
 
     #[test]
     fn the_code_objects_have_every_form_and_nothing_else() {
-        for image in [GFX90A, GFX942] {
-            let code = code_object::CodeObject::parse(image).unwrap();
+        let entries = code_object::bundle::entries(BUNDLE).unwrap();
+        for entry in entries.iter().filter(|entry| entry.target.is_some()) {
+            let code = code_object::CodeObject::parse(&entry.data).unwrap();
             let mut names = Vec::new();
             for element in [ElementType::F32, ElementType::F64, ElementType::I32] {
                 let forms = variants(element);

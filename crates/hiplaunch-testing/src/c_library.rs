@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// What the library calls itself (`build.rs` of `libhiplaunch`).
+/// The name that the shared library has in its ELF header (`build.rs` of `libhiplaunch` sets it).
 pub const SONAME: &str = "libhiplaunch.so.1";
 
-/// The folder with `libhiplaunch.so`, `libhiplaunch.a` and the link by which the loader finds the library, as
-/// `hip/install.sh` makes it.
+/// Builds the C library and returns the folder with `libhiplaunch.so`, `libhiplaunch.a`, and the link by which the
+/// loader finds the library, as `hip/install.sh` creates it.
 ///
-/// Cargo builds no shared library for a test, so this asks it to. The library is a debug build, beside the test's own.
+/// Cargo builds no shared library for a test, so this runs cargo. The library is a debug build.
 ///
 /// # Panics
 /// Panics when cargo can't build the library.
@@ -29,7 +29,7 @@ pub fn folder() -> PathBuf {
         let folder = folder.with_file_name("debug");
         #[cfg(unix)]
         match std::os::unix::fs::symlink("libhiplaunch.so", folder.join(SONAME)) {
-            // Other tests may make the link at the same time.
+            // Other tests may create the link at the same time.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 panic!("{SONAME} in {}: {error}", folder.display())
             }

@@ -1,6 +1,6 @@
-//! A global allocator that counts heap allocations, by thread and of the whole process.
+//! A global allocator that counts heap allocations, for each thread and for the whole process.
 //!
-//! A test or benchmark names it as its own:
+//! A test or benchmark declares it as its own:
 //!
 //! ```ignore
 //! #[global_allocator]
@@ -16,7 +16,7 @@ thread_local! {
 }
 static PROCESS: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator, with a count of allocations and reallocations.
+/// The system's allocator, which counts allocations and reallocations.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -43,12 +43,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Heap allocations of this thread so far.
+/// Returns the number of heap allocations and reallocations of this thread so far.
 pub fn heap_allocations() -> u64 {
     THREAD.with(Cell::get)
 }
 
-/// Heap allocations of the process so far.
+/// Returns the number of heap allocations and reallocations of the process so far.
 pub fn process_heap_allocations() -> u64 {
     PROCESS.load(Ordering::Relaxed)
 }

@@ -1,14 +1,14 @@
-//! What the tests and benchmarks of hiplaunch share.
+//! Helpers that the tests and benchmarks of hiplaunch share.
 //!
-//! | module | for |
+//! | module | purpose |
 //! |---|---|
 //! | [`rig`] | launchers on every backend of this machine, with the validation layer; the kernels of `hip/` |
-//! | [`noop`] | a driver that does nothing: what is left of a launch's cost is the launcher's own |
+//! | [`noop`] | a driver that does nothing, to measure the launcher's own cost of a launch |
 //! | [`counting`] | an allocator that counts heap allocations |
-//! | [`well_formed`] | what holds of every timeline |
-//! | [`c_library`] | the C library, built and ready to be linked |
+//! | [`well_formed`] | a check of what holds for every timeline |
+//! | [`c_library`] | the C library, built for linking |
 //!
-//! It panics where a test would.
+//! Functions panic where a test would.
 
 #![allow(clippy::missing_panics_doc, reason = "it is for tests, which fail by panics")]
 
@@ -20,7 +20,7 @@ pub mod well_formed;
 
 use std::path::Path;
 
-/// The top of the repository.
+/// Returns the root folder of the repository.
 pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

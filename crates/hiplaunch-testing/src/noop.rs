@@ -1,9 +1,11 @@
-//! A driver that does nothing: what is left of a launch's time is the launcher's own.
+//! A driver that does nothing, so that the time of a launch is the launcher's own.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use hiplaunch::code_object::{Processor, TargetId};
 
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
@@ -11,16 +13,26 @@ use hip_driver::{
     RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
-/// Hands out numbers, real pinned memory and nothing else; every event is reached at once.
-#[derive(Debug, Default)]
+/// A driver that runs no work. Handles and device addresses are mere numbers, pinned memory is real host memory, and
+/// every event is reached at once. Host functions run when they are enqueued.
+#[derive(Debug)]
 pub struct NoopDriver {
     next: AtomicU64,
+    target: TargetId,
+    capabilities: Capabilities,
 }
 
 impl NoopDriver {
-    /// A driver with one device.
+    /// Opens a driver with one device.
     pub fn open() -> Arc<dyn Driver> {
-        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000) })
+        NoopDriver::of(TargetId::new(Processor::Gfx90a), Capabilities::NONE)
+    }
+
+    /// A driver whose device says that it is a `target`, with the capabilities `more` besides the usual ones.
+    pub fn of(target: TargetId, more: Capabilities) -> Arc<dyn Driver> {
+        let usual = [Capability::MappedHostMemory, Capability::StreamOrderedAllocator];
+        let capabilities = usual.into_iter().chain(more.iter()).collect();
+        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000), target, capabilities })
     }
 
     fn id(&self, size: u64) -> u64 {
@@ -43,7 +55,7 @@ impl Driver for NoopDriver {
         }
     }
     fn capabilities(&self) -> Capabilities {
-        Capabilities::from_iter([Capability::MappedHostMemory, Capability::StreamOrderedAllocator])
+        self.capabilities
     }
     fn device_count(&self) -> DriverResult<u32> {
         Ok(1)
@@ -51,18 +63,20 @@ impl Driver for NoopDriver {
     fn device_properties(&self, _: DeviceId) -> DriverResult<DeviceProperties> {
         Ok(DeviceProperties {
             name: "nothing".into(),
-            target: "gfx90a:sramecc+:xnack-"
-                .parse()
-                .map_err(|_| DriverError::new("props", ErrorCode::UNKNOWN))?,
+            target: self.target.clone(),
             pci_bus_id: "none".into(),
             total_memory: 1 << 40,
             compute_units: 104,
-            wavefront_size: 64,
+            wavefront_size: if self.target.processor.name().starts_with("gfx9") { 64 } else { 32 },
             max_threads_per_block: 1024,
             max_block: [1024; 3],
             max_grid: [i32::MAX as u32, 65535, 65535],
             max_lds_per_block: 65536,
             clock_khz: 0,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            l2_bytes: None,
+            registers_per_block: None,
         })
     }
     fn mem_info(&self, _: DeviceId) -> DriverResult<MemInfo> {
@@ -93,7 +107,7 @@ impl Driver for NoopDriver {
         Ok(PinnedAllocation { host, device: DevicePtr(host.as_ptr() as u64), bytes })
     }
     unsafe fn host_free(&self, _: DeviceId, a: PinnedAllocation) -> DriverResult<()> {
-        // SAFETY: allocated by `host_malloc` with the same layout.
+        // SAFETY: `host_malloc` allocated it with the same layout.
         unsafe { std::alloc::dealloc(a.host.as_ptr(), layout(a.bytes)?) };
         Ok(())
     }
@@ -136,7 +150,7 @@ impl Driver for NoopDriver {
     unsafe fn module_get_function(&self, _: DeviceId, _: RawModule, _: &CStr) -> DriverResult<RawFunction> {
         Ok(RawFunction(self.id(1)))
     }
-    // As little as can be, since it counts as the launcher's cost.
+    // Does as little as possible, because its time counts as the launcher's.
     #[inline(never)]
     unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
         match work {

@@ -1,4 +1,4 @@
-//! Launchers on every backend, and the kernels of `hip/`.
+//! Launchers on every backend of the machine, and the kernels of `hip/`.
 
 use std::sync::Arc;
 
@@ -24,22 +24,22 @@ macro_rules! object {
     };
 }
 
-/// `hip/vector.hip`.
+/// The kernels of `hip/vector.hip`.
 pub static VECTOR: Object = object!("vector");
-/// `hip/reduce.hip`.
+/// The kernels of `hip/reduce.hip`.
 pub static REDUCE: Object = object!("reduce");
-/// `hip/jit.hip`.
+/// The kernels of `hip/jit.hip`.
 pub static JIT: Object = object!("jit");
-/// `hip/probe.hip`.
+/// The kernels of `hip/probe.hip`.
 pub static PROBE: Object = object!("probe");
 
 impl Object {
-    /// The code object that the device runs.
+    /// Returns the code object for the device's target.
     pub fn for_device(&self, device: &Device) -> &'static [u8] {
         if device.properties().target.to_string().contains("gfx942") { self.gfx942 } else { self.gfx90a }
     }
 
-    /// The code object that the device does not run.
+    /// Returns the code object for the other target, which the device does not run.
     pub fn wrong_for(&self, device: &Device) -> &'static [u8] {
         if device.properties().target.to_string().contains("gfx942") { self.gfx90a } else { self.gfx942 }
     }
@@ -50,14 +50,14 @@ impl Object {
 pub struct Rig {
     /// The launcher.
     pub launcher: Launcher,
-    /// Its first device.
+    /// The launcher's first device.
     pub device: Device,
     /// A stream on that device.
     pub stream: Stream,
 }
 
 impl Rig {
-    /// Opens a launcher on a backend.
+    /// Opens a launcher on a backend, with the validation layer.
     pub fn open(builder: LauncherBuilder, backend: Backend) -> Rig {
         let launcher = builder.backend(backend).validate(true).build().expect("a launcher");
         let device = launcher.device(0).expect("device 0").clone();
@@ -65,7 +65,7 @@ impl Rig {
         Rig { launcher, device, stream }
     }
 
-    /// The validation layer.
+    /// Returns the validation layer.
     pub fn validation(&self) -> &Arc<ValidationDriver> {
         self.launcher.validation().expect("the validation layer is on")
     }
@@ -79,7 +79,7 @@ impl Rig {
     /// Launches a kernel on the stream.
     ///
     /// # Errors
-    /// The launcher's.
+    /// Returns the launcher's error.
     pub fn launch(
         &self,
         kernel: KernelHandle,
@@ -93,7 +93,7 @@ impl Rig {
     /// Launches a kernel on the stream, as the description says.
     ///
     /// # Errors
-    /// The launcher's.
+    /// Returns the launcher's error.
     pub fn submit(&self, kernel: KernelHandle, launch: Launch<'_>) -> hiplaunch::Result<hiplaunch::Ticket> {
         // SAFETY: tests pass what the kernels of hip/ take.
         unsafe { self.launcher.submit(kernel, &self.stream, launch) }
@@ -106,7 +106,7 @@ impl Rig {
     }
 }
 
-/// The backends of this machine; what is missing is said.
+/// Returns the backends that open on this machine, and prints why the others do not.
 pub fn backends() -> Vec<Backend> {
     [Backend::Emulator, Backend::Hip]
         .into_iter()
@@ -120,25 +120,25 @@ pub fn backends() -> Vec<Backend> {
         .collect()
 }
 
-/// Runs a test on each backend.
+/// Runs a test on each backend of the machine.
 pub fn on_each(test: impl Fn(Rig)) {
     on_each_with(Launcher::builder, test);
 }
 
-/// Runs a test on each backend with options.
+/// Runs a test on each backend of the machine, with a launcher of these options.
 pub fn on_each_with(builder: impl Fn() -> LauncherBuilder, test: impl Fn(Rig)) {
     let backends = backends();
-    assert!(backends.contains(&Backend::Emulator), "the emulator is always there");
+    assert!(backends.contains(&Backend::Emulator), "the emulator opens on every machine");
     for backend in backends {
         println!("backend {backend}");
         test(Rig::open(builder(), backend));
     }
 }
 
-/// The result address in the blocks of `jit_polynomial` and `jit_echo`.
+/// The patch for the address of the result in the argument blocks of `jit_polynomial` and `jit_echo`.
 pub const RESULT: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
-/// A block of `jit_echo` with `payload`.
+/// Returns the bytes of an argument block of `jit_echo` with `payload`.
 pub fn echo_bytes(payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 12];
     bytes[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
@@ -147,7 +147,7 @@ pub fn echo_bytes(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The argument block of `jit_echo`.
+/// Returns the argument block of `jit_echo` with these bytes; `payload` is the length of the payload and of the result.
 pub fn echo_block(bytes: &[u8], payload: usize) -> ArgumentBlock<'_> {
     ArgumentBlock { bytes, patches: &RESULT, arrays: &[], result_bytes: payload }
 }

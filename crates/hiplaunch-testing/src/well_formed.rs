@@ -1,10 +1,11 @@
-//! What holds of every timeline.
+//! A check of what holds for every timeline.
 
 use std::collections::HashMap;
 
 use hip_driver_layers::timeline::{HostSpan, TimelineSnapshot};
 
-/// Spans of a thread nest; those of a stream do not overlap; work begins after the call that enqueued it.
+/// Asserts that the spans of a thread nest, that the spans of a stream do not overlap, and that work begins after the
+/// call that enqueued it has begun.
 #[track_caller]
 pub fn assert_well_formed(timeline: &TimelineSnapshot) {
     let mut calls: HashMap<u64, &HostSpan> = HashMap::new();

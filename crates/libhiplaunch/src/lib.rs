@@ -1,3 +1,3 @@
-//! The shared and the static library of the C API. Every function is in `hiplaunch-capi`; here they get their file names.
+//! The shared and the static library of the C API. All functions are in `hiplaunch-capi`.
 
 pub use hiplaunch_capi::*;

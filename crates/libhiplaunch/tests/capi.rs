@@ -1,6 +1,7 @@
-//! C and C++ programs against the C library, compiled by the system's compilers, with the emulator; and the Python example.
+//! Runs C and C++ programs with the C library, compiled by the system's compilers, on the emulator; and the Python
+//! example.
 //!
-//! What is skipped says why. With `HIPLAUNCH_MEMCHECK` set, the programs run under valgrind's memcheck too.
+//! A skipped test prints why. With `HIPLAUNCH_MEMCHECK` set, the programs run under valgrind's memcheck, too.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +11,7 @@ use std::process::{Command, Output};
 
 const WARNINGS: [&str; 5] = ["-g", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 
-/// What a program that uses the static library links besides: `Libs.private` of hip/hiplaunch.pc.in.
+/// The further libraries that a program with the static library links: `Libs.private` of hip/hiplaunch.pc.in.
 fn private_libraries() -> Vec<String> {
     let pc = std::fs::read_to_string(root().join("hip/hiplaunch.pc.in")).unwrap();
     let line = pc.lines().find_map(|line| line.strip_prefix("Libs.private:")).unwrap();
@@ -21,12 +22,13 @@ fn root() -> &'static Path {
     hiplaunch_testing::root()
 }
 
-/// Where the libraries are.
+/// The folder of the libraries.
 fn libraries() -> PathBuf {
     c_library::folder()
 }
 
-/// The tool that a variable or the default names; `None`, with the reason printed, where it does not run.
+/// Returns the tool that an environment variable or the default names. If it does not run, prints why and returns
+/// `None`.
 fn tool(variable: &str, default: &str) -> Option<String> {
     let name =
         std::env::var(variable).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| default.to_owned());
@@ -60,7 +62,7 @@ enum Linked {
     Static,
 }
 
-/// Compiles a program of tests/programs, runs it, and again under memcheck where that is asked for.
+/// Compiles a program of tests/programs and runs it, and again under memcheck if `HIPLAUNCH_MEMCHECK` is set.
 fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
     let folder = libraries();
     let suffix = if matches!(linked, Linked::Static) { "static" } else { "shared" };
@@ -134,7 +136,7 @@ fn threads_from_cpp() {
     program("threads.cpp", &cxx, "c++17", Linked::Shared);
 }
 
-/// hip/install.sh puts everything where pkg-config finds it.
+/// hip/install.sh installs everything so that pkg-config finds it.
 #[test]
 fn installed_and_found_by_pkg_config() {
     let (Some(cc), Some(pkg_config)) = (tool("CC", "cc"), tool("PKG_CONFIG", "pkg-config")) else { return };
@@ -154,7 +156,7 @@ fn installed_and_found_by_pkg_config() {
         .args(flags.split_whitespace());
     run(&mut compile);
     run(Command::new(&binary).arg(root().join("hip")).env("LD_LIBRARY_PATH", prefix.join("lib")));
-    // The file's name begins with the soname.
+    // The name of the file begins with the soname.
     let (number, version) =
         (c_library::SONAME.trim_start_matches("libhiplaunch.so."), env!("CARGO_PKG_VERSION"));
     let version = match version.starts_with(&format!("{number}.")) {
@@ -170,7 +172,7 @@ fn installed_and_found_by_pkg_config() {
     std::fs::remove_dir_all(&prefix).unwrap();
 }
 
-/// hip/install.sh puts everything where CMake finds it, also after the installation was moved.
+/// hip/install.sh installs everything so that CMake finds it, also after the installation was moved.
 #[test]
 fn installed_and_found_by_cmake() {
     let (Some(cc), Some(cmake)) = (tool("CC", "cc"), tool("CMAKE", "cmake")) else { return };
@@ -210,7 +212,7 @@ fn installed_and_found_by_cmake() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What an ELF file's dynamic section says of a tag, such as DT_NEEDED: texts in its table of strings.
+/// Returns the texts of a tag, such as DT_NEEDED, in an ELF file's dynamic section.
 fn dynamic_texts(file: &Path, tag: object::elf::DynamicTag) -> Vec<String> {
     use object::elf::{FileHeader64, SHT_DYNAMIC};
     use object::read::elf::{Dyn, FileHeader, SectionHeader};
@@ -229,7 +231,7 @@ fn needs(file: &Path) -> Vec<String> {
     dynamic_texts(file, object::elf::DT_NEEDED)
 }
 
-/// Programs are linked with the name that stays while they need not be linked again.
+/// The library has the soname with which programs are linked.
 #[test]
 fn the_shared_library_has_its_soname() {
     assert_eq!(
@@ -238,9 +240,9 @@ fn the_shared_library_has_its_soname() {
     );
 }
 
-/// A program's own names can't meet with ours.
+/// The exported names all have the prefix, so they can't conflict with a program's names.
 #[test]
-fn the_shared_library_gives_away_no_name_without_the_prefix() {
+fn the_shared_library_exports_only_names_with_the_prefix() {
     let Some(nm) = tool("NM", "nm") else { return };
     let said = run(Command::new(nm).args(["-D", "--defined-only"]).arg(libraries().join("libhiplaunch.so")));
     let text = String::from_utf8(said.stdout).unwrap();
@@ -249,7 +251,7 @@ fn the_shared_library_gives_away_no_name_without_the_prefix() {
     assert!(names.iter().all(|name| name.starts_with("hiplaunch_")), "{names:?}");
 }
 
-/// The first example runs, and says what is wrong with its argument.
+/// The first example runs, and reports an error in its argument.
 #[test]
 fn the_c_example() {
     let source = root().join("examples/c/saxpy.c");
@@ -267,13 +269,13 @@ fn the_c_example() {
         .arg(&binary);
     run(compile.arg("-L").arg(&folder).arg("-lhiplaunch").arg(format!("-Wl,-rpath,{}", folder.display())));
     let emulated = [("HIPLAUNCH_BACKEND", "emulator")];
-    run(Command::new(&binary).arg(root().join("hip/vector.gfx90a.co")).envs(emulated));
+    run(Command::new(&binary).arg(root().join("hip/vector.hipfb")).envs(emulated));
     let refused = Command::new(&binary).arg("/nowhere").envs(emulated).output().unwrap();
     assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
     std::fs::remove_file(&binary).unwrap();
 }
 
-/// The Python example computes what it says with nothing but the standard library.
+/// The Python example runs with only the standard library.
 #[test]
 fn the_python_example() {
     let Some(python) = tool("PYTHON", "python3") else { return };

@@ -1,13 +1,13 @@
-//! `examples/cpp_jit`, compiled by the system's C++ compiler, gives what `tests/data/jit.txt` says: results, and errors with
-//! their places. Skipped, with the reason, where there is no C++ compiler; and what needs kernels, where there is no
-//! hiprtc (a failure with `HIPLAUNCH_TEST_HIPRTC=1`).
+//! Compiles `examples/cpp_jit` with the system's C++ compiler, and compares its results and errors with
+//! `tests/data/jit.txt`. Without a C++ compiler, the tests are skipped and print why. Without hiprtc, the tests that
+//! need kernels are skipped, or fail with `HIPLAUNCH_TEST_HIPRTC=1`.
 
 use hiplaunch_testing::c_library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// A folder that is removed when it goes.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -25,16 +25,16 @@ impl Drop for Folder {
     }
 }
 
-/// The compiler in `CXX`, or the first that there is.
+/// The C++ compiler of `CXX`, or the first one that runs.
 fn cxx() -> Option<String> {
     let named = std::env::var("CXX").ok().filter(|name| !name.is_empty());
     let candidates = named.into_iter().chain(["c++", "g++", "clang++"].map(String::from));
     candidates.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok())
 }
 
-/// The example's program, compiled once; the error is why it can't be.
+/// Returns the example's program, which is compiled once. The error says why it can't be compiled.
 fn program() -> Result<PathBuf, String> {
-    // Kept for the process's life: every test of this file runs it.
+    // Kept until the process ends, because every test of this file runs it.
     static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let compiler = cxx().ok_or("no C++ compiler: install g++ or clang++, or set CXX")?;
         let library = c_library::folder();
@@ -60,7 +60,7 @@ fn program() -> Result<PathBuf, String> {
     BUILT.clone()
 }
 
-/// Runs the program with that cache.
+/// Runs the program with a cache folder.
 fn jit(program: &Path, cache: &Path, args: &[&str]) -> Output {
     Command::new(program).args(["--launches", "2", "--cache"]).arg(cache).args(args).output().unwrap()
 }
@@ -69,7 +69,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The program; `None`, and a line why, where it can't be built or, `with_hiprtc`, has nothing to compile kernels with.
+/// Returns the program. If it can't be built or, `with_hiprtc`, there is no compiler for kernels, prints why and
+/// returns `None`.
 fn ready(with_hiprtc: bool) -> Option<PathBuf> {
     let program = match program() {
         Ok(program) => program,
@@ -91,7 +92,7 @@ fn ready(with_hiprtc: bool) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Expressions with their values, and what they are to give after that sign.
+/// Returns expressions with their values, and the expected texts after that sign.
 fn cases(sign: &str) -> Vec<(Vec<&'static str>, &'static str)> {
     let text = include_str!("../../../tests/data/jit.txt");
     let lines: Vec<&str> = text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
@@ -109,7 +110,7 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 #[test]
-fn expressions_give_what_they_should() {
+fn expressions_have_the_expected_results() {
     let Some(program) = ready(true) else { return };
     let folder = Folder::new("cases");
     for (args, expected) in cases("= ") {
@@ -128,7 +129,7 @@ fn expressions_give_what_they_should() {
 }
 
 #[test]
-fn errors_say_where() {
+fn errors_have_the_expected_positions() {
     let Some(program) = ready(false) else { return };
     for (args, expected) in cases("! ") {
         let output = jit(&program, Path::new("off"), &args);
@@ -167,7 +168,7 @@ fn the_second_run_compiles_nothing() {
     let args = ["a*x + y", "sum(x*y)", "a=2", "x=1,2,3", "y=4,5,6"];
     assert_eq!(last(&args), "compiled 2, from the cache 0");
     assert_eq!(last(&args), "compiled 0, from the cache 2");
-    // Other values, another length and other names make the same kernels; in one run they are made once.
+    // Other values, another length and other names use the same kernels; in one run they are compiled once.
     let others = ["b*u + v", "c*v + u", "sum(u*v)", "b=7", "c=2", "u=1..9", "v=2..10"];
     assert_eq!(last(&others), "compiled 0, from the cache 2");
 }

@@ -1,15 +1,15 @@
-//! One stream's heap behind its lock, the marks of other streams on its blocks, and the blocks held back for them.
+//! One stream's heap with its lock, the recorded uses of its blocks by other streams, and its held-back blocks.
 //!
 //! ```text
-//!            allocate                 free, no marks
+//!            allocate                 free, no recorded uses
 //!   heap ───────────────▶ live ─────────────────────────────▶ heap
-//!    ▲                     │ free, marked by other streams
+//!    ▲                     │ free, with recorded uses by other streams
 //!    │ every fence reached ▼
-//!    └────────────────── held ◀── a fence is recorded on each of those streams, with no lock
+//!    └──────────────── held back ◀── a fence is recorded on each of those streams, with no lock
 //! ```
 //!
-//! Knows streams and fences only through [`Fences`], so that its steps can be explored with all their interleavings.
-//! No method calls [`Fences`] under the heap's lock.
+//! It knows streams and fences only through [`Fences`], so that a test can explore all interleavings of its steps. No
+//! method calls [`Fences`] under the heap's lock.
 
 use std::collections::HashMap;
 
@@ -17,32 +17,32 @@ use super::heap::{Heap, PoolSegment, SegmentKind};
 use super::stats::Counters;
 use super::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What recording a fence gave.
+/// The result of recording a fence.
 pub(crate) enum Recorded<F> {
-    /// Nothing that was enqueued there can still run.
+    /// No work that was enqueued on the stream can still run.
     Nothing,
-    /// Reached once everything enqueued there so far has run.
+    /// Reached when everything enqueued on the stream so far has run.
     Fence(F),
 }
 
 /// Streams, and fences recorded on them.
 pub(crate) trait Fences {
-    /// A stream; may be gone.
+    /// A stream, which may have been destroyed.
     type Stream: PartialEq + Clone;
-    /// A place in a stream's order.
+    /// A fence in the order of one stream.
     type Fence;
 
-    /// Records a fence.
+    /// Records a fence on a stream.
     fn record(&self, stream: &Self::Stream) -> Recorded<Self::Fence>;
-    /// Whether it has been reached; never waits.
+    /// Returns whether a fence was reached. Never waits.
     fn reached(&self, fence: &Self::Fence) -> bool;
-    /// Waits for it; `false` when that failed.
+    /// Waits for a fence. Returns `false` if that failed.
     fn wait(&self, fence: &Self::Fence) -> bool;
-    /// Lets go of it.
+    /// Releases a fence.
     fn recycle(&self, fence: Self::Fence);
 }
 
-/// A block that streams other than its own may still use.
+/// A held-back block, with fences on the streams that may still use it.
 struct HeldBlock<F> {
     node: u32,
     fences: Vec<F>,
@@ -51,18 +51,19 @@ struct HeldBlock<F> {
 struct Inner<S: Fences> {
     heap: Heap,
     counters: Counters,
-    /// Other streams that use a live block.
+    /// For the record of a live block, the other streams that use it.
     marks: HashMap<u32, Vec<S::Stream>>,
-    /// Held blocks that nobody has polled yet.
+    /// Held-back blocks that were not polled yet.
     incoming: Vec<HeldBlock<S::Fence>>,
-    /// Bytes that other streams took from here and that were not missed yet.
+    /// Bytes that other streams stole from this arena and that it has not needed since.
     lost: u64,
-    /// Hits by the last time that they were missed, and how often in a row that was soon after the time before.
+    /// The number of hits when the arena last needed stolen memory, and how often in a row that was soon after the time
+    /// before.
     missed_at: u64,
     missed_soon: u32,
 }
 
-/// A block that was taken.
+/// A block that was allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AllocatedBlock {
     pub(crate) node: u32,
@@ -71,24 +72,24 @@ pub(crate) struct AllocatedBlock {
     pub(crate) address: u64,
 }
 
-/// Whether a stream misses what others took from it.
+/// Whether an arena needs memory that other streams stole from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StealBack {
     NotNeeded,
-    /// Taking it back may be right.
+    /// Stealing it back may help.
     Allowed,
-    /// Taking it back again would only begin a game without end.
+    /// Streams would only steal the same memory from each other again and again.
     TooOften,
 }
 
-/// Fewer hits than this between two regrets are few, and so many times in a row are often.
+/// Fewer than `SOON` hits between two needs for stolen memory are few. `OFTEN` such needs in a row are too many.
 const SOON: u64 = 2;
 const OFTEN: u32 = 8;
 
-/// See the [module](self).
+/// The memory of one stream. See the [module](self).
 pub(crate) struct Arena<S: Fences> {
     inner: Mutex<Inner<S>>,
-    /// Held blocks; locked while their fences are asked, which no allocation that hits and no free waits for.
+    /// Held-back blocks. Their fences are queried under this lock; no hit and no free waits for it.
     held: Mutex<Vec<HeldBlock<S::Fence>>>,
 }
 
@@ -119,7 +120,7 @@ impl<S: Fences> Arena<S> {
         }
     }
 
-    /// A block from what is here: a hit.
+    /// Allocates a free block of this arena, and counts a hit.
     #[inline]
     pub(crate) fn allocate(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
         let mut inner = lock(&self.inner);
@@ -128,22 +129,23 @@ impl<S: Fences> Arena<S> {
         Some(AllocatedBlock::of(&inner.heap, found))
     }
 
-    /// As [`allocate`](Arena::allocate), not counted as a hit.
+    /// Allocates as [`allocate`](Arena::allocate), but counts no hit.
     pub(crate) fn allocate_again(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
         let heap = &mut lock(&self.inner).heap;
         let found = heap.allocate(bytes, units)?;
         Some(AllocatedBlock::of(heap, found))
     }
 
-    /// As [`allocate_again`](Arena::allocate_again), also from where the block had better not be.
+    /// Allocates as [`allocate_again`](Arena::allocate_again), but also from segments and blocks that are kept for
+    /// other sizes.
     pub(crate) fn allocate_anywhere(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
         let heap = &mut lock(&self.inner).heap;
         let found = heap.allocate_anywhere(bytes, units)?;
         Some(AllocatedBlock::of(heap, found))
     }
 
-    /// A block for another stream, which makes its work wait for this arena's stream; marked, so that its free does the
-    /// opposite.
+    /// Allocates a block for another stream, whose work then waits for this arena's stream. Records the use by that
+    /// stream, so that the block is held back for it when it is freed.
     pub(crate) fn lend(&self, bytes: u64, units: u32, to: S::Stream) -> Option<AllocatedBlock> {
         let mut inner = lock(&self.inner);
         let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
@@ -152,7 +154,7 @@ impl<S: Fences> Arena<S> {
         Some(AllocatedBlock::of(&inner.heap, (node, address)))
     }
 
-    /// Notes that `stream`, another than the arena's own, uses a live block.
+    /// Records that `stream`, which is not the arena's own, uses a live block.
     pub(crate) fn mark(&self, node: u32, stream: S::Stream) {
         let mut inner = lock(&self.inner);
         *inner.heap.marked(node) = true;
@@ -162,22 +164,22 @@ impl<S: Fences> Arena<S> {
         }
     }
 
-    /// One more owner of a live block.
+    /// Adds an owner to a live block.
     pub(crate) fn share(&self, node: u32) {
         lock(&self.inner).heap.share(node);
     }
 
-    /// Owners of a live block.
+    /// The number of owners of a live block.
     pub(crate) fn owners(&self, node: u32) -> u32 {
         lock(&self.inner).heap.node(node).owners
     }
 
-    /// One owner of a live block gives it up; whether that was the last one, who then frees it.
+    /// Removes an owner of a live block. Returns whether it was the last one; the caller then frees the block.
     pub(crate) fn give_up(&self, node: u32) -> bool {
         lock(&self.inner).heap.unshare(node) == 0
     }
 
-    /// One owner of a live block gives it up; the last one's giving up frees it.
+    /// Removes an owner of a live block, and frees the block if it was the last one.
     #[inline]
     pub(crate) fn free(&self, fences: &S, node: u32, about_to_free: impl FnOnce()) {
         let mut inner = lock(&self.inner);
@@ -197,7 +199,7 @@ impl<S: Fences> Arena<S> {
         self.hold(fences, node, &marks);
     }
 
-    /// Records a fence on each stream and holds the block back until all are reached.
+    /// Records a fence on each stream, and holds the block back until all of them are reached.
     #[cold]
     fn hold(&self, fences: &S, node: u32, marks: &[S::Stream]) {
         let mut recorded = Vec::new();
@@ -214,7 +216,8 @@ impl<S: Fences> Arena<S> {
         }
     }
 
-    /// Takes held blocks back whose fences have been reached, with `wait` all of them; how many.
+    /// Frees the held-back blocks whose fences were all reached, and returns their number. With `wait`, waits for the
+    /// others.
     pub(crate) fn poll(&self, fences: &S, wait: bool) -> usize {
         let mut held = lock(&self.held);
         held.append(&mut lock(&self.inner).incoming);
@@ -243,7 +246,7 @@ impl<S: Fences> Arena<S> {
         released.len()
     }
 
-    /// Adds a segment and takes a block from it at once, so that no other thread can take it before.
+    /// Adds a segment and allocates a block from it under one lock, so that no other thread can allocate it first.
     pub(crate) fn add_segment(
         &self,
         address: u64,
@@ -258,13 +261,13 @@ impl<S: Fences> Arena<S> {
         Some(AllocatedBlock::of(&inner.heap, found))
     }
 
-    /// Takes out free segments of at least `wanted` bytes in all. What uses their memory on the arena's own stream may
-    /// still run.
+    /// Removes free segments of at least `wanted` bytes in total, or all of them, and returns them. Work on the arena's
+    /// own stream may still use their memory.
     pub(crate) fn take_free_segments(&self, wanted: u64) -> Vec<PoolSegment> {
         lock(&self.inner).heap.take_free_segments(wanted, None)
     }
 
-    /// Takes out one free segment in which `units` granules fit, for another stream.
+    /// Removes one free segment in which `units` granules fit, for another stream to steal.
     pub(crate) fn release_free_segment(&self, units: u32, kind: SegmentKind) -> Option<PoolSegment> {
         let mut inner = lock(&self.inner);
         let segment = inner.heap.take_free_segments(0, Some((units, kind))).pop()?;
@@ -272,7 +275,7 @@ impl<S: Fences> Arena<S> {
         Some(segment)
     }
 
-    /// Whether what other streams took from here was as much as is missing now.
+    /// Returns whether the arena, which needs `bytes` bytes, may steal back what other streams stole from it.
     pub(crate) fn steal_back(&self, bytes: u64) -> StealBack {
         let mut inner = lock(&self.inner);
         if inner.lost < bytes {
@@ -291,20 +294,20 @@ impl<S: Fences> Arena<S> {
         StealBack::TooOften
     }
 
-    /// Runs `f` on the heap and the counters, under the lock: no driver call in it.
+    /// Calls `f` with the heap and the counters, under the lock. `f` must make no driver call.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Heap, &mut Counters) -> R) -> R {
         let inner = &mut *lock(&self.inner);
         f(&mut inner.heap, &mut inner.counters)
     }
 
-    /// Lets go of the fences of whatever is held still; for an arena that goes.
+    /// Releases the fences of all blocks that are still held back. To be called when the arena is dropped.
     pub(crate) fn discard_held(&self, fences: &S) {
         let mut held = std::mem::take(&mut *lock(&self.held));
         held.append(&mut lock(&self.inner).incoming);
         held.into_iter().flat_map(|h| h.fences).for_each(|fence| fences.recycle(fence));
     }
 
-    /// Forgets the marks of a live block; gives them.
+    /// Removes the recorded uses of a live block, and returns their streams.
     pub(crate) fn take_marks(&self, node: u32) -> Vec<S::Stream> {
         let mut inner = lock(&self.inner);
         *inner.heap.marked(node) = false;

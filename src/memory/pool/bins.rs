@@ -1,27 +1,27 @@
-//! Bins of free blocks by size, with bitmaps to find the smallest that fits.
+//! Bins of free blocks by size, with bitmaps for finding the smallest block that fits.
 //!
 //! | Block | Bins |
 //! |---|---|
-//! | below 1 MiB | one for each multiple of [`GRANULE`]: what is found fits best, in constant time |
-//! | larger | 64 for each power of two, so within 1.6 %; the best of the first few in the bin |
+//! | below 1 MiB | one for each multiple of [`GRANULE`]: the best fit is found in constant time |
+//! | larger | 64 for each power of two (within 1.6 %): the best of the first few blocks of a bin is taken |
 
 use super::block_records::{BlockRecord, NIL};
 
-/// Blocks are multiples of so many bytes.
+/// The size of every block is a multiple of this number of bytes.
 pub(crate) const GRANULE: u64 = 256;
 
-/// Sizes below this many granules have a bin each.
+/// Each size below this number of granules has a bin of its own.
 const EXACT: u32 = 4096;
 const EXACT_BITS: u32 = EXACT.trailing_zeros();
-/// Bins of each power of two above.
+/// The base-2 logarithm of the number of bins for each larger power of two.
 const STEPS_BITS: u32 = 6;
 const BINS: usize = EXACT as usize + ((32 - EXACT_BITS as usize) << STEPS_BITS);
 const WORDS: usize = BINS / 64;
 const SUMMARY: usize = WORDS.div_ceil(64);
-/// Blocks of a coarse bin that are compared before the search goes on.
+/// The number of blocks of a coarse bin that are compared before the search continues in the next bin.
 const LOOK: usize = 32;
 
-/// The bin of a block of `units` granules (not 0).
+/// Returns the bin of a block of `units` granules (not 0).
 #[inline]
 fn bin_of(units: u32) -> usize {
     if units < EXACT {
@@ -32,7 +32,7 @@ fn bin_of(units: u32) -> usize {
     EXACT as usize + (((top - EXACT_BITS) as usize) << STEPS_BITS) + step as usize
 }
 
-/// Doubly linked lists of free nodes, one for each bin.
+/// Doubly linked lists of free blocks' records, one for each bin.
 pub(crate) struct Bins {
     heads: Box<[u32]>,
     words: Box<[u64; WORDS]>,
@@ -44,7 +44,7 @@ impl Bins {
         Bins { heads: vec![NIL; BINS].into_boxed_slice(), words: Box::new([0; WORDS]), summary: [0; SUMMARY] }
     }
 
-    /// Puts a free node into its bin.
+    /// Puts the record of a free block into its bin.
     #[inline]
     pub(crate) fn insert(&mut self, nodes: &mut [BlockRecord], id: u32) {
         let bin = bin_of(nodes[id as usize].units);
@@ -60,7 +60,7 @@ impl Bins {
         self.heads[bin] = id;
     }
 
-    /// Takes a node out of its bin.
+    /// Removes a record from its bin.
     #[inline]
     pub(crate) fn remove(&mut self, nodes: &mut [BlockRecord], id: u32) {
         let BlockRecord { units, bin_prev, bin_next, .. } = nodes[id as usize];
@@ -81,7 +81,7 @@ impl Bins {
         }
     }
 
-    /// A node of at least `units` granules, as small as can be; stays in its bin.
+    /// Finds a small block of at least `units` granules. It stays in its bin.
     #[inline]
     pub(crate) fn find(&self, nodes: &[BlockRecord], units: u32) -> Option<u32> {
         let bin = bin_of(units);
@@ -94,13 +94,13 @@ impl Bins {
         match self.next_bin(from) {
             Some(found) if found < EXACT as usize => Some(self.heads[found]),
             Some(found) => self.best(nodes, found, units, LOOK),
-            // What the short look missed is still better than nothing.
+            // The rest of the bin is compared before the search fails.
             None if units >= EXACT => self.best(nodes, bin, units, usize::MAX),
             None => None,
         }
     }
 
-    /// The first bin from `bin` on that has a node.
+    /// Returns the first bin from `bin` on that is not empty.
     #[inline]
     fn next_bin(&self, bin: usize) -> Option<usize> {
         let mut word = bin / 64;
@@ -119,7 +119,7 @@ impl Bins {
         Some(word * 64 + self.words[word].trailing_zeros() as usize)
     }
 
-    /// The smallest node of at least `units` among the first `look` of a bin.
+    /// Returns the smallest block of at least `units` granules among the first `look` of a bin.
     fn best(&self, nodes: &[BlockRecord], bin: usize, units: u32, look: usize) -> Option<u32> {
         let (mut at, mut best, mut looked) = (self.heads[bin], None, 0);
         while at != NIL && looked < look {
@@ -163,7 +163,7 @@ mod tests {
         };
         let (mut bins, mut nodes, mut inside) = (Bins::new(), Vec::new(), Vec::new());
         for round in 0..20_000u32 {
-            // Sizes of both kinds, crowded so that bins have several nodes.
+            // Sizes of both kinds, so few that bins hold several records.
             let size = |r: u64| 1 + if r.is_multiple_of(3) { r % 64 } else { r * 37 % 9000 } as u32;
             if inside.is_empty() || random(2) == 0 {
                 nodes.push(BlockRecord { units: size(random(1 << 20)), ..BlockRecord::default() });

@@ -1,4 +1,4 @@
-//! A block of pool memory that gives itself back.
+//! A block of pool memory that is freed on drop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,15 +10,16 @@ use super::bins::GRANULE;
 use super::shared::StreamRef;
 use super::stream_arena::StreamArena;
 
-/// Device memory from a pool: at least the bytes asked for, at a multiple of 256. Given back on drop, in the order of the
-/// stream that it was allocated for; clones are further owners of the same block, and the last one gives it back.
+/// Device memory from a pool: at least the bytes that were asked for, at an address that is a multiple of 256. A clone
+/// is another owner of the same block. Dropping the last owner frees the block, in the order of the stream that it was
+/// allocated for.
 ///
 /// # Order
 ///
-/// The memory may have had another owner whose work on the block's stream is still under way. So use it on that stream,
-/// or make another stream wait for it first ([`Event`](crate::Event)), and say so with
-/// [`Stream::record_use`](crate::Stream::record_use), so that the block is held back after its drop until
-/// that stream has done with it.
+/// Work of an earlier owner may still use the memory, on the block's stream. So use the block on that stream. To use it
+/// on another stream, make that stream wait for the block's stream first ([`Event`](crate::Event)), and record the use
+/// with [`Stream::record_use`](crate::Stream::record_use): the pool then holds the block back after its drop until the
+/// work of that stream has finished.
 #[derive(Debug)]
 pub struct PoolBlock {
     arena: Arc<StreamArena>,
@@ -26,7 +27,7 @@ pub struct PoolBlock {
     units: u32,
     address: u64,
     bytes: u64,
-    /// The other stream recorded last, so that it need not be again.
+    /// The number of the other stream whose use was recorded last, so that it is not recorded again.
     recorded: AtomicU64,
 }
 
@@ -43,24 +44,24 @@ impl PoolBlock {
         DevicePtr(self.address)
     }
 
-    /// Bytes that were asked for.
+    /// The number of bytes that were asked for.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes that there are; all of them may be used.
+    /// The number of bytes of the block. All of them may be used.
     #[inline]
     pub fn capacity(&self) -> u64 {
         u64::from(self.units) * GRANULE
     }
 
-    /// Owners of the block, this one included.
+    /// The number of owners of the block, including this one.
     pub fn owners(&self) -> u32 {
         self.arena.owners(self.node)
     }
 
-    /// The number of the stream that it was allocated for; 0 for memory of no stream.
+    /// The number of the stream that it was allocated for, or 0 for memory of no stream.
     #[inline]
     pub fn stream_number(&self) -> u64 {
         self.arena.number()
@@ -71,12 +72,12 @@ impl PoolBlock {
         self.arena.shared().device
     }
 
-    /// Whether both are owners of the same block.
+    /// Returns whether both are owners of the same block.
     pub fn is_same(&self, other: &PoolBlock) -> bool {
         self.node == other.node && Arc::ptr_eq(&self.arena, &other.arena)
     }
 
-    /// Gives it back without it having been handed out: no free of the user's.
+    /// Frees a block that no caller of the pool got, without counting a free.
     #[cold]
     pub(crate) fn give_back_unused(self) {
         let arena = self.arena.clone();
@@ -84,7 +85,7 @@ impl PoolBlock {
         arena.core().with(|_, counters| counters.frees -= 1);
     }
 
-    /// Records that another stream uses it.
+    /// Records that another stream uses the block.
     #[cold]
     pub(crate) fn record(&self, stream: StreamRef) {
         let number = stream.number;
@@ -92,7 +93,8 @@ impl PoolBlock {
         self.recorded.store(number, Ordering::Relaxed);
     }
 
-    /// Whether a use on the stream of that number need not be recorded: it is the block's own, or was recorded last.
+    /// Returns whether a use on the stream with that number need not be recorded: it is the block's own stream, or the
+    /// one recorded last.
     #[inline]
     pub(crate) fn has_recorded(&self, stream: u64) -> bool {
         self.arena.number() == stream || self.recorded.load(Ordering::Relaxed) == stream
@@ -104,7 +106,7 @@ impl Clone for PoolBlock {
         self.arena.share(self.node);
         let Self { node, units, address, .. } = *self;
         let clone = PoolBlock::new(self.arena.clone(), AllocatedBlock { node, units, address }, self.bytes);
-        // The record belongs to the block, not to the owner that made it.
+        // A recorded use is one of the block, whichever owner recorded it.
         clone.recorded.store(self.recorded.load(Ordering::Relaxed), Ordering::Relaxed);
         clone
     }

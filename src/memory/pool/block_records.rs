@@ -1,48 +1,48 @@
-//! The records of blocks: kept on the host, as the memory itself is the device's.
+//! The records of blocks. They are in host memory, because the blocks are in device memory.
 
-/// No node.
+/// The index of no record.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// What a block is.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// A record without a block.
     #[default]
     Vacant,
-    /// In a bin; never beside another free block of its segment.
+    /// In a bin, and next to no other free block of its segment.
     Free,
-    /// In the list of its exact size: the next request of that size takes it as it is.
+    /// Kept for the next request of exactly its size.
     Cached,
-    /// Given back, but work on other streams may still use it.
+    /// Freed, but work on other streams may still use it.
     Held,
-    /// Handed out.
+    /// Allocated.
     Live,
 }
 
-/// One block of a segment.
+/// The record of one block of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlockRecord {
-    /// Address of the first byte.
+    /// The address of the first byte.
     pub(crate) address: u64,
-    /// Size in granules.
+    /// The size in granules.
     pub(crate) units: u32,
-    /// Neighbours by address in the same segment.
+    /// The neighbours by address in the same segment.
     pub(crate) prev: u32,
     pub(crate) next: u32,
-    /// Links of the list that the node is in: a bin's, an exact size's, or the vacant ones'.
+    /// The links of the list that the record is in: that of a bin, of an exact size, or of vacant records.
     pub(crate) bin_prev: u32,
     pub(crate) bin_next: u32,
     pub(crate) segment: u32,
     /// Bytes of a live block that were not asked for.
     pub(crate) slack: u32,
-    /// Owners of a live block.
+    /// The number of owners of a live block.
     pub(crate) owners: u32,
     pub(crate) state: State,
-    /// Whether other streams were recorded as users of a live block.
+    /// Whether uses of a live block by other streams were recorded.
     pub(crate) marked: bool,
 }
 
-/// All nodes of a heap; vacant ones are used again.
+/// All records of a heap. Vacant ones are used again.
 #[derive(Debug)]
 pub(crate) struct BlockRecords {
     pub(crate) all: Vec<BlockRecord>,
@@ -54,7 +54,7 @@ impl BlockRecords {
         BlockRecords { all: Vec::new(), vacant: NIL }
     }
 
-    /// Keeps `node`; gives its index.
+    /// Stores a record and returns its index.
     #[inline]
     pub(crate) fn add(&mut self, node: BlockRecord) -> u32 {
         if self.vacant != NIL {
@@ -68,7 +68,7 @@ impl BlockRecords {
         (self.all.len() - 1) as u32
     }
 
-    /// Lets go of a node.
+    /// Removes a record.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) {
         let node = &mut self.all[id as usize];

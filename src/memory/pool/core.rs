@@ -1,4 +1,4 @@
-//! The pool of a device: the arenas of its streams, and where a block comes from when its stream has none.
+//! The pool of a device: the arenas of its streams, and how it serves a request that a stream's own arena can't serve.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,24 +18,25 @@ use super::stats::class_of;
 use super::stream_arena::{StreamArena, units_for};
 use super::trace::PoolTraceAction;
 
-/// First segment for small blocks in granules, and the step in which segments grow: 64 KiB.
+/// The size in granules of the first segment for small blocks, and of the step in which segments grow: 64 KiB.
 const STEP: u64 = 256;
-/// Largest segment that is larger than what is asked for: 256 MiB; of small blocks 1 MiB.
+/// The size in granules of the largest segment that is larger than its first request: 256 MiB, or 1 MiB for small
+/// blocks.
 const LARGE_MAX: u64 = 1 << 20;
 const SMALL_MAX: u64 = 4096;
-/// Bytes held below which cached segments are left alone.
+/// The pool releases no cached segments to reduce waste while it holds at most this number of bytes.
 const WASTE_FLOOR: u64 = 16 << 20;
 
-/// Whether callbacks may run, and whether the host may wait.
+/// Whether the callbacks of [`ReclaimStep::Callbacks`](super::ReclaimStep::Callbacks) may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestContext {
-    /// Nobody's lock is held.
+    /// No lock of a stream is held.
     Free,
-    /// A stream's lock is held: callbacks of the user could want it.
+    /// A stream's lock is held, which a callback might need.
     UnderLock,
 }
 
-/// A request that its stream has no memory for.
+/// A request that its stream's arena can't serve.
 #[derive(Clone, Copy)]
 pub(crate) struct MissRequest<'a> {
     pub(crate) arena: &'a Arc<StreamArena>,
@@ -46,23 +47,23 @@ pub(crate) struct MissRequest<'a> {
     pub(crate) caller: RequestContext,
 }
 
-/// See the [module](self).
+/// The pool of a device. See the [module](self).
 pub(crate) struct PoolCore {
     pub(crate) shared: Arc<PoolShared>,
     arenas: Mutex<Arenas>,
-    /// Memory that no stream uses.
+    /// The arena of no stream.
     common: Arc<StreamArena>,
     pub(crate) ladder: ReclaimSteps,
     pub(crate) raw: RawBlocks,
-    /// Most bytes that all streams together asked for, as far as was looked.
+    /// The greatest total of requested bytes over all streams that `requested` has seen.
     peak_seen: AtomicU64,
 }
 
 #[derive(Default)]
 struct Arenas {
-    /// Of streams, in the order in which they came.
+    /// Arenas of live streams, in the order of their creation.
     live: Vec<Arc<StreamArena>>,
-    /// Of streams that are gone: their free memory is idle.
+    /// Arenas of destroyed streams. No work uses their free memory.
     orphans: Vec<Arc<StreamArena>>,
 }
 
@@ -89,7 +90,7 @@ impl PoolCore {
         self.arenas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The arena for a new stream: one that a stream left behind, if there is one.
+    /// Returns the arena for a new stream: that of a destroyed stream, if there is one.
     pub(crate) fn join(&self, stream: &Arc<OwnedStream>) -> Arc<StreamArena> {
         let mut arenas = self.lock();
         let arena = arenas.orphans.pop().unwrap_or_else(|| {
@@ -100,7 +101,7 @@ impl PoolCore {
         arena
     }
 
-    /// The stream goes; all its work has finished.
+    /// To be called when a stream is destroyed, after all its work has finished.
     pub(crate) fn leave(&self, number: u64) {
         let mut arenas = self.lock();
         if let Some(index) = arenas.live.iter().position(|a| a.number() == number) {
@@ -110,7 +111,7 @@ impl PoolCore {
         }
     }
 
-    /// Memory that no stream uses.
+    /// The arena of no stream.
     pub(crate) fn common(&self) -> &Arc<StreamArena> {
         &self.common
     }
@@ -120,7 +121,7 @@ impl PoolCore {
         self.lock().live.iter().filter_map(|arena| arena.stream()).collect()
     }
 
-    /// Every arena: the common one, the streams', the orphans'.
+    /// Every arena: the one of no stream, those of live streams, and those of destroyed streams.
     pub(crate) fn all(&self) -> Vec<Arc<StreamArena>> {
         let arenas = self.lock();
         let mut all = Vec::with_capacity(1 + arenas.live.len() + arenas.orphans.len());
@@ -134,7 +135,7 @@ impl PoolCore {
         self.ladder.add(callback)
     }
 
-    /// A block of `bytes` in the order of `arena`'s stream.
+    /// Allocates a block of `bytes` bytes in the order of `arena`'s stream.
     #[inline]
     pub(crate) fn allocate(
         &self,
@@ -161,7 +162,7 @@ impl PoolCore {
     ) -> DriverResult<PoolBlock> {
         arena.core().with(|_, counters| counters.misses[class_of(units)] += 1);
         let stream = arena.stream();
-        // Alive for the whole of the call: its owner called us.
+        // The stream is alive for the whole call: its owner is the caller.
         let stream = stream.as_ref().and_then(|s| s.stream.upgrade());
         let request = MissRequest { arena, stream: stream.as_ref(), bytes, units, caller };
         let result = if arena.is_caching() { self.refill(&request) } else { self.uncached(&request) };
@@ -186,7 +187,7 @@ impl PoolCore {
 
     fn refill(&self, request: &MissRequest<'_>) -> DriverResult<PoolBlock> {
         let MissRequest { arena, bytes, units, .. } = *request;
-        // What other streams have done with.
+        // Held-back blocks that other streams no longer use.
         if arena.core().poll(&self.shared, false) > 0
             && let Some(taken) = arena.core().allocate_anywhere(bytes, units)
         {
@@ -203,13 +204,13 @@ impl PoolCore {
         }
     }
 
-    /// A whole segment that another arena does not use, which becomes this one's.
+    /// Steals a whole segment that another arena does not use.
     fn steal_segment(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         let MissRequest { arena, stream, units, .. } = *request;
         let kind = SegmentKind::of(units);
         let others = self.all();
-        // Idle memory first: it costs nothing. The stream is asked for once the segment is out: one that came meanwhile may
-        // have used it.
+        // Memory that no stream uses comes first, as it needs no fence. The arena's stream is read again after the
+        // segment was removed: a stream that got the arena meanwhile may have used the segment.
         for other in others.iter().filter(|o| o.number() == 0 && !Arc::ptr_eq(o, arena)) {
             if other.stream().is_some() {
                 continue;
@@ -226,7 +227,7 @@ impl PoolCore {
         match arena.core().steal_back(size) {
             StealBack::NotNeeded => {}
             StealBack::TooOften => return Ok(None),
-            // The streams share as long as they hold more than they ever asked for at once.
+            // The pool grows instead while it holds little more than the streams asked for at once.
             StealBack::Allowed => {
                 let (_, seen, _) = self.requested();
                 if self.shared.reserved() + size <= seen + seen / 16 {
@@ -236,7 +237,7 @@ impl PoolCore {
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
             let Some(segment) = other.core().release_free_segment(units, kind) else { continue };
-            // Who had it before this one has finished.
+            // This stream waits for the work of the stream that had the segment.
             if let Some(owner) = other.stream()
                 && let Err(e) = self.shared.order(&owner, stream)
             {
@@ -260,8 +261,8 @@ impl PoolCore {
         Some(arena.block(taken, bytes))
     }
 
-    /// Bytes asked for by the owners of live blocks, over all streams: now, the most that was seen, and the sum of each
-    /// stream's most.
+    /// Returns the bytes that the owners of live blocks asked for, over all streams: now, the greatest total that was
+    /// seen, and the sum of each stream's peak.
     fn requested(&self) -> (u64, u64, u64) {
         let (mut now, mut peaks) = (0, 0);
         for arena in self.all() {
@@ -276,10 +277,11 @@ impl PoolCore {
         self.peak_seen.store(0, Ordering::Relaxed);
     }
 
-    /// Takes a segment from the driver, and the block from it; `None` only if that has no room, which it is made to have.
+    /// Takes a segment from the driver and allocates the block from it. Returns `None` only if the segment has no space
+    /// for the block, which its size excludes.
     ///
-    /// Segments grow with what is there, so that few are made and little of the last one is unused; what is cached and
-    /// of no use goes first where the pool would hold a fifth more than was asked for at once.
+    /// Segments grow with the memory of the arena, so that there are few of them and little of the last one is unused.
+    /// If the pool would hold over a fifth more than was asked for at once, cached segments are released first.
     pub(crate) fn grow(&self, request: &MissRequest<'_>, generous: bool) -> DriverResult<Option<PoolBlock>> {
         let MissRequest { arena, bytes, units, .. } = *request;
         let kind = SegmentKind::of(units);
@@ -287,12 +289,13 @@ impl PoolCore {
         let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
         let most = if kind == SegmentKind::Small { SMALL_MAX } else { LARGE_MAX };
         let (now, seen, peaks) = self.requested();
-        // What streams keep for themselves they will want again, and waiting for it costs them more than it is worth; the
-        // huge blocks of all streams together are worth a wait.
+        // A stream will need its cached blocks again, and waiting to release them costs more than they are worth. So
+        // the limit is the sum of the streams' peaks. Huge blocks are worth a wait: their limit is the peak of all
+        // streams together.
         let peak = if units >= HUGE { seen } else { peaks };
         let allowed = peak.max(now.saturating_add(bytes)).saturating_add(peak / 5);
         let room = (allowed.saturating_sub(self.shared.reserved()) / GRANULE).min(share);
-        // A whole number of blocks like this one: less than two and the rest would be waste.
+        // A whole number of blocks of this size. Fewer than two would leave the rest unused.
         let blocks = room.min(most) / u64::from(units);
         let mut size = if generous && blocks >= 2 { round(blocks * u64::from(units)) } else { least };
         if kind == SegmentKind::Small {
@@ -314,7 +317,8 @@ impl PoolCore {
         Ok(self.add_stolen_segment(request, segment))
     }
 
-    /// Gives free segments of at least `wanted` bytes to the driver, of idle arenas first; how many bytes went.
+    /// Releases free segments of at least `wanted` bytes to the driver, first those of no stream. Returns the number of
+    /// bytes released.
     pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
         let mut given = 0;
         let mut arenas = self.all();
@@ -328,7 +332,8 @@ impl PoolCore {
         Ok(given)
     }
 
-    /// Gives cached segments back until at most `keep` bytes are held; waits for the streams whose memory goes.
+    /// Releases cached segments until at most `keep` bytes are held. Waits for the streams whose segments are released.
+    /// Returns the number of bytes released.
     pub(crate) fn trim(&self, keep: u64) -> DriverResult<u64> {
         for arena in self.all() {
             arena.core().poll(&self.shared, false);
@@ -339,8 +344,8 @@ impl PoolCore {
         }
     }
 
-    /// Free segments of a stream that are more than the soft target allows: to be given to the driver once the stream
-    /// was waited for.
+    /// Removes the free segments of a stream that exceed the soft target, for a caller that has waited for the stream
+    /// and releases them to the driver.
     pub(crate) fn take_excess(&self, arena: &StreamArena) -> Vec<PoolSegment> {
         let target = self.shared.soft_target();
         match self.shared.reserved().saturating_sub(target) {
@@ -350,14 +355,14 @@ impl PoolCore {
     }
 }
 
-/// A segment's size in granules, rounded up so that its end is of use: to 64 KiB, large ones to 2 MiB.
+/// Rounds the size of a segment up to a multiple of 64 KiB, or of 2 MiB from 32 MiB on. Sizes are in granules.
 fn round(units: u64) -> u64 {
     let step = if units >= 64 * STEP * 8 { 32 * STEP } else { STEP };
     units.next_multiple_of(step).min(u64::from(u32::MAX - 1)).max(units)
 }
 
 impl Drop for PoolCore {
-    /// Says which blocks nobody gave back.
+    /// Logs the blocks that were not freed.
     fn drop(&mut self) {
         self.raw.clear();
         for arena in self.all() {
@@ -368,7 +373,7 @@ impl Drop for PoolCore {
             }
             let bytes: u64 = live.iter().map(|(_, bytes)| bytes).sum();
             log::error!(
-                "leak: {} blocks of {bytes} bytes of the pool of {} were not given back",
+                "leak: {} blocks of {bytes} bytes of the pool of {} were not freed",
                 live.len(),
                 self.shared.device
             );

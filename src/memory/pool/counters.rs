@@ -1,4 +1,4 @@
-//! A pool's counters, as its users read them.
+//! The public counters of a pool.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use super::reclaim::ReclaimStep;
 use super::stats::{CLASSES, class_bytes};
 use super::stream_arena::StreamArena;
 
-/// What a pool holds and what it did. All are exact at the moment of reading, stream by stream.
+/// What a pool holds and what it did. The counters of each stream are read at one moment, one stream after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
     /// Bytes that the owners of live blocks asked for.
@@ -17,60 +17,60 @@ pub struct PoolCounters {
     pub in_use: u64,
     /// Bytes of freed blocks that other streams may still use.
     pub held_back: u64,
-    /// Bytes free for the next request.
+    /// Bytes of free blocks.
     pub cached: u64,
-    /// Bytes held from the driver: in use, held back and cached.
+    /// Bytes held from the driver: in use, held back or cached.
     pub reserved: u64,
-    /// Most bytes held from the driver at once.
+    /// The most bytes held from the driver at once.
     pub peak_reserved: u64,
-    /// Sum of each stream's most bytes in use at once: exact with one stream, with several never below the most that
-    /// was in use at once.
+    /// The sum of each stream's most bytes in use at once. With one stream it is exact. With several, no more bytes
+    /// than this were in use at once.
     pub peak_in_use: u64,
-    /// As [`peak_in_use`](PoolCounters::peak_in_use), of the bytes asked for.
+    /// As [`peak_in_use`](PoolCounters::peak_in_use), for the bytes that were asked for.
     pub peak_requested: u64,
     /// Bytes of the largest free block.
     pub largest_free: u64,
-    /// Requests served from what the stream had.
+    /// The number of requests that a stream's arena served from its own free blocks.
     pub hits: u64,
-    /// Requests that needed more than that.
+    /// The number of requests that it could not serve so.
     pub misses: u64,
-    /// Misses served with another stream's memory.
+    /// The number of misses served with memory of another stream.
     pub steals: u64,
-    /// Blocks given back.
+    /// The number of pool blocks freed.
     pub frees: u64,
-    /// Blocks that are live.
+    /// The number of live pool blocks.
     pub live_blocks: u64,
-    /// Segments held from the driver.
+    /// The number of pool segments.
     pub segments: u64,
-    /// The pool's own driver calls.
+    /// The driver calls that the pool itself made.
     pub calls: PoolCalls,
-    /// How often each reclaim step was reached, and how often it gave the block.
+    /// For each reclaim step, how often it was tried and how often it served the request.
     pub reclaim_steps: [(u64, u64); ReclaimStep::ALL.len()],
-    /// By size.
+    /// Counters by size class.
     pub classes: Vec<ClassCounters>,
-    /// By stream.
+    /// Counters by stream.
     pub streams: Vec<StreamCounters>,
 }
 
-/// Driver calls of a pool.
+/// Numbers of driver calls that a pool made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCalls {
-    /// Segments taken.
+    /// Segments allocated.
     pub mallocs: u64,
-    /// Segments given back.
+    /// Segments freed.
     pub frees: u64,
     /// Events recorded.
     pub records: u64,
-    /// Streams made to wait for an event.
+    /// Waits of a stream for an event.
     pub waits: u64,
-    /// Events asked for.
+    /// Queries of an event or a stream.
     pub queries: u64,
-    /// Events waited for on the host.
+    /// Waits of the host for an event or a stream.
     pub synchronizes: u64,
 }
 
 impl PoolCalls {
-    /// All of them.
+    /// The number of all calls.
     pub fn total(&self) -> u64 {
         self.mallocs + self.frees + self.records + self.waits + self.queries + self.synchronizes
     }
@@ -79,55 +79,55 @@ impl PoolCalls {
 /// Counters of one size class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounters {
-    /// Largest block of the class in bytes; the class below ends at half of it.
+    /// The size of the class's largest block in bytes. The next smaller class ends at half of it.
     pub up_to: u64,
-    /// Requests served from what the stream had.
+    /// The number of requests served from free blocks of the stream's own arena.
     pub hits: u64,
-    /// Requests that needed more.
+    /// The number of requests that were not.
     pub misses: u64,
-    /// Misses served with another stream's memory.
+    /// The number of misses served with memory of another stream.
     pub steals: u64,
 }
 
 /// Counters of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounters {
-    /// Its number; 0 for memory of no stream.
+    /// The stream's number, or 0 for memory of no stream.
     pub stream: u64,
     /// Bytes that the owners of its live blocks asked for.
     pub requested: u64,
     /// Bytes of its live blocks.
     pub in_use: u64,
-    /// Bytes held back.
+    /// Bytes of its held-back blocks.
     pub held_back: u64,
-    /// Bytes free for its next request.
+    /// Bytes of its free blocks.
     pub cached: u64,
-    /// Bytes of its segments.
+    /// Bytes of its pool segments.
     pub reserved: u64,
-    /// Most bytes in use at once.
+    /// The most bytes in use at once.
     pub peak_in_use: u64,
-    /// Requests served from what it had.
+    /// The number of requests served from free blocks of its arena.
     pub hits: u64,
-    /// Requests that needed more.
+    /// The number of requests that were not.
     pub misses: u64,
-    /// Misses served with another stream's memory.
+    /// The number of misses served with memory of another stream.
     pub steals: u64,
 }
 
 impl PoolCounters {
-    /// How much of the cached memory no request could have in one piece, from 0 to 1: 1 - largest free block / cached.
+    /// The part of the free memory that no single request could get, from 0 to 1: 1 - largest free block / cached.
     pub fn fragmentation(&self) -> f64 {
         if self.cached == 0 { 0.0 } else { 1.0 - self.largest_free as f64 / self.cached as f64 }
     }
 
-    /// How often a reclaim step was reached, and how often it gave the block.
+    /// Returns how often a reclaim step was tried, and how often it served the request.
     pub fn reclaim_step(&self, step: ReclaimStep) -> (u64, u64) {
         self.reclaim_steps[step as usize]
     }
 }
 
 impl PoolCore {
-    /// The counters now.
+    /// Returns the counters of this moment.
     pub(crate) fn counters(&self) -> PoolCounters {
         let mut total = PoolCounters {
             peak_reserved: self.shared.peak_reserved(),
@@ -156,7 +156,7 @@ impl PoolCore {
         total
     }
 
-    /// Forgets the peaks: they begin anew at what there is now.
+    /// Resets the peaks to the present values.
     pub(crate) fn reset_peaks(&self) {
         for arena in self.all() {
             arena.core().with(|heap, _| {

@@ -1,56 +1,60 @@
-//! The blocks of one stream: best fit with split and coalesce over segments, and lists of exact sizes for small blocks.
+//! The blocks of one stream: best fit with splitting and coalescing in segments, and lists of exact sizes for small
+//! blocks.
 //!
-//! Knows no driver, no stream and no lock: addresses in, addresses out.
+//! A heap knows no driver, stream or lock. It computes with addresses.
 //!
-//! Small blocks have segments of their own, so that one that lives long does not keep a large segment from being given
-//! back. A freed small block goes to the list of its exact size and is handed out again as it is; the lists are emptied,
-//! and their blocks joined with their neighbours, before anything else is asked for memory.
+//! Small blocks have segments of their own, so that a small block with a long life doesn't keep a large segment from
+//! being returned to the driver. A freed small block goes to the list of its exact size, and the next request of that
+//! size gets it unchanged. Before the heap fails a request, it empties the lists and joins their blocks with their
+//! neighbours.
 
 use super::bins::{Bins, GRANULE};
 use super::block_records::{BlockRecord, BlockRecords, NIL, State};
 
-/// Largest small block in granules: 128 KiB.
+/// The largest size of a small block in granules: 128 KiB.
 const SMALL: u32 = 512;
-/// Bytes in the lists of exact sizes, above which freed blocks are joined at once.
+/// From this number of bytes in the lists of exact sizes on, freed small blocks are joined with their neighbours at
+/// once.
 const CACHED_MAX: u64 = 4 << 20;
-/// Freed large blocks that are kept for the next request of exactly their size.
+/// The number of freed large blocks that are kept for the next request of exactly their size.
 const RECENT: usize = 4;
-/// Requests of so many granules (32 MiB) and more are not cut out of a block that is more than an eighth larger: that
-/// would keep all of it for a part. The driver has such sizes.
+/// The size in granules from which a request is huge: 32 MiB. A huge request is not served from a block that is more
+/// than an eighth larger, because the whole block would then be kept for a part of it. The driver serves such sizes
+/// well.
 pub(crate) const HUGE: u32 = 1 << 17;
 
-/// The largest block that a request is served from.
+/// The size in granules of the largest block that a request is served from.
 #[inline]
 fn most(units: u32) -> u32 {
     if units < HUGE { u32::MAX } else { units + units / 8 }
 }
-/// Most granules left unsplit at a block's end: 1 MiB.
+/// The most granules that stay unsplit at the end of a block: 1 MiB.
 const UNSPLIT_MAX: u32 = 4096;
 
-/// Which blocks a segment is for.
+/// The sizes of blocks that a segment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentKind {
     /// Blocks of at most 128 KiB.
     Small,
-    /// All others.
+    /// Larger blocks.
     Large,
 }
 
 impl SegmentKind {
-    /// The kind of a request of `units` granules.
+    /// Returns the kind of segment for a request of `units` granules.
     #[inline]
     pub(crate) fn of(units: u32) -> SegmentKind {
         if units <= SMALL { SegmentKind::Small } else { SegmentKind::Large }
     }
 }
 
-/// One allocation of the driver.
+/// A pool segment: one allocation from the driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolSegment {
     pub(crate) address: u64,
     pub(crate) units: u32,
     pub(crate) kind: SegmentKind,
-    /// The node at its start; [`NIL`] for a vacant record.
+    /// The record of its first block, or [`NIL`] if this element of the list is vacant.
     pub(crate) first: u32,
 }
 
@@ -61,20 +65,20 @@ impl PoolSegment {
     }
 }
 
-/// Bytes by what they are.
+/// The bytes of a heap, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ByteCounts {
-    /// Asked for by the owners of live blocks.
+    /// Bytes that the owners of live blocks asked for.
     pub(crate) requested: u64,
-    /// In live blocks.
+    /// Bytes of live blocks.
     pub(crate) in_use: u64,
-    /// In held blocks.
+    /// Bytes of held-back blocks.
     pub(crate) held_back: u64,
-    /// In segments.
+    /// Bytes of segments.
     pub(crate) reserved: u64,
-    /// Most that was in use at once.
+    /// The peak of `in_use`.
     pub(crate) peak_in_use: u64,
-    /// Most that was asked for at once.
+    /// The peak of `requested`.
     pub(crate) peak_requested: u64,
 }
 
@@ -83,21 +87,21 @@ pub(crate) struct Heap {
     nodes: BlockRecords,
     small: Bins,
     large: Bins,
-    /// Lists of cached blocks by size in granules.
+    /// The first record of the list of cached small blocks, by size in granules.
     cached: Box<[u32; SMALL as usize + 1]>,
     cached_bytes: u64,
-    /// Large blocks freed last, the oldest replaced next; [`NIL`] where there is none.
+    /// The large blocks freed last, or [`NIL`]. The one at index `oldest` is replaced next.
     recent: [u32; RECENT],
     oldest: usize,
     segments: Vec<PoolSegment>,
     vacant_segments: Vec<u32>,
-    /// Segments that are one free block.
+    /// The number of segments that are one free block.
     whole: usize,
     kind_units: [u64; 2],
     pub(crate) bytes: ByteCounts,
 }
 
-/// Granules for a request of `bytes`; `None` when it is too large to be counted.
+/// Returns the granules for a request of `bytes`, or `None` if they don't fit in 32 bits.
 #[inline]
 pub(crate) fn units_of(bytes: u64) -> Option<u32> {
     u32::try_from(bytes.div_ceil(GRANULE).max(1)).ok().filter(|&units| units < u32::MAX)
@@ -121,7 +125,7 @@ impl Heap {
         }
     }
 
-    /// A live block of at least `bytes`, if there is room for it: its node and address.
+    /// Allocates a block of at least `bytes` from the free blocks. Returns its record's index and its address.
     #[inline]
     pub(crate) fn allocate(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
         let id = if units <= SMALL {
@@ -183,7 +187,7 @@ impl Heap {
         self.take_joined(units, most)
     }
 
-    /// What joining the blocks freed last makes room for.
+    /// Joins the large blocks that were freed last, and allocates from the result.
     #[cold]
     fn take_joined(&mut self, units: u32, most: u32) -> Option<u32> {
         if !self.join_recent() {
@@ -193,7 +197,7 @@ impl Heap {
         Some(self.split(id, units))
     }
 
-    /// Joins the large blocks freed last with their neighbours; whether there were any.
+    /// Joins the large blocks that were freed last with their neighbours. Returns whether there were any.
     fn join_recent(&mut self) -> bool {
         let recent = std::mem::replace(&mut self.recent, [NIL; RECENT]);
         let mut any = false;
@@ -204,8 +208,8 @@ impl Heap {
         any
     }
 
-    /// As [`allocate`](Heap::allocate), also from where a block had better not be: a small one from the large ones'
-    /// segments, a huge one from one that is far larger. Better than to fail.
+    /// Allocates as [`allocate`](Heap::allocate), but rather than fail it also takes a small block from a segment for
+    /// large ones, or a huge block from one that is far larger.
     pub(crate) fn allocate_anywhere(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
         if let Some(found) = self.allocate(bytes, units) {
             return Some(found);
@@ -216,7 +220,7 @@ impl Heap {
         Some(self.hand_out(id, bytes))
     }
 
-    /// Takes a free node out of its bin and cuts it to `units`.
+    /// Removes a free block from its bin and splits it after `units` granules.
     #[inline]
     fn split(&mut self, id: u32, units: u32) -> u32 {
         let node = self.nodes[id];
@@ -229,7 +233,7 @@ impl Heap {
         };
         bins.remove(&mut self.nodes.all, id);
         let rest = node.units - units;
-        // A sliver at a large block's end is more trouble than it is worth.
+        // A small rest of a large block is not split off.
         if rest == 0 || rest < (units >> 6).min(UNSPLIT_MAX) {
             return id;
         }
@@ -251,7 +255,7 @@ impl Heap {
         id
     }
 
-    /// Takes a live block back; with `hold` it is not to be used before [`release_held`](Heap::release_held).
+    /// Frees a live block. With `hold`, it is held back until [`release_held`](Heap::release_held).
     #[inline]
     pub(crate) fn free(&mut self, id: u32, hold: bool) {
         let node = &mut self.nodes[id];
@@ -267,7 +271,7 @@ impl Heap {
         }
     }
 
-    /// The work that used a held block has finished.
+    /// Frees a held-back block after the work that used it has finished.
     pub(crate) fn release_held(&mut self, id: u32) {
         self.bytes.held_back -= u64::from(self.nodes[id].units) * GRANULE;
         self.reuse(id);
@@ -300,7 +304,7 @@ impl Heap {
         self.cached_bytes += u64::from(node.units) * GRANULE;
     }
 
-    /// Joins a block with its free neighbours and puts it into its bin.
+    /// Joins a block with its free neighbours, and puts it into its bin.
     fn put_free(&mut self, mut id: u32) {
         let BlockRecord { prev, next, segment, .. } = self.nodes[id];
         let bins = match self.segments[segment as usize].kind {
@@ -350,7 +354,7 @@ impl Heap {
         self.cached_bytes = 0;
     }
 
-    /// Adds a segment, all of it free.
+    /// Adds a segment as one free block.
     pub(crate) fn add_segment(&mut self, address: u64, units: u32, kind: SegmentKind) {
         let segment = PoolSegment { address, units, kind, first: NIL };
         let index = match self.vacant_segments.pop() {
@@ -379,8 +383,8 @@ impl Heap {
         self.put_free(id);
     }
 
-    /// Takes out segments that are one free block, the smallest that together have at least `wanted` bytes, or as many
-    /// as there are. With `fitting`, one that a request of so many granules fits in comes alone where there is one.
+    /// Removes segments that are one free block: the smallest that together have at least `wanted` bytes, or all of
+    /// them. With `fitting`, removes only the smallest one that fits a request of that many granules, if there is one.
     pub(crate) fn take_free_segments(
         &mut self,
         wanted: u64,
@@ -419,7 +423,7 @@ impl Heap {
         taken
     }
 
-    /// Takes out a segment whose only block is the free node `id`.
+    /// Removes a segment whose only block is the free block `id`.
     fn take_segment(&mut self, id: u32) {
         let BlockRecord { segment, units, .. } = self.nodes[id];
         let kind = self.forget_segment(segment, units);
@@ -442,7 +446,7 @@ impl Heap {
         kind
     }
 
-    /// Takes out the segment of a live block that is all of it, with the block.
+    /// Removes the segment of a live block that is its only block, together with the block.
     pub(crate) fn take_live_segment(&mut self, id: u32) -> PoolSegment {
         let BlockRecord { segment, units, slack, .. } = self.nodes[id];
         let taken = self.segments[segment as usize];
@@ -454,18 +458,18 @@ impl Heap {
         taken
     }
 
-    /// Granules in segments of a kind.
+    /// The number of granules in segments of a kind.
     pub(crate) fn kind_units(&self, kind: SegmentKind) -> u64 {
         self.kind_units[kind as usize]
     }
 
-    /// One more owner of a live block.
+    /// Adds an owner to a live block.
     #[inline]
     pub(crate) fn share(&mut self, id: u32) {
         self.nodes[id].owners += 1;
     }
 
-    /// One owner of a live block fewer; how many are left. The last one frees it.
+    /// Removes an owner of a live block, and returns the number of the others. At 0, the caller frees the block.
     #[inline]
     pub(crate) fn unshare(&mut self, id: u32) -> u32 {
         let node = &mut self.nodes[id];
@@ -476,13 +480,13 @@ impl Heap {
         0
     }
 
-    /// Whether a live block has marks; sets that when told so.
+    /// Returns the flag that says whether uses of a live block were recorded.
     #[inline]
     pub(crate) fn marked(&mut self, id: u32) -> &mut bool {
         &mut self.nodes[id].marked
     }
 
-    /// A node, for whoever knows that it is live.
+    /// Returns the record of a live block.
     #[inline]
     pub(crate) fn node(&self, id: u32) -> &BlockRecord {
         &self.nodes[id]
@@ -493,7 +497,7 @@ impl Heap {
         &self.segments[self.nodes[id].segment as usize]
     }
 
-    /// Segments.
+    /// The segments of the heap.
     pub(crate) fn live_segments(&self) -> impl Iterator<Item = &PoolSegment> {
         self.segments.iter().filter(|s| s.first != NIL)
     }
@@ -511,7 +515,7 @@ impl Heap {
         })
     }
 
-    /// Size of the largest free block in bytes, cached ones not counted.
+    /// The size of the largest free block in bytes, not counting cached blocks.
     pub(crate) fn largest_free(&self) -> u64 {
         let blocks = self.live_segments().flat_map(|s| self.blocks(s));
         let free = blocks.filter(|(_, n)| n.state == State::Free).map(|(_, n)| n.units).max();
@@ -524,7 +528,8 @@ mod tests {
     use super::*;
 
     impl Heap {
-        /// Every invariant: neighbours are linked and adjacent, no two free ones meet, the counters add up.
+        /// Asserts every invariant: neighbours are linked and adjacent, no two free blocks are neighbours, and the
+        /// counters add up.
         pub(crate) fn check(&self) {
             let (mut in_use, mut held, mut cached, mut reserved, mut whole) = (0, 0, 0, 0, 0);
             for segment in self.live_segments() {
@@ -558,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_block_comes_back_as_it_was() {
+    fn a_freed_small_block_is_allocated_again_unchanged() {
         let mut heap = Heap::new();
         heap.add_segment(0x1000, 64, SegmentKind::Small);
         let (first, address) = take(&mut heap, 700).unwrap();
@@ -580,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_block_is_nobodys() {
+    fn a_held_back_block_is_not_allocated() {
         let mut heap = Heap::new();
         heap.add_segment(0, 4096, SegmentKind::Large);
         let (id, _) = take(&mut heap, 1 << 20).unwrap();
@@ -606,14 +611,14 @@ mod tests {
     }
 
     #[test]
-    fn a_large_block_freed_last_comes_back_as_it_was_and_others_are_joined() {
+    fn large_blocks_freed_last_are_allocated_again_and_others_are_joined() {
         let mut heap = Heap::new();
         heap.add_segment(0, 4000, SegmentKind::Large);
         let ids: Vec<_> = (0..5).map(|_| take(&mut heap, 200 * 1024).unwrap()).collect();
         ids.iter().for_each(|(id, _)| heap.free(*id, false));
         assert_eq!(take(&mut heap, 200 * 1024), Some(ids[4]), "one of the four that are kept");
         heap.check();
-        // Only joined do the rest make this up.
+        // Only when they are joined are the others large enough.
         assert_eq!(take(&mut heap, 600 * 1024).unwrap().1, ids[0].1);
         heap.check();
     }

@@ -1,26 +1,29 @@
-//! The stream-aware pool of a device: blocks cut out of few large allocations of the driver.
+//! The stream-aware pool of a device: it cuts blocks out of few large allocations of the driver.
 //!
 //! ```text
-//!  request ──▶ the stream's arena ── hit: no driver call ──────────────────────────▶ block
-//!                  │ miss
-//!                  ├─ blocks held back for other streams whose work has finished
-//!                  ├─ a whole segment of a stream that is gone, or of another stream, for which this one then waits
-//!                  ├─ a new segment from the driver: an eighth of what there is, at least what is asked for
-//!                  └─ the ladder: callbacks, events, other streams' blocks, cached segments, waiting, a typed error
+//! request ──▶ the stream's arena ── hit: no driver call ────────────────────────▶ pool block
+//!                 │ miss
+//!                 ├─ held-back blocks whose fences were reached
+//!                 ├─ steal: a whole free segment of no stream, or of another stream, for which this one then waits
+//!                 ├─ a new segment from the driver: an eighth of the arena's memory, at least the request
+//!                 └─ reclaim steps: callbacks, polling events, borrowing, releasing, waiting, `OutOfMemory`
 //! ```
 //!
-//! | File | What |
+//! | file | contents |
 //! |---|---|
-//! | `nodes`, `bins`, `heap` | the blocks of one stream: best fit, split, coalesce; no lock, no driver |
-//! | `arena` | a heap behind its lock, marks of other streams, blocks held back; no driver |
-//! | `shared` | the driver, limits, events as fences |
+//! | `block_records`, `bins`, `heap` | the blocks of one stream: best fit, splitting, coalescing; no lock, no driver |
+//! | `arena` | a heap with its lock, recorded uses by other streams, held-back blocks; no driver |
 //! | `stream_arena`, `block` | the arena of a stream; an owner of a block |
-//! | `core`, `ladder` | a device's pool: where a block comes from when its stream has none |
-//! | `raw` | blocks by address |
-//! | `counters`, `snapshot`, `trace` | what it does |
-//! | `report`, `picture` | a snapshot as text, JSON and SVG |
+//! | `shared` | the driver, limits, events used as fences |
+//! | `core`, `reclaim` | the pool of a device: how a miss is served; the reclaim steps |
+//! | `raw` | blocks by address, and the errors of their misuse |
+//! | `options` | the backend and the limits |
+//! | `stats`, `counters`, `snapshot`, `trace` | what an arena counts; the pool's counters, snapshot and pool trace |
+//! | `report` | a snapshot as text |
+//! | `sync` | the locks of `arena`, which a test replaces |
 //!
-//! It stands below the device and the stream: it knows the driver alone. [`Pool`](super::Pool) is what users see.
+//! In this module, "block" and "segment" mean pool block and pool segment. The module uses the driver and
+//! `OwnedStream`, but neither `Device` nor `Stream`. Its public interface is [`Pool`](super::Pool).
 
 mod arena;
 mod bins;

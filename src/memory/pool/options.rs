@@ -1,4 +1,4 @@
-//! What a pool may do.
+//! The options of a pool.
 
 use crate::error::{Error, Result};
 use hip_driver::{Capabilities, Capability};
@@ -6,31 +6,31 @@ use hip_driver::{Capabilities, Capability};
 /// Where a pool's memory comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoolBackend {
-    /// `hipMalloc` for segments, which the pool cuts into blocks. The default: HIP's own pools have faults on several
-    /// versions and devices.
+    /// The pool takes segments with `hipMalloc` and cuts them into blocks. This is the default, because HIP's own pools
+    /// have faults on several versions and devices.
     #[default]
     Caching,
-    /// Every block is a `hipMallocAsync` of its own: HIP's pool does the caching. Needs
+    /// Every block is a `hipMallocAsync` allocation, and HIP's pool does the caching. Needs
     /// [`Capability::StreamOrderedAllocator`](hip_driver::Capability::StreamOrderedAllocator).
     StreamOrdered,
-    /// Every block is a `hipMalloc`, and every free a `hipFree` that waits for the device: nothing is cached, for
-    /// comparison and for finding out whether a fault is the pool's.
+    /// Every block is a `hipMalloc` allocation, and every free a `hipFree`, which waits for the device. Nothing is
+    /// cached. It is for comparisons, and for finding out whether a fault is the pool's.
     Plain,
 }
 
-/// How a device's pool is made.
+/// The options of a device's pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoolOptions {
     /// Where memory comes from.
     pub backend: PoolBackend,
-    /// Most bytes held from the driver; `None` for as much as the device has.
+    /// The cap: the number of bytes beyond which the pool takes nothing from the driver. `None` is no cap.
     pub cap: Option<u64>,
-    /// Bytes held from the driver above which what is cached is given back when a stream was waited for, and before
-    /// more is taken; `None` keeps all.
+    /// The soft target: while the pool holds more bytes than that, it returns cached segments to the driver before it
+    /// takes new ones, and after a stream was synchronized. `None` keeps all cached segments.
     pub soft_target: Option<u64>,
 }
 
-/// Names a pool's backend: `caching`, `async` or `plain`.
+/// The environment variable that names a pool's backend: `caching`, `async` or `plain`.
 pub const POOL_VARIABLE: &str = "HIPLAUNCH_POOL";
 
 impl std::str::FromStr for PoolBackend {
@@ -41,18 +41,19 @@ impl std::str::FromStr for PoolBackend {
             "" | "caching" => Ok(PoolBackend::Caching),
             "async" => Ok(PoolBackend::StreamOrdered),
             "plain" => Ok(PoolBackend::Plain),
-            other => {
-                Err(Error::invalid(POOL_VARIABLE, format!("`{other}` is no pool: caching, async or plain")))
-            }
+            other => Err(Error::invalid(
+                POOL_VARIABLE,
+                format!("`{other}` is no backend: use caching, async or plain"),
+            )),
         }
     }
 }
 
 impl PoolOptions {
-    /// The backend that the environment's [`POOL_VARIABLE`] names, and no limits.
+    /// Returns options with the backend that the environment variable [`POOL_VARIABLE`] names, and no limits.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a word that names none.
+    /// Returns [`Error::Invalid`] if the variable names no backend.
     pub fn from_env() -> Result<PoolOptions> {
         let backend = std::env::var(POOL_VARIABLE).unwrap_or_default().parse()?;
         Ok(PoolOptions { backend, ..PoolOptions::default() })

@@ -11,74 +11,74 @@ use super::block_records::{BlockRecord, State};
 use super::core::PoolCore;
 use super::heap::PoolSegment;
 
-/// Misuse of a pool's addresses.
+/// A misuse of an address of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PoolError {
-    /// The block was freed before.
+    /// The block was already freed.
     #[error("{call}: the block at {ptr} of {device} was freed already; free each block once")]
     DoubleFree {
-        /// The function.
+        /// The function that was called.
         call: &'static str,
-        /// The address given.
+        /// The address that was passed.
         ptr: DevicePtr,
         /// The pool's device.
         device: DeviceId,
     },
-    /// The address is of no memory of this pool.
+    /// The address is in no memory of this pool.
     #[error("{call}: {ptr} is not an address of the pool of {device}; use the pool that the block is from")]
     ForeignPointer {
-        /// The function.
+        /// The function that was called.
         call: &'static str,
-        /// The address given.
+        /// The address that was passed.
         ptr: DevicePtr,
         /// The pool's device.
         device: DeviceId,
     },
-    /// The address is inside a live block, not its start; or the block has an owner that frees it.
+    /// The address is inside a live block but not its start, or the block has an owner that frees it.
     #[error("{call}: {ptr} is {offset} bytes into the {bytes} bytes at {block} of {device}; {advice}")]
     NotYours {
-        /// The function.
+        /// The function that was called.
         call: &'static str,
-        /// The address given.
+        /// The address that was passed.
         ptr: DevicePtr,
-        /// The live block.
+        /// The start of the live block.
         block: DevicePtr,
-        /// Bytes of the live block.
+        /// The number of bytes that were asked for.
         bytes: u64,
-        /// How far inside the address is.
+        /// The number of bytes from the start of the block to the address.
         offset: u64,
-        /// What to do.
+        /// What to do instead.
         advice: &'static str,
         /// The pool's device.
         device: DeviceId,
     },
-    /// The block was freed, and is used.
+    /// The block was freed and is then used.
     #[error("{call}: the block at {ptr} of {device} was freed; keep it until the last use was enqueued")]
     UseAfterFree {
-        /// The function.
+        /// The function that was called.
         call: &'static str,
-        /// The address given.
+        /// The address that was passed.
         ptr: DevicePtr,
         /// The pool's device.
         device: DeviceId,
     },
 }
 
-/// What an address of a pool is.
+/// A live pool block, found by an address in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolBlockInfo {
     /// The block's start.
     pub ptr: DevicePtr,
-    /// Its bytes, those that were not asked for included.
+    /// Its size in bytes, including bytes that were not asked for.
     pub capacity: u64,
-    /// Bytes that were asked for.
+    /// The number of bytes that were asked for.
     pub bytes: u64,
-    /// The number of the stream that it was allocated for; 0 for none.
+    /// The number of the stream that it was allocated for, or 0 for none.
     pub stream: u64,
 }
 
-/// Blocks that are known by address alone.
+/// Blocks without an owner in the program, by address.
 #[derive(Debug, Default)]
 pub(crate) struct RawBlocks(Mutex<HashMap<u64, PoolBlock>>);
 
@@ -87,7 +87,7 @@ impl RawBlocks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what is left, and gives it back.
+    /// Logs the blocks that were not freed, and frees them.
     pub(crate) fn clear(&self) {
         let left = std::mem::take(&mut *self.lock());
         for block in left.values() {
@@ -102,14 +102,14 @@ impl RawBlocks {
 }
 
 impl PoolCore {
-    /// Gives up the owner of a block; [`raw_free`](PoolCore::raw_free) frees it.
+    /// Takes over the owner of a block, until [`raw_free`](PoolCore::raw_free) frees it.
     pub(crate) fn keep_raw(&self, block: PoolBlock) -> DevicePtr {
         let ptr = block.ptr();
         self.raw.lock().insert(ptr.0, block);
         ptr
     }
 
-    /// What is at an address: a live block, one's rest, or an error.
+    /// Returns the live block that contains an address, or an error.
     pub(crate) fn locate(&self, call: &'static str, ptr: DevicePtr) -> Result<PoolBlockInfo, PoolError> {
         let device = self.shared.device;
         for arena in self.all() {
@@ -136,12 +136,12 @@ impl PoolCore {
     pub(crate) fn raw_free(&self, call: &'static str, ptr: DevicePtr) -> Result<(), PoolError> {
         let removed = self.raw.lock().remove(&ptr.0);
         if removed.is_some() {
-            // Freed here, with no lock held.
+            // The block is freed on return, when no lock is held.
             return Ok(());
         }
         let device = self.shared.device;
         let located = self.locate(call, ptr);
-        // Not of a block with another owner: that one is still to be freed.
+        // The observer is not told for a block with another owner, which will still free it.
         if self.shared.watched && !matches!(&located, Ok(info) if info.ptr == ptr) {
             self.shared.note(&Note::PoolFree { device, block: ptr });
         }
@@ -159,7 +159,7 @@ impl PoolCore {
         }
     }
 
-    /// Another owner of a block known by address, or why there is none.
+    /// Returns another owner of a block known by its address, or the error that says why there is none.
     pub(crate) fn raw_block(&self, call: &'static str, ptr: DevicePtr) -> Result<PoolBlock, PoolError> {
         if let Some(block) = self.raw.lock().get(&ptr.0) {
             return Ok(block.clone());

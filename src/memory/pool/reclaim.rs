@@ -1,4 +1,4 @@
-//! What a pool does, in this order, before it says that memory has run out.
+//! The steps that a pool tries, in order, before a request fails for lack of memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,25 +11,27 @@ use super::heap::HUGE;
 use super::shared::StreamRef;
 use super::stats::class_of;
 
-/// Asked to give up memory: gets the bytes that are missing, gives the bytes it freed as far as it knows.
+/// A callback that frees memory: it gets the number of missing bytes, and returns the number of bytes that it freed, as
+/// far as it knows.
 pub(crate) type ReclaimFn = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
 
-/// The steps, each tried when those before did not help.
+/// A step that the pool tries when it can't serve a request and the steps before it did not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 #[non_exhaustive]
 pub enum ReclaimStep {
     /// The program's own callbacks free what they can.
     Callbacks,
-    /// Blocks held back for other streams whose work has finished meanwhile.
+    /// Held-back blocks become free whose fences were reached meanwhile.
     PollEvents,
-    /// A free block of another stream, for which this stream waits.
+    /// A free block in another stream's segment serves the request. This stream waits for that stream.
     Borrow,
-    /// Cached segments of idle streams go to the driver, which is asked again.
+    /// Cached segments of idle streams are returned to the driver, which is asked again.
     ReleaseCached,
-    /// Waits for every held block and every stream with cached segments, then does the last two again.
+    /// The host waits for the fences of every held-back block and for every stream with cached segments. Then borrowing
+    /// and the driver are tried again.
     WaitForEvents,
-    /// The error.
+    /// The request fails with `OutOfMemory`.
     OutOfMemory,
 }
 
@@ -45,7 +47,7 @@ impl ReclaimStep {
     ];
 }
 
-/// Callbacks, and how often each reclaim step was reached and how often it helped.
+/// The callbacks, and how often each reclaim step was tried and how often it served the request.
 #[derive(Default)]
 pub(crate) struct ReclaimSteps {
     callbacks: Mutex<Vec<(u64, ReclaimFn)>>,
@@ -65,7 +67,7 @@ impl ReclaimSteps {
         self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).retain(|(i, _)| *i != id);
     }
 
-    /// Runs the callbacks, with no lock held; whether one of them freed something.
+    /// Calls the callbacks, with no lock held. Returns whether one of them freed memory.
     pub(crate) fn run_callbacks(&self, bytes: u64) -> bool {
         let callbacks: Vec<ReclaimFn> = {
             let all = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +75,7 @@ impl ReclaimSteps {
         };
         let mut freed = 0u64;
         for callback in callbacks {
-            // A callback that panics frees nothing; it is no reason to lose an allocation.
+            // A callback that panics counts as one that frees nothing.
             let f = std::panic::AssertUnwindSafe(|| callback(bytes));
             freed = freed.saturating_add(std::panic::catch_unwind(f).unwrap_or(0));
         }
@@ -88,7 +90,7 @@ impl ReclaimSteps {
         self.helped[step as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often a reclaim step was reached, and how often it gave the block.
+    /// Returns how often a reclaim step was tried, and how often it served the request.
     pub(crate) fn counts(&self, step: ReclaimStep) -> (u64, u64) {
         let i = step as usize;
         (self.reached[i].load(Ordering::Relaxed), self.helped[i].load(Ordering::Relaxed))
@@ -102,7 +104,7 @@ impl MissRequest<'_> {
 }
 
 impl PoolCore {
-    /// Climbs from the first reclaim step on; `error` is the driver's that led here.
+    /// Tries the reclaim steps in order. `error` is the driver's error that led here.
     pub(crate) fn reclaim(
         &self,
         request: &MissRequest<'_>,
@@ -120,7 +122,7 @@ impl PoolCore {
                     return Ok(block);
                 }
                 Ok(None) => {}
-                // The last driver's word on memory is the one that counts.
+                // The driver's last out-of-memory error is the one that is returned.
                 Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => error = e,
                 Err(e) => return Err(e),
             }
@@ -141,7 +143,7 @@ impl PoolCore {
                 let released: usize = self.all().iter().map(|a| a.core().poll(&self.shared, false)).sum();
                 if released > 0 { Ok(self.own(request)) } else { Ok(None) }
             }
-            // A huge block cut out of another stream's would keep all of that from going back: segments first.
+            // A huge block would keep all of another stream's segment from being released: segments are released first.
             ReclaimStep::Borrow if request.is_huge() => Ok(None),
             ReclaimStep::Borrow => self.borrow(request),
             ReclaimStep::ReleaseCached => {
@@ -175,7 +177,7 @@ impl PoolCore {
         }
     }
 
-    /// From what the stream has by now.
+    /// Allocates from what the stream's arena has by now.
     fn own(&self, request: &MissRequest<'_>) -> Option<PoolBlock> {
         let MissRequest { arena, bytes, units, .. } = *request;
         let taken = match request.is_huge() {
@@ -185,7 +187,7 @@ impl PoolCore {
         Some(arena.block(taken, bytes))
     }
 
-    /// A huge block out of a larger one, of this stream or another: better than to fail.
+    /// Allocates a huge block from a larger one, of this stream or another, rather than fail.
     fn anywhere(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         match request.arena.core().allocate_anywhere(request.bytes, request.units) {
             Some(taken) => Ok(Some(request.arena.block(taken, request.bytes))),
@@ -193,7 +195,7 @@ impl PoolCore {
         }
     }
 
-    /// From what the stream has by now, or the driver.
+    /// Allocates from what the stream's arena has by now, or from the driver.
     fn again(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         match self.own(request) {
             Some(block) => Ok(Some(block)),
@@ -201,20 +203,21 @@ impl PoolCore {
         }
     }
 
-    /// A free block within another stream's memory. It stays that stream's: it goes back there, held until this stream
-    /// has done with it.
+    /// Borrows a free block in another stream's segment. The block stays in that stream's arena: when it is freed, it
+    /// is held back there until this stream's work has finished.
     fn borrow(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         let MissRequest { arena, stream, bytes, units, .. } = *request;
         for other in self.all().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
             let taken = match stream {
                 Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
-                // Memory of no stream may be used at once, so only idle memory will do.
+                // Memory of no stream may be used at once, so only an arena without a stream will do.
                 None if other.stream().is_none() => other.core().allocate_anywhere(bytes, units),
                 None => None,
             };
             let Some(taken) = taken else { continue };
             let block = other.block(taken, bytes);
-            // Asked for once the block is out: a stream that came meanwhile may have used it.
+            // The owner is read after the block was allocated: a stream that got the arena meanwhile may have used the
+            // block.
             let ordered = match (stream, other.stream()) {
                 (Some(stream), Some(owner)) => self.shared.order(&owner, stream).map(|()| true),
                 (None, Some(_)) => Ok(false),

@@ -1,11 +1,11 @@
-//! A snapshot as text, and the parts of it that pictures show too.
+//! A snapshot as text, and its sums and lines for other reports.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::snapshot::{PoolBlockState, PoolSegmentSnapshot, PoolSnapshot};
 
-/// A number of bytes as text, in the unit that keeps it short: `1.5 KiB`.
+/// Formats a number of bytes in the largest unit that fits: `1.5 KiB`.
 pub fn amount(n: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, shift)| n >> shift > 0) {
@@ -15,23 +15,23 @@ pub fn amount(n: u64) -> String {
     }
 }
 
-/// Bytes of blocks by what they are.
+/// The bytes of blocks, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Asked for by the owners of live blocks.
+    /// Bytes that the owners of live blocks asked for.
     pub requested: u64,
-    /// Of live blocks, but not asked for.
+    /// Bytes of live blocks that were not asked for.
     pub slack: u64,
-    /// Of blocks that were freed, but which other streams may still use.
+    /// Bytes of freed blocks that other streams may still use.
     pub held_back: u64,
-    /// Of blocks that wait for the next request of exactly their size.
+    /// Bytes of blocks that are kept for the next request of exactly their size.
     pub cached: u64,
-    /// Of all other free blocks.
+    /// Bytes of all other free blocks.
     pub free: u64,
 }
 
 impl Sums {
-    /// The sums over all blocks of some segments.
+    /// Returns the sums over all blocks of some segments.
     pub fn of<'a>(segments: impl IntoIterator<Item = &'a PoolSegmentSnapshot>) -> Sums {
         let mut sums = Sums::default();
         for block in segments.into_iter().flat_map(|s| &s.blocks) {
@@ -50,12 +50,12 @@ impl Sums {
 }
 
 impl PoolSnapshot {
-    /// What it is a snapshot of: a line for the top of a report.
+    /// A title with the number of the device.
     pub fn title(&self) -> String {
         format!("Memory pool of device {}", self.device.0)
     }
 
-    /// What it holds in all, in lines of at most 120 characters.
+    /// What the pool holds in total, in two lines of at most 120 characters.
     pub fn totals(&self) -> [String; 2] {
         let c = &self.counters;
         [
@@ -77,7 +77,7 @@ impl PoolSnapshot {
         ]
     }
 
-    /// Its segments by stream; 0, for memory of no stream, comes first.
+    /// The segments by the number of their stream. 0, for memory of no stream, is first.
     pub fn by_stream(&self) -> BTreeMap<u64, Vec<&PoolSegmentSnapshot>> {
         let mut streams: BTreeMap<u64, Vec<&PoolSegmentSnapshot>> = BTreeMap::new();
         for segment in &self.segments {
@@ -91,9 +91,9 @@ fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A stream's name and totals in one line of at most 120 characters.
+/// Describes a stream's segments in one line of at most 120 characters.
 pub fn stream_line(stream: u64, segments: &[&PoolSegmentSnapshot]) -> String {
-    // A device's default stream is 0 in traces of others.
+    // In pool traces of other programs, 0 is the device's default stream.
     let name =
         if stream == 0 { "stream 0 (none, or the default)".to_owned() } else { format!("stream {stream}") };
     let sums = Sums::of(segments.iter().copied());
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use hip_driver::DeviceId;
 
-    /// A segment whose blocks have these bytes, of which so many were asked for.
+    /// Returns a segment whose blocks have these states, sizes and requested bytes.
     fn segment(stream: u64, blocks: &[(PoolBlockState, u64, u64)]) -> PoolSegmentSnapshot {
         let mut address = 0x7000_0000_0000 + (stream << 32);
         let blocks: Vec<PoolBlockSnapshot> = blocks

@@ -1,4 +1,4 @@
-//! What all arenas of a pool have in common: the driver, the limits, the counters of driver memory, and the fences.
+//! What all arenas of a pool share: the driver, the limits, the counters of memory from the driver, and the fences.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,10 +13,10 @@ use super::heap::PoolSegment;
 use super::options::{PoolBackend, PoolOptions};
 use super::trace::{PoolTraceAction, Tracer};
 
-/// Events kept for the next fences.
+/// The number of events kept for later fences.
 const EVENTS_KEPT: usize = 256;
 
-/// See the [module](self).
+/// What all arenas of a pool share. See the [module](self).
 pub(crate) struct PoolShared {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) device: DeviceId,
@@ -25,21 +25,21 @@ pub(crate) struct PoolShared {
     soft_target: AtomicU64,
     reserved: AtomicU64,
     peak_reserved: AtomicU64,
-    /// Whether the driver wants to know of segments and blocks.
+    /// Whether the driver's observer is told of segments and blocks.
     pub(crate) watched: bool,
     /// Whether a layer wants to know what launches access.
     pub(crate) wants_accesses: bool,
     /// Whether the driver wants gaps between blocks: see [`seen_at`](PoolShared::seen_at).
     separated: bool,
     pub(crate) tracer: Tracer,
-    /// Whether one of the next two is on: all that a hit has to look at.
+    /// Whether `watched` is set or `tracer` is on: the only flag that a hit reads.
     noisy: AtomicBool,
     events: Mutex<Vec<RawEvent>>,
-    /// Driver calls of the pool itself.
+    /// Driver calls that the pool itself made.
     pub(crate) calls: DriverCalls,
 }
 
-/// Driver calls that a pool has made.
+/// Numbers of driver calls that a pool made.
 #[derive(Debug, Default)]
 pub(crate) struct DriverCalls {
     pub(crate) mallocs: AtomicU64,
@@ -56,7 +56,7 @@ pub(crate) fn count(counter: &AtomicU64) {
 }
 
 impl PoolShared {
-    /// Tells whoever listens to the driver.
+    /// Tells the driver's observer, if there is one.
     #[cold]
     pub(crate) fn note(&self, note: &Note) {
         if let Some(observer) = self.driver.observer() {
@@ -65,7 +65,7 @@ impl PoolShared {
     }
 
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> PoolShared {
-        // Where each block is an allocation of the driver's own pool, layers see it as such.
+        // With `StreamOrdered`, each block is an allocation of the driver's own pool, and layers see it as such.
         let observer = driver.observer().filter(|_| options.backend != PoolBackend::StreamOrdered);
         let separated = observer.is_some_and(Observer::separates_blocks);
         let wants_accesses = observer.is_some_and(Observer::takes_notes);
@@ -98,7 +98,7 @@ impl PoolShared {
         if self.separated { segment.address + 2 * (address - segment.address) } else { address }
     }
 
-    /// Bytes held from the driver.
+    /// The number of bytes held from the driver.
     #[inline]
     pub(crate) fn reserved(&self) -> u64 {
         self.reserved.load(Ordering::Relaxed)
@@ -129,23 +129,23 @@ impl PoolShared {
         self.soft_target.store(target.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Whether anybody listens to allocations and frees.
+    /// Whether an observer or the pool trace is to be told of allocations and frees.
     #[inline]
     pub(crate) fn is_noisy(&self) -> bool {
         self.noisy.load(Ordering::Relaxed)
     }
 
-    /// Turns the trace on or off.
+    /// Turns the pool trace on or off.
     pub(crate) fn set_tracing(&self, on: bool) {
         self.tracer.set(on);
         self.noisy.store(on || self.watched, Ordering::Relaxed);
     }
 
-    /// Takes memory from the driver, within the cap; no lock is held.
+    /// Takes memory from the driver, within the cap. The caller holds no lock.
     pub(crate) fn malloc(&self, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<DevicePtr> {
         let cap = self.cap();
         let fits = |now: u64| now.checked_add(bytes).filter(|&after| after <= cap);
-        // Counted first, so that threads together stay within the cap.
+        // Counted before the call, so that all threads together stay within the cap.
         let before =
             self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|now| {
                 let detail =
@@ -156,8 +156,10 @@ impl PoolShared {
         let size =
             usize::try_from(bytes).map_err(|_| DriverError::new("hipMalloc", ErrorCode::OUT_OF_MEMORY));
         let result = size.and_then(|size| match stream {
-            // SAFETY: the stream is live as long as it is borrowed here.
-            Some(stream) => unsafe { self.driver.malloc_async(self.device, size, stream.raw()) },
+            Some(stream) => stream.for_work().and_then(|raw| {
+                // SAFETY: the stream is live as long as it is borrowed here.
+                unsafe { self.driver.malloc_async(self.device, size, raw) }
+            }),
             None => self.driver.malloc(self.device, size),
         });
         match &result {
@@ -176,13 +178,16 @@ impl PoolShared {
         result
     }
 
-    /// Gives memory back to the driver; nothing in flight uses it. No lock is held.
+    /// Returns memory to the driver. No work in flight may use it, except work that comes before this on `stream`. The
+    /// caller holds no lock.
     pub(crate) fn release(&self, address: u64, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<()> {
         count(&self.calls.frees);
         let ptr = DevicePtr(address);
         let result = match stream {
-            // SAFETY: this pool's own memory, and work that uses it comes before this on the stream.
-            Some(stream) => unsafe { self.driver.free_async(self.device, ptr, stream.raw()) },
+            Some(stream) => stream.for_work().and_then(|raw| {
+                // SAFETY: this pool's own memory, and work that uses it comes before this on the stream.
+                unsafe { self.driver.free_async(self.device, ptr, raw) }
+            }),
             // SAFETY: this pool's own memory, which no work in flight uses.
             None => unsafe { self.driver.free(self.device, ptr) },
         };
@@ -207,7 +212,7 @@ impl PoolShared {
         }
     }
 
-    /// Makes `thief` wait for everything enqueued on `owner` so far. A stream that is gone has nothing to wait for.
+    /// Makes `thief` wait for everything enqueued on `owner` so far. Does nothing if `owner` was destroyed.
     pub(crate) fn order(&self, owner: &StreamRef, thief: &OwnedStream) -> DriverResult<()> {
         let Some(owner) = owner.stream.upgrade() else { return Ok(()) };
         let (event, own) = self.event(owner.device())?;
@@ -218,14 +223,14 @@ impl PoolShared {
             count(&self.calls.waits);
             self.trace(PoolTraceAction::Wait, 0, 0, thief.number(), Some(event));
             // SAFETY: as above.
-            unsafe { driver.stream_wait_event(thief.device(), thief.raw(), event) }
+            unsafe { driver.stream_wait_event(thief.device(), thief.for_work()?, event) }
         });
-        // A wait that was enqueued stays good whatever becomes of the event.
+        // An enqueued wait stays valid when its event is recorded again or destroyed.
         self.give_back(owner.device(), event, own);
         result
     }
 
-    /// An event, and whether it is of the pool's own device.
+    /// Returns an event, and whether it is of the pool's own device.
     fn event(&self, device: DeviceId) -> DriverResult<(RawEvent, bool)> {
         if device == self.device
             && let Some(event) = self.events.lock().unwrap_or_else(PoisonError::into_inner).pop()
@@ -248,7 +253,7 @@ impl PoolShared {
 }
 
 fn destroy(driver: &dyn Driver, device: DeviceId, event: RawEvent) {
-    // SAFETY: the event is the pool's own, and nobody uses it any more.
+    // SAFETY: the event is the pool's own, and nothing uses it any more.
     if let Err(e) = unsafe { driver.event_destroy(device, event) } {
         log::warn!("destroying an event of {device}: {e}");
     }
@@ -263,7 +268,7 @@ impl Drop for PoolShared {
     }
 }
 
-/// A stream that a block was used on; it may be gone.
+/// A stream that uses a block. It may have been destroyed.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamRef {
     pub(crate) stream: Weak<OwnedStream>,
@@ -282,15 +287,15 @@ impl PartialEq for StreamRef {
     }
 }
 
-/// A place in the order of one stream.
+/// A fence in the order of one stream.
 pub(crate) enum Fence {
-    /// An event, recorded.
+    /// A recorded event. `own` says whether it is of the pool's own device.
     Event { device: DeviceId, event: RawEvent, own: bool },
-    /// No event was to be had; reached when the stream is idle.
+    /// Recording an event failed: the fence is reached when the stream is idle.
     Stream(Arc<OwnedStream>),
 }
 
-/// What a query says; a device that is lost runs nothing any more.
+/// Returns whether work has finished, by the answer to a query. A lost device runs nothing any more.
 fn has_finished(answer: DriverResult<bool>) -> bool {
     answer.unwrap_or_else(|e| e.code.is_sticky())
 }
@@ -300,7 +305,7 @@ impl Fences for PoolShared {
     type Fence = Fence;
 
     fn record(&self, stream: &StreamRef) -> Recorded<Fence> {
-        // Streams wait for their work before they go.
+        // A stream waits for its work before it is destroyed.
         let Some(stream) = stream.stream.upgrade() else { return Recorded::Nothing };
         count(&self.calls.records);
         let recorded = self.event(stream.device()).and_then(|(event, own)| {

@@ -1,4 +1,4 @@
-//! A pool's segments and blocks at a moment.
+//! The pool segments and pool blocks of a pool at one moment.
 
 use hip_driver::DeviceId;
 
@@ -8,16 +8,16 @@ use super::core::PoolCore;
 use super::counters::PoolCounters;
 use super::heap::SegmentKind;
 
-/// What a block is.
+/// The state of a pool block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolBlockState {
-    /// Handed out.
+    /// Allocated.
     InUse,
-    /// Given back, but other streams may still use it.
+    /// Freed, but other streams may still use it.
     HeldBack,
-    /// Free for the next request of exactly its size.
+    /// Kept for the next request of exactly its size.
     Cached,
-    /// Free.
+    /// Free for any request.
     Free,
 }
 
@@ -33,47 +33,47 @@ impl PoolBlockState {
     }
 }
 
-/// One block.
+/// One pool block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolBlockSnapshot {
     /// Its address. On a driver that separates blocks, there are gaps between them.
     pub address: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Bytes that were asked for; 0 where it is not in use.
+    /// The number of bytes that were asked for, or 0 if it is not in use.
     pub requested: u64,
-    /// What it is.
+    /// Its state.
     pub state: PoolBlockState,
 }
 
-/// One segment, its blocks by address.
+/// One pool segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolSegmentSnapshot {
-    /// The stream that it belongs to; 0 for none.
+    /// The number of the stream that it belongs to, or 0 for none.
     pub stream: u64,
     /// Its address.
     pub address: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Whether it is for small blocks.
+    /// Whether it is for small pool blocks.
     pub small: bool,
-    /// All of its bytes, in order.
+    /// Its pool blocks by address. Together they cover all its bytes.
     pub blocks: Vec<PoolBlockSnapshot>,
 }
 
-/// A pool at a moment.
+/// The contents of a pool at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolSnapshot {
-    /// The device.
+    /// The pool's device.
     pub device: DeviceId,
     /// Its counters, read just after the segments.
     pub counters: PoolCounters,
-    /// Every segment, stream by stream.
+    /// Every pool segment, one stream after the other.
     pub segments: Vec<PoolSegmentSnapshot>,
 }
 
 impl PoolCore {
-    /// The segments and blocks now; each stream's are of one moment.
+    /// Returns the segments and blocks. Those of one stream are read at one moment.
     pub(crate) fn snapshot(&self) -> PoolSnapshot {
         let mut segments = Vec::new();
         for arena in self.all() {

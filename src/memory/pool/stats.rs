@@ -1,22 +1,22 @@
-//! What a pool counts.
+//! What an arena counts.
 
 use super::bins::GRANULE;
 
-/// Size classes: class `k` holds blocks of `2^(k-1)` granules and more, below `2^k`.
+/// The number of size classes. Class `k` holds blocks of at least `2^(k-1)` and less than `2^k` granules.
 pub(crate) const CLASSES: usize = 33;
 
-/// The size class of a block of `units` granules.
+/// Returns the size class of a block of `units` granules.
 #[inline]
 pub(crate) fn class_of(units: u32) -> usize {
     (u32::BITS - units.leading_zeros()) as usize
 }
 
-/// The largest size of a class in bytes.
+/// The size of the largest block of a class in bytes.
 pub(crate) fn class_bytes(class: usize) -> u64 {
     ((1u64 << class) - 1) * GRANULE
 }
 
-/// Events of one arena.
+/// The counters of one arena. Hits, misses and steals are counted by size class.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     pub(crate) hits: [u64; CLASSES],

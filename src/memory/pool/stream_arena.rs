@@ -1,4 +1,4 @@
-//! The arena of a stream: which stream, and how its memory goes back to the driver.
+//! The arena of a stream: which stream it belongs to, and how its memory is returned to the driver.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,14 @@ use super::options::PoolBackend;
 use super::shared::{Fence, PoolShared, StreamRef};
 use super::trace::PoolTraceAction;
 
-/// One stream's memory. Its blocks keep it alive; so does the pool. A stream that goes leaves it to the next new one.
+/// One stream's memory. Its blocks and the pool keep it alive. When a stream is destroyed, its arena is left for the
+/// next new one.
 pub(crate) struct StreamArena {
     arena: Arena<PoolShared>,
     shared: Arc<PoolShared>,
-    /// Whether blocks are cut out of segments; else each is a driver's allocation of its own.
+    /// Whether blocks are cut out of segments. Otherwise each is an allocation from the driver.
     caching: bool,
-    /// The stream's number; 0 for memory of no stream, and once the stream is gone.
+    /// The stream's number, or 0 for memory of no stream, and once the stream was destroyed.
     number: AtomicU64,
     owner: Mutex<Owner>,
 }
@@ -29,7 +30,7 @@ pub(crate) struct StreamArena {
 #[derive(Default)]
 struct Owner {
     stream: Option<StreamRef>,
-    /// Keeps the stream alive where blocks can only be given back on it.
+    /// Keeps the stream alive, if blocks can only be freed on it or if it may still have work.
     kept: Option<Arc<OwnedStream>>,
 }
 
@@ -40,7 +41,7 @@ impl std::fmt::Debug for StreamArena {
 }
 
 impl StreamArena {
-    /// An arena of no stream.
+    /// Creates an arena of no stream.
     pub(crate) fn new(shared: &Arc<PoolShared>, caching: bool) -> StreamArena {
         StreamArena {
             arena: Arena::new(),
@@ -55,7 +56,7 @@ impl StreamArena {
         self.owner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the arena to a stream; its free memory is idle.
+    /// Gives the arena to a stream. No work may use its free memory.
     pub(crate) fn adopt(&self, stream: &Arc<OwnedStream>) {
         let mut owner = self.owner();
         owner.stream = Some(StreamRef::new(stream));
@@ -65,12 +66,12 @@ impl StreamArena {
         self.number.store(stream.number(), Ordering::Relaxed);
     }
 
-    /// The stream goes, but may still have work: the arena stays its own, and keeps it.
+    /// To be called when a stream is dropped that may still have work: the arena stays its own, and keeps it alive.
     pub(crate) fn keep(&self, stream: &Arc<OwnedStream>) {
         self.owner().kept = Some(stream.clone());
     }
 
-    /// The stream has finished all its work and goes.
+    /// To be called when the stream is destroyed, after all its work has finished.
     pub(crate) fn orphan(&self) {
         let mut owner = self.owner();
         owner.stream = None;
@@ -99,19 +100,19 @@ impl StreamArena {
         &self.arena
     }
 
-    /// Its stream, if it has one that is not gone.
+    /// Returns its stream, or `None` once that was destroyed.
     pub(crate) fn stream(&self) -> Option<StreamRef> {
         self.owner().stream.clone()
     }
 
-    /// A block from what is here, with no driver call.
+    /// Allocates from the arena's free blocks, without a driver call.
     #[inline]
     pub(crate) fn hit(self: &Arc<Self>, bytes: u64, units: u32) -> Option<PoolBlock> {
         let taken = self.arena.allocate(bytes, units)?;
         Some(self.block(taken, bytes))
     }
 
-    /// The owner of a block that was taken.
+    /// Creates the owner of an allocated block.
     #[inline]
     pub(crate) fn block(self: &Arc<Self>, mut taken: AllocatedBlock, bytes: u64) -> PoolBlock {
         if self.shared.is_noisy() {
@@ -166,7 +167,7 @@ impl StreamArena {
         self.arena.owners(node)
     }
 
-    /// Notes that a stream uses a block.
+    /// Records that a stream uses a block.
     pub(crate) fn mark(&self, node: u32, address: u64, stream: StreamRef) {
         if stream.number == self.number() {
             return;
@@ -180,7 +181,7 @@ impl StreamArena {
         self.arena.mark(node, stream);
     }
 
-    /// A block from the driver, for the backends that cache nothing here.
+    /// Allocates a block from the driver, for the backends that cache nothing here.
     pub(crate) fn allocate_uncached(
         self: &Arc<Self>,
         bytes: u64,
@@ -193,7 +194,7 @@ impl StreamArena {
         let ptr = self.shared.malloc(size, stream)?;
         match self.arena.add_segment(ptr.0, units, SegmentKind::of(units), Some((bytes, units))) {
             Some(taken) => Ok(self.block(taken, bytes)),
-            // Another thread was given it between: impossible, as the two steps are one.
+            // Does not happen: no other thread can allocate from the segment first.
             None => Err(hip_driver::DriverError::new("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)),
         }
     }
@@ -230,7 +231,7 @@ impl StreamArena {
         });
         let on = if ordered { kept.as_deref() } else { None };
         if let Err(e) = self.shared.release(segment.address, segment.bytes(), on) {
-            log::warn!("giving {} bytes back on {}: {e}", segment.bytes(), self.shared.device);
+            log::warn!("freeing {} bytes of {}: {e}", segment.bytes(), self.shared.device);
         }
         if ordered && self.number() == 0 {
             let mut owner = self.owner();
@@ -242,7 +243,7 @@ impl StreamArena {
         }
     }
 
-    /// Waits on the host for everything enqueued on a stream so far.
+    /// Waits on the host for everything enqueued on a stream so far. Returns whether that succeeded.
     pub(crate) fn wait_for(&self, stream: &StreamRef) -> bool {
         match self.shared.record(stream) {
             Recorded::Nothing => true,
@@ -256,7 +257,7 @@ impl StreamArena {
         }
     }
 
-    /// Whether everything enqueued on the arena's stream so far has finished; never waits.
+    /// Returns whether everything enqueued on the arena's stream so far has finished. Never waits.
     pub(crate) fn is_idle(&self) -> bool {
         let Some(stream) = self.stream() else { return true };
         match self.shared.record(&stream) {
@@ -269,15 +270,15 @@ impl StreamArena {
         }
     }
 
-    /// Puts segments back that could not be used otherwise.
+    /// Puts back segments that could not be used.
     pub(crate) fn put_back(&self, segments: impl IntoIterator<Item = PoolSegment>) {
         for s in segments {
             self.arena.add_segment(s.address, s.units, s.kind, None);
         }
     }
 
-    /// Gives free segments of at least `wanted` bytes in all to the driver; how many bytes went. With `wait`, waits for
-    /// the stream's work first; without, gives nothing while there is some.
+    /// Releases free segments of at least `wanted` bytes in total to the driver, and returns the number of bytes
+    /// released. With `wait`, waits for the stream's work first. Without, releases nothing while the stream has work.
     pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
         let segments = self.arena.take_free_segments(wanted);
         if segments.is_empty() {
@@ -295,7 +296,8 @@ impl StreamArena {
         self.give_to_driver(segments)
     }
 
-    /// Gives segments whose work has finished to the driver; those of a failed call come back here.
+    /// Releases segments whose work has finished to the driver. A segment that the driver failed to free stays in the
+    /// arena.
     pub(crate) fn give_to_driver(&self, segments: Vec<PoolSegment>) -> DriverResult<u64> {
         let (mut given, mut result) = (0, Ok(()));
         for segment in segments {
@@ -310,7 +312,7 @@ impl StreamArena {
         result.map(|()| given)
     }
 
-    /// Live blocks: address, bytes asked for.
+    /// The address of each live block, and the number of bytes asked for.
     pub(crate) fn live_blocks(&self) -> Vec<(u64, u64)> {
         self.arena.with(|heap, _| {
             let blocks = heap.live_segments().flat_map(|s| heap.blocks(s).map(move |(_, n)| (s, n)));
@@ -322,7 +324,7 @@ impl StreamArena {
 }
 
 impl Drop for StreamArena {
-    /// Gives every segment back. Nothing is live any more, as blocks keep their arena alive.
+    /// Releases every segment. No block is live any more, as blocks keep their arena alive.
     fn drop(&mut self) {
         self.arena.poll(&self.shared, true);
         if let Some(stream) = self.stream() {
@@ -332,8 +334,8 @@ impl Drop for StreamArena {
         let bytes: u64 = segments.iter().map(PoolSegment::bytes).sum();
         for segment in segments {
             if let Err(e) = self.shared.release(segment.address, segment.bytes(), None) {
-                // A lost device says so for each; once is enough.
-                log::warn!("giving {bytes} bytes back on {}: {e}", self.shared.device);
+                // On a lost device every free fails. One message is enough.
+                log::warn!("freeing {bytes} bytes of {}: {e}", self.shared.device);
                 break;
             }
         }
@@ -341,14 +343,14 @@ impl Drop for StreamArena {
         if left > 0 {
             let device = self.shared.device;
             log::warn!(
-                "{left} bytes on {device} are not given back: what may use them could not be waited for"
+                "{left} bytes on {device} are not freed: waiting for the work that may use them failed"
             );
         }
         self.arena.discard_held(&self.shared);
     }
 }
 
-/// Granules for a request, or why there can't be that many bytes.
+/// Returns the granules for a request, or an error if no block can be that large.
 pub(crate) fn units_for(bytes: u64) -> DriverResult<u32> {
     units_of(bytes).ok_or_else(|| {
         let detail = format!("{bytes} bytes in one block are more than any device has");

@@ -1,3 +1,3 @@
-//! The lock of the concurrent core; tests put loom's in its place.
+//! The lock types of `arena`. A test compiles `arena` with loom's instead.
 
 pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! A trace of what a pool does, in the columns of RMM's logs, so that either tool can replay the other's.
+//! The pool trace: the operations of a pool, in the columns of RMM's logs, so that RMM's tools and this project's can
+//! replay both.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,28 +9,28 @@ use std::time::{Duration, Instant};
 
 use hip_driver::{DeviceId, RawEvent};
 
-/// Operations kept; later ones are counted only.
+/// The number of operations kept. Later ones are only counted.
 const KEPT: usize = 1 << 24;
 
-/// What a pool did.
+/// An operation of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoolTraceAction {
-    /// Handed a block out.
+    /// It allocated a block.
     Allocate,
-    /// Could not.
+    /// It failed to allocate a block.
     AllocateFailure,
-    /// Got a block back.
+    /// It freed a block.
     Free,
-    /// Was told that another stream uses a block.
+    /// It recorded that another stream uses a block.
     Record,
-    /// Made a stream wait for an event of another one.
+    /// It made a stream wait for an event of another stream.
     Wait,
-    /// Waited on the host until all work on a stream that uses cached memory had finished.
+    /// It waited on the host until all work on a stream that uses cached memory had finished.
     Synchronize,
-    /// Took a segment from the driver.
+    /// It took a segment from the driver.
     Grow,
-    /// Gave a segment back to the driver.
+    /// It returned a segment to the driver.
     Release,
 }
 
@@ -46,7 +47,7 @@ impl PoolTraceAction {
         PoolTraceAction::Release,
     ];
 
-    /// Its name in the trace; `allocate`, `allocate failure` and `free` are RMM's.
+    /// Its name in the pool trace. `allocate`, `allocate failure` and `free` are RMM's names.
     pub const fn name(self) -> &'static str {
         match self {
             PoolTraceAction::Allocate => "allocate",
@@ -67,35 +68,35 @@ impl fmt::Display for PoolTraceAction {
     }
 }
 
-/// One operation.
+/// One operation of a pool trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTraceEntry {
-    /// A number that no other thread of the process has.
+    /// The number of the calling thread, unique in the process.
     pub thread: u64,
-    /// Since the trace was turned on.
+    /// The time since the pool trace was turned on.
     pub time: Duration,
-    /// What was done.
+    /// The operation.
     pub action: PoolTraceAction,
-    /// The block's or segment's address; 0 where there is none.
+    /// The address of the block or segment, or 0 where there is none.
     pub address: u64,
-    /// Bytes asked for, or of the segment.
+    /// The bytes that were asked for, or those of the segment.
     pub bytes: u64,
-    /// The stream's number; 0 for memory of no stream.
+    /// The stream's number, or 0 for memory of no stream.
     pub stream: u64,
-    /// The device.
+    /// The pool's device.
     pub device: DeviceId,
-    /// The event recorded or waited for.
+    /// The event that was recorded or waited for.
     pub event: Option<RawEvent>,
 }
 
-/// Column names of a trace.
+/// The column names of a pool trace.
 pub const TRACE_COLUMNS: &str = "Thread,Time,Action,Pointer,Size,Stream,Device,Event";
 
 impl PoolTraceEntry {
     /// Writes it as a line of CSV, in the order of [`TRACE_COLUMNS`].
     ///
     /// # Errors
-    /// The writer's.
+    /// Returns the writer's error.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let (seconds, micros) = (self.time.as_secs(), self.time.subsec_micros());
         let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -137,7 +138,7 @@ impl Tracer {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// Turns it on, with nothing collected, or off.
+    /// Turns it on, with an empty pool trace, or off.
     pub(crate) fn set(&self, on: bool) {
         if on && !self.is_on() {
             *self.log.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -174,7 +175,7 @@ impl Tracer {
         });
     }
 
-    /// What was collected, and how many operations were too many.
+    /// Takes the collected operations, and the number of operations that were dropped.
     pub(crate) fn take(&self) -> (Vec<PoolTraceEntry>, u64) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut log.entries), std::mem::take(&mut log.dropped))

@@ -1,4 +1,4 @@
-// Kernels that the speed of the interpreter is measured with. Rebuild with build.sh.
+// Kernels for measuring the speed of the interpreter. Build them with build.sh.
 #include <hip/hip_runtime.h>
 
 // Integer ALU: 32-bit xorshift.

@@ -1,4 +1,4 @@
-//! Compilers: which are there, what they can do, and a program's text through them.
+//! Compilers: finding them, their features, and compiling programs.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use super::generate::Features;
 
-/// What a program on the host may take; the ones that take longer are left out.
+/// The time limit of a program on the host. Programs that take longer are skipped.
 const HOST_TIME: Duration = Duration::from_secs(5);
 const COMPILE_TIME: Duration = Duration::from_secs(90);
 
-/// Why a command gave nothing.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// It can't be started.
     Start(String),
     /// It took too long.
     Time,
-    /// It ended with an error, and said this.
+    /// It ended with an error, and printed this.
     Status(String),
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Failure {
             Failure::Start(why) => f.write_str(why),
             Failure::Time => f.write_str("it took too long"),
             Failure::Status(said) => {
-                // What it is about: the first line that says so.
+                // The first line with an error, or else the first line.
                 let line = said.lines().find(|line| line.contains("error")).or(said.lines().next());
                 let line = line.unwrap_or("it failed");
                 f.write_str(
@@ -42,7 +42,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs a command for a limited time; what it says goes through a file, so that it never waits for a reader.
+/// Runs a command for a limited time. Its output is written to a file, so that it never waits for a reader.
 fn run(command: &mut Command, said: &Path, limit: Duration) -> Result<(), Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let start = |e: std::io::Error| Failure::Start(format!("{name}: {e}"));
@@ -68,7 +68,7 @@ fn run(command: &mut Command, said: &Path, limit: Duration) -> Result<(), Failur
     Err(Failure::Status(if said.is_empty() { status.to_string() } else { said }))
 }
 
-/// A clang with the AMDGPU and the host's targets.
+/// A clang with the AMDGPU target and the host's target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Compiler {
     pub(crate) command: String,
@@ -76,7 +76,7 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Asks the command for its version.
+    /// Returns the compiler of a command, with its version.
     pub(crate) fn find(command: &str) -> Result<Compiler, String> {
         let missing = |why: String| {
             format!(
@@ -93,19 +93,20 @@ impl Compiler {
     }
 }
 
-/// One way to compile for the device.
+/// A compiler with a target, a level and flags for the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Variation {
     pub(crate) compiler: Compiler,
     /// A processor, perhaps with features: `gfx90a:xnack+`.
     pub(crate) target: String,
-    /// `O0` and so on.
+    /// The optimisation level, such as `O0`.
     pub(crate) level: String,
     pub(crate) flags: Vec<String>,
 }
 
 impl Variation {
-    /// What programs for it may have. Versions between 15 and 22 weren't tried: they get what 15 has.
+    /// Returns the features that programs for it may have. Versions between 15 and 22, which were not tried, get those
+    /// of 15.
     pub(crate) fn features(&self) -> Features {
         let new = self.compiler.version >= 22;
         let global_isel = self.flags.iter().any(|flag| flag.contains("-global-isel"));
@@ -125,14 +126,14 @@ impl Variation {
 }
 
 impl fmt::Display for Variation {
-    /// As options of this program.
+    /// Formats it as options of this program.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--compiler {} --target {} --opt {}", self.compiler.command, self.target, self.level)?;
         if self.flags.is_empty() { Ok(()) } else { write!(f, " --flags '{}'", self.flags.join(" ")) }
     }
 }
 
-/// What both sides are compiled with: the language without what differs between machines.
+/// The flags for host and device: they exclude behaviour that differs between machines.
 const SAME: [&str; 7] =
     ["-x", "c", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-ffreestanding"];
 
@@ -156,7 +157,7 @@ impl Workshop {
         Ok(path)
     }
 
-    /// The code object of a program.
+    /// Compiles a program to a code object.
     pub(crate) fn device(&self, text: &str, variation: &Variation) -> Result<Vec<u8>, Failure> {
         let source = self.source(text)?;
         let object = self.dir.join("program.co");
@@ -168,7 +169,7 @@ impl Workshop {
         fs::read(&object).map_err(|e| Failure::Start(format!("{}: {e}", object.display())))
     }
 
-    /// What a program leaves in memory on the host: `out`, `own`, `shared`.
+    /// Compiles and runs a program on the host. Returns the memory that it leaves: `out`, `own`, `shared`.
     pub(crate) fn host(
         &self,
         text: &str,
@@ -181,10 +182,10 @@ impl Workshop {
         let mut command = Command::new(&compiler.command);
         command.args(SAME).arg("-O1");
         if compiler.version >= 16 {
-            // Each operation on halves is rounded, as it is on the device.
+            // Each operation on halves is rounded, as on the device.
             command.args(["-Xclang", "-ffloat16-excess-precision=none"]);
         }
-        // Where the host has them: otherwise they are calls, which are slower.
+        // Uses these instructions if the host has them; otherwise they are library calls, which are slower.
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("f16c") {
             command.args(["-mfma", "-mf16c"]);

@@ -1,4 +1,4 @@
-//! A program on the host and on the emulator, and what differs.
+//! Runs a program on the host and on the emulator, and compares the results.
 
 use std::fmt;
 
@@ -10,12 +10,13 @@ use super::generate::OWN_WORDS;
 use super::program::Shape;
 use super::random::input;
 
-/// Instructions after which a kernel is taken to hang: far above what the host's time allows.
+/// The number of instructions after which a kernel is considered to hang. It is far above the number that a program
+/// executes within the host's time limit.
 const INSTRUCTIONS: u64 = 50_000_000;
-/// Doublewords of the shared counters, as in the prelude.
+/// The number of 64-bit words of the shared counters, as in the prelude.
 const SHARED: usize = 11 * 16;
 
-/// A program's text and how it is launched.
+/// The text of a program, and its launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) text: &'a str,
@@ -23,13 +24,14 @@ pub(crate) struct Job<'a> {
     pub(crate) shape: Shape,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Same,
-    /// Words that differ: what they are, expected, got. The first ones, and how many in all.
+    /// The first words that differ, each with its description, the expected and the actual value; and the number of all
+    /// words that differ.
     Differs(Vec<(String, u64, u64)>, usize),
-    /// The emulator's error: no program of these has one.
+    /// The emulator's error. No generated program should cause one.
     Failed(String),
 }
 
@@ -53,12 +55,12 @@ fn input_bytes(seed: u64) -> Vec<u8> {
     input(seed).iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What the host leaves in memory.
+/// Returns the memory that the program leaves on the host.
 pub(crate) fn on_host(workshop: &Workshop, job: &Job<'_>, compiler: &Compiler) -> Result<Vec<u8>, Failure> {
     workshop.host(job.text, compiler, &input_bytes(job.seed), job.shape.param)
 }
 
-/// Compiles for the device, runs it on the emulator and compares.
+/// Compiles the program for the device, runs it on the emulator and compares the memory.
 pub(crate) fn compare(
     workshop: &Workshop,
     job: &Job<'_>,
@@ -76,7 +78,7 @@ fn on_emulator(object: &[u8], job: &Job<'_>) -> Result<Vec<u8>, Box<dyn std::err
     let mut config = MachineConfig::default();
     config.threads = 1;
     config.instruction_budget = Some(INSTRUCTIONS);
-    // All vector widths and both interpreter loops have their turn.
+    // The seed selects the SIMD level and the interpreter loop, so that all of them are used.
     if job.seed % 3 == 1 {
         config.level = SimdLevel::Portable;
     }

@@ -15,7 +15,7 @@ impl Generator {
         let text = match ty.kind {
             Kind::Bool => return Expr::leaf(ty, if self.r.percent(50) { "1" } else { "0" }),
             Kind::Float => {
-                // No zero: `0 - x` is taken for `-x` by some compilers (see `known`).
+                // No zero, because some compilers replace `0 - x` with `-x` (see `known`).
                 let number = match ty.bits {
                     16 => self.r.pick(&[
                         "0.5", "1.0", "-2.0", "65504.0", "6e-5", "1e-7", "3.14159", "-0.1", "1000.0",
@@ -87,7 +87,7 @@ impl Generator {
         self.constant(ty)
     }
 
-    /// A truth value.
+    /// Generates a condition.
     pub(crate) fn condition(&mut self, depth: u32) -> Expr {
         let ty = self.scalar();
         match self.r.below(10) {
@@ -107,7 +107,7 @@ impl Generator {
         }
     }
 
-    /// An expression of a type, at most so many levels deep.
+    /// Generates an expression of a type with at most `depth` levels.
     pub(crate) fn expr(&mut self, ty: Ty, depth: u32) -> Expr {
         if ty.kind == Kind::Bool {
             return self.condition(depth);
@@ -136,7 +136,7 @@ impl Generator {
         }
     }
 
-    /// One scalar as another.
+    /// Converts a scalar to another type.
     pub(crate) fn convert(&mut self, value: Expr, to: Ty) -> Expr {
         let (from, t, f) = (value.ty, to.name(), value.ty.name());
         let text = match (from.kind == Kind::Float, to.kind == Kind::Float) {
@@ -145,9 +145,9 @@ impl Generator {
             (true, false) if self.r.percent(20) => format!("(({t})bits_{f}($0))"),
             (true, false) if to.is_standard() => format!("{t}_from_{f}($0)"),
             (true, false) => format!("(({t})i64_from_{f}($0))"),
-            // Through f32 these are exact, so they are rounded once.
+            // These numbers are exact in f32, so they are rounded once.
             (false, true) if to.bits == 16 => "((f16)((i32)$0 % 65504))".into(),
-            // The exclusive or keeps a sign extension from the bits of a float: see `known`.
+            // The exclusive or separates a sign extension from the bits of a float (see `known`).
             (false, true) if self.r.percent(20) => {
                 format!("frombits_{t}((u{})$0 ^ {:#x}u)", to.bits, self.r.bits() as u32 & 0x3fff_ffff)
             }
@@ -308,7 +308,7 @@ impl Generator {
                 (format!("BLEND({t}, ({t})($0 {compare} $1), $2, $3)"), vec![ty; 4])
             }
             8 => {
-                // A mask as numbers: floats have no bitwise operators.
+                // The mask is converted to numbers, as floats have no bitwise operators.
                 let compare = self.r.pick(&COMPARISONS);
                 (format!("(__builtin_convertvector(({m})($0 {compare} $1), {t}) + $2)"), vec![ty; 3])
             }
@@ -337,7 +337,7 @@ impl Generator {
         Expr::new(ty, text, args)
     }
 
-    /// A lane of a vector, or an element of an array.
+    /// Generates a lane of a vector, or an element of an array.
     fn element(&mut self, ty: Ty, d: u32) -> Expr {
         if !self.scope.arrays.is_empty() && self.r.percent(60) {
             let array = self.scope.arrays[self.r.below(self.scope.arrays.len())].clone();
@@ -356,7 +356,7 @@ impl Generator {
         self.leaf(ty)
     }
 
-    /// A value of any type, a vector's lane if it is one, as a scalar.
+    /// Converts a value of any type to a scalar. Of a vector it uses one lane.
     fn scalar_of(&mut self, value: Expr, to: Ty, d: u32) -> Expr {
         let one = value.ty.times(1);
         let lanes = value.ty.lanes;
@@ -367,7 +367,7 @@ impl Generator {
         if scalar.ty == to { scalar } else { self.convert(scalar, to) }
     }
 
-    /// A call of a function that is there already.
+    /// Generates a call of an existing function, if one has the type.
     fn call(&mut self, ty: Ty, d: u32) -> Option<Expr> {
         let fits: Vec<usize> = (0..self.signatures.len())
             .filter(|n| {
@@ -394,7 +394,7 @@ impl Generator {
         Some(self.scalar_of(value, ty, d))
     }
 
-    /// Arguments for these parameters; [`has_arguments`](Self::has_arguments) said that there are some.
+    /// Generates arguments for parameters, for which [`has_arguments`](Self::has_arguments) must be true.
     pub(crate) fn arguments(&mut self, parameters: &[Parameter], d: u32) -> Vec<Expr> {
         parameters
             .iter()
@@ -433,7 +433,7 @@ impl Generator {
         })
     }
 
-    /// Something from memory, where there is a lane with memory.
+    /// Generates a load from memory, or a leaf where there is no memory.
     fn load(&mut self, ty: Ty, d: u32) -> Expr {
         let Some(memory) = self.memory else { return self.leaf(ty) };
         let (from, text): (Ty, String) = match self.r.below(9) {
@@ -447,7 +447,7 @@ impl Generator {
                     self.r.pick(&[Ty::signed(16), Ty::unsigned(16), Ty::U32, Ty::U64, Ty::unsigned(128)]);
                 (of, format!("peek_lds_{}(lds + s->lid * LDS_WORDS, $0 % 17u)", of.name()))
             }
-            // The same for all lanes.
+            // All lanes load the same word.
             8 => {
                 let text = format!("in[(param + {}u) % 1024u]", self.r.below(1024));
                 let value = Expr::leaf(Ty::U32, text);

@@ -1,50 +1,50 @@
-//! Random programs: statements, functions and what they may name.
+//! Random programs: statements, functions and the names in scope.
 
 use super::program::{Expr, Function, Kind, Program, Stmt, Ty};
 use super::random::Random;
 
-/// Words of global memory that each work-item has for itself, as in the prelude.
+/// The number of words of global memory that each work-item has for itself, as in the prelude.
 pub(crate) const OWN_WORDS: usize = 16;
 
-/// What a compiler can do, and what a program is to have.
+/// The features that a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// Divides integers of more than 64 bits without a library.
+    /// The compiler divides integers of more than 64 bits without a library.
     pub(crate) wide_division: bool,
-    /// Makes correctly rounded square roots.
+    /// The compiler generates correctly rounded square roots.
     pub(crate) square_root: bool,
-    /// Divides halves correctly rounded: 15 multiplies by a reciprocal.
+    /// The compiler divides halves with correct rounding. (Clang 15 multiplies by a reciprocal.)
     pub(crate) half_division: bool,
-    /// Knows the kernel attributes in C.
+    /// The compiler accepts the kernel attributes in C.
     pub(crate) kernel_attributes: bool,
-    /// Puts a byte into a vector or an array at a place that isn't constant (see `known`).
+    /// Programs store bytes to variable indices of vectors and arrays (see `known`).
     pub(crate) byte_vector_insertion: bool,
-    /// Lets functions that aren't inlined use LDS.
+    /// Functions that are not inlined may use LDS.
     pub(crate) lds_in_functions: bool,
-    /// Has vectors of more than 16 bytes (see `known`).
+    /// Programs have vectors of more than 16 bytes (see `known`).
     pub(crate) wide_vectors: bool,
-    /// Integers of 7, 24, 33, 48 and 96 bits (see `known`).
+    /// Programs have integers of 7, 24, 33, 48 and 96 bits (see `known`).
     pub(crate) odd_integers: bool,
     pub(crate) floats: bool,
     pub(crate) vectors: bool,
 }
 
-/// What a phase does with LDS; a barrier stands between two that aren't both `Own`.
+/// The accesses of a phase to LDS. There is a barrier between two phases unless both are `Own`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
     /// Reads and writes the work-item's words.
     Own,
     /// Reads anything.
     Read,
-    /// Counts, by atomics whose order doesn't matter.
+    /// Counts, with atomics whose order doesn't matter.
     Count,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Var {
-    /// As it is assigned.
+    /// The expression to which values are assigned.
     pub(crate) name: String,
-    /// As it is read: a bit field has its declared type back.
+    /// The expression that reads the variable. It converts a bit field to its declared type.
     pub(crate) read: String,
     pub(crate) ty: Ty,
     pub(crate) writable: bool,
@@ -58,19 +58,19 @@ pub(crate) struct Array {
     pub(crate) writable: bool,
 }
 
-/// What names are there.
+/// The names in scope.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scope {
     pub(crate) vars: Vec<Var>,
     pub(crate) arrays: Vec<Array>,
-    /// Names of structs, and which.
+    /// Variables of struct types: the name and the number of the struct.
     pub(crate) structs: Vec<(String, usize)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Parameter {
     Value(Ty),
-    /// How deep to recurse: less than this.
+    /// The depth of recursion, which is less than this.
     Depth(usize),
     Struct(usize),
     /// A pointer to elements on the caller's stack.
@@ -81,12 +81,12 @@ pub(crate) enum Parameter {
 pub(crate) struct Signature {
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
-    /// None: a struct, of number [`Signature::result_struct`].
+    /// The type of the result. `None` for a struct, whose number is [`Signature::result_struct`].
     pub(crate) result: Option<Ty>,
     result_struct: usize,
-    /// Statements that a call executes, about.
+    /// The approximate number of statements that a call executes.
     pub(crate) cost: usize,
-    /// The length of a table of functions, if it is one.
+    /// The number of functions, if this is a table of functions.
     pub(crate) table: Option<usize>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Field {
     width: Option<usize>,
 }
 
-/// Statements that a work-item may execute, about, and those of one function.
+/// The approximate numbers of statements that a work-item may execute, and that one function may.
 pub(crate) const COST: usize = 6000;
 const FUNCTION_COST: usize = 300;
 
@@ -111,15 +111,15 @@ pub(crate) struct Generator {
     pub(crate) structs: Vec<Vec<Field>>,
     pub(crate) functions: Vec<Function>,
     pub(crate) names: usize,
-    /// Trips of the loops around, and what was spent of what there is.
+    /// The iterations of the enclosing loops, and the cost that was spent of the limit.
     pub(crate) trips: usize,
     pub(crate) spent: usize,
     pub(crate) limit: usize,
-    /// In a function whose result has this type.
+    /// The type of the function's result, if a function is being generated.
     pub(crate) returns: Option<Ty>,
 }
 
-/// The program of a seed, of about so many statements at its top level.
+/// Generates the program of a seed, with about `size` statements at its top level.
 pub(crate) fn program(seed: u64, size: usize, features: Features) -> Program {
     let mut r = Random::new(seed);
     let features = Features {
@@ -168,7 +168,7 @@ impl Generator {
         self.r.pick(&self.scalars)
     }
 
-    /// A vector of this type.
+    /// Returns a vector type with elements of this type.
     pub(crate) fn vector_of(&mut self, ty: Ty) -> Ty {
         let lanes = match ty.bits {
             _ if self.features.wide_vectors => self.r.pick(&[2, 2, 3, 4, 8]),
@@ -200,12 +200,12 @@ impl Generator {
         self.spent += self.trips * cost;
     }
 
-    /// What is in scope outside of functions.
+    /// Returns the scope outside of functions.
     pub(crate) fn outside(&self) -> Scope {
         Scope { arrays: self.tables.clone(), ..Scope::default() }
     }
 
-    /// Arrays of constants.
+    /// Generates arrays of constants.
     pub(crate) fn constant_tables(&mut self) -> String {
         let mut text = String::new();
         for _ in 0..self.r.below(3) {
@@ -259,7 +259,7 @@ impl Generator {
         text
     }
 
-    /// A value to assign or return whose statement is counted.
+    /// Generates a value to assign or return, and counts the statement.
     fn value(&mut self, ty: Ty, depth: u32) -> Expr {
         self.spend(1);
         self.expr(ty, depth)
@@ -466,7 +466,7 @@ impl Generator {
         self.add_var(&name, ty, true);
     }
 
-    /// Stores and atomics.
+    /// Generates a store or an atomic.
     fn access(&mut self, memory: Memory, out: &mut Vec<Stmt>) {
         self.spend(1);
         let at = self.expr(Ty::U32, 2);
@@ -474,7 +474,7 @@ impl Generator {
         let (t, double) = (of.name(), of.bits == 64);
         let operation = self.r.pick(&["add", "sub", "and", "or", "xor", "min", "max", "xchg", "cmp"]);
         let choice = self.r.below(10);
-        // The work-item's words: in global memory, in LDS, or in either through a generic pointer.
+        // The work-item's words are in global memory, in LDS, or in either and accessed through a generic pointer.
         let (place, words, name) = match (choice, memory) {
             (0..=4, Memory::Own) => ("&lds[s->lid * LDS_WORDS", 8, "lds"),
             _ => ("&own[0", OWN_WORDS, "glob"),
@@ -525,7 +525,7 @@ impl Generator {
                 self.add_var(&result, Ty::U32, true);
             }
             _ => {
-                // Shared by all work-items: half of the slots for 64 bits.
+                // Shared by all work-items. Half of the counters have 64 bits.
                 let (region, operation) = match (self.r.below(10), of.kind) {
                     (0, _) => ("ADD", "add"),
                     (1, _) => ("SUB", "sub"),
@@ -546,7 +546,7 @@ impl Generator {
                 let slot =
                     format!("{base}[{region} * SHARED + 2 * ($0 % (SHARED / 2)) + {}]", u8::from(double));
                 let (t, value) = match region {
-                    // Whole numbers: their sum doesn't depend on the order.
+                    // Integers, whose sum doesn't depend on the order.
                     "FADD" if double => ("f64".into(), "(f64)($1 & 63)"),
                     "FADD" => ("f32".into(), "(f32)($1 & 63)"),
                     _ => (t, "$1"),
@@ -558,7 +558,7 @@ impl Generator {
         }
     }
 
-    /// A function of values, structs and arrays.
+    /// Generates a function of values, structs and arrays.
     pub(crate) fn function(&mut self, recursive: bool) -> Signature {
         let name = self.name("fn");
         let linkage = self.r.pick(&["NOINLINE", "NOINLINE", "inline", "__attribute__((always_inline))"]);
@@ -623,7 +623,7 @@ impl Generator {
         Signature { name, parameters, result, result_struct, cost, table: None }
     }
 
-    /// The parameters' declarations, which are in scope from now on.
+    /// Returns the declarations of the parameters, and adds them to the scope.
     fn declared(&mut self, parameters: &[Parameter]) -> String {
         let mut list = Vec::new();
         for (n, parameter) in parameters.iter().enumerate() {
@@ -650,7 +650,7 @@ impl Generator {
         list.join(", ")
     }
 
-    /// Arguments of a recursive call: one level less, arrays and structs as they are.
+    /// Generates the arguments of a recursive call: the depth is reduced by one, arrays and structs are passed on.
     fn arguments_again(&mut self, parameters: &[Parameter]) -> (Vec<Expr>, String) {
         let args: Vec<Expr> = parameters
             .iter()
@@ -665,7 +665,7 @@ impl Generator {
         (args, holes.join(", "))
     }
 
-    /// Functions of one type, called through a table.
+    /// Generates functions of one type, which are called through a table.
     pub(crate) fn table(&mut self) {
         let (ty, other) = (self.scalar(), self.scalar());
         let parameters = vec![Parameter::Value(ty), Parameter::Value(other)];
@@ -691,7 +691,7 @@ impl Generator {
         }
         let len = names.len();
         let (t, o) = (ty.name(), other.name());
-        // A function with nothing in it but the table after it.
+        // An empty function, after which the text has the table.
         self.functions.push(Function {
             name: table.clone(),
             head: format!(

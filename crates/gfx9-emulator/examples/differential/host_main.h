@@ -1,4 +1,4 @@
-// The program's end on the host: `main INPUT OUTPUT PARAM` runs all workgroups, one after the other.
+// The last part of a program on the host: `main INPUT OUTPUT PARAM` runs all workgroups, one after the other.
 #ifndef __AMDGCN__
 static struct Lane lanes[BLOCK];
 int main(int count, char **args) {

@@ -1,4 +1,5 @@
-//! Random kernels: phases that every work-item runs, operations across lanes between them, and the state that they hand on.
+//! Random kernels: phases that every work-item runs, operations across lanes between them, and the state that they pass
+//! on.
 
 use super::generate::{COST, Generator, Memory};
 use super::program::{Expr, Function, Kind, Program, Shape, Stmt, Ty};
@@ -37,7 +38,7 @@ impl Generator {
             self.table();
         }
 
-        // The state: what phases and operations across lanes hand on.
+        // The state, which phases and operations across lanes pass on.
         let mut state: Vec<Ty> = vec![Ty::U32, Ty::U32, Ty::I32, Ty::U64];
         for _ in 0..self.r.between(2, 8) {
             state.push(self.any_type());
@@ -90,7 +91,7 @@ impl Generator {
             }
             4..=7 => self.cross(state, out),
             8 | 9 if outer => {
-                // Whether the block runs or not.
+                // The barrier is executed whether the block runs or not.
                 out.push(Stmt::new("BARRIER", vec![]));
                 let trips = self.r.between(2, 4);
                 let i = self.name("k");
@@ -115,13 +116,13 @@ impl Generator {
         }
     }
 
-    /// A function that every work-item runs on its state.
+    /// Generates a phase: a function that every work-item runs on its state.
     fn phase(&mut self, state: &[Ty], memory: Memory) -> usize {
         self.names += 1;
         let n = self.names;
         self.enter_lane(state, true);
         self.memory = Some(memory);
-        // Each phase may use up a share of what is left.
+        // The limit of each phase is a part of the whole.
         (self.spent, self.limit) = (0, COST / 4);
         let mut body = Vec::new();
         for _ in 0..self.r.between(3, 7) {
@@ -137,7 +138,8 @@ impl Generator {
         n
     }
 
-    /// An operation across lanes: who takes part, what they give, and where the result goes.
+    /// Generates an operation across lanes: the lanes that take part, their operands, and the destination of the
+    /// result.
     fn cross(&mut self, state: &[Ty], out: &mut Vec<Stmt>) {
         self.names += 1;
         let n = self.names;
@@ -188,7 +190,7 @@ impl Generator {
         out.push(Stmt::new(text, vec![]));
     }
 
-    /// The state's first values, from the input.
+    /// Generates the function that initialises the state from the input.
     fn start(&mut self, state: &[Ty]) {
         let mut body = Vec::new();
         for (n, ty) in state.iter().enumerate() {
@@ -204,7 +206,7 @@ impl Generator {
         self.functions.push(Function { name: "start".into(), head, body, result: None });
     }
 
-    /// A hash of the state.
+    /// Generates the function that returns a hash of the state.
     fn finish(&mut self, state: &[Ty]) {
         let mut body = vec![Stmt::new("u64 h = 0;", vec![])];
         for (n, ty) in state.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Mistakes of compilers that random programs found. The generator avoids what it can; a program that still shows one is
-//! told by the option that turns the mistaken pass off.
+//! Mistakes of compilers that random programs found. The generator avoids most of them. A program that still shows one
+//! is recognised by the option that turns the wrong optimisation off.
 
 use super::compile::Compiler;
 
@@ -7,13 +7,13 @@ use super::compile::Compiler;
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) what: &'static str,
-    /// First and last version that was seen with it.
+    /// The first and the last version that are known to have the mistake.
     versions: (u32, u32),
-    /// With these options it doesn't happen.
+    /// Options with which the mistake doesn't occur.
     pub(crate) without: &'static [&'static str],
 }
 
-/// All of them.
+/// All known mistakes.
 pub(crate) const KNOWN: &[Known] = &[
     Known {
         what: "a sign extension is dropped from the operand of a float operation when it becomes SDWA",

@@ -1,5 +1,5 @@
-//! Random programs, compiled for the host and for gfx90a or gfx942, must leave the same memory: a differential test of
-//! the emulator with what compilers make at every level.
+//! A differential test of the emulator with the code that compilers generate at every level: random programs, compiled
+//! for the host and for gfx90a or gfx942, must leave the same memory.
 //!
 //! ```text
 //! differential [--seed N] [--count N] [--seconds N] [--size N] [--jobs N] [--variations N] [--stop-at N]
@@ -7,11 +7,11 @@
 //!              [--keep DIR] [--reduce SECONDS] [--print | --replay FILE]
 //! ```
 //!
-//! A seed is a program; each is compiled in some ways of those asked for (`--variations`, 3), which are all of them with
-//! `--replay`, a program from a file. Without options: both targets, five levels, and the compilers and flags of
-//! [`FLAGS`]. A program that differs is written to `--keep` (`differential-found` by default), made smaller for up to
-//! `--reduce` seconds (60; 0: not at all), and shown with the lanes that differ and the command to run it again. The
-//! process fails if any differed that is no known mistake of a compiler (known.rs).
+//! Each seed gives a program. It is compiled in `--variations` (3) of the variations that the options select;
+//! `--replay` runs a program from a file in all of them. By default, these are both targets, five levels, and the
+//! compilers and flags of [`FLAGS`]. A program that differs is written to `--keep` (`differential-found` by default),
+//! reduced for up to `--reduce` seconds (60; 0 turns that off), and printed with the lanes that differ and the command
+//! to run it again. The process fails if there was a difference that is not a known mistake of a compiler (known.rs).
 
 mod compile;
 mod execute;
@@ -38,8 +38,8 @@ use generate::Features;
 use program::{Program, launch_of};
 use random::Random;
 
-/// Flags that are tried without `--flags`, by the first compiler version that has them. GlobalISel is not among them: it
-/// still makes mistakes that no program can avoid (README.md).
+/// The flags that are used without `--flags`, each with the first compiler version that has it. GlobalISel is not one
+/// of them: it still has mistakes that programs can't avoid (README.md).
 const FLAGS: &[(u32, &str)] = &[
     (15, ""),
     (15, ""),
@@ -62,7 +62,7 @@ const FLAGS: &[(u32, &str)] = &[
 struct Options {
     seed: u64,
     count: u64,
-    /// After which no seed is begun.
+    /// The time after which no further program is begun.
     time: Duration,
     size: usize,
     jobs: usize,
@@ -104,7 +104,7 @@ impl Options {
                 o.print = true;
                 continue;
             }
-            let value = args.next().ok_or_else(|| format!("{arg} needs a value, or is no option"))?;
+            let value = args.next().ok_or_else(|| format!("{arg} needs a value, or is not an option"))?;
             match arg.as_str() {
                 "--seed" => o.seed = value.parse()?,
                 "--count" => o.count = value.parse()?,
@@ -120,7 +120,11 @@ impl Options {
                 "--keep" => o.keep = value.into(),
                 "--reduce" => o.reduce = Duration::from_secs(value.parse()?),
                 "--replay" => o.replay = Some(value.into()),
-                _ => return Err(format!("{arg} is no option: see the top of main.rs").into()),
+                _ => {
+                    return Err(
+                        format!("{arg} is not an option; the options are at the top of main.rs").into()
+                    );
+                }
             }
         }
         let asked = !commands.is_empty();
@@ -143,14 +147,14 @@ impl Options {
         Ok(o)
     }
 
-    /// Every way to compile that the options name.
+    /// Returns all variations that the options select.
     fn all_variations(&self) -> Vec<Variation> {
         let mut all = Vec::new();
         for compiler in &self.compilers {
             let built_in =
                 FLAGS.iter().filter(|f| self.flags.is_empty() && f.0 <= compiler.version).map(|f| f.1);
             let flags: Vec<&str> = built_in.chain(self.flags.iter().map(String::as_str)).collect();
-            // A compiler doesn't know processors that came after it.
+            // A compiler doesn't support processors that are newer than it.
             let targets = self.targets.iter().filter(|t| compiler.version >= 17 || !t.starts_with("gfx94"));
             for target in targets {
                 for level in &self.levels {
@@ -169,10 +173,10 @@ impl Options {
     }
 }
 
-/// The program that a compiler gets and what it leaves on the host, if that compiled and ended.
+/// The program for a compiler, and the memory that it leaves on the host; `None` if it didn't compile or end there.
 type Expected<'a> = ((&'a Compiler, Features), Option<(Program, Vec<u8>)>);
 
-/// What was counted and said, by all threads.
+/// The counts and messages of all threads.
 #[derive(Default)]
 struct Report {
     same: u64,
@@ -199,7 +203,7 @@ impl Run {
         *self.report().left_out.entry(reason).or_default() += 1;
     }
 
-    /// Takes seeds until there are none left, or enough was found.
+    /// Runs programs until there are no seeds left, or enough differences were found.
     fn work(&self, workshop: &Workshop) {
         loop {
             let n = self.next.fetch_add(1, Ordering::Relaxed);
@@ -240,7 +244,7 @@ impl Run {
         }
     }
 
-    /// The options that make a difference go away, if it is a known mistake.
+    /// Returns the known mistake that explains a difference, if there is one.
     fn known(
         &self,
         workshop: &Workshop,
@@ -300,7 +304,7 @@ impl Run {
         );
     }
 
-    /// A program from a file, in every way; whether it was the same in all.
+    /// Runs a program from a file in all variations. Returns whether there was no difference.
     fn replay(&self, workshop: &Workshop, file: &Path) -> Result<bool, Box<dyn Error>> {
         let text = fs::read_to_string(file)?;
         let (seed, shape) = launch_of(&text).ok_or("the first line doesn't say how to launch it")?;
@@ -336,7 +340,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1))?;
     let variations = options.all_variations();
     if variations.is_empty() {
-        return Err("no compiler of those knows one of the targets".into());
+        return Err("none of these compilers supports one of the targets".into());
     }
     if options.print {
         print!("{}", generate::program(options.seed, options.size, variations[0].features()).text());
@@ -368,11 +372,11 @@ fn run() -> Result<bool, Box<dyn Error>> {
             for (reason, count) in reasons {
                 println!("{count} left out: {reason}");
             }
-            // Nothing compared is nothing tested.
+            // If nothing was compared, nothing was tested.
             Ok(report.differing == 0 && report.same > 0)
         }
     };
-    // What is left there is of no use to anyone.
+    // The temporary files are no longer needed.
     let _ = fs::remove_dir_all(&scratch);
     same
 }

@@ -1,9 +1,10 @@
-// What random programs are made of: types, operations that are defined for every operand, and what the device does with
-// many lanes at once (barriers, LDS, operations across lanes), with a model of it for the host. The same program is
-// compiled with it for both.
+// The definitions that random programs use: types, operations that are defined for all operands, and what the device does
+// with many lanes at once (barriers, LDS, operations across lanes), with a model of that for the host. The same program
+// is compiled with them for both.
 //
-// On the device a kernel is straight code over a `struct Lane`. On the host the same text runs a workgroup: PHASE runs a
-// function for one lane after the other, CROSS computes the results of all lanes of a wave from all their operands.
+// On the device, a kernel is a sequence of operations on a `struct Lane`. On the host, the same text runs a workgroup:
+// PHASE calls a function for one lane after the other, and CROSS computes the results of all lanes of a wave from the
+// operands of all lanes.
 
 typedef signed char i8;
 typedef unsigned char u8;
@@ -41,16 +42,16 @@ VECTORS(f16) VECTORS(f32) VECTORS(f64)
 #define NOINLINE __attribute__((noinline))
 #define HELP static inline __attribute__((unused))
 
-#define OWN_WORDS 16  // of global memory that each work-item has for itself
-#define LDS_WORDS 8   // of LDS, likewise
-#define SHARED 16     // slots of each operation on the shared counters
+#define OWN_WORDS 16  // words of global memory for each work-item
+#define LDS_WORDS 8   // words of LDS for each work-item
+#define SHARED 16     // shared counters for each operation
 #define BLOCK (BLOCK_X * BLOCK_Y * BLOCK_Z)
 #define GROUPS (GRID_X * GRID_Y * GRID_Z)
 
 
 struct Lane;
 
-// Whether a value was sign extended, which clang 15 must not see where it divides (see `known`).
+// Hides from clang 15 that an operand of a division is sign-extended (see `known`).
 #if defined(__AMDGCN__) && __clang_major__ < 18
 #define HIDE_u32(x) __asm__("" : "+v"(x))
 #define HIDE_u64(x) __asm__("" : "+v"(x))
@@ -67,7 +68,7 @@ struct Lane;
 #define HIDE_u48(x)
 #define HIDE_u96(x)
 
-// Where a sum came from, which clang 22 forgets about where it looks for overflow: only to tell that mistake (see `known`).
+// Hides the origin of a sum, which clang 22 gets wrong in overflow checks; only for recognising that mistake (see `known`).
 #if defined(__AMDGCN__) && defined(HIDE_SUMS)
 #define HIDE_32(x) __asm__("" : "+v"(x));
 #define HIDE_64(x) __asm__("" : "+v"(x));
@@ -127,7 +128,8 @@ BOTH(8) BOTH(16) BOTH(32) BOTH(64) BOTH(128) BOTH(7) BOTH(24) BOTH(33) BOTH(48) 
 NARROW(i8, i32, 8) NARROW(u8, u32, 8) NARROW(i16, i32, 16) NARROW(u16, u32, 16)
 NARROW(i32, i64, 32) NARROW(u32, u64, 32) NARROW(i64, i128, 64) NARROW(u64, u128, 64)
 
-// ---- floats. Zeros of one sign where an operation may return either, made without `x + 0` (see `known`). A NaN's sign and payload are not the same everywhere: bits are only looked at with one NaN for all.
+// ---- floats. Where an operation may return a zero of either sign, the sign is fixed, without `x + 0` (see `known`). The
+// sign and payload of a NaN differ between machines, so bits are only read after each NaN was replaced with the same one.
 #define FLOATS(F, U, NAN, SUFFIX) \
   HELP u64 bits_##F(F x) { U u; __builtin_memcpy(&u, &x, sizeof u); return x != x ? NAN : u; } \
   HELP F frombits_##F(U u) { F x; __builtin_memcpy(&x, &u, sizeof u); return x != x ? (F)1.5 : x; } \
@@ -148,7 +150,7 @@ FLOATS(f64, u64, 0x7ff8000000000000ull, )
   TO_INTEGER(i64, F, -9.2e18, 9.2e18) TO_INTEGER(u64, F, -1, 1.8e19)
 TO_INTEGERS(f32) TO_INTEGERS(f64)
 HELP i32 i32_from_f16(f16 x) { return x > (f16)-65505.0 && x < (f16)65505.0 ? (i32)x : 3; }
-#if defined(__AMDGCN__) && __clang_major__ < 18 // which calls a library for it
+#if defined(__AMDGCN__) && __clang_major__ < 18 // these call a library for ldexp
 HELP f32 ldexp_f32(f32 x, i32 n) { return __builtin_amdgcn_ldexpf(x, n % 300); }
 HELP f64 ldexp_f64(f64 x, i32 n) { return __builtin_amdgcn_ldexp(x, n % 2100); }
 #else
@@ -171,8 +173,8 @@ HELP f16 trunc_f16(f16 a) { return __builtin_truncf16(a); }
 HELP f16 rint_f16(f16 a) { return __builtin_rintf16(a); }
 HELP f16 sqrt_f16(f16 a) { return __builtin_sqrtf16(a); }
 #else
-// Rounded once: the sum to odd as a double, which has enough bits for the last rounding to see what was lost; to float
-// likewise, for which hosts have conversions.
+// Rounds to f16 once. The double is first rounded to odd as a float, which hosts can convert to f16, and which has enough
+// bits that the last rounding is right.
 HELP f16 half_of(f64 x) {
   f32 y = (f32)x;
   u32 u; __builtin_memcpy(&u, &y, 4);
@@ -193,7 +195,7 @@ HELP f16 max_f16(f16 a, f16 b) { return (f16)max_f32((f32)a, (f32)b); }
 HELP f16 floor_f16(f16 a) { return (f16)__builtin_floorf((f32)a); }
 HELP f16 trunc_f16(f16 a) { return (f16)__builtin_truncf((f32)a); }
 HELP f16 rint_f16(f16 a) { return (f16)__builtin_rintf((f32)a); }
-// A float has enough bits for its own rounding not to matter, as in divisions.
+// A float has enough bits that its own rounding doesn't matter, as in divisions.
 HELP f16 sqrt_f16(f16 a) { return (f16)__builtin_sqrtf((f32)a); }
 #endif
 HELP f16 f16_from_f64(f64 x) {
@@ -204,10 +206,10 @@ HELP f16 f16_from_f64(f64 x) {
 #endif
 }
 
-// ---- vectors: a mask's lanes from one of two
+// ---- vectors: each lane from one of two, as a mask says
 #define BLEND(V, M, A, B) ((V)((M) & (A)) | (V)(~(M) & (B)))
 
-// ---- the processor's own operations
+// ---- operations of the processor
 #ifdef __AMDGCN__
 HELP u32 alignbit(u32 a, u32 b, u32 c) { return __builtin_amdgcn_alignbit(a, b, c); }
 HELP u32 alignbyte(u32 a, u32 b, u32 c) { return __builtin_amdgcn_alignbyte(a, b, c); }
@@ -331,7 +333,7 @@ PLACES(flat, NONE)
 static LDS u32 lds[BLOCK * LDS_WORDS] UNINITIALISED;
 static LDS u64 counters[OPERATIONS * SHARED] UNINITIALISED;
 
-// ---- what lanes do together
+// ---- operations across lanes
 #define PARAMETERS struct Lane *s, const GLOB u32 *in, GLOB u32 *own, GLOB u64 *shared, u32 param
 #define ARGUMENTS(lane) lane, in, own, shared, param
 #define SWIZZLE(AND, OR, XOR) ((AND) | (OR) << 5 | (XOR) << 10)
@@ -354,7 +356,7 @@ static LDS u64 counters[OPERATIONS * SHARED] UNINITIALISED;
 #define PHASE(n) phase##n(ARGUMENTS(&lane));
 #define CROSS(n, OPERATION) { if (guard##n(&lane)) put##n(&lane, OPERATION(a##n(&lane), b##n(&lane))); }
 HELP u32 device_lane(void) { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
-// What stays where it is: clang 15 moves comparisons for a ballot out of loops, to where EXEC is another.
+// Keeps a value where it is computed: clang 15 moves comparisons for a ballot out of loops, where EXEC is different.
 HELP u32 opaque(u32 x) { __asm__ volatile("" : "+v"(x)); return x; }
 #define READ_FIRST(a, b) ((u64)(u32)__builtin_amdgcn_readfirstlane((i32)(a)))
 #define READ_LAST(a, b) ((u64)(u32)__builtin_amdgcn_readlane((i32)(a), 63 - __builtin_clzll(ACTIVE)))
@@ -362,13 +364,13 @@ HELP u32 opaque(u32 x) { __asm__ volatile("" : "+v"(x)); return x; }
 #define BALLOT_SIGNED(a, b) (__builtin_amdgcn_sicmp((i32)opaque(a), (i32)(b), 39))
 #define BALLOT_EQUAL(a, b) (__builtin_amdgcn_uicmp(opaque((a) & 3), (u32)(b) & 3, 32))
 #define ACTIVE __builtin_amdgcn_uicmp(opaque(device_lane()), 64u, 36)
-// From active lanes alone: what others give is undefined to compilers, which read their registers if `b` is uniform.
+// Reads active lanes only: values of inactive lanes are undefined to compilers, which read their registers if `b` is uniform.
 HELP u32 device_from(u32 b, u64 active) { return active >> (b & 63) & 1 ? b : device_lane(); }
 #define GATHER(a, b) ((u64)(u32)__builtin_amdgcn_ds_bpermute((i32)device_from(b, ACTIVE) * 4, (i32)(a)))
 #define SCATTER(a, b) ((u64)(u32)__builtin_amdgcn_ds_permute((i32)(device_lane() ^ (SCATTER_KEY)) * 4, (i32)(a)))
 #define DS_SWIZZLE(a, b, PATTERN) ((u64)(u32)__builtin_amdgcn_ds_swizzle((i32)(a), PATTERN))
 #define DPP(a, b, CONTROL, ROWS, BANKS, BOUND) ((u64)(u32)__builtin_amdgcn_update_dpp((i32)(b), (i32)(a), CONTROL, ROWS, BANKS, BOUND))
-// No compiler can take it for uniform and forget about inactive lanes.
+// A value that no compiler considers uniform, so that inactive lanes are not ignored.
 #define VARYING(a) ((a) ^ device_lane())
 #define CROSS_SWIZZLE(n, PATTERN) { if (guard##n(&lane)) put##n(&lane, DS_SWIZZLE(VARYING(a##n(&lane)), 0, PATTERN)); }
 #define CROSS_DPP(n, CONTROL, ROWS, BANKS, BOUND) { if (guard##n(&lane)) put##n(&lane, DPP(VARYING(a##n(&lane)), b##n(&lane), CONTROL, ROWS, BANKS, BOUND)); }
@@ -420,7 +422,7 @@ static __attribute__((unused)) void swizzle(u64 active, const u32 *a, u64 *r, u3
     r[l] = active >> from & 1 ? a[from] ^ from : 0;
   }
 }
-// The lane that a lane reads, -1 where there is none.
+// Returns the lane from which a lane reads; -1 if there is none.
 static i32 dpp_source(u32 l, u32 control) {
   u32 row = l & ~15u, at = l & 15, n = control & 15;
   if (control < 0x100) return (i32)((l & ~3u) | (control >> (2 * (l & 3)) & 3));

@@ -1,19 +1,19 @@
-//! Programs as trees: text with holes, so that a part can be left out or made simpler without knowing C.
+//! Programs as trees of text with placeholders, so that parts can be removed or simplified without parsing C.
 
 use std::fmt::Write;
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
     Signed,
     Unsigned,
     Float,
-    /// A struct or a pointer, which nothing can stand for but itself.
+    /// A struct or a pointer, which can't be replaced with another value.
     Opaque,
 }
 
-/// A type of the prelude's: `i8` to `u128`, `f16` to `f64`, and vectors of them.
+/// A type of the prelude: `i8` to `u128`, `f16` to `f64`, and vectors of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ty {
     pub(crate) kind: Kind,
@@ -48,7 +48,7 @@ impl Ty {
         matches!(self.kind, Kind::Signed | Kind::Unsigned)
     }
 
-    /// Of the sizes that memory and vectors have.
+    /// Returns whether it has a size that memory and vectors have.
     pub(crate) fn is_standard(self) -> bool {
         matches!(self.bits, 8 | 16 | 32 | 64)
     }
@@ -68,7 +68,7 @@ impl Ty {
     }
 }
 
-/// An expression: `$0`, `$1`, .. in the text stand for the arguments.
+/// An expression: `$0`, `$1`, .. in the text are placeholders for the arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Expr {
     pub(crate) ty: Ty,
@@ -85,7 +85,7 @@ impl Expr {
         Expr::new(ty, text, Vec::new())
     }
 
-    /// The simplest value of a type.
+    /// Returns the simplest value of a type.
     pub(crate) fn zero(ty: Ty) -> Expr {
         match ty.kind {
             Kind::Bool => Expr::leaf(ty, "0"),
@@ -102,13 +102,13 @@ impl Expr {
     }
 }
 
-/// A statement: `$0`, .. stand for expressions, `@0`, .. for blocks.
+/// A statement: `$0`, .. are placeholders for expressions, `@0`, .. for blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Stmt {
     pub(crate) text: String,
     pub(crate) exprs: Vec<Expr>,
     pub(crate) blocks: Vec<Vec<Stmt>>,
-    /// Later statements may need it to compile.
+    /// Whether later statements may need it to compile.
     pub(crate) declares: bool,
 }
 
@@ -157,7 +157,7 @@ fn fill(text: &str, sign: char, out: &mut String, hole: impl Fn(usize, &mut Stri
     }
 }
 
-/// A function: its head, what it does, and what it returns.
+/// A function: its head, its body, and its result.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -166,7 +166,7 @@ pub(crate) struct Function {
     pub(crate) result: Option<Expr>,
 }
 
-/// How a kernel is launched.
+/// The launch of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
@@ -185,21 +185,21 @@ impl Shape {
     }
 }
 
-/// A program: a kernel, and what it needs.
+/// A program: a kernel with its types and functions.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(crate) seed: u64,
     pub(crate) shape: Shape,
-    /// Of the kernel, as C writes them.
+    /// The attributes of the kernel, as C text.
     pub(crate) attributes: String,
-    /// Types, and the state of a lane.
+    /// The types, and the struct of a lane's state, as C text.
     pub(crate) types: String,
     pub(crate) functions: Vec<Function>,
     pub(crate) kernel: Vec<Stmt>,
 }
 
 impl Program {
-    /// The C text. Its first line is what [`launch_of`] reads.
+    /// Returns the C text. [`launch_of`] reads its first line.
     pub(crate) fn text(&self) -> String {
         let Shape { grid: [gx, gy, gz], block: [bx, by, bz], param } = self.shape;
         let mut out = format!(
@@ -228,7 +228,7 @@ impl Program {
     }
 }
 
-/// The input's seed and the launch of a program's text.
+/// Returns the seed of the input and the launch, which a program's text gives in its first line.
 pub(crate) fn launch_of(text: &str) -> Option<(u64, Shape)> {
     let line = text.lines().next()?.strip_prefix("// differential: ")?;
     let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! Random choices that a seed repeats on every machine.
+//! Random choices, which are the same for a seed on every machine.
 
 /// SplitMix64.
 pub(crate) struct Random(u64);
@@ -16,17 +16,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Less than `n`, which is at least 1.
+    /// Returns a number less than `n`, which must be at least 1.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
 
-    /// From `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high - low + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with a probability of `percent` percent.
     pub(crate) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// The words that programs read: bit patterns, and the ones at the edges of types.
+/// Returns the words that programs read: random bit patterns, and values at the limits of types.
 pub(crate) fn input(seed: u64) -> Vec<u32> {
     const EDGES: [u32; 16] = [
         0,

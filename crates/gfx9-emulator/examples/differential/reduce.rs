@@ -1,10 +1,10 @@
-//! Makes a program smaller as long as it still shows what it showed.
+//! Reduces a program while it still shows a difference.
 
 use std::time::Instant;
 
 use super::program::{Expr, Kind, Program, Stmt};
 
-/// The smallest program found until the deadline for which `shows` holds.
+/// Returns the smallest program, of those found before the deadline, for which `shows` is true.
 pub(crate) fn reduce(
     program: Program,
     deadline: Instant,
@@ -38,7 +38,7 @@ impl Reducer<'_> {
         Instant::now() >= self.deadline
     }
 
-    /// Keeps a candidate that shows it too.
+    /// Keeps a candidate if `shows` is true for it. Returns whether it was kept.
     fn attempt(&mut self, candidate: Program) -> bool {
         let keep = !self.late() && (self.shows)(&candidate);
         if keep {
@@ -63,8 +63,8 @@ impl Reducer<'_> {
         }
     }
 
-    /// Tries to change ranges of things, from halves of them down to single ones. `change` makes a candidate of a range
-    /// and says how many things there are.
+    /// Tries to change ranges of parts, from half of all parts down to single ones. `change` changes a range of a
+    /// program, and returns the number of parts.
     fn ranges(&mut self, change: impl Fn(&mut Program, usize, usize) -> usize) {
         let mut size = change(&mut self.best.clone(), 0, 0).div_ceil(2).max(1);
         loop {
@@ -76,7 +76,8 @@ impl Reducer<'_> {
                     break;
                 }
                 let taken = candidate.text() != self.best.text() && self.attempt(candidate);
-                // What was removed made room for what follows; what only became simpler did not.
+                // If parts were removed, the next ones now have these numbers; if parts were only simplified, they
+                // don't.
                 let removed = taken && change(&mut self.best.clone(), 0, 0) < count;
                 at += if removed { 0 } else { size };
             }
@@ -88,7 +89,8 @@ impl Reducer<'_> {
     }
 
     fn statements(&mut self) {
-        // First what declares nothing, so that the rest compiles; then declarations, most of which are not needed by then.
+        // First removes statements that declare nothing, without which the rest compiles; then declarations, most of
+        // which are no longer needed.
         for declarations in [false, true] {
             self.ranges(|program, from, to| {
                 let mut n = 0;
@@ -107,7 +109,7 @@ impl Reducer<'_> {
     }
 
     fn expressions(&mut self) {
-        // To zero; then to one of their own arguments.
+        // Replaces expressions with zero, then with one of their own arguments.
         self.ranges(|program, from, to| {
             let mut n = 0;
             each_expr(program, &mut |expr| {
@@ -156,7 +158,7 @@ impl Reducer<'_> {
     }
 }
 
-/// How a macro of the kernel names the function.
+/// Returns the name of a function in the kernel's macros.
 fn in_macro(name: &str) -> String {
     match name.find(|c: char| c.is_ascii_digit()) {
         Some(at) if name.starts_with("phase") => format!("PHASE({})", &name[at..]),
@@ -165,7 +167,7 @@ fn in_macro(name: &str) -> String {
     }
 }
 
-/// How often a text has a name that nothing continues.
+/// Returns how often a text has a name as a whole word.
 fn mentions(text: &str, name: &str) -> usize {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
     text.match_indices(name)
@@ -177,17 +179,17 @@ fn mentions(text: &str, name: &str) -> usize {
 
 fn each_block(program: &mut Program, f: &mut dyn FnMut(&mut Vec<Stmt>)) {
     f(&mut program.kernel);
-    // What gives the state its first values stays: nothing may be read that wasn't written.
+    // The function that initialises the state is kept, as nothing may be read that wasn't written.
     let others = program.functions.iter_mut().filter(|function| function.name != "start");
     others.for_each(|function| f(&mut function.body));
 }
 
-/// Removes the statements with numbers of the range, which are counted from the outer ones in.
+/// Removes the statements whose numbers are in the range. Outer statements are counted before those in them.
 fn remove(block: &mut Vec<Stmt>, n: &mut usize, from: usize, to: usize, declarations: bool) {
     block.retain_mut(|stmt| {
         let hit = (from..to).contains(n);
         *n += 1;
-        // Without a barrier the result would be anyone's.
+        // Without a barrier, the result would not be defined.
         if hit && (declarations || !stmt.declares) && stmt.text != "BARRIER" {
             return false;
         }
@@ -196,7 +198,7 @@ fn remove(block: &mut Vec<Stmt>, n: &mut usize, from: usize, to: usize, declarat
     });
 }
 
-/// Puts what is inside of statements in their place.
+/// Replaces statements with their blocks.
 fn unwrap(block: &mut Vec<Stmt>, n: &mut usize, from: usize, to: usize) {
     let mut out = Vec::new();
     for mut stmt in block.drain(..) {
@@ -216,7 +218,7 @@ fn unwrap(block: &mut Vec<Stmt>, n: &mut usize, from: usize, to: usize) {
     *block = out;
 }
 
-/// All expressions, outer ones first; `f` says whether to go into the arguments.
+/// Calls `f` with all expressions, outer ones first. `f` returns whether to visit the arguments.
 fn each_expr(program: &mut Program, f: &mut dyn FnMut(&mut Expr) -> bool) {
     fn expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) {
         if f(e) {

@@ -1,5 +1,5 @@
-//! What can be done with machine code and code objects from outside: the bodies of gfx9-emulator's fuzz targets, which its
-//! tests/hostile.rs runs too. Each panics when the emulator does what it must not.
+//! The bodies of gfx9-emulator's fuzz targets, which also its tests/hostile.rs runs: they load code objects and run
+//! machine code. Each panics if the emulator does what it must not do.
 
 mod stream;
 mod template;
@@ -11,7 +11,7 @@ use gfx9_isa::Listing;
 pub use stream::stream;
 use template::{TARGETS, assemble, machine};
 
-/// Any words are code: they are decoded and run until they end, fault, or are stopped.
+/// Runs any words as code, which ends, faults, or is stopped.
 pub fn words(code: &[u8]) {
     let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
     for target in TARGETS {
@@ -19,7 +19,7 @@ pub fn words(code: &[u8]) {
     }
 }
 
-/// Any bytes are a code object or an error, and its kernels end, fault, or are stopped.
+/// Loads any bytes as a code object. If that is not an error, runs its kernels, which end, fault, or are stopped.
 ///
 /// # Panics
 /// If a kernel makes the emulator panic.
@@ -36,7 +36,7 @@ pub fn load(bytes: &[u8]) {
         let kernarg = vec![0; program.kernels()[kernel].explicit_size() as usize];
         let block = program.kernels()[kernel].reqd_workgroup_size.unwrap_or([65, 1, 1]);
         let dispatch = Dispatch { kernel, grid: [2, 1, 1], block, dynamic_lds: 16, kernarg: &kernarg };
-        // What it does is its own affair, but a panic is ours.
+        // The kernel may do anything, but the emulator must not panic.
         if let Err(error @ Error::Incomplete { .. }) = machine.dispatch(&program, &dispatch) {
             panic!("{error}");
         }

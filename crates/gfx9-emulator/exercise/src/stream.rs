@@ -1,8 +1,9 @@
-//! Random programs of valid instructions, from the decode tables, run by several waves with LDS, scratch and barriers.
+//! Random programs of valid instructions from the instruction table, which several waves run with LDS, private memory
+//! and barriers.
 //!
-//! They have memory of the host's between canaries and device memory; registers hold addresses, offsets and anything.
-//! What they do must be the same with vectors of every width. An instruction that faults is replaced, so that those
-//! after it have their turn.
+//! The programs have device memory, and host memory between canaries; registers have addresses, offsets and random
+//! values. The results must be the same at every SIMD level. An instruction that faults is replaced, so that the
+//! following ones are executed.
 
 use std::ptr::NonNull;
 
@@ -13,28 +14,28 @@ use gfx9_isa::{Encoding, Instructions, Target};
 
 use crate::template::{TARGETS, assemble, machine};
 
-/// Bytes of each buffer.
+/// The size of each buffer in bytes.
 const BUFFER: usize = 1024;
-/// Bytes before and after the host's buffer that must stay as they are.
+/// The number of bytes before and after the host's buffer, which must not change.
 const MARGIN: usize = 4096;
-/// What they hold.
+/// The value of these bytes.
 const CANARY: u8 = 0xa5;
 /// `s_nop 0`.
 const NOP: u32 = 0xbf80_0000;
-/// Faulting instructions that are replaced, at most.
+/// The largest number of faulting instructions that are replaced.
 const REPAIRS: usize = 20;
-/// Instructions of a program, at most.
+/// The largest number of instructions of a program.
 const LENGTH: usize = 60;
 
 /// A dispatch of random instructions.
 struct Stream {
     target: Target,
-    /// Two threads, whose races make results differ.
+    /// Whether two threads run it. Results may then differ because of races.
     concurrent: bool,
     grid: [u32; 3],
     block: [u32; 3],
     dynamic_lds: u32,
-    /// First register of a pair, its value, and the buffer whose address is to be added to that.
+    /// For each pair of registers: the first register, the value, and the buffer whose address is added to the value.
     scalars: Vec<(u32, u64, Option<usize>)>,
     vectors: Vec<(u32, u64, Option<usize>)>,
     exec: u64,
@@ -42,22 +43,22 @@ struct Stream {
     body: Vec<u32>,
 }
 
-/// What came of a dispatch.
+/// The outcome of a dispatch.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     result: std::result::Result<DispatchStats, String>,
     buffers: [Vec<u8>; 2],
-    /// Of the instruction that faulted: its dword in the code, and how many it has.
+    /// The dword of the code at which the faulting instruction begins, and its number of dwords.
     fault: Option<(usize, usize)>,
 }
 
-/// Makes a program of the bytes and runs it. Says whether it changed memory.
+/// Generates a program from the bytes and runs it. Returns whether it changed memory.
 pub fn stream(bytes: &[u8]) -> bool {
     let mut u = Unstructured::new(bytes);
-    // Bytes that are used up give zeros, so this doesn't fail.
+    // When the bytes are used up, zeros follow, so this doesn't fail.
     let Ok(mut stream) = Stream::arbitrary(&mut u) else { return false };
     let mut changed = false;
-    // At one address for all runs, as programs may compute with it.
+    // Has the same address in all runs, as programs may compute with it.
     let mut host = vec![CANARY; MARGIN + BUFFER + MARGIN];
     for _ in 0..REPAIRS {
         let outcome = stream.run(SimdLevel::best(), &mut host);
@@ -76,7 +77,7 @@ pub fn stream(bytes: &[u8]) -> bool {
     changed
 }
 
-/// What the buffers hold at first.
+/// Returns the initial contents of the buffers.
 fn content() -> Vec<u8> {
     (0..BUFFER).map(|n| (n * 7 / 4) as u8).collect()
 }
@@ -98,7 +99,7 @@ impl Stream {
             body: Vec::new(),
         };
         for n in 0..8 {
-            // s[16:19] and s[20:23] become buffer descriptors, see `prologue`.
+            // s[16:19] and s[20:23] are buffer descriptors (see `prologue`).
             stream.scalars.push((24 + 2 * n, value(u)?, u.choose(&[None, Some(0), Some(1)]).copied()?));
             stream.vectors.push((2 + 2 * n, value(u)?, u.choose(&[None, Some(0), Some(1)]).copied()?));
         }
@@ -108,7 +109,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Panics, with the program, unless both are the same.
+    /// Panics with the program unless both outcomes are the same.
     fn compare(&self, level: SimdLevel, narrow: &Outcome, wide: &Outcome) {
         if narrow == wide {
             return;
@@ -127,12 +128,12 @@ impl Stream {
         );
     }
 
-    /// Sets the registers: dwords of code.
+    /// Returns the code that sets the registers.
     fn prologue(&self, buffers: [u64; 2]) -> Vec<u32> {
         let mut code = Vec::new();
         let mut scalar = |register: u32, value: u32| code.extend([0xbe80_00ff | register << 16, value]);
         for (n, base) in (0..).zip(buffers) {
-            // Raw: stride 0, bounds in bytes; its data format is 32 bits.
+            // A raw buffer: stride 0, size in bytes, data format of 32 bits.
             let descriptor = [base as u32, (base >> 32) as u32, BUFFER as u32, 0x0002_7000];
             (16 + 4 * n..).zip(descriptor).for_each(|(register, word)| scalar(register, word));
         }
@@ -207,7 +208,7 @@ impl Stream {
     }
 }
 
-/// An offset or anything.
+/// Returns an offset or a random value.
 fn value(u: &mut Unstructured<'_>) -> Result<u64> {
     Ok(match u.int_in_range(0..=7u8)? {
         0..=3 => u.int_in_range(0..=BUFFER as u64 - 256)? & !7,
@@ -218,7 +219,7 @@ fn value(u: &mut Unstructured<'_>) -> Result<u64> {
     })
 }
 
-/// Adds a valid instruction, mostly with operands that have been set.
+/// Appends a valid instruction, mostly with operands that have been set.
 fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) -> Result<()> {
     let encoding = *u.choose(&Encoding::ALL)?;
     let opcodes: Vec<(u16, &str)> = encoding.opcodes(target).collect();
@@ -227,11 +228,11 @@ fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) ->
     }
     let (op, name) = *u.choose(&opcodes)?;
     let op = u32::from(op);
-    // The host's clock is never the same.
+    // The host's clock differs from run to run.
     if name == "s_memrealtime" {
         return Ok(());
     }
-    // Few that end the program or have its code object refused.
+    // Instructions that end the program, or for which a code object is rejected, are rare.
     if (name.starts_with("s_endpgm") || encoding == Encoding::Mimg) && !u.ratio(1, 16)? {
         return Ok(());
     }
@@ -244,7 +245,7 @@ fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) ->
         match encoding {
             Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc => low &= 0x003f_3f3f,
             Encoding::Sopk => low &= 0x003f_ffff,
-            // Forwards and back by a little; few kinds of anything.
+            // Short jumps forwards and backwards; few values of other immediates.
             Encoding::Sopp => low = u32::from((low % 16) as u16).wrapping_sub(4) & 0xffff,
             Encoding::Smem => {
                 low = 0x0002_0000 | low & 0x1_0000 | (low & 0x38) << 6 | scalar(low) >> 1;
@@ -292,14 +293,14 @@ fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) ->
             | Encoding::Vop2
             | Encoding::Vopc
     );
-    // Short ones may have a literal, SDWA or DPP.
+    // Short encodings may have a literal, SDWA or DPP.
     if long || !plain {
         code.push(high);
     }
     Ok(())
 }
 
-/// The first dword of an instruction, whose other fields are those of `rest`.
+/// Returns the first dword of an instruction, with the other fields of `rest`.
 fn word(encoding: Encoding, op: u32, rest: u32) -> u32 {
     let field = |prefix: u32, prefix_bits: u32, at: u32, width: u32| {
         let fixed = u32::MAX << (32 - prefix_bits) | ((1u32 << width) - 1) << at;

@@ -1,24 +1,24 @@
-//! A kernel with room for code, and a machine to run it.
+//! A kernel into which code is inserted, and a machine that runs it.
 
 use gfx9_emulator::{Machine, MachineConfig, Printer, SimdLevel};
 use gfx9_isa::Target;
 
-/// Instructions after which the kernels here are stopped.
+/// The number of instructions after which kernels are stopped.
 const BUDGET: u64 = 2000;
 /// Both targets.
 pub(crate) const TARGETS: [Target; 2] = [Target::Gfx90a, Target::Gfx942];
 
-/// A kernel `stream` with room for 512 dwords of code, as tests/data/assembly/stream.S says.
+/// Code objects with a kernel `stream`, whose code is 512 dwords (tests/data/assembly/stream.S).
 const TEMPLATES: [&[u8]; 2] = [
     include_bytes!("../../tests/data/assembly/stream.gfx90a.co"),
     include_bytes!("../../tests/data/assembly/stream.gfx942.co"),
 ];
-/// Dwords of code in [`TEMPLATES`], all of them `s_endpgm`.
+/// The number of dwords of code in [`TEMPLATES`], all of them `s_endpgm`.
 const ROOM: usize = 512;
 /// `s_endpgm`.
 const END: u32 = 0xbf81_0000;
 
-/// The template with this code.
+/// Returns the template's code object with this code.
 pub(crate) fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
     let mut bytes = TEMPLATES[target as usize].to_vec();
     let filler = END.to_le_bytes().repeat(ROOM);
@@ -29,7 +29,7 @@ pub(crate) fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// A small machine.
+/// Returns a machine with little memory and an instruction budget.
 pub(crate) fn machine(level: SimdLevel, threads: usize) -> Machine {
     let mut config = MachineConfig::default();
     config.device_memory = 64 << 20;

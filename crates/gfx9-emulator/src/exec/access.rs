@@ -1,4 +1,4 @@
-//! Loads and stores of each size, and how they move between registers and global memory, LDS and scratch.
+//! Loads and stores of each size, between vector registers and global memory, LDS or private memory.
 
 use crate::exec::inst::{ExecContext, Flow};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
@@ -8,51 +8,54 @@ use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Wave, lanes_of};
 
-/// What a load does with what it reads. `put` must be `#[inline(always)]`.
+/// A kind of load: the type that it reads, and how a lane's register receives it. `put` must be `#[inline(always)]`.
 pub(crate) trait Load {
     type E: Element;
-    /// Puts an element into a lane.
+    /// Writes an element to a lane of the register.
     fn put(w: &mut Wave, dst: u16, lane: usize, value: Self::E);
-    /// Loads all lanes from global memory.
+    /// Loads the elements of all lanes from global memory.
     #[inline(always)]
     fn all<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, Self::E>) {
         from.each(|lane, value| Self::put(w, dst, lane, value));
     }
-    /// Loads all lanes from LDS.
+    /// Loads the elements of all lanes from LDS.
     #[inline(always)]
     fn all_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, Self::E>) {
         from.each(|lane, value| Self::put(w, dst, lane, value));
     }
-    /// Loads all active lanes from the same offset of scratch, in bytes; false if that isn't a plain copy.
+    /// Loads the active lanes from private memory, each at the same `offset` in bytes. Returns false, without loading,
+    /// if that is not a copy of whole rows.
     #[inline(always)]
     fn row(_: &mut Wave, _dst: u16, _offset: u32) -> bool {
         false
     }
 }
 
-/// What a store writes. `get` must be `#[inline(always)]`.
+/// A kind of store: the type that it writes, and how it is read from a lane's register. `get` must be
+/// `#[inline(always)]`.
 pub(crate) trait Store {
     type E: Element;
-    /// A lane's element.
+    /// Returns the element that a lane stores.
     fn get(w: &Wave, src: u16, lane: usize) -> Self::E;
-    /// Stores all lanes to global memory.
+    /// Stores the elements of all lanes to global memory.
     #[inline(always)]
     fn all<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, Self::E>) {
         to.put(|lane| Self::get(w, src, lane));
     }
-    /// Stores all lanes to LDS.
+    /// Stores the elements of all lanes to LDS.
     #[inline(always)]
     fn all_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, Self::E>) {
         to.put(|lane| Self::get(w, src, lane));
     }
-    /// Stores all active lanes to the same offset of scratch, in bytes; false if that isn't a plain copy.
+    /// Stores the active lanes to private memory, each at the same `offset` in bytes. Returns false, without storing,
+    /// if that is not a copy of whole rows.
     #[inline(always)]
     fn row(_: &mut Wave, _src: u16, _offset: u32) -> bool {
         false
     }
 }
 
-/// `N` dwords.
+/// Loads or stores `N` dwords for each lane.
 pub(crate) struct Dwords<const N: usize>;
 
 impl<const N: usize> Load for Dwords<N> {
@@ -129,7 +132,7 @@ impl<const N: usize> Store for Dwords<N> {
     }
 }
 
-/// Copies the lanes of `exec`, of which `mask` is the mask unless it is all ones.
+/// Copies the lanes of `exec`. `mask` is all ones in these lanes; it is not used if all lanes are active.
 #[inline(always)]
 fn copy<const N: usize>(to: &mut [Lanes; N], from: &[Lanes; N], exec: u64, mask: &Lanes) {
     if exec == !0 {
@@ -167,7 +170,7 @@ narrow_loads! {
     Sbyte(u8): |v, _| v as i8 as u32;
     Ushort(u16): |v, _| u32::from(v);
     Sshort(u16): |v, _| v as i16 as u32;
-    /// To the low half; the other stays.
+    /// Writes the low half of the register and keeps the high half.
     ByteLow(u8): |v, old| old & 0xffff_0000 | u32::from(v);
     ByteToHigh(u8): |v, old| old & 0xffff | u32::from(v) << 16;
     SbyteLow(u8): |v, old| old & 0xffff_0000 | u32::from(v as i8 as u16);
@@ -198,13 +201,13 @@ narrow_stores! {
     ShortHigh(u16): |v| (v >> 16) as u16;
 }
 
-/// What a flat address leads to.
+/// The memory that a flat address selects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlatTarget {
     Global(u64),
-    /// Byte offset.
+    /// Byte offset in LDS.
     Lds(u32),
-    /// Byte offset in the lane's.
+    /// Byte offset in the lane's private memory.
     Scratch(u32),
 }
 
@@ -226,7 +229,7 @@ impl FlatTarget {
         }
     }
 
-    /// The address; in LDS and scratch the offset.
+    /// Returns the address in global memory, or the byte offset in LDS or private memory.
     pub(crate) fn offset(self) -> u64 {
         match self {
             FlatTarget::Global(address) => address,
@@ -235,9 +238,10 @@ impl FlatTarget {
     }
 }
 
-/// Declares the loads, or the stores, of all kinds: in global memory, LDS and scratch, and through flat addresses. `slot` is
-/// the instruction's. `some` does so for the active lanes of what was checked, `lane` for one lane in scratch, and `each`
-/// for lanes wherever each of them is.
+/// Declares the functions that load (or store) in global memory, in LDS, in private memory, and through flat addresses.
+///
+/// `slot` identifies the instruction to the cache of `View::checked`. `some` accesses the active lanes of checked
+/// memory, `lane` one lane in private memory, and `each` the given lanes when they may be in different memories.
 macro_rules! transfers {
     (
         $Kind:ident, $access:ident;
@@ -246,7 +250,7 @@ macro_rules! transfers {
         lane $lane:ident;
         each $each:ident;
     ) => {
-        /// In global memory.
+        /// Accesses global memory.
         #[inline(always)]
         pub(crate) fn $global<K: $Kind, A: Addresses>(
             $w: &mut Wave,
@@ -265,7 +269,7 @@ macro_rules! transfers {
             Flow::Next
         }
 
-        /// In global memory, where the lanes are not in one allocation.
+        /// Accesses global memory when not all active lanes are in one allocation.
         #[cold]
         #[inline(never)]
         fn $global_apart<K: $Kind>(
@@ -281,7 +285,7 @@ macro_rules! transfers {
             }
         }
 
-        /// Through flat addresses.
+        /// Accesses memory through flat addresses.
         #[inline(always)]
         pub(crate) fn $flat<K: $Kind, A: Addresses>(
             $w: &mut Wave,
@@ -292,7 +296,7 @@ macro_rules! transfers {
         ) -> Flow {
             let Some(active) = $w.active() else { return Flow::Next };
             let (exec, all) = (active.exec(), active.all());
-            // No allocation reaches into an aperture.
+            // No allocation overlaps an aperture.
             match cx.mem.checked::<A, K::E>(slot, at, &active) {
                 Some($cells) if all => K::all($w, $register, &$cells),
                 Some($cells) => $some,
@@ -301,7 +305,8 @@ macro_rules! transfers {
             Flow::Next
         }
 
-        /// Through flat addresses, in LDS, scratch, or in several of them.
+        /// Accesses memory through flat addresses that are not all in one allocation: they are in LDS, in private
+        /// memory, or in several memories.
         #[inline(never)]
         fn $flat_apart<K: $Kind>(
             w: &mut Wave,
@@ -321,7 +326,7 @@ macro_rules! transfers {
             }
         }
 
-        /// In LDS.
+        /// Accesses LDS.
         #[inline(always)]
         pub(crate) fn $lds<K: $Kind>(
             $w: &mut Wave,
@@ -340,7 +345,7 @@ macro_rules! transfers {
             Flow::Next
         }
 
-        /// In scratch, at byte offsets in each lane's.
+        /// Accesses private memory, at a byte offset for each lane.
         #[inline(always)]
         pub(crate) fn $scratch<K: $Kind>(
             w: &mut Wave,
@@ -379,7 +384,7 @@ transfers! {
     each store_each;
 }
 
-/// Loads one lane from scratch.
+/// Loads one lane from its private memory.
 #[inline(always)]
 fn load_lane<K: Load>(w: &mut Wave, dst: u16, lane: usize, offset: u32) -> Option<()> {
     let value = w.scratch.load(lane, offset)?;
@@ -387,14 +392,14 @@ fn load_lane<K: Load>(w: &mut Wave, dst: u16, lane: usize, offset: u32) -> Optio
     Some(())
 }
 
-/// Stores one lane to scratch.
+/// Stores one lane to its private memory.
 #[inline(always)]
 fn store_lane<K: Store>(w: &mut Wave, src: u16, lane: usize, offset: u32) -> Option<()> {
     let value = K::get(w, src, lane);
     w.scratch.store(lane, offset, value)
 }
 
-/// Loads the lanes of `exec`; an error is the first lane that is out of bounds.
+/// Loads the lanes of `exec`. The error is the first lane that is out of bounds.
 fn load_each<K: Load>(
     w: &mut Wave,
     cx: &mut ExecContext,
@@ -402,7 +407,7 @@ fn load_each<K: Load>(
     exec: u64,
     target: impl Fn(usize) -> FlatTarget,
 ) -> Result<(), usize> {
-    // No register is written before all lanes are known to be in bounds: a destination may be an address.
+    // No register is written unless all lanes are in bounds.
     let mut values = [K::E::from_bytes([0; 16]); LANES];
     for lane in lanes_of(exec) {
         let value = match target(lane) {
@@ -418,7 +423,7 @@ fn load_each<K: Load>(
     Ok(())
 }
 
-/// Stores the lanes of `exec`; an error is the first lane that is out of bounds.
+/// Stores the lanes of `exec`. The error is the first lane that is out of bounds.
 fn store_each<K: Store>(
     w: &mut Wave,
     cx: &mut ExecContext,
@@ -438,7 +443,7 @@ fn store_each<K: Store>(
     Ok(())
 }
 
-/// Whether `size` bytes of global memory are out of bounds.
+/// Returns whether an access of `size` bytes of global memory is out of bounds.
 fn outside(cx: &mut ExecContext, access: AccessKind, address: u64, size: usize) -> bool {
     let range = match access {
         AccessKind::Write => cx.mem.range(address, size as u64),
@@ -447,7 +452,7 @@ fn outside(cx: &mut ExecContext, access: AccessKind, address: u64, size: usize) 
     range.is_none()
 }
 
-/// Reports the lanes whose `size` bytes are out of bounds.
+/// Faults with the lanes whose `size` bytes are out of bounds.
 #[cold]
 pub(crate) fn global_fault(
     cx: &mut ExecContext,
@@ -463,7 +468,7 @@ pub(crate) fn global_fault(
     cx.out_of_bounds(access, MemorySpace::Global, size as u32, lanes)
 }
 
-/// Reports the lanes whose `size` bytes are outside of LDS.
+/// Faults with the lanes whose `size` bytes are outside of LDS.
 #[cold]
 pub(crate) fn lds_fault(
     cx: &mut ExecContext,
@@ -480,7 +485,7 @@ pub(crate) fn lds_fault(
     cx.out_of_bounds(access, MemorySpace::Lds, size as u32, lanes)
 }
 
-/// Whether all active lanes have the same offset.
+/// Returns whether all active lanes have the same offset.
 #[inline(always)]
 fn same(at: &[u32; LANES], active: &Active<'_>) -> bool {
     let first = at[active.first()];
@@ -497,7 +502,7 @@ fn same(at: &[u32; LANES], active: &Active<'_>) -> bool {
     differ == 0
 }
 
-/// Reports the lanes whose `size` bytes are outside of their scratch.
+/// Faults with the lanes whose `size` bytes are outside of their private memory.
 #[cold]
 pub(crate) fn scratch_fault(
     w: &Wave,
@@ -514,7 +519,7 @@ pub(crate) fn scratch_fault(
     cx.out_of_bounds(access, MemorySpace::Scratch, size as u32, lanes)
 }
 
-/// The aperture that all lanes of `exec` are in, and their offsets.
+/// Returns the aperture that contains the addresses of all lanes of `exec`, and their offsets; `None` if there is none.
 fn one_aperture(at: &dyn Fn(usize) -> u64, exec: u64) -> Option<(MemorySpace, [u32; LANES])> {
     let mut offsets = [0; LANES];
     let mut space = None;
@@ -531,7 +536,7 @@ fn one_aperture(at: &dyn Fn(usize) -> u64, exec: u64) -> Option<(MemorySpace, [u
     space.map(|space| (space, offsets))
 }
 
-/// Reports the lanes whose `size` bytes are out of bounds, of those in the same space as `first`.
+/// Faults with the lanes of `exec` that are out of bounds and in the same memory as lane `first`.
 #[cold]
 pub(crate) fn flat_fault(
     w: &Wave,

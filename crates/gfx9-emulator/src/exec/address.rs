@@ -4,13 +4,13 @@ use crate::exec::inst::{Inst, NONE, flag};
 use crate::memory::{Based, Wide};
 use crate::state::wave::{Aligned, LANES, Wave};
 
-/// The signed offset of GLOBAL and SCRATCH, or the unsigned one of FLAT.
+/// Returns the instruction's offset in bytes: signed for GLOBAL and SCRATCH, unsigned for FLAT.
 #[inline(always)]
 fn offset(i: &Inst) -> u64 {
     i64::from(i.imm as i32) as u64
 }
 
-/// Addresses in pairs of VGPRs.
+/// Returns the addresses in a pair of VGPRs, plus the instruction's offset.
 #[inline(always)]
 pub(crate) fn wide(w: &Wave, i: &Inst) -> Wide {
     let lo = w.v(i.src[0]).flat();
@@ -23,13 +23,14 @@ pub(crate) fn wide(w: &Wave, i: &Inst) -> Wide {
     Wide(out)
 }
 
-/// A base in SGPRs and unsigned offsets in a VGPR.
+/// Returns the base in a pair of SGPRs, plus the instruction's offset, and the unsigned offsets in a VGPR.
 #[inline(always)]
 pub(crate) fn based(w: &Wave, i: &Inst) -> Based {
     Based { base: w.s64(i.sdst).wrapping_add(offset(i)), offsets: *w.v(i.src[0]).flat() }
 }
 
-/// Each lane's offset in its scratch. What `FLAT_SCRATCH` holds is where scratch is, of which each wave has its own.
+/// Returns each lane's byte offset in its private memory. The value of `FLAT_SCRATCH` does not matter: each wave has a
+/// private memory of its own.
 #[inline(always)]
 pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Aligned<[u32; LANES]> {
     let saddr = if i.sdst == NONE { 0 } else { w.s32(i.sdst) };

@@ -1,8 +1,8 @@
-//! Modes that change what vector instructions do: indexed vector registers, and VSKIP (CDNA3 ISA,
-//! "Mode register", "VGPR indexing", `S_SETVSKIP`).
+//! Executes instructions while indexed vector registers or VSKIP are enabled, which change what vector instructions do
+//! (CDNA3 ISA, "Mode register", "VGPR indexing", `S_SETVSKIP`).
 //!
-//! Registers are resolved at decode, and the interpreter's loop knows of no modes. So a wave runs in the loop of this file
-//! while one of them is on.
+//! Decoding resolves register numbers, and the interpreter's loop does not check these modes. A wave therefore runs in
+//! the loop of this file while one of them is enabled.
 
 use gfx9_isa::Ty;
 use gfx9_isa::flags::SGPR_DST;
@@ -19,7 +19,7 @@ pub(crate) fn after_mode(w: &Wave) -> Flow {
     if w.mode.alters() { Flow::Altered } else { Flow::Next }
 }
 
-/// Runs a wave from `Wave::next` on, up to `slice` instructions, until neither mode is on: then there is no reason to stop.
+/// Runs a wave from `Wave::next` for up to `slice` instructions. Returns `None` when neither mode is enabled any more.
 #[cold]
 pub(crate) fn run(
     w: &mut Wave,
@@ -37,7 +37,7 @@ pub(crate) fn run(
             break Some(StopReason::Slice);
         }
         let at = w.next;
-        // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
+        // Decoding ends every sequence of instructions with one that jumps or faults, so `at` is in range.
         let i = &code.insts[at as usize];
         w.next = at + 1;
         count += 1;
@@ -78,29 +78,30 @@ pub(crate) fn run(
 
 /// The number of registers that an index may select.
 const VGPRS: u16 = 256;
-/// The register for results whose destination doesn't exist. No instruction reads it.
+/// The register that receives results whose destination doesn't exist. No instruction reads it.
 const LOST: u16 = VROWS as u16 - 64;
 
-/// A source's register. One past the last is the first one (CDNA3 ISA, "Out-of-range behavior").
+/// Returns the register of an indexed source: v0 if the index is past the last register (CDNA3 ISA, "Out-of-range
+/// behavior").
 fn source(register: u16, index: u16) -> u16 {
     moved_register(register, index, 0)
 }
 
-/// A destination's register. A write past the last one has no effect.
+/// Returns the register of an indexed destination. A write past the last register has no effect.
 fn destination(register: u16, index: u16) -> u16 {
     moved_register(register, index, LOST)
 }
 
 fn moved_register(register: u16, index: u16, otherwise: u16) -> u16 {
     match register {
-        // There is no such operand.
+        // The instruction doesn't have the operand.
         NONE => NONE,
         _ if register < VGPRS && register + index >= VGPRS => otherwise,
         _ => register + index,
     }
 }
 
-/// The instruction with `index` added to the vector registers that `mode` names.
+/// Returns the instruction with `index` added to the vector registers that `mode` selects.
 fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
     let mut copy = Inst { ext: None, ..*i };
     if mode & 8 != 0 && i.row.dst != Ty::Mask && i.row.flags & SGPR_DST == 0 {
@@ -141,7 +142,7 @@ fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
     copy
 }
 
-/// Puts `index` and `mode` (bits 0 to 3: source 0, 1, 2, destination), where given, into their places in M0.
+/// Writes `index` and `mode` (bits 0 to 3: source 0, 1, 2, destination), if given, to their fields of M0.
 fn set_index(w: &mut Wave, index: Option<u32>, mode: Option<u32>) {
     let mut m0 = w.s32(sreg::M0);
     if let Some(index) = index {
@@ -153,7 +154,7 @@ fn set_index(w: &mut Wave, index: Option<u32>, mode: Option<u32>) {
     w.set_s32(sreg::M0, m0);
 }
 
-/// `s_set_gpr_idx_on`: until `s_set_gpr_idx_off` VALU instructions take operands at their register plus M0's index.
+/// `s_set_gpr_idx_on`: until `s_set_gpr_idx_off`, VALU instructions add M0's index to their vector registers.
 pub(crate) struct GprIdxOn;
 impl Exec for GprIdxOn {
     #[inline(always)]
@@ -175,7 +176,7 @@ impl Exec for GprIdxOff {
     }
 }
 
-/// `s_set_gpr_idx_idx`: another index.
+/// `s_set_gpr_idx_idx`: sets the index.
 pub(crate) struct GprIdxIdx;
 impl Exec for GprIdxIdx {
     #[inline(always)]
@@ -186,7 +187,7 @@ impl Exec for GprIdxIdx {
     }
 }
 
-/// `s_set_gpr_idx_mode`: other operands.
+/// `s_set_gpr_idx_mode`: selects the operands that are indexed.
 pub(crate) struct GprIdxMode;
 impl Exec for GprIdxMode {
     #[inline(always)]
@@ -196,7 +197,7 @@ impl Exec for GprIdxMode {
     }
 }
 
-/// `s_setvskip`: whether the vector instructions that follow are skipped is a bit of the first source.
+/// `s_setvskip`: a bit of the first source says whether the following vector instructions are skipped.
 pub(crate) struct Setvskip;
 impl Exec for Setvskip {
     #[inline(always)]

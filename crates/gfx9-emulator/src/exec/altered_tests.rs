@@ -1,4 +1,4 @@
-//! Indexed vector registers and VSKIP: random programs against a model that resolves registers one by one.
+//! Compares indexed vector registers and VSKIP in random programs with a model that resolves registers one by one.
 
 use gfx9_isa::{Encoding, Target};
 
@@ -20,7 +20,7 @@ fn v_add(to: u32, a: u32, b: u32) -> u32 {
     0x6800_0000 | to << 17 | b << 9 | 256 + a
 }
 
-/// One lane's registers as an ISA manual would have them, with names instead of encodings.
+/// The registers of one lane, and the modes.
 struct Model {
     v: [u32; 256],
     index: usize,
@@ -32,7 +32,7 @@ struct Model {
 impl Model {
     fn source(&self, register: u32, n: u32) -> u32 {
         let moved = if self.on && self.mode & 1 << n != 0 { self.index } else { 0 };
-        // There is nothing past the last register; the first one is read instead.
+        // Past the last register, the first one is read.
         *self.v.get(register as usize + moved).unwrap_or(&self.v[0])
     }
 
@@ -100,7 +100,7 @@ fn random_programs_agree_with_the_manual() {
                     model.on = false;
                 }
                 _ => {
-                    // A constant bit of an SGPR.
+                    // The number of the bit is a constant.
                     program.push(rig.sopc("s_setvskip", 20 + which as u32, 128 + (b & 63)));
                     model.skip = index >> (b & 31) & 1 != 0;
                 }
@@ -123,7 +123,7 @@ fn vskip_skips_vector_instructions() {
     let at = rig.space.alloc(64, 0).unwrap();
     rig.w.set_s64(4, at);
     *rig.w.v_mut(1) = crate::exec::lanes::splat(7);
-    // Stores by FLAT, GLOBAL, MUBUF, DS, SCRATCH at no valid addresses; a lane read; comparisons.
+    // Stores with FLAT, GLOBAL, MUBUF, DS and SCRATCH at invalid addresses, a read of a lane, comparisons.
     let memory = [Encoding::Flat, Encoding::Global, Encoding::Mubuf, Encoding::Ds, Encoding::Scratch];
     let mut program = vec![rig.sopc("s_setvskip", 129, 128)];
     for encoding in memory {
@@ -140,7 +140,7 @@ fn vskip_skips_vector_instructions() {
     }
     program.push(v_mov(2, 1));
     program.push(0x7e00_0500 | 30 << 17 | 1); // v_readfirstlane_b32 s30, v1
-    // Scalar ones are executed, memory included.
+    // Scalar instructions are executed, also those that access memory.
     program.push(rig.sopk("s_movk_i32", 31, 5));
     program.extend(rig.smem("s_store_dword", 31, 4, 0));
     program.push(rig.sopc("s_setvskip", 128, 128));
@@ -202,13 +202,13 @@ fn a_wave_can_be_interrupted_in_either_mode() {
             assert_eq!((rig.w.v(2).flat()[0], rig.w.count), (7, 6));
         }
     }
-    // A loop without end is over when its slice is.
+    // An endless loop stops at the end of its time slice.
     let mut rig = TestWave::gfx90a();
     rig.budget = 5000;
     let branch = rig.sopp("s_branch", -2i16 as u16);
     rig.run(&[ON | 20, v_mov(1, 10), branch]);
     assert!(rig.w.count >= 5000 && rig.w.count < 1_010_000);
-    // A fault is where it happens.
+    // A fault is reported at its instruction.
     let mut rig = TestWave::gfx90a();
     let trap = rig.sopp("s_trap", 2);
     assert!(rig.try_run(&[ON | 20, v_mov(1, 10), trap]).is_err());
@@ -220,7 +220,7 @@ fn a_wave_can_be_interrupted_in_either_mode() {
 fn missing_operands_stay_missing() {
     let mut rig = TestWave::gfx90a();
     rig.w.set_s32(20, 200);
-    // v_nop has none; a comparison has a mask, v_readfirstlane_b32 a scalar.
+    // v_nop has no operands; a comparison has a mask as destination, v_readfirstlane_b32 a scalar.
     let program = [ON | 15 << 8 | 20, 0x7e00_0000, 0x7d94_0301, 0x7e00_0500 | 30 << 17 | 256 + 1];
     *rig.w.v_mut(201) = crate::exec::lanes::splat(9);
     rig.run(&program);

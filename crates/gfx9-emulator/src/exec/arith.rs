@@ -65,18 +65,18 @@ generic3! {
     Min3: |m, a, b, c| { float::min(m, float::min(m, a, b), c) }
     Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }
     Med3: |m, a, b, c| {
-        // The greatest is left out, and the greater of the others taken (CDNA2 ISA, `V_MED3_F32`).
+        // The greatest is removed; the result is the greater of the other two (CDNA2 ISA, `V_MED3_F32`).
         let most = float::max(m, float::max(m, a, b), c);
         let (p, q) = if most.eq(a) { (b, c) } else if most.eq(b) { (a, c) } else { (a, b) };
         let nan = a.is_nan() || b.is_nan() || c.is_nan();
         let low = float::min(m, float::min(m, a, b), c);
         if nan { low } else { float::max(m, p, q) }
     }
-    /// `v_mad_f16`, `v_mac_f16`: rounded after the product too.
+    /// `v_mad_f16`, `v_mac_f16`: the product is rounded, then the sum.
     Mad: |m, a, b, c| { let _ = m; a.mul(b).add(c) } => { a.mul_in(m, b).flush(m, true).add_in(m, c) }
 }
 
-/// `v_mad_f32`, `v_mac_f32`: rounded after the product too, and denormals are flushed whatever the mode (LLVM,
+/// `v_mad_f32`, `v_mac_f32`: the product is rounded, then the sum. Denormals are flushed in every mode (LLVM,
 /// `SITargetLowering::isFMADLegal`).
 #[inline(always)]
 fn mad_f32(a: f32, b: f32, c: f32) -> f32 {
@@ -84,23 +84,23 @@ fn mad_f32(a: f32, b: f32, c: f32) -> f32 {
     zero(zero(zero(a) * zero(b)) + zero(c))
 }
 
-/// The same in another rounding.
+/// Computes [`mad_f32`] with the rounding of a mode.
 fn mad_f32_in(m: Mode, a: f32, b: f32, c: f32) -> f32 {
     let m = Mode(m.0 & !0x30);
     let product = a.flush(m, false).mul_in(m, b.flush(m, false)).flush(m, true);
     product.add_in(m, c.flush(m, false)).flush(m, true)
 }
 
-/// A zero, or a denormal, which counts as one here.
+/// Returns whether a number is zero or denormal.
 #[inline(always)]
 fn is_small(x: f32) -> bool {
     x.abs() < f32::MIN_POSITIVE
 }
 
 ops3! {
-    /// See [`mad_f32`].
+    /// Computes [`mad_f32`].
     MadF32: |m, a: f32, b: f32, c: f32| -> f32 { let _ = m; mad_f32(a, b, c) } => { mad_f32_in(m, a, b, c) }
-    /// A zero times anything is zero.
+    /// Multiplies and adds. A zero or denormal times anything, even infinity or NaN, is zero.
     MadLegacyF32: |m, a: f32, b: f32, c: f32| -> f32 {
         let _ = m;
         let (p, q) = if is_small(a) || is_small(b) { (0.0, 0.0) } else { (a, b) };
@@ -112,7 +112,7 @@ ops3! {
 }
 
 ops2! {
-    /// A zero times anything is zero.
+    /// Multiplies. Zero times anything, even infinity or NaN, is zero.
     MulLegacyF32: |m, a: f32, b: f32| -> f32 {
         let _ = m;
         if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
@@ -146,7 +146,7 @@ generic1! {
     Ceil: |_, a| { a.ceil() }
     Trunc: |_, a| { a.trunc() }
     Rndne: |_, a| { a.rndne() }
-    /// Never 1, as the difference of a tiny negative number would round to.
+    /// The fraction. It is never 1, to which the difference for a tiny negative number would round.
     Fract: |m, a| {
         let _ = m;
         let d = a.sub(a.floor());
@@ -154,7 +154,7 @@ generic1! {
     } => {
         let d = a.add_in(m, a.floor().negate());
         let d = if T::BELOW_ONE.lt(d) { T::BELOW_ONE } else { d };
-        // No -0, as rounding down would have it.
+        // The difference of equal numbers is -0 when rounding down; the fraction is +0.
         if d.eq(T::ZERO) { T::ZERO } else { d }
     }
 }

@@ -1,7 +1,7 @@
-//! Atomic operations: what each does to a value, and how that is done to global memory, LDS and scratch.
+//! Atomic operations: the new value of each, and how it is applied to global memory, LDS and private memory.
 //!
-//! LDS belongs to one host thread and scratch to one lane, so only global memory needs atomic instructions of the
-//! host. Lanes of a wave go one after the other.
+//! LDS is accessed by one host thread and private memory by one lane, so only global memory needs atomic instructions
+//! of the host. The lanes of a wave are processed in order.
 
 use std::marker::PhantomData;
 
@@ -21,17 +21,17 @@ use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 pub(crate) trait Bits: Copy + Eq {
     type E: Element;
     type Cell;
-    /// Dwords.
+    /// The number of dwords.
     const N: u16;
     fn get(w: &Wave, index: u16, lane: usize) -> Self;
     fn set(self, w: &mut Wave, index: u16, lane: usize);
     fn element(self) -> Self::E;
     fn of_element(element: Self::E) -> Self;
-    /// Every lane's cell, in order; none for those that are misaligned.
+    /// Calls `f` with each active lane and its cell, in order; `None` if the cell is misaligned.
     fn cells(from: &Checked<'_, Wide, Self::E>, f: impl FnMut(usize, Option<&Self::Cell>));
-    /// Replaces the value with what `f` makes of it; returns the value before.
+    /// Replaces the value with what `f` returns for it, and returns the previous value.
     fn update(cell: &Self::Cell, f: impl FnMut(Self) -> Self) -> Self;
-    /// The cell at an address, unless it is out of bounds or misaligned.
+    /// Calls `f` with the cell at an address. Returns `None` if the cell is out of bounds or misaligned.
     fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Self::Cell) -> R) -> Option<R>;
 }
 
@@ -105,19 +105,19 @@ impl Bits for u64 {
 /// An atomic operation.
 pub(crate) trait Rmw {
     type T: Bits;
-    /// It takes two data operands.
+    /// Whether the operation has two data operands.
     const TWO: bool = false;
-    /// The new value; `m` says what denormals do.
+    /// Returns the new value. `m` says whether denormals are flushed.
     fn f(m: Mode, old: Self::T, a: Self::T, b: Self::T) -> Self::T;
-    /// Does it to memory that other threads use too; returns the value before.
+    /// Applies the operation to memory that other threads may access, and returns the previous value.
     #[inline(always)]
     fn atomic(cell: &<Self::T as Bits>::Cell, m: Mode, a: Self::T, b: Self::T) -> Self::T {
         Self::T::update(cell, |old| Self::f(m, old, a, b))
     }
 }
 
-/// Declares operations of one data operand on `u32` and `u64`, the second with `I` the signed type, and the host's
-/// instruction where it has one.
+/// Declares operations of one data operand on `u32` and `u64`: `Name: |old, a| new, method;`. `Signed` is the signed
+/// type of the same size. `method` is the method of [`Cell`] that uses the host's instruction for it, if there is one.
 macro_rules! integer_ops {
     ($($(#[$doc:meta])* $name:ident: |$old:ident, $a:ident| $new:expr $(, $native:ident)?;)*) => {$(
         $(#[$doc])*
@@ -177,23 +177,23 @@ macro_rules! two_ops {
 }
 
 two_ops! {
-    /// `*_atomic_cmpswap`: the new value, what to compare with.
+    /// `*_atomic_cmpswap`: the operands are the new value, then the value to compare with.
     CmpSwap(u32, u64): |_, old, a, b| if old == b { a } else { old };
-    /// `ds_cmpst_b32`, with its operands the other way.
+    /// `ds_cmpst_b32`: the operands are the value to compare with, then the new value.
     Cmpst(u32, u64): |_, old, a, b| if old == a { b } else { old };
     Mskor(u32, u64): |_, old, a, b| old & !a | b;
     Wrap(u32): |_, old, a, b| if old >= a { old - a } else { old.wrapping_add(b) };
 }
 
-/// What float operations need of a format, on its bits.
+/// A floating-point format, as operations on its bits.
 trait Format {
     type B: Copy + Ord;
     fn is_nan(v: Self::B) -> bool;
     fn is_signalling(v: Self::B) -> bool;
     fn quiet(v: Self::B) -> Self::B;
-    /// Zero of the same sign instead of a denormal.
+    /// Replaces a denormal with zero of the same sign.
     fn flush(v: Self::B) -> Self::B;
-    /// Orders numbers as their values are, -0 before +0.
+    /// Returns an integer that orders as the number does, with -0 before +0.
     fn key(v: Self::B) -> Self::B;
     fn equal(a: Self::B, b: Self::B) -> bool;
 }
@@ -237,8 +237,8 @@ formats! {
     F64, f64, u64, 1 << 51, 0x000f_ffff_ffff_ffff;
 }
 
-/// Minimum or maximum: signalling NaNs win, quiet ones lose (CDNA ISA, "Float memory atomics", NaN handling). Flushing
-/// is only for the comparison.
+/// Returns the minimum or maximum. A signalling NaN is the result, quieted; a quiet NaN is not, unless both are NaNs
+/// (CDNA ISA, "Float memory atomics", NaN handling). Denormals are flushed for the comparison only.
 #[inline(always)]
 fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
     if F::is_signalling(old) {
@@ -255,7 +255,8 @@ fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
     if better { new } else { old }
 }
 
-/// The sum's bits, unless one is a NaN: the first NaN wins, quiet; a NaN made here is the default one.
+/// Returns the bits of the sum. If an operand is a NaN, the result is the first such operand, quieted. If the addition
+/// itself gives NaN, the result is the default NaN.
 macro_rules! add {
     ($format:ty, $float:ty, $default:expr, $old:expr, $new:expr) => {{
         let (old, new) = ($old, $new);
@@ -301,7 +302,7 @@ float_ops! {
         let (old, a) = (flush(old, flush_in32(m)), flush(a, flush_in32(m)));
         flush(add!(F32, f32, 0x7fc0_0000, old, a), m.denorm32() & 2 == 0)
     };
-    /// Never flushes denormals.
+    /// Adds; never flushes denormals.
     AddF64(u64): |_m, old, a| add!(F64, f64, 0x7ff8_0000_0000_0000, old, a);
     MinF32(u32): |m, old, a| choose::<F32>(old, a, false, flush_in32(m));
     MaxF32(u32): |m, old, a| choose::<F32>(old, a, true, flush_in32(m));
@@ -316,7 +317,8 @@ fn halves(old: u32, a: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(old as u16, a as u16)) | u32::from(f((old >> 16) as u16, (a >> 16) as u16)) << 16
 }
 
-/// A sum of two numbers of at most 11 bits, rounded to 24 bits and then to 11, is as if rounded once.
+/// Adds two f16. The sum is rounded to f32's 24 bits and then to 11. As 24 is at least 2 * 11 + 2, the result is the
+/// one of a single rounding.
 fn add_f16(m: Mode, old: u16, a: u16) -> u16 {
     let flush = |v: u16, on: bool| if on && v & 0x7c00 == 0 { v & 0x8000 } else { v };
     let (old, a) = (flush(old, flush_in64(m)), flush(a, flush_in64(m)));
@@ -331,7 +333,7 @@ fn add_f16(m: Mode, old: u16, a: u16) -> u16 {
     }
 }
 
-/// As [`add_f16`], with 8 bits.
+/// Adds two bf16, of 8 bits; see [`add_f16`].
 fn add_bf16(m: Mode, old: u16, a: u16) -> u16 {
     let flush = |v: u16, on: bool| if on && v & 0x7f80 == 0 { v & 0x8000 } else { v };
     let (old, a) = (flush(old, flush_in64(m)), flush(a, flush_in64(m)));
@@ -346,7 +348,7 @@ fn add_bf16(m: Mode, old: u16, a: u16) -> u16 {
     }
 }
 
-/// `ds_cmpst_f32`: equal as numbers. With denormals flushed before the comparison, the result is too.
+/// `ds_cmpst_f32`: compares as numbers. If the mode flushes denormals of sources, the stored value is flushed too.
 pub(crate) struct CmpstF32;
 impl Rmw for CmpstF32 {
     type T = u32;
@@ -368,23 +370,23 @@ impl Rmw for CmpstF64 {
     }
 }
 
-/// Where an atomic's operands are.
+/// The registers of an atomic's operands.
 #[derive(Clone, Copy)]
 struct Operands {
     a: u16,
     b: u16,
-    /// Where the value before goes.
+    /// The destination of the previous value, if it is returned.
     back: Option<u16>,
 }
 
 impl Operands {
-    /// Of FLAT, GLOBAL and MUBUF: the second follows the first.
+    /// Returns the operands of a FLAT, GLOBAL or MUBUF instruction. The second data operand follows the first.
     fn of_memory<O: Rmw>(i: &Inst) -> Operands {
         let back = (i.flags & flag::GLC != 0).then_some(i.dst);
         Operands { a: i.src[1], b: i.src[1] + O::T::N, back }
     }
 
-    /// Of DS.
+    /// Returns the operands of a DS instruction.
     fn of_ds(i: &Inst) -> Operands {
         Operands { a: i.src[1], b: i.src[2], back: (i.row.dst != Ty::None).then_some(i.dst) }
     }
@@ -403,8 +405,8 @@ impl Operands {
     }
 }
 
-/// How atomics on memory treat denormals: they are kept, but the L2 cache of gfx90a flushes those of f32 sums (LLVM,
-/// `FeatureMemoryAtomicFAddF32DenormalSupport`).
+/// Returns a MODE with the denormal handling of global atomics: denormals are kept, except that the L2 cache of gfx90a
+/// flushes them in f32 sums (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`).
 fn memory_mode(cx: &ExecContext) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
@@ -412,7 +414,7 @@ fn memory_mode(cx: &ExecContext) -> Mode {
     }
 }
 
-/// Does an operation to global memory for the lanes of `exec`, at flat addresses if `flat`.
+/// Applies an operation to global memory for the lanes of `exec`. With `flat`, the addresses are flat.
 #[inline(never)]
 fn memory_rmw<O: Rmw>(
     w: &mut Wave,
@@ -447,7 +449,7 @@ fn memory_rmw<O: Rmw>(
     }
 }
 
-/// As [`memory_rmw`], for lanes in several places.
+/// Does what [`memory_rmw`] does when the lanes are not all in one allocation.
 #[cold]
 #[inline(never)]
 fn memory_rmw_apart<O: Rmw>(
@@ -493,7 +495,7 @@ fn memory_rmw_apart<O: Rmw>(
     Flow::Next
 }
 
-/// Reports the lanes whose address is no multiple of `size`.
+/// Faults with the lanes whose address is not a multiple of `size`.
 #[cold]
 fn misaligned_fault(
     cx: &mut ExecContext,
@@ -509,7 +511,7 @@ fn misaligned_fault(
     cx.misaligned(space, size as u32, lanes)
 }
 
-/// `buffer_atomic_*`, for the lanes that are in range.
+/// Executes `buffer_atomic_*` for the lanes of `exec`, which are in the buffer's range.
 pub(crate) fn buffer_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, at: &Wide, exec: u64) -> Flow {
     memory_rmw::<O>(w, cx, i.pc, at, exec, Operands::of_memory::<O>(i), false)
 }
@@ -565,7 +567,7 @@ where
         }
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
-        // The first's result may overwrite the second's data.
+        // The result of the first exchange may overwrite the data of the second.
         let data: [T; LANES] = std::array::from_fn(|lane| T::get(w, i.src[2], lane));
         let o = Operands { a: i.src[1], b: i.src[1], back: Some(i.dst) };
         match lds_rmw::<Swap<T>>(w, cx, &one, o) {
@@ -575,7 +577,8 @@ where
     }
 }
 
-/// `ds_condxchg32_rtn_b64`: two exchanges, each done if the data's top bit is set, without that bit.
+/// `ds_condxchg32_rtn_b64`: exchanges two dwords. Each is stored, with its top bit cleared, only if the top bit of its
+/// data is set.
 pub(crate) struct DsCondxchg32;
 impl Exec for DsCondxchg32 {
     #[inline(always)]
@@ -583,7 +586,8 @@ impl Exec for DsCondxchg32 {
         if is_gds(i) {
             return no_gds(cx);
         }
-        // The hardware ignores the low bits (CDNA3 ISA); it ignores those above 16 too, but then this is a stray access.
+        // The hardware ignores the low bits (CDNA3 ISA). It also ignores the bits above 16; here an address with such
+        // bits is out of bounds.
         let at = addresses(w, i, i.imm).map(|a| a & !7);
         let data = i.src[1];
         let f = |w: &Wave, lane: usize, old: u64| {
@@ -607,7 +611,7 @@ fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, at: &[u32; LANES], o: Ope
     lds_exchange::<O::T>(w, cx, at, f, o.back)
 }
 
-/// Replaces what active lanes address with what `f` makes of it; the values before go to `back`.
+/// Replaces each active lane's value in LDS with what `f` returns for it, and writes the previous values to `back`.
 #[inline(always)]
 fn lds_exchange<T: Bits>(
     w: &mut Wave,

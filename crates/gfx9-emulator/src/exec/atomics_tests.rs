@@ -1,4 +1,5 @@
-//! Atomics in all spaces against their definitions on wide integers and f64, and from several threads at once.
+//! Compares atomics in all memories with their definitions on wide integers and f64, and runs them on several threads
+//! at once.
 
 use std::ptr::NonNull;
 
@@ -16,12 +17,12 @@ use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(operations, exchanges_at_two_addresses);
 
-/// An atomic by its name.
+/// An atomic instruction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Op {
     pub(crate) name: &'static str,
     pub(crate) encoding: Encoding,
-    /// What it does, by FLAT's names.
+    /// The operation, by the name that FLAT uses.
     pub(crate) kind: &'static str,
     pub(crate) bytes: usize,
 }
@@ -88,8 +89,8 @@ fn ds_kind(name: &str) -> Option<&'static str> {
     found.map(|(_, kind)| *kind)
 }
 
-/// The sum of two floats given by their bits, computed by `sum` where no NaN is involved, of a format whose quiet NaNs
-/// have the bit `quiet`.
+/// Returns the bits of the sum of two floats. `sum` computes it if there is no NaN. `quiet` is the bit that quiet NaNs
+/// of the format have.
 fn add(a: u64, b: u64, infinity: u64, quiet: u64, sum: impl Fn(u64, u64) -> u64) -> u64 {
     let sign = infinity << 1 & !infinity;
     let magnitude = |v: u64| v & !sign;
@@ -110,7 +111,7 @@ fn f32_of(v: u64) -> f64 {
     f64::from(f32::from_bits(v as u32))
 }
 
-/// Flushes a denormal of a format with that infinity, if `on`.
+/// Flushes a denormal, if `on`, of the format whose infinity is given.
 fn flush_to(v: u64, infinity: u64, on: bool) -> u64 {
     if on && v & infinity == 0 { v & (infinity << 1 & !infinity) } else { v }
 }
@@ -119,7 +120,7 @@ fn flush(v: u64, bits: u32, on: bool) -> u64 {
     flush_to(v, if bits == 32 { 0x7f80_0000 } else { 0x7ff << 52 }, on)
 }
 
-/// What memory holds after the operation. `m` is the low byte of MODE.
+/// Returns the value in memory after the operation. `m` is the low byte of MODE.
 pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
     let bits = 8 * op.bytes as u32;
     let mask = if bits == 64 { u64::MAX } else { 0xffff_ffff };
@@ -172,7 +173,7 @@ pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
             let quiet = if bits == 32 { 1 << 22 } else { 1 << 51 };
             let f = |v| flush(v, bits, if bits == 32 { in32 } else { in64 });
             let (x, y) = (float(f(old)), float(f(a)));
-            // f64 keeps the bit that tells quiet NaNs, but conversion sets it: look at the bits.
+            // Conversion to f64 sets the bit of quiet NaNs, so this checks the original bits.
             let signalling = |v: u64| float(v).is_nan() && v & quiet == 0;
             if signalling(old) {
                 old | quiet
@@ -216,7 +217,7 @@ fn halves(a: u64, b: u64, f: impl Fn(u64, u64) -> u64) -> u64 {
     f(a & 0xffff, b & 0xffff) | f(a >> 16, b >> 16) << 16
 }
 
-/// Numbers that floats care about, and others.
+/// Returns a random number, often one that is special for floats.
 pub(crate) fn interesting(random: &mut Random, op: Op) -> u64 {
     let n = random.next();
     let value = match (op.bytes, op.kind) {
@@ -250,7 +251,7 @@ pub(crate) fn interesting(random: &mut Random, op: Op) -> u64 {
                 _ => random.next(),
             }
         }
-        // Small numbers, so that comparisons come out equal too.
+        // Small numbers, so that comparisons are also equal.
         _ if n % 3 == 0 => n >> 8 & 3,
         _ => random.int(),
     };
@@ -302,7 +303,7 @@ fn operations() {
                     (_, Target::Gfx90a) => 0xc0,
                     _ => 0xf0,
                 };
-                // Few places, so that lanes meet.
+                // Few different addresses, so that lanes access the same ones.
                 let data = if op.encoding == Encoding::Mubuf { 30 } else { 20 };
                 let second = if op.is_ds() { 24 } else { data + dwords as u16 };
                 let space = if op.encoding == Encoding::Flat { b.below(4) } else { 0 };
@@ -413,7 +414,7 @@ fn boundaries_and_misalignment_fault() {
                 Encoding::Ds => (MemorySpace::Lds, 0, u64::from(LDS)),
                 _ => (MemorySpace::Global, b.model.bases[1], GLOBAL),
             };
-            // A raw buffer of all of memory.
+            // A raw buffer that contains all memory.
             let is_buffer = op.encoding == Encoding::Mubuf;
             b.rig.w.set_s64(8, base);
             b.rig.w.set_s32(10, !0);
@@ -439,7 +440,7 @@ fn boundaries_and_misalignment_fault() {
                     assert_eq!(run(at, exec), Err(want), "{} at {at:#x}", op.name);
                 }
                 if op.kind == "condxchg32" {
-                    // It ignores the low bits.
+                    // This instruction ignores the low bits.
                     continue;
                 }
                 for at in (1..u64::from(size)).map(|n| base + n) {
@@ -451,7 +452,8 @@ fn boundaries_and_misalignment_fault() {
     }
 }
 
-/// LLVM makes loops of dword loads and `cmpswap` of what is done to a byte or a half: these may be an allocation's last.
+/// LLVM compiles atomics on bytes and halves to loops of dword loads and `cmpswap`, and the byte may be the last of an
+/// allocation.
 #[test]
 fn atomics_may_access_the_whole_last_dword_of_an_allocation() {
     let run = |b: &mut MemoryModel, name: &str, at: u64, exec: u64| {
@@ -495,9 +497,9 @@ fn atomics_may_access_the_whole_last_dword_of_an_allocation() {
             assert_eq!(bytes[(last - base) as usize], 7, "{len}");
             b.rig.space.free(base).unwrap();
         }
-        // The caller's memory ends where it says.
+        // The caller's memory is not rounded up.
         let mut host = [0u64; 2];
-        // SAFETY: it lives until it is unmapped.
+        // SAFETY: the memory is valid until it is unmapped.
         let base = unsafe { b.rig.space.map_host(NonNull::from(&mut host).cast(), 14) }.unwrap();
         assert!(run(&mut b, "global_load_dword", base + 12, 1).is_err());
         assert_eq!(run(&mut b, "global_load_dword", base + 8, 1), Ok(()));
@@ -527,7 +529,7 @@ fn flat_atomics_fault_in_apertures() {
     }
 }
 
-/// Runs an instruction some times on each of several threads, all lanes at the same few addresses.
+/// Runs an instruction several times on each of several threads. All lanes access the same few addresses.
 fn from_threads(
     name: &'static str,
     setup: impl Fn(&mut TestWave, usize) + Sync,
@@ -573,7 +575,7 @@ fn sums_from_several_threads() {
             }
         }
     };
-    // Each address has 16 lanes of 4 threads.
+    // 16 lanes of 4 threads access each address.
     let count = 16 * 4 * TIMES as u64;
     let cases: [(&str, u64, u64); 8] = [
         ("global_atomic_add", 3, 3 * count),
@@ -592,7 +594,7 @@ fn sums_from_several_threads() {
             assert_eq!(read(&rig, n), want, "{name}");
         }
     }
-    // Halves wrap to infinity late: stay below the 2048 that f16 counts to.
+    // The counts stay below 2048, up to which f16 has all integers.
     rig.space.write(base, &[0; 64]).unwrap();
     from_threads("global_atomic_pk_add_f16", one(0x3c00_4000), base, &rig, 8);
     let total = |unit: f32| u64::from(f16::from_f32(unit * (16 * 4 * 8) as f32).to_bits());

@@ -1,4 +1,4 @@
-//! Bits: moves, logic, shifts, fields, counts, bytes.
+//! Operations on bits: moves, logic, shifts, fields, counts, bytes.
 
 use super::op::{ops1, ops2, ops3};
 use crate::exec::number::half16::Half;
@@ -8,11 +8,11 @@ ops1! {
     MovB64: |_, a: u64| -> u64 { a }
     NotB32: |_, a: u32| -> u32 { !a }
     BfrevB32: |_, a: u32| -> u32 { a.reverse_bits() }
-    /// Zeros above the highest one; -1 if there is none.
+    /// The number of zeros above the highest one; -1 if there is no one.
     FfbhU32: |_, a: u32| -> u32 { if a == 0 { !0 } else { a.leading_zeros() } }
-    /// Position of the lowest one; -1 if there is none.
+    /// The position of the lowest one; -1 if there is none.
     FfblB32: |_, a: u32| -> u32 { if a == 0 { !0 } else { a.trailing_zeros() } }
-    /// Bits at the top equal to the sign; -1 if all are.
+    /// The number of leading bits that equal the sign bit; -1 if all do.
     FfbhI32: |_, a: u32| -> u32 {
         let flipped = if a as i32 >= 0 { a } else { !a };
         if flipped == 0 { !0 } else { flipped.leading_zeros() }
@@ -21,8 +21,8 @@ ops1! {
         let part = |n: u32| (i32::from((a >> n) as i16)).clamp(0, 255) as u32;
         part(0) | part(16) << 8
     }
-    /// Which of the four shader engines a rectangle touches: the one of tile x, y is `{x[0] ^ y[1], y[0] ^ x[1]}`;
-    /// the source has the tile numbers modulo 4 of x's first and last, and y's first and last tile (Vega ISA,
+    /// A mask of the shader engines, of four, that a rectangle of tiles overlaps. The tile at x, y belongs to engine
+    /// `{x[0] ^ y[1], y[0] ^ x[1]}`. The source has the first and last x and the first and last y, modulo 4 (Vega ISA,
     /// `V_SCREEN_PARTITION_4SE_B32`).
     ScreenPartition4SeB32: |_, a: u32| -> u32 {
         let (x0, x1, y0, y1) = (a >> 6 & 3, a >> 4 & 3, a >> 2 & 3, a & 3);
@@ -55,7 +55,8 @@ ops2! {
     AshrrevI16: |_, a: u16, b: i16| -> i16 { b >> (a & 15) }
     BcntU32B32: |_, a: u32, b: u32| -> u32 { a.count_ones().wrapping_add(b) }
     BfmB32: |_, a: u32, b: u32| -> u32 { ((1 << (a & 31)) - 1) << (b & 31) }
-    /// Takes canonical numbers (LLVM, `is_canonicalized_2`): denormals as the mode says.
+    /// Packs two f16. The sources are made canonical (LLVM, `is_canonicalized_2`): the mode says whether denormals are
+    /// flushed.
     PackB32F16: |_, a: Half, b: Half| -> u32 { u32::from(a.0) | u32::from(b.0) << 16 }
 }
 
@@ -82,7 +83,7 @@ ops3! {
         for n in 0..4 {
             let selector = c >> (8 * n) & 0xff;
             let byte = (both >> (8 * (selector & 7))) as u32 & 0xff;
-            // 8 to 11: the signs of the four halves.
+            // Selectors 8 to 11 give the sign of one of the four halves.
             let sign = ((both >> (15 + 16 * (selector & 3))) as u32 & 1) * 0xff;
             let constant = if selector == 12 { 0 } else { 0xff };
             let picked = if selector < 12 { sign } else { constant };

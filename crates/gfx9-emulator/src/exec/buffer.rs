@@ -1,4 +1,4 @@
-//! MUBUF and MTBUF: access through buffer descriptors, scratch on gfx90a, and cache control.
+//! MUBUF and MTBUF: accesses through buffer descriptors, also to private memory on gfx90a, and cache control.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,8 @@ use crate::report::fault::FaultCause;
 use crate::state::bytes::Bytes;
 use crate::state::wave::{LANES, Wave, lanes_of};
 
-/// Cache write-back and invalidation: memory here is coherent, and workgroups see each other's stores in order.
+/// Cache write-back and invalidation. They do nothing: memory is coherent, and workgroups see each other's stores in
+/// order.
 pub(crate) struct CacheControl;
 impl Exec for CacheControl {
     #[inline(always)]
@@ -25,36 +26,36 @@ impl Exec for CacheControl {
     }
 }
 
-/// Contiguous bytes of one index in a swizzled buffer; gfx9 has no field for it.
+/// The number of contiguous bytes of one index in a swizzled buffer. The descriptor of gfx9 has no field for it.
 const ELEMENT: u32 = 4;
 
-/// How an access through a descriptor (CDNA ISA, "Buffer addressing") finds its addresses.
+/// The addresses of one access through a descriptor (CDNA ISA, "Buffer addressing").
 pub(crate) struct Reach {
     base: u64,
     stride: u64,
     swizzle: bool,
-    /// Indices that go together in a swizzled buffer.
+    /// The number of consecutive indices that are interleaved in a swizzled buffer.
     index_stride: u64,
     range: Range,
     index: [u32; LANES],
     offset: [u32; LANES],
 }
 
-/// What is compared with the descriptor's number of records.
+/// The range check of an access: what is compared with the descriptor's number of records.
 #[derive(Clone, Copy)]
 enum Range {
-    /// Private buffers: nothing.
+    /// Buffers with ADD_TID and no index: nothing is checked.
     None,
-    /// Raw buffers: the offset in bytes. The ISA documents count the scalar offset in, unless the buffer is swizzled, and
-    /// so does hardware (LLVM's pull request 207821, and AMD's own kernels need it), whatever the descriptions of LLVM's
-    /// intrinsics say.
+    /// Raw buffers: the offset in bytes. Unless the buffer is swizzled, this includes the scalar offset, as the ISA
+    /// documents say and hardware does (LLVM's pull request 207821; AMD's own kernels need it), although the
+    /// descriptions of LLVM's intrinsics say otherwise.
     Bytes(u32),
     /// Structured buffers: the index.
     Records(u32),
 }
 
 impl Reach {
-    /// Of a MUBUF or MTBUF instruction.
+    /// Returns the addresses of a MUBUF or MTBUF instruction.
     pub(crate) fn new(w: &Wave, i: &Inst) -> Reach {
         let low = w.s64(i.src[2]);
         let records = w.s32(i.src[2] + 2);
@@ -63,7 +64,7 @@ impl Reach {
         let add_tid = word3 >> 23 & 1 != 0;
         let mut stride = low >> 48 & 0x3fff;
         if add_tid {
-            // The data format's field holds more bits of it.
+            // The field of the data format holds the upper bits of the stride.
             stride |= u64::from(word3 >> 15 & 0xf) << 14;
         }
         let mut index = [0; LANES];
@@ -100,7 +101,7 @@ impl Reach {
         }
     }
 
-    /// The address of byte `extra` of a lane's data.
+    /// Returns the guest address of byte `extra` of a lane's data.
     pub(crate) fn address(&self, lane: usize, extra: u32) -> u64 {
         let (index, offset) = (u64::from(self.index[lane]), self.offset[lane].wrapping_add(extra));
         let offset = if self.swizzle {
@@ -114,7 +115,7 @@ impl Reach {
         self.base.wrapping_add(offset)
     }
 
-    /// Whether `size` bytes from byte `extra` of a lane's data on are in range.
+    /// Returns whether `size` bytes, from byte `extra` of a lane's data on, are in range.
     pub(crate) fn inside(&self, lane: usize, extra: u32, size: u32) -> bool {
         match self.range {
             Range::None => true,
@@ -123,27 +124,27 @@ impl Reach {
         }
     }
 
-    /// The lanes of `exec` whose `size` bytes are all in range.
+    /// Returns the lanes of `exec` whose `size` bytes are all in range.
     pub(crate) fn whole(&self, exec: u64, size: u32) -> u64 {
         lanes_of(exec).filter(|lane| self.inside(*lane, 0, size)).fold(0, |mask, lane| mask | 1 << lane)
     }
 
-    /// Every lane's address.
+    /// Returns the address of every lane.
     pub(crate) fn addresses(&self) -> Wide {
         Wide(std::array::from_fn(|lane| self.address(lane, 0)))
     }
 
-    /// The addresses, if `size` bytes of each lane of `exec` are in range and contiguous.
+    /// Returns the addresses if the `size` bytes of each lane of `exec` are in range and contiguous; otherwise `None`.
     pub(crate) fn plain(&self, exec: u64, size: u32) -> Option<Wide> {
         let contiguous = !self.swizzle || size <= ELEMENT;
         (contiguous && self.whole(exec, size) == exec).then(|| self.addresses())
     }
 }
 
-/// Each lane's offset in its scratch, if the descriptor is that of scratch.
+/// Returns each lane's byte offset in its private memory, if the descriptor is the one of private memory.
 ///
-/// Its swizzle puts dword `n` of lane `l` at byte `256 * n + 4 * l` of the wave's scratch, and the scalar offset is one
-/// into that.
+/// That descriptor is swizzled: dword `n` of lane `l` is at byte `256 * n + 4 * l` of the wave's private memory. The
+/// scalar offset counts bytes of the wave's private memory.
 #[inline(always)]
 pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
     if w.s64(i.src[2]) & 0xffff_ffff_ffff != SCRATCH_BASE {
@@ -160,21 +161,22 @@ pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
     Some(out)
 }
 
-/// Whether a scratch access through its descriptor is of each lane's own.
+/// Returns whether each active lane of an access through the descriptor of private memory reaches its own memory.
 #[inline(always)]
 pub(crate) fn own_scratch(w: &Wave, i: &Inst) -> bool {
     let as_usual = w.s32(i.sdst) % (4 * LANES as u32) == 0 && i.flags & flag::IDXEN == 0;
     as_usual || lanes_of(w.exec()).all(|lane| reached(w, i, lane) == lane)
 }
 
-/// The lane whose scratch a lane reaches: the scalar offset counts bytes of all lanes, and an index counts lanes.
+/// Returns the lane whose private memory `lane` reaches. The scalar offset counts bytes of all lanes, and an index
+/// counts lanes.
 fn reached(w: &Wave, i: &Inst, lane: usize) -> usize {
     let index = if i.flags & flag::IDXEN != 0 { w.v(i.src[0]).flat()[lane] } else { 0 };
     let lanes = w.s32(i.sdst).div_ceil(4) % LANES as u32;
     (lane + lanes as usize + index as usize) % LANES
 }
 
-/// Stops the kernel for one of another lane's.
+/// Faults with the lanes that reach the private memory of another lane.
 #[cold]
 fn other_scratch(w: &Wave, cx: &mut ExecContext, i: &Inst, access: AccessKind, size: usize) -> Flow {
     let lanes = lanes_of(w.exec())
@@ -188,7 +190,7 @@ fn other_scratch(w: &Wave, cx: &mut ExecContext, i: &Inst, access: AccessKind, s
     })
 }
 
-/// `buffer_load_*`, to registers.
+/// `buffer_load_*` to registers or LDS.
 pub(crate) struct BufferLoad<K>(PhantomData<K>);
 impl<K: Load> Exec for BufferLoad<K> {
     #[inline(always)]
@@ -238,7 +240,7 @@ fn memory_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) 
     Flow::Next
 }
 
-/// Loads 1, 2 or 4 bytes.
+/// Loads `size` bytes: 1, 2 or 4. Returns `None` if they are out of bounds.
 pub(crate) fn load_part(cx: &mut ExecContext, address: u64, size: u32) -> Option<u32> {
     match size {
         1 => cx.mem.load_one::<u8>(address).map(u32::from),
@@ -247,7 +249,7 @@ pub(crate) fn load_part(cx: &mut ExecContext, address: u64, size: u32) -> Option
     }
 }
 
-/// Stores 1, 2 or 4 bytes.
+/// Stores `size` bytes: 1, 2 or 4. Returns `None` if they are out of bounds.
 pub(crate) fn store_part(cx: &mut ExecContext, address: u64, size: u32, value: u32) -> Option<()> {
     match size {
         1 => cx.mem.store_one(address, value as u8),
@@ -256,7 +258,8 @@ pub(crate) fn store_part(cx: &mut ExecContext, address: u64, size: u32, value: u
     }
 }
 
-/// Reports the lanes whose `size` bytes, `extra` bytes into their data, are in range but in no allocation.
+/// Faults with the lanes whose `size` bytes, from byte `extra` of their data on, are in the buffer's range but in no
+/// allocation.
 #[cold]
 pub(crate) fn fault(
     cx: &mut ExecContext,
@@ -307,7 +310,7 @@ fn memory_store<K: Store>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow 
     Flow::Next
 }
 
-/// `buffer_atomic_*`: lanes that are out of range do nothing and get 0.
+/// `buffer_atomic_*`. A lane that is out of range changes nothing, and its result is 0.
 pub(crate) struct BufferRmw<O>(PhantomData<O>);
 impl<O: Rmw> Exec for BufferRmw<O> {
     #[inline(always)]

@@ -13,7 +13,8 @@ use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of};
 
-/// How the components lie in memory: bits of each, the first in the lowest bits. Empty for formats that are none.
+/// Returns the number of bits of each component in memory, the component in the lowest bits first. Empty for invalid
+/// formats.
 fn layout(data_format: u32) -> &'static [u32] {
     match data_format {
         1 => &[8],
@@ -21,7 +22,7 @@ fn layout(data_format: u32) -> &'static [u32] {
         3 => &[8, 8],
         4 => &[32],
         5 => &[16, 16],
-        // The names have the highest bits first: 10_11_11, 11_11_10, 10_10_10_2, 2_10_10_10.
+        // The names of these formats begin with the highest bits: 10_11_11, 11_11_10, 10_10_10_2, 2_10_10_10.
         6 => &[11, 11, 10],
         7 => &[10, 11, 11],
         8 => &[2, 10, 10, 10],
@@ -35,7 +36,7 @@ fn layout(data_format: u32) -> &'static [u32] {
     }
 }
 
-/// What components mean.
+/// The number format of components.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Unorm,
@@ -65,7 +66,7 @@ impl Numbers {
         matches!(self, Numbers::Uint | Numbers::Sint)
     }
 
-    /// A component of `bits` as what a register holds: an integer or an f32's bits.
+    /// Converts a component of `bits` bits to the value of a register: an integer, or the bits of an f32.
     fn decode(self, raw: u32, bits: u32) -> u32 {
         let signed = || (raw << (32 - bits)) as i32 >> (32 - bits);
         let ones = |bits: u32| ((1u64 << bits) - 1) as f64;
@@ -79,7 +80,7 @@ impl Numbers {
             Numbers::Float => match bits {
                 32 => raw,
                 16 => f16::from_bits(raw as u16).to_f32().to_bits(),
-                // Unsigned, with f16's exponent and its first 6 or 5 bits of mantissa.
+                // Unsigned floats with f16's exponent and the first 6 or 5 bits of its mantissa.
                 11 => f16::from_bits((raw << 4) as u16).to_f32().to_bits(),
                 10 => f16::from_bits((raw << 5) as u16).to_f32().to_bits(),
                 _ => 0,
@@ -87,12 +88,12 @@ impl Numbers {
         }
     }
 
-    /// The other way.
+    /// Converts the value of a register to a component of `bits` bits.
     fn encode(self, value: u32, bits: u32) -> u32 {
         let float = f64::from(f32::from_bits(value));
         let ones = |bits: u32| ((1u64 << bits) - 1) as f64;
         let mask = ones(bits) as u32;
-        // Conversions of floats to integers saturate, and make 0 of a NaN.
+        // Conversions of floats to integers saturate, and give 0 for a NaN.
         match self {
             Numbers::Uint => value.min(mask),
             Numbers::Sint => {
@@ -119,7 +120,7 @@ impl Numbers {
     }
 }
 
-/// An unsigned float with 5 bits of exponent and `mantissa` bits; negative numbers become 0.
+/// Rounds to an unsigned float with 5 bits of exponent and `mantissa` bits of mantissa. Negative numbers give 0.
 fn small_float(value: f64, mantissa: u32) -> u32 {
     let infinity = 31 << mantissa;
     if value.is_nan() {
@@ -131,32 +132,32 @@ fn small_float(value: f64, mantissa: u32) -> u32 {
     // In units of the last place at this exponent, which for denormals is the smallest one.
     let exponent = (value.log2().floor() as i32).clamp(-14, 16);
     let units = (value / f64::from(exponent - mantissa as i32).exp2()).round_ties_even();
-    // The implicit bit counts one of the exponent; rounding up carries into it.
+    // The implicit bit of `units` adds one to the exponent; rounding up may carry into it.
     let bits = (exponent + 14) as u32 * (1 << mantissa) + units.min(f64::from(2 << mantissa)) as u32;
     bits.min(infinity)
 }
 
-/// What registers hold for each component. Executors are for 1 to 4 components.
+/// The layout of 1 to 4 components in registers.
 pub(crate) trait Components {
-    /// Components a register holds.
+    /// The number of components in one register.
     const EACH: usize;
-    /// A component goes to the high half alone.
+    /// Whether the only component is in the high half.
     const HIGH: bool = false;
 }
 
-/// A dword each.
+/// One component in each register.
 pub(crate) struct Full;
 impl Components for Full {
     const EACH: usize = 1;
 }
 
-/// Two to a register; a lone one leaves the high half as it was.
+/// Two components in each register. A load of an odd number keeps the high half of the last register.
 pub(crate) struct Half;
 impl Components for Half {
     const EACH: usize = 2;
 }
 
-/// One in the high half; the low one stays as it was.
+/// One component in the high half. A load keeps the low half.
 pub(crate) struct HalfHigh;
 impl Components for HalfHigh {
     const EACH: usize = 2;
@@ -167,7 +168,7 @@ impl Components for HalfHigh {
 pub(crate) struct Format {
     layout: &'static [u32],
     numbers: Numbers,
-    /// Which component, 0 or 1 each of x, y, z, w takes on loading: 0, 1, or 4 to 7.
+    /// What a load gives for each of x, y, z, w: 0 and 1 select these constants, 4 to 7 a component.
     select: [u32; 4],
 }
 
@@ -186,17 +187,17 @@ impl Format {
         }
     }
 
-    /// Bytes of all components.
+    /// Returns the size of all components in bytes.
     pub(crate) fn size(&self) -> u32 {
         self.layout.iter().sum::<u32>() / 8
     }
 
-    /// Bytes that are accessed at a time.
+    /// Returns the number of bytes that are accessed at a time.
     pub(crate) fn unit(&self) -> u32 {
         self.size().min(4)
     }
 
-    /// What each of x, y, z, w becomes.
+    /// Converts memory to the values of x, y, z, w.
     fn decode(&self, words: [u32; 4]) -> [u32; 4] {
         let one = if self.numbers.is_integer() { 1 } else { 1f32.to_bits() };
         let mut components = [0, 0, 0, one];
@@ -279,7 +280,7 @@ fn load(
     Flow::Next
 }
 
-/// `[t]buffer_store_format_*` of `N` components. Those that the format has besides are stored as 0.
+/// `[t]buffer_store_format_*` of `N` components. Further components of the format are stored as 0.
 pub(crate) struct FormatStore<C, const N: usize>(PhantomData<C>);
 impl<C: Components, const N: usize> Exec for FormatStore<C, N> {
     #[inline(always)]

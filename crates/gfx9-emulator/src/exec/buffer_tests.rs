@@ -1,4 +1,4 @@
-//! MUBUF and MTBUF against the descriptor's address formulas on wide integers, and formats against bit strings.
+//! Compares MUBUF and MTBUF with the address formulas of descriptors on wide integers, and formats with bit strings.
 
 use gfx9_isa::{Encoding, Target};
 use half::f16;
@@ -31,7 +31,7 @@ crate::testing::tally::verified!(
     format_stores
 );
 
-/// A descriptor's fields, and the instruction's.
+/// The fields of a descriptor and of the instruction.
 #[derive(Debug, Clone, Copy)]
 struct Resource {
     base: u64,
@@ -76,14 +76,15 @@ impl Resource {
         ]
     }
 
-    /// The address of byte `extra` of a lane's data, from `index` and `offset` in its registers.
+    /// Returns the address of byte `extra` of a lane's data, for `index` and `offset` in its registers.
     fn address(self, lane: usize, index: u32, offset: u32, extra: u32) -> u64 {
         let index =
             if self.idxen { u128::from(index) } else { 0 } + if self.add_tid { lane as u128 } else { 0 };
         let offset = if self.offen { u128::from(offset) } else { 0 } + u128::from(self.imm + extra);
         let (stride, together) = (u128::from(self.stride), u128::from(self.index_stride));
         let inside = if self.swizzle {
-            // Blocks of `together` records, in which each element of 4 bytes is that of all records in turn.
+            // Blocks of `together` records. A block has the first 4 bytes of each record, then the next 4 bytes of
+            // each, and so on.
             let block = index / together * stride * together;
             let element = offset / 4 * 4 * together;
             block + element + index % together * 4 + offset % 4
@@ -109,7 +110,7 @@ impl Resource {
         BufferFields { offset: self.imm, offen: self.offen, idxen: self.idxen, ..FIELDS }
     }
 
-    /// Puts it into s8, and random indices and offsets into v10 and v11; returns those.
+    /// Writes the descriptor to s8, and random indices and offsets to v10 and v11. Returns the latter.
     fn load(&mut self, b: &mut MemoryModel) -> [(u32, u32); LANES] {
         let limit = match (self.idxen && self.stride != 0, self.swizzle) {
             (true, _) => 20,
@@ -136,7 +137,7 @@ impl Resource {
     }
 }
 
-/// The place of an address, if it is in the first allocation.
+/// Returns the place of an address, if it is in the first allocation.
 fn place(b: &MemoryModel, address: u64, size: usize) -> Option<At> {
     let byte = address.checked_sub(b.model.bases[0])?;
     (byte + size as u64 <= GLOBAL).then_some(At::Global(0, byte as usize))
@@ -184,7 +185,7 @@ fn loads_and_stores() {
                 b.rig.w.set_exec(exec);
                 let words = buffer(&b.rig, Encoding::Mubuf, name, resource.fields());
                 if !fits {
-                    // Some lane is in range but outside of the allocation.
+                    // A lane is in the buffer's range but outside of the allocation.
                     let fault = b.rig.try_run(&words);
                     assert!(
                         matches!(fault, Err(FaultCause::OutOfBounds { space: MemorySpace::Global, .. })),
@@ -212,7 +213,7 @@ fn scratch_through_its_descriptor() {
         if b.rig.target != Target::Gfx90a {
             continue;
         }
-        // As a kernel is given it: add_tid, index stride 64, swizzled.
+        // The descriptor that kernels get: add_tid, index stride 64, swizzled.
         b.rig.w.set_s64(8, SCRATCH_BASE | 1 << 63);
         b.rig.w.set_s64(10, u64::from(SCRATCH * LANES as u32) | 0x00e8_0000 << 32);
         for name in b.names(Encoding::Mubuf) {
@@ -255,7 +256,7 @@ fn scratch_through_its_descriptor() {
                 }
                 b.check(name);
             }
-            // Past the end: the stack has overflowed.
+            // Past the end: a stack overflow.
             let (size, access) =
                 (shape.bytes as u32, if shape.load { AccessKind::Read } else { AccessKind::Write });
             b.rig.w.set_s32(6, (SCRATCH - size + 4) / 4 * 4 * LANES as u32);
@@ -267,7 +268,7 @@ fn scratch_through_its_descriptor() {
                 panic!("{name} must fault")
             };
             assert_eq!((a, s, lanes.len()), (access, size, 16));
-            // Into another lane's: by dwords that are not those of all lanes, or by an index.
+            // Into another lane's memory: by a scalar offset that is not a multiple of 256, or by an index.
             b.rig.w.set_exec(1 << 63 | 1 << 5);
             b.rig.w.set_s32(6, 8);
             let to = |lanes: [(u8, u64); 2]| {
@@ -282,7 +283,7 @@ fn scratch_through_its_descriptor() {
             let words = buffer(&b.rig, Encoding::Mubuf, name, fields);
             b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(1);
             assert_eq!(b.rig.try_run(&words), other(256, [(5, 6), (63, 0)]), "{name}");
-            // An index of none, and no lanes.
+            // An index of 0, and no active lanes.
             b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(0);
             if shape.load {
                 b.rig.run(&words);
@@ -380,7 +381,7 @@ fn atomics_out_of_range_do_nothing() {
     }
 }
 
-/// Bits of each component of a data format, from the ISA document's names read backwards.
+/// Returns the number of bits of each component of a data format, from the ISA document's names read backwards.
 fn components(data: u32) -> Vec<u32> {
     let name = [
         "",
@@ -403,7 +404,7 @@ fn components(data: u32) -> Vec<u32> {
     name.split('_').rev().filter_map(|bits| bits.parse().ok()).collect()
 }
 
-/// The value of a component, or none for formats that make no sense.
+/// Returns the value of a component; `None` for invalid formats.
 fn component(raw: u128, bits: u32, number: u32) -> Option<f64> {
     let raw = raw as f64;
     let (all, half) = (2f64.powi(bits as i32), 2f64.powi(bits as i32 - 1));
@@ -439,7 +440,7 @@ fn formats() -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// Whether registers of 32 or 16 bits hold a value.
+/// Returns whether a register, or half of it, has a value.
 fn holds(register: u32, want: f64, number: u32, half: bool) -> bool {
     match (number, half) {
         (4, false) => register == want as u32,
@@ -452,7 +453,7 @@ fn holds(register: u32, want: f64, number: u32, half: bool) -> bool {
         }
         (_, true) => {
             let got = f16::from_bits(register as u16);
-            // Through f32, as the conversion from the format gives that.
+            // Rounded through f32, the result of the conversion from the format.
             got.is_nan() && want.is_nan() || got == f16::from_f32(want as f32)
         }
     }
@@ -471,7 +472,7 @@ fn format_loads() {
                 for (data, number) in formats() {
                     let bits = components(data);
                     let size = bits.iter().sum::<u32>() / 8;
-                    // Only lanes 0 and 1 in range: the third's last byte isn't.
+                    // Only lanes 0 and 1 are in range: the last byte of lane 2 is not.
                     let records = 3 * size - 1;
                     let select = [4, 5, 6, 7, 1, 0][b.below(6)];
                     b.scramble(10..40);
@@ -521,7 +522,7 @@ fn format_loads() {
                             );
                         }
                     }
-                    // Halves that nothing was loaded to stay.
+                    // Halves that are not loaded don't change.
                     if half && count == 1 {
                         let shift = if high { 0 } else { 16 };
                         assert_eq!(
@@ -536,7 +537,7 @@ fn format_loads() {
     }
 }
 
-/// A number that the format's components may have to round or clamp.
+/// Returns a number that the format may have to round or clamp.
 fn to_store(random: &mut Random, number: u32) -> f64 {
     let n = random.next();
     let small = ((n >> 8) % 4001) as f64 / 1000.0 - 2.0;
@@ -614,7 +615,7 @@ fn format_stores() {
                             nearest(raw, value, *bits, number, &format!("{name} {data} {number}"));
                         }
                     }
-                    // What is out of range, and after it, is as before.
+                    // Memory that is out of range does not change.
                     let end = 2 * size as usize;
                     assert!(b.model.global[0][end..] == before.global[0][end..], "{name} {data} {number}");
                 }
@@ -631,7 +632,7 @@ fn nearest(raw: u128, value: f64, bits: u32, number: u32, what: &str) {
         return;
     }
     if bits == 32 {
-        // Integers and floats as they are, scaled numbers saturated.
+        // Integers and floats are stored unchanged, scaled numbers saturate.
         let want = match number {
             2 | 4 => f64::from(value as u32),
             3 | 5 => f64::from(value as i32),
@@ -641,7 +642,7 @@ fn nearest(raw: u128, value: f64, bits: u32, number: u32, what: &str) {
         return;
     }
     let integer = (2..=5).contains(&number);
-    // Integers are cut off, others rounded to even.
+    // Integers are truncated, other numbers rounded to even.
     let target = if integer { value.trunc() } else { value };
     let error = |raw: u128| component(raw, bits, number).map(|v| (v - target).abs()).filter(|e| !e.is_nan());
     let infinite = got.is_infinite();

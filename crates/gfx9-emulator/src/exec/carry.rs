@@ -1,4 +1,4 @@
-//! Executors that take or give a lane mask besides vectors: carries, selection, 64-bit multiply-add.
+//! Executors that read or write a lane mask in addition to vectors: carries, selection, 64-bit multiply-add.
 
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
@@ -9,10 +9,10 @@ use crate::exec::lanes::{Forms, Word, any, but_portable, by_exec, collect, load,
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
 
-/// In place of a set of scalar sources: found out when executing.
+/// A value for `SCALAR`: which sources are scalars is determined when the instruction executes.
 const ANY: u8 = 8;
 
-/// One chunk of lanes of source `n`, which is `s` in all of them if it is one of `SCALAR`.
+/// Returns one chunk of lanes of source `n`. If bit `n` of `SCALAR` is set, the source is the scalar `s`.
 #[inline(always)]
 fn operand<T: Word, const SCALAR: u8>(w: &Wave, i: &Inst, n: usize, c: usize, s: T) -> [T; CHUNK] {
     if SCALAR == ANY {
@@ -24,11 +24,11 @@ fn operand<T: Word, const SCALAR: u8>(w: &Wave, i: &Inst, n: usize, c: usize, s:
     }
 }
 
-/// An addition or subtraction with a carry or borrow out, and with `IN` one in.
+/// An addition or subtraction that returns a carry or borrow. With `IN` it also takes one.
 pub(crate) trait OpCarry {
     const IN: bool;
     fn f(a: u32, b: u32, carry: u32) -> (u32, bool);
-    /// With the clamp bit.
+    /// Computes the operation with the clamp bit.
     fn clamped(a: u32, b: u32, carry: u32) -> (u32, bool);
 }
 
@@ -73,7 +73,8 @@ carries! {
     SubbrevCo, true, |a, b, c| sub(b, a, c), 0;
 }
 
-/// [`OpCarry`] as an executor: the mask in at `src[2]`, the mask out, 0 in inactive lanes, at `sdst`.
+/// Executes an [`OpCarry`]. The mask of carries in is at `src[2]`, the mask of carries out at `sdst`; it is 0 in
+/// inactive lanes.
 pub(crate) struct LCarry<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>);
 
 impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR, CLAMP> {
@@ -106,7 +107,7 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR,
     }
 }
 
-/// [`LCarry`] for the sources that compilers give it.
+/// The forms of an [`OpCarry`]: one for each combination of scalar sources that compilers use.
 pub(crate) struct FormsCarry<O>(PhantomData<O>);
 impl<O: OpCarry> FormsCarry<O> {
     const ANY: Columns = same::<LCarry<O, ANY, false>>();
@@ -118,7 +119,7 @@ impl<O: OpCarry> FormsCarry<O> {
     pub(crate) const CLAMP: Forms = &[(0, same::<LCarry<O, ANY, true>>())];
 }
 
-/// `v_cndmask_b32`: the second source where the mask at `src[2]` is set, else the first.
+/// `v_cndmask_b32`: selects the second source where the mask at `src[2]` is set, else the first.
 pub(crate) struct Cndmask<const SCALAR: u8>;
 impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
     #[inline(always)]
@@ -144,7 +145,7 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
 
 const CNDMASK_ANY: Columns = same::<Cndmask<ANY>>();
 
-/// All of [`Cndmask`].
+/// The forms of [`Cndmask`].
 pub(crate) const CNDMASK: Forms = &[
     (0, but_portable(CNDMASK_ANY, columns::<Cndmask<0>>())),
     (1, but_portable(CNDMASK_ANY, columns::<Cndmask<1>>())),
@@ -152,7 +153,7 @@ pub(crate) const CNDMASK: Forms = &[
     (3, but_portable(CNDMASK_ANY, columns::<Cndmask<3>>())),
 ];
 
-/// A lane operation of three sources that also gives a flag.
+/// A lane operation of three sources that also returns a flag.
 pub(crate) trait OpFlag {
     type D: Word;
     type A: Word;
@@ -210,7 +211,7 @@ impl OpFlag for MadI64I32Clamp {
     }
 }
 
-/// [`OpFlag`] as an executor.
+/// Executes an [`OpFlag`]. The mask of flags is written to `sdst`; it is 0 in inactive lanes.
 pub(crate) struct LFlag<O, const SCALAR: u8>(PhantomData<O>);
 
 impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
@@ -240,7 +241,8 @@ impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
     }
 }
 
-/// [`LFlag`] for the sources that compilers give `v_mad_u64_u32`.
+/// The forms of an [`OpFlag`]. `F` has one for each combination of scalar sources that compilers use with
+/// `v_mad_u64_u32`.
 pub(crate) struct FormsFlag<O>(PhantomData<O>);
 impl<O: OpFlag> FormsFlag<O> {
     const ANY: Columns = same::<LFlag<O, ANY>>();

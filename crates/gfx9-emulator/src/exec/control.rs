@@ -1,10 +1,10 @@
-//! SOPP and what else changes where a wave goes on: branches, calls, barriers, the end, traps.
+//! SOPP and other control flow: branches, calls, barriers, the end of a wave, traps.
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::report::fault::FaultCause;
 use crate::state::wave::Wave;
 
-/// No instruction of the target.
+/// Executes dwords that are not an instruction of the target: faults.
 pub(crate) struct Illegal;
 impl Exec for Illegal {
     #[inline(always)]
@@ -13,7 +13,7 @@ impl Exec for Illegal {
     }
 }
 
-/// An instruction that is known but has no executor.
+/// Executes an instruction that is known but not implemented: faults.
 pub(crate) struct Unimplemented;
 impl Exec for Unimplemented {
     #[inline(always)]
@@ -22,7 +22,7 @@ impl Exec for Unimplemented {
     }
 }
 
-/// A direct branch that leaves the code, or running off its end.
+/// Executes a direct branch out of the code, or the end of the code: faults.
 pub(crate) struct BranchOff;
 impl Exec for BranchOff {
     #[inline(always)]
@@ -33,7 +33,7 @@ impl Exec for BranchOff {
     }
 }
 
-/// Where runs of decoding meet: no instruction of the program.
+/// Jumps to instructions that were decoded before. This is not an instruction of the program.
 pub(crate) struct Goto;
 impl Exec for Goto {
     #[inline(always)]
@@ -43,7 +43,7 @@ impl Exec for Goto {
     }
 }
 
-/// Goes on at a guest address.
+/// Continues at a guest address; faults if no instruction starts there.
 #[inline(always)]
 pub(crate) fn jump(w: &mut Wave, cx: &mut ExecContext, address: u64) -> Flow {
     match cx.code.index_of(address) {
@@ -83,7 +83,7 @@ branches! {
     CbranchExecnz: |w| w.exec() != 0;
 }
 
-/// Nothing to do here: waits for counters, hints, and branches on a debugger that isn't there.
+/// Does nothing: waits for counters, hints, and branches that only a debugger takes.
 pub(crate) struct Nop;
 impl Exec for Nop {
     #[inline(always)]
@@ -92,7 +92,7 @@ impl Exec for Nop {
     }
 }
 
-/// `s_sleep` and the like: others first.
+/// `s_sleep` and similar instructions: lets other waves run first.
 pub(crate) struct GiveWay;
 impl Exec for GiveWay {
     #[inline(always)]
@@ -101,7 +101,8 @@ impl Exec for GiveWay {
     }
 }
 
-/// `s_sendmsg`: the interrupt (1) of a call to the host has it served; other messages are for debuggers and graphics.
+/// `s_sendmsg`: message 1, the interrupt, serves the calls to the host. Other messages, for debuggers and graphics, do
+/// nothing.
 pub(crate) struct Sendmsg;
 impl Exec for Sendmsg {
     #[inline(always)]
@@ -113,7 +114,7 @@ impl Exec for Sendmsg {
     }
 }
 
-/// `s_setkill`: with an odd constant the end of the wave.
+/// `s_setkill`: ends the wave if the constant is odd.
 pub(crate) struct Setkill;
 impl Exec for Setkill {
     #[inline(always)]
@@ -122,7 +123,7 @@ impl Exec for Setkill {
     }
 }
 
-/// `s_sethalt`: with an odd constant the wave halts until a debugger resumes it, and there is none.
+/// `s_sethalt`: faults if the constant is odd. The wave would halt until a debugger resumes it, and there is none.
 pub(crate) struct Sethalt;
 impl Exec for Sethalt {
     #[inline(always)]
@@ -131,7 +132,7 @@ impl Exec for Sethalt {
     }
 }
 
-/// `s_sendmsghalt`: sends, and halts.
+/// `s_sendmsghalt`: sends like `s_sendmsg`, then faults, as the wave would halt until a debugger resumes it.
 pub(crate) struct Sendmsghalt;
 impl Exec for Sendmsghalt {
     #[inline(always)]
@@ -141,7 +142,7 @@ impl Exec for Sendmsghalt {
     }
 }
 
-/// `s_rfe_b64` and the like, which are for trap handlers: kernels aren't privileged.
+/// `s_rfe_b64` and other instructions for trap handlers: faults, as kernels are not privileged.
 pub(crate) struct Privileged;
 impl Exec for Privileged {
     #[inline(always)]
@@ -166,7 +167,7 @@ impl Exec for Endpgm {
     }
 }
 
-/// `s_trap`. There is no trap handler, so every trap but a debugger's (3) ends the kernel, as it does under ROCm.
+/// `s_trap`: faults, except for a debugger's trap (3), which does nothing. ROCm without a debugger does the same.
 pub(crate) struct Trap;
 impl Exec for Trap {
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Control flow, calls, hardware registers, scalar memory and the faults of all of them.
+//! Tests of control flow, calls, hardware registers and scalar memory, and of their faults.
 
 use gfx9_isa::Encoding;
 
@@ -40,7 +40,7 @@ fn branches_test_vcc_and_exec() {
         rig.w.set_exec(exec);
         rig.run(&[rig.sopp(name, 1), rig.sopk("s_movk_i32", 0, 1)]);
         assert_eq!(rig.w.s32(0) == 0, taken, "{name} {vcc:#x} {exec:#x}");
-        // The same flags as operands.
+        // The flags VCCZ and EXECZ as operands.
         rig.run(&[rig.sop1("s_mov_b32", 1, 251), rig.sop1("s_mov_b32", 2, 252)]);
         assert_eq!((rig.w.s32(1), rig.w.s32(2)), (u32::from(vcc == 0), u32::from(exec == 0)));
     }
@@ -71,7 +71,7 @@ fn jumps_to_no_instruction_fault() {
         rig.w.set_s64(30, target);
         assert_eq!(rig.try_run(&[there]), Err(FaultCause::BadJump { target }));
     }
-    // Into the literal of another instruction.
+    // A jump to the literal of another instruction.
     rig.w.set_s64(30, CODE + 8);
     let literal = rig.sop1("s_mov_b32", 0, 255);
     assert_eq!(rig.try_run(&[there, literal, 5]), Err(FaultCause::BadJump { target: CODE + 8 }));
@@ -81,7 +81,7 @@ fn jumps_to_no_instruction_fault() {
         let branch = rig.sopp("s_branch", distance as u16);
         assert_eq!(rig.try_run(&[branch]), Err(FaultCause::BadJump { target }));
     }
-    // One that isn't taken does nothing.
+    // A branch that isn't taken does nothing.
     for (name, scc, taken) in [("s_cbranch_scc0", 1, false), ("s_cbranch_scc0", 0, true)] {
         rig.w.set_s32(sreg::SCC, scc);
         let branch = rig.sopp(name, 100);
@@ -89,7 +89,7 @@ fn jumps_to_no_instruction_fault() {
         let want = if taken { Err(FaultCause::BadJump { target }) } else { Ok(()) };
         assert_eq!(rig.try_run(&[branch]), want);
     }
-    // Into the literal directly is legal: it decodes as what it is.
+    // A direct branch to the literal is valid: the literal is decoded as an instruction.
     let into = rig.sopp("s_branch", 1);
     let inner = rig.sopk("s_movk_i32", 3, 77);
     rig.run(&[into, literal, inner]);
@@ -114,7 +114,7 @@ fn unexecutable_instructions_fault_when_reached() {
     assert!(matches!(rig.try_run(&image), Err(FaultCause::Unimplemented { .. })));
     let traps = [rig.sopp("s_trap", 3), rig.sopp("s_trap", 2)];
     assert_eq!(rig.try_run(&traps), Err(FaultCause::Trap { id: 2 }));
-    // Waves that end or halt themselves, and those that only could have.
+    // Instructions that end or halt the wave, and the same ones with even constants.
     let set = rig.sopk("s_movk_i32", 0, 7);
     for (name, odd) in [
         ("s_setkill", Ok(())),
@@ -185,7 +185,7 @@ fn scalar_memory() {
     }
     assert_eq!([rig.w.s32(24), rig.w.s32(25)], [word(140), word(148)]);
 
-    // Stores, and clocks that go forward.
+    // Stores, and clocks that increase.
     rig.w.set_s64(22, 0x0123_4567_89ab_cdef);
     let mut code = rig.smem("s_store_dwordx2", 22, 4, 0).to_vec();
     code.extend(rig.smem("s_memtime", 30, 0, 0));
@@ -197,7 +197,7 @@ fn scalar_memory() {
     assert_eq!(u64::from_le_bytes(back), 0x0123_4567_89ab_cdef);
     assert!(rig.w.s64(32) > rig.w.s64(30) && rig.w.s64(34) > 0);
 
-    // Out of bounds: the whole access counts, and says where.
+    // Out of bounds: the report has the address of the whole access.
     let past = rig.smem("s_load_dwordx4", 20, 4, 120);
     let lanes = vec![LaneAddress { lane: None, address: base + 248 }];
     let cause =
@@ -210,13 +210,13 @@ fn scalar_buffers_clamp() {
     let mut rig = TestWave::gfx90a();
     let base = rig.space.alloc(64, 0).unwrap();
     rig.space.write(base, &[0x11; 64]).unwrap();
-    // 24 records of a byte: the fifth and sixth dword are the last.
+    // 24 records of a byte: the sixth dword is the last.
     rig.w.set_s64(8, base);
     rig.w.set_s64(10, 24);
     rig.w.set_s64(22, u64::MAX);
     rig.run(&rig.smem("s_buffer_load_dwordx4", 20, 8, 16));
     assert_eq!([20, 21, 22, 23].map(|n| rig.w.s32(n)), [0x1111_1111, 0x1111_1111, 0, 0]);
-    // With a stride records are that long.
+    // With a stride, records have that length.
     rig.w.set_s64(8, base | 4 << 48);
     rig.w.set_s32(10, 3);
     rig.run(&rig.smem("s_buffer_load_dwordx4", 20, 8, 0));
@@ -267,21 +267,21 @@ fn scalar_atomics() {
         words[0] |= 1 << 16;
         words
     };
-    // Returns the old value, of 32 and of 64 bits; without glc nothing.
+    // With glc, the old value of 32 or 64 bits is returned; without glc nothing.
     rig.w.set_s64(20, 7);
     rig.run(&glc(rig.smem("s_atomic_add", 20, 4, 0)));
     assert_eq!((rig.w.s64(20), read(&rig, base)), (-5i32 as u32 as u64, 0xffff_ffff_0000_0002));
     rig.w.set_s64(20, 9);
     rig.run(&rig.smem("s_atomic_smax_x2", 20, 4, 0));
     assert_eq!((rig.w.s64(20), read(&rig, base)), (9, 9));
-    // Compare and swap: the new value, then what to compare with.
+    // Compare and swap: the data are the new value, then the value to compare with.
     for (compare, after) in [(8, 9), (9, 77)] {
         rig.w.set_s64(20, 77);
         rig.w.set_s64(22, compare);
         rig.run(&glc(rig.smem("s_atomic_cmpswap_x2", 20, 4, 0)));
         assert_eq!((rig.w.s64(20), read(&rig, base)), (9, after));
     }
-    // Out of a buffer's range: nothing.
+    // Out of a buffer's range nothing happens.
     rig.w.set_s64(8, base);
     rig.w.set_s64(10, 12);
     rig.w.set_s32(20, 3);

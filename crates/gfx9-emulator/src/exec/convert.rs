@@ -1,4 +1,5 @@
-//! Conversions between numbers. To integers they round towards zero and saturate, and a NaN gives 0, as Rust's `as`.
+//! Conversions between number formats. Conversions to integers round towards zero and saturate, and a NaN gives 0, as
+//! with Rust's `as`.
 
 use std::marker::PhantomData;
 
@@ -24,7 +25,7 @@ ops1! {
         f32::of(soft::from_int(soft::F32, f32::rounding(m), i64::from(a)))
     }
     CvtF64F32: |_, a: f32| -> f64 { f64::from(a) }
-    /// Rounds as the mode says for f64 (LLVM, `FPDPRounding`), and flushes as it says for f32.
+    /// Rounds with the mode's rounding for f64 (LLVM, `FPDPRounding`), and flushes the result as the mode says for f32.
     CvtF32F64: |m, a: f64| -> f32 { let _ = m; a as f32 } => {
         f32::of(soft::convert(soft::F64, soft::F32, f64::rounding(m), a.flush(m, false).bits())).flush(m, true)
     }
@@ -32,10 +33,10 @@ ops1! {
     CvtF16F32: |m, a: f32| -> Half { let _ = m; Half::from_f32(a) } => {
         Half::of(soft::convert(soft::F32, soft::F16, Half::rounding(m), a.flush(m, false).bits())).flush(m, true)
     }
-    /// Nearest, halves up.
+    /// Rounds to the nearest integer, halves up.
     CvtRpiI32F32: |_, a: f32| -> i32 { (a + 0.5).floor() as i32 }
     CvtFlrI32F32: |_, a: f32| -> i32 { a.floor() as i32 }
-    /// A signed number of 4 bits, in sixteenths.
+    /// Converts a signed 4-bit number, in units of 1/16.
     CvtOffF32I4: |_, a: u32| -> f32 { ((a << 28) as i32 >> 28) as f32 / 16.0 }
     CvtF32Ubyte0: |_, a: u32| -> f32 { (a & 0xff) as f32 }
     CvtF32Ubyte1: |_, a: u32| -> f32 { (a >> 8 & 0xff) as f32 }
@@ -64,8 +65,8 @@ fn pair(lo: f32, hi: f32) -> u64 {
     u64::from(lo.to_bits()) | u64::from(hi.to_bits()) << 32
 }
 
-/// The value as a fraction of at least a half and less than 1, with its sign, times a power of two, which is given
-/// too; zeros, infinities and NaNs as they are, with 0.
+/// Returns the fraction, with the sign and a magnitude from 0.5 to below 1, and the power of two whose product is the
+/// value. Returns zeros, infinities and NaNs unchanged, with power 0.
 #[inline(always)]
 fn frexp<T: Float>(a: T) -> (T, i32) {
     let fraction_bits = T::FORMAT.precision - 1;
@@ -99,19 +100,19 @@ impl<T: Float> Op1 for FrexpMant<T> {
     }
 }
 
-/// To 16 bits, of -1 to 1.
+/// Converts -1..1 to a signed 16-bit number.
 #[inline(always)]
 fn snorm(a: f32) -> i16 {
     (a.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16
 }
 
-/// To 16 bits, of 0 to 1.
+/// Converts 0..1 to an unsigned 16-bit number.
 #[inline(always)]
 fn unorm(a: f32) -> u16 {
     (a.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u16
 }
 
-/// Two to the `n`, which must be the exponent of a normal f64.
+/// Returns 2^n. `n` must be the exponent of a normal f64.
 #[inline(always)]
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
@@ -123,8 +124,8 @@ ops2! {
     }
     LdexpF64: |m, a: f64, n: i32| -> f64 {
         let _ = m;
-        // In up to three steps, of which only one can round if anything is left at all: a step down that is not the
-        // last leaves 53 powers of two to the others.
+        // Up to three multiplications, of which only one may round a result that is not zero: a step down that is not
+        // the last leaves 53 powers of two to the others.
         let step = |n: i32| if n < -1022 { -969 } else { n.min(1023) };
         let n = n.clamp(-2200, 2200);
         let (first, rest) = (step(n), n - step(n));
@@ -147,7 +148,7 @@ ops2! {
     CvtPknormU16F16: |_, a: Half, b: Half| -> u32 {
         u32::from(unorm(a.to_f32())) | u32::from(unorm(b.to_f32())) << 16
     }
-    /// Towards zero whatever the mode.
+    /// Rounds towards zero in every mode.
     CvtPkrtzF16F32: |_, a: f32, b: f32| -> u32 {
         u32::from(towards_zero(a).0) | u32::from(towards_zero(b).0) << 16
     }
@@ -162,7 +163,7 @@ ops2! {
     CvtPkBf8F32: |m, a: f32, b: f32| -> u16 {
         u16::from(f32_to_small::<2>(m, Round::Even, a)) | u16::from(f32_to_small::<2>(m, Round::Even, b)) << 8
     }
-    /// Stochastic: random bits are added below the result's last bit, and the rest is cut off.
+    /// Stochastic rounding: random bits are added below the last bit of the result, which is then truncated.
     CvtSrFp8F32: |m, a: f32, random: u32| -> u32 {
         u32::from(f32_to_small::<3>(m, Round::Zero, dither(a, random >> 12)))
     }
@@ -172,7 +173,7 @@ ops2! {
 }
 
 ops3! {
-    /// Rounded to an integer as the mode says, saturated, into byte `n` of `c`.
+    /// Rounds to an integer as the mode says, saturates, and replaces byte `n` of `c`.
     CvtPkU8F32: |m, a: f32, n: u32, c: u32| -> u32 {
         let _ = m;
         byte(a.round_ties_even() as u8, n, c)
@@ -188,7 +189,7 @@ ops3! {
     }
 }
 
-/// `c` with its byte `n` replaced.
+/// Returns `c` with byte `n` replaced.
 #[inline(always)]
 fn byte(value: u8, n: u32, c: u32) -> u32 {
     let at = 8 * (n & 3);
@@ -207,8 +208,8 @@ fn dither(a: f32, random: u32) -> f32 {
     if a.is_finite() { f32::from_bits(a.to_bits().wrapping_add(random)) } else { a }
 }
 
-/// An f8 of gfx942 with that many fraction bits: no infinities, no -0, whose code is the only NaN, and a bias of one
-/// more than IEEE's would be (CDNA3 ISA, "FP8 and BF8").
+/// Converts an 8-bit float of gfx942 with `FRACTION` fraction bits. The formats have no infinities. The code of -0 is
+/// the only NaN. The exponent's bias is one more than IEEE's rule gives (CDNA3 ISA, "FP8 and BF8").
 #[inline(always)]
 pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
     let bias = 1 << (6 - FRACTION);
@@ -221,18 +222,19 @@ pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
     if a == 0x80 { f32::NAN } else { value }
 }
 
-/// The reverse of [`small_to_f32`]. What is too large gives NaN, or with the mode's FP16_OVFL the largest number.
+/// Converts to an 8-bit float; see [`small_to_f32`]. A number that is too large gives NaN, or the largest number if the
+/// mode has FP16_OVFL.
 pub(crate) fn f32_to_small<const FRACTION: u32>(m: Mode, round: Round, a: f32) -> u8 {
     if !a.is_finite() {
         return 0x80;
     }
-    // Power of two of the last place of denormals, then of this number.
+    // The powers of two of the last place of denormals, and of the last place of this number.
     let lowest = 1 - (1 << (6 - FRACTION)) - FRACTION as i32;
     let magnitude = f64::from(a.abs());
     let last = ((magnitude.to_bits() >> 52) as i32 - 1023 - FRACTION as i32).max(lowest);
     let units = magnitude * power(-last);
     let whole = (if round == Round::Zero { units.trunc() } else { units.round_ties_even() }) as u32;
-    // The hidden bit counts as 1 in the exponent's field, and so does a carry into the next binade.
+    // The hidden bit of `whole` adds 1 to the exponent's field, and so does a carry into the next binade.
     let code = ((last - lowest) as u32) * (1 << FRACTION) + whole;
     let sign = if a < 0.0 { 0x80 } else { 0 };
     let fp16_ovfl = m.0 >> 23 & 1 != 0;

@@ -1,4 +1,4 @@
-//! The steps of a correctly rounded division that are not plain arithmetic (CDNA2 ISA, `V_DIV_SCALE_F32` and so on).
+//! The steps of a correctly rounded division that need their own instructions (CDNA2 ISA, `V_DIV_SCALE_F32` and so on).
 
 use std::marker::PhantomData;
 
@@ -11,28 +11,29 @@ use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 
 use super::carry::OpFlag;
 
-/// The numbers by which f32 and f64 differ here. Exponents are those of the encoding, 0 for denormals.
+/// The numbers in which the division of f32 and f64 differ. Exponents are the biased ones of the encoding, 0 for
+/// denormals.
 pub(crate) trait Divide: Float {
-    /// A quotient whose operands' exponents differ by at least this is kept from overflowing or underflowing on the
-    /// way.
+    /// Operands whose exponents differ by at least this are scaled, so that no intermediate result overflows or
+    /// underflows.
     const FAR: i32;
-    /// By how many powers of two operands are scaled.
+    /// The power of two by which operands are scaled.
     const SCALE: i32;
-    /// Numerators with an exponent up to this are scaled: the remainders of others are exact.
+    /// Numerators with at most this exponent are scaled. The remainders of others are exact without scaling.
     const TINY: i32;
-    /// Denominators with an exponent from this on are scaled: the reciprocals of others are no denormals.
+    /// Denominators with at least this exponent are scaled. The reciprocals of others are not denormals.
     const HUGE: i32;
-    /// Below this difference of exponents the quotient is less than half the least denormal.
+    /// If the difference of the exponents is below this, the quotient is less than half the smallest denormal.
     const UNDERFLOW: i32;
     /// The NaN of 0/0.
     const INDEFINITE: Self;
     fn is_zero(self) -> bool;
-    /// Times a power of two, rounded to nearest even.
+    /// Returns the number times 2^n, rounded to nearest even.
     #[inline(always)]
     fn ldexp(self, n: i32) -> Self {
         Self::of(soft::scale(Self::FORMAT, soft::Round::Even, self.bits(), n))
     }
-    /// The exponent.
+    /// Returns the biased exponent of the encoding.
     #[inline(always)]
     fn field(self) -> i32 {
         let fraction = Self::FORMAT.precision - 1;
@@ -74,12 +75,12 @@ impl Divide for f64 {
     }
 }
 
-/// `v_div_scale`: the first source, which is the second (denominator) or the third (numerator) again, scaled so that
-/// the steps that follow neither overflow nor lose bits; the flag tells `v_div_fmas` to scale the quotient back.
+/// `v_div_scale`: returns the first source, which is equal to the second (denominator) or the third (numerator), scaled
+/// so that the following steps neither overflow nor lose bits. The flag tells `v_div_fmas` to scale the quotient back.
 ///
-/// The ISA documents' conditions don't divide right if taken at their word: they scale a huge denominator up, to
-/// infinity, where the quotient is tiny. These, on exponents alone, are what AMD measured on gfx1100 and gfx1201
-/// (`division.h` of rocjitsu in ROCm's rocm-systems), whose documents describe the instruction in the same words.
+/// The conditions in the ISA documents give wrong quotients: if the quotient is tiny, they scale a huge denominator up,
+/// to infinity. The conditions here depend on exponents alone. AMD measured them on gfx1100 and gfx1201 (`division.h`
+/// of rocjitsu in ROCm's rocm-systems); the documents of these describe the instruction in the same words.
 pub(crate) struct DivScale<T>(PhantomData<T>);
 impl<T: Divide> OpFlag for DivScale<T> {
     type D = T;
@@ -97,7 +98,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
         } else if denominator.field() == 0 {
             (false, T::SCALE)
         } else if denominator.field() >= T::HUGE {
-            // A tiny quotient becomes larger, so that `v_div_fmas` rounds it to a denormal once.
+            // The quotient becomes larger, so that it is rounded only once, when `v_div_fmas` makes it a denormal.
             let tiny = exponents <= -T::FAR;
             (tiny, only(is_denominator || !tiny, -T::SCALE))
         } else if exponents <= -T::FAR {
@@ -110,8 +111,9 @@ impl<T: Divide> OpFlag for DivScale<T> {
     }
 }
 
-/// `v_div_fmas`: fused multiply-add, in lanes with VCC set scaled back, up for large and down for small quotients;
-/// rounded once. It keeps denormal sources whatever the mode, as remainders may be such.
+/// `v_div_fmas`: computes a fused multiply-add. In lanes whose VCC bit is set, the result is scaled back: up for large
+/// quotients, down for small ones. It is rounded once. Denormal sources are kept in every mode, as remainders may be
+/// denormal.
 pub(crate) struct DivFmas<T>(PhantomData<T>);
 impl<T: Divide> Exec for DivFmas<T> {
     #[inline(always)]
@@ -149,7 +151,7 @@ impl<T: Divide> Exec for DivFmas<T> {
     }
 }
 
-/// What the special operands of a division give; none if the quotient is an ordinary one.
+/// Returns the quotient of special operands: zeros, infinities and NaNs. `None` for other operands.
 #[inline(always)]
 fn special<T: Float>(
     denominator: T,
@@ -175,9 +177,12 @@ fn special<T: Float>(
     }
 }
 
-/// The quotient with its sign, or what special operands give, or what `out_of_range` gives for a quotient below (false)
-/// or above (true) all that the format has. With ordinary operands an infinite quotient is one that overflowed, and one
-/// that is NaN comes from infinities on the way.
+/// Returns the final quotient. For special operands it is the result of [`special`]. For a quotient that is out of the
+/// format's range it is the result of `out_of_range`, which is called with false if it is too small and true if it is
+/// too large. Otherwise it is `quotient` with the right sign.
+///
+/// If the operands are not special, an infinite quotient has overflowed, and a NaN comes from infinite intermediate
+/// results.
 #[inline(always)]
 fn fixup<T: Divide>(quotient: T, denominator: T, numerator: T, out_of_range: impl Fn(bool) -> T) -> T {
     let zero = [denominator.is_zero(), numerator.is_zero()];
@@ -209,7 +214,7 @@ impl<T: Divide> Op3 for DivFixup<T> {
         let (quotient, denominator) = (quotient.flush(m, false), denominator.flush(m, false));
         let numerator = numerator.flush(m, false);
         let negative = denominator.is_negative() != numerator.is_negative();
-        // As any number that far out is rounded.
+        // Rounds a number that far out of range, as the mode says.
         let out_of_range = |over: bool| {
             let n = if over { 5000 } else { -5000 };
             T::of(soft::scale(T::FORMAT, T::rounding(m), T::ONE.with_sign(negative).bits(), n))

@@ -7,7 +7,7 @@ use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Aligned, LANES, Wave};
 
-/// Each lane's address plus an offset. It wraps: a base may be negative.
+/// Returns each lane's address plus an offset. The sum wraps, as the address may be negative.
 #[inline(always)]
 pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> Aligned<[u32; LANES]> {
     let v = w.v(i.src[0]).flat();
@@ -18,14 +18,14 @@ pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> Aligned<[u32; LANES]
     out
 }
 
-/// Whether the instruction is for the global data share. These targets have none of its memory, only global wave sync
-/// (Linux's amdgpu, `gfx_v9_0_set_gds_init` and `gfx_v9_4_3_set_gds_init`: a size of 0); LLVM 22 refuses the bit.
+/// Returns whether the instruction accesses the global data share. The targets have no such memory, only global wave
+/// sync (Linux's amdgpu, `gfx_v9_0_set_gds_init` and `gfx_v9_4_3_set_gds_init`: a size of 0); LLVM 22 rejects the bit.
 #[inline(always)]
 pub(crate) fn is_gds(i: &Inst) -> bool {
     i.flags & flag::GDS != 0
 }
 
-/// Stops the kernel for an instruction that needs it.
+/// Faults because the instruction needs the global data share.
 #[cold]
 pub(crate) fn no_gds(cx: &mut ExecContext) -> Flow {
     cx.fault(FaultCause::NoGlobalDataShare)
@@ -55,13 +55,13 @@ impl<K: Store> Exec for Write<K> {
     }
 }
 
-/// Both offsets of a two-address instruction, in units of `unit` bytes.
+/// Returns the two offsets, in bytes, of an instruction with two addresses. They are encoded in units of `unit` bytes.
 #[inline(always)]
 pub(crate) fn two_offsets(i: &Inst, unit: u32) -> (u32, u32) {
     ((i.imm & 0xff) * unit, (i.imm >> 8 & 0xff) * unit)
 }
 
-/// `ds_read2_*`: `N` dwords from each of two addresses, with offsets in units of `UNIT` bytes.
+/// `ds_read2_*`: loads `N` dwords from each of two addresses, with offsets in units of `UNIT` bytes.
 pub(crate) struct Read2<const N: usize, const UNIT: u32>;
 impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
     #[inline(always)]
@@ -70,7 +70,7 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
             return no_gds(cx);
         }
         let (first, second) = two_offsets(i, UNIT);
-        // Both before the first load: its destination may be the address.
+        // Computed before the first load, whose destination may be the address register.
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
         match lds_load::<Dwords<N>>(w, cx, i.dst, &one) {
             Flow::Next => lds_load::<Dwords<N>>(w, cx, i.dst + N as u16, &two),
@@ -79,7 +79,7 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
     }
 }
 
-/// `ds_write2_*`: `N` dwords to each of two addresses, with offsets in units of `UNIT` bytes.
+/// `ds_write2_*`: stores `N` dwords to each of two addresses, with offsets in units of `UNIT` bytes.
 pub(crate) struct Write2<const N: usize, const UNIT: u32>;
 impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! DS instructions that move data between lanes, or whose address is not a lane's: permute, swizzle, addtid, append.
+//! DS instructions that move data between lanes, or that have one address for the wave: permute, swizzle, addtid,
+//! append.
 
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
 use crate::exec::ds::{is_gds, no_gds};
@@ -6,7 +7,7 @@ use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of, sreg};
 
-/// Puts each active lane's value into the destination.
+/// Writes each active lane's value to the destination.
 #[inline(always)]
 fn put(w: &mut Wave, i: &Inst, values: &[u32; LANES]) -> Flow {
     let exec = w.exec();
@@ -23,7 +24,7 @@ fn put(w: &mut Wave, i: &Inst, values: &[u32; LANES]) -> Flow {
     Flow::Next
 }
 
-/// The data of active lanes, 0 of the others.
+/// Returns the data of active lanes, and 0 for inactive ones.
 #[inline(always)]
 fn active_data(w: &mut Wave, register: u16) -> [u32; LANES] {
     let exec = w.exec();
@@ -37,7 +38,7 @@ fn active_data(w: &mut Wave, register: u16) -> [u32; LANES] {
     data
 }
 
-/// `ds_bpermute_b32`: each lane takes the data of the lane that its address names.
+/// `ds_bpermute_b32`: each lane reads the data of the lane that its address selects.
 pub(crate) struct Bpermute;
 impl Exec for Bpermute {
     #[inline(always)]
@@ -52,7 +53,8 @@ impl Exec for Bpermute {
     }
 }
 
-/// `ds_permute_b32`: each lane gives its data to the lane that its address names; the last one wins.
+/// `ds_permute_b32`: each lane writes its data to the lane that its address selects. If several select one lane, the
+/// last of them wins.
 pub(crate) struct Permute;
 impl Exec for Permute {
     #[inline(always)]
@@ -66,24 +68,24 @@ impl Exec for Permute {
     }
 }
 
-/// The lane that a lane takes its data from in `ds_swizzle_b32` (CDNA3 ISA, `DS_SWIZZLE_B32`).
+/// Returns the lane from which `lane` reads in `ds_swizzle_b32` (CDNA3 ISA, `DS_SWIZZLE_B32`).
 fn swizzled(offset: u32, lane: u32) -> u32 {
     let (half, i) = (lane & 32, lane & 31);
     let field = |at: u32| offset >> at & 31;
     match offset {
-        // FFT: the lane's number reversed, but for the bits of the mask.
+        // FFT: the lane's number reversed, except for the bits of the mask.
         0xe000.. => {
             let mask = field(0);
             let reversed = i.reverse_bits() >> 27;
             half | reversed >> mask.count_ones() | i & mask
         }
-        // Rotation within the lanes that the mask leaves.
+        // Rotation within each group of lanes whose numbers have equal masked bits.
         0xc000.. => {
             let mask = field(0);
             let rotate = if offset >> 10 & 1 != 0 { field(5).wrapping_neg() } else { field(5) };
             half | i & mask | i.wrapping_add(rotate) & 31 & !mask
         }
-        // Any order of each four.
+        // Any permutation of each four lanes.
         0x8000.. => lane & !3 | offset >> (2 * (lane & 3)) & 3,
         _ => half | (i & field(0) | field(5)) ^ field(10),
     }
@@ -100,7 +102,7 @@ impl Exec for Swizzle {
     }
 }
 
-/// The addresses of the addtid instructions: M0 and the offset, and a dword for each lane.
+/// Returns the addresses of the addtid instructions: M0, plus the offset, plus 4 bytes times the lane's number.
 pub(crate) fn by_lane(w: &Wave, i: &Inst) -> [u32; LANES] {
     let base = (w.s32(sreg::M0) & 0xffff) + i.imm;
     std::array::from_fn(|lane| base + 4 * lane as u32)
@@ -132,13 +134,15 @@ impl Exec for WriteAddtid {
     }
 }
 
-/// Where the counter of `ds_append` and `ds_consume` is: LLVM puts the pointer into M0 (`llvm.amdgcn.ds.append`).
+/// Returns the address of the counter of `ds_append` and `ds_consume`. LLVM passes the pointer in M0
+/// (`llvm.amdgcn.ds.append`).
 #[inline(always)]
 pub(crate) fn count_address(w: &Wave, i: &Inst) -> u32 {
     (w.s32(sreg::M0) & 0xffff) + i.imm
 }
 
-/// `ds_append` and `ds_consume`: adds or subtracts the number of active lanes, once; all get the value before.
+/// `ds_append` and `ds_consume`: adds or subtracts the number of active lanes, once. The result of all lanes is the
+/// previous value.
 pub(crate) struct Count<const ADD: bool>;
 impl<const ADD: bool> Exec for Count<ADD> {
     #[inline(always)]

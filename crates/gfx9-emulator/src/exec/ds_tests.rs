@@ -1,4 +1,4 @@
-//! DS loads, stores and lane permutations against byte arrays, and their faults.
+//! Compares DS loads, stores and lane permutations with byte arrays, and tests their faults.
 
 use gfx9_isa::Encoding;
 
@@ -73,13 +73,13 @@ fn two_addresses() {
                 let mut want = Vec::new();
                 for lane in 0..LANES {
                     want.push(b.get(30, lane, 2 * dwords));
-                    // In range for either offset, if those are.
+                    // The addresses are in range for both offsets, if the second one is.
                     let room = LDS as usize - 16;
                     let at = offsets.map(|o| (o * unit + base[lane]) % room);
                     let address = (at[0] as u32).wrapping_sub((offsets[0] * unit) as u32);
                     let second = address.wrapping_add((offsets[1] * unit) as u32) as usize;
                     if second > room {
-                        // Of those lanes that can't, none is active.
+                        // Lanes whose second address can't be in range are inactive.
                         b.set(10, lane, 0);
                         want[lane] = u128::MAX;
                         continue;
@@ -102,7 +102,7 @@ fn two_addresses() {
                 let active =
                     (0..LANES).fold(exec, |e, l| if want[l] == u128::MAX { e & !(1 << l) } else { e });
                 if !load {
-                    // All lanes store the first before any stores the second.
+                    // All lanes store the first value before any lane stores the second.
                     for (n, register) in [20u16, 24].into_iter().enumerate() {
                         for lane in (0..LANES).filter(|l| active >> l & 1 != 0) {
                             let at =
@@ -148,7 +148,7 @@ fn boundaries_fault() {
                 }
             }
         }
-        // The second address of two.
+        // The second of two addresses is out of bounds.
         b.rig.w.set_exec(!0);
         b.scramble(10..11);
         for lane in 0..LANES {
@@ -180,7 +180,7 @@ fn global_data_share_is_refused() {
     for mut b in MemoryModel::all(15) {
         for name in b.names(Encoding::Ds) {
             let [low, high] = ds(&b.rig, name, 0, 10, [20, 24], 30);
-            // Those that touch no memory don't care.
+            // These access no memory.
             if ["ds_nop", "ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32"].contains(&name) {
                 continue;
             }
@@ -238,14 +238,14 @@ fn permutes() {
     }
 }
 
-/// The lane that `lane` takes its data from, with lanes as lists of bits.
+/// Returns the lane from which `lane` reads, computed on lists of bits.
 fn swizzle_source(offset: u32, lane: usize) -> usize {
     let bits = |n: usize| -> Vec<bool> { (0..5).map(|b| n >> b & 1 != 0).collect() };
     let number = |bits: &[bool]| bits.iter().enumerate().map(|(n, b)| usize::from(*b) << n).sum::<usize>();
     let (half, i) = (lane / 32 * 32, lane % 32);
     let field = |at: u32| (offset >> at) as usize % 32;
     if offset >= 0xe000 {
-        // Bits of the mask stay; the others are the reversed number's, from its top on.
+        // Bits of the mask are kept; the others are those of the reversed number, from its top on.
         let mask = bits(field(0));
         let mut reversed = bits(i);
         reversed.reverse();
@@ -266,7 +266,7 @@ fn swizzle_source(offset: u32, lane: usize) -> usize {
 }
 
 fn swizzles() {
-    // The ISA document's examples of the FFT mode, counted from 1 there.
+    // The examples of the FFT mode in the ISA document, which counts from 1.
     let from = |offset: u32| (0..8).map(|lane| swizzle_source(offset, lane) + 1).collect::<Vec<_>>();
     assert_eq!(from(0xe000), [1, 0x11, 9, 0x19, 5, 0x15, 0xd, 0x1d]);
     assert_eq!(from(0xe010), [1, 9, 5, 0xd, 3, 0xb, 7, 0xf]);

@@ -1,4 +1,4 @@
-//! FLAT, GLOBAL and SCRATCH: loads, stores and atomics through 64-bit addresses, and of scratch.
+//! FLAT, GLOBAL and SCRATCH: loads, stores and atomics through 64-bit addresses, and in private memory.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! FLAT, GLOBAL and SCRATCH loads and stores against byte arrays, and their faults.
+//! Compares FLAT, GLOBAL and SCRATCH loads and stores with byte arrays, and tests their faults.
 
 use gfx9_isa::{Encoding, Target};
 
@@ -17,7 +17,7 @@ crate::testing::tally::verified!(
 const FIELDS: FlatFields =
     FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: false, bit13: false };
 
-/// Does what a load or store does, to the model; returns what the destination should hold.
+/// Applies a load or store to the model. Returns the expected destination.
 fn expect(b: &mut MemoryModel, shape: Shape, at: &[At; LANES], exec: u64) -> Vec<u128> {
     let dwords = shape.dwords();
     (0..LANES)
@@ -51,18 +51,18 @@ fn global_loads_and_stores() {
             for _ in 0..24 {
                 let exec = b.exec();
                 let places = b.places(GLOBAL as usize, shape.bytes, shape.bytes.min(4));
-                // Mostly one allocation, sometimes both.
+                // The lanes access mostly one allocation, sometimes both.
                 let both = b.below(4) == 0;
                 let at: [At; LANES] =
                     std::array::from_fn(|l| At::Global(usize::from(both && l % 3 == 0), places[l]));
                 let offset = b.below(8192) as i32 - 4096;
                 let scalar = b.below(2) == 0;
                 b.scramble(10..40);
-                // The base may be anywhere that leaves the offsets 32 bits.
+                // The base may be any address from which 32-bit offsets reach the places.
                 let base = b.model.bases[0] - b.below(1 << 20) as u64;
                 b.rig.w.set_s64(4, base.wrapping_add_signed(-i64::from(offset)));
                 for lane in 0..LANES {
-                    // Inactive lanes may have anything.
+                    // Inactive lanes have random addresses.
                     if exec >> lane & 1 != 0 {
                         let address = b.model.address(at[lane]);
                         if scalar {
@@ -126,7 +126,7 @@ fn scratch_loads_and_stores() {
                 let exec = b.exec();
                 let places = b.places(SCRATCH as usize, shape.bytes, shape.bytes.min(4));
                 let offset = b.below(8192) as i32 - 4096;
-                // gfx942 may have both a scalar and a vector; gfx90a has one of them.
+                // gfx942 may have both a scalar and a vector address; gfx90a has one of them.
                 let (scalar, vector) = match (b.rig.target, b.below(4)) {
                     (_, 0) => (true, false),
                     (Target::Gfx90a, _) | (_, 1) => (false, true),
@@ -170,7 +170,7 @@ fn scratch_loads_and_stores() {
 fn loads_to_lds() {
     for mut b in MemoryModel::all(4) {
         let target = b.rig.target;
-        // gfx90a has a bit for it, gfx942 opcodes of its own.
+        // gfx90a has a bit for LDS, gfx942 has separate opcodes.
         let mut names = Vec::new();
         for encoding in [Encoding::Global, Encoding::Scratch] {
             for name in b.names(encoding) {
@@ -225,7 +225,7 @@ fn loads_to_lds() {
 /// The one lane that faults in these tests.
 const BAD: usize = 37;
 
-/// Runs an instruction with all lanes at a good address but one.
+/// Runs an instruction. All lanes but one have a valid address.
 fn run_at(
     b: &mut MemoryModel,
     encoding: Encoding,

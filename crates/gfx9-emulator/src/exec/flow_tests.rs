@@ -1,5 +1,5 @@
-//! Branches, calls, indexed registers and hardware registers against models: lists of what a program executes, arrays of
-//! registers, strings of bits.
+//! Compares branches, calls, indexed registers and hardware registers with models: lists of the instructions that a
+//! program executes, arrays of registers, strings of bits.
 
 use gfx9_isa::{Encoding, Target};
 
@@ -14,11 +14,10 @@ fn rigs() -> [TestWave; 2] {
     [Target::Gfx90a, Target::Gfx942].map(|target| TestWave::new(target, SimdLevel::best()))
 }
 
-/// First of the SGPRs that the instructions of a program mark.
+/// The first of the SGPRs that a program's instructions set, one each.
 const MARK: u16 = 40;
 
-/// A program that goes to its dword `from`, where `jump` is, with as many others before and after it; each of these
-/// marks its SGPR.
+/// Returns a program that jumps to its dword `from`, where `jump` is. Each other instruction sets its SGPR.
 fn program(rig: &TestWave, from: usize, jump: u32, len: usize) -> Vec<u32> {
     let mut words = vec![rig.sopp("s_branch", from as u16 - 1)];
     for at in 1..len {
@@ -27,12 +26,13 @@ fn program(rig: &TestWave, from: usize, jump: u32, len: usize) -> Vec<u32> {
     words
 }
 
-/// Whether all from `to` on were executed, and nothing else.
+/// Returns whether exactly the instructions from `to` on were executed.
 fn executed_from(rig: &TestWave, to: usize, jump: usize, len: usize) -> bool {
     (1..len).filter(|at| *at != jump).all(|at| (rig.w.s32(MARK + at as u16) != 0) == (at >= to))
 }
 
-/// A program's length, where its jump is and where that goes: forward, as a model needs no loop.
+/// Returns the length of a program, the position of its jump, and the jump's target. Jumps are forward, so that the
+/// model needs no loop.
 fn layout(random: &mut Random) -> (usize, usize, usize) {
     let len = 8 + (random.next() % 24) as usize;
     let from = 1 + (random.next() % (len as u64 - 3)) as usize;
@@ -93,7 +93,7 @@ fn branches() {
                 Err(FaultCause::BadJump { target: CODE + 4 + 4 * 0x4000 }),
                 "{name}"
             );
-            // Back: over the end of the program, to what stands before it.
+            // Backward jumps: over the end of the program, to instructions before it.
             for _ in 0..20 {
                 let before = 1 + (random.next() % 20) as usize;
                 let mut words = vec![rig.sopp("s_branch", before as u16 + 1)];
@@ -129,7 +129,7 @@ fn jumps() {
                 rig.w.set_exec(exec);
                 rig.w.set_s64(4, CODE + 4 * to as u64);
                 rig.w.set_s64(6, 77);
-                // The link may be where the target is.
+                // The link register may be that of the target.
                 let link = if random.next() % 4 == 0 { 4 } else { 6 };
                 let jump = match name {
                     "s_call_b64" => rig.sopk(name, u32::from(link), (to - from - 1) as u16),
@@ -152,7 +152,7 @@ fn jumps() {
     }
 }
 
-/// VALU instructions between `s_set_gpr_idx_on` and `_off`, on an array of registers.
+/// Runs VALU instructions between `s_set_gpr_idx_on` and `_off`, and compares them with an array of registers.
 fn indexed_registers() {
     const FIRST: u16 = 10;
     const COUNT: usize = 40;
@@ -171,7 +171,7 @@ fn indexed_registers() {
             let indices: [u32; 3] = std::array::from_fn(|_| random.next() as u32 % 16);
             let modes: [u32; 2] = std::array::from_fn(|_| random.next() as u32 % 16);
             for (n, index) in indices.iter().enumerate() {
-                // Only the low byte counts.
+                // Only the low byte is used.
                 rig.w.set_s32(20 + n as u16, index | (random.next() as u32) << 8);
             }
             rig.w.set_s32(25, 0x00ab_cdef);
@@ -256,12 +256,12 @@ fn relative_moves() {
     }
 }
 
-/// Bits of MODE and TRAPSTS that are read and written one by one.
+/// Reads and writes fields of MODE and TRAPSTS, and compares them bit by bit.
 fn hardware_registers() {
     let mut random = Random::new(65);
     for mut rig in rigs() {
         for trial in 0..300 {
-            // The bits that stand for roundings, denormals, clamp, IEEE, exceptions and FP16_OVFL.
+            // The bits for roundings, denormals, clamp, IEEE, exceptions and FP16_OVFL.
             let start = random.next() as u32 & 0x0087_fbff;
             let (id, size, at) = (
                 if random.next() % 2 == 0 { 1 } else { 3 },
@@ -282,7 +282,7 @@ fn hardware_registers() {
                     assert_eq!((rig.w.mode.0, rig.w.trapsts), (start, start));
                 }
                 which => {
-                    // Indexed registers and skipped instructions stay off, which other tests are about.
+                    // The bits for indexed registers and VSKIP stay 0; other tests set them.
                     let value = random.next() as u32 & !(0x1800_0000 >> at);
                     let mut want = bits.clone();
                     for n in at as usize..end {

@@ -1,23 +1,26 @@
-//! Branches that take both ways: `s_cbranch_g_fork`, `s_cbranch_i_fork`, `s_cbranch_join` (CDNA3 ISA, the instructions'
-//! pseudocode).
+//! Branches that execute both sides, one after the other: `s_cbranch_g_fork`, `s_cbranch_i_fork`, `s_cbranch_join`
+//! (CDNA3 ISA, the instructions' pseudocode).
 //!
-//! Where some lanes jump and others don't, a fork goes on with the fewer of them, and pushes the others' lanes and address
-//! to a stack of scalar registers, four for an entry, from s0 on; MODE's CSP is the number of entries. As each entry has at
-//! least half of the lanes, there are at most six. The join at the end of the ways is given the CSP from before the
-//! fork: while there is more on the stack, it goes on with the way that was put off. The lanes of all ways are for the
-//! program to restore.
+//! If some active lanes jump and others don't, a fork divides them into two sides. It continues with the side that has
+//! fewer lanes, and pushes the lanes and the address of the other side on a stack. A stack entry is four scalar
+//! registers, the first one s0 to s3. MODE's CSP is the number of stack entries. There are at most six, as each has at
+//! least half of the lanes that were active.
+//!
+//! Both sides end at a join, whose operand is the CSP from before the fork. While the stack has more entries, the join
+//! continues with the side that was pushed last. The program restores EXEC after the last join.
 
 use crate::exec::control::jump;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::state::wave::Wave;
 
-/// Scalar registers of the entry that `csp` names: EXEC, then the address.
+/// Returns the first scalar registers of EXEC and of the address in stack entry `csp`.
 fn entry(csp: u32) -> (u16, u16) {
     let first = 4 * (csp & 7) as u16;
     (first, first + 2)
 }
 
-/// Whether a fork goes on at `target`; else it goes on at `next`, behind it. The lanes of `mask` want to jump.
+/// Divides the active lanes: the lanes of `mask` jump to `target`, the others continue at `next`, after the fork.
+/// Returns whether the wave continues at `target`.
 fn fork(w: &mut Wave, mask: u64, target: u64, next: u64) -> bool {
     let exec = w.exec();
     let (pass, fail) = (exec & mask, exec & !mask);
@@ -37,7 +40,7 @@ fn fork(w: &mut Wave, mask: u64, target: u64, next: u64) -> bool {
     jumps
 }
 
-/// `s_cbranch_g_fork`: to an address in registers.
+/// `s_cbranch_g_fork`: a fork to an address in registers.
 pub(crate) struct GFork;
 impl Exec for GFork {
     #[inline(always)]
@@ -49,7 +52,7 @@ impl Exec for GFork {
     }
 }
 
-/// `s_cbranch_i_fork`: by a constant distance.
+/// `s_cbranch_i_fork`: a fork by a constant distance.
 pub(crate) struct IFork;
 impl Exec for IFork {
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Forks and joins: random nests of branches, against a model that runs each lane for itself.
+//! Compares forks and joins in random nested branches with a model that runs each lane separately.
 
 use gfx9_isa::Target;
 
@@ -9,16 +9,16 @@ use crate::testing::test_wave::{CODE, END, Random, TestWave};
 
 crate::testing::tally::verified!(every_lane_follows_its_own_path);
 
-/// What the lanes that jump do, what the others do, and what all do afterwards.
+/// A step of a program.
 enum Step {
     /// Adds to v1.
     Add(u32),
-    /// On a mask in an SGPR pair: the way that is jumped to, and the other.
+    /// A fork on a mask in an SGPR pair: the steps of the lanes that jump, and of the others.
     Fork { mask: usize, to_register: bool, jumped: Vec<Step>, fell: Vec<Step> },
 }
 
 const MASKS: usize = 8;
-/// Above what the stack may take.
+/// The SGPRs from here on are not used by the stack.
 const FIRST_MASK: u32 = 36;
 const SAVED: u32 = 60;
 const TARGET: u32 = 80;
@@ -43,14 +43,15 @@ fn steps(random: &mut Random, depth: u32) -> Vec<Step> {
         .collect()
 }
 
-/// Appends code. Both ways of a fork end at its join, after which the lanes from before are active again.
+/// Appends the code of steps. Both sides of a fork end at its join, after which the lanes from before the fork are
+/// active again.
 fn encode(rig: &TestWave, steps: &[Step], depth: u32, out: &mut Vec<u32>) {
     for step in steps {
         match step {
             // v_add_u32 v1, constant, v1
             Step::Add(n) => out.push(0x6800_0000 | 1 << 17 | 1 << 9 | 128 + n),
             Step::Fork { mask, to_register, jumped, fell } => {
-                // The CSP from before, which the join is given: MODE's bits 29 to 31.
+                // The CSP from before the fork, for the join: bits 29 to 31 of MODE.
                 out.push(rig.sopk("s_getreg_b32", SAVED + depth, 2 << 11 | 29 << 6 | 1));
                 out.push(rig.sop1("s_mov_b64", LANES_BEFORE + 2 * depth, EXEC));
                 let mask = FIRST_MASK + 2 * *mask as u32;
@@ -59,7 +60,8 @@ fn encode(rig: &TestWave, steps: &[Step], depth: u32, out: &mut Vec<u32>) {
                 encode(rig, jumped, depth + 1, &mut other);
                 if *to_register {
                     let target = TARGET + 2 * depth;
-                    // From behind s_getpc: two instructions of two dwords and one, and the way between.
+                    // The distance from after s_getpc: two instructions of two dwords, one of one dword, and the first
+                    // side.
                     out.push(rig.sop1("s_getpc_b64", target, 0));
                     out.push(rig.sop2("s_add_u32", target, target, 255));
                     out.push(4 * (5 + one.len() as u32));
@@ -119,7 +121,7 @@ fn the_path_with_fewer_lanes_runs_first_and_the_other_is_pushed() {
         rig.w.mode = rig.w.mode.with_csp(2);
         rig.w.set_s64(40, mask);
         rig.w.set_exec(exec);
-        // Both ways end at once.
+        // Both sides are empty.
         let fork = rig.sopk("s_cbranch_i_fork", 40, 1);
         rig.run(&[fork, END]);
         assert_eq!((rig.w.exec(), rig.w.mode.csp()), (first, 3));
@@ -138,14 +140,14 @@ fn a_uniform_fork_pushes_nothing() {
         rig.run(&program);
         assert_eq!((rig.w.s32(50) == 0, rig.w.exec(), rig.w.mode.csp()), (jumps, 0b1100, 0));
     }
-    // To nowhere: only if anybody goes there.
+    // A fork to an invalid address faults only if a lane jumps.
     let mut rig = TestWave::gfx90a();
     let fork = [rig.sop2("s_cbranch_g_fork", 0, 40, 42), rig.sopk("s_movk_i32", 50, 1)];
     rig.w.set_s64(42, 64);
     rig.run(&fork);
     rig.w.set_s64(40, !0);
     assert_eq!(rig.try_run(&fork), Err(FaultCause::BadJump { target: 64 }));
-    // A join with nothing to come back to takes what is in the registers.
+    // A join with an empty stack reads the registers that the CSP selects.
     let join = rig.sop1("s_cbranch_join", 0, 51);
     rig.w.set_s32(51, 3);
     rig.w.set_s64(28, 0);

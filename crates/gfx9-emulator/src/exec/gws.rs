@@ -3,12 +3,13 @@
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::state::wave::{AGPR, Wave, lanes_of, sreg};
 
-/// The resource: the offset and M0's bits 16 to 21, modulo 64.
+/// Returns the number of the resource: the offset plus M0's bits 16 to 21, modulo 64.
 fn resource(w: &Wave, i: &Inst) -> u8 {
     ((w.s32(sreg::M0) >> 16).wrapping_add(i.imm) & 63) as u8
 }
 
-/// The data: of the first active lane, or of lane 0, in the register where others have an address.
+/// Returns the data: that of the first active lane, or of lane 0 if none is active. Its register is encoded in the
+/// field where other DS instructions have the address.
 fn value(w: &Wave, i: &Inst) -> u32 {
     let accumulator = i.raw[0] >> 25 & 1 != 0;
     let register = i.src[0] + if accumulator { AGPR } else { 0 };
@@ -31,7 +32,7 @@ macro_rules! instructions {
     )*};
 }
 
-/// Goes on, or waits.
+/// Sets what the wave waits for. Returns `Flow::Wait` if that is something.
 fn wait(w: &mut Wave, wait: Option<crate::state::gws::GwsWait>) -> Flow {
     w.wait = wait;
     if wait.is_some() { Flow::Wait } else { Flow::Next }

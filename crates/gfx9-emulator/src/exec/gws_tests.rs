@@ -1,4 +1,4 @@
-//! Global wave sync, one wave at a time; tests/gws.rs has whole kernels.
+//! Tests of global wave sync with one wave. tests/waiting.rs has whole kernels.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ fn gws_instructions_use_their_resource_and_value() {
         assert_eq!(rig.cx.gws.missing(2), 109);
         rig.run(&gws(&rig, "ds_gws_sema_br", 6, 4));
         assert_eq!(rig.cx.gws.missing(2), 216);
-        // Without lanes the first one's.
+        // Without active lanes, the value of lane 0.
         rig.w.set_exec(0);
         rig.run(&gws(&rig, "ds_gws_init", 6, 4));
         assert_eq!(rig.cx.gws.missing(2), 101);
-        // From an AGPR.
+        // The value is in an AGPR.
         *rig.w.v_mut(crate::state::wave::AGPR + 4) = crate::exec::lanes::splat(9);
         let [low, high] = gws(&rig, "ds_gws_init", 6, 4);
         rig.run(&[low | 1 << 25, high]);

@@ -15,10 +15,10 @@ const IB_STS: u32 = 7;
 const SH_MEM_BASES: u32 = 15;
 const XCC_ID: u32 = 20;
 
-/// LDS is allocated in pieces of this many bytes.
+/// The granularity of LDS allocations in bytes.
 const LDS_GRANULE: u32 = 512;
 
-/// Number, first bit and mask (not shifted) of the field that the immediate names.
+/// Returns the register's number, and the first bit and the mask (not shifted) of the field that the immediate selects.
 #[inline(always)]
 fn field(imm: u32) -> (u32, u32, u32) {
     let size = (imm >> 11 & 31) + 1;
@@ -29,7 +29,7 @@ fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
     Some(match id {
         MODE => w.mode.0,
         STATUS => {
-            // SCC, EXECZ, VCCZ, in a workgroup of several waves, VALID.
+            // SCC, EXECZ, VCCZ, the bit for a wave in a workgroup, and VALID.
             u32::from(w.scc())
                 | u32::from(w.exec() == 0) << 9
                 | u32::from(w.vcc() == 0) << 10
@@ -37,9 +37,9 @@ fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
                 | 1 << 16
         }
         TRAPSTS => w.trapsts,
-        // The wave's slot; everything runs on one compute unit.
+        // The wave's number in its SIMD. All waves seem to run on one compute unit.
         HW_ID => w.id & 15,
-        // All registers there are.
+        // The wave has all registers.
         GPR_ALLOC => 0x3f << 8 | 0xf << 24,
         LDS_ALLOC => cx.lds.size().div_ceil(LDS_GRANULE) << 12,
         IB_STS | XCC_ID => 0,
@@ -67,7 +67,7 @@ fn set(w: &mut Wave, imm: u32, value: u32) {
     match id {
         MODE => w.mode = Mode(merge(w.mode.0)),
         TRAPSTS => w.trapsts = merge(w.trapsts),
-        // The others can't be written by kernels.
+        // Kernels can't write the other registers.
         _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Instructions that change nothing a program can see, whatever their operands, and those that end one.
+//! Tests of instructions that change nothing that a program can observe, and of those that end a program.
 
 use gfx9_isa::Encoding;
 
@@ -8,8 +8,7 @@ use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(no_register_and_no_memory_changes);
 
-/// Hints, waits, cache control, messages that nobody gets (there is no host to call here), branches on a debugger that
-/// isn't there.
+/// Hints, waits, cache control, messages (which nothing receives here), and branches that only a debugger takes.
 const IDLE: [&str; 31] = [
     "s_nop",
     "s_wakeup",
@@ -44,7 +43,7 @@ const IDLE: [&str; 31] = [
     "buffer_wbinvl1_vol",
 ];
 
-/// All registers.
+/// Returns all registers.
 fn registers(rig: &TestWave) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
     let scalars = (0..106).chain([sreg::M0]).map(|n| rig.w.s32(n)).collect();
     let vectors = (0..512).flat_map(|n| *rig.w.v(n).flat()).collect();
@@ -95,7 +94,7 @@ fn programs_end() {
             b.rig.run(&[b.rig.sopp(name, 0), after]);
             assert_eq!(b.rig.w.s32(40), 0, "{name}");
         }
-        // With 0 these neither kill nor halt.
+        // With a constant of 0, these instructions do nothing.
         for name in ["s_setkill", "s_sethalt"] {
             let after = b.rig.sopk("s_movk_i32", 40, 1);
             b.rig.w.set_s32(40, 0);

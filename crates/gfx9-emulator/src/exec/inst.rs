@@ -52,9 +52,9 @@ pub(crate) const NONE: u16 = u16::MAX;
 
 /// One decoded instruction, one cache line.
 ///
-/// Vector operands are indices into [`crate::state::wave::Regs::v`]: 0 to 255 VGPRs, 256 to 511 AGPRs, then temporaries.
-/// Scalar operands are indices into [`crate::state::wave::Regs::s`]: below 128 the hardware's numbers (SGPRs, VCC, M0,
-/// EXEC), above them the constants. 64-bit operands take the index and the next one.
+/// Vector operands are indices into [`crate::state::wave::Regs::v`]: 0 to 255 VGPRs, 256 to 511 AGPRs, then
+/// temporaries. Scalar operands are indices into [`crate::state::wave::Regs::s`]: below 128 the hardware's numbers
+/// (SGPRs, VCC, M0, EXEC), above them the constants. 64-bit operands take the index and the next one.
 #[repr(C, align(64))]
 pub(crate) struct Inst {
     pub(crate) exec: ExecFn,
@@ -63,27 +63,28 @@ pub(crate) struct Inst {
     /// Scalar destination of a mask (VOPC in VOP3, carries); `saddr`/`soffset` of memory instructions.
     pub(crate) sdst: u16,
     pub(crate) src: [u16; 3],
-    /// The `flag` bits of the encoding, see `decode`.
+    /// Of memory instructions, the bits of [`flag`] that are set. Of vector instructions, bit `n` says that source `n`
+    /// is a vector.
     pub(crate) flags: u16,
     /// Immediate, or offset.
     pub(crate) imm: u32,
-    /// Direct branches: index of the instruction branched to.
+    /// The index of the instruction to which a direct branch jumps.
     pub(crate) target: u32,
-    /// Its position: dwords from the start of the code.
+    /// The position, in dwords from the start of the code.
     pub(crate) pc: u32,
-    /// Its first two dwords; the second is 0 if it has only one.
+    /// The first two dwords; the second is 0 if there is only one.
     pub(crate) raw: [u32; 2],
-    /// Its row in the tables.
+    /// The row in the instruction table.
     pub(crate) row: &'static Row,
     /// Source and result modifiers, DPP and SDWA, if the instruction has any; executed by `modifiers::Modified`.
     pub(crate) ext: Option<Box<ModifierInst>>,
 }
 
-/// `Inst::flags`, of memory instructions but for the last.
+/// Bits of `Inst::flags`. All but `ILLEGAL` are for memory instructions.
 pub(crate) mod flag {
-    /// Return the value before (atomics); sc0 on gfx942.
+    /// glc: an atomic returns the previous value; sc0 on gfx942.
     pub(crate) const GLC: u16 = 1;
-    /// System level coherent; nt on gfx942.
+    /// slc: system level coherent; nt on gfx942.
     pub(crate) const SLC: u16 = 2;
     /// MUBUF, MTBUF: the vaddr operand gives an offset.
     pub(crate) const OFFEN: u16 = 4;
@@ -100,7 +101,7 @@ pub(crate) mod flag {
     /// Any encoding: the bits are not an instruction.
     pub(crate) const ILLEGAL: u16 = 256;
 
-    /// The flags whose bit in the encoding is set.
+    /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {
         flags.into_iter().filter(|(_, set)| *set).fold(0, |all, (flag, _)| all | flag)
     }
@@ -116,9 +117,10 @@ pub(crate) struct ModifierInst {
     pub(crate) dpp: Option<Dpp>,
     /// The operation writes EXEC.
     pub(crate) writes_exec: bool,
-    /// A source is VCCZ or EXECZ, whose slots are not kept up to date.
+    /// A source is VCCZ or EXECZ, whose values in [`Regs::s`](crate::state::wave::Regs::s) are not kept up to date.
     pub(crate) zero_flags: bool,
-    /// Constants of the sources for which the pool had no slot; they are copied to [`spill`](super::operand::spill).
+    /// The constants of the sources that did not fit into the constant pool; they are copied to
+    /// [`spill`](super::operand::spill).
     pub(crate) spilled: [Option<u64>; 3],
 }
 
@@ -142,21 +144,22 @@ pub(crate) const UNMAPPED: u32 = u32::MAX;
 
 /// Decoded machine code.
 pub(crate) struct Code {
-    /// In the order of decoding; an instruction is followed by the next one in memory.
+    /// The instructions in the order of decoding. Each is followed by the next one in memory.
     pub(crate) insts: Vec<Inst>,
-    /// Index of the instruction at each dword.
+    /// The index of the instruction at each dword, or [`UNMAPPED`].
     pub(crate) map: Vec<u32>,
     /// Guest address of the first dword.
     pub(crate) base: u64,
-    /// Scalar slots from [`POOL`](crate::state::wave::POOL) on.
+    /// The constant pool: the values from [`POOL`](crate::state::wave::POOL) on in
+    /// [`Regs::s`](crate::state::wave::Regs::s).
     pub(crate) pool: Vec<u32>,
     pub(crate) target: Target,
-    /// Identifies the pool.
+    /// A number that identifies the constant pool, as each `Code` has its own; never 0.
     pub(crate) id: u64,
 }
 
 impl Code {
-    /// Index of the instruction at a guest address.
+    /// Returns the index of the instruction at a guest address; `None` if no instruction starts there.
     pub(crate) fn index_of(&self, address: u64) -> Option<u32> {
         let offset = address.wrapping_sub(self.base);
         let index = *self.map.get(usize::try_from(offset / 4).ok()?)?;
@@ -177,9 +180,9 @@ pub(crate) struct ExecContext {
     pub(crate) lds: Lds,
     /// Set with [`Flow::Fault`].
     pub(crate) fault: Option<FaultCause>,
-    /// Instructions that its waves have executed.
+    /// The number of instructions that the workgroup's waves have executed.
     pub(crate) count: u64,
-    /// The instructions that reading the clock has counted as.
+    /// The number of instructions that reads of the clock have added to the time.
     pub(crate) ticks: u64,
     pub(crate) workgroup: [u32; 3],
     /// Serves the kernel's calls to the host; `None` if it makes none.

@@ -1,14 +1,14 @@
-//! Integer arithmetic of 16, 32 and 64 bits; the `*Clamp` operations are what the clamp bit makes of others.
+//! Integer arithmetic of 16, 32 and 64 bits; the `*Clamp` operations are the ones with the clamp bit.
 
 use super::op::{ops2, ops3};
 
-/// The low 24 bits.
+/// Returns the low 24 bits.
 #[inline(always)]
 fn u24(a: u32) -> u32 {
     a & 0xff_ffff
 }
 
-/// The low 24 bits, sign-extended.
+/// Returns the low 24 bits, sign-extended.
 #[inline(always)]
 fn i24(a: u32) -> i32 {
     (a << 8) as i32 >> 8
@@ -105,7 +105,7 @@ ops3! {
     Dot8cI32I4Clamp: |_, a: u32, b: u32, c: i32| -> i32 { saturate(i64::from(c) + dot(a, b, 4)) }
 }
 
-/// Sum of the products of signed parts of `bits` bits.
+/// Returns the sum of the products of signed parts of `bits` bits.
 #[inline(always)]
 fn dot(a: u32, b: u32, bits: u32) -> i64 {
     let part = |v: u32, n: u32| i64::from((v << (32 - bits * (n + 1))) as i32 >> (32 - bits));

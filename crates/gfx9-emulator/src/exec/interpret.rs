@@ -4,14 +4,16 @@ use super::altered;
 use super::inst::{Code, ExecContext, Flow, Observing, StopReason};
 use crate::state::wave::Wave;
 
-/// Runs a wave until it stops, or at a jump after `slice` instructions. `code` is `cx.code`, which the caller holds on
-/// to: waves that meet at barriers stop often, and threads must not count references to it each time.
+/// Runs a wave until it stops, or until the first jump after `slice` instructions.
+///
+/// `code` is `cx.code`, to which the caller keeps a reference. Waves that meet at barriers stop often; cloning the
+/// `Arc` each time would make threads contend for its count.
 pub(crate) fn run_wave(w: &mut Wave, cx: &mut ExecContext, code: &Code, slice: u64) -> StopReason {
     interpret::<false>(w, cx, code, slice, None)
 }
 
-/// [`run_wave`] for what wants to see or stop a wave at any instruction: it ends after `slice` instructions, wherever
-/// that is.
+/// Runs a wave like [`run_wave`], but calls the observer for each instruction, and stops after exactly `slice`
+/// instructions.
 pub(crate) fn run_wave_observed(
     w: &mut Wave,
     cx: &mut ExecContext,
@@ -22,7 +24,7 @@ pub(crate) fn run_wave_observed(
     interpret::<true>(w, cx, code, slice, observer)
 }
 
-/// The loop. It is compiled separately with `OBSERVED`, so that it is not slowed down without.
+/// The interpreter's loop. `OBSERVED` is a constant so that the loop without an observer is not slowed down.
 fn interpret<const OBSERVED: bool>(
     w: &mut Wave,
     cx: &mut ExecContext,
@@ -39,7 +41,7 @@ fn interpret<const OBSERVED: bool>(
     let mut at = w.next as usize;
     let mut count = 0;
     let stop = loop {
-        // Decoding ends every run of instructions with one that jumps or faults, so there is a next one.
+        // Decoding ends every sequence of instructions with one that jumps or faults, so `at` is in range.
         let i = &insts[at];
         at += 1;
         count += 1;

@@ -1,7 +1,8 @@
-//! The loops over lanes: an operation on one lane's values becomes executors for vectors and scalars, any EXEC.
+//! The loops over lanes: they turn an operation on one lane's values into executors for vector and scalar sources, and
+//! for any EXEC.
 //!
-//! Each chunk of lanes is loaded whole before its results are stored, so a destination may be a source too, and the
-//! compiler still vectorises.
+//! A whole chunk of lanes is loaded before its results are stored. A destination may therefore also be a source, and
+//! the compiler can vectorise the loops.
 
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
@@ -13,20 +14,21 @@ use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave, lanes_of};
 
 /// A value that one lane holds in one or two dwords.
 pub(crate) trait Word: Copy {
-    /// Two dwords, not one.
+    /// Whether it has two dwords.
     const WIDE: bool;
-    /// Floating point, so that the MODE register matters.
+    /// Whether it is a floating-point number, for which the MODE register matters.
     const FLOAT: bool = false;
     const ZERO: Self;
     fn new(lo: u32, hi: u32) -> Self;
     fn lo(self) -> u32;
     fn hi(self) -> u32;
-    /// Zero of the same sign instead of a denormal that the mode doesn't keep; `result` or source.
+    /// Replaces a denormal with zero of the same sign, unless the mode keeps denormals of results (`result`) or of
+    /// sources.
     #[inline(always)]
     fn flush(self, _: Mode, _result: bool) -> Self {
         self
     }
-    /// With `abs` (0 or 1) its magnitude, then with `neg` its negative; floats only.
+    /// Returns the magnitude if `abs` is 1, then the negative of that if `neg` is 1. Only for floats.
     #[inline(always)]
     fn signed(self, _abs: u32, _neg: u32) -> Self {
         self
@@ -120,7 +122,7 @@ impl Word for f64 {
     }
 }
 
-/// One chunk of lanes of a vector operand.
+/// Loads one chunk of lanes of a vector operand.
 #[inline(always)]
 pub(crate) fn load<T: Word>(w: &Wave, index: u16, c: usize) -> [T; CHUNK] {
     let lo = w.v(index).0[c];
@@ -132,13 +134,13 @@ pub(crate) fn load<T: Word>(w: &Wave, index: u16, c: usize) -> [T; CHUNK] {
     out
 }
 
-/// A scalar operand.
+/// Loads a scalar operand.
 #[inline(always)]
 pub(crate) fn scalar<T: Word>(w: &Wave, index: u16) -> T {
     T::new(w.s32(index), if T::WIDE { w.s32(index.wrapping_add(1)) } else { 0 })
 }
 
-/// Stores one chunk of lanes of a result; with `MASKED` only to the lanes in `w.mask`.
+/// Stores one chunk of lanes of a result. With `MASKED`, only the lanes in `w.mask` are stored.
 #[inline(always)]
 pub(crate) fn store<T: Word, const MASKED: bool>(w: &mut Wave, index: u16, c: usize, values: &[T; CHUNK]) {
     let mut lo = [0; CHUNK];
@@ -167,7 +169,7 @@ fn store_dwords<const MASKED: bool>(w: &mut Wave, index: u16, c: usize, mut new:
     w.v_mut(index).0[c] = new;
 }
 
-/// Runs `$body` with a constant `MASKED`: true if some lane is inactive, with `w.mask` fresh.
+/// Runs `$body` with a constant `MASKED`, which is true if a lane is inactive. `w.mask` is then up to date.
 macro_rules! by_exec {
     ($w:ident, $masked:ident => $body:block) => {{
         let exec = $w.exec();
@@ -183,16 +185,17 @@ macro_rules! by_exec {
 }
 pub(crate) use by_exec;
 
-/// A comparison. The result goes to the mask at `Inst::sdst`, 0 in inactive lanes; with `EXEC` to EXEC too.
+/// A comparison of one lane's values. Its executors write the mask of the results, 0 in inactive lanes, to
+/// `Inst::sdst`; those of `v_cmpx` write it to EXEC too.
 pub(crate) trait OpCmp {
     type A: Word;
     type B: Word;
-    /// Denormals count as zeros where the mode says so.
+    /// Whether denormals are flushed as the mode says.
     const FLUSHES: bool = true;
     fn f(m: Mode, a: Self::A, b: Self::B) -> bool;
 }
 
-/// One lane's value of an operand.
+/// Returns one lane's value of an operand.
 #[inline(always)]
 pub(crate) fn lane<T: Word>(w: &Wave, index: u16, scalar: bool, lane: usize) -> T {
     let at = |n: u16| {
@@ -211,20 +214,20 @@ pub(crate) fn set_lane<T: Word>(w: &mut Wave, index: u16, lane: usize, value: T)
     }
 }
 
-/// Whether source `n` of the instruction is a scalar operand.
+/// Returns whether source `n` of the instruction is a scalar operand.
 #[inline(always)]
 pub(crate) fn is_scalar(i: &Inst, n: u32) -> bool {
     i.flags >> n & 1 == 0
 }
 
-/// One lane's value of source `n`, with its sign as [`any`] says.
+/// Returns one lane's value of source `n`, with the sign modifiers that [`any`] describes.
 #[inline(always)]
 fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
     let v: T = lane(w, i.src[n], is_scalar(i, n as u32), l);
     v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
 }
 
-/// [`OpCmp`] lane by lane, in any mode, with any operands: small rather than fast.
+/// Executes an [`OpCmp`] lane by lane, in any mode, with any operands. The code is small and slow.
 pub(crate) struct EachCmp<O, const X: bool>(PhantomData<O>);
 impl<O: OpCmp, const X: bool> EachCmp<O, X> {
     #[cold]
@@ -253,8 +256,8 @@ impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
     }
 }
 
-/// All lanes of a chunk, whatever the operand is. With `SIGNS`, bits 0 to 2 of `Inst::imm` say which sources to negate, and
-/// bits 3 to 5 of which to take the magnitude before.
+/// Returns one chunk of lanes of source `n`, which may be a vector or a scalar. With `SIGNS`, bits 3 to 5 of
+/// `Inst::imm` say of which sources to take the magnitude, and bits 0 to 2 which to negate after that.
 #[inline(always)]
 pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
     let v = if is_scalar(i, n as u32) { [scalar(w, i.src[n]); CHUNK] } else { load(w, i.src[n], c) };
@@ -266,7 +269,7 @@ pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: u
     }
 }
 
-/// [`OpCmp`] as an executor; with `X` it is a `v_cmpx`.
+/// Executes an [`OpCmp`]. With `X`, it is a `v_cmpx`.
 pub(crate) struct LCmp<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
 
 impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
@@ -295,7 +298,7 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
     }
 }
 
-/// The mask of the lanes whose flag is 1; the others' is 0.
+/// Returns the mask of the lanes whose flag is 1. Each flag must be 0 or 1.
 #[inline(always)]
 pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
     let mut mask = 0;
@@ -303,7 +306,7 @@ pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
         for h in 0..2 {
             let mut eight = [0; 8];
             eight.copy_from_slice(&chunk[h * 8..h * 8 + 8]);
-            // Each flag's bit lands in the top byte at its lane's place, without carries.
+            // The product has the flag of each lane in the top byte, at the lane's bit, without carries.
             let bits = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
             mask |= bits << (c * CHUNK + h * 8);
         }
@@ -311,27 +314,27 @@ pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
     mask
 }
 
-/// The executors of one lane operation: for each, which sources are scalars, and its columns. The first takes
-/// vectors only; a combination that isn't here has its scalars copied into temporary vectors.
+/// The forms of one lane operation: for each, a mask of the sources that are scalars, and its executors. The first form
+/// has only vectors. For a combination without a form, scalars are copied to temporary vectors.
 pub(crate) type Forms = &'static [(u8, Columns)];
 
-/// One executor for all combinations.
+/// Returns forms that use one executor for all combinations of scalars.
 const fn all(each: Columns) -> [(u8, Columns); 8] {
     [(0, each), (1, each), (2, each), (3, each), (4, each), (5, each), (6, each), (7, each)]
 }
 
-/// Another function for the portable level, where a copy for each combination would not pay.
+/// Replaces the executor for the portable level, at which a copy for each combination would not be worth its size.
 pub(crate) const fn but_portable(portable: Columns, columns: Columns) -> Columns {
     [portable[0], columns[1], columns[2]]
 }
 
-// Each operation has `RARE` forms, small and slow, for what compilers rarely use; `F` forms, which AVX vectors
-// execute, with a scalar first source besides, as the short encodings have it; and `HOT` forms for instructions that
-// inner loops are made of, with scalars anywhere, and a copy for AVX-512.
+// Each operation has three sets of forms. `RARE`, for instructions that compilers rarely use, is small and slow. `F`
+// uses AVX2, for vectors and for a scalar first source, as the short encodings allow. `HOT`, for instructions of inner
+// loops, also has scalars in other sources, and a copy for AVX-512.
 
-/// Declares the lane operations of a number of sources, from a source's number, its type's name and its value's: the trait
-/// of the operation, its executors, and the forms of it, of which those in `hot` have a copy for the combination of scalar
-/// sources that the number says.
+/// Declares, for each number of sources, the trait of a lane operation, its executors and its forms. A source is given
+/// by its number, the name of its type and the name of its value. Each number in `hot` is a mask of scalar sources for
+/// which `HOT` has a form.
 macro_rules! lane_operations {
     ($(
         $(#[$doc:meta])*
@@ -343,18 +346,18 @@ macro_rules! lane_operations {
         pub(crate) trait $Op {
             type D: Word;
             $(type $Source: Word;)*
-            /// Rounding or denormals matter.
+            /// Whether rounding or denormals matter.
             const FLOAT: bool = <Self::D as Word>::FLOAT $(|| <Self::$Source as Word>::FLOAT)*;
-            /// Must be `#[inline(always)]`.
+            /// Computes the operation, rounding to nearest even and keeping denormals. Must be `#[inline(always)]`.
             fn f(m: Mode, $($v: Self::$Source),*) -> Self::D;
-            /// The same in a mode whose rounding or denormals are not what `f` has: nearest even, all kept.
+            /// Computes the operation in a mode with another rounding or denormal handling than `f`.
             #[inline]
             fn moded(m: Mode, $($v: Self::$Source),*) -> Self::D {
                 Self::f(m, $($v.flush(m, false)),*).flush(m, true)
             }
         }
 
-        /// The operation lane by lane, in any mode, with any operands: small rather than fast.
+        /// Executes an operation lane by lane, in any mode, with any operands. The code is small and slow.
         pub(crate) struct $Each<O>(PhantomData<O>);
         impl<O: $Op> $Each<O> {
             #[cold]
@@ -376,7 +379,7 @@ macro_rules! lane_operations {
             }
         }
 
-        /// The operation as an executor for all operands; `SIGNS` as [`any`] has it.
+        /// Executes an operation with any operands. [`any`] describes `SIGNS`.
         pub(crate) struct $Any<O, const SIGNS: bool>(PhantomData<O>);
         impl<O: $Op, const SIGNS: bool> Exec for $Any<O, SIGNS> {
             #[inline(always)]
@@ -399,7 +402,7 @@ macro_rules! lane_operations {
             }
         }
 
-        /// The operation as an executor. Bit n of `SCALAR` says that source n is a scalar operand.
+        /// Executes an operation. Bit `n` of `SCALAR` says that source `n` is a scalar operand.
         pub(crate) struct $L<O, const SCALAR: u8>(PhantomData<O>);
         impl<O: $Op, const SCALAR: u8> Exec for $L<O, SCALAR> {
             #[inline(always)]
@@ -452,12 +455,12 @@ lane_operations! {
 }
 
 impl<O: Op2> Forms2<O> {
-    /// With source signs.
+    /// The executors for sources with sign modifiers.
     pub(crate) const SIGNS: Columns = two_columns::<Any2<O, true>>();
 }
 
 impl<O: Op3> Forms3<O> {
-    /// With source signs.
+    /// The executors for sources with sign modifiers.
     pub(crate) const SIGNS: Columns = two_columns::<Any3<O, true>>();
 }
 
@@ -476,7 +479,7 @@ impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
     ];
 }
 
-/// A register whose lanes all hold `value`.
+/// Returns a register whose lanes all hold `value`.
 #[inline(always)]
 pub(crate) fn splat(value: u32) -> Lanes {
     Lanes([[value; CHUNK]; CHUNKS])

@@ -1,7 +1,9 @@
-//! SIMD levels: each executor is compiled for several widths of the host's vectors, and the width is chosen at run time.
+//! SIMD levels: each executor is compiled for several widths of the host's vectors, one of which is selected at run
+//! time.
 //!
-//! An executor is a zero-sized type with an `#[inline(always)]` [`Exec::exec`]. Inlined into a function that has
-//! `#[target_feature]`, its plain loops over lanes are vectorised for those features: no intrinsics, one source.
+//! An executor is a zero-sized type with an `#[inline(always)]` [`Exec::exec`]. It is inlined into functions with
+//! `#[target_feature]`, where the compiler vectorises its loops over lanes for those features. One source without
+//! intrinsics serves all levels.
 
 use std::sync::OnceLock;
 
@@ -83,28 +85,29 @@ fn has_avx512() -> bool {
 /// An executor at each [`SimdLevel`], in the order of [`SimdLevel::ALL`].
 pub(crate) type Columns = [ExecFn; 3];
 
-/// For executors that compute over lanes: one copy for each level.
+/// Returns one copy of an executor for each level. For executors that compute over lanes.
 pub(crate) const fn columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx512::<X>]
 }
 
-/// For executors that are less common: no copy for AVX-512, which uses the one for AVX2.
+/// Returns copies of an executor for the portable level and AVX2; AVX-512 uses the latter. For executors that are less
+/// common.
 pub(crate) const fn two_columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
 
-/// For executors that are bound by memory: as with [`columns`], but no copy for the widest level.
+/// Returns the same copies as [`two_columns`]. For executors that are bound by memory.
 pub(crate) const fn narrow<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
 
-/// For executors without a loop over lanes that is worth vectorising: one copy for all levels.
+/// Returns one copy of an executor for all levels. For executors without a loop over lanes that is worth vectorising.
 pub(crate) const fn same<X: Exec>() -> Columns {
     [portable::<X>, portable::<X>, portable::<X>]
 }
 
 /// # Safety
-/// None needed; `unsafe` only to have the one type of [`ExecFn`].
+/// The caller need not guarantee anything. The function is `unsafe` only to have the type [`ExecFn`].
 unsafe fn portable<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     X::exec(w, cx, i)
 }

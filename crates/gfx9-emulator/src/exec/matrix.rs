@@ -1,13 +1,16 @@
-//! Matrix instructions: where the elements of A, B, C and D are, and the loops over them.
+//! Matrix instructions: the places of the elements of A, B, C and D in registers, and the loops over them.
 //!
-//! An instruction computes `D = A * B + C` for 1 to 16 independent blocks: A is N x K, B is K x N. With G = 64 /
-//! (N * blocks) groups of lanes, lane `(g * blocks + block) * N + i` holds the E = K / G consecutive elements
-//! `A[i][g * E ..]`, packed from the first register's low bits on; so does B with column `j` for row `i`. In C and D
-//! the N columns of a row are N consecutive lanes; four rows are four consecutive registers; then come the rows (or,
-//! of 4 x 4 matrices, the blocks) that fill the lanes of these registers. f64 results are two registers each, and one
-//! row instead of four ("AMD Matrix Instruction Calculator"; CDNA3 ISA, "Dense Matrix Multiplication Layout").
+//! An instruction computes `D = A * B + C` for 1 to 16 independent blocks: A is N x K, B is K x N. There are `G = 64 /
+//! (N * blocks)` groups of lanes. Lane `(g * blocks + block) * N + i` has the `E = K / G` consecutive elements `A[i][g
+//! * E ..]`, packed from the low bits of the first register on. The same holds for B, with column `j` in place of row
+//! `i`.
 //!
-//! EXEC and MODE don't matter to any of this: all lanes take part, roundings are fixed (CDNA3 ISA, "Matrix Arithmetic
+//! In C and D the N columns of a row are N consecutive lanes; four rows are four consecutive registers; the following
+//! rows (or, of 4 x 4 matrices, the blocks) fill the remaining lanes of these registers. An f64 result has two
+//! registers, and one row in place of four ("AMD Matrix Instruction Calculator"; CDNA3 ISA, "Dense Matrix
+//! Multiplication Layout").
+//!
+//! EXEC and MODE have no effect: all lanes take part, and roundings are fixed (CDNA3 ISA, "Matrix Arithmetic
 //! Instructions"). So a chunk of 16 lanes of D is 16 columns of one row, or four columns of four blocks, and its loop
 //! over columns is a loop over lanes.
 
@@ -30,22 +33,22 @@ impl Controls {
         Controls(cbsz | abid << 4 | blgp << 8)
     }
 
-    /// 2 to its power: how many blocks take one block's A.
+    /// The logarithm to base 2 of the number of blocks that share one block's A.
     const fn cbsz(self) -> u32 {
         self.0 & 7
     }
 
-    /// Which of these that is.
+    /// The block, of those that share, whose A they use.
     const fn abid(self) -> usize {
         (self.0 >> 4 & 15) as usize
     }
 
-    /// How lanes of B are exchanged; of f64 instructions, the signs of A, B and C.
+    /// The exchange of B's lanes. Of f64 instructions, the signs of A, B and C.
     const fn blgp(self) -> u32 {
         self.0 >> 8 & 7
     }
 
-    /// The block whose A a block takes.
+    /// Returns the block whose A `block` uses.
     #[inline(always)]
     fn a_block<const BLOCKS: usize>(self, block: usize) -> usize {
         if BLOCKS == 1 {
@@ -55,22 +58,22 @@ impl Controls {
         (first + self.abid()) % BLOCKS
     }
 
-    /// The lane that B is taken from in place of another.
+    /// Returns the lane from which the elements of B for `lane` are read.
     const fn b_lane(self, lane: usize) -> usize {
         match self.blgp() {
             0 => lane,
-            // One half for both.
+            // One half serves both.
             1 => lane % 32,
             2 => 32 + lane % 32,
             // Rotated.
             3 => (lane + 16) % LANES,
-            // One quarter for all.
+            // One quarter serves all.
             quarter => 16 * (quarter as usize - 4) + lane % 16,
         }
     }
 }
 
-/// The elements of A or B: `E` of each lane, and what the arithmetic wants to know of each.
+/// The elements of A or B: `E` of each lane, and for each the power that [`Kind::P`] describes.
 struct Operand<K: Kind, const E: usize> {
     values: [[K::T; LANES]; E],
     powers: [[K::P; LANES]; E],
@@ -92,7 +95,7 @@ fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K
     out
 }
 
-/// [`Controls::b_lane`] applied.
+/// Exchanges lanes as [`Controls::b_lane`] says.
 #[cold]
 #[inline(never)]
 fn exchange<T: Copy, const E: usize>(rows: &mut [[T; LANES]; E], controls: Controls) {
@@ -104,14 +107,15 @@ fn exchange<T: Copy, const E: usize>(rows: &mut [[T; LANES]; E], controls: Contr
     }
 }
 
-/// Sixteen neighbours.
+/// Returns 16 consecutive elements.
 #[inline(always)]
 fn run<T>(row: &[T; LANES], first: usize) -> &[T; CHUNK] {
-    // Always inside: blocks, groups and columns add up to 64 lanes.
+    // Always in range: blocks, groups and columns add up to 64 lanes.
     row[first..].first_chunk().unwrap_or_else(|| unreachable!())
 }
 
-/// If C's registers overlap D's but aren't the same, a copy of C where nothing overwrites it.
+/// Returns the first register of C. If C's registers overlap D's but are not the same, that is a copy of C, so that
+/// results don't overwrite it.
 #[inline(always)]
 fn safe_c(w: &mut Wave, c: u16, d: u16, registers: u16) -> u16 {
     if c == d || c + registers <= d || d + registers <= c {
@@ -123,9 +127,9 @@ fn safe_c(w: &mut Wave, c: u16, d: u16, registers: u16) -> u16 {
     TEMP_DST
 }
 
-/// Where row and columns of a chunk of D are, for the loops below: block, row, and first column.
+/// Returns the block, the row and the first column of chunk `c` of register `r` of D.
 ///
-/// Of 4 x 4 matrices a chunk has four blocks: it is the first, and the lanes of A differ.
+/// A chunk of 4 x 4 matrices has four blocks, of which this returns the first.
 const fn place<const N: usize>(r: usize, c: usize) -> (usize, usize, usize) {
     match N {
         32 => (r / 16, r % 16 / 4 * 8 + c / 2 * 4 + r % 4, c % 2 * CHUNK),
@@ -134,15 +138,15 @@ const fn place<const N: usize>(r: usize, c: usize) -> (usize, usize, usize) {
     }
 }
 
-/// `v_mfma` with 32-bit results: `BLOCKS` times N x K by K x N, `E` elements a lane.
+/// `v_mfma` with 32-bit results: multiplies `BLOCKS` matrices of N x K by K x N, with `E` elements in each lane.
 pub(crate) struct Mfma<K, const N: usize, const BLOCKS: usize, const E: usize>(PhantomData<K>);
 
 impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BLOCKS, E> {
-    /// Columns of A, rows of B.
+    /// The number of columns of A, and of rows of B.
     const DEPTH: usize = E * LANES / (N * BLOCKS);
-    /// Registers of C and D.
+    /// The number of registers of C and of D.
     const REGISTERS: usize = N * N * BLOCKS / LANES;
-    /// Products that are added at once.
+    /// The number of products that are added at once.
     const GROUP: usize = if K::GROUP < Self::DEPTH { K::GROUP } else { Self::DEPTH };
 }
 
@@ -162,7 +166,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
         for r in 0..Self::REGISTERS {
             for c in 0..CHUNKS {
                 let (block, row, column) = place::<N>(r, c);
-                // Lanes of this block and of the block that A comes from, in the first group.
+                // The lanes of this block, and of the block whose A it uses, in the first group.
                 let b_lane = block * N + column;
                 let a_lane = controls.a_block::<BLOCKS>(block) * N + row;
                 let group = N * BLOCKS;
@@ -177,7 +181,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
                         |k| {
                             let (g, e) = ((k0 + k) / E, (k0 + k) % E);
                             if N == 4 {
-                                // Four columns each of four blocks.
+                                // A chunk is four columns of each of four blocks.
                                 let lane = |j: usize| controls.a_block::<BLOCKS>(block + j / 4) * 4 + row;
                                 (
                                     std::array::from_fn(|j| a.values[e][lane(j)]),
@@ -203,10 +207,10 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
     }
 }
 
-/// `v_smfmac`: D is C too; of each four consecutive elements of a row of A, two are there, and two bits each in the
-/// third source say which. `E` elements of A and `E2 = 2 E` of B in each lane.
+/// `v_smfmac`: multiplies a sparse A. Of each four consecutive elements of a row of A, two are stored; for each, two
+/// bits in the third source say which one it is. Each lane has `E` elements of A and `E2 = 2 E` of B. D is also C.
 ///
-/// CBSZ 0 lets ABID choose which bits of the third source those are.
+/// If CBSZ is 0, ABID selects these bits within the third source.
 pub(crate) struct Smfmac<K, const N: usize, const E: usize, const E2: usize>(PhantomData<K>);
 
 impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K, N, E, E2> {
@@ -222,7 +226,7 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K
         let special = K::special(a.values.as_flattened(), b.values.as_flattened());
         let shift = if controls.cbsz() == 0 { (2 * E * controls.abid()) % 32 } else { 0 };
         let indices = w.v(i.src[2]).flat().map(|v| v >> shift);
-        // Elements of A's rows that are there.
+        // The number of stored elements in a row of A.
         let depth = E * LANES / N;
         let products = if K::GROUP < depth { K::GROUP } else { depth };
         for r in 0..N * N / LANES {
@@ -256,8 +260,8 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K
     }
 }
 
-/// `v_mfma_f64_16x16x4` and, with four blocks, `v_mfma_f64_4x4x4`: a chain of fused multiply-adds. BLGP negates A, B
-/// and C.
+/// `v_mfma_f64_16x16x4` and, with four blocks, `v_mfma_f64_4x4x4`: a chain of fused multiply-adds. The bits of BLGP
+/// negate A, B and C.
 pub(crate) struct MfmaF64<const BLOCKS: usize>;
 
 impl<const BLOCKS: usize> Exec for MfmaF64<BLOCKS> {
@@ -271,7 +275,7 @@ impl<const BLOCKS: usize> Exec for MfmaF64<BLOCKS> {
         };
         let (a, b) = (read(i.src[0], 0), read(i.src[1], 1));
         let vector = is_vector(i, 2);
-        // Rows are 16 lanes: one of a 16 x 16 matrix, or the same one of four 4 x 4 matrices.
+        // A row has 16 lanes: one row of a 16 x 16 matrix, or the same row of four 4 x 4 matrices.
         let registers = if BLOCKS == 1 { 4 } else { 1 };
         let from = if vector { safe_c(w, i.src[2], i.dst, 2 * registers) } else { i.src[2] };
         for r in 0..registers {

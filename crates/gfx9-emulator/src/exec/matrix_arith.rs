@@ -1,15 +1,16 @@
-//! The arithmetic of matrix instructions: which products are added at once, what is rounded or flushed and when.
+//! The arithmetic of matrix instructions: which products are added at once, and what is rounded or flushed when.
 //!
-//! The ISA documents leave this open. What is here is what measurements on MI200 and MI300 found, bit by bit: Xie, Xu,
-//! Wang, Yang and Yang, "Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units" (arXiv 2511.10909).
+//! The ISA documents leave this open. The rules here come from measurements on MI200 and MI300, which they match bit by
+//! bit: Xie, Xu, Wang, Yang and Yang, "Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units" (arXiv
+//! 2511.10909).
 //! - f32 and f64: a chain of fused multiply-adds, denormals kept ([`Fma`]).
 //! - gfx90a, f16 and bf16: two or four products added in pairs, each step rounded to f32, denormals flushed ([`Ftz`]).
-//! - gfx942, f16, bf16 and xf32: up to eight products cut off 24 places below the largest one's exponent and added
-//!   exactly, then the accumulator, rounded down at some lower place, then rounded once ([`Truncated`]).
-//! - gfx942, fp8 and bf8: the same, products of even and of odd index apart ([`Split`]).
+//! - gfx942, f16, bf16 and xf32: up to eight products are truncated 24 places below the largest exponent and added
+//!   exactly; then the accumulator is added and the sum is rounded ([`Truncated`]).
+//! - gfx942, fp8 and bf8: the same, separately for products of even and of odd index ([`Split`]).
 //!
-//! Not measured, so assumed: a NaN result is the positive quiet NaN without payload; sparse instructions (`v_smfmac`)
-//! add as many products at once as dense ones do, in the order of A's elements.
+//! Two rules are assumptions, not measurements: a NaN result is the positive quiet NaN without payload, and sparse
+//! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements.
 
 use std::marker::PhantomData;
 
@@ -19,27 +20,27 @@ use crate::state::wave::CHUNK;
 
 use super::convert::small_to_f32;
 
-/// How a matrix instruction computes.
+/// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
-    /// Bits of an element of A and B.
+    /// The number of bits of an element of A and B.
     const BITS: u32;
-    /// What the elements are converted to.
+    /// The type to which elements are converted.
     type T: Copy + Default;
-    /// What else to know of each: see [`Truncated`].
+    /// The power of two of an element's exponent, where the arithmetic needs it (see [`Truncated`]); otherwise `()`.
     type P: Copy + Default;
-    /// Accumulator.
+    /// The type of the accumulator.
     type C: Word;
-    /// Products that are added at once.
+    /// The number of products that are added at once.
     const GROUP: usize;
 
-    /// An element from the low bits; of A if `first`, else of B. `op` is the instruction's opcode.
+    /// Returns the element in the low bits, of A if `first`, else of B. `op` is the instruction's opcode.
     fn get(bits: u32, op: u32, first: bool) -> (Self::T, Self::P);
 
-    /// Before the first products.
+    /// Prepares the accumulators before the first products.
     #[inline(always)]
     fn start(_: &mut [Self::C; CHUNK]) {}
 
-    /// Whether some of the products may be infinite or NaN.
+    /// Returns whether a product may be infinite or NaN.
     #[inline(always)]
     fn special(_a: &[Self::T], _b: &[Self::T]) -> bool {
         false
@@ -56,7 +57,7 @@ pub(crate) trait Kind {
         Self::T: 'a,
         Self::P: 'a;
 
-    /// After the last products.
+    /// Finishes the accumulators after the last products.
     #[inline(always)]
     fn finish(_: &mut [Self::C; CHUNK]) {}
 }
@@ -71,7 +72,7 @@ pub(crate) trait Element {
 
 pub(crate) struct F16;
 pub(crate) struct Bf16;
-/// f32 without the 13 lowest bits.
+/// An f32 whose 13 lowest bits are ignored.
 pub(crate) struct Xf32;
 struct Fp8;
 struct Bf8;
@@ -99,7 +100,7 @@ impl Element for Xf32 {
     const LOWEST: i32 = -126;
     #[inline(always)]
     fn value(bits: u32) -> f32 {
-        // A NaN stays one.
+        // A NaN whose upper bits are zero stays a NaN.
         let quiet = if f32::from_bits(bits).is_nan() { 1 << 22 } else { 0 };
         f32::from_bits((bits | quiet) & !0x1fff)
     }
@@ -123,7 +124,7 @@ impl Element for Bf8 {
     }
 }
 
-/// Makes NaNs the one that the matrix unit gives.
+/// Replaces each NaN with the one that the matrix unit returns.
 #[inline(always)]
 fn one_nan(acc: &mut [f32; CHUNK]) {
     for x in acc {
@@ -168,7 +169,7 @@ impl Kind for Fma {
     }
 }
 
-/// Sums of products of bytes, wrapping.
+/// Wrapping sums of products of bytes.
 pub(crate) struct Int8;
 
 impl Kind for Int8 {
@@ -200,11 +201,12 @@ impl Kind for Int8 {
     }
 }
 
-/// gfx90a, f16 and bf16: `GROUP` (2 or 4) products, and their sum in pairs, and the accumulator plus that, each rounded
-/// to f32 and flushed if it is a denormal. Elements and the first accumulator are flushed to +0.
+/// gfx90a, f16 and bf16: `GROUP` (2 or 4) products are added in pairs, then the sum is added to the accumulator. Each
+/// product and sum is rounded to f32, and flushed if it is denormal. Denormal elements and denormal initial
+/// accumulators are flushed to +0.
 pub(crate) struct Ftz<S, const GROUP: usize>(PhantomData<S>);
 
-/// 0 of the same sign for a denormal.
+/// Replaces a denormal with zero of the same sign.
 #[inline(always)]
 fn flush(x: f32) -> f32 {
     let small = x.abs() < f32::MIN_POSITIVE;
@@ -260,40 +262,40 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     }
 }
 
-/// 2 to a power that an f64 has as a normal number.
+/// Returns 2^exponent, which must be a normal f64.
 const fn power(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// The reciprocal of a power of two.
+/// Returns the reciprocal of a power of two.
 #[inline(always)]
 fn inverse(power: f64) -> f64 {
     f64::from_bits((2046u64 << 52).wrapping_sub(power.to_bits()))
 }
 
-/// Places below the largest exponent at which products and the accumulator are cut off.
+/// 2 to the number of places below the largest exponent at which products and the accumulator are truncated.
 const CUT: f64 = power(24);
-/// Lower than any product's exponent.
+/// A power of two below the exponent of any product.
 const NOTHING: f64 = power(-300);
 
-/// gfx942, f16, bf16 and xf32: `GROUP` products at a time.
+/// gfx942, f16, bf16 and xf32: `GROUP` products are added at once.
 ///
-/// 1. With `e` the largest sum of the exponents of two factors (those of denormals are the smallest normal number's,
-///    zeros don't count), each product is cut off towards zero at 2^(e - 24), and they are added exactly.
-/// 2. With `f` the larger of `e` and the accumulator's exponent, the sum is rounded down at 2^(f - 32), the accumulator
-///    at 2^(f - 24), and they are added exactly.
-/// 3. That is rounded down to 31 places after its first, then to the nearest f32, ties to even.
+/// 1. Let `e` be the largest sum of the exponents of two factors. (A denormal has the exponent of the smallest normal
+///    number. Zeros don't count.) Each product is truncated towards zero at 2^(e - 24), and the products are added
+///    exactly.
+/// 2. Let `f` be the larger of `e` and the accumulator's exponent. The sum is rounded down at 2^(f - 32), the
+///    accumulator at 2^(f - 24), and the two are added exactly.
+/// 3. The result is rounded down to 31 places after its first, then to the nearest f32, ties to even.
 ///
-/// All of it is exact in f64 but for the roundings, which are explicit, and the last one. A product of 2^128 or more
-/// is infinite.
+/// In f64 all steps are exact, except for these roundings. A product of 2^128 or more is infinite.
 pub(crate) struct Truncated<S, const GROUP: usize>(PhantomData<S>);
 
-/// gfx942, fp8 and bf8: as [`Truncated`], but the products of even and of odd index have largest exponents of their
-/// own in step 1; both sums are then rounded down at 24 places below the larger one. An accumulator below 2^(f - 25)
-/// counts as 0.
+/// gfx942, fp8 and bf8: like [`Truncated`], but step 1 is done separately for the products of even and of odd index,
+/// each with its own largest exponent. Both sums are then rounded down 24 places below the larger exponent. An
+/// accumulator below 2^(f - 25) counts as 0.
 pub(crate) struct Split;
 
-/// An element with 2 to its exponent, 0 for zeros.
+/// Returns an element, and 2 to the power of its exponent; 0 for zeros.
 #[inline(always)]
 fn with_power<S: Element>(bits: u32) -> (f64, f64) {
     let value = f64::from(S::value(bits));
@@ -303,8 +305,8 @@ fn with_power<S: Element>(bits: u32) -> (f64, f64) {
     (value, if value == 0.0 { 0.0 } else { exponent })
 }
 
-/// The largest exponent of products, as a power of two, and their sum in units of 2^-24 of that; see step 1 of
-/// [`Truncated`].
+/// Computes step 1 of [`Truncated`]. Returns the largest exponent of the products as a power of two, and their sum in
+/// units of 2^-24 of that.
 #[inline(always)]
 fn cut_sum<'a>(
     indices: impl Iterator<Item = usize> + Clone,
@@ -330,10 +332,11 @@ fn cut_sum<'a>(
     (top, sum)
 }
 
-/// Steps 2 and 3 of [`Truncated`]: `sum` in units of 2^-24 of `top`. With `window`, accumulators far below count as 0.
+/// Computes steps 2 and 3 of [`Truncated`]. `sum` is in units of 2^-24 of `top`. With `window`, an accumulator below
+/// 2^(f - 25) counts as 0.
 #[inline(always)]
 fn accumulate(acc: &mut [f32; CHUNK], top: &[f64; CHUNK], sum: &[f64; CHUNK], window: bool) {
-    // An f64's places after the 31st.
+    // The bits of an f64 after the 31st place.
     const REST: u64 = (1 << 21) - 1;
     for j in 0..CHUNK {
         let c = f64::from(acc[j]);
@@ -345,7 +348,7 @@ fn accumulate(acc: &mut [f32; CHUNK], top: &[f64; CHUNK], sum: &[f64; CHUNK], wi
         let addend = (c * unit * CUT).floor() * power(8);
         let addend = if window && exponent < both * power(-25) { 0.0 } else { addend };
         let total = (products + addend) * (both * power(-32));
-        // Below 2^-126 there are no more places than for that.
+        // A number below 2^-126 has no more places than 2^-126.
         let total = (total * power(157)).floor() * power(-157);
         let bits = total.to_bits();
         let down = if total < 0.0 { REST } else { 0 };
@@ -354,7 +357,7 @@ fn accumulate(acc: &mut [f32; CHUNK], top: &[f64; CHUNK], sum: &[f64; CHUNK], wi
     }
 }
 
-/// Replaces the sums in which there is an infinite product or a NaN. `before` is what the accumulators were.
+/// Replaces the accumulators that have an infinite or NaN product. `before` is their previous value.
 #[cold]
 #[inline(never)]
 fn specials<'a>(
@@ -383,10 +386,10 @@ fn specials<'a>(
     }
 }
 
-/// Whether products may be infinite or NaN.
+/// Returns whether a product may be infinite or NaN.
 #[inline(always)]
 fn any_special(a: &[f64], b: &[f64]) -> bool {
-    // NaNs are larger than any limit here: their bits are.
+    // The bits of a NaN are larger than those of any number.
     let largest = |v: &[f64]| v.iter().fold(0, |most, x| most.max(x.to_bits() << 1));
     let exponent = |bits: u64| (bits >> 53) as i32 - 1023;
     exponent(largest(a)).max(-1000) + exponent(largest(b)).max(-1000) >= 127
@@ -441,7 +444,7 @@ impl Kind for Split {
 
     #[inline(always)]
     fn get(bits: u32, op: u32, first: bool) -> (f64, f64) {
-        // The opcodes' order: bf8 bf8, bf8 fp8, fp8 bf8, fp8 fp8.
+        // The order of the opcodes is bf8 bf8, bf8 fp8, fp8 bf8, fp8 fp8.
         let fp8 = op >> u32::from(first) & 1 != 0;
         if fp8 { with_power::<Fp8>(bits) } else { with_power::<Bf8>(bits) }
     }

@@ -1,6 +1,6 @@
-//! Matrix instructions against products of matrices whose elements are found the other way round: from each register
-//! and lane to row and column ("AMD Matrix Instruction Calculator", register-to-element mapping), with the shapes as
-//! the mnemonics spell them; and their arithmetic against integers.
+//! Compares matrix instructions with products of matrices. The elements are mapped from register and lane to row and
+//! column ("AMD Matrix Instruction Calculator", register-to-element mapping), the opposite direction of the executors,
+//! and the shapes come from the mnemonics. The arithmetic is compared with that of integers.
 
 use gfx9_isa::{Encoding, Row, Target};
 
@@ -10,7 +10,7 @@ use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(every_shape_multiplies_integers, sums_round_as_measured);
 
-/// What a mnemonic says.
+/// The shape and the formats that a mnemonic gives.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Shape {
     pub(crate) result: String,
     pub(crate) n: usize,
     pub(crate) k: usize,
-    /// Formats of A and B.
+    /// The formats of A and B.
     pub(crate) formats: [String; 2],
 }
 
@@ -72,11 +72,11 @@ impl Shape {
         }
     }
 
-    /// Elements of B in each lane: gfx90a's old bf16 instructions have one register, the others what the width of the
-    /// format's operands is.
+    /// Returns the number of elements of B in each lane. The first bf16 instructions of gfx90a have one register, the
+    /// others as many as the format's operands.
     pub(crate) fn elements(&self) -> usize {
-        // Lanes hold K elements of each of the rows and blocks that there are; 32-bit results of N x N x blocks fill
-        // the registers that the number of blocks is known from.
+        // The lanes together have K elements of each row of each block. The number of blocks is known from the
+        // registers of the results.
         self.n * self.blocks() * self.k / LANES
     }
 
@@ -90,7 +90,7 @@ impl Shape {
         if self.result == "f64" && self.n == 16 || self.sparse {
             return 1;
         }
-        // Of one block each lane group has a K of its own, of several all have the same.
+        // With one block each group of lanes has different k; with several blocks all groups have the same.
         let per_lane = match (self.bits(), self.name.ends_with("_1k") || self.target == Target::Gfx942) {
             (32, _) if self.formats[0] == "xf32" => 2,
             (16, new) if new || self.formats[0] == "f16" => 4,
@@ -108,13 +108,13 @@ impl Shape {
         }
     }
 
-    /// Registers of D.
+    /// Returns the number of registers of D.
     pub(crate) fn registers(&self) -> usize {
         self.n * self.n * self.blocks() / LANES * if self.result == "f64" { 2 } else { 1 }
     }
 }
 
-/// The small integer `value` in a format.
+/// Returns the bits of a small integer in a format.
 fn encode(format: &str, value: i32) -> u64 {
     let value32 = value as f32;
     match format {
@@ -128,14 +128,14 @@ fn encode(format: &str, value: i32) -> u64 {
     }
 }
 
-/// An f8 by search: the one of all codes that has this value.
+/// Returns the 8-bit float with a value, found by searching all codes.
 fn small(format: &str, value: f32) -> u64 {
     (0..256)
         .find(|code| decode_small(format, *code) == f64::from(value))
         .unwrap_or_else(|| panic!("{value} is no {format}"))
 }
 
-/// Sign, exponent, fraction; no infinities, bias 8 and 16; 0x80 is the NaN.
+/// Returns the value of an 8-bit float: sign, exponent, fraction; no infinities; a bias of 8 or 16; 0x80 is the NaN.
 pub(crate) fn decode_small(format: &str, code: u64) -> f64 {
     let (fraction, bias) = if format == "fp8" { (3, 8) } else { (2, 16) };
     let magnitude = code & 0x7f;
@@ -153,7 +153,7 @@ pub(crate) fn decode_small(format: &str, code: u64) -> f64 {
     }
 }
 
-/// Registers of A or B: for each lane the elements, packed.
+/// Writes the registers of A or B: the packed elements of each lane.
 pub(crate) fn put(rig: &mut TestWave, index: u16, bits: usize, elements: &[Vec<u64>]) {
     for (l, elements) in elements.iter().enumerate() {
         let mut dwords = vec![0u32; (elements.len() * bits).div_ceil(32)];
@@ -169,13 +169,13 @@ pub(crate) fn put(rig: &mut TestWave, index: u16, bits: usize, elements: &[Vec<u
     }
 }
 
-/// Encodes VOP3P-MAI. `acc` is the two bits of A and B and then that of C and D.
+/// The fields of VOP3P-MAI. `acc` has the bits of A and B, then the one of C and D.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Code {
     pub(crate) dst: u32,
     pub(crate) a: u32,
     pub(crate) b: u32,
-    /// As the hardware numbers sources.
+    /// The source's code.
     pub(crate) c: u32,
     pub(crate) acc: u32,
     pub(crate) cbsz: u32,
@@ -193,7 +193,7 @@ impl Code {
     }
 }
 
-/// Row, column and block of what a register and lane of C or D hold.
+/// Returns the row, column and block of the element in a register and lane of C or D.
 pub(crate) fn place(shape: &Shape, register: usize, lane: usize) -> (usize, usize, usize) {
     if shape.result == "f64" {
         let block = if shape.n == 16 { 0 } else { lane / 4 % 4 };
@@ -207,13 +207,13 @@ pub(crate) fn place(shape: &Shape, register: usize, lane: usize) -> (usize, usiz
     }
 }
 
-/// One random run of an instruction on small integers, where every kind of arithmetic is exact.
+/// Runs an instruction on small random integers, for which all arithmetic is exact.
 fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
     let mut rig = TestWave::new(shape.target, level);
     let mut small = || (random.next() % 15) as i32 - 7;
     let (n, k, blocks, elements, bits) = (shape.n, shape.k, shape.blocks(), shape.elements(), shape.bits());
     let f64s = shape.result == "f64";
-    // Row (or column) and block of a lane's elements, and the first one's k.
+    // The row (or column) and block of a lane's elements, and the k of the first one.
     let at = |l: usize| (l % n, l / n % blocks, l / (n * blocks) * elements);
     let kept = if shape.sparse { elements / 2 } else { elements };
     let lanes_a: Vec<Vec<i32>> = (0..LANES).map(|_| (0..kept).map(|_| small()).collect()).collect();
@@ -228,7 +228,7 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
         acc: random.next() as u32 & 7,
         ..Code::default()
     };
-    // C where D is, apart, or overlapping with it.
+    // The registers of C are those of D, or separate, or overlap with them.
     let c_at = match random.next() % 4 {
         _ if shape.sparse => code.dst,
         0 => code.dst,
@@ -294,13 +294,13 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
         for e in 0..kept {
             if shape.sparse {
                 let which = indices[l] >> (index_shift as usize + 2 * e) & 3;
-                // The same index twice adds both.
+                // If an index occurs twice, both products are added.
                 a[block][i][k0 + 4 * (e / 2) + which as usize] += lanes_a[l][e];
             } else {
                 a[block][i][k0 + e] = lanes_a[l][e];
             }
         }
-        // Lanes of B as BLGP rearranges them, but for f64.
+        // The lanes of B as BLGP rearranges them, except for f64.
         let q = LANES / 4;
         let from = match code.blgp {
             _ if f64s => l,
@@ -317,7 +317,7 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
     }
     let sign = |bit: u32| if f64s && code.blgp >> bit & 1 != 0 { -1 } else { 1 };
 
-    // All lanes take part, whatever EXEC is.
+    // All lanes take part, with any EXEC.
     rig.w.set_exec(random.next());
     rig.run(&code.words(shape.op));
     for r in (0..shape.registers()).step_by(step) {
@@ -373,7 +373,7 @@ fn every_shape_multiplies_integers() {
     }
 }
 
-/// D's register 0 of a product where row 0 of A, column 0 of B and C[0][0] are given and all else is 0: D[0][0].
+/// Returns D[0][0] for row 0 of A, column 0 of B and C[0][0]. All other elements are 0.
 fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
     let shape = Shape::named(name);
     let mut rig = TestWave::new(shape.target, level);
@@ -400,7 +400,7 @@ pub(crate) fn levels() -> impl Iterator<Item = SimdLevel> {
     SimdLevel::ALL.into_iter().filter(|level| level.is_available())
 }
 
-/// The example of arXiv 2511.10909 (equation 10 and table 8), as measured: exactly it would be -0.875.
+/// The example of arXiv 2511.10909 (equation 10 and table 8) has the measured result. The exact result would be -0.875.
 #[test]
 fn the_published_example_has_the_published_result() {
     let a = [-8192.0, -0.5, -0.25, -0.125];
@@ -425,7 +425,7 @@ fn the_published_example_has_the_published_result() {
     }
 }
 
-/// Places below the binary point of the integers that stand for numbers.
+/// The number of places after the binary point of fixed-point numbers.
 const POINT: i32 = 80;
 
 fn fixed(x: f64) -> i128 {
@@ -439,7 +439,7 @@ fn unfixed(x: i128) -> f32 {
     x as f32 * 2f32.powi(-POINT)
 }
 
-/// To a multiple of 2^place, towards zero or down.
+/// Truncates to a multiple of 2^place, towards zero.
 fn cut(x: i128, place: i32) -> i128 {
     let shift = (place + POINT).clamp(0, 126);
     x.signum() * (x.abs() >> shift << shift)
@@ -449,12 +449,12 @@ fn down(x: i128, place: i32) -> i128 {
     x >> shift << shift
 }
 
-/// The exponent of a number with `lowest` that of the smallest normal one.
+/// Returns the exponent of a number. `lowest` is that of the smallest normal number.
 fn exponent(x: f64, lowest: i32) -> i32 {
     if x == 0.0 { lowest } else { (x.abs().log2().floor() as i32).max(lowest) }
 }
 
-/// gfx942's sums: of products as they are cut off by the largest exponent. None if there are none.
+/// Computes a sum of gfx942: products are truncated relative to the largest exponent. `None` if all products are 0.
 fn cut_sum(products: &[(f64, i32)]) -> Option<(i128, i32)> {
     let top = products.iter().filter(|(p, _)| *p != 0.0).map(|(_, e)| *e).max()?;
     Some((products.iter().map(|(p, _)| cut(fixed(*p), top - 24)).sum(), top))
@@ -487,7 +487,7 @@ fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32
     c
 }
 
-/// gfx90a's, each product and sum rounded and flushed.
+/// Computes a sum of gfx90a: each product and sum is rounded and flushed.
 fn gfx90a(a: &[f64], b: &[f64], lowest: i32, group: usize, c: f32) -> f32 {
     use crate::exec::number::exact::{add, mul};
     let flushed = |x: u64| if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x };
@@ -506,7 +506,7 @@ fn gfx90a(a: &[f64], b: &[f64], lowest: i32, group: usize, c: f32) -> f32 {
     f32::from_bits(c as u32)
 }
 
-/// A random number of a format with an exponent in a range: its bits and its value.
+/// Returns the bits and the value of a random number of a format, with an exponent in a range.
 fn sample(random: &mut Random, format: &str, exponents: std::ops::Range<i32>) -> (u64, f64) {
     let bits = random.next();
     if bits % 11 == 0 {
@@ -551,7 +551,7 @@ fn sums_round_as_measured() {
             _ => -126,
         };
         for n in 0..300 {
-            // Wide and narrow ranges, with f16 denormals among the former.
+            // Wide and narrow ranges. The wide range has f16 denormals.
             let range = if n % 2 == 0 { -17..6 } else { -3..3 };
             let a: Vec<_> =
                 (0..shape.k).map(|_| sample(&mut random, &shape.formats[0], range.clone())).collect();
@@ -610,12 +610,12 @@ fn denormals_are_flushed_on_gfx90a_only() {
         assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[tiny], &[one], 0.0, level), 2f32.powi(-20));
         assert_eq!(dot("v_mfma_f32_32x32x8f16", &[0], &[one], least, level), 0.0);
         assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[0], &[one], least, level).to_bits(), 1);
-        // f32 keeps them on both.
+        // f32 instructions keep denormals on both targets.
         let bits = |x: f32| u64::from(x.to_bits());
         for name in ["v_mfma_f32_32x32x2f32", "v_mfma_f32_32x32x2_f32"] {
             assert_eq!(dot(name, &[bits(least)], &[bits(2.0)], least, level).to_bits(), 3);
         }
-        // A product of denormals of bf16, and one that is a denormal of f32.
+        // A product of bf16 denormals, and a product that is an f32 denormal.
         let half_of = |x: f32| u64::from(half::bf16::from_f32(x).to_bits());
         let (p, q) = (half_of(2f32.powi(-70)), half_of(2f32.powi(-70)));
         assert_eq!(dot("v_mfma_f32_32x32x8bf16_1k", &[p], &[q], 0.0, level), 0.0);

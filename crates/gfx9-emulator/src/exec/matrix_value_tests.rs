@@ -1,5 +1,5 @@
-//! Matrix instructions on whatever their registers hold: bytes of any value, infinities, NaN, denormals and zeros of both
-//! signs, in every element. Which element meets which is `matrix_tests`' mapping.
+//! Tests of matrix instructions with any value in every element: all bytes, infinities, NaN, denormals and zeros of
+//! both signs. The mapping of elements is that of `matrix_tests`.
 
 use gfx9_isa::Target;
 
@@ -10,7 +10,7 @@ use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(every_element);
 
-/// A random element of a format: a number near one, or a special one.
+/// Returns a random element of a format: a number near 1, or a special value.
 fn element(random: &mut Random, format: &str) -> u64 {
     let bits = random.next();
     let fields = |fraction: u32, bias: u64, sign: u32| {
@@ -18,7 +18,7 @@ fn element(random: &mut Random, format: &str) -> u64 {
         let specials = [0, 1, (1 << fraction) - 1, 1 << fraction, top << fraction, top << fraction | 1];
         let field = bias - 3 + (bits >> 8 & 7);
         let ordinary = field << fraction | bits >> 16 & ((1 << fraction) - 1);
-        // One or two of them in a product of this many.
+        // There are one or two of these in a product.
         let magnitude = match bits % 64 {
             0 => specials[4 + (bits >> 6 & 1) as usize],
             1..=8 => specials[(bits >> 6 & 3) as usize],
@@ -33,7 +33,7 @@ fn element(random: &mut Random, format: &str) -> u64 {
         "f16" => fields(10, 15, 15),
         "i32" => random.int() & 0xffff_ffff,
         "i8" => [bits >> 8, 0x80, 0x7f, 0xff, 0][(bits % 8).min(4) as usize] & 0xff,
-        // f8: NaN seldom.
+        // 8-bit floats: NaN is rare.
         _ if bits % 128 == 0 => 0x80,
         _ => match bits >> 8 & 0xff {
             0x80 => 0,
@@ -42,13 +42,13 @@ fn element(random: &mut Random, format: &str) -> u64 {
     }
 }
 
-/// The value that takes part. gfx90a has denormals of 16-bit formats for zeros.
+/// Returns the value of an element as the instruction reads it. gfx90a flushes denormals of 16-bit formats.
 fn value(format: &str, code: u64, target: Target) -> f64 {
     let flushes = target == Target::Gfx90a;
     let normal = |v: f64, least: f64| if flushes && v.abs() < least { 0.0 } else { v };
     match format {
         "f32" => f32::from_bits(code as u32).into(),
-        // Cut off, but for NaN.
+        // Truncated, except for NaN.
         "xf32" => {
             let whole = f32::from_bits(code as u32);
             if whole.is_nan() { f64::NAN } else { f32::from_bits(code as u32 >> 13 << 13).into() }
@@ -60,7 +60,7 @@ fn value(format: &str, code: u64, target: Target) -> f64 {
     }
 }
 
-/// The least normal number of a format.
+/// Returns the smallest normal number of a format.
 fn least(format: &str) -> f64 {
     2f64.powi(match format {
         "f16" => -14,
@@ -70,7 +70,7 @@ fn least(format: &str) -> f64 {
     })
 }
 
-/// Whether `got` is the sum of the products of pairs of elements, and `c`.
+/// Returns an error unless `got` is the sum of the products of pairs of elements and of `c`.
 fn is_sum(shape: &Shape, pairs: &[[u64; 2]], c: u64, got: u64) -> Result<(), String> {
     let same = |want: u64, nan: bool| if got == want || nan { Ok(()) } else { Err(format!("not {want:#x}")) };
     match shape.result.as_str() {
@@ -91,8 +91,8 @@ fn is_sum(shape: &Shape, pairs: &[[u64; 2]], c: u64, got: u64) -> Result<(), Str
                 let same = got == sum || got.is_nan() && sum.is_nan();
                 return if same { Ok(()) } else { Err(format!("{got} is not {sum}")) };
             }
-            // The exact roundings are another test's. Here the terms are aligned to the largest, of which denormals have
-            // the exponent of the least normal number.
+            // Another test checks the exact roundings. Here terms are aligned to the largest one; denormals have the
+            // exponent of the smallest normal number.
             let size = |n: usize, code: u64| of(n, code).abs().max(least(&shape.formats[n]));
             let sizes = pairs.iter().map(|[a, b]| size(0, *a) * size(1, *b));
             let largest = sizes.fold(c.abs(), f64::max);
@@ -179,7 +179,7 @@ fn every_element() {
     }
 }
 
-/// What `is_sum` says of f64 is of one rounding a product, which differs from exact sums.
+/// For f64, `is_sum` rounds after each product, which differs from an exact sum.
 #[test]
 fn a_fused_sum_is_not_exact() {
     let [one, tiny] = [1.0, 2f64.powi(-60)].map(f64::to_bits);

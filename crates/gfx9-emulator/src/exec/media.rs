@@ -1,4 +1,4 @@
-//! Sums of absolute differences, byte averages and cube maps: rarely used, so one copy for all levels.
+//! Sums of absolute differences, byte averages and cube maps. They are rare, so one copy serves all SIMD levels.
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Word, lane};
@@ -7,20 +7,22 @@ use crate::state::wave::{Wave, lanes_of};
 
 use super::op::ops3;
 
-/// The four bytes.
+/// Returns the four bytes of a dword.
 #[inline(always)]
 fn bytes(v: u32) -> [u32; 4] {
     v.to_le_bytes().map(u32::from)
 }
 
-/// Sum of the absolute differences of the bytes; with `MASKED` not of those whose reference, the second, is 0.
+/// Returns the sum of the absolute differences of the bytes. With `MASKED`, bytes whose reference (in `b`) is 0 don't
+/// count.
 #[inline(always)]
 fn sad<const MASKED: bool>(a: u32, b: u32) -> u32 {
     let (a, b) = (bytes(a), bytes(b));
     (0..4).filter(|n| !MASKED || b[*n] != 0).map(|n| a[n].abs_diff(b[n])).sum()
 }
 
-/// Four sums of 16 bits: of the four bytes of `a` from byte 0, 1, 2 and 3 on against `b`, added to `c`.
+/// Returns four 16-bit sums. Sum `n` is [`sad`] of four bytes of `a`, from byte `n` on, and of `b`, plus part `n` of
+/// `c`.
 #[inline(always)]
 fn quad16<const MASKED: bool>(a: u64, b: u32, c: u64, clamp: bool) -> u64 {
     let mut d = 0;
@@ -46,7 +48,7 @@ ops3! {
     QsadPkU16U8Clamp: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<false>(a, b, c, true) }
     MqsadPkU16U8: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<true>(a, b, c, false) }
     MqsadPkU16U8Clamp: |_, a: u64, b: u32, c: u64| -> u64 { quad16::<true>(a, b, c, true) }
-    /// Averages of bytes, rounded up where the lowest bit of the third's byte is set.
+    /// Averages bytes. An average is rounded up if the lowest bit of the third source's byte is set.
     LerpU8: |_, a: u32, b: u32, c: u32| -> u32 {
         let (a, b, c) = (bytes(a), bytes(b), bytes(c));
         (0..4).map(|n| (a[n] + b[n] + (c[n] & 1)) >> 1 << (8 * n)).sum()
@@ -66,7 +68,7 @@ fn sad16(a: u32, b: u32) -> u32 {
     (a & 0xffff).abs_diff(b & 0xffff) + (a >> 16).abs_diff(b >> 16)
 }
 
-/// Where a direction meets a cube.
+/// The point at which a direction intersects a cube.
 struct Cube {
     face: f32,
     s: f32,
@@ -74,7 +76,8 @@ struct Cube {
     major: f32,
 }
 
-/// The face of the largest coordinate, z before y before x (CDNA2 ISA, `V_CUBEID_F32` and so on).
+/// Returns the point on the face of the largest coordinate; of equal ones z comes before y, and y before x (CDNA2 ISA,
+/// `V_CUBEID_F32` and so on).
 #[inline(always)]
 fn cube(x: f32, y: f32, z: f32) -> Cube {
     if z.abs() >= x.abs() && z.abs() >= y.abs() {
@@ -89,7 +92,7 @@ fn cube(x: f32, y: f32, z: f32) -> Cube {
     }
 }
 
-/// `v_mqsad_u32_u8`: four masked sums of 32 bits, added to those in the third source.
+/// `v_mqsad_u32_u8`: four masked 32-bit sums, added to those in the third source.
 pub(crate) struct MqsadU32U8<const CLAMP: bool>;
 impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
     #[inline(always)]

@@ -1,5 +1,5 @@
-//! For tests: memory as plain byte arrays, what loads and stores do to it by their names, and encoders of memory
-//! instructions.
+//! For tests: a model of memory as plain byte arrays, the effect of loads and stores derived from their names, and
+//! encoders of memory instructions.
 
 use gfx9_isa::{Encoding, Target};
 
@@ -8,24 +8,24 @@ use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::LANES;
 use crate::testing::test_wave::{Random, TestWave, op};
 
-/// Bytes of each lane's scratch in these tests.
+/// The size of each lane's private memory in these tests, in bytes.
 pub(crate) const SCRATCH: u32 = 96;
-/// Bytes of LDS in these tests.
+/// The size of LDS in these tests, in bytes.
 pub(crate) const LDS: u32 = 4096;
-/// Bytes of each of the two allocations in these tests.
+/// The size of each of the two allocations in these tests, in bytes.
 pub(crate) const GLOBAL: u64 = 2048;
 
-/// Where an access goes.
+/// A place in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
-    /// Byte of an allocation.
+    /// The number of an allocation, and the byte offset in it.
     Global(usize, usize),
     Lds(usize),
-    /// Byte of the lane's own.
+    /// The byte offset in the lane's private memory.
     Scratch(usize),
 }
 
-/// All memory that a wave can reach.
+/// The expected contents of all memory that a wave can access.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Model {
     pub(crate) bases: [u64; 2],
@@ -55,7 +55,7 @@ impl Model {
         }
     }
 
-    /// The flat address of a place.
+    /// Returns the flat address of a place.
     pub(crate) fn address(&self, at: At) -> u64 {
         match at {
             At::Global(n, byte) => self.bases[n] + byte as u64,
@@ -65,7 +65,7 @@ impl Model {
     }
 }
 
-/// A wave, its memory, and what that should hold.
+/// A wave with its memory, and the expected contents of that.
 pub(crate) struct MemoryModel {
     pub(crate) rig: TestWave,
     pub(crate) model: Model,
@@ -91,14 +91,14 @@ impl MemoryModel {
         bench
     }
 
-    /// One for each target and level that this machine has.
+    /// Returns a model for each target and each SIMD level that the host has.
     pub(crate) fn all(seed: u64) -> impl Iterator<Item = MemoryModel> {
         let targets = [Target::Gfx90a, Target::Gfx942];
         let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
         levels.flat_map(move |level| targets.map(|target| MemoryModel::new(target, level, seed)))
     }
 
-    /// Makes the wave's memory what the model has.
+    /// Copies the model's memory to the wave's.
     pub(crate) fn fill(&mut self) {
         for n in 0..2 {
             self.rig.space.write(self.model.bases[n], &self.model.global[n]).unwrap();
@@ -127,7 +127,7 @@ impl MemoryModel {
         }
     }
 
-    /// A mask of active lanes: often all, seldom none.
+    /// Returns a random EXEC: often all lanes, rarely none.
     pub(crate) fn exec(&mut self) -> u64 {
         let bits = self.random.next();
         match bits % 8 {
@@ -143,7 +143,8 @@ impl MemoryModel {
         (self.random.next() % n as u64) as usize
     }
 
-    /// A place in bytes for each lane, `size` bytes inside `len`: same, consecutive, or scattered with overlaps.
+    /// Returns a random byte offset for each lane, so that `size` bytes are within `len`: the same, consecutive, or
+    /// scattered with overlaps.
     pub(crate) fn places(&mut self, len: usize, size: usize, align: usize) -> [usize; LANES] {
         let room = len - size + 1;
         let round = |n: usize| n / align * align;
@@ -160,7 +161,7 @@ impl MemoryModel {
         })
     }
 
-    /// Random registers.
+    /// Fills registers with random values.
     pub(crate) fn scramble(&mut self, registers: std::ops::Range<u16>) {
         for register in registers {
             for lane in 0..LANES {
@@ -178,31 +179,31 @@ impl MemoryModel {
         self.set(register + 1, lane, (value >> 32) as u32);
     }
 
-    /// `dwords` registers of a lane.
+    /// Returns `dwords` registers of a lane.
     pub(crate) fn get(&self, register: u16, lane: usize, dwords: usize) -> u128 {
         (0..dwords).map(|n| u128::from(self.rig.w.v(register + n as u16).flat()[lane]) << (32 * n)).sum()
     }
 
-    /// The rows of an encoding that the target has.
+    /// Returns the mnemonics of an encoding that the target has.
     pub(crate) fn names(&self, encoding: Encoding) -> Vec<&'static str> {
         let target = self.rig.target as usize;
         encoding.rows().iter().filter(|row| row.op[target] >= 0).map(|row| row.name).collect()
     }
 }
 
-/// What a load or store moves, by its name.
+/// The data that a load or store moves, derived from its mnemonic.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) load: bool,
-    /// In memory.
+    /// The number of bytes in memory.
     pub(crate) bytes: usize,
     pub(crate) signed: bool,
-    /// One half of a register: the low or the high one.
+    /// If it accesses half a register: whether that is the high half.
     pub(crate) half: Option<bool>,
 }
 
 impl Shape {
-    /// Of what follows the family, such as `load_dwordx2` or `read_u8_d16_hi`.
+    /// Returns the data of a mnemonic without its prefix, such as `load_dwordx2` or `read_u8_d16_hi`.
     pub(crate) fn of(name: &str) -> Option<Shape> {
         let (load, rest) = match name.split_once('_')? {
             ("load" | "read", rest) => (true, rest),
@@ -232,7 +233,7 @@ impl Shape {
         self.bytes.div_ceil(4)
     }
 
-    /// What the registers hold after a load, given what memory and they held.
+    /// Returns the registers after a load, given memory and the registers before.
     pub(crate) fn loaded(self, memory: u128, old: u128) -> u128 {
         if self.bytes >= 4 {
             return memory;
@@ -248,7 +249,7 @@ impl Shape {
         }
     }
 
-    /// What memory gets of registers.
+    /// Returns what a store of these registers writes.
     pub(crate) fn stored(self, registers: u128) -> u128 {
         if self.half == Some(true) { registers >> 16 } else { registers }
     }
@@ -267,7 +268,7 @@ pub(crate) fn ds(
     [0xd800_0000 | op << 17 | offset, address | data[0] << 8 | data[1] << 16 | dst << 24]
 }
 
-/// Fields of FLAT, GLOBAL and SCRATCH.
+/// The fields of FLAT, GLOBAL and SCRATCH.
 #[derive(Clone, Copy)]
 pub(crate) struct FlatFields {
     pub(crate) offset: i32,
@@ -276,7 +277,7 @@ pub(crate) struct FlatFields {
     pub(crate) saddr: Option<u32>,
     pub(crate) dst: u32,
     pub(crate) glc: bool,
-    /// Bit 13: LDS, or that SCRATCH on gfx942 has a VGPR.
+    /// Bit 13: LDS; of SCRATCH on gfx942, that there is a vaddr.
     pub(crate) bit13: bool,
 }
 
@@ -295,20 +296,20 @@ pub(crate) fn flat(rig: &TestWave, encoding: Encoding, name: &str, f: FlatFields
     ]
 }
 
-/// Fields of MUBUF and MTBUF.
+/// The fields of MUBUF and MTBUF.
 #[derive(Clone, Copy)]
 pub(crate) struct BufferFields {
     pub(crate) offset: u32,
     pub(crate) address: u32,
     pub(crate) data: u32,
-    /// First SGPR of the descriptor.
+    /// The first SGPR of the descriptor.
     pub(crate) resource: u32,
     pub(crate) soffset: u32,
     pub(crate) offen: bool,
     pub(crate) idxen: bool,
     pub(crate) glc: bool,
     pub(crate) lds: bool,
-    /// Of MTBUF: data format, number format.
+    /// The data format and the number format of MTBUF.
     pub(crate) format: (u32, u32),
 }
 

@@ -1,7 +1,9 @@
-//! Decoding and executing: the decoder, the interpreter's loop, and the executors, one file for each family of instructions.
+//! Decodes and executes instructions: the decoder, the interpreter's loop, and the executors, one file for each family
+//! of instructions.
 //!
-//! From the bottom: operand, inst (the arguments of an executor), level, number (soft floats), lanes and modifiers (loops over
-//! lanes), the families of executors, table (the executor of each instruction), decode, interpret.
+//! The modules, each of which uses only those before it: operand, inst (the arguments of an executor), level, number
+//! (soft floats), lanes and modifiers (loops over lanes), the families of executors, table (the executor of each
+//! instruction), decode, interpret.
 
 pub(crate) mod access;
 pub(crate) mod address;

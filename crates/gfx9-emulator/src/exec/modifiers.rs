@@ -1,7 +1,8 @@
-//! What stands around a lane operation: source and result modifiers, and operands that it has no form for.
+//! Source and result modifiers of lane operations, and operands for which an operation has no form.
 //!
-//! Sources are prepared in temporary registers, the operation runs on these as it would on any vectors, and the
-//! result is finished and merged. So plain instructions pay nothing for modifiers, and operations need not know them.
+//! Sources are prepared in temporary registers, the operation runs on these as on any vectors, and the result is
+//! modified and merged into the destination. Instructions without modifiers therefore have no cost for them, and
+//! operations need not implement them.
 
 use gfx9_isa::Ty;
 
@@ -16,7 +17,8 @@ use crate::exec::operand::{
 };
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, Wave, lanes_of, sreg};
 
-/// Puts into their slots the scalars that the operands name and no register holds.
+/// Writes to [`Regs::s`](crate::state::wave::Regs::s) the scalars that operands use and that are not kept there: VCCZ,
+/// EXECZ and spilled constants.
 #[inline(always)]
 pub(crate) fn prepare_scalars(w: &mut Wave, ext: &ModifierInst) {
     if ext.zero_flags {
@@ -31,7 +33,7 @@ pub(crate) fn prepare_scalars(w: &mut Wave, ext: &ModifierInst) {
     }
 }
 
-/// Executes an instruction with an [`ModifierInst`].
+/// Executes an instruction that has a [`ModifierInst`].
 pub(crate) struct Modified;
 
 pub(crate) const MODIFIED: Columns = two_columns::<Modified>();
@@ -54,7 +56,8 @@ impl Exec for Modified {
                 modify(w, fix, to);
             }
         }
-        // SAFETY: decoded for the same level as this instruction, which is executing.
+        // SAFETY: it was decoded for the same SIMD level as this instruction, which is executing, so the level is
+        // available.
         let flow = unsafe { (ext.inner.exec)(w, cx, &ext.inner) };
         if let Some(post) = &ext.post {
             finish(w, post);
@@ -66,7 +69,7 @@ impl Exec for Modified {
     }
 }
 
-/// Copies a source to the temporary register `to` and, if it has 64 bits, the next.
+/// Copies a source to the temporary register `to` and, if it has 64 bits, to the next one.
 #[inline(always)]
 fn fetch(w: &mut Wave, fix: &SourceModifier, to: u16) {
     for d in 0..fix.ty.dwords().min(2) as u16 {
@@ -78,7 +81,7 @@ fn fetch(w: &mut Wave, fix: &SourceModifier, to: u16) {
     }
 }
 
-/// Moves the dwords from `to` on between lanes, and takes those lanes out of EXEC that are not to be written.
+/// Moves the dwords from register `to` on between lanes, and removes from EXEC the lanes that must not be written.
 #[inline(never)]
 fn permute(w: &mut Wave, dpp: &Dpp, dwords: u8, to: u16) {
     let exec = w.exec();
@@ -98,7 +101,7 @@ fn permute(w: &mut Wave, dpp: &Dpp, dwords: u8, to: u16) {
     w.set_exec(exec & dpp.enabled & if dpp.bound_ctrl { !0 } else { valid });
 }
 
-/// Takes the part of a source that is asked for, then its magnitude, then its negative.
+/// Applies the modifiers of a source: selects the part, then takes the magnitude, then negates.
 #[inline(always)]
 fn modify(w: &mut Wave, fix: &SourceModifier, to: u16) {
     if fix.part != DwordPart::ALL {
@@ -159,7 +162,7 @@ fn finish(w: &mut Wave, post: &ResultModifier) {
     });
 }
 
-/// `v` as the part of a dword that was `old`.
+/// Returns dword `old` with the part replaced by `v`.
 #[inline(always)]
 fn place(v: u32, old: u32, part: DwordPart, rest: UnwrittenBits) -> u32 {
     let low = DwordPart { shift: 0, ..part };
@@ -173,8 +176,8 @@ fn limit<T: Float>(w: &mut Wave, post: &ResultModifier) {
     limit_at::<T>(w, post, TEMP_DST);
 }
 
-/// Multiplies and clamps. Output modifiers are ignored in IEEE mode and where denormal results are kept; where they
-/// are not, they flush denormals and make -0 of either kind +0 (CDNA2 ISA, "Output modifiers").
+/// Multiplies and clamps. Output modifiers are ignored in IEEE mode and if denormal results are kept; otherwise they
+/// flush denormals and replace -0 with +0 (CDNA2 ISA, "Output modifiers").
 #[inline(always)]
 fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
     let m = w.mode;

@@ -1,8 +1,8 @@
-//! Short notations for lane operations; see `lanes.rs` for what these are.
+//! Macros that declare lane operations (see `lanes.rs`).
 
-/// Declares operations of one source: `Name: |m, a: A| -> D { expression }`, where `m` is the MODE register (or `_`).
-/// With `=> { expression }` after it, what the operation does in another rounding or denormal mode than the
-/// default; without, sources and result are flushed as the mode asks.
+/// Declares operations of one source: `Name: |m, a: A| -> D { expression }`, where `m` is the MODE register (or `_`). A
+/// second expression, `=> { expression }`, is for other rounding or denormal modes than the default. Without it, the
+/// first expression is used, and sources and result are flushed as the mode says.
 macro_rules! ops1 {
     ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty| -> $td:ty $e:block $(=> $g:block)?)*) => {$(
         $(#[$doc])*
@@ -17,7 +17,7 @@ macro_rules! ops1 {
     )*};
 }
 
-/// [`ops1`] for two sources.
+/// Declares operations of two sources; see [`ops1`].
 macro_rules! ops2 {
     ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty, $b:ident: $tb:ty| -> $td:ty $e:block
         $(=> $g:block)?)*) => {$(
@@ -34,7 +34,7 @@ macro_rules! ops2 {
     )*};
 }
 
-/// [`ops1`] for three sources.
+/// Declares operations of three sources; see [`ops1`].
 macro_rules! ops3 {
     ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty|
         -> $td:ty $e:block $(=> $g:block)?)*) => {$(

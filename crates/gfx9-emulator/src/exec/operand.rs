@@ -1,5 +1,5 @@
-//! Operands that an instruction's encoding modifies, as decoding leaves them for [`modifiers`](super::modifiers), and the
-//! temporary registers that they are prepared in.
+//! Operands with modifiers, which decoding creates for [`modifiers`](super::modifiers), and the temporary registers in
+//! which they are prepared.
 
 use gfx9_isa::{Ty, fields};
 
@@ -10,9 +10,9 @@ use crate::state::wave::{LANES, SSLOTS, TEMP};
 pub(crate) enum Operand {
     /// The instruction doesn't have the operand.
     None,
-    /// Index of a vector register.
+    /// The index of a vector register.
     Vector(u16),
-    /// Index of a scalar or a constant.
+    /// The index of a scalar register or constant.
     Scalar(u16),
 }
 
@@ -29,12 +29,12 @@ impl DwordPart {
     pub(crate) const LOW: DwordPart = DwordPart { shift: 0, bits: 16 };
     pub(crate) const HIGH: DwordPart = DwordPart { shift: 16, bits: 16 };
 
-    /// Byte `n`.
+    /// Returns the part that is byte `n`.
     pub(crate) const fn byte(n: u8) -> DwordPart {
         DwordPart { shift: 8 * n, bits: 8 }
     }
 
-    /// A field of SDWA (CDNA2 ISA, "SDWA").
+    /// Returns the part that a field of SDWA selects (CDNA2 ISA, "SDWA").
     pub(crate) const fn sdwa(code: u32) -> Option<DwordPart> {
         match code {
             0..=3 => Some(DwordPart::byte(code as u8)),
@@ -45,7 +45,7 @@ impl DwordPart {
         }
     }
 
-    /// The part's bits, alone at the bottom.
+    /// Returns the bits of the part of `v`, shifted down.
     #[inline(always)]
     pub(super) fn get(self, v: u32, signed: bool) -> u32 {
         let up = 32 - u32::from(self.bits);
@@ -101,7 +101,7 @@ pub(crate) struct Dpp {
 }
 
 impl Dpp {
-    /// From the control dword (CDNA2 ISA, "DPP"). None if it names no permutation.
+    /// Returns the lanes that a control dword selects (CDNA2 ISA, "DPP"); `None` if its control is invalid.
     pub(crate) fn new(fields: &fields::Dpp) -> Option<Dpp> {
         let control = fields.control;
         let n = (control & 15) as i32;
@@ -144,18 +144,18 @@ impl Dpp {
     }
 }
 
-/// Temporary registers of source `n`.
+/// Returns the first of the two temporary registers of source `n`.
 pub(crate) const fn temp(n: usize) -> u16 {
     TEMP + 2 * n as u16
 }
 
-/// First scalar slot of the constants that didn't fit into the pool: a pair a source.
+/// The first scalar index of spilled constants, which did not fit into the constant pool. Each source has two.
 pub(crate) const SPILL: u16 = SSLOTS as u16 - 8;
 
-/// Scalar slots of source `n`'s constant, if it didn't fit into the pool.
+/// Returns the scalar index of the spilled constant of source `n`.
 pub(crate) const fn spill(n: usize) -> u16 {
     SPILL + 2 * n as u16
 }
 
-/// Temporary registers of the result.
+/// The first temporary register of the result.
 pub(crate) const TEMP_DST: u16 = TEMP + 6;

@@ -1,4 +1,4 @@
-//! Packed operands: two values a source, chosen and negated one by one, and the loops over both.
+//! Packed operations: sources with two values, each of which is selected and negated separately.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 pub(crate) struct Select(pub(crate) u32);
 
 impl Select {
-    /// Of one source: both halves as they are.
+    /// The bits of a source whose halves are unchanged.
     const PLAIN: u32 = 2;
     pub(crate) const NONE: Select = Select(Self::PLAIN * 0x111);
 
@@ -42,41 +42,42 @@ impl Select {
         self.0 >> (4 * n) & 15 == Self::PLAIN
     }
 
-    /// `op_sel` of source `n`.
+    /// Returns `op_sel` of source `n`.
     pub(crate) const fn lo(self, n: usize) -> u16 {
         (self.0 >> (4 * n) & 1) as u16
     }
 
-    /// `op_sel_hi`.
+    /// Returns `op_sel_hi` of source `n`.
     pub(crate) const fn hi(self, n: usize) -> u16 {
         (self.0 >> (4 * n + 1) & 1) as u16
     }
 
-    /// `neg_lo`.
+    /// Returns `neg_lo` of source `n`.
     pub(crate) const fn neg_lo(self, n: usize) -> u32 {
         self.0 >> (4 * n + 2) & 1
     }
 
-    /// `neg_hi`.
+    /// Returns `neg_hi` of source `n`.
     pub(crate) const fn neg_hi(self, n: usize) -> u32 {
         self.0 >> (4 * n + 3) & 1
     }
 }
 
-/// Whether source `n` is a vector.
+/// Returns whether source `n` is a vector.
 #[inline(always)]
 pub(crate) fn is_vector(i: &Inst, n: usize) -> bool {
     i.flags >> n & 1 != 0
 }
 
-/// One dword of a source, whether vector or scalar.
+/// Returns one chunk of lanes of a dword of source `n`, which may be a vector or a scalar.
 #[inline(always)]
 pub(crate) fn chunk(w: &Wave, i: &Inst, n: usize, dword: u16, c: usize) -> [u32; CHUNK] {
     let index = i.src[n].wrapping_add(dword);
     if is_vector(i, n) { w.v(index).0[c] } else { [w.s32(index); CHUNK] }
 }
 
-/// The first `count` sources of two halves as vectors, modifiers applied: as they are, or in temporary registers.
+/// Applies the modifiers of the first `count` sources, each of two halves. Returns the vector registers of the results:
+/// the source's own if nothing changed, otherwise a temporary register.
 #[inline(always)]
 pub(crate) fn halves(w: &mut Wave, i: &Inst, count: usize) -> [u16; 3] {
     let select = Select(i.imm);
@@ -99,7 +100,8 @@ pub(crate) fn halves(w: &mut Wave, i: &Inst, count: usize) -> [u16; 3] {
     out
 }
 
-/// The registers of the first `count` sources of two dwords, for the low and for the high result.
+/// Applies the modifiers of the first `count` sources, each of two dwords. Returns the vector registers of each source,
+/// for the low and for the high result.
 #[inline(always)]
 fn pairs(w: &mut Wave, i: &Inst, count: usize) -> [[u16; 2]; 3] {
     let select = Select(i.imm);
@@ -127,24 +129,24 @@ fn pairs(w: &mut Wave, i: &Inst, count: usize) -> [[u16; 2]; 3] {
     out
 }
 
-/// An operation on each of two packed values.
+/// An operation that is applied to both packed values.
 pub(crate) trait Packed {
     type T: Word;
     const SOURCES: usize;
     fn f(m: Mode, a: Self::T, b: Self::T, c: Self::T) -> Self::T;
-    /// In a mode other than the default, see [`crate::exec::lanes::Op1::moded`].
+    /// Computes the operation in a mode other than the default; see [`crate::exec::lanes::Op1::moded`].
     #[inline]
     fn moded(m: Mode, a: Self::T, b: Self::T, c: Self::T) -> Self::T {
         Self::f(m, a, b, c)
     }
-    /// With the clamp bit, given the result without it.
+    /// Returns the result with the clamp bit, given the result `d` without it.
     #[inline(always)]
     fn clamped(_: Mode, _: [Self::T; 3], d: Self::T) -> Self::T {
         d
     }
 }
 
-/// A value clamped to 0..1.
+/// Clamps a value to 0..1.
 #[inline(always)]
 pub(crate) fn unit<T: Float>(m: Mode, x: T) -> T {
     let low = if x.lt(T::ZERO) { T::ZERO } else { x };
@@ -171,7 +173,7 @@ impl<T: Float, O: Op2<D = T, A = T, B = T>> Packed for Two<O> {
     }
 }
 
-/// [`Two`] of three sources.
+/// A floating-point operation of three sources as a packed one.
 pub(crate) struct Three<O>(PhantomData<O>);
 impl<T: Float, O: Op3<D = T, A = T, B = T, C = T>> Packed for Three<O> {
     type T = T;
@@ -190,7 +192,7 @@ impl<T: Float, O: Op3<D = T, A = T, B = T, C = T>> Packed for Three<O> {
     }
 }
 
-/// [`Packed`] on the halves of dwords, as an executor.
+/// Executes a [`Packed`] on the halves of dwords.
 pub(crate) struct Halves<O>(PhantomData<O>);
 
 impl<O: Packed> Exec for Halves<O> {
@@ -252,7 +254,7 @@ fn slow_halves<O: Packed>(w: &mut Wave, i: &Inst, src: [u16; 3]) -> Flow {
     Flow::Next
 }
 
-/// [`Packed`] on the dwords of register pairs, as an executor.
+/// Executes a [`Packed`] on the dwords of register pairs.
 pub(crate) struct Pairs<O>(PhantomData<O>);
 
 impl<O: Packed> Exec for Pairs<O> {

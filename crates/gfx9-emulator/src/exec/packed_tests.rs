@@ -1,6 +1,6 @@
-//! Packed, mixed and dot-product instructions against references in other terms: fixed-point integers and searches
-//! for f16, numbers of any length (`exact`) for f32 and other
-//! roundings, wide integers for integers; all modifiers, operands, targets and levels.
+//! Compares packed, mixed and dot-product instructions with references that compute differently: fixed-point integers
+//! and searches for f16, numbers of any length (`exact`) for f32 and other roundings, wide integers for integers.
+//! Covers all modifiers, operands, targets and levels.
 
 use gfx9_isa::{Encoding, Target};
 
@@ -49,7 +49,7 @@ impl Code {
     }
 }
 
-/// What an operand of two halves reads for each code below 256, as LLVM's `getInlineEncodingV216` has it.
+/// Returns the value of an operand of two halves for a code below 256, as LLVM's `getInlineEncodingV216`.
 fn constant(code: u32, float16: bool) -> u32 {
     match code {
         128..=192 => code - 128,
@@ -64,7 +64,7 @@ fn constant(code: u32, float16: bool) -> u32 {
 /// Codes of inline constants.
 const CONSTANTS: [u32; 13] = [128, 129, 192, 193, 208, 240, 241, 242, 243, 244, 245, 246, 247];
 
-/// A random instruction: operands in VGPRs 0..24, at most one SGPR (of 0..16), constants.
+/// Returns a random instruction. Operands are VGPRs 0..24, at most one SGPR (0..16), and constants.
 fn random_code(random: &mut Random, sources: usize) -> Code {
     let bits = random.next();
     let mut code = Code { dst: (bits & 7) as u32 * 2, ..Code::default() };
@@ -88,7 +88,7 @@ fn random_code(random: &mut Random, sources: usize) -> Code {
     code
 }
 
-/// f16 bits: all kinds of numbers.
+/// Returns the bits of a random f16 of any kind.
 fn random_half(random: &mut Random) -> u16 {
     const CORNERS: [u16; 16] = [
         0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x8400, 0x3c00, 0xbc00, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00,
@@ -106,7 +106,7 @@ fn random_half(random: &mut Random) -> u16 {
     }
 }
 
-/// f32 bits: all kinds of numbers, and two halves of interest.
+/// Returns the bits of a random f32 of any kind, or two interesting halves.
 fn random_single(random: &mut Random) -> u32 {
     let bits = random.next();
     match bits & 7 {
@@ -120,12 +120,13 @@ fn random_single(random: &mut Random) -> u32 {
     }
 }
 
-/// What a whole test does for one instruction.
+/// The test of one instruction.
 struct Case<'a> {
     name: &'a str,
     sources: usize,
     fill: &'a dyn Fn(&mut Random) -> u32,
-    /// The result's dwords for a lane, given what every register of the lane holds and what the destination held.
+    /// Returns the expected dwords of a lane, given a function that reads the lane's registers, and the previous
+    /// destination.
     want: &'a dyn Fn(Code, &dyn Fn(u32, bool) -> u32, [u32; 2]) -> Vec<u32>,
     /// Whether two results (dwords) count as the same.
     same: &'a dyn Fn(u32, u32) -> bool,
@@ -178,7 +179,7 @@ fn check(case: &Case, random: &mut Random) {
     }
 }
 
-/// The two halves that a source gives, modifiers applied.
+/// Returns the two halves of a source, with modifiers applied.
 fn halves(code: Code, n: usize, x: u32, float: bool) -> [u16; 2] {
     let pick = |sel: u32, neg: u32| {
         let half = if sel >> n & 1 != 0 { (x >> 16) as u16 } else { x as u16 };
@@ -191,18 +192,18 @@ fn half_value(x: u16) -> f64 {
     half::f16::from_bits(x).to_f64()
 }
 
-/// f16 nearest to an integer number of 2^-48, by a search among all f16; ties to even.
+/// Returns the f16 that is nearest to `x` units of 2^-48, ties to even, found by a search among all f16.
 fn nearest_half(x: i128) -> u16 {
     let value = |bits: u16| (half_value(bits) * 2f64.powi(48)) as i128;
     let magnitude = x.abs();
     let sign = if x < 0 { 0x8000 } else { 0 };
-    // The largest that is not above.
+    // The largest f16 that is not above.
     let (mut low, mut high) = (0u16, 0x7c00);
     while high - low > 1 {
         let mid = low.midpoint(high);
         if value(mid) <= magnitude { low = mid } else { high = mid }
     }
-    // What would come after the largest counts as infinity.
+    // The number after the largest f16 is infinity.
     let above = if high == 0x7c00 { 65536i128 << 48 } else { value(high) };
     let (down, up) = (magnitude - value(low), above - magnitude);
     let bits = if up < down || up == down && low & 1 != 0 { high } else { low };

@@ -3,8 +3,9 @@
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::state::wave::{Wave, sreg};
 
-/// Declares executors. `s0`, `s1` are the sources; the value is the result. A form says their widths and whether
-/// SCC is set by the result (`scc`), computed besides (`carry`: the expression gives a pair), or left (`keep`).
+/// Declares executors: `Name form(sources) { result }`. The form says the widths of sources and result, and whether SCC
+/// is set if the result is not 0 (`scc`), is returned by the expression (`carry`: a pair with the result), or is kept
+/// (`keep`).
 macro_rules! salu {
     ($($(#[$doc:meta])* $name:ident $form:ident ($($arg:ident),*) $body:block)*) => {$(
         $(#[$doc])*
@@ -100,7 +101,7 @@ macro_rules! salu {
         let scc: bool = $body;
         $w.set_scc(scc);
     };
-    // The old EXEC goes to the destination, the result to EXEC.
+    // The old EXEC is written to the destination, the result to EXEC.
     (@saveexec $w:ident, $i:ident, ($a:ident, $exec:ident), $body:block) => {
         let ($a, $exec) = ($w.s64($i.src[0]), $w.exec());
         let new: u64 = $body;
@@ -108,7 +109,7 @@ macro_rules! salu {
         $w.set_exec(new);
         $w.set_scc(new != 0);
     };
-    // The result goes to both.
+    // The result is written to both.
     (@wrexec $w:ident, $i:ident, ($a:ident, $exec:ident), $body:block) => {
         let ($a, $exec) = ($w.s64($i.src[0]), $w.exec());
         let new: u64 = $body;
@@ -116,7 +117,7 @@ macro_rules! salu {
         $w.set_s64($i.dst, new);
         $w.set_scc(new != 0);
     };
-    // The destination and the immediate.
+    // Compares the destination and the immediate.
     (@immcmp $w:ident, $i:ident, ($a:ident, $k:ident), $body:block) => {
         let ($a, $k) = ($w.s32($i.dst), $i.imm);
         let scc: bool = $body;
@@ -242,14 +243,14 @@ salu! {
     Bitcmp1B64 cmp64_32(a, b) { a >> (b & 63) & 1 != 0 }
 }
 
-/// `count` bits of `a` from `offset` on; all that are left if there are fewer.
+/// Returns `count` bits of `a` from `offset` on, or as many as there are.
 #[inline(always)]
 fn bfe(a: u64, offset: u32, count: u32, bits: u32) -> u64 {
     let a = a >> offset;
     if count >= bits { a } else { a & ((1 << count) - 1) }
 }
 
-/// As [`bfe`], sign-extended.
+/// Returns the bits that [`bfe`] returns, sign-extended.
 #[inline(always)]
 fn bfe_signed(a: i64, offset: u32, count: u32, bits: u32) -> i64 {
     if count == 0 {
@@ -266,26 +267,26 @@ fn shift_add(a: u32, b: u32, shift: u32) -> (u32, bool) {
     (sum as u32, sum >> 32 != 0)
 }
 
-/// A bit's number, or -1 if there is none.
+/// Returns a bit's number; -1 if there is none, which `at == bits` says.
 #[inline(always)]
 fn found(at: u32, bits: u32) -> u32 {
     if at == bits { u32::MAX } else { at }
 }
 
-/// All four bits of each group of four that has one set.
+/// Sets all bits of each group of four in which one is set.
 #[inline(always)]
 fn wqm(a: u64) -> u64 {
     let any = (a | a >> 1 | a >> 2 | a >> 3) & 0x1111_1111_1111_1111;
     any * 15
 }
 
-/// One bit for each group of four that has one set.
+/// Returns one bit for each group of four: whether one of them is set.
 #[inline(always)]
 fn quadmask(a: u64) -> u64 {
     (0..16).fold(0, |mask, n| mask | u64::from(a >> (4 * n) & 15 != 0) << n)
 }
 
-/// Each bit twice.
+/// Returns each bit twice.
 #[inline(always)]
 fn replicate(a: u32) -> u64 {
     (0..32).fold(0, |out, n| out | u64::from(a >> n & 1) * 3 << (2 * n))
@@ -355,7 +356,7 @@ others! {
         let d = w.s64(i.dst) | 1 << (w.s32(i.src[0]) & 63);
         w.set_s64(i.dst, d);
     }
-    /// The source's number plus M0; past the last SGPR it is the first.
+    /// Moves from the SGPR whose number is the source's plus M0.
     MovrelsB32 |w, i| {
         let d = w.s32(relative(w, i.src[0]));
         w.set_s32(i.dst, d);
@@ -391,7 +392,7 @@ others! {
     }
 }
 
-/// An SGPR's number plus M0. Out of range hardware takes the first (CDNA2 ISA, "SGPR indexing").
+/// Returns an SGPR's number plus M0. If it is out of range, hardware uses s0 (CDNA2 ISA, "SGPR indexing").
 #[inline(always)]
 fn relative(w: &Wave, index: u16) -> u16 {
     let at = u32::from(index).wrapping_add(w.s32(sreg::M0));

@@ -1,4 +1,4 @@
-//! SALU instructions against references in 128-bit arithmetic and loops over bits.
+//! Compares SALU instructions with references in 128-bit arithmetic and loops over bits.
 
 use gfx9_isa::{Encoding, Target, Ty};
 
@@ -13,10 +13,11 @@ fn sext(a: u64, bits: u32) -> i128 {
     (a as i128) << shift >> shift
 }
 
-/// What an instruction gives: the destination, SCC; none where it leaves what was there.
+/// The result of an instruction: the destination and SCC; `None` if it is unchanged.
 type Outcome = (Option<u64>, Option<bool>);
 
-/// `a`, `b` are the sources (masked to their sizes), `old` the destination, `scc` SCC before.
+/// Returns the expected result. `a` and `b` are the sources (masked to their sizes), `old` and `scc` the destination
+/// and SCC before.
 fn reference(name: &str, a: u64, b: u64, old: u64, scc: bool) -> Option<Outcome> {
     let wide = name.ends_with("64");
     let bits = if wide { 64 } else { 32 };
@@ -180,7 +181,7 @@ fn mask(ty: Ty) -> u64 {
     }
 }
 
-/// Which instructions the tests below check another way, or that aren't arithmetic.
+/// Returns whether the tests below check an instruction separately, or it isn't arithmetic.
 fn elsewhere(name: &str) -> bool {
     ["saveexec", "wrexec", "pc_b64", "call", "fork", "rfe", "join", "gpr_idx", "movrel", "reg", "vskip"]
         .iter()

@@ -1,4 +1,4 @@
-//! `s_scratch_*`: random accesses against a model of the wave's scratch as one list of bytes.
+//! Compares random `s_scratch_*` accesses with a model of the wave's private memory as one list of bytes.
 
 use gfx9_isa::Target;
 
@@ -11,11 +11,11 @@ use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(random_accesses);
 
-/// Bytes of a lane.
+/// The size of a lane's private memory in bytes.
 const SCRATCH: u32 = 64;
 const ALL: usize = SCRATCH as usize * LANES;
 
-/// The wave's scratch: the lanes' first dwords, their second ones, and so on.
+/// Returns the wave's private memory: the first dword of each lane, then the second of each, and so on.
 fn bytes(rig: &TestWave) -> Vec<u8> {
     (0..ALL)
         .map(|at| {
@@ -25,7 +25,7 @@ fn bytes(rig: &TestWave) -> Vec<u8> {
         .collect()
 }
 
-/// The offset in a register, instead of a constant, or with one.
+/// Replaces a constant offset with a register, or adds a register to it.
 fn with_register(mut words: [u32; 2], register: u32, constant: bool) -> [u32; 2] {
     if constant {
         words[0] |= 1 << 14;

@@ -11,21 +11,21 @@ use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Mode, Wave};
 
-/// The instruction's offset in bytes. The hardware ignores the low two bits of addresses.
+/// Returns the instruction's offset in bytes. The hardware ignores the low two bits of addresses.
 #[inline(always)]
 fn offset(w: &Wave, i: &Inst) -> u64 {
     let soffset = if i.sdst == NONE { 0 } else { u64::from(w.s32(i.sdst)) };
     (i64::from(i.imm as i32) as u64).wrapping_add(soffset)
 }
 
-/// Guest address of an access through a 64-bit base.
+/// Returns the guest address of an access through a 64-bit base.
 #[inline(always)]
 pub(crate) fn address(w: &Wave, i: &Inst) -> u64 {
     w.s64(i.src[0]).wrapping_add(offset(w, i)) & !3
 }
 
-/// Guest address of an access through a buffer descriptor, and how many of its `dwords` are in range. Those that are
-/// not read as 0 and are not written (CDNA2 ISA, "Scalar memory reads", out-of-range rules).
+/// Returns the guest address of an access through a buffer descriptor, and the number of its `dwords` that are in
+/// range. The others read as 0 and are not written (CDNA2 ISA, "Scalar memory reads", out-of-range rules).
 #[inline(always)]
 pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
     let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
@@ -37,7 +37,7 @@ pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
     (base.wrapping_add(offset) & !3, inside)
 }
 
-/// Loads `inside` of `N` dwords, zeros for the others.
+/// Loads the first `inside` of `N` dwords. The others become 0.
 #[inline(always)]
 fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     let mut values = [0; N];
@@ -51,7 +51,7 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
         }
     }
     for (n, value) in values.iter().enumerate() {
-        // Loads to past the last scalar register are lost.
+        // A load past the last scalar register has no effect.
         let to = i.dst + n as u16;
         if to < 128 {
             w.set_s32(to, *value);
@@ -60,7 +60,7 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
     Flow::Next
 }
 
-/// Stores `inside` of `N` dwords.
+/// Stores the first `inside` of `N` dwords.
 #[inline(always)]
 fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     if inside > 0 {
@@ -76,7 +76,7 @@ fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: 
     Flow::Next
 }
 
-/// `s_load_dword` and its wider forms: `N` dwords.
+/// `s_load_dword` and its wider forms: loads `N` dwords.
 pub(crate) struct Load<const N: usize>;
 impl<const N: usize> Exec for Load<N> {
     #[inline(always)]
@@ -116,28 +116,30 @@ impl<const N: usize> Exec for BufferStore<N> {
     }
 }
 
-/// Guest address of `s_scratch_*`: as that of others, but that a register's offset counts bytes of each of 64 lanes
-/// (CDNA3 ISA, "Scalar memory addressing").
+/// Returns the guest address of `s_scratch_*`. An offset in a register counts bytes of each of 64 lanes (CDNA3 ISA,
+/// "Scalar memory addressing").
 #[inline(always)]
 pub(crate) fn scratch_address(w: &Wave, i: &Inst) -> u64 {
     let soffset = if i.sdst == NONE { 0 } else { 64 * u64::from(w.s32(i.sdst)) };
     w.s64(i.src[0]).wrapping_add(i64::from(i.imm as i32) as u64).wrapping_add(soffset) & !3
 }
 
-/// The byte offset in the wave's scratch, if the address is of scratch: FLAT_SCRATCH is where that begins.
+/// Returns the byte offset in the wave's private memory, if the address is in it. Private memory begins at the address
+/// in FLAT_SCRATCH.
 #[inline(always)]
 pub(crate) fn wave_scratch(address: u64) -> Option<u64> {
     address.checked_sub(SCRATCH_BASE).filter(|offset| *offset < SCRATCH_SPAN)
 }
 
-/// Stops the kernel for dwords that are not all in the wave's scratch.
+/// Faults because some of the dwords are outside of the wave's private memory.
 #[cold]
 fn scratch_fault(cx: &mut ExecContext, access: AccessKind, offset: u64, dwords: usize) -> Flow {
     let lanes = vec![LaneAddress { lane: None, address: offset }];
     cx.fault(FaultCause::OutOfBounds { access, space: MemorySpace::Scratch, size: 4 * dwords as u32, lanes })
 }
 
-/// `s_scratch_load_dword` and its wider forms: `N` dwords of the wave's scratch, in which those of all lanes alternate.
+/// `s_scratch_load_dword` and its wider forms: loads `N` dwords of the wave's private memory, in which the dwords of
+/// the lanes alternate.
 pub(crate) struct ScratchLoad<const N: usize>;
 impl<const N: usize> Exec for ScratchLoad<N> {
     #[inline(always)]
@@ -165,7 +167,7 @@ impl<const N: usize> Exec for ScratchStore<N> {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let address = scratch_address(w, i);
         let Some(offset) = wave_scratch(address) else { return store::<N>(w, cx, i, address, N as u64) };
-        // All or nothing.
+        // Nothing is stored unless all dwords are in bounds.
         if w.scratch.wave_dword(offset + 4 * (N as u64 - 1)).is_none() {
             return scratch_fault(cx, AccessKind::Write, offset, N);
         }
@@ -179,33 +181,34 @@ impl<const N: usize> Exec for ScratchStore<N> {
     }
 }
 
-/// `s_memtime`: instructions that the workgroup has executed stand for cycles, so that results don't depend on the
-/// host's speed.
+/// `s_memtime`: returns the number of instructions that the workgroup has executed in place of cycles, so that results
+/// don't depend on the host's speed.
 pub(crate) struct Memtime;
 impl Exec for Memtime {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        // What this wave has executed in its slice isn't in the count yet, but time must not stand still.
+        // The count does not have the instructions of the current time slice yet, but two reads must return different
+        // times.
         cx.ticks += 40;
         w.set_s64(i.dst, cx.count + cx.ticks);
         Flow::Next
     }
 }
 
-/// `s_memrealtime`: the host's clock at 100 MHz.
+/// `s_memrealtime`: returns the host's clock in units of 10 ns.
 pub(crate) struct Memrealtime;
 impl Exec for Memrealtime {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         let elapsed = START.get_or_init(Instant::now).elapsed();
-        // Never 0, so that a kernel can tell that it was set.
+        // Never 0, so that a kernel can recognise an unset time.
         w.set_s64(i.dst, elapsed.as_nanos() as u64 / 10 + 1);
         Flow::Next
     }
 }
 
-/// Scalar cache write-back and invalidation: memory here is coherent.
+/// Scalar cache write-back and invalidation: only a memory fence, as memory is coherent.
 pub(crate) struct CacheControl;
 impl Exec for CacheControl {
     #[inline(always)]
@@ -215,7 +218,7 @@ impl Exec for CacheControl {
     }
 }
 
-/// A value in SGPRs that scalar atomics work on.
+/// A value in SGPRs, as scalar atomics use it.
 pub(crate) trait Scalar: Bits {
     const SIZE: u32;
     fn read(w: &Wave, index: u16) -> Self;
@@ -246,7 +249,7 @@ impl Scalar for u64 {
     }
 }
 
-/// Does a scalar atomic; with glc the value before goes to the data's register.
+/// Executes a scalar atomic. With glc, the previous value is written to the register of the data.
 #[inline(always)]
 fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64) -> Flow {
     let a = O::T::read(w, i.dst);
@@ -277,7 +280,7 @@ impl<O: Rmw<T: Scalar>> Exec for Atomic<O> {
     }
 }
 
-/// `s_buffer_atomic_*`; out of range nothing happens, and 0 is returned.
+/// `s_buffer_atomic_*`. Out of range it changes nothing, and the result is 0.
 pub(crate) struct BufferAtomic<O>(PhantomData<O>);
 impl<O: Rmw<T: Scalar>> Exec for BufferAtomic<O> {
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Scalar memory against byte arrays and wide integers.
+//! Compares scalar memory instructions with byte arrays and wide integers.
 
 use gfx9_isa::Encoding;
 
@@ -8,18 +8,18 @@ use crate::testing::test_wave::op;
 
 crate::testing::tally::verified!(loads_and_stores, buffer_loads_and_stores, atomics, buffer_atomics);
 
-/// SGPRs of base or descriptor, of the offset, and of the data.
+/// The SGPRs of the base or descriptor, of the offset, and of the data.
 const BASE: u16 = 8;
 const OFFSET: u16 = 13;
 const DATA: u16 = 32;
 
-/// Dwords that a load or store moves, and whether it loads; none for others.
+/// Returns the number of dwords that a load or store moves, and whether it loads; `None` for other instructions.
 fn shape(name: &str) -> Option<(usize, bool)> {
     let (_, size) = name.split_once("_dword")?;
     Some((size.strip_prefix('x').map_or(Some(1), |n| n.parse().ok())?, name.contains("load")))
 }
 
-/// How an instruction gives its offset: an immediate, an SGPR, or both.
+/// The offset of an instruction: an immediate, an SGPR, or both.
 #[derive(Debug, Clone, Copy)]
 struct Offset {
     imm: i32,
@@ -28,7 +28,7 @@ struct Offset {
 }
 
 impl Offset {
-    /// Any that sum to a multiple of four from `least` on.
+    /// Returns a random offset: a multiple of four that is at least `least`.
     fn random(b: &mut MemoryModel, least: i64) -> Offset {
         let imm = b.below(1 << 12) as i32 + least as i32;
         let kind = b.below(3);
@@ -50,14 +50,14 @@ fn encode(b: &MemoryModel, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
     match (offset.has_imm, offset.register) {
         (true, None) => [first | 1 << 17, offset.imm as u32 & 0x1f_ffff],
         (false, _) => [first, OFFSET.into()],
-        // Both: the register in the top bits.
+        // Both: the register is in the top bits.
         (true, Some(_)) => {
             [first | 1 << 17 | 1 << 14, offset.imm as u32 & 0x1f_ffff | u32::from(OFFSET) << 25]
         }
     }
 }
 
-/// Random scalars from the data on; those that the instruction must leave are compared by `rest_is`.
+/// Fills the SGPRs of the data and after it with random values. `rest_is` compares those that must not change.
 fn scramble(b: &mut MemoryModel) -> Vec<u32> {
     (DATA..DATA + 24)
         .map(|n| {
@@ -79,7 +79,7 @@ fn loads_and_stores() {
                 let mut want = scramble(&mut b);
                 let place = b.below((GLOBAL as usize - 4 * dwords) / 4 + 1) * 4;
                 let offset = Offset::random(&mut b, -2048);
-                // The low two bits of the sum don't count.
+                // The low two bits of the sum are ignored.
                 let address = b.model.bases[0] + place as u64 + b.below(4) as u64;
                 b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum() as u64));
                 b.rig.w.set_s32(OFFSET, offset.register.unwrap_or(0xdead_beef));
@@ -102,21 +102,22 @@ fn loads_and_stores() {
     }
 }
 
-/// A descriptor of `records` records of `stride` bytes (of one each if that is 0), and how many bytes these are.
+/// Writes a random descriptor. Returns the number of bytes in range: records times stride, or records if the stride is
+/// 0.
 fn descriptor(b: &mut MemoryModel) -> u64 {
     let stride = if b.below(2) == 0 { 0 } else { b.below(40) as u64 };
     let records = b.below(if stride == 0 { 600 } else { 20 }) as u32;
     let [high, last] = [b.random.next() as u32, b.random.next() as u32];
     let base = b.model.bases[0];
     b.rig.w.set_s32(BASE, base as u32);
-    // Swizzle bits don't matter to scalars.
+    // Scalar instructions ignore the swizzle bits.
     b.rig.w.set_s32(BASE + 1, (base >> 32) as u32 | (stride as u32) << 16 | high & 0xc000_0000);
     b.rig.w.set_s32(BASE + 2, records);
     b.rig.w.set_s32(BASE + 3, last);
     u64::from(records) * stride.max(1)
 }
 
-/// Within the allocation.
+/// Returns a random offset within the allocation.
 fn buffer_offset(b: &mut MemoryModel) -> Offset {
     let kind = b.below(3);
     Offset {
@@ -157,7 +158,7 @@ fn buffer_loads_and_stores() {
     }
 }
 
-/// Runs all scalar atomics whose names begin so.
+/// Runs all scalar atomics whose names begin with `prefix`.
 fn run_atomics(prefix: &str, seed: u64) {
     let is_buffer = prefix.contains("buffer");
     for mut b in MemoryModel::all(seed) {

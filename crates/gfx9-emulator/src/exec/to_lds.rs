@@ -1,4 +1,4 @@
-//! Loads from memory straight to LDS: the data of lane `n` becomes dword `n` after the address that M0 has.
+//! Loads from memory to LDS. The data of lane `n` is stored as dword `n` after the address in M0.
 
 use std::marker::PhantomData;
 
@@ -7,17 +7,19 @@ use crate::exec::address::{based, scratch_offsets, wide};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE};
 use crate::state::wave::{LANES, TEMP, Wave, sreg};
 
-/// Where in LDS the data of lane 0 goes, for MUBUF (CDNA3 ISA, "Memory buffer load to LDS").
+/// Returns the address in LDS of lane 0's data, for MUBUF (CDNA3 ISA, "Memory buffer load to LDS").
 pub(crate) fn buffer_base(w: &Wave, i: &Inst) -> u32 {
     (w.s32(sreg::M0) & 0xffff).wrapping_add(i.imm)
 }
 
-/// As [`buffer_base`], for GLOBAL and SCRATCH (CDNA3 ISA, "Flat memory instructions", addressing).
+/// Returns the address in LDS of lane 0's data, for GLOBAL and SCRATCH (CDNA3 ISA, "Flat memory instructions",
+/// addressing).
 pub(crate) fn flat_base(w: &Wave, i: &Inst) -> u32 {
     (w.s32(sreg::M0) & 0x3_fffc).wrapping_add(i.imm)
 }
 
-/// Does `load`, which puts each lane's dword into the register it is given, and stores them from `base` on.
+/// Calls `load`, which writes each lane's dword to the register that it is given, then stores these dwords in LDS from
+/// `base` on.
 #[inline(always)]
 pub(crate) fn to_lds(
     w: &mut Wave,
@@ -35,7 +37,8 @@ pub(crate) fn to_lds(
     }
 }
 
-/// Loads from global memory. No assembler makes one that is wider than a dword; of such the first dword counts.
+/// Loads from global memory. No assembler encodes such a load of more than a dword; if there is one, its first dword is
+/// stored.
 #[inline(never)]
 pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let base = flat_base(w, i);
@@ -50,7 +53,7 @@ pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Ins
     })
 }
 
-/// Loads from scratch.
+/// Loads from private memory.
 #[inline(never)]
 pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let base = flat_base(w, i);
@@ -60,7 +63,7 @@ pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &In
     })
 }
 
-/// `global_load_lds_*` of gfx942; gfx90a has a bit of `global_load_*` for it.
+/// `global_load_lds_*` of gfx942; on gfx90a it is a bit of `global_load_*`.
 pub(crate) struct GlobalLoadLds<K>(PhantomData<K>);
 impl<K: Load> Exec for GlobalLoadLds<K> {
     #[inline(always)]
@@ -69,7 +72,7 @@ impl<K: Load> Exec for GlobalLoadLds<K> {
     }
 }
 
-/// `scratch_load_lds_*` of gfx942; gfx90a has a bit of `scratch_load_*` for it.
+/// `scratch_load_lds_*` of gfx942; on gfx90a it is a bit of `scratch_load_*`.
 pub(crate) struct ScratchLoadLds<K>(PhantomData<K>);
 impl<K: Load> Exec for ScratchLoadLds<K> {
     #[inline(always)]

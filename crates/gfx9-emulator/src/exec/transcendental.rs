@@ -1,14 +1,16 @@
-//! Reciprocals, roots, exponentials, logarithms, sines: f16 and f32 through f64, rounded once from an error below
-//! 2^-40 of a unit in the last place or so; f64 within one unit. The same bits on every host, as no library is asked.
+//! Reciprocals, roots, exponentials, logarithms, sines.
+//!
+//! Results of f16 and f32 are computed in f64, with an error of about 2^-40 of a unit in the last place, then rounded
+//! once. Results of f64 are within one unit in the last place. All hosts give the same bits, as no library is called.
 
 use crate::exec::number::half16::Half;
 
 use super::op::{ops1, ops2};
 
-/// 1.5 * 2^52: adding it leaves an integer in the low bits, rounded.
+/// 1.5 * 2^52. Adding it rounds a number to an integer, in the low bits.
 const ROUNDER: f64 = 6755399441055744.0;
 
-/// `2^x`, for a number whose result a float can hold; others give 0 or infinity as an f32.
+/// Returns `2^x`. `x` is limited to -200..200, whose results are 0 or infinity as an f32.
 #[inline(always)]
 fn exp2(x: f64) -> f64 {
     // ln(2)^n / n!
@@ -38,7 +40,7 @@ fn exp2(x: f64) -> f64 {
     if x.is_nan() { f64::NAN } else { d }
 }
 
-/// The logarithm to base 2 of a number that is no f64 denormal.
+/// Returns the logarithm to base 2 of a number that is not an f64 denormal.
 #[inline(always)]
 fn log2(x: f64) -> f64 {
     // sqrt(1/2).
@@ -57,7 +59,7 @@ fn log2(x: f64) -> f64 {
         0.151_862_635_883_048_8,
     ];
     let above = x.to_bits().wrapping_sub(LOW);
-    // The exponent as a signed number, made a float by putting it into ROUNDER's low bits.
+    // The exponent as a signed number. Adding it to the low bits of ROUNDER converts it to a float.
     let exponent = ((above as i64) >> 52) as u64;
     let e = f64::from_bits(ROUNDER.to_bits().wrapping_add(exponent)) - ROUNDER;
     let m = f64::from_bits((above & 0x000f_ffff_ffff_ffff).wrapping_add(LOW));
@@ -73,7 +75,7 @@ fn log2(x: f64) -> f64 {
     if x >= 0.0 { d } else { f64::NAN }
 }
 
-/// Sine of a quarter turn or less either way, in turns.
+/// Returns the sine of `r` turns, from -1/4 to 1/4.
 #[inline(always)]
 fn quarter_sine(r: f64) -> f64 {
     // (-1)^n / (2 n + 1)!
@@ -99,7 +101,7 @@ fn quarter_sine(r: f64) -> f64 {
     y * p
 }
 
-/// What is left of a number of turns, within half a turn. Out of the valid range of 256 turns it is as for 0 (Vega
+/// Returns the remainder of a number of turns, from -1/2 to 1/2. Outside of the valid range of 256 turns it is 0 (Vega
 /// ISA, `V_SIN_F32`); infinities give NaN.
 #[inline(always)]
 fn turn(x: f64) -> f64 {
@@ -140,7 +142,7 @@ ops1! {
     CosF16: |_, a: Half| -> Half { Half::from_f64(cos(a.to_f64())) }
 }
 
-/// The first 1201 bits of 2/pi after the point, highest first, then zeros.
+/// The first 1201 bits of 2/pi after the binary point, the highest first, then zeros.
 const TWO_OVER_PI: [u64; 19] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -163,7 +165,7 @@ const TWO_OVER_PI: [u64; 19] = [
     0x5603_3046_fc7b_0000,
 ];
 
-/// 53 bits of 2/pi from bit `at` on.
+/// Returns 53 bits of 2/pi from bit `at` on.
 #[inline(always)]
 fn two_over_pi(at: u32) -> u64 {
     let word = |n: u32| TWO_OVER_PI.get(n as usize).copied().unwrap_or(0);
@@ -172,7 +174,7 @@ fn two_over_pi(at: u32) -> u64 {
 }
 
 ops2! {
-    /// The 53 bits of 2/pi that matter for reducing an argument of this size, from the segment given on (CDNA2 ISA,
+    /// Returns 53 bits of 2/pi for reducing an argument of this size: those of the given segment (CDNA2 ISA,
     /// `V_TRIG_PREOP_F64`).
     TrigPreopF64: |_, a: f64, segment: u32| -> f64 {
         let field = (a.to_bits() >> 52 & 0x7ff) as u32;
@@ -182,7 +184,7 @@ ops2! {
         if power < -1074 {
             0.0
         } else {
-            // In two steps, as the power of two may be that of a denormal.
+            // Multiplied in two steps, as the power of two may be that of a denormal.
             two_over_pi(at) as f64 * 2f64.powi(power / 2) * 2f64.powi(power - power / 2)
         }
     }

@@ -1,11 +1,11 @@
-//! Accesses across lanes that are no lane operations: single lanes, lane counts, exchanges.
+//! VALU instructions that are not lane operations: reads and writes of single lanes, lane counts, exchanges.
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Forms, by_exec, load, scalar, store};
 use crate::exec::level::columns;
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
 
-/// `v_readfirstlane_b32`: of lane 0 if none is active.
+/// `v_readfirstlane_b32`: reads the first active lane, or lane 0 if none is active.
 pub(crate) struct Readfirstlane;
 impl Exec for Readfirstlane {
     #[inline(always)]
@@ -18,7 +18,7 @@ impl Exec for Readfirstlane {
     }
 }
 
-/// `v_readlane_b32`: whatever EXEC is.
+/// `v_readlane_b32`: reads a lane, with any EXEC.
 pub(crate) struct Readlane;
 impl Exec for Readlane {
     #[inline(always)]
@@ -30,7 +30,7 @@ impl Exec for Readlane {
     }
 }
 
-/// `v_writelane_b32`: whatever EXEC is.
+/// `v_writelane_b32`: writes a lane, with any EXEC.
 pub(crate) struct Writelane;
 impl Exec for Writelane {
     #[inline(always)]
@@ -42,8 +42,8 @@ impl Exec for Writelane {
     }
 }
 
-/// `v_mbcnt_lo_u32_b32`, with `HI` `v_mbcnt_hi_u32_b32`: ones in the lanes of that half below this one, plus the
-/// second source. Bit n of `SCALAR` says that source n is a scalar.
+/// `v_mbcnt_lo_u32_b32` and, with `HI`, `v_mbcnt_hi_u32_b32`: counts the ones of the first source for the lanes of that
+/// half that are below this one, and adds the second source. Bit `n` of `SCALAR` says that source `n` is a scalar.
 pub(crate) struct Mbcnt<const HI: bool, const SCALAR: u8>;
 impl<const HI: bool, const SCALAR: u8> Exec for Mbcnt<HI, SCALAR> {
     #[inline(always)]

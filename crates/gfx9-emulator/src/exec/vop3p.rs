@@ -1,4 +1,4 @@
-//! VOP3P but for matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
+//! VOP3P except matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{L1, Op1, Op3, Word, by_exec, load, store};
@@ -13,7 +13,7 @@ use super::integer::{
 };
 use super::packed::{Packed, Select, chunk, halves, unit};
 
-/// `v_accvgpr_read_b32` and `v_accvgpr_write_b32`; decoding has made the AGPR's index of it.
+/// `v_accvgpr_read_b32` and `v_accvgpr_write_b32`. Decoding has replaced the register number with the AGPR's index.
 pub(crate) struct Move;
 impl Op1 for Move {
     type D = u32;
@@ -24,7 +24,7 @@ impl Op1 for Move {
     }
 }
 
-/// [`Move`] between vectors, as an executor that takes its operands as they are.
+/// Executes [`Move`] between vectors.
 pub(crate) struct AccvgprRead;
 impl Exec for AccvgprRead {
     #[inline(always)]
@@ -33,7 +33,7 @@ impl Exec for AccvgprRead {
     }
 }
 
-/// Declares packed integer operations, with what the clamp bit makes of those that saturate.
+/// Declares packed integer operations. `clamp` gives the exact result, which the clamp bit saturates.
 macro_rules! integers {
     ($($name:ident: $sources:literal, |$a:ident, $b:ident, $c:ident: $t:ty| $e:expr $(, clamp $wide:expr)?;)*) => {$(
         pub(crate) struct $name;
@@ -75,7 +75,7 @@ integers! {
     PkAshrrevI16: 2, |a, b, c: i16| b >> (a & 15);
 }
 
-/// `v_pk_mov_b32`: one dword of each source, chosen by `op_sel`.
+/// `v_pk_mov_b32`: moves one dword of each source, which `op_sel` selects.
 pub(crate) struct PkMov;
 impl Exec for PkMov {
     #[inline(always)]
@@ -93,16 +93,17 @@ impl Exec for PkMov {
     }
 }
 
-/// Where `v_fma_mix` puts its result.
+/// Values of `TO` in [`FmaMix`]: the part of the destination to which `v_fma_mix` writes its result.
 pub(crate) const MIX_F32: u8 = 0;
 pub(crate) const MIX_LO: u8 = 1;
 pub(crate) const MIX_HI: u8 = 2;
 
-/// `v_fma_mix_f32`, `v_fma_mixlo_f16`, `v_fma_mixhi_f16`: an f32 fused multiply-add of f32 sources and, where
-/// `op_sel_hi` says so, f16 ones; `neg_hi` is abs. An f16 result is rounded again, and leaves the other half alone.
+/// `v_fma_mix_f32`, `v_fma_mixlo_f16`, `v_fma_mixhi_f16`: computes an f32 fused multiply-add. `op_sel_hi` says which
+/// sources are f16, and `neg_hi` of which to take the magnitude. An f16 result is rounded again; the other half of the
+/// destination is kept.
 pub(crate) struct FmaMix<const TO: u8>;
 
-/// A source of `v_fma_mix`.
+/// Returns a source of `v_fma_mix` as an f32, with its modifiers.
 #[inline(always)]
 fn mixed(m: Mode, select: Select, n: usize, x: u32) -> f32 {
     let half = Half((x >> (16 * select.lo(n))) as u16);
@@ -116,7 +117,7 @@ fn mixed(m: Mode, select: Select, n: usize, x: u32) -> f32 {
     f32::from_bits(magnitude.to_bits() ^ select.neg_lo(n) << 31)
 }
 
-/// The register with a result in the half that it goes to.
+/// Returns the register `old` with the result in the half that `TO` selects.
 #[inline(always)]
 fn place<const TO: u8>(old: u32, half: Half) -> u32 {
     match TO {
@@ -172,7 +173,7 @@ fn slow_mix<const TO: u8>(w: &mut Wave, i: &Inst) -> Flow {
     Flow::Next
 }
 
-/// A dot product: `F` without and `C` with the clamp bit.
+/// Executes a dot product: `F` without, `C` with the clamp bit.
 pub(crate) struct Dot<F, C>(std::marker::PhantomData<(F, C)>);
 impl<F: Op3, C: Op3> Exec for Dot<F, C> {
     #[inline(always)]
@@ -214,8 +215,8 @@ fn run_dot<O: Op3>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
     });
 }
 
-/// Sum of the products of unsigned parts of `BITS` bits, plus the third source; with `CLAMP` saturated, else
-/// wrapping.
+/// Computes the sum of the products of unsigned parts of `BITS` bits, plus the third source. It saturates with `CLAMP`,
+/// otherwise it wraps.
 pub(crate) struct DotU<const BITS: u32, const CLAMP: bool>;
 impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
     type D = u32;
@@ -225,7 +226,7 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
     #[inline(always)]
     fn f(_: Mode, a: u32, b: u32, c: u32) -> u32 {
         let part = |v: u32, n: u32| v >> (BITS * n) & ((1 << BITS) - 1);
-        // No product of two 16-bit numbers overflows, but their sum may.
+        // No product of two 16-bit numbers overflows 32 bits, but their sum may.
         if CLAMP {
             let sum: u64 = (0..32 / BITS).map(|n| u64::from(part(a, n) * part(b, n))).sum();
             sum.saturating_add(u64::from(c)).min(u64::from(u32::MAX)) as u32
@@ -235,8 +236,8 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
     }
 }
 
-/// `v_dot2_f32_f16` and `v_dot2c_f32_f16`, with `CLAMP` clamped: two fused multiply-adds, the second pair's first, as
-/// LLVM's `fdot2` is formed from these.
+/// `v_dot2_f32_f16` and `v_dot2c_f32_f16`, clamped with `CLAMP`: two fused multiply-adds, the one of the second pair
+/// first. LLVM replaces this sequence with its `fdot2`.
 pub(crate) struct Dot2F32F16<const CLAMP: bool>;
 impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     type D = f32;

@@ -6,7 +6,7 @@ use crate::exec::lanes::{OpCmp, Word};
 use crate::exec::number::float::Float;
 use crate::state::wave::Mode;
 
-/// What can be compared.
+/// A value that can be compared.
 pub(crate) trait Compare: Word {
     fn less(self, b: Self) -> bool;
     fn equal(self, b: Self) -> bool;
@@ -40,7 +40,7 @@ impl Compare for crate::exec::number::half16::Half {
     }
 }
 
-/// Declares comparisons of two values; those of floats with a NaN are false, but for the negated ones.
+/// Declares comparisons of two values. With a NaN, comparisons are false, and negated ones are true.
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident: |$a:ident, $b:ident| $e:expr;)*) => {$(
         $(#[$doc])*
@@ -71,12 +71,12 @@ comparisons! {
     Nlg: |a, b| !(a.less(b) || b.less(a));
     Ngt: |a, b| !b.less(a);
     Nle: |a, b| !(a.less(b) || a.equal(b));
-    /// For integers `v_cmp_ne`.
+    /// `v_cmp_neq`, which is `v_cmp_ne` for integers.
     Neq: |a, b| !a.equal(b);
     Nlt: |a, b| !a.less(b);
 }
 
-/// `v_cmp_f`, `v_cmp_tru`, `v_cmp_t`: whatever the sources are.
+/// `v_cmp_f`, `v_cmp_tru`, `v_cmp_t`: the result is the same for all sources.
 pub(crate) struct Always<const RESULT: bool>;
 impl<const RESULT: bool> OpCmp for Always<RESULT> {
     type A = u32;
@@ -87,20 +87,21 @@ impl<const RESULT: bool> OpCmp for Always<RESULT> {
     }
 }
 
-/// `v_cmp_class`: whether the value is of one of the classes in the mask: signalling NaN, quiet NaN, -infinity,
-/// negative normal, negative denormal, -0, +0, positive denormal, positive normal, +infinity.
+/// `v_cmp_class`: returns whether the value is in one of the classes of the mask. Its bits are, from bit 0 on:
+/// signalling NaN, quiet NaN, -infinity, negative normal, negative denormal, -0, +0, positive denormal, positive
+/// normal, +infinity.
 pub(crate) struct Class<T>(PhantomData<T>);
 impl<T: Float> OpCmp for Class<T> {
     type A = T;
     type B = u32;
-    // As `llvm.is.fpclass` has it, which is this instruction whatever the mode.
+    // LLVM uses this instruction for `llvm.is.fpclass`, whose result does not depend on the mode.
     const FLUSHES: bool = false;
     #[inline(always)]
     fn f(_: Mode, a: T, b: u32) -> bool {
         let fraction = T::FORMAT.precision - 1;
         let infinity = ((1u64 << T::FORMAT.exponent) - 1) << fraction;
         let magnitude = a.bits() & !(1 << (fraction + T::FORMAT.exponent));
-        // Counted from zero outwards on either side of it.
+        // 0 for zeros, 1 for denormals, 2 for normal numbers, 3 for infinities.
         let size = u32::from(magnitude != 0)
             + u32::from(magnitude >> fraction != 0)
             + u32::from(magnitude >= infinity);

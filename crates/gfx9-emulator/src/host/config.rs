@@ -20,26 +20,27 @@ pub struct MachineConfig {
     /// [`Machine::new`](crate::Machine::new) fails if the host doesn't have them.
     pub level: SimdLevel,
     /// Bytes of private memory that each lane has in addition to what the kernel declares, if the kernel uses a dynamic
-    /// stack (recursion, calls through pointers). Compilers can't compute how much such a kernel needs. 16 KiB by default.
+    /// stack (recursion, calls through pointers). Compilers can't compute how much such a kernel needs. 16 KiB by
+    /// default.
     pub dynamic_stack: u32,
     /// The number of wave instructions after which a dispatch faults with
     /// [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`, the default, is no limit.
     pub instruction_budget: Option<u64>,
-    /// The time after which a dispatch faults with [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`, the
-    /// default, is no limit.
+    /// The time after which a dispatch faults with [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`,
+    /// the default, is no limit.
     pub time_budget: Option<Duration>,
     /// Receives the text that kernels print. The default writes it to the process's standard output and error.
     pub printer: Printer,
     /// Shuffles the order in which workgroups begin and continue, the order of a workgroup's waves, and the lengths of
-    /// time slices. A kernel without data races has the same results with every seed; a kernel with a race may not. With
-    /// one thread, a seed always gives the same order. `None`, the default, does not shuffle.
+    /// time slices. A kernel without data races has the same results with every seed; a kernel with a race may not.
+    /// With one thread, a seed always gives the same order. `None`, the default, does not shuffle.
     pub schedule_seed: Option<u64>,
     /// Counts what each dispatch does, in [`DispatchStats::profile`](crate::DispatchStats::profile). Kernels run much
     /// slower. Off by default.
     pub profile: bool,
-    /// Looks for data races and for reads of bytes that were never written. A dispatch that has either runs to its end and
-    /// then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); WATCHING.md defines both. Kernels run very much
-    /// slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
+    /// Looks for data races and for reads of bytes that were never written. A dispatch that has either runs to its end
+    /// and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines both. Kernels run very
+    /// much slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,

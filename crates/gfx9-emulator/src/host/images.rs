@@ -1,11 +1,11 @@
-//! Refuses code objects that have image instructions. Compute code for these targets has none.
+//! Rejects code objects that have image instructions, which compute code for these targets never has.
 
 use code_object::CodeObject;
 use gfx9_isa::Target;
 
 use crate::report::error::{Error, Result};
 
-/// First bits of image instructions (MIMG).
+/// The upper six bits of an image instruction's first dword (MIMG).
 const MIMG: u32 = 0x3c;
 
 /// Fails if a function of the code object has an image instruction. Data between functions is not checked.
@@ -20,7 +20,7 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
     for segment in object.segments().filter(|segment| segment.executable) {
         let (words, _) = segment.data.as_chunks::<4>();
         let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
-        // Nearly all code ends here.
+        // Nearly all functions have no such bits and need not be decoded.
         if !words.iter().any(|word| u32::from_le_bytes(*word) >> 26 == MIMG) {
             continue;
         }

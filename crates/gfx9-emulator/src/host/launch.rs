@@ -21,12 +21,15 @@ use crate::state::wave::{LANES, Mode, POOL, Wave};
 
 /// The largest number of work-items of a workgroup.
 pub const MAX_BLOCK: u32 = 1024;
-/// The largest size of a lane's scratch in bytes: what the hardware can address for a wave, divided by its lanes.
+/// The largest size of a lane's private memory in bytes: the number that the hardware can address for a wave, divided
+/// by the number of lanes.
 const MAX_SCRATCH: u32 = 128 << 10;
-/// Bytes after the entry that load preloaded kernel arguments again, for firmware that can't preload.
+/// The size in bytes of the code at the entry that loads the preloaded kernel arguments, for firmware that can't
+/// preload. The emulator skips it.
 const PRELOAD_PROLOGUE: u64 = 256;
 
-/// Guest address of a dispatch's own memory: kernarg segment, packet, queue. Below all device allocations.
+/// The guest address of a dispatch's own memory, which has the kernarg segment, the packet and the queue. It is below
+/// all device allocations.
 const BLOCK_BASE: u64 = 0x0f00_0000_0000;
 const PACKET: u64 = BLOCK_BASE;
 const QUEUE: u64 = BLOCK_BASE + 0x100;
@@ -35,7 +38,8 @@ const KERNARG: u64 = BLOCK_BASE + 0x1000;
 /// Describes one dispatch of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Dispatch<'a> {
-    /// The number of the kernel in the program, from [`LoadedProgram::kernel_index`](crate::Program::kernel_index).
+    /// The number of the kernel in the program, from
+    /// [`LoadedProgram::kernel_index`](crate::LoadedProgram::kernel_index).
     pub kernel: usize,
     /// The number of workgroups along x, y and z. If one is 0, nothing runs.
     pub grid: [u32; 3],
@@ -48,16 +52,16 @@ pub struct Dispatch<'a> {
     pub kernarg: &'a [u8],
 }
 
-/// The state that all waves of a dispatch have in common.
+/// The initial state that all waves of a dispatch share.
 pub(crate) struct DispatchSetup {
     pub(crate) code: Arc<Code>,
     pub(crate) block: Arc<DispatchMemory>,
     pub(crate) hostcall: Option<Arc<Hostcall>>,
     pub(crate) printf: Option<PrintfBuffer>,
-    /// Index of the first instruction.
+    /// The index of the first instruction.
     entry: u32,
     user_sgprs: Vec<u32>,
-    /// Which workgroup ids follow.
+    /// Which workgroup ids are in SGPRs, after the user SGPRs.
     ids: [bool; 3],
     workgroup_info: bool,
     wave_offset: bool,
@@ -65,14 +69,16 @@ pub(crate) struct DispatchSetup {
     vgprs: u16,
     agprs: u16,
     block_size: [u32; 3],
-    /// Bits of v0 that hold ids.
+    /// A mask of the bits of v0 that have work-item ids.
     id_mask: u32,
     flat_scratch: bool,
+    /// The size of the workgroup's LDS in bytes.
     pub(crate) lds: u32,
-    /// How many of these bytes are dynamic.
+    /// The number of these bytes that are dynamic LDS.
     pub(crate) dynamic_lds: u32,
-    /// Bytes of scratch of each lane, and how many of them are for a dynamic stack.
+    /// The size of each lane's private memory in bytes.
     pub(crate) scratch: u32,
+    /// The number of these bytes that are for a dynamic stack.
     pub(crate) dynamic_stack: u32,
     pub(crate) waves: u32,
 }
@@ -107,7 +113,8 @@ impl DispatchSetup {
                 d.grid, d.block
             )));
         }
-        // Whole dwords: compilers make dwords of atomics on the last byte or half.
+        // Rounded up to whole dwords, because compilers replace an atomic on the last byte or half with one on its
+        // dword.
         let lds =
             k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
         let lds = lds.filter(|bytes| *bytes <= MAX_LDS);
@@ -119,7 +126,7 @@ impl DispatchSetup {
         };
         if d.kernarg.len() > k.kernarg_size as usize {
             return Err(invalid(format!(
-                "{} bytes of arguments; its kernarg segment has {}",
+                "{} bytes of arguments; the kernarg segment has {}",
                 d.kernarg.len(),
                 k.kernarg_size
             )));
@@ -134,12 +141,12 @@ impl DispatchSetup {
             k.private_segment_fixed_size.checked_add(extra).and_then(|b| b.checked_next_multiple_of(16));
         let Some(scratch) = scratch.filter(|bytes| *bytes <= MAX_SCRATCH) else {
             return Err(invalid(format!(
-                "{} bytes of scratch for each work-item and {extra} of dynamic stack; at most {MAX_SCRATCH} are allowed",
+                "{} bytes of private memory and {extra} of dynamic stack for each work-item; at most {MAX_SCRATCH} are allowed",
                 k.private_segment_fixed_size
             )));
         };
 
-        // Compilers load kernel arguments in wide pieces that may run past the end.
+        // Compilers load kernel arguments with wide loads, which may extend past the end.
         let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
         let hostcall_at = KERNARG + kernarg_len;
         let waves = size.div_ceil(LANES as u32);
@@ -183,7 +190,7 @@ impl DispatchSetup {
         if kd.private_segment_buffer() {
             push64(SCRATCH_BASE | 1 << 63);
             // num_records in bytes for all lanes; add_tid_enable, index stride 64, element size 4: the swizzle of
-            // scratch (CDNA2 ISA, "Buffer resource descriptor").
+            // private memory (CDNA2 ISA, "Buffer resource descriptor").
             push64(u64::from(scratch * LANES as u32) | 0x00e8_0000 << 32);
         }
         if kd.dispatch_ptr() {
@@ -247,7 +254,8 @@ impl DispatchSetup {
         })
     }
 
-    /// What a compute unit holds of the kernel at once, if it is one whose limits are known.
+    /// Returns how many workgroups and waves of the kernel a compute unit holds at once; `None` if its limits are not
+    /// known.
     pub(crate) fn occupancy(&self, program: &program::Inner, kernel: usize) -> Option<Occupancy> {
         let kernel = program.object().kernels().get(kernel)?;
         let block = self.block_size.iter().product();
@@ -259,7 +267,7 @@ impl DispatchSetup {
         occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
     }
 
-    /// Puts a wave at the kernel's entry.
+    /// Sets a wave to its state at the kernel's entry.
     pub(crate) fn init_wave(&self, w: &mut Wave, id: u32, workgroup: [u32; 3]) {
         if w.pool_of != self.code.id {
             w.pool_of = self.code.id;
@@ -295,7 +303,7 @@ impl DispatchSetup {
             push(w, self.waves);
         }
         if self.wave_offset {
-            // Each wave has its scratch to itself, so it begins at the base.
+            // Each wave has a private memory of its own, which begins at the base.
             push(w, 0);
         }
         if self.flat_scratch {
@@ -321,7 +329,7 @@ impl DispatchSetup {
     }
 }
 
-/// Fills the hidden arguments that the metadata lists.
+/// Writes the hidden arguments that the metadata lists.
 fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &DispatchMemory) {
     let w = block.range();
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
@@ -350,7 +358,7 @@ fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u6
     }
 }
 
-/// The AQL kernel dispatch packet, and the fields of `amd_queue_t` that kernels read.
+/// Writes the AQL kernel dispatch packet, and the fields of `amd_queue_t` that kernels read.
 fn write_packet(
     program: &program::Inner,
     k: &KernelSignature,

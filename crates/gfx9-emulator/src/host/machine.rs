@@ -20,8 +20,8 @@ use crate::state::gws::CounterTable;
 
 /// One emulated device: memory, and threads that run dispatches.
 ///
-/// It runs programs for gfx90a and for gfx942. Any number of threads may use a machine at the same time; their dispatches
-/// run concurrently.
+/// It runs programs for gfx90a and for gfx942. Any number of threads may use a machine at the same time; their
+/// dispatches run concurrently.
 pub struct Machine {
     config: MachineConfig,
     memory: Arc<AddressSpace>,
@@ -71,8 +71,8 @@ impl Machine {
     /// Creates a machine with its own memory, and starts its threads.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the host doesn't have the SIMD level, if the number of threads is 0, or if a thread
-    /// can't be started.
+    /// [`Error::InvalidArgument`] if the host doesn't have the SIMD level, if the number of threads is 0, or if a
+    /// thread can't be started.
     pub fn new(config: MachineConfig) -> Result<Machine> {
         let memory = Arc::new(AddressSpace::new(config.device_memory));
         Machine::with_memory(config, memory)
@@ -211,7 +211,7 @@ impl Drop for Machine {
         self.queue.lock().closed = true;
         self.queue.changed.notify_all();
         for helper in self.helpers.drain(..) {
-            // There is nothing to clean up after a helper that panicked.
+            // A helper that panicked needs no cleanup.
             let _ = helper.join();
         }
     }

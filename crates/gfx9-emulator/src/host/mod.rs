@@ -1,4 +1,5 @@
-//! The machine: loads programs, sets up dispatches, runs them on host threads, and serves calls from kernels to the host.
+//! The machine: loads programs, sets up dispatches, runs them on host threads, and serves calls from kernels to the
+//! host.
 
 pub(crate) mod config;
 pub(crate) mod hostcall;

@@ -44,7 +44,7 @@ impl fmt::Debug for LoadedProgram {
 }
 
 impl LoadedProgram {
-    /// Maps a code object into guest memory.
+    /// Copies a code object to guest memory, and applies its relocations.
     pub(crate) fn load(
         object: &CodeObject,
         space: &Arc<AddressSpace>,
@@ -80,7 +80,7 @@ impl LoadedProgram {
 }
 
 impl Inner {
-    /// The code object in guest memory.
+    /// Returns the code object in guest memory.
     pub(crate) fn image(&self) -> &Arc<Image> {
         &self.image
     }
@@ -103,7 +103,7 @@ impl Inner {
         self.image.object()
     }
 
-    /// Returns what observers need to know of each instruction of `code`, which is this program's.
+    /// Returns the information for observers about each instruction of `code`, which is this program's code.
     pub(crate) fn infos(&self, code: &Code) -> Arc<[Info]> {
         Arc::clone(self.infos.get_or_init(|| observe::infos(code)))
     }

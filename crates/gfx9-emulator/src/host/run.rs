@@ -1,8 +1,9 @@
-//! Running a dispatch: distributes its workgroups over host threads, and runs the waves of a workgroup one after the other.
+//! Running a dispatch: distributes its workgroups over host threads, and runs the waves of a workgroup one after the
+//! other.
 //!
-//! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time slice of
-//! [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so that workgroups
-//! that wait for each other make progress with any number of threads.
+//! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time
+//! slice of [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so
+//! that workgroups that wait for each other make progress with any number of threads.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -32,7 +33,7 @@ const SLICE: u64 = 20_000;
 const TURN: u64 = 2_000_000;
 /// Wave instructions that the dispatching thread runs before it wakes other threads. Waking one takes about as long.
 const RECRUIT_AFTER: u64 = 5_000;
-/// Instructions that a slice that ended early (`s_sleep` and the like) counts as in addition, towards the turn.
+/// The number of instructions that is added to the turn when a slice ends early (`s_sleep` and similar instructions).
 const YIELD_COST: u64 = 20_000;
 /// The largest number of workgroups that have begun and not ended: about as many workgroups of 256 work-items as a GPU
 /// with 104 compute units holds.
@@ -51,7 +52,7 @@ pub struct DispatchStats {
     pub waves: u64,
     /// The number of workgroups.
     pub workgroups: u64,
-    /// More detailed counts; `None` unless [`MachineConfig::profile`](crate::Config::profile) is set.
+    /// More detailed counts; `None` unless [`MachineConfig::profile`](crate::MachineConfig::profile) is set.
     pub profile: Option<Box<Profile>>,
 }
 
@@ -90,7 +91,8 @@ struct Queue {
     blocked: VecDeque<Box<Workgroup>>,
     /// The value of [`Gws::changes`] when `blocked` was last checked.
     seen: u64,
-    /// The number of threads that run a workgroup or look for one. If it is 0, the blocked workgroups wait for each other.
+    /// The number of threads that run a workgroup or look for one. If it is 0, the blocked workgroups wait for each
+    /// other.
     running: usize,
 }
 
@@ -112,12 +114,12 @@ struct Workgroup {
     cx: ExecContext,
     /// Observes the workgroup's instructions; `None` if the dispatch is not observed.
     observer: Option<Box<WorkgroupObserver>>,
-    /// Draws that order and the lengths of slices and turns; `None` without a schedule seed.
+    /// Shuffles `order`, and selects the lengths of slices and turns; `None` without a schedule seed.
     rng: Option<ScheduleRng>,
 }
 
-/// The registers and LDS of workgroups that have ended, for the next ones. Each host thread has its own, because they are
-/// in the caches of the core that used them last.
+/// The registers and LDS of workgroups that have ended, which the next ones reuse. Each host thread has its own,
+/// because they are in the caches of the core that used them last.
 pub(crate) struct WorkgroupCache {
     threads: Box<[Mutex<ThreadCache>]>,
 }
@@ -144,7 +146,7 @@ impl WorkgroupCache {
         self.threads.get(thread % self.threads.len().max(1)).map(lock)
     }
 
-    /// Takes up to `count` waves and one LDS, if there are any. Their contents are arbitrary.
+    /// Removes up to `count` waves and one LDS, and returns them. Their contents are arbitrary.
     fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
         let Some(mut thread_cache) = self.of_thread(thread) else { return (Vec::new(), None) };
         let from = thread_cache.waves.len().saturating_sub(count);
@@ -166,8 +168,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read the
-/// rest of the job all the time.
+/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read
+/// the rest of the job all the time.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counts {
@@ -212,7 +214,7 @@ pub(crate) struct Job {
     idle: Condvar,
 }
 
-/// Wakes the other threads once the dispatch has turned out to be long enough.
+/// Wakes the other threads when the dispatch has run [`RECRUIT_AFTER`] instructions.
 struct ThreadRecruiter<'a> {
     call: Option<&'a dyn Fn()>,
     /// The number of wave instructions that this thread has run.
@@ -288,15 +290,15 @@ impl Job {
         self.total
     }
 
-    /// Runs workgroups until none is left that can begin or continue. `thread` is the number of the calling thread; 0 is
-    /// the thread that called [`Machine::dispatch`](crate::Machine::dispatch). `call` wakes the other threads; it is called
-    /// once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the dispatch
-    /// and not the thread.
+    /// Runs workgroups until none is left that can begin or continue. `thread` is the number of the calling thread; 0
+    /// is the thread that called [`Machine::dispatch`](crate::Machine::dispatch). `call` wakes the other threads; it is
+    /// called once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the
+    /// dispatch and not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
         let _active = ActiveGuard(self);
-        // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written, as
-        // after a fault. Nothing else is in an inconsistent state.
+        // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written,
+        // as after a fault. Nothing else is in an inconsistent state.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
             self.stop.store(true, Relaxed);
@@ -561,7 +563,8 @@ impl Job {
             let ran = cx.count - before;
             turn += ran;
             recruiter.ran(ran);
-            // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other down.
+            // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other
+            // down.
             let within = self
                 .instruction_budget
                 .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);

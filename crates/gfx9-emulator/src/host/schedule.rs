@@ -1,8 +1,9 @@
 //! The schedule that a seed selects: the order of workgroups and waves, and the lengths of time slices.
 //!
-//! A kernel without data races has the same results in every order; a kernel with a race may not. The order is drawn from
-//! the seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With one thread, a seed
-//! always gives the same order. With several threads, the order also depends on which thread draws first.
+//! A kernel without data races has the same results in every order; a kernel with a race may not. The order is
+//! generated from the seed with splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators"). With
+//! one thread, a seed always gives the same order. With several threads, the order also depends on the order in which
+//! threads make their choices.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -35,8 +36,8 @@ impl ScheduleRng {
         (u128::from(self.next()) * n as u128 >> 64) as usize
     }
 
-    /// Returns a number from 1 to `most`. Each power of two has the same probability, so that small numbers are as frequent
-    /// as large ones.
+    /// Returns a number from 1 to `most`. Each power of two has the same probability, so that small numbers are as
+    /// frequent as large ones.
     pub(crate) fn spread(&mut self, most: u64) -> u64 {
         let bits = self.below(u64::BITS as usize - most.leading_zeros() as usize) as u32;
         let low = 1u64 << bits;
@@ -75,8 +76,8 @@ impl Schedule {
 
     /// Returns the number of the workgroup that begins as the `n`th of `total`.
     ///
-    /// This is a permutation, computed by a Feistel network over the next even power of two. Results outside of the range
-    /// are passed through the network again ("cycle walking").
+    /// This is a permutation, computed by a Feistel network over the next even power of two. Results outside of the
+    /// range are passed through the network again ("cycle walking").
     pub(crate) fn workgroup(&self, n: u64, total: u64) -> u64 {
         let half = (u64::BITS - total.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
         let mask = (1u64 << half) - 1;
@@ -113,7 +114,7 @@ mod tests {
             }
             assert!(total < 64 || orders[0] != orders[1], "{total}");
         }
-        // The largest possible grid takes no longer.
+        // The permutation is also computed quickly for the largest possible grid.
         let schedule = Schedule::new(3);
         assert!(schedule.workgroup(u64::from(u32::MAX), 1 << 32) < 1 << 32);
     }

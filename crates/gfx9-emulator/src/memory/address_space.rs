@@ -12,8 +12,8 @@ use super::guest_range::GuestRange;
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
 
-/// First address of device allocations. Linux maps no memory of a process there, so that a host range that is mapped at its
-/// own address doesn't overlap them.
+/// First address of device allocations. Linux maps no memory of a process there, so that a host range that is mapped at
+/// its own address doesn't overlap them.
 const ARENA_START: u64 = 0x1000_0000_0000;
 /// End of the addresses of device allocations.
 const ARENA_END: u64 = 0x4000_0000_0000;
@@ -81,7 +81,7 @@ struct Inner {
     next: u64,
     used: u64,
     snapshot: Option<Arc<RangeTable>>,
-    /// Whether allocations get a shadow.
+    /// Whether new allocations get a shadow.
     tracked: bool,
 }
 
@@ -98,8 +98,8 @@ impl AddressSpace {
         AddressSpace::with_arena(capacity, ARENA_START..ARENA_END)
     }
 
-    /// Creates an empty address space for device `index` of `count`, with `capacity` bytes of device memory. Its allocations
-    /// have addresses that the allocations of the other devices never have.
+    /// Creates an empty address space for device `index` of `count`, with `capacity` bytes of device memory. Its
+    /// allocations have addresses that the allocations of the other devices never have.
     pub fn one_of(capacity: u64, index: u32, count: u32) -> AddressSpace {
         let size = (ARENA_END - ARENA_START) / u64::from(count.max(1)) & !((2 << 20) - 1);
         let start = ARENA_START + size * u64::from(index.min(count.saturating_sub(1)));
@@ -139,8 +139,8 @@ impl AddressSpace {
 
     /// Allocates `bytes` bytes of zeroed device memory and returns the address.
     ///
-    /// The address is a multiple of `align` bytes, which has to be a power of two; 0 selects the default of 256. Addresses
-    /// depend only on the sequence of calls.
+    /// The address is a multiple of `align` bytes, which has to be a power of two; 0 selects the default of 256.
+    /// Addresses depend only on the sequence of calls.
     ///
     /// # Errors
     /// - [`Error::OutOfMemory`] if the capacity is exceeded or the host has no memory left.
@@ -276,7 +276,8 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Makes `len` bytes of host memory at `ptr` accessible to kernels. Returns the guest address, which equals the host's.
+    /// Makes `len` bytes of host memory at `ptr` accessible to kernels. Returns the guest address, which equals the
+    /// host's.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the range is empty, wraps around the end of the address space, or overlaps another
@@ -333,8 +334,8 @@ impl AddressSpace {
         self.region(address).is_some_and(|region| !region.shared && !region.is_host())
     }
 
-    /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told to
-    /// [`unshare`](Self::unshare) it. It can't be freed through `other` and doesn't count towards its capacity.
+    /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told
+    /// to [`unshare`](Self::unshare) it. It can't be freed through `other` and doesn't count towards its capacity.
     ///
     /// # Errors
     /// - [`Error::NotAnAllocation`] if no live device allocation of this address space begins at `address`.
@@ -405,7 +406,7 @@ impl AddressSpace {
         let step = buffer.len().max(1) as u64;
         let steps = bytes.div_ceil(step);
         for n in 0..steps {
-            // Backwards if the destination begins inside the source, as memmove does.
+            // Copies backwards if the destination begins inside the source, as `memmove` does.
             let n = if dst > src { steps - 1 - n } else { n };
             let part = &mut buffer[..(bytes - n * step).min(step) as usize];
             from.read_bytes(src + n * step, part);
@@ -415,7 +416,7 @@ impl AddressSpace {
             && let Some(shadow) = &to.shadow
         {
             if Arc::ptr_eq(&from.backing, &to.backing) {
-                // The two may overlap.
+                // The ranges may overlap, so all bytes count as written.
                 shadow.mark(dst - to.base, bytes);
             } else {
                 shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
@@ -515,7 +516,7 @@ fn mark(region: Option<&Region>, address: u64, len: u64) {
     }
 }
 
-/// The sanitizer's bits for bytes that a kernel accesses.
+/// The sanitizer's record for bytes that a kernel accesses.
 pub(crate) enum ShadowRange<'a> {
     /// The bytes are not in an allocation: they are the dispatch's own memory, or the access faults.
     Outside,
@@ -526,7 +527,7 @@ pub(crate) enum ShadowRange<'a> {
 }
 
 impl Inner {
-    /// Adds a range whose address is given.
+    /// Adds a range, unless it overlaps another.
     fn insert(&mut self, region: Region) -> Result<()> {
         let (base, end) = (region.base, region.base + region.len);
         if let Some((_, r)) = self.regions.range(..end).next_back()

@@ -1,4 +1,4 @@
-//! The host memory behind guest addresses.
+//! The host memory that backs guest addresses.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::File;
@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 
 use memmap2::{MmapMut, MmapOptions};
 
-/// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for the
-/// allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
+/// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for
+/// the allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
 const HOST_ALIGN: usize = 16;
 /// Allocations of at least this many bytes are mapped: the allocator would reuse freed memory and zero all of it.
 const MAPPED: usize = 128 << 10;
@@ -32,7 +32,8 @@ unsafe impl Send for Backing {}
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// Allocates at least `bytes` bytes of zeroed memory; `bytes` must not be 0. The host provides pages when they are accessed.
+    /// Allocates at least `bytes` bytes of zeroed memory; `bytes` must not be 0. The host provides pages when they are
+    /// accessed.
     pub(crate) fn zeroed(bytes: usize) -> Option<Backing> {
         if bytes >= MAPPED {
             let mut map = MmapMut::map_anon(bytes).ok()?;
@@ -77,7 +78,7 @@ impl Backing {
 impl Drop for Backing {
     fn drop(&mut self) {
         if let Owner::Heap(layout) = self.owner {
-            // SAFETY: allocated with this layout in `zeroed`; nobody else frees it.
+            // SAFETY: `zeroed` allocated it with this layout, and nothing else frees it.
             unsafe { dealloc(self.ptr.as_ptr(), layout) }
         }
     }
@@ -92,7 +93,7 @@ mod tests {
         for bytes in [1, 16, 100, MAPPED - 1, MAPPED, 3 * MAPPED + 5] {
             for _ in 0..3 {
                 let memory = Backing::zeroed(bytes).unwrap();
-                // SAFETY: `bytes` of memory that nobody else has.
+                // SAFETY: `bytes` bytes of memory that nothing else accesses.
                 let all = unsafe { std::slice::from_raw_parts_mut(memory.ptr().as_ptr(), bytes) };
                 assert!(all.iter().all(|b| *b == 0));
                 all.fill(7);

@@ -7,29 +7,29 @@ use super::raw::{self, Cell};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, Aligned, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
-/// What one lane loads or stores.
+/// A value that one lane loads or stores.
 pub(crate) trait Element: Bytes {
-    /// Loads it, at once if it is naturally aligned and at most 8 bytes.
+    /// Loads the value: in one access if it is naturally aligned and has at most 8 bytes.
     ///
     /// # Safety
-    /// `p` points to `SIZE` bytes that are valid and only accessed through [`raw`].
+    /// `p` must point to `SIZE` valid bytes, which are only accessed through [`raw`].
     unsafe fn load(p: *mut u8) -> Self;
-    /// Stores it, likewise.
+    /// Stores the value: in one access if it is naturally aligned and has at most 8 bytes.
     ///
     /// # Safety
-    /// As for [`load`](Self::load).
+    /// The same as for [`load`](Self::load).
     unsafe fn store(self, p: *mut u8);
 }
 
 impl Element for u8 {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         unsafe { raw::load8(p) }
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         unsafe { raw::store8(p, self) }
     }
 }
@@ -37,12 +37,12 @@ impl Element for u8 {
 impl Element for u16 {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         unsafe { raw::load16(p) }
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         unsafe { raw::store16(p, self) }
     }
 }
@@ -53,13 +53,13 @@ impl<const N: usize> Element for [u32; N] {
         let mut out = [0; N];
         let (pairs, last) = out.as_chunks_mut::<2>();
         for (n, pair) in pairs.iter_mut().enumerate() {
-            // Two at once: a 64-bit load that a kernel means to be atomic is one of these.
-            // SAFETY: the caller's.
+            // Two dwords in one access, because a kernel may rely on a 64-bit load being atomic.
+            // SAFETY: as the caller guarantees.
             let both = unsafe { raw::load64(p.add(8 * n)) };
             *pair = [both as u32, (both >> 32) as u32];
         }
         for one in last {
-            // SAFETY: the caller's; `last` has the one after the pairs.
+            // SAFETY: as the caller guarantees; `last` has the dword after the pairs.
             *one = unsafe { raw::load32(p.add(4 * (N - 1))) };
         }
         out
@@ -69,11 +69,11 @@ impl<const N: usize> Element for [u32; N] {
         let (pairs, last) = self.as_chunks::<2>();
         for (n, pair) in pairs.iter().enumerate() {
             let both = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-            // SAFETY: the caller's.
+            // SAFETY: as the caller guarantees.
             unsafe { raw::store64(p.add(8 * n), both) };
         }
         for one in last {
-            // SAFETY: the caller's; `last` has the one after the pairs.
+            // SAFETY: as the caller guarantees; `last` has the dword after the pairs.
             unsafe { raw::store32(p.add(4 * (N - 1)), *one) };
         }
     }
@@ -82,28 +82,28 @@ impl<const N: usize> Element for [u32; N] {
 /// The addresses of the lanes of a wave.
 ///
 /// # Safety
-/// `inside` and `pattern` must tell the truth about what `at` gives, which must not change.
+/// The results of `inside` and `pattern` must be right for what `at` returns, which must not change.
 pub(crate) unsafe trait Addresses {
     fn at(&self, lane: usize) -> u64;
 
-    /// Whether the active lanes' are all from `base` to `base + limit`, both included.
+    /// Returns whether the addresses of all active lanes are from `base` to `base + limit`, both included.
     fn inside(&self, base: u64, limit: u64, active: &Active<'_>) -> bool;
 
-    /// How the lanes of a chunk lie, with `size` bytes each.
+    /// Returns the pattern of a chunk of lanes, each of which accesses `size` bytes.
     fn pattern(&self, chunk: usize, size: u32) -> Pattern;
 }
 
-/// How the addresses of a chunk of lanes lie.
+/// The pattern of the addresses of a chunk of lanes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Scattered,
-    /// All the same.
+    /// All lanes have the same address.
     Same,
-    /// One element after the other.
+    /// Each lane's element follows that of the previous lane.
     Row,
 }
 
-/// Full addresses.
+/// A 64-bit address for each lane.
 #[repr(C, align(64))]
 pub(crate) struct Wide(pub(crate) [u64; LANES]);
 
@@ -116,12 +116,13 @@ unsafe impl Addresses for Wide {
 
     #[inline(always)]
     fn inside(&self, base: u64, limit: u64, active: &Active<'_>) -> bool {
-        // Where an offset is above the limit, the top bit of one of these is set: both are below 2^63.
+        // If the offset is above the limit, the top bit of one of these terms is set, as a valid offset and the limit
+        // are below 2^63.
         let test = |at: u64| {
             let offset = at.wrapping_sub(base);
             limit.wrapping_sub(offset) | offset
         };
-        // Plain loops over all lanes: the compiler makes the best of those.
+        // Plain loops over all lanes, which the compiler vectorises best.
         let mut out = 0;
         if active.all() {
             for at in &self.0 {
@@ -140,7 +141,7 @@ unsafe impl Addresses for Wide {
     fn pattern(&self, chunk: usize, size: u32) -> Pattern {
         let (parts, _) = self.0.as_chunks::<CHUNK>();
         let part = &parts[chunk];
-        // A look at two of them saves comparing most that aren't.
+        // Comparing two of them first excludes most other patterns.
         if part[1] == part[0] {
             if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
         } else if part[1] == part[0].wrapping_add(size.into()) {
@@ -184,8 +185,8 @@ unsafe impl Addresses for Based {
                 high = high.max(at & keep);
             }
         }
-        // As a signed number, so that a base before the range may have offsets that lead into it. The limit is
-        // below 2^63 and the offsets are below 2^32, so nothing that matters wraps.
+        // A signed number, because offsets may lead into the range from a base before it. The limit is below 2^63 and
+        // the offsets are below 2^32, so no sum of these wraps.
         let from = self.base.wrapping_sub(base) as i64;
         from.checked_add(i64::from(low)).is_some_and(|o| o >= 0)
             && from.checked_add(i64::from(high)).is_some_and(|o| o as u64 <= limit)
@@ -198,7 +199,7 @@ unsafe impl Addresses for Based {
     }
 }
 
-/// How 32-bit offsets lie, with `size` bytes each.
+/// Returns the pattern of 32-bit offsets, at each of which `size` bytes are accessed.
 #[inline(always)]
 pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
     if part[1] == part[0] {
@@ -208,7 +209,7 @@ pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
         for j in 0..CHUNK {
             row.0[j] = part[0].wrapping_add(j as u32 * size);
         }
-        // A row that wraps around 2^32 isn't one.
+        // Offsets that wrap around 2^32 are not a row.
         let wraps = part[CHUNK - 1] < part[0];
         if *part == *row && !wraps { Pattern::Row } else { Pattern::Scattered }
     } else {
@@ -216,9 +217,9 @@ pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
     }
 }
 
-/// The elements of the active lanes, all of which have been found to lie in one range.
+/// The elements of the active lanes, after a check that all of them are in one range.
 pub(crate) struct Checked<'a, A, E> {
-    /// Where address 0 would be. Only for computing addresses.
+    /// The host pointer that guest address 0 would have in this range. Only for computing addresses.
     origin: *mut u8,
     addresses: &'a A,
     /// The lanes that have been checked.
@@ -246,12 +247,12 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
 
     #[inline(always)]
     unsafe fn load(&self, lane: usize) -> E {
-        // SAFETY: `new` has checked this lane's bounds, guest memory is only accessed so, and whoever made the range
-        // keeps it alive.
+        // SAFETY: `new` has checked the bounds of this lane, which the caller guarantees to be active. Guest memory is
+        // only accessed through `raw`, and the caller of `new` keeps the range alive.
         unsafe { E::load(self.pointer(lane)) }
     }
 
-    /// Loads every active lane's, in order.
+    /// Loads the element of every active lane, in order.
     #[inline(always)]
     pub(crate) fn each(&self, mut f: impl FnMut(usize, E)) {
         if self.exec == !0 {
@@ -267,7 +268,7 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
         }
     }
 
-    /// Stores every active lane's, in order.
+    /// Stores the element of every active lane, in order.
     #[inline(always)]
     pub(crate) fn put(&self, mut f: impl FnMut(usize) -> E) {
         let store = |lane: usize, value: E| {
@@ -287,7 +288,7 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
 }
 
 impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
-    /// Whether all lanes' elements are one after the other.
+    /// Returns whether the elements of all lanes are one after the other.
     #[inline(always)]
     fn is_run(&self) -> bool {
         let follows = |c: usize| {
@@ -297,7 +298,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
             && (0..CHUNKS).all(|c| self.addresses.pattern(c, 4 * N as u32) == Pattern::Row)
     }
 
-    /// Loads all lanes' dwords into registers. All lanes must be active, else nothing is done.
+    /// Loads the dwords of all lanes to registers. Does nothing unless all lanes are active.
     #[inline(always)]
     pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
         if self.exec != !0 {
@@ -329,7 +330,7 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
         }
     }
 
-    /// Stores all lanes' dwords from registers. All lanes must be active, else nothing is done.
+    /// Stores the dwords of all lanes from registers. Does nothing unless all lanes are active.
     #[inline(always)]
     pub(crate) fn put_rows(&self, rows: &[Lanes; N]) {
         if self.exec != !0 {
@@ -363,13 +364,14 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
         }
     }
 
-    /// Every active lane's dword (`N` = 1) for atomic operations, in order. None for those that are misaligned.
+    /// Calls `f` with every active lane and its dword for atomic operations, in order; `None` if the dword is
+    /// misaligned. `N` must be 1.
     #[inline(always)]
     pub(crate) fn cells32(&self, mut f: impl FnMut(usize, Option<&Cell<u32>>)) {
         const { assert!(N == 1) };
         for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active, so in bounds; guest memory is only accessed so, and kept alive by whoever made
-            // the range.
+            // SAFETY: the lane is active, so its element is in bounds. Guest memory is only accessed through `raw`, and
+            // the caller of `new` keeps the range alive.
             let cell = unsafe {
                 let p = self.pointer(lane);
                 (p.addr() & 3 == 0).then(|| Cell::<u32>::new(p))
@@ -378,13 +380,14 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
         }
     }
 
-    /// Every active lane's 64 bits (`N` = 2) for atomic operations, in order. None for those that are misaligned.
+    /// Calls `f` with every active lane and its 64-bit word for atomic operations, in order; `None` if the word is
+    /// misaligned. `N` must be 2.
     #[inline(always)]
     pub(crate) fn cells64(&self, mut f: impl FnMut(usize, Option<&Cell<u64>>)) {
         const { assert!(N == 2) };
         for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active, so in bounds; guest memory is only accessed so, and kept alive by whoever made
-            // the range.
+            // SAFETY: the lane is active, so its element is in bounds. Guest memory is only accessed through `raw`, and
+            // the caller of `new` keeps the range alive.
             let cell = unsafe {
                 let p = self.pointer(lane);
                 (p.addr() & 7 == 0).then(|| Cell::<u64>::new(p))
@@ -394,10 +397,10 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
     }
 }
 
-/// Loads a chunk's dwords, one after the other in memory.
+/// Loads a chunk of dwords, which are one after the other in memory.
 ///
 /// # Safety
-/// `p` points to as many dwords that are valid and only accessed through [`raw`] and here.
+/// `p` must point to that many valid dwords, which are only accessed through [`raw`] and in this module.
 #[inline(always)]
 unsafe fn load_row(p: *mut u8, out: &mut [u32; CHUNK]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -406,16 +409,16 @@ unsafe fn load_row(p: *mut u8, out: &mut [u32; CHUNK]) {
         copy_row(p, out.as_mut_ptr().cast());
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
-    // SAFETY: the caller's.
+    // SAFETY: as the caller guarantees.
     unsafe {
         *out = <[u32; CHUNK]>::load(p);
     }
 }
 
-/// Stores a chunk's dwords, one after the other in memory.
+/// Stores a chunk of dwords, one after the other in memory.
 ///
 /// # Safety
-/// As for [`load_row`].
+/// The same as for [`load_row`].
 #[inline(always)]
 unsafe fn store_row(p: *mut u8, values: &[u32; CHUNK]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -424,24 +427,26 @@ unsafe fn store_row(p: *mut u8, values: &[u32; CHUNK]) {
         copy_row(values.as_ptr().cast(), p);
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
-    // SAFETY: the caller's.
+    // SAFETY: as the caller guarantees.
     unsafe {
         values.store(p);
     }
 }
 
-/// Copies a chunk's dwords: to the abstract machine, relaxed atomic loads and stores of bytes, as in [`raw`].
+/// Copies a chunk of dwords. To Rust's abstract machine these are relaxed atomic loads and stores of bytes, as in
+/// [`raw`].
 ///
-/// An x86-64 processor loads and stores each aligned dword of a wider access at once. General registers, because vector
-/// instructions would have to be encoded as those around them are, which inline assembly can't know, or it costs hundreds
+/// An x86-64 processor loads and stores each aligned dword of a wider access at once. This uses general registers:
+/// vector instructions must be encoded like those around them, which inline assembly can't know, or they cost hundreds
 /// of cycles.
 ///
 /// # Safety
-/// Both point to 64 bytes that are valid, and only accessed through [`raw`] and here if others may access them.
+/// Both pointers must point to 64 valid bytes. If other threads may access the bytes, they must do so only through
+/// [`raw`] and in this module.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn copy_row(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller guarantees.
     unsafe {
         std::arch::asm!(
             "mov {a}, [{from}]",

@@ -12,7 +12,8 @@ pub(crate) struct GuestRange {
     pub(super) ptr: *mut u8,
 }
 
-// SAFETY: its accesses may race (`raw`), on memory that whoever holds it keeps alive (`RangeTable`, `View`).
+// SAFETY: its accesses may race, as they go through `raw`. The holder of the range (`RangeTable`, `View`) keeps the
+// memory alive.
 unsafe impl Send for GuestRange {}
 // SAFETY: as above.
 unsafe impl Sync for GuestRange {}
@@ -37,27 +38,30 @@ impl GuestRange {
     #[inline(always)]
     pub(crate) fn load_u32(&self, address: u64) -> Option<u32> {
         let p = self.at(address, 4)?;
-        // SAFETY: in bounds, and guest memory is only accessed so.
+        // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
         Some(unsafe { raw::load32(p) })
     }
 
     #[inline(always)]
     pub(crate) fn store_u32(&self, address: u64, value: u32) -> Option<()> {
         let p = self.at(address, 4)?;
-        // SAFETY: in bounds, and guest memory is only accessed so.
+        // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
         unsafe { raw::store32(p, value) };
         Some(())
     }
 
-    /// The dword at `address` for atomic operations; `None` if it is out of bounds or not at a multiple of 4.
+    /// Returns the dword at `address` for atomic operations; `None` if it is out of bounds or `address` is not a
+    /// multiple of 4.
     #[inline(always)]
     pub(crate) fn atomic_u32(&self, address: u64) -> Option<Cell<u32>> {
         let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
-        // SAFETY: in bounds, aligned, guest memory is only accessed so, and whoever holds the range keeps it alive.
+        // SAFETY: it is in bounds and aligned, guest memory is only accessed through `raw`, and the holder of the range
+        // keeps it alive.
         Some(unsafe { Cell::<u32>::new(p) })
     }
 
-    /// The 64-bit word at `address` for atomic operations; `None` if it is out of bounds or not at a multiple of 8.
+    /// Returns the 64-bit word at `address` for atomic operations; `None` if it is out of bounds or `address` is not a
+    /// multiple of 8.
     #[inline(always)]
     pub(crate) fn atomic_u64(&self, address: u64) -> Option<Cell<u64>> {
         let p = self.at(address, 8).filter(|p| p.addr() & 7 == 0)?;
@@ -65,15 +69,16 @@ impl GuestRange {
         Some(unsafe { Cell::<u64>::new(p) })
     }
 
-    /// Copies bytes out of the range. The caller has checked the bounds; if they are not in the range, nothing is copied.
+    /// Copies bytes out of the range. The caller has checked the bounds; if they are not in the range, nothing is
+    /// copied.
     pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
         let Some(p) = self.at(address, out.len() as u64) else { return };
-        // Aligned words, so that none is seen half-written.
+        // Copies aligned words, so that no word is read half-written.
         let head = p.align_offset(8).min(out.len());
         let (first, rest) = out.split_at_mut(head);
         let (words, last) = rest.as_chunks_mut::<8>();
         for (n, byte) in first.iter_mut().enumerate() {
-            // SAFETY: in bounds, and guest memory is only accessed so.
+            // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
             *byte = unsafe { raw::load8(p.add(n)) };
         }
         for (n, word) in words.iter_mut().enumerate() {
@@ -90,12 +95,12 @@ impl GuestRange {
     /// Copies bytes into the range. The caller has checked the bounds; if they are not in the range, nothing is copied.
     pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
         let Some(p) = self.at(address, data.len() as u64) else { return };
-        // Aligned words, so that none is half-written to others.
+        // Copies aligned words, so that no other thread reads a half-written word.
         let head = p.align_offset(8).min(data.len());
         let (first, rest) = data.split_at(head);
         let (words, last) = rest.as_chunks::<8>();
         for (n, byte) in first.iter().enumerate() {
-            // SAFETY: in bounds, and guest memory is only accessed so.
+            // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
             unsafe { raw::store8(p.add(n), *byte) };
         }
         for (n, word) in words.iter().enumerate() {

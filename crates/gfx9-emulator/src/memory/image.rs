@@ -1,4 +1,4 @@
-//! A code object in guest memory: segments mapped, relocations applied.
+//! A code object in guest memory: its ELF segments copied, its relocations applied.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ const PAGE: u64 = 4096;
 pub(crate) struct Image {
     object: CodeObject,
     space: Arc<AddressSpace>,
-    /// Guest address of the image.
+    /// The guest address of the image.
     base: u64,
-    /// Guest address minus ELF virtual address.
+    /// The difference of guest addresses and ELF virtual addresses.
     bias: u64,
 }
 
@@ -39,7 +39,7 @@ impl Image {
         // Variables without a value are zero.
         space.count_as_written(base, range.end - start);
         let bias = base.wrapping_sub(start);
-        // From here on the memory is freed by `drop`.
+        // From here on, dropping the image frees the memory.
         let image = Image { object: object.clone(), space: Arc::clone(space), base, bias };
         for segment in image.object.segments() {
             space.write(segment.vaddr.wrapping_add(bias), segment.data)?;

@@ -67,7 +67,7 @@ impl Lds {
         self.store(address, value.to_le_bytes())
     }
 
-    /// Loads one lane's element.
+    /// Loads the element of one lane; `None` if it is out of bounds.
     pub(crate) fn load_one<E: Element>(&self, address: u32) -> Option<E> {
         let at = address as usize;
         let from = self.bytes().get(at..at.checked_add(E::SIZE)?)?;
@@ -76,7 +76,7 @@ impl Lds {
         Some(E::from_bytes(bytes))
     }
 
-    /// Stores one lane's element.
+    /// Stores the element of one lane; `None` if it is out of bounds.
     pub(crate) fn store_one<E: Element>(&mut self, address: u32, value: E) -> Option<()> {
         let at = address as usize;
         let to = self.bytes_mut().get_mut(at..at.checked_add(E::SIZE)?)?;
@@ -84,7 +84,7 @@ impl Lds {
         Some(())
     }
 
-    /// The elements at `addresses` of the active lanes, if all are inside.
+    /// Returns the elements of the active lanes at `addresses`; `None` if one of them is out of bounds.
     #[inline(always)]
     pub(crate) fn checked<'a, E: Element>(
         &'a mut self,
@@ -92,7 +92,7 @@ impl Lds {
         active: &Active<'_>,
     ) -> Option<CheckedLds<'a, E>> {
         let limit = self.size.checked_sub(E::SIZE as u32)?;
-        // Where an address is above the limit, the top bit of one of these is set: the limit is below 2^31.
+        // If the address is above the limit, the top bit of one of these terms is set, as the limit is below 2^31.
         let mut out = 0;
         if active.all() {
             for at in addresses {
@@ -109,9 +109,9 @@ impl Lds {
     }
 }
 
-/// The elements of the active lanes, all of which have been found to lie inside.
+/// The elements of the active lanes, after a check that all of them are in bounds.
 pub(crate) struct CheckedLds<'a, E> {
-    /// Borrowed mutably for `'a`, with all checked elements inside.
+    /// The bytes of LDS, which are borrowed mutably for `'a`.
     bytes: *mut u8,
     addresses: &'a [u32; LANES],
     exec: u64,
@@ -119,21 +119,22 @@ pub(crate) struct CheckedLds<'a, E> {
 }
 
 impl<E: Element> CheckedLds<'_, E> {
-    /// The bytes of an active lane's element.
+    /// Returns the bytes of a lane's element.
     ///
     /// # Safety
     /// The lane must be in `self.exec`.
     #[inline(always)]
     unsafe fn slice(&self, lane: usize) -> &[u8] {
         let at = self.addresses[lane & (LANES - 1)] as usize;
-        // SAFETY: `Lds::checked` found all elements of active lanes inside the bytes, which are borrowed.
+        // SAFETY: `Lds::checked` checked that the elements of active lanes are in the bytes, which are borrowed; the
+        // caller guarantees that the lane is active.
         unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) }
     }
 
     #[inline(always)]
     unsafe fn load(&self, lane: usize) -> E {
         let mut bytes = [0; 16];
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         bytes[..E::SIZE].copy_from_slice(unsafe { self.slice(lane) });
         E::from_bytes(bytes)
     }
@@ -146,7 +147,7 @@ impl<E: Element> CheckedLds<'_, E> {
         to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
     }
 
-    /// Loads every active lane's, in order.
+    /// Loads the element of every active lane, in order.
     #[inline(always)]
     pub(crate) fn each(&self, mut f: impl FnMut(usize, E)) {
         if self.exec == !0 {
@@ -162,7 +163,7 @@ impl<E: Element> CheckedLds<'_, E> {
         }
     }
 
-    /// Stores every active lane's, in order.
+    /// Stores the element of every active lane, in order.
     #[inline(always)]
     pub(crate) fn put(&mut self, mut f: impl FnMut(usize) -> E) {
         if self.exec == !0 {
@@ -178,7 +179,7 @@ impl<E: Element> CheckedLds<'_, E> {
         }
     }
 
-    /// Replaces every active lane's, in order.
+    /// Replaces the element of every active lane with what `f` returns for it, in order.
     #[inline(always)]
     pub(crate) fn modify(&mut self, mut f: impl FnMut(usize, E) -> E) {
         for lane in lanes_of(self.exec) {
@@ -192,7 +193,7 @@ impl<E: Element> CheckedLds<'_, E> {
 }
 
 impl<const N: usize> CheckedLds<'_, [u32; N]> {
-    /// Whether all lanes' elements are one after the other.
+    /// Returns whether the elements of all lanes are one after the other.
     #[inline(always)]
     fn is_run(&self) -> bool {
         let size = 4 * N as u32;
@@ -203,7 +204,7 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
         })
     }
 
-    /// Loads all lanes' dwords into registers. All lanes must be active, else nothing is done.
+    /// Loads the dwords of all lanes to registers. Does nothing unless all lanes are active.
     #[inline(always)]
     pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
         if self.exec != !0 {
@@ -251,7 +252,7 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
         }
     }
 
-    /// Stores all lanes' dwords from registers. All lanes must be active, else nothing is done.
+    /// Stores the dwords of all lanes from registers. Does nothing unless all lanes are active.
     #[inline(always)]
     pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
         if self.exec != !0 {

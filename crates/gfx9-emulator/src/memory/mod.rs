@@ -1,10 +1,11 @@
-//! Guest memory: device allocations at deterministic addresses, mapped host ranges, and LDS, with bounds-checked access.
+//! Guest memory: device allocations at deterministic addresses, mapped host ranges, and LDS, with bounds-checked
+//! access.
 //!
-//! All raw accesses to guest memory are in this module and go through [`raw`], so that data races of a kernel, between its
-//! waves or with the host, are not undefined behaviour.
+//! All raw accesses to guest memory are in this module and go through [`raw`], so that data races of a kernel, between
+//! its waves or with the host, are not undefined behaviour.
 //!
-//! A dispatch has a [`RangeTable`] of the allocations that were live when it began. If one of them is freed meanwhile, its
-//! memory stays alive until the dispatch has ended.
+//! A dispatch has a [`RangeTable`] of the allocations that were live when it began. If one of them is freed meanwhile,
+//! its memory stays alive until the dispatch has ended.
 
 pub(crate) mod address_space;
 pub(crate) mod apertures;

@@ -8,12 +8,12 @@ use std::thread;
 use super::{AddressSpace, DispatchMemory, Element, GuestRange, View, Wide};
 use crate::state::wave::{Active, Lanes};
 
-/// Rounds of each thread; Miri is slow.
+/// The number of rounds of each thread. Miri is slow.
 const ROUNDS: u32 = if cfg!(miri) { 3 } else { 2000 };
-/// Bytes raced on.
+/// The number of bytes that threads race on.
 const LEN: u64 = 1024;
 
-/// Runs all bodies at once, each with a view of an allocation whose address it gets.
+/// Runs all bodies at the same time, each with a view, and the address of an allocation.
 fn race(bodies: &[&(dyn Fn(&mut View, u64) + Sync)]) -> (AddressSpace, u64) {
     let space = AddressSpace::new(1 << 20);
     let at = space.alloc(LEN, 0).unwrap();
@@ -31,7 +31,7 @@ fn range(view: &mut View, at: u64) -> GuestRange {
     view.range(at, LEN).unwrap()
 }
 
-/// All lanes of a wave store `value`, then load, one element after the other from `at` on.
+/// Stores `value` with the lanes of `exec`, one element after the other from `at` on, then loads them.
 fn wave<E: Element>(view: &mut View, at: u64, value: E, exec: u64) -> Vec<[u8; 16]> {
     let mut mask = Lanes::ZERO;
     let active = Active::of(exec, &mut mask).unwrap();
@@ -44,7 +44,7 @@ fn wave<E: Element>(view: &mut View, at: u64, value: E, exec: u64) -> Vec<[u8; 1
 
 #[test]
 fn accesses_of_all_sizes() {
-    // Each thread writes one byte's value, so whatever is read is made of those.
+    // Each thread writes one value to all bytes, so each byte that is read has one of these values.
     let known =
         |bytes: &[u8]| assert!(bytes.iter().all(|b| [0, 0x11, 0x22, 0x44, 0x88].contains(b)), "{bytes:x?}");
     let bytes = |view: &mut View, at: u64| {
@@ -100,7 +100,7 @@ fn concurrent_read_modify_writes_lose_no_update() {
             narrow.add(1);
             wide.update(|old| old + (1 << 31));
             wide.add(1 << 31);
-            // Of another size, and not of what is added to.
+            // A store of another size, to bytes that are not added to.
             range.store_u32(at + 16, 7).unwrap();
             range.atomic_u64(at + 16).unwrap().add(1 << 32);
         }
@@ -113,7 +113,7 @@ fn concurrent_read_modify_writes_lose_no_update() {
     assert!(space.snapshot().ranges[0].atomic_u32(at + 2).is_none(), "a misaligned one is none");
 }
 
-/// 64 bits that are written at once are read at once.
+/// Values of 64 bits that are written at once are read at once.
 #[test]
 fn aligned_values_are_not_torn() {
     let write = |view: &mut View, at: u64| {
@@ -125,7 +125,7 @@ fn aligned_values_are_not_torn() {
     let read = |view: &mut View, at: u64| {
         for _ in 0..ROUNDS {
             let [low, high] = view.load_one::<[u32; 2]>(at).unwrap();
-            // Miri runs the accesses byte by byte, and these can be torn.
+            // Miri runs accesses byte by byte, so they can be torn.
             assert!(low == high || cfg!(miri), "{low} {high}");
         }
     };

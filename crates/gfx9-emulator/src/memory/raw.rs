@@ -1,22 +1,23 @@
-//! Raw accesses to guest memory: what a kernel's data races do is defined, whatever their sizes.
+//! Raw accesses to guest memory. A kernel's data races are not undefined behaviour, also if the accesses have different
+//! sizes.
 //!
-//! Rust's atomic operations may race, but not with others of another size on the same bytes. A kernel may do that: a
-//! wave stores a byte of what another loads as a dword. So to the abstract machine every access here consists of
-//! relaxed atomic loads or stores of single bytes, and a read-modify-write of such loads and stores while it holds a
-//! lock that is everyone's. Miri runs exactly that.
+//! Atomic operations of Rust may race with each other, but not with those of another size on the same bytes. Kernels do
+//! that: one wave stores a byte of a dword that another wave loads. To Rust's abstract machine, each load and store
+//! here therefore consists of relaxed atomic loads or stores of single bytes. A read-modify-write is such a load and
+//! store while a global lock is held. Miri runs exactly that.
 //!
-//! An x86-64 host does each in one instruction, of inline assembly, which the compiler can't look into: a load or
-//! store of 2 to 8 bytes is one of the orders in which those of the bytes may happen, and an instruction with a lock
-//! prefix does what the lock would make of them, and leaves less to chance. That a naturally aligned access happens at
-//! once is more than Rust is told, and what kernels count on.
+//! On an x86-64 host, each access is one instruction of inline assembly, which the compiler can't see into. A load or
+//! store of 2 to 8 bytes has an effect that the accesses of its bytes may have in some order. An instruction with a
+//! lock prefix has an effect that the global lock allows. In addition, a naturally aligned access happens at once,
+//! which Rust does not know and kernels rely on.
 //!
-//! Other hosts have no assembly here but Rust's atomic operations of the access's size. There, kernels that race with
-//! accesses of different sizes rely on the compiler making plain loads and stores of them, as it does.
+//! Other hosts use Rust's atomic operations of the access's size, without assembly. There, kernels that race with
+//! accesses of different sizes rely on the compiler's generating plain loads and stores for them, which it does.
 
 use std::marker::PhantomData;
 
-/// A naturally aligned value in guest memory that any thread may change at any time. Whoever made it keeps the memory
-/// alive while it is used.
+/// A naturally aligned value in guest memory, which any thread may change at any time. The caller of `new` keeps the
+/// memory alive.
 pub(crate) struct Cell<T> {
     p: *mut u8,
     value: PhantomData<T>,
@@ -26,20 +27,20 @@ macro_rules! cells {
     ($($ty:ty, $load:ident, $exchange:ident, $add:ident, $swap:ident;)*) => {$(
         impl Cell<$ty> {
             /// # Safety
-            /// `p` points to as many bytes, aligned to their number, that are valid as long as this is used and only
-            /// accessed by this module.
+            /// `p` must point to as many bytes as the type has, aligned to that number. They must be valid as long as
+            /// the value is used, and only be accessed by this module.
             #[inline(always)]
             pub(super) unsafe fn new(p: *mut u8) -> Cell<$ty> {
                 Cell { p, value: PhantomData }
             }
 
-            /// Replaces the value with what `f` makes of it; returns the value before.
+            /// Replaces the value with what `f` returns for it, and returns the previous value.
             #[inline(always)]
             pub(crate) fn update(&self, mut f: impl FnMut($ty) -> $ty) -> $ty {
-                // SAFETY: as `new` was told.
+                // SAFETY: as the caller of `new` guarantees.
                 let mut old = unsafe { $load(self.p) };
                 loop {
-                    // SAFETY: as `new` was told.
+                    // SAFETY: as the caller of `new` guarantees.
                     let seen = unsafe { $exchange(self.p, old, f(old)) };
                     if seen == old {
                         return old;
@@ -48,17 +49,17 @@ macro_rules! cells {
                 }
             }
 
-            /// Adds, wrapping; returns the value before.
+            /// Adds `value`, wrapping, and returns the previous value.
             #[inline(always)]
             pub(crate) fn add(&self, value: $ty) -> $ty {
-                // SAFETY: as `new` was told.
+                // SAFETY: as the caller of `new` guarantees.
                 unsafe { $add(self.p, value) }
             }
 
-            /// Replaces the value; returns the one before.
+            /// Replaces the value, and returns the previous one.
             #[inline(always)]
             pub(crate) fn swap(&self, value: $ty) -> $ty {
-                // SAFETY: as `new` was told.
+                // SAFETY: as the caller of `new` guarantees.
                 unsafe { $swap(self.p, value) }
             }
         }
@@ -71,10 +72,10 @@ cells! {
 }
 
 impl Cell<u64> {
-    /// The value.
+    /// Returns the value.
     #[inline(always)]
     pub(super) fn load(&self) -> u64 {
-        // SAFETY: as `new` was told.
+        // SAFETY: as the caller of `new` guarantees.
         unsafe { load64(self.p) }
     }
 }
@@ -82,11 +83,11 @@ impl Cell<u64> {
 use host::{add32, add64, exchange32, exchange64, swap32, swap64};
 pub(crate) use host::{load8, load16, load32, load64, store8, store16, store32, store64};
 
-/// All values are as they lie in memory, which is little-endian to the guest and on this host.
+/// The host's instructions. Values are little-endian in memory, for the guest and on this host.
 ///
 /// # Safety
-/// Of all functions: `p` points to the bytes accessed, which are valid and only accessed by this module; those of
-/// read-modify-writes are aligned to their number.
+/// For all functions: `p` must point to valid bytes that are only accessed by this module. For read-modify-writes it
+/// must be aligned to the number of bytes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod host {
     use std::arch::asm;
@@ -96,7 +97,7 @@ mod host {
             #[inline(always)]
             pub(crate) unsafe fn $load(p: *mut u8) -> $ty {
                 let value: u64;
-                // SAFETY: reads valid bytes, with what effect the module's documentation says.
+                // SAFETY: it reads valid bytes, with the effect that the module's documentation describes.
                 unsafe {
                     asm!(
                         concat!($mov, " {value", $to, "}, ", $size, " ptr [{p}]"),
@@ -109,7 +110,7 @@ mod host {
 
             #[inline(always)]
             pub(crate) unsafe fn $store(p: *mut u8, value: $ty) {
-                // SAFETY: writes valid bytes, with what effect the module's documentation says.
+                // SAFETY: it writes valid bytes, with the effect that the module's documentation describes.
                 unsafe {
                     asm!(
                         concat!("mov ", $size, " ptr [{p}], {value", $from, "}"),
@@ -130,11 +131,11 @@ mod host {
 
     macro_rules! modify {
         ($($exchange:ident, $add:ident, $swap:ident, $ty:ty, $a:tt, $size:literal, $from:literal;)*) => {$(
-            /// Stores `new` if it holds `old`; returns what it held.
+            /// Stores `new` if the value is `old`. Returns the previous value.
             #[inline(always)]
             pub(super) unsafe fn $exchange(p: *mut u8, old: $ty, new: $ty) -> $ty {
                 let seen: $ty;
-                // SAFETY: reads and writes valid bytes, with what effect the module's documentation says.
+                // SAFETY: it reads and writes valid bytes, with the effect that the module's documentation describes.
                 unsafe {
                     asm!(
                         concat!("lock cmpxchg ", $size, " ptr [{p}], {new", $from, "}"),
@@ -145,7 +146,7 @@ mod host {
                 seen
             }
 
-            /// Adds; returns what it held.
+            /// Adds `value`. Returns the previous value.
             #[inline(always)]
             pub(super) unsafe fn $add(p: *mut u8, mut value: $ty) -> $ty {
                 // SAFETY: as above.
@@ -159,7 +160,7 @@ mod host {
                 value
             }
 
-            /// Stores; returns what it held.
+            /// Stores `value`. Returns the previous value.
             #[inline(always)]
             pub(super) unsafe fn $swap(p: *mut u8, mut value: $ty) -> $ty {
                 // SAFETY: as above; `xchg` locks without a prefix.
@@ -181,7 +182,7 @@ mod host {
     }
 }
 
-/// What the assembly means: see the module's documentation. As slow as it looks.
+/// What the assembly means to the abstract machine; see the module's documentation. It is slow.
 #[cfg(miri)]
 mod host {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -192,13 +193,13 @@ mod host {
     macro_rules! bytes {
         ($($load:ident, $store:ident, $ty:ty;)*) => {$(
             pub(crate) unsafe fn $load(p: *mut u8) -> $ty {
-                // SAFETY: the caller's, for each byte.
+                // SAFETY: as the caller guarantees, for each byte.
                 <$ty>::from_le_bytes(std::array::from_fn(|n| unsafe { AtomicU8::from_ptr(p.add(n)) }.load(Relaxed)))
             }
 
             pub(crate) unsafe fn $store(p: *mut u8, value: $ty) {
                 for (n, byte) in value.to_le_bytes().into_iter().enumerate() {
-                    // SAFETY: the caller's, for each byte.
+                    // SAFETY: as the caller guarantees, for each byte.
                     unsafe { AtomicU8::from_ptr(p.add(n)) }.store(byte, Relaxed);
                 }
             }
@@ -215,17 +216,17 @@ mod host {
     macro_rules! modify {
         ($($exchange:ident, $add:ident, $swap:ident, $load:ident, $store:ident, $ty:ty;)*) => {$(
             pub(super) unsafe fn $exchange(p: *mut u8, old: $ty, new: $ty) -> $ty {
-                // SAFETY: the caller's.
+                // SAFETY: as the caller guarantees.
                 unsafe { modify(p, |value| if value == old { new } else { value }, $load, $store) }
             }
 
             pub(super) unsafe fn $add(p: *mut u8, value: $ty) -> $ty {
-                // SAFETY: the caller's.
+                // SAFETY: as the caller guarantees.
                 unsafe { modify(p, |old: $ty| old.wrapping_add(value), $load, $store) }
             }
 
             pub(super) unsafe fn $swap(p: *mut u8, value: $ty) -> $ty {
-                // SAFETY: the caller's.
+                // SAFETY: as the caller guarantees.
                 unsafe { modify(p, |_| value, $load, $store) }
             }
         )*};
@@ -243,15 +244,15 @@ mod host {
         store: unsafe fn(*mut u8, T),
     ) -> T {
         let _held = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         let old = unsafe { load(p) };
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         unsafe { store(p, f(old)) };
         old
     }
 }
 
-/// Rust's atomic operations; see the module's documentation for what that leaves open.
+/// Rust's atomic operations; the module's documentation says on what they rely.
 #[cfg(not(any(target_arch = "x86_64", miri)))]
 mod host {
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -262,21 +263,21 @@ mod host {
             #[inline(always)]
             pub(crate) unsafe fn $load(p: *mut u8) -> $ty {
                 if p.addr() % size_of::<$ty>() == 0 {
-                    // SAFETY: the caller's, and aligned.
+                    // SAFETY: as the caller guarantees, and it is aligned.
                     return <$ty>::from_le(unsafe { <$atomic>::from_ptr(p.cast()) }.load(Relaxed));
                 }
-                // SAFETY: the caller's, for each byte.
+                // SAFETY: as the caller guarantees, for each byte.
                 <$ty>::from_le_bytes(std::array::from_fn(|n| unsafe { AtomicU8::from_ptr(p.add(n)) }.load(Relaxed)))
             }
 
             #[inline(always)]
             pub(crate) unsafe fn $store(p: *mut u8, value: $ty) {
                 if p.addr() % size_of::<$ty>() == 0 {
-                    // SAFETY: the caller's, and aligned.
+                    // SAFETY: as the caller guarantees, and it is aligned.
                     return unsafe { <$atomic>::from_ptr(p.cast()) }.store(value.to_le(), Relaxed);
                 }
                 for (n, byte) in value.to_le_bytes().into_iter().enumerate() {
-                    // SAFETY: the caller's, for each byte.
+                    // SAFETY: as the caller guarantees, for each byte.
                     unsafe { AtomicU8::from_ptr(p.add(n)) }.store(byte, Relaxed);
                 }
             }
@@ -294,16 +295,16 @@ mod host {
         ($($exchange:ident, $add:ident, $swap:ident, $load:ident, $ty:ty, $atomic:ty;)*) => {$(
             #[inline(always)]
             pub(super) unsafe fn $exchange(p: *mut u8, old: $ty, new: $ty) -> $ty {
-                // SAFETY: the caller's.
+                // SAFETY: as the caller guarantees.
                 let cell = unsafe { <$atomic>::from_ptr(p.cast()) };
                 <$ty>::from_le(cell.compare_exchange(old.to_le(), new.to_le(), SeqCst, SeqCst).unwrap_or_else(|v| v))
             }
 
             pub(super) unsafe fn $add(p: *mut u8, value: $ty) -> $ty {
-                // SAFETY: the caller's.
+                // SAFETY: as the caller guarantees.
                 let mut old = unsafe { $load(p) };
                 loop {
-                    // SAFETY: the caller's.
+                    // SAFETY: as the caller guarantees.
                     let seen = unsafe { $exchange(p, old, old.wrapping_add(value)) };
                     if seen == old {
                         return old;
@@ -313,7 +314,7 @@ mod host {
             }
 
             pub(super) unsafe fn $swap(p: *mut u8, value: $ty) -> $ty {
-                // SAFETY: the caller's.
+                // SAFETY: as the caller guarantees.
                 <$ty>::from_le(unsafe { <$atomic>::from_ptr(p.cast()) }.swap(value.to_le(), SeqCst))
             }
         )*};

@@ -11,7 +11,7 @@ pub(crate) struct Shadow {
     len: u64,
 }
 
-/// The bits `from..to` of a word, of which `to` is at most 64.
+/// Returns a mask of bits `from..to`. `to` is at most 64.
 fn mask(from: u64, to: u64) -> u64 {
     let below = |n: u64| if n >= 64 { !0 } else { (1u64 << n) - 1 };
     below(to) & !below(from)
@@ -26,7 +26,7 @@ impl Shadow {
         Some(Shadow { _bits: bits, words, len })
     }
 
-    /// Each word that bytes `offset..offset + len` have bits in, and which.
+    /// Returns the index of each word with bits of bytes `offset..offset + len`, and a mask of these bits.
     fn masks(&self, offset: u64, len: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let end = offset.saturating_add(len).min(self.len);
         let words = offset / 64..if offset < end { end.div_ceil(64) } else { offset / 64 };
@@ -52,10 +52,11 @@ impl Shadow {
         })
     }
 
-    /// Copies the bits of bytes that were copied from another allocation; `None` counts as written.
+    /// Copies the bits of bytes that were copied from another allocation. Without one (`None`), the bytes count as
+    /// written.
     pub(crate) fn copy(&self, offset: u64, from: Option<&Shadow>, from_offset: u64, len: u64) {
         let Some(from) = from else { return self.mark(offset, len) };
-        // Whole words at a time where all is written, as it mostly is.
+        // Marks whole words at a time where all bytes were written, which is the common case.
         for at in (0..len).step_by(64) {
             let part = (len - at).min(64);
             if from.is_written(from_offset + at, part) {

@@ -34,7 +34,8 @@ impl DispatchMemory {
 /// The number of ranges that a view caches, each for some of the instructions.
 const SLOTS: usize = 16;
 
-/// The memory that a dispatch can access, with a cache of the ranges used last. Each workgroup that is being run has one.
+/// The memory that a dispatch can access, with a cache of the ranges used last. Each workgroup that is being run has
+/// one.
 pub(crate) struct View {
     last: GuestRange,
     /// See [`View::checked`].
@@ -59,7 +60,8 @@ impl View {
         View { last: GuestRange::EMPTY, recent, snapshot, block, blocks, live: None, later: Vec::new() }
     }
 
-    /// Also includes what is allocated after the snapshot was taken, by the device's `malloc` or by the host.
+    /// Returns a view that also has the memory that is allocated after the snapshot was taken, by the device's `malloc`
+    /// or by the host.
     pub(crate) fn with_live(self, space: Arc<AddressSpace>) -> View {
         View { live: Some(space), ..self }
     }
@@ -75,9 +77,9 @@ impl View {
 
     /// Returns the range for a load or an atomic of `size` bytes at `address`.
     ///
-    /// Unlike [`range`](Self::range), it rounds the end of a device allocation up to a whole dword. Compilers access the
-    /// aligned dword around bytes and halves (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). The additional bytes
-    /// belong to no other allocation.
+    /// Unlike [`range`](Self::range), it rounds the end of a device allocation up to a whole dword. Compilers access
+    /// the aligned dword around bytes and halves (LLVM's atomics of 8 and 16 bits are loops of `cmpswap`). The
+    /// additional bytes belong to no other allocation.
     #[inline(always)]
     pub(crate) fn readable(&mut self, address: u64, size: u64) -> Option<GuestRange> {
         match self.range(address, size) {
@@ -95,14 +97,15 @@ impl View {
         Some(GuestRange { len: part.len.next_multiple_of(4), ..part })
     }
 
-    /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for them.
+    /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for
+    /// them.
     fn known(&self, address: u64, size: u64) -> Option<&Region> {
         let regions = &self.snapshot.regions;
         let before = regions.partition_point(|r| r.base <= address).checked_sub(1).map(|n| &regions[n]);
         before.into_iter().chain(&self.later).find(|r| r.range().contains(address, size))
     }
 
-    /// Returns where the sanitizer's bits for `size` bytes at `address` are.
+    /// Returns the sanitizer's record for `size` bytes at `address`.
     pub(crate) fn tracked(&mut self, address: u64, size: u64) -> ShadowRange<'_> {
         // The look-up adds an allocation that is newer than the snapshot to `later`.
         if self.range(address, size).is_none() {
@@ -186,14 +189,14 @@ impl View {
         Checked::new(range, addresses, active)
     }
 
-    /// Loads one lane's element.
+    /// Loads the element of one lane; `None` if it is out of bounds.
     pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
         let p = self.readable(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: in bounds, and guest memory is only accessed so.
+        // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
         Some(unsafe { E::load(p) })
     }
 
-    /// Stores one lane's element.
+    /// Stores the element of one lane; `None` if it is out of bounds.
     pub(crate) fn store_one<E: Element>(&mut self, address: u64, value: E) -> Option<()> {
         let p = self.range(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
         // SAFETY: as in `load_one`.

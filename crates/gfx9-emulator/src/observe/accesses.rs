@@ -22,7 +22,7 @@ pub(crate) struct AccessedBytes {
     pub(crate) lanes: u64,
     /// Whether the access is made once for the wave, and not by each lane.
     pub(crate) is_scalar: bool,
-    /// The address of each lane. For LDS and scratch, the offset in bytes.
+    /// The address of each lane. For LDS and private memory, the offset in bytes.
     pub(crate) at: [u64; LANES],
 }
 
@@ -37,8 +37,8 @@ impl AccessedBytes {
     }
 }
 
-/// Replaces the contents of `out` with the bytes that `i` is about to access, in the order in which it accesses them. They
-/// may be out of bounds; the instruction will then fault. Only temporary registers of `w` change.
+/// Replaces the contents of `out` with the bytes that `i` is about to access, in the order in which it accesses them.
+/// They may be out of bounds; the instruction will then fault. Only temporary registers of `w` change.
 pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut Vec<AccessedBytes>) {
     out.clear();
     if addressing == AddressingKind::None {
@@ -184,8 +184,8 @@ fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
     }
 }
 
-/// Adds the accesses to `size` bytes of each lane, `unit` bytes at a time. Lanes that are out of the buffer's range don't
-/// access memory.
+/// Adds the accesses to `size` bytes of each lane, `unit` bytes at a time. Lanes that are out of the buffer's range
+/// don't access memory.
 fn parts(reach: &Reach, access: AccessKind, size: u32, unit: u32, lanes: u64, out: &mut Vec<AccessedBytes>) {
     for extra in (0..size).step_by(4) {
         let inside = lanes_of(lanes)

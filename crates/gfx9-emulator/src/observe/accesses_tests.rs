@@ -1,8 +1,8 @@
-//! What is said of an instruction's accesses, against what the instruction does: each row of the tables that reaches
-//! memory is executed on random addresses.
+//! Compares the predicted accesses of an instruction with what it does: executes each row that accesses memory on
+//! random addresses.
 //!
-//! The memory around is filled with a pattern. Stores must change exactly the bytes that were named, and atomics no
-//! others; loads must not change when other bytes do, and must when the named ones do.
+//! All memory is filled with a pattern. Stores must change exactly the predicted bytes, and atomics no other bytes. The
+//! results of loads must not change if other bytes change, and must change if the predicted bytes change.
 
 use gfx9_isa::{Encoding, Row, Target};
 
@@ -14,7 +14,7 @@ use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::wave::{LANES, Wave, sreg};
 use crate::testing::test_wave::{Random, TestWave};
 
-/// Bytes of each memory.
+/// The size of each memory in bytes.
 const SIZE: usize = 8 << 10;
 const ADDRESS: u32 = 2;
 const DATA: u32 = 8;
@@ -23,7 +23,7 @@ const RESULT: u32 = 20;
 const BASE: u32 = 4;
 const OFFSET: u32 = 10;
 
-/// Device memory, LDS and scratch, as one list of bytes.
+/// Returns device memory, LDS and private memory as one list of bytes.
 fn memory(rig: &mut TestWave, at: u64) -> Vec<u8> {
     let mut all = vec![0; SIZE];
     rig.space.read(at, &mut all).unwrap();
@@ -44,7 +44,7 @@ fn set_memory(rig: &mut TestWave, at: u64, all: &[u8]) {
     }
 }
 
-/// Where the bytes of an access are in that list.
+/// Returns the indices of an access's bytes in that list.
 fn bytes(accessed: &AccessedBytes, at: u64) -> Vec<usize> {
     let place = |lane: usize, address: u64| match accessed.space {
         MemorySpace::Global => (address - at) as usize,
@@ -57,7 +57,7 @@ fn bytes(accessed: &AccessedBytes, at: u64) -> Vec<usize> {
         .collect()
 }
 
-/// Encodes an instruction of the row, and sets the registers that it takes its addresses from.
+/// Encodes an instruction of the row, and sets the registers of its addresses.
 fn prepare(random: &mut Random, rig: &mut TestWave, encoding: Encoding, row: &Row, at: u64) -> [u32; 2] {
     let op = row.op[rig.target as usize] as u32;
     let bits = random.next() as u32;
@@ -139,7 +139,7 @@ fn prepare(random: &mut Random, rig: &mut TestWave, encoding: Encoding, row: &Ro
     }
 }
 
-/// The registers after the instruction.
+/// Returns the registers that the instruction may write.
 fn registers(w: &Wave) -> Vec<u32> {
     let vectors = [RESULT, DATA].into_iter().flat_map(|r| (r..r + 4).collect::<Vec<_>>());
     let mut all: Vec<u32> = vectors.flat_map(|r| *w.v(r as u16).flat()).collect();
@@ -213,7 +213,7 @@ fn every_memory_instruction_accesses_the_predicted_bytes() {
                     let written = named(&[AccessKind::Write, AccessKind::Atomic]);
                     let read = named(&[AccessKind::Read, AccessKind::Atomic]);
                     let context = format!("{name} on {target:?}, round {round}: {accesses:?}");
-                    // What a load brings to LDS, and what a format makes of the data, may be what was there.
+                    // A load to LDS and a conversion of a format may write the bytes that were there.
                     let exact = !accesses.iter().any(|t| t.access != AccessKind::Write)
                         && !matches!(addressing, AddressingKind::Format(_));
                     if exact {
@@ -222,7 +222,7 @@ fn every_memory_instruction_accesses_the_predicted_bytes() {
                         assert!(changed.iter().all(|n| written.contains(n)), "{changed:?} {context}");
                     }
                     if !read.is_empty() {
-                        // All other bytes changed: nothing that is read has.
+                        // Changes all other bytes. The result must not change.
                         let mut others = vec![0x22; pattern.len()];
                         let mut own = pattern.clone();
                         for n in &read {
@@ -230,7 +230,7 @@ fn every_memory_instruction_accesses_the_predicted_bytes() {
                             own[*n] = 0x22;
                         }
                         assert_eq!(run(&others).1, result, "{context}");
-                        // A format may make the same of both.
+                        // A format may convert both to the same value.
                         let returns = accesses.iter().all(|t| t.access == AccessKind::Read)
                             && !matches!(addressing, AddressingKind::Format(_));
                         let seen = run(&own);

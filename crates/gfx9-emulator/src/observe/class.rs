@@ -7,7 +7,7 @@ use crate::report::access::AccessKind;
 /// A class of instructions. Each instruction belongs to exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionClass {
-    /// Vector arithmetic, moves between lanes and to scalars included.
+    /// Vector arithmetic, including moves between lanes and to scalars.
     Valu,
     /// Matrix arithmetic.
     Mfma,
@@ -21,17 +21,17 @@ pub enum InstructionClass {
     VmemStore,
     /// Vector atomics on memory.
     VmemAtomic,
-    /// DS instructions, exchange between lanes included.
+    /// DS instructions, including exchanges between lanes.
     Lds,
-    /// Accesses to scratch: SCRATCH, and MUBUF through the descriptor of scratch.
+    /// Accesses to private memory: SCRATCH, and MUBUF through the descriptor of private memory.
     Scratch,
     /// Branches, jumps and calls, taken or not.
     Branch,
     /// `s_barrier`.
     Barrier,
-    /// `s_waitcnt`, `s_sleep`, `s_nop` and the like.
+    /// `s_waitcnt`, `s_sleep`, `s_nop` and similar instructions.
     Wait,
-    /// `s_sendmsg`, `s_trap` and the like.
+    /// `s_sendmsg`, `s_trap` and similar instructions.
     Message,
     /// Cache control, mode changes, the end of the program.
     Other,
@@ -100,13 +100,13 @@ pub(crate) enum AddressingKind {
     Scalar(AccessKind, u32),
     /// SMEM, through a descriptor.
     ScalarBuffer(AccessKind, u32),
-    /// SMEM, at the wave's scratch, or at any other address.
+    /// SMEM `s_scratch_*`: at the wave's private memory, or at another address.
     ScalarScratch(AccessKind, u32),
     /// DS at one address.
     Ds(AccessKind, u32),
     /// DS at two addresses. The last number is the unit of their offsets in bytes.
     DsTwo(AccessKind, u32, u32),
-    /// DS at a multiple of 8, whatever the address's low bits.
+    /// DS at the address rounded down to a multiple of 8.
     DsAligned(AccessKind, u32),
     /// DS at M0 and the lane's number.
     DsByLane(AccessKind),
@@ -123,12 +123,13 @@ pub(crate) enum AddressingKind {
     Format(AccessKind),
 }
 
-/// What observers need to know of an instruction.
+/// The information for observers about an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Info {
     pub(crate) class: InstructionClass,
     pub(crate) addressing: AddressingKind,
-    /// Whether the instruction is in the tables. An entry that is not either faults, or joins two runs of decoded code.
+    /// Whether the instruction is in the instruction table. If not, it faults, or it jumps between two sequences of
+    /// decoded instructions.
     pub(crate) is_known: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Locking a mutex even if a thread that held it has panicked.
+//! Locks a mutex, even if a thread panicked while it held the lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

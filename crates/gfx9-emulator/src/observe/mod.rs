@@ -1,7 +1,7 @@
 //! Observing a dispatch: each instruction, and the bytes that it accesses, before the instruction is executed.
 //!
-//! An observed dispatch runs in a separate interpreter loop (`interpret::run_wave_observed`), so that other dispatches are
-//! not slowed down.
+//! An observed dispatch runs in a separate interpreter loop (`interpret::run_wave_observed`), so that other dispatches
+//! are not slowed down.
 
 mod accesses;
 #[cfg(test)]

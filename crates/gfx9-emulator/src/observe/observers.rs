@@ -1,4 +1,5 @@
-//! The observers of a dispatch and of a workgroup. They pass each instruction on to the profile, the sanitizer and the trace.
+//! The observers of a dispatch and of a workgroup. They pass each instruction on to the profile, the sanitizer and the
+//! trace.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,7 @@ use crate::exec::inst::{Code, ExecContext, Inst, Observer};
 use crate::report::defect::Defect;
 use crate::state::wave::Wave;
 
-/// Returns what observers need to know of each instruction of a program, in the order of `Code::insts`.
+/// Returns the information for observers about each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
     code.insts.iter().map(|i| Info::of(i.row)).collect()
 }

@@ -54,7 +54,7 @@ pub struct Profile {
     pub scalar: BytesAccessed,
     /// Bytes of LDS.
     pub lds: BytesAccessed,
-    /// Bytes of scratch, the private memory of work-items.
+    /// Bytes of private memory.
     pub scratch: BytesAccessed,
     /// The cycles that the hardware would need for the accesses to LDS without bank conflicts; see
     /// [`lds_bank_conflicts`](Self::lds_bank_conflicts).
@@ -62,26 +62,26 @@ pub struct Profile {
     /// The additional cycles that accesses to LDS need because lanes access different dwords of one bank.
     ///
     /// LDS has 32 banks of one dword each, consecutive dwords in consecutive banks (AMD "Instinct MI200 Instruction Set
-    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. The model serves
-    /// groups of consecutive lanes that together access 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12 or 16. A
-    /// group needs one cycle for each different dword of the bank that has the most of them; the cycles beyond the first
-    /// are conflicts. How the hardware groups the lanes of accesses wider than 4 bytes is not documented, so its own
-    /// counter may differ for them.
+    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. The model
+    /// serves groups of consecutive lanes that together access 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12
+    /// or 16. A group needs one cycle for each different dword of the bank that has the most of them; the cycles beyond
+    /// the first are conflicts. How the hardware groups the lanes of accesses wider than 4 bytes is not documented, so
+    /// its own counter may differ for them.
     pub lds_bank_conflicts: u64,
     /// The number of conditional branches on VCC or EXEC.
     pub vector_branches: u64,
     /// The number of conditional branches on VCC or EXEC at which lanes diverge.
     ///
-    /// `s_cbranch_execz` and `s_cbranch_execnz` diverge if EXEC has some, but not all, of the lanes that it had before it
-    /// was last changed. `s_cbranch_vccz` and `s_cbranch_vccnz` diverge if VCC is set for some, but not all, of the active
-    /// lanes. A short `if` for which the compiler generates no branch is not counted.
+    /// `s_cbranch_execz` and `s_cbranch_execnz` diverge if EXEC has some, but not all, of the lanes that it had before
+    /// it was last changed. `s_cbranch_vccz` and `s_cbranch_vccnz` diverge if VCC is set for some, but not all, of the
+    /// active lanes. A short `if` for which the compiler generates no branch is not counted.
     pub divergent_branches: u64,
-    /// The number of vector instructions (arithmetic, memory, LDS, scratch).
+    /// The number of vector instructions (arithmetic, memory, LDS, private memory).
     pub vector_instructions: u64,
     /// The sum of the numbers of active lanes over all vector instructions.
     pub active_lanes: u64,
-    /// How many workgroups and waves of the kernel a compute unit holds at the same time, computed from its registers, LDS
-    /// and block; that of the last dispatch. `None` if the limits are not known or the kernel exceeds them.
+    /// How many workgroups and waves of the kernel a compute unit holds at the same time, computed from its registers,
+    /// LDS and block; that of the last dispatch. `None` if the limits are not known or the kernel exceeds them.
     pub occupancy: Option<Occupancy>,
 }
 
@@ -146,7 +146,7 @@ impl Counter {
         accesses: &[AccessedBytes],
     ) {
         let p = &mut self.profile;
-        // On gfx90a MUBUF is how scratch is reached.
+        // On gfx90a, private memory is accessed by MUBUF instructions.
         let is_scratch = matches!(addressing, AddressingKind::Buffer(..))
             && accesses.first().is_some_and(|accessed| accessed.space == MemorySpace::Scratch);
         let class = if is_scratch { InstructionClass::Scratch } else { class };
@@ -241,15 +241,16 @@ mod tests {
 
     #[test]
     fn bank_conflicts_are_counted_by_different_dwords_of_a_bank() {
-        // One dword after the other; all the same; the bytes of dwords.
+        // Consecutive dwords; all lanes the same dword; consecutive bytes.
         assert_eq!(bank_cycles(&accessed(4, !0, |lane| 4 * lane)), (2, 0));
         assert_eq!(bank_cycles(&accessed(4, !0, |_| 64)), (2, 0));
         assert_eq!(bank_cycles(&accessed(1, !0, |lane| lane)), (2, 0));
-        // Every second dword, a column of a matrix of 32 dwords a row, and the same with a dword of padding.
+        // Every second dword; a column of a matrix with 32 dwords in each row; the same column with a dword of padding
+        // in each row.
         assert_eq!(bank_cycles(&accessed(4, !0, |lane| 8 * lane)), (2, 2));
         assert_eq!(bank_cycles(&accessed(4, !0, |lane| 128 * lane)), (2, 62));
         assert_eq!(bank_cycles(&accessed(4, !0, |lane| 132 * lane)), (2, 0));
-        // Wider ones, fewer lanes.
+        // Wider accesses, of fewer lanes at a time.
         assert_eq!(bank_cycles(&accessed(8, !0, |lane| 8 * lane)), (4, 0));
         assert_eq!(bank_cycles(&accessed(16, !0, |lane| 16 * lane)), (8, 0));
         assert_eq!(bank_cycles(&accessed(16, 3, |lane| 128 * lane)), (1, 1));

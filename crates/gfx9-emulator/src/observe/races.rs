@@ -1,26 +1,29 @@
-//! Data races: the history of accesses to each dword, and the rules by which a later access is ordered after an earlier one.
+//! Data races: the history of accesses to each dword, and the rules by which a later access is ordered after an earlier
+//! one.
 //!
 //! # What orders
 //!
-//! * The order of the program, within a wave (lanes of one instruction are not compared with each other).
+//! * The order of instructions within a wave. (Lanes of one instruction are not compared with each other.)
 //! * A barrier, between the waves of a workgroup.
-//! * An *acquire* of the later access's wave, or of a wave of its workgroup before a barrier that both have passed, if it
-//!   was executed after the earlier access. An acquire is an atomic that returns a value, or a load that bypasses the
-//!   caches as atomic and volatile loads do (glc on gfx90a, sc0 or sc1 on gfx942). The rules don't ask whether, and by
-//!   what, the earlier access was *released*: on gfx90a a releasing store looks like any other. So an acquire orders its
-//!   wave after everything that other waves have done before. Spin locks, flags and "the last block" cause no false
-//!   reports, and a race is missed if an unrelated acquire happens to be executed between its two accesses.
+//! * An *acquire* of the later access's wave, or of a wave of its workgroup before a barrier that both have passed, if
+//!   it was executed after the earlier access. An acquire is an atomic that returns a value, or a load that bypasses
+//!   the caches as atomic and volatile loads do (glc on gfx90a, sc0 or sc1 on gfx942). The rules don't check whether,
+//!   and by which instruction, the earlier access was *released*, because on gfx90a a releasing store looks like any
+//!   other. An acquire therefore orders its wave after everything that other waves did before it. Spin locks, flags and
+//!   "the last block" cause no false reports. A race is missed if an unrelated acquire is executed between its two
+//!   accesses.
 //!
 //! # What doesn't race
 //!
 //! * Two atomics.
-//! * Atomic and volatile loads, with anything: what stores to the same place may be atomic as well.
-//! * A store and an atomic, where atomic stores look like plain ones (LDS; all memory on gfx90a).
+//! * An atomic or volatile load and any other access: stores to the same bytes may be atomic as well.
+//! * A store and an atomic, in memory where atomic stores look like plain ones (LDS; all memory on gfx90a).
 //! * Two stores of the same value.
-//! * A load and a compare-and-swap: a loop of these commonly begins with a plain load, whose value is only a guess.
+//! * A load and a compare-and-swap: a loop of compare-and-swaps commonly begins with a plain load, whose value is only
+//!   a guess.
 //!
-//! In LDS atomic and volatile loads look like plain ones, too: a flag there that waves wait on without a barrier is
-//! reported, although it may be right.
+//! In LDS, atomic and volatile loads look like plain ones, too. A flag in LDS on which waves wait without a barrier is
+//! reported, although it may be correct.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -54,16 +57,16 @@ impl Kind {
 /// An access to a dword, with what is needed to decide whether a later access is ordered after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordedAccess {
-    /// Number of the workgroup.
+    /// The number of the workgroup.
     pub(crate) group: u32,
-    /// Index of the instruction in the program.
+    /// The index of the instruction in the program.
     pub(crate) inst: u32,
     /// The number of acquires that all waves had executed before.
     pub(crate) time: u32,
     /// The number of barriers that the workgroup had passed.
     pub(crate) barrier: u32,
     pub(crate) wave: u8,
-    /// [`SCALAR`] for accesses of the wave.
+    /// The lane, or [`SCALAR`] for accesses of the wave.
     pub(crate) lane: u8,
     /// A mask of the bytes of the dword that were accessed.
     pub(crate) bytes: u8,
@@ -73,8 +76,8 @@ pub(crate) struct RecordedAccess {
 /// The lane of a scalar access.
 pub(crate) const SCALAR: u8 = u8::MAX;
 
-/// The history of a dword: the last access of each kind. Of reads it keeps those of two waves, so that at least one is by
-/// another wave than the next write.
+/// The history of a dword: the last access of each kind. It keeps the reads of two waves, so that at least one of them
+/// is not by the wave of the next write.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DwordHistory {
     write: Option<RecordedAccess>,
@@ -149,7 +152,7 @@ impl DwordHistory {
     }
 }
 
-/// Dwords of a page of histories.
+/// The number of dwords in a page of histories.
 const PAGE: u64 = 256;
 /// The number of locks that pages are distributed over.
 const SHARDS: usize = 64;
@@ -196,7 +199,7 @@ impl DwordHistories<'_> {
         let page = dword / PAGE;
         let index = page as usize % SHARDS;
         if self.shard.as_ref().is_none_or(|(held, _)| *held != index) {
-            // Hold one lock at a time: another thread may take the locks in another order.
+            // Holds one lock at a time, because another thread may take the locks in another order.
             self.shard = None;
             self.shard = Some((index, lock(self.memory.shards.get(index)?)));
         }

@@ -4,15 +4,15 @@ use std::fmt;
 
 use crate::state::wave::{AGPR, Wave, sreg};
 
-/// Registers of one operand that are looked at, at most: those of the widest matrices.
+/// The largest number of registers of one operand that are reported: that of the widest matrices.
 const WIDEST: u16 = 32;
 
 /// A register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Register {
-    /// Index as in `Regs::v`.
+    /// A vector register, with its index in `Regs::v`.
     Vector(u16),
-    /// A scalar of 32 bits.
+    /// A 32-bit scalar register, with its index in `Regs::s`.
     Scalar(u16),
     Vcc,
     Exec,
@@ -20,10 +20,10 @@ pub(crate) enum Register {
 }
 
 impl Register {
-    /// What instructions change without naming it.
+    /// The registers that instructions change without naming them.
     pub(crate) const FLAGS: [Register; 3] = [Register::Vcc, Register::Exec, Register::Scc];
 
-    /// Its value; of a vector register the lane's.
+    /// Returns the value; of a vector register, that of the lane.
     pub(crate) fn value(self, w: &Wave, lane: usize) -> u64 {
         match self {
             Register::Vector(index) => w.v(index).flat().get(lane).copied().unwrap_or(0).into(),
@@ -50,7 +50,7 @@ impl fmt::Display for Register {
     }
 }
 
-/// The registers of an instruction's operands, each once, in the order of the text.
+/// Returns the registers of an instruction's operands, each once, in the order of the text.
 pub(crate) fn named(text: &str) -> Vec<Register> {
     let operands = text.split_once(' ').map_or("", |(_, operands)| operands);
     let mut found: Vec<Register> = Vec::new();

@@ -33,7 +33,8 @@ pub(crate) struct Sanitizer {
 #[derive(Default)]
 struct Found {
     defects: Vec<Defect>,
-    /// The index in `defects` of the defect of each pair of instructions. For reads both are the same.
+    /// The index in `defects` of the defect of each pair of instructions. For reads of unwritten bytes, both
+    /// instructions are the same.
     by_place: HashMap<(DefectKind, u32, u32), usize>,
 }
 
@@ -164,7 +165,8 @@ impl Local {
         self.waves.fill(Acquired { at: latest, pending: false });
     }
 
-    /// Counts the acquire that a wave has just executed. It takes effect only here, after the instruction has read memory.
+    /// Counts the acquire that a wave has just executed. It takes effect only here, after the instruction has read
+    /// memory.
     fn settle(&mut self, wave: usize) {
         if let Some(acquired) = self.waves.get_mut(wave).filter(|acquired| acquired.pending) {
             *acquired = Acquired { at: self.shared.memory.acquire(), pending: false };
@@ -249,8 +251,8 @@ impl Local {
         }
     }
 
-    /// Checks an access to global memory. Returns the mask of the lanes that read bytes that were never written, and a lane
-    /// that races, with the other access.
+    /// Checks an access to global memory. Returns the mask of the lanes that read bytes that were never written, and a
+    /// lane that races, with the other access.
     fn global(
         &self,
         cx: &mut ExecContext,
@@ -291,7 +293,7 @@ impl Local {
         (unwritten, race)
     }
 
-    /// The same for LDS.
+    /// Checks an access to LDS, like [`global`](Self::global).
     fn lds(
         &mut self,
         len: u32,
@@ -337,8 +339,9 @@ fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
     (0..4).filter(|n| (address..address + size).contains(&(4 * dword + n))).fold(0, |mask, n| mask | 1 << n)
 }
 
-/// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on gfx942.
-/// On gfx90a glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory Model gfx942").
+/// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on
+/// gfx942. On gfx90a glc and slc together are for data that is not used again (LLVM, "Memory Model gfx90a", "Memory
+/// Model gfx942").
 fn bypasses_caches(target: Target, i: &Inst) -> bool {
     match target {
         Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,
@@ -355,7 +358,7 @@ fn stores_same(
     number: usize,
     accessed: &AccessedBytes,
 ) -> bool {
-    // The data are in the registers from this source on.
+    // The index of the source with the first register of the data.
     let (size, data) = match addressing {
         AddressingKind::Ds(_, size)
         | AddressingKind::Flat(_, size)

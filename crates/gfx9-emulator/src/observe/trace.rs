@@ -19,8 +19,8 @@ const LIMIT: u64 = 100_000;
 /// Selects the instructions that a trace reports. The default selects all, and reports the first 100,000.
 ///
 /// An instruction has to match every field that is set. The text form is a list of `KEY=VALUE`, separated by commas:
-/// `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`, `pc=FROM..TO` (ELF virtual addresses), `mnemonic=NAME`
-/// (or `v_mfma*` for all that begin with `v_mfma`), `lane=N`, `limit=N`.
+/// `kernel=NAME`, `workgroup=X:Y:Z` (or `X`, or `X:Y`), `wave=N`, `pc=FROM..TO` (ELF virtual addresses),
+/// `mnemonic=NAME` (or `v_mfma*` for all that begin with `v_mfma`), `lane=N`, `limit=N`.
 ///
 /// ```
 /// use gfx9_emulator::TraceFilter;
@@ -173,15 +173,16 @@ struct Inner {
     sink: Box<dyn Fn(&TracedInstruction) + Send + Sync>,
 }
 
-/// An instruction trace, for [`MachineConfig::instruction_trace`](crate::Config::instruction_trace).
+/// An instruction trace, for [`MachineConfig::instruction_trace`](crate::MachineConfig::instruction_trace).
 ///
 /// Clones share the filter, the sink and the number of instructions reported.
 #[derive(Clone)]
 pub struct InstructionTrace(Arc<Inner>);
 
 impl InstructionTrace {
-    /// Creates a trace that calls `sink` with each instruction that `filter` selects. The instructions of one wave come in
-    /// the order of execution. Any thread that runs a wave may call `sink`, and several may call it at the same time.
+    /// Creates a trace that calls `sink` with each instruction that `filter` selects. The instructions of one wave come
+    /// in the order of execution. Any thread that runs a wave may call `sink`, and several may call it at the same
+    /// time.
     pub fn new(
         filter: TraceFilter,
         sink: impl Fn(&TracedInstruction) + Send + Sync + 'static,
@@ -190,7 +191,7 @@ impl InstructionTrace {
         InstructionTrace(Arc::new(Inner { filter, limit, passed: AtomicU64::new(0), sink: Box::new(sink) }))
     }
 
-    /// Returns the number of instructions that the filter has selected but the limit left out.
+    /// Returns the number of instructions that the filter has selected but the limit excluded.
     pub fn left_out(&self) -> u64 {
         self.0.passed.load(Relaxed).saturating_sub(self.0.limit)
     }
@@ -252,7 +253,7 @@ impl Tracer {
         let exec = w.exec();
         let lane = filter.lane.unwrap_or(exec.trailing_zeros() as u8 % LANES as u8);
         let mut registers = named(&text);
-        // Many instructions change these without naming them.
+        // Many instructions change these registers without naming them.
         registers
             .extend(Register::FLAGS.into_iter().filter(|flag| !registers.contains(flag)).collect::<Vec<_>>());
         let values = registers.iter().map(|register| TracedRegister {

@@ -27,7 +27,7 @@ pub enum MemorySpace {
 pub struct LaneAddress {
     /// The lane, 0 to 63; `None` for scalar accesses.
     pub lane: Option<u8>,
-    /// The guest address. For LDS and scratch, the offset in bytes.
+    /// The guest address. For LDS and private memory, the offset in bytes.
     pub address: u64,
 }
 
@@ -46,7 +46,7 @@ impl MemorySpace {
         match self {
             MemorySpace::Global => "global memory",
             MemorySpace::Lds => "LDS",
-            MemorySpace::Scratch => "scratch",
+            MemorySpace::Scratch => "private memory",
         }
     }
 }

@@ -26,7 +26,8 @@ pub struct Site {
     pub lane: Option<u8>,
     /// The ELF virtual address of the instruction.
     pub pc: u64,
-    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers it.
+    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers
+    /// it.
     pub function: Option<(String, u64)>,
     /// The disassembled instruction.
     pub instruction: String,

@@ -39,7 +39,7 @@ pub enum Error {
     InvalidLaunch {
         /// The kernel's name.
         kernel: String,
-        /// The limit, and what was asked for.
+        /// The limit, and the value that exceeds it.
         reason: String,
     },
     /// There is not enough device memory.
@@ -71,8 +71,8 @@ pub enum Error {
     /// The kernel faulted and was stopped. It may have written some of its results. The machine can be used again.
     #[error("{0}")]
     Fault(Box<FaultReport>),
-    /// The sanitizer ([`MachineConfig::sanitize`](crate::Config::sanitize)) found defects. The kernel has run to its end. The
-    /// machine can be used again.
+    /// The sanitizer ([`MachineConfig::sanitize`](crate::MachineConfig::sanitize)) found defects. The kernel has run to
+    /// its end. The machine can be used again.
     #[error("kernel {kernel}: the sanitizer found defects:{}", listed(defects))]
     Sanitizer {
         /// The kernel's name.
@@ -81,8 +81,8 @@ pub enum Error {
         defects: Vec<Defect>,
     },
     /// A thread that ran the kernel panicked: in the [`Printer`](crate::Printer) or the sink of an
-    /// [`InstructionTrace`](crate::InstructionTrace), or because of a bug in the emulator. The kernel was stopped before
-    /// all of its workgroups had ended. The machine can be used again.
+    /// [`InstructionTrace`](crate::InstructionTrace), or because of a bug in the emulator. The kernel was stopped
+    /// before all of its workgroups had ended. The machine can be used again.
     #[error(
         "kernel {kernel}: at least {ended} of {total} workgroups ended, then a thread panicked: {reason}"
     )]

@@ -41,7 +41,7 @@ pub struct WaitingWave {
 #[non_exhaustive]
 pub enum FaultCause {
     /// An access to global memory outside of every live allocation, or an access outside of the workgroup's LDS.
-    /// [`StackOverflow`](Self::StackOverflow) is the same for scratch.
+    /// [`StackOverflow`](Self::StackOverflow) is the same for private memory.
     OutOfBounds {
         /// The kind of access.
         access: AccessKind,
@@ -61,21 +61,24 @@ pub enum FaultCause {
         /// The lanes that are misaligned, at most sixteen, and their addresses.
         lanes: Vec<LaneAddress>,
     },
-    /// An access past the end of the lane's scratch. On hardware it would reach the scratch of another lane or wave.
+    /// An access past the end of the lane's private memory. On hardware it would reach the private memory of another
+    /// lane or wave.
     StackOverflow {
         /// The kind of access.
         access: AccessKind,
         /// Bytes that each lane accesses.
         size: u32,
         /// The lanes that are out of bounds, at most sixteen, and their offsets. The offset of a scalar access
-        /// (`s_scratch_*`) is one into the scratch of the whole wave.
+        /// (`s_scratch_*`) is in the private memory of the whole wave.
         lanes: Vec<LaneAddress>,
-        /// Bytes of scratch that each lane has.
+        /// The size of each lane's private memory in bytes.
         scratch: u32,
-        /// The part of these bytes that is for a [dynamic stack](crate::Config::dynamic_stack); 0 if the kernel uses none.
+        /// The part of these bytes that is for a [dynamic stack](crate::MachineConfig::dynamic_stack); 0 if the kernel
+        /// uses none.
         dynamic: u32,
     },
-    /// A buffer access through the descriptor of scratch, with an offset or index that reaches the scratch of another lane.
+    /// A buffer access through the descriptor of private memory, with an offset or index that reaches the memory of
+    /// another lane.
     OtherLanesScratch {
         /// The kind of access.
         access: AccessKind,
@@ -83,7 +86,8 @@ pub enum FaultCause {
         size: u32,
         /// The scalar offset in bytes. It has to be a multiple of 256: one dword of each lane.
         soffset: u32,
-        /// The lanes that reach the scratch of another lane, at most sixteen. The address is the number of that other lane.
+        /// The lanes that reach the private memory of another lane, at most sixteen. The address is the number of that
+        /// other lane.
         lanes: Vec<LaneAddress>,
     },
     /// An instruction that the emulator doesn't implement.
@@ -104,14 +108,14 @@ pub enum FaultCause {
     },
     /// `s_trap`.
     Trap {
-        /// The trap's number. 2 is for `assert`, `abort` and `__builtin_trap`. 3 (`__builtin_debugtrap`) never faults: it
-        /// is for debuggers and has no effect here.
+        /// The trap's number. 2 is for `assert`, `abort` and `__builtin_trap`. 3 (`__builtin_debugtrap`) never faults:
+        /// it is for debuggers and has no effect here.
         id: u8,
     },
     /// The wave has halted itself; only a debugger could resume it.
     Halted,
-    /// A barrier that can never be met: every wave that has not ended waits for another. A wave that loops forever does not
-    /// wait in this sense; it runs until a budget ends the dispatch.
+    /// A barrier that can never be met: every wave that has not ended waits for another. A wave that loops forever does
+    /// not wait in this sense; it runs until a budget ends the dispatch.
     NeverMet {
         /// The waves that wait, at most sixteen.
         waiting: Vec<WaitingWave>,
@@ -146,7 +150,7 @@ impl fmt::Display for FaultCause {
             FaultCause::StackOverflow { access, size, lanes: l, scratch, dynamic } => {
                 write!(
                     f,
-                    "stack overflow: {} of {size} bytes outside of the lane's scratch:",
+                    "stack overflow: {} of {size} bytes outside of the lane's private memory:",
                     access.name()
                 )?;
                 lanes(f, l)?;
@@ -158,21 +162,21 @@ impl fmt::Display for FaultCause {
                     ),
                     _ => write!(
                         f,
-                        ", {dynamic} of them for its dynamic stack: recurse less deep, or give it more (dynamic_stack)"
+                        ", {dynamic} of them for its dynamic stack: reduce the depth of recursion, or increase dynamic_stack"
                     ),
                 }
             }
             FaultCause::OtherLanesScratch { access, size, soffset, lanes: l } => {
-                write!(f, "{} of {size} bytes in the scratch of other lanes:", access.name())?;
+                write!(f, "{} of {size} bytes in the private memory of other lanes:", access.name())?;
                 for (n, l) in l.iter().enumerate() {
                     let comma = if n == 0 { "" } else { "," };
                     write!(f, "{comma} lane {} in that of lane {}", l.lane.unwrap_or(0), l.address)?;
                 }
                 match soffset % 256 {
-                    0 => f.write_str("; an index in a vector register moves them"),
+                    0 => f.write_str("; an index in a vector register selects the other lane"),
                     _ => write!(
                         f,
-                        "; the scalar offset, {soffset:#x}, is no multiple of 256: the stack pointer is wrong"
+                        "; the scalar offset, {soffset:#x}, is not a multiple of 256: the stack pointer is wrong"
                     ),
                 }
             }
@@ -209,10 +213,7 @@ impl fmt::Display for FaultCause {
                     match wave.waits_for {
                         WaitsFor::Barrier => f.write_str("at s_barrier")?,
                         WaitsFor::GlobalBarrier { resource, missing } => {
-                            write!(
-                                f,
-                                "at the global barrier {resource}, to which {missing} more have to come"
-                            )?;
+                            write!(f, "at the global barrier {resource} (missing waves: {missing})")?;
                         }
                         WaitsFor::Semaphore { resource } => write!(f, "at the global semaphore {resource}")?,
                     }
@@ -220,7 +221,7 @@ impl fmt::Display for FaultCause {
                 if *not_begun > 0 {
                     write!(
                         f,
-                        "; {not_begun} workgroups can't begin before others have ended: a smaller grid"
+                        "; {not_begun} workgroups can't begin before others have ended: use a smaller grid"
                     )?;
                 }
                 Ok(())
@@ -253,7 +254,8 @@ pub struct FaultReport {
     pub wave: u32,
     /// The ELF virtual address of the instruction.
     pub pc: u64,
-    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers it.
+    /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers
+    /// it.
     pub function: Option<(String, u64)>,
     /// The instruction's mnemonic, or `(illegal)`.
     pub mnemonic: &'static str,
@@ -267,7 +269,7 @@ pub struct FaultReport {
     /// LDS, the size of the workgroup's LDS. `None` for other faults.
     pub nearest: Option<String>,
     /// The defects that the sanitizer had found before the fault; empty without
-    /// [`MachineConfig::sanitize`](crate::Config::sanitize).
+    /// [`MachineConfig::sanitize`](crate::MachineConfig::sanitize).
     pub defects: Vec<Defect>,
 }
 

@@ -1,13 +1,13 @@
-//! What one lane can hold, as bytes.
+//! The value of one lane, as bytes.
 
 /// `u8`, `u16` or dwords.
 pub(crate) trait Bytes: Copy {
-    /// In bytes, at most 16.
+    /// The size in bytes, at most 16.
     const SIZE: usize;
 
-    /// From the first `SIZE` bytes.
+    /// Returns the value of the first `SIZE` bytes.
     fn from_bytes(bytes: [u8; 16]) -> Self;
-    /// To the first `SIZE` bytes.
+    /// Returns the value in the first `SIZE` bytes.
     fn to_bytes(self) -> [u8; 16];
 }
 

@@ -1,8 +1,8 @@
 //! Global wave sync: 64 resources of a machine, by which waves of different workgroups wait for each other.
 //!
-//! A resource is a counter that waves wait for, as a barrier or as a semaphore (CDNA3 ISA, "GWS"). Its value is kept from one
-//! dispatch to the next. Until a kernel initialises it, resource 0 has at the beginning of each dispatch the value that
-//! ROCm's runtime sets before a cooperative launch: a barrier for one wave of each workgroup, which
+//! A resource is a counter that waves wait for, as a barrier or as a semaphore (CDNA3 ISA, "GWS"). Its value is kept
+//! from one dispatch to the next. Until a kernel initialises it, resource 0 has at the beginning of each dispatch the
+//! value that ROCm's runtime sets before a cooperative launch: a barrier for one wave of each workgroup, which
 //! `cooperative_groups::grid_group::sync` of ROCm's device library expects (`__ockl_grid_sync`).
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -137,8 +137,8 @@ impl Gws {
         })
     }
 
-    /// `ds_gws_barrier`: returns what to wait for, or `None` for the last wave of the barrier, which sets the counter for the
-    /// next barrier to `next`.
+    /// `ds_gws_barrier`: returns what to wait for, or `None` for the last wave of the barrier, which sets the counter
+    /// for the next barrier to `next`.
     pub(crate) fn arrive(&self, resource: u8, next: u32) -> Option<GwsWait> {
         let wait = self.with(resource, |r| {
             if r.counter > 0 {
@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn barriers_count_waves_and_the_last_wave_sets_the_next_count() {
         let gws = Gws::new(counter_table(), 3);
-        // The first barrier is for three waves, as there are three workgroups; the next for the number that the last wave set.
+        // The first barrier is for three waves, as there are three workgroups; the next for the number that the last
+        // wave set.
         for (next, waiting) in [(1, 2), (2, 1)] {
             let waits: Vec<GwsWait> = (0..).map_while(|_| gws.arrive(0, next)).collect();
             assert_eq!(waits.len(), waiting);

@@ -17,8 +17,8 @@ pub(crate) const CHUNKS: usize = LANES / CHUNK;
 #[derive(Clone, Copy, Zeroable)]
 pub(crate) struct Lanes(pub(crate) [[u32; CHUNK]; CHUNKS]);
 
-/// On a cache line of its own. What is written in vectors and read again at once must not lie across two, and the stack
-/// that a thread begins with may be anywhere.
+/// A value that begins at a cache line. Values that are written as vectors and read again at once must not cross cache
+/// lines, which depends on where a thread's stack begins otherwise.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
 pub(crate) struct Aligned<T>(pub(crate) T);
@@ -35,42 +35,43 @@ impl<T> std::ops::Deref for Aligned<T> {
 impl Lanes {
     pub(crate) const ZERO: Lanes = Lanes([[0; CHUNK]; CHUNKS]);
 
-    /// All lanes in order.
+    /// Returns all lanes in order.
     #[inline(always)]
     pub(crate) fn flat(&self) -> &[u32; LANES] {
         bytemuck::must_cast_ref(&self.0)
     }
 
-    /// All lanes in order.
+    /// Returns all lanes in order.
     #[inline(always)]
     pub(crate) fn flat_mut(&mut self) -> &mut [u32; LANES] {
         bytemuck::must_cast_mut(&mut self.0)
     }
 }
 
-/// Registers, with power-of-two sizes so that a masked index needs no check.
+/// The registers of a wave. The sizes are powers of two, so that a masked index needs no bounds check.
 #[repr(C)]
 #[derive(Zeroable)]
 pub(crate) struct Regs {
-    /// 0..256 VGPRs, 256..512 AGPRs, from [`TEMP`] on temporaries of [`crate::exec::modifiers`].
+    /// The vector registers: 0..256 are VGPRs, 256..512 AGPRs, and from [`TEMP`] on temporaries of
+    /// [`crate::exec::modifiers`].
     pub(crate) v: [Lanes; VROWS],
-    /// 0..128 as the hardware numbers them, 128..256 fixed slots for its constants (SCC at 253), then the program's
-    /// constants.
+    /// The scalar registers and constants: 0..128 as the hardware numbers them, 128..256 the hardware's constants and
+    /// flags (SCC at 253), then the program's constant pool.
     pub(crate) s: [u32; SSLOTS],
 }
 
 /// The number of vector registers, including temporaries.
 pub(crate) const VROWS: usize = 1024;
-/// First AGPR.
+/// The index of the first AGPR.
 pub(crate) const AGPR: u16 = 256;
-/// First temporary vector register.
+/// The index of the first temporary vector register.
 pub(crate) const TEMP: u16 = 512;
-/// The number of scalar slots.
+/// The number of scalar registers and constants.
 pub(crate) const SSLOTS: usize = 4096;
-/// First scalar slot of the program's constants.
+/// The scalar index of the first constant of the program's pool.
 pub(crate) const POOL: u16 = 256;
 
-/// Scalar registers with a name.
+/// The scalar indices of registers that have a name.
 pub(crate) mod sreg {
     pub(crate) const FLAT_SCRATCH: u16 = 102;
     pub(crate) const VCC: u16 = 106;
@@ -86,50 +87,51 @@ pub(crate) mod sreg {
 pub(crate) struct Mode(pub(crate) u32);
 
 impl Mode {
-    /// Nearest even, denormals kept, DX10_CLAMP and IEEE.
+    /// Rounding to nearest even, denormals kept, DX10_CLAMP and IEEE.
     pub(crate) const DEFAULT: Mode = Mode(0x3f0);
 
-    /// Round to nearest even everywhere, denormals kept everywhere: what compilers ask for, and what the host does.
+    /// Returns whether all formats round to nearest even and keep denormals. Compilers set this mode, and the host's
+    /// instructions compute in it.
     pub(crate) const fn is_default_float(self) -> bool {
         self.0 & 0xff == 0xf0
     }
-    /// Rounding of f32: 0 nearest even, 1 up, 2 down, 3 towards zero.
+    /// Returns the rounding of f32: 0 for nearest even, 1 up, 2 down, 3 towards zero.
     pub(crate) const fn round32(self) -> u32 {
         self.0 & 3
     }
-    /// Rounding of f64 and f16.
+    /// Returns the rounding of f64 and f16, as [`round32`](Self::round32) does.
     pub(crate) const fn round64(self) -> u32 {
         self.0 >> 2 & 3
     }
-    /// Denormals of f32: bit 0 keeps those of sources, bit 1 those of results.
+    /// Returns which denormals of f32 are kept: bit 0 for those of sources, bit 1 for those of results.
     pub(crate) const fn denorm32(self) -> u32 {
         self.0 >> 4 & 3
     }
-    /// Denormals of f64 and f16.
+    /// Returns which denormals of f64 and f16 are kept, as [`denorm32`](Self::denorm32) does.
     pub(crate) const fn denorm64(self) -> u32 {
         self.0 >> 6 & 3
     }
-    /// Clamping a NaN gives 0.
+    /// Returns whether clamping a NaN gives 0.
     pub(crate) const fn dx10_clamp(self) -> bool {
         self.0 >> 8 & 1 != 0
     }
-    /// Signalling NaNs are quieted by min, max and the like.
+    /// Returns whether minimum, maximum and similar operations quiet signalling NaNs.
     pub(crate) const fn ieee(self) -> bool {
         self.0 >> 9 & 1 != 0
     }
-    /// Vector registers of VALU instructions are indexed by M0.
+    /// The bit that makes VALU instructions add M0's index to their vector registers.
     pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
-    /// Vector instructions are skipped.
+    /// The bit that makes vector instructions be skipped.
     pub(crate) const VSKIP: u32 = 1 << 28;
-    /// Whether a mode is on that changes what vector instructions do.
+    /// Returns whether a mode is enabled that changes what vector instructions do.
     pub(crate) const fn alters(self) -> bool {
         self.0 & (Mode::GPR_IDX_EN | Mode::VSKIP) != 0
     }
-    /// The stack pointer of conditional branches: entries of four SGPRs.
+    /// Returns the stack pointer of forks: the number of stack entries, each of four SGPRs.
     pub(crate) const fn csp(self) -> u32 {
         self.0 >> 29
     }
-    /// With another stack pointer, of which the low three bits count.
+    /// Returns the mode with another stack pointer, of which the low three bits count.
     pub(crate) const fn with_csp(self, csp: u32) -> Mode {
         Mode(self.0 & !(7 << 29) | csp << 29)
     }
@@ -138,13 +140,14 @@ impl Mode {
 /// A wavefront.
 pub(crate) struct Wave {
     pub(crate) r: Box<Regs>,
-    /// All ones in the lanes that `mask_exec` has; see [`Wave::refresh_mask`].
+    /// All ones in the lanes of `mask_exec`; see [`Wave::refresh_mask`].
     pub(crate) mask: Box<Lanes>,
     mask_exec: u64,
-    /// Index of the next instruction, while the wave isn't running or after [`crate::exec::inst::Flow::Jump`].
+    /// The index of the next instruction. Up to date while the wave is not running, and after
+    /// [`crate::exec::inst::Flow::Jump`].
     pub(crate) next: u32,
     pub(crate) mode: Mode,
-    /// Trap status, as `s_getreg` shows it. Set by `s_setreg` alone.
+    /// The register TRAPSTS, which only `s_setreg` changes.
     pub(crate) trapsts: u32,
     /// The number of the wave in its workgroup, from 0.
     pub(crate) id: u32,
@@ -153,37 +156,37 @@ pub(crate) struct Wave {
     /// The number of the program whose constants `r.s` holds; 0 for none.
     pub(crate) pool_of: u64,
     pub(crate) scratch: Scratch,
-    /// After [`crate::exec::inst::Flow::Wait`]: what it waits for.
+    /// What the wave waits for, after [`crate::exec::inst::Flow::Wait`].
     pub(crate) wait: Option<GwsWait>,
 }
 
-/// A wave's scratch: private memory of its lanes, dword-interleaved, so that a uniform offset is one row.
+/// The private memory of a wave's lanes. Their dwords are interleaved, so that the dwords at one offset are a row.
 ///
 /// The dword at byte offset `o` of lane `l` is lane `l` of row `o / 4`.
 #[derive(Default)]
 pub(crate) struct Scratch {
     rows: Vec<Lanes>,
-    /// Rows in use by the kernel.
+    /// The number of rows that the kernel has.
     len: usize,
-    /// Rows below this may have been written.
+    /// The number of rows, from the first on, that may have been written.
     touched: usize,
 }
 
 impl Scratch {
-    /// `N` dwords of all lanes from `4 * row` on.
+    /// Returns `N` dwords of all lanes, from byte offset `4 * row` on.
     #[inline(always)]
     pub(crate) fn rows<const N: usize>(&self, row: usize) -> Option<&[Lanes; N]> {
         self.rows[..self.len].get(row..)?.first_chunk()
     }
 
-    /// `N` dwords of all lanes from `4 * row` on, to write.
+    /// Returns `N` dwords of all lanes for writing, from byte offset `4 * row` on.
     #[inline(always)]
     pub(crate) fn rows_mut<const N: usize>(&mut self, row: usize) -> Option<&mut [Lanes; N]> {
         self.touched = self.touched.max(row + N);
         self.rows[..self.len].get_mut(row..)?.first_chunk_mut()
     }
 
-    /// A lane's element at a byte offset.
+    /// Loads a lane's element at a byte offset; `None` if it is out of bounds.
     #[inline]
     pub(crate) fn load<E: Bytes>(&self, lane: usize, offset: u32) -> Option<E> {
         if !self.contains(offset, E::SIZE) {
@@ -203,7 +206,7 @@ impl Scratch {
         Some(E::from_bytes(bytes))
     }
 
-    /// Stores a lane's element at a byte offset.
+    /// Stores a lane's element at a byte offset; `None` if it is out of bounds.
     #[inline]
     pub(crate) fn store<E: Bytes>(&mut self, lane: usize, offset: u32, value: E) -> Option<()> {
         if !self.contains(offset, E::SIZE) {
@@ -226,14 +229,14 @@ impl Scratch {
         Some(())
     }
 
-    /// Whether each lane has `size` bytes at `offset`.
+    /// Returns whether `size` bytes at byte offset `offset` are in bounds.
     #[inline(always)]
     pub(crate) fn contains(&self, offset: u32, size: usize) -> bool {
         offset as usize + size <= self.len * 4
     }
 
-    /// The dword at a byte offset of the scratch of all lanes, as the hardware lays it out: a lane's dword is followed by
-    /// that of the next lane.
+    /// Returns the dword at a byte offset of the whole wave's private memory. As on hardware, the dword of a lane is
+    /// followed by that of the next lane.
     pub(crate) fn wave_dword(&mut self, offset: u64) -> Option<&mut u32> {
         let dword = usize::try_from(offset / 4).ok()?;
         let row = dword / LANES;
@@ -242,7 +245,8 @@ impl Scratch {
         lanes.flat_mut().get_mut(dword % LANES)
     }
 
-    /// Gives each lane `bytes` (a multiple of 4), zeroed, so that results don't depend on what ran before.
+    /// Sets the size to `bytes` for each lane (a multiple of 4), and zeroes them, so that results don't depend on what
+    /// ran before.
     pub(crate) fn reset(&mut self, bytes: u32) {
         let touched = self.touched.min(self.len);
         self.rows[..touched].fill(Lanes::ZERO);
@@ -283,13 +287,13 @@ impl Wave {
         &mut self.r.v[index as usize & (VROWS - 1)]
     }
 
-    /// A 32-bit scalar or constant.
+    /// Returns a 32-bit scalar or constant.
     #[inline(always)]
     pub(crate) fn s32(&self, index: u16) -> u32 {
         self.r.s[index as usize & (SSLOTS - 1)]
     }
 
-    /// A 64-bit scalar or constant.
+    /// Returns a 64-bit scalar or constant.
     #[inline(always)]
     pub(crate) fn s64(&self, index: u16) -> u64 {
         u64::from(self.s32(index)) | u64::from(self.s32(index.wrapping_add(1))) << 32
@@ -309,7 +313,7 @@ impl Wave {
     /// Returns the mask of active lanes.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
-        // One load, unlike `s64`, as every vector instruction asks.
+        // One load, unlike `s64`, because every vector instruction reads EXEC.
         let pair = [self.r.s[sreg::EXEC as usize], self.r.s[sreg::EXEC as usize + 1]];
         u64::from_le(bytemuck::must_cast(pair.map(u32::to_le)))
     }
@@ -334,7 +338,7 @@ impl Wave {
         self.set_s32(sreg::SCC, u32::from(scc));
     }
 
-    /// Sets `mask` to the mask of the lanes in `exec`.
+    /// Brings `mask` up to date: all ones in the lanes of `exec`, 0 in the others.
     #[inline(always)]
     pub(crate) fn refresh_mask(&mut self, exec: u64) {
         if self.mask_exec != exec {
@@ -350,15 +354,15 @@ impl Wave {
     }
 }
 
-/// The active lanes: at least one, as bits and as a mask that agree.
+/// The active lanes, of which there is at least one, as bits and as a mask.
 pub(crate) struct Active<'a> {
     exec: u64,
-    /// Of `exec` unless that is all ones.
+    /// All ones in the lanes of `exec`. Not used if all lanes are active.
     mask: &'a Lanes,
 }
 
 impl<'a> Active<'a> {
-    /// Of any bits; none if there are none.
+    /// Returns the lanes of `exec`; `None` if there are none. `mask` is overwritten.
     pub(crate) fn of(exec: u64, mask: &'a mut Lanes) -> Option<Active<'a>> {
         expand(exec, mask);
         (exec != 0).then_some(Active { exec, mask })
@@ -381,7 +385,7 @@ impl<'a> Active<'a> {
         self.exec.trailing_zeros() as usize & (LANES - 1)
     }
 
-    /// All ones if the lane is, else 0; only where not [all](Self::all) are.
+    /// Returns all ones if the lane is active, else 0. The result has no meaning if [all](Self::all) lanes are active.
     #[inline(always)]
     pub(crate) fn keep(&self, lane: usize) -> u32 {
         self.mask.flat()[lane]
@@ -389,7 +393,7 @@ impl<'a> Active<'a> {
 }
 
 impl Wave {
-    /// The active lanes, if there are any.
+    /// Returns the active lanes; `None` if there are none.
     #[inline(always)]
     pub(crate) fn active(&mut self) -> Option<Active<'_>> {
         let exec = self.exec();
@@ -399,20 +403,20 @@ impl Wave {
         (exec != 0).then_some(Active { exec, mask: &self.mask })
     }
 
-    /// `N` vector registers, if there are so many from `index` on.
+    /// Returns `N` vector registers from `index` on; `None` if there are fewer.
     #[inline(always)]
     pub(crate) fn rows_mut<const N: usize>(&mut self, index: u16) -> Option<&mut [Lanes; N]> {
         self.r.v.get_mut(usize::from(index)..)?.first_chunk_mut()
     }
 
-    /// `N` vector registers, if there are so many from `index` on.
+    /// Returns `N` vector registers from `index` on; `None` if there are fewer.
     #[inline(always)]
     pub(crate) fn rows<const N: usize>(&self, index: u16) -> Option<&[Lanes; N]> {
         self.r.v.get(usize::from(index)..)?.first_chunk()
     }
 }
 
-/// All ones in each lane whose bit is set, else 0.
+/// Sets each lane of `out` to all ones if its bit is set, else to 0.
 #[inline(always)]
 pub(crate) fn expand(bits: u64, out: &mut Lanes) {
     for (c, chunk) in out.0.iter_mut().enumerate() {

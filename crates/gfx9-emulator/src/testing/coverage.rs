@@ -14,14 +14,14 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
     let vector = 256;
     let (low, high) = match encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => (vector, 0),
-        // The lane that they name is a scalar.
+        // The operand with the lane is a scalar.
         Encoding::Vop3 if row.name == "v_readlane_b32" => (0, vector),
         Encoding::Vop3 if row.name == "v_writelane_b32" => (0, 0),
         Encoding::Vop3 | Encoding::Vop3p => {
             let sources = (0..3).filter(|n| row.src[*n] != Ty::None);
             (0, sources.fold(0, |all, n| all | vector << (9 * n)))
         }
-        // Only GDS has these.
+        // These exist only with the GDS bit.
         Encoding::Ds if row.name.starts_with("ds_gws_") => (1 << 16, 0),
         // No scalar address.
         Encoding::Global | Encoding::Scratch => (0, 0x7f << 16),
@@ -38,7 +38,7 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
     }
 }
 
-/// A row of the table, but for the second cell, which says what the instructions are for.
+/// Returns the expected row of the table, without the second cell, which describes the instructions.
 fn expected(encoding: Encoding) -> [String; 4] {
     let mut named = Vec::new();
     let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(|target| {

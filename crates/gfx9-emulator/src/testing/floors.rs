@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The modules, from the top down.
 const MODULES: [&str; 6] = ["host", "observe", "exec", "memory", "state", "report"];
 
-/// The source files in a folder and its folders, but for those of tests.
+/// Adds the source files of a folder and its subfolders, except those of tests.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.unwrap().path();

@@ -7,7 +7,7 @@ use gfx9_isa::{Encoding, Row, Target};
 
 use super::tally::{Key, RandomisedTest, key};
 
-/// All randomised tests.
+/// Returns all randomised tests.
 fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
     let all: [&[RandomisedTest]; 18] = [
@@ -60,7 +60,7 @@ fn is_unimplemented(row: &Row) -> bool {
         || row.name.starts_with("s_rfe_")
 }
 
-/// A line of that table.
+/// A row of the table.
 struct Class {
     name: &'static str,
     /// The numbers of instructions of gfx90a and gfx942, and how often each is executed at least.
@@ -70,7 +70,7 @@ struct Class {
 
 const PAGE: &str = include_str!("../../VERIFICATION.md");
 
-/// The page's section on this.
+/// Returns the page's section with the table.
 fn section() -> &'static str {
     let section =
         PAGE.split("## How instructions were verified").nth(1).and_then(|rest| rest.split("\n## ").next());
@@ -112,7 +112,7 @@ fn the_page_says_how_each_class_was_verified() {
         let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
         let least = counts.values().min().copied().unwrap_or(0);
         let [gfx90a, gfx942, cases] = class.numbers.map(|n| n.unwrap_or(0));
-        // On other hosts, random tests may execute other numbers of instructions.
+        // On other hosts, random tests may execute different numbers of instructions.
         let fits = cases <= least && least < 2 * cases.max(1);
         if [gfx90a, gfx942] != [Target::Gfx90a, Target::Gfx942].map(of) || !fits {
             let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(of);

@@ -1,4 +1,4 @@
-//! Random instruction streams: whatever the code is, decoding and running it ends in a result or a fault.
+//! Tests random instruction streams: decoding and running any code ends in a result or a fault.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::observe::{Observers, Sanitizer, infos};
 use crate::state::wave::POOL;
 use crate::testing::test_wave::{CODE, END, Random, TestWave};
 
-/// A random instruction of an encoding: a valid opcode, or any, with random operands.
+/// Returns a random instruction of an encoding: a valid opcode or any opcode, with random operands.
 fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
     let encoding = Encoding::ALL[random.next() as usize % Encoding::ALL.len()];
     let table = encoding.rows();
@@ -23,7 +23,7 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
     if random.next() % 16 == 0 {
         op = random.next() as u32;
     }
-    // Registers are small, and often inline constants and special ones.
+    // Register numbers are small; inline constants and special registers are frequent.
     let bits = random.next() as u32;
     let (low, high) = match random.next() % 4 {
         0 => (bits, random.next() as u32),
@@ -35,13 +35,13 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
     [word, high]
 }
 
-/// A wave with random registers, of which many are addresses in its memory.
+/// Returns a wave with random registers, many of which are addresses in its memory.
 fn random_rig(random: &mut Random, target: Target) -> TestWave {
     let mut rig = TestWave::new(target, SimdLevel::best());
     rig.budget = 3000;
     let memory = rig.space.alloc(4096, 0).unwrap();
     for n in 0..64u16 {
-        // Addresses, small offsets and anything.
+        // Addresses, small offsets and random values.
         let value = match n % 4 {
             0 => memory + random.next() % 4096,
             1 => random.next() % 5000,
@@ -66,9 +66,9 @@ fn random_streams_end() {
             let mut random = Random::new(seed * 2 + target as u64 * 1_000_003);
             let mut rig = random_rig(&mut random, target);
             let words: Vec<u32> = (0..40).flat_map(|_| random_instruction(&mut random, target)).collect();
-            // Either outcome is right; not ending or a panic is not.
+            // Both outcomes are right, but the run must end without a panic.
             let _ = rig.try_run(&words);
-            // Every instruction on its own too, as the first fault hides the rest.
+            // Runs every instruction alone too, as the first fault hides the following ones.
             for pair in words.chunks(2) {
                 let _ = rig.try_run(pair);
                 rig.w.set_exec(random.int());
@@ -98,7 +98,7 @@ fn random_streams_end_when_observed() {
             let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
             rig.cx.mem = View::new(rig.space.snapshot(), block, rig.space.blocks().capture());
             let mut watch = observers.begin(0, [0; 3], 1);
-            // After a fault it goes on behind it, so that the first one doesn't hide the rest.
+            // Continues after a fault, so that the first one doesn't hide the following ones.
             for start in 0..rig.cx.code.insts.len() as u32 {
                 rig.w.next = start;
                 rig.w.set_exec(random.int());

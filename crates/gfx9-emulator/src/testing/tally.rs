@@ -1,7 +1,7 @@
-//! Which instructions the randomised tests have executed, and how often.
+//! Records which instructions the randomised tests have executed, and how often.
 //!
-//! A module of tests lists its functions that compare instructions with a reference on random operands: `verified!(a, b)`.
-//! Each becomes a test, and records every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
+//! `verified!(a, b)` lists the functions of a test module that compare instructions with a reference on random
+//! operands. Each becomes a test, and records every instruction that its [`TestWave`](super::test_wave::TestWave) runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use gfx9_isa::{Row, Target};
 
 use crate::exec::level::SimdLevel;
 
-/// A target's instruction.
+/// An instruction of a target.
 pub(crate) type Key = (u8, &'static str, u8);
 
 pub(super) fn key(row: &Row, target: Target) -> Option<Key> {
@@ -19,7 +19,7 @@ pub(super) fn key(row: &Row, target: Target) -> Option<Key> {
 }
 
 thread_local! {
-    /// By instruction, the waves that have executed it at each level.
+    /// For each instruction, the number of waves that have executed it at each level.
     static RAN: RefCell<BTreeMap<Key, [u64; 3]>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -43,8 +43,8 @@ impl RandomisedTest {
         RandomisedTest { path, body, ran: OnceLock::new() }
     }
 
-    /// Returns how often each instruction was executed, at the SIMD level where it was executed most. The first call runs the
-    /// test.
+    /// Returns how often each instruction was executed, at the SIMD level where it was executed most. The first call
+    /// runs the test.
     pub(crate) fn ran(&self) -> &BTreeMap<Key, u64> {
         self.ran.get_or_init(|| {
             RAN.take();
@@ -67,7 +67,7 @@ macro_rules! verified {
             $($crate::testing::tally::RandomisedTest::new(concat!(module_path!(), "::", stringify!($test)), $test)),*
         ];
 
-        /// The tests proper.
+        /// The tests.
         mod verified {
             $(#[test]
             fn $test() {

@@ -13,20 +13,20 @@ use crate::report::fault::FaultCause;
 use crate::state::gws::Gws;
 use crate::state::wave::{POOL, Wave};
 
-/// Guest address of the code.
+/// The guest address of the code.
 pub(crate) const CODE: u64 = 0x1234_0000;
 
 /// `s_endpgm`.
 pub(crate) const END: u32 = 0xbf81_0000;
 
-/// The opcode of a mnemonic.
+/// Returns the opcode of a mnemonic.
 pub(crate) fn op(encoding: Encoding, name: &str, target: Target) -> u32 {
     let row = encoding.rows().iter().find(|row| row.name == name && row.op[target as usize] >= 0);
     row.unwrap_or_else(|| panic!("{name} is no {encoding:?} instruction of {target:?}")).op[target as usize]
         as u32
 }
 
-/// gfx9-isa's list of encodings and their texts, which was made with LLVM. Its tests say what a line is.
+/// Returns gfx9-isa's list of encodings and their texts, which LLVM generated. The tests there describe its lines.
 pub(crate) fn disassembly() -> &'static str {
     static LIST: OnceLock<String> = OnceLock::new();
     LIST.get_or_init(|| {
@@ -35,7 +35,7 @@ pub(crate) fn disassembly() -> &'static str {
     })
 }
 
-/// One wave, all lanes active, registers zero, and 64 KiB of LDS.
+/// A wave with all lanes active, all registers zero, and 64 KiB of LDS.
 pub(crate) struct TestWave {
     pub(crate) w: Wave,
     pub(crate) cx: ExecContext,
@@ -76,7 +76,7 @@ impl TestWave {
         }
     }
 
-    /// For gfx90a, at the widest level.
+    /// Returns a wave for gfx90a, at the widest level.
     pub(crate) fn gfx90a() -> TestWave {
         TestWave::new(Target::Gfx90a, SimdLevel::best())
     }
@@ -145,14 +145,14 @@ impl TestWave {
         0xbf80_0000 | op(Encoding::Sopp, name, self.target) << 16 | u32::from(imm)
     }
 
-    /// Base in a pair of SGPRs, signed offset.
+    /// Encodes an SMEM instruction with the base in a pair of SGPRs and a signed offset.
     pub(crate) fn smem(&self, name: &str, data: u32, base: u32, offset: i32) -> [u32; 2] {
         let op = op(Encoding::Smem, name, self.target);
         [0xc000_0000 | op << 18 | 1 << 17 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff]
     }
 }
 
-/// Random numbers for tests, with the values that break things often among them.
+/// A generator of random numbers for tests.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -168,7 +168,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// An integer of any size: small ones, powers of two and their neighbours are frequent.
+    /// Returns an integer of any size. Small ones, powers of two and their neighbours are frequent.
     pub(crate) fn int(&mut self) -> u64 {
         let bits = self.next();
         match bits % 8 {

@@ -1,21 +1,21 @@
-//! What the tests of whole kernels share: the objects, and a launch that packs arguments.
+//! Shared by the tests of whole kernels: the code objects, and a launch that packs arguments.
 
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
 use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, DispatchStats, Error, LoadedProgram, Machine, MachineConfig};
 
-/// The test kernels as three compilers and optimisation levels made them, with a name for messages.
+/// The test kernels in three builds, each with a name for messages.
 pub(crate) const OBJECTS: [(&str, &[u8]); 3] = [
     ("gfx90a -O3, code object v4", include_bytes!("../data/kernels.gfx90a.co")),
     ("gfx90a -O0, code object v4", include_bytes!("../data/kernels.gfx90a.O0.co")),
     ("gfx942 -O3, code object v5", include_bytes!("../data/kernels.gfx942.co")),
 ];
 
-/// Kernels with a defect each, and ones that only look like it (defects.hip).
+/// Kernels with one defect each, and similar kernels without one (defects.hip).
 pub(crate) const DEFECTS: &[u8] = include_bytes!("../data/defects.gfx90a.co");
 
-/// Kernels that fault, and ones that wait for each other (waiting.hip), for both targets.
+/// Kernels that fault, and kernels whose waves wait for each other (waiting.hip), for both targets.
 pub(crate) const WAITING: [(&str, &[u8]); 2] = [
     ("gfx90a", include_bytes!("../data/waiting.gfx90a.co")),
     ("gfx942", include_bytes!("../data/waiting.gfx942.co")),
@@ -29,7 +29,7 @@ pub(crate) enum Arg {
 }
 pub(crate) use Arg::{U32, U64};
 
-/// A machine with the test kernels.
+/// A machine with a loaded program.
 pub(crate) struct Rig {
     pub(crate) machine: Machine,
     pub(crate) program: LoadedProgram,
@@ -37,17 +37,17 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// One for each of [`OBJECTS`].
+    /// Returns a machine for each of [`OBJECTS`].
     pub(crate) fn all(config: &MachineConfig) -> Vec<Rig> {
         OBJECTS.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
     }
 
-    /// One for each of [`WAITING`].
+    /// Returns a machine for each of [`WAITING`].
     pub(crate) fn waiting(config: &MachineConfig) -> Vec<Rig> {
         WAITING.into_iter().map(|(name, bytes)| Rig::new(config, name, bytes)).collect()
     }
 
-    /// With the kernels of [`DEFECTS`].
+    /// Returns a machine with the kernels of [`DEFECTS`].
     pub(crate) fn defects(config: &MachineConfig) -> Rig {
         Rig::new(config, "defects", DEFECTS)
     }
@@ -81,13 +81,13 @@ impl Rig {
             .dispatch(&self.program, &Dispatch { kernel: index, grid, block, dynamic_lds, kernarg: &kernarg })
     }
 
-    /// Launches a line of blocks and expects it to run.
+    /// Launches a one-dimensional grid, which must run without error.
     pub(crate) fn run(&self, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> DispatchStats {
         self.launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args)
             .unwrap_or_else(|e| panic!("{}: {kernel}: {e}", self.name))
     }
 
-    /// Device memory that holds these words.
+    /// Allocates device memory with these words, and returns its address.
     pub(crate) fn words(&self, words: &[u32]) -> u64 {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let address = self.machine.memory().alloc(bytes.len() as u64, 0).unwrap();
@@ -102,7 +102,7 @@ impl Rig {
     }
 }
 
-/// Default settings with so many threads.
+/// Returns the default settings with a number of threads.
 pub(crate) fn threads(threads: usize) -> MachineConfig {
     let mut config = MachineConfig::default();
     config.threads = threads;

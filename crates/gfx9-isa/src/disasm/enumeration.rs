@@ -1,5 +1,5 @@
-//! The encodings of the golden list: every table row with random operands and modifiers, every opcode, and every value
-//! of the fields that have names.
+//! The encodings of the golden list: every row of the instruction table with random operands and modifiers, every
+//! opcode, and every value of the fields that have named values.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use crate::row::Ty;
 use crate::row::flags::MASK_IN;
 use crate::target::Target;
 
-/// Codes of scalar sources and of what else is no VGPR, that are worth a look.
+/// Codes of scalar sources, and of other sources that are not VGPRs, which are interesting.
 const SCALARS: [u32; 40] = [
     0, 1, 2, 3, 4, 6, 8, 16, 44, 96, 100, 101, 102, 104, 106, 107, 108, 112, 120, 124, 126, 127, 128, 129,
     192, 193, 208, 235, 238, 240, 241, 242, 247, 248, 251, 252, 253, 254, 255, 239,
 ];
-/// Bits of literals: inline constants of each type, halves of some, and others.
+/// Values of literals: inline constants of each type, halves of some, and other numbers.
 const LITERALS: [u32; 18] = [
     0x1234_5678,
     0,
@@ -34,12 +34,12 @@ const LITERALS: [u32; 18] = [
     0xfff0,
     0x00ff_ffff,
 ];
-/// A literal follows. LLVM 22 crashes on it where none can.
+/// The code for a literal. LLVM 22 crashes on it in encodings that can't have one.
 const LITERAL: u32 = 255;
 const SDWA: u32 = 249;
 const DPP: u32 = 250;
 
-/// Random numbers (splitmix64), the same each time.
+/// A generator of random numbers (splitmix64), which are the same each time.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-/// Random fields.
+/// A generator of random fields.
 struct Fields(Random);
 
 impl Fields {
@@ -67,7 +67,7 @@ impl Fields {
         from[self.below(from.len() as u32) as usize]
     }
 
-    /// That many bits, few of them set, often none.
+    /// Returns `bits` bits, few of which are set, often none.
     fn sparse(&mut self, bits: u32) -> u32 {
         let mask = ((1u64 << bits) - 1) as u32;
         let mut next = || self.0.next() as u32;
@@ -83,7 +83,7 @@ impl Fields {
         self.one_of(&SCALARS)
     }
 
-    /// Where there can be no literal.
+    /// Returns the code of a source that can't be a literal.
     fn long_scalar(&mut self) -> u32 {
         match self.scalar() {
             LITERAL => 254,
@@ -95,7 +95,7 @@ impl Fields {
         self.scalar() & 0x7f
     }
 
-    /// Mostly even, as tuples have to be.
+    /// Returns the number of a VGPR, mostly an even one, as tuples require.
     fn vgpr(&mut self) -> u32 {
         match self.below(8) {
             0 => self.below(255),
@@ -115,7 +115,7 @@ impl Fields {
         }
     }
 
-    /// SDWA's control dword, in the parts that are defined.
+    /// Returns a control dword of SDWA without reserved bits.
     fn sdwa(&mut self, sources: usize) -> u32 {
         let selects = self.below(7) << 16 | self.below(7) << 24 | self.below(7) << 8 | self.below(3) << 11;
         let modifiers =
@@ -133,7 +133,7 @@ impl Fields {
         self.vgpr() | control << 8 | self.sparse(1) << 19 | signs | self.below(256) << 24
     }
 
-    /// The second dword of VOP3.
+    /// Returns the second dword of VOP3.
     fn sources(&mut self, count: usize) -> u32 {
         let mut high = 0;
         for n in 0..count {
@@ -147,13 +147,13 @@ impl Fields {
     }
 }
 
-/// A stretch of numbers for a name, the same on every run.
+/// Returns a seed for a name, which is the same on every run.
 fn seed(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// A few encodings of each row.
+/// Adds a few encodings of each row.
 fn of_rows(target: Target, all: &mut BTreeSet<[u32; 2]>) {
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
@@ -173,7 +173,7 @@ fn of_rows(target: Target, all: &mut BTreeSet<[u32; 2]>) {
     }
 }
 
-/// Variant `n` of an opcode.
+/// Returns variant `n` of the encodings of an opcode.
 fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize, masks: usize) -> [u32; 2] {
     let short = |rest: u32| encoding.first_dword(op, rest);
     match encoding {
@@ -261,7 +261,7 @@ fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize,
     }
 }
 
-/// Every opcode there could be, with registers for operands.
+/// Adds every possible opcode, with registers as operands.
 fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
     for encoding in Encoding::ALL {
         let (count, low, high) = match encoding {
@@ -274,7 +274,7 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
             Encoding::Vop1 => (256, 0x0104, 0),
             Encoding::Vop2 => (62, 0x0104, 0x3456),
             Encoding::Vopc => (256, 0x0104, 0),
-            // VOP3P has the last of VOP3's.
+            // The last opcodes of VOP3 are those of VOP3P.
             Encoding::Vop3 => (896, 2, 0x0402_0d02),
             Encoding::Vop3p => (128, 0x4002, 0x1c02_0d02),
             Encoding::Ds => (256, 0, 0),
@@ -290,7 +290,7 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
     }
 }
 
-/// Every value of the fields that have names.
+/// Adds every value of the fields that have named values.
 fn of_names(all: &mut BTreeSet<[u32; 2]>) {
     let vop1 = |op, source| Encoding::Vop1.first_dword(op, 2 << 17 | source);
     for source in 96..=258 {
@@ -321,13 +321,13 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
             }
         }
     }
-    // ds_gws_*: GDS only.
+    // ds_gws_*: only with the GDS bit.
     for op in 152..158 {
         for (low, high) in [(0x1_0000, 0), (0x1_0005, 4), (0x201_0000, 0), (0x1_0000, 0x400)] {
             all.insert([Encoding::Ds.first_dword(op, low), high]);
         }
     }
-    // v_readlane_b32, v_writelane_b32: which lane is a scalar.
+    // v_readlane_b32, v_writelane_b32: the lane is a scalar.
     for lane in [4, 106, 124, 128, 191, 253] {
         all.insert([Encoding::Vop3.first_dword(649, 5), lane << 9 | 0x102]);
         all.insert([Encoding::Vop3.first_dword(650, 5), lane << 9 | 3]);
@@ -345,7 +345,7 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
         all.insert([Encoding::Sopk.first_dword(20, 0xf801), literal]);
     }
     for control in 0..512 {
-        // All lanes' patterns of four would be too many.
+        // All permutations of four lanes would be too many.
         if control >= 256 || control % 5 == 0 {
             all.insert([vop1(1, DPP), 0xff08_0004 | control << 8]);
             all.insert([vop1(24, DPP), 0xff08_0004 | control << 8]);
@@ -384,7 +384,7 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
         all.insert([Encoding::Sopc.first_dword(17, mode << 8 | 2), 0]);
     }
     for n in 0..256u32 {
-        // Quads; AND, OR and XOR masks of each kind; what only LLVM 22 has names for.
+        // Permutations of four lanes; AND, OR and XOR masks of each kind; patterns that only LLVM 22 has names for.
         let masks =
             [0x8000 | n, n * 129 & 0x7fff, 0x1f | (n & 31) << 10, n & 0x1f | (n >> 3) << 5, 0xc000 | n << 6];
         all.insert([Encoding::Ds.first_dword(61, masks[n as usize % 5]), 0x0200_0004]);
@@ -394,7 +394,7 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
     }
 }
 
-/// The golden list's encodings, in order, each with what would be its second dword.
+/// Returns the encodings of the golden list, in order, each with a second dword, which may not belong to it.
 pub(super) fn encodings(target: Target) -> Vec<[u32; 2]> {
     let mut all = BTreeSet::new();
     of_rows(target, &mut all);

@@ -1,8 +1,9 @@
-//! The disassembler against LLVM's, by a list that was made with it: `tests/data/disassembly.txt`.
+//! Compares the disassembler with LLVM's, by a list that LLVM generated: `tests/data/disassembly.txt`.
 //!
 //! `cargo test -p gfx9-isa --lib golden -- --ignored` generates the list again with LLVM 15 and LLVM 22 (Debian's
-//! llvm-15 and llvm-22; `LLVM15` and `LLVM22` name other places of their `bin`). A line: the target (`all`, `90a`,
-//! `942`), the dwords, and the text, or `-` for no instruction, whose second dword is given too.
+//! llvm-15 and llvm-22; `LLVM15` and `LLVM22` select other `bin` directories). A line has the target (`all`, `90a`,
+//! `942`), the dwords, and the text. For dwords that are not an instruction, the text is `-`, and the second dword is
+//! given too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ const TARGETS: [Target; 2] = [Target::Gfx90a, Target::Gfx942];
 struct Line<'a> {
     targets: &'static [Target],
     words: [u32; 2],
-    /// How many of them the line has.
+    /// The number of dwords in the line.
     count: usize,
     text: Option<&'a str>,
 }
@@ -106,7 +107,7 @@ fn any_words_disassemble_or_not() {
     }
 }
 
-/// What LLVM prints of an encoding that has no meaning, and why it is no instruction here.
+/// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
 fn known_difference(target: Target, text: &str) -> Option<&'static str> {
     if (target, text) == (Target::Gfx90a, "buffer_wbinvl1") {
         return Some("an opcode that other processors have");
@@ -152,14 +153,14 @@ fn known_difference(target: Target, text: &str) -> Option<&'static str> {
         return Some("a scalar source where there are vector registers only");
     }
     match (target, mnemonic) {
-        // LLVM leaves out how many there are, then.
+        // LLVM then omits the number of registers.
         (Target::Gfx90a, "image_load" | "image_store") => Some("vector registers past the last"),
         (Target::Gfx942, "v_nop") => Some("DPP of nothing"),
         _ => None,
     }
 }
 
-/// LLVM's texts of encodings, by `llvm-objdump`; `None` where it says that there is no such instruction.
+/// Returns the texts of encodings that `llvm-objdump` prints; `None` if it prints that there is no such instruction.
 fn llvm(target: Target, encodings: &[[u32; 2]], dir: &Path) -> Vec<(usize, Option<String>)> {
     let (variable, usual, cpu) = match target {
         Target::Gfx90a => ("LLVM15", "/usr/lib/llvm-15/bin", "gfx90a"),
@@ -167,7 +168,7 @@ fn llvm(target: Target, encodings: &[[u32; 2]], dir: &Path) -> Vec<(usize, Optio
     };
     let bin = PathBuf::from(std::env::var(variable).unwrap_or(usual.into()));
     let (source, object) = (dir.join(format!("{cpu}.s")), dir.join(format!("{cpu}.o")));
-    // Each has 16 bytes, the rest of which is s_nop, so that the next starts where it should.
+    // Each encoding is padded with `s_nop` to 16 bytes, so that the next one starts at a known address.
     let lines: String =
         encodings.iter().map(|[a, b]| format!(".long {a},{b},0xbf800000,0xbf800000\n")).collect();
     std::fs::write(&source, lines).unwrap();

@@ -18,7 +18,8 @@ impl Words {
             "image_load" | "image_load_mip" | "image_store" | "image_store_mip" | "image_sample"
         );
         self.reserved(d16 && !halves || !samples && f.ssamp != 0 || f.reserved)?;
-        // As many registers as components are chosen, one at least; atomics have none or all of a second value.
+        // The number of registers is the number of selected components, at least one. Atomics have all or none of a
+        // second value.
         let chosen = dmask.count_ones().max(1);
         let registers = match row.name {
             "image_atomic_cmpswap" => {

@@ -1,4 +1,4 @@
-//! Disassembling one instruction.
+//! Disassembles one instruction.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Instruction {
     /// The text as LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`. `.long` and the first dword if
     /// [`is_legal`](Self::is_legal) is false.
     pub text: String,
-    /// Length in bytes: 4 or 8.
+    /// The length in bytes: 4 or 8.
     pub length: usize,
     /// The dwords of the instruction. The second is 0 if the instruction has only one.
     pub words: [u32; 2],
@@ -26,7 +26,7 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// A dword that is not an instruction.
+    /// Returns the instruction for a dword that is not an instruction.
     pub(super) fn illegal(word: u32, address: u64) -> Instruction {
         Instruction {
             address,
@@ -75,8 +75,8 @@ pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u6
     text_of(target, first, second, pc, false)
 }
 
-/// Implements [`disassemble_words`]. If `lenient` is set, bits that the hardware ignores may have any value; LLVM refuses
-/// such instructions.
+/// Implements [`disassemble_words`]. If `lenient` is set, bits that the hardware ignores may have any value; LLVM
+/// rejects such instructions.
 fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bool) -> Option<Instruction> {
     let mut text = String::new();
     let mut words = Words { target, first, second, len: 1, branch: None, lenient };
@@ -96,7 +96,8 @@ fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bo
 /// Disassembles an instruction as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
 /// returns `None` for such an instruction, as LLVM does. If the instruction has only one dword, the second is ignored.
 ///
-/// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first dword.
+/// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first
+/// dword.
 pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
     text_of(target, words[0], Some(words[1]), pc, true).unwrap_or_else(|| Instruction::illegal(words[0], pc))
 }

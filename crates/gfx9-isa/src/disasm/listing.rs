@@ -1,4 +1,4 @@
-//! Disassembling a piece of code, a function, or a code object.
+//! Disassembles a range of code, a function, or a code object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use super::instruction::{Instruction, disassemble_words};
 use crate::error::Result;
 use crate::target::Target;
 
-/// An iterator that disassembles a piece of code.
+/// An iterator that disassembles a range of code.
 ///
 /// For a dword that does not begin an instruction of the target, it returns an [`Instruction`] of four bytes with
-/// `.long` as text and [`Instruction::is_legal`] false, as `llvm-objdump` does. Up to three bytes that remain at the end
-/// are ignored.
+/// `.long` as text and [`Instruction::is_legal`] false, as `llvm-objdump` does. Up to three bytes that remain at the
+/// end are ignored.
 #[derive(Debug, Clone)]
 pub struct Instructions<'a> {
     target: Target,
@@ -134,7 +134,7 @@ pub struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// Finds the functions of a code object. Symbols outside of its executable segments are left out.
+    /// Finds the functions of a code object. Symbols outside of its executable segments are ignored.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for another processor.

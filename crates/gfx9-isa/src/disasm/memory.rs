@@ -1,4 +1,4 @@
-//! DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
+//! Disassembles DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 
 use super::operand::{Operand, any_vector, scalar};
 use super::symbolic::{Swizzle, buffer_format};
@@ -8,27 +8,27 @@ use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::{Row, Ty};
 
-/// Where an address or a register would be.
+/// Stands in the text for an address or a register that the instruction doesn't have.
 const OFF: Operand = Operand::Named("off");
 
 fn count(ty: Ty) -> u32 {
     u32::from(ty.dwords())
 }
 
-/// Whether an atomic computes with floats: those have no scc bit on gfx90a.
+/// Returns whether an atomic computes with floats. Such atomics have no scc bit on gfx90a.
 fn is_float_atomic(row: &Row) -> bool {
     row.name.contains("_atomic_")
         && (row.name.ends_with("_f32") || row.name.ends_with("f16") || row.name.ends_with("_f64"))
 }
 
-/// Loads that can go to LDS.
+/// Returns whether the instruction is a load that can store to LDS.
 fn loads_to_lds(row: &Row) -> bool {
     let load = row.name.split_once("_load_").map_or("", |(_, what)| what);
     matches!(load, "ubyte" | "sbyte" | "ushort" | "sshort" | "dword" | "format_x")
 }
 
 impl Words {
-    /// Data in vector registers. LLVM 22 lets AGPRs of some instructions start anywhere: `free`.
+    /// Returns the data operand. With `free`, AGPRs may start at any register, as LLVM 22 allows for some instructions.
     fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, NotAnInstruction> {
         match acc && free {
             true => any_vector(first, count(ty), acc),
@@ -66,7 +66,7 @@ impl Words {
         if offset != 0 {
             self.ds_offset(t, row, offset);
         }
-        // gfx942 has no GDS; its bit is ignored.
+        // gfx942 has no GDS; the bit is ignored.
         t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Words {
         }
     }
 
-    /// The cache policy bits, as each target calls them.
+    /// Appends the cache policy bits, with the target's names for them.
     fn cache_policy(&self, t: &mut Text<'_>, glc: bool, slc: bool, scc: bool) {
         let names = if self.is_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
         for (set, name) in [glc, slc, scc].into_iter().zip(names) {
@@ -101,7 +101,7 @@ impl Words {
         let row = self.row(encoding, f.op)?;
         t.mnemonic(row.name, "");
         let (acc, glc, slc, scc) = (f.acc, f.glc, f.slc, f.scc);
-        // gfx942's SCRATCH has its vaddr's bit where others have the LDS bit.
+        // On gfx942, SCRATCH has the bit for vaddr in place of the LDS bit.
         let lds_or_vaddr = f.lds;
         let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.is_gfx942());
         let atomic = row.name.contains("_atomic_");
@@ -113,7 +113,7 @@ impl Words {
         self.reserved(encoding == Encoding::Flat && f.saddr != 0)?;
         let lds = lds && !no_lds;
         if self.is_gfx942() && acc && glc {
-            // What LLVM 22 has no AGPR form of.
+            // LLVM 22 has no AGPR forms of these.
             let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
             let double = is_float_atomic(row) && row.name.ends_with("_f64");
             self.reserved(narrow_float || double && scc)?;
@@ -140,7 +140,7 @@ impl Words {
         }
         match saddr {
             _ if encoding == Encoding::Flat => {}
-            // LLVM 22 has no EXEC as an address.
+            // LLVM 22 doesn't accept EXEC as an address.
             Some(126) if self.is_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") => {
                 return Err(NotAnInstruction);
             }
@@ -159,7 +159,7 @@ impl Words {
         Ok(())
     }
 
-    /// Data, address, descriptor and offsets of buffer instructions.
+    /// Appends the data, address, descriptor and offsets of a buffer instruction.
     fn buffer(
         &self,
         t: &mut Text<'_>,
@@ -174,7 +174,7 @@ impl Words {
         }
         match (f.offen, f.idxen) {
             (false, false) => t.operand(OFF),
-            // LLVM 22 lets those of MTBUF start anywhere.
+            // LLVM 22 allows those of MTBUF to start at any register.
             (true, true) if row.name.starts_with("tbuffer_") => {
                 t.try_operand(any_vector(f.vaddr, 2, false))?;
             }
@@ -204,7 +204,7 @@ impl Words {
         let lds = lds && loads_to_lds(row);
         self.reserved(lds && self.is_gfx942() && f.acc)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
-            // Caches: nothing but, on gfx942, which scope.
+            // Cache control has no operands. On gfx942 it has a scope.
             let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";
             let acc = f.acc && !row.name.starts_with("buffer_wbinvl1");
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;

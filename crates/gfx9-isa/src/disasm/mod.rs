@@ -1,7 +1,7 @@
 //! The disassembler.
 //!
 //! The text is exactly `llvm-objdump`'s: LLVM 15's for gfx90a, LLVM 22's for gfx942. An encoding that LLVM does not
-//! recognise as an instruction, or prints with a remark that an operand is invalid, is not an instruction here either.
+//! recognise as an instruction, or prints with a comment that an operand is invalid, is not an instruction here either.
 
 #[cfg(test)]
 mod enumeration;

@@ -8,55 +8,55 @@ use crate::row::flags::{SAT, SDST};
 use crate::row::{Row, Ty};
 use crate::target::Target;
 
-/// What op_sel bits an instruction has; without any, they are ignored.
+/// The op_sel bits of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpSel {
-    /// None.
+    /// The instruction has none; the bits are ignored.
     Ignored,
-    /// One a source, and the destination's.
+    /// One bit for each source, and one for the destination.
     All,
 }
 
 /// The modifiers that the VOP3 form of an instruction accepts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Accepts {
-    /// Bit n: source n takes abs and neg.
+    /// Bit `n` says that source `n` accepts abs and neg.
     pub(super) float: u8,
-    /// Bit n: source n has bits for them that change nothing.
+    /// Bit `n` says that source `n` has bits for abs and neg that have no effect.
     pub(super) ignored: u8,
-    /// Bit n: source n's neg bit is written `sext`, though it changes nothing.
+    /// Bit `n` says that the neg bit of source `n` is written `sext`, although it has no effect.
     pub(super) sext: u8,
     pub(super) clamp: bool,
     pub(super) omod: bool,
     pub(super) op_sel: OpSel,
 }
 
-/// Whether a source of a type has a sign to change.
+/// Returns whether the sign of a source of a type can be changed.
 pub(super) fn is_float(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::F32 | Ty::F64 | Ty::P16F)
 }
 
-/// Whether a name starts with one of these.
+/// Returns whether a name starts with one of these.
 fn starts(name: &str, with: &[&str]) -> bool {
     with.iter().any(|start| name.starts_with(start))
 }
 
-/// The sources that a test holds of, a bit each.
+/// Returns a mask of the sources for whose types `test` is true.
 fn sources(row: &Row, test: impl Fn(Ty) -> bool) -> u8 {
     (0..3).filter(|n| test(row.src[*n])).fold(0, |mask, n| mask | 1 << n)
 }
 
-/// Converts integers or eight-bit floats, whatever its type says of inline constants.
+/// Returns whether the instruction converts integers or eight-bit floats, although its source's type is another.
 fn converts_bits(name: &str) -> bool {
     starts(name, &["v_cvt_off_f32_i4", "v_cvt_f32_ubyte", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_"])
 }
 
-/// Gives eight-bit floats, which have neither clamp nor omod.
+/// Returns whether the results are eight-bit floats, which have neither clamp nor omod.
 fn gives_eight_bits(name: &str) -> bool {
     starts(name, &["v_cvt_pk_fp8_", "v_cvt_pk_bf8_", "v_cvt_sr_"])
 }
 
-/// Dot products that add to their destination, of integers.
+/// Returns whether the instruction is an integer dot product that adds to its destination.
 fn is_integer_dot(name: &str) -> bool {
     matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4")
 }
@@ -78,11 +78,11 @@ impl Accepts {
             || gives_eight_bits(name)
             || gfx942 && name.starts_with("v_align");
         let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
-        // Where some sources are floats the others have bits for signs too; LLVM 15 has them for all 16-bit integers.
+        // If some sources are floats, the others also have bits for signs. In LLVM 15, all 16-bit integers have them.
         let mixed =
             starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
         let ignored = match name {
-            // A third source's as well.
+            // Also those of a third source.
             _ if name.starts_with("v_cvt_sr_") => 6,
             _ if row.flags & SDST != 0 => 0,
             _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
@@ -101,7 +101,7 @@ impl Accepts {
     }
 }
 
-/// Whether the clamp bit may be set.
+/// Returns whether the clamp bit may be set.
 fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
     let saturates = row.flags & SAT != 0;
     match row.name {
@@ -113,7 +113,7 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
     }
 }
 
-/// Whether the result may be multiplied.
+/// Returns whether the result may be multiplied.
 fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: bool) -> bool {
     let whole =
         ["v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_frexp_exp_i32_f32", "v_pack_b32_f16", "v_cndmask_b32"];
@@ -143,7 +143,7 @@ impl fmt::Display for Modified {
             _ if sext => write!(f, "sext({operand})"),
             (true, true) => write!(f, "-|{operand}|"),
             (false, true) => write!(f, "|{operand}|"),
-            // `-1` would be another number than 1 with its sign changed.
+            // `-1` would be another operand than 1 with its sign changed.
             (true, false) if operand.is_number() => write!(f, "neg({operand})"),
             (true, false) => write!(f, "-{operand}"),
             (false, false) => write!(f, "{operand}"),
@@ -151,7 +151,7 @@ impl fmt::Display for Modified {
     }
 }
 
-/// What a result is multiplied by.
+/// Returns the text of the factor by which a result is multiplied.
 pub(super) fn omod(bits: u32) -> Option<&'static str> {
     match bits {
         1 => Some("mul:2"),
@@ -161,7 +161,7 @@ pub(super) fn omod(bits: u32) -> Option<&'static str> {
     }
 }
 
-/// A list of bits, one a source: `op_sel:[0,1]`.
+/// A list of bits, one for each source: `op_sel:[0,1]`.
 pub(super) struct Bits {
     pub(super) name: &'static str,
     pub(super) bits: u32,

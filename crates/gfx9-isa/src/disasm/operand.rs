@@ -8,7 +8,7 @@ use std::fmt;
 use super::words::{NotAnInstruction, Words};
 use crate::row::Ty;
 
-/// Registers of vectors.
+/// The number of vector registers in a bank.
 const VGPRS: u32 = 256;
 /// The last SGPR that has no other name.
 const LAST_SGPR: u32 = 101;
@@ -22,14 +22,14 @@ pub(super) enum Operand {
     Registers { bank: &'static str, first: u32, count: u32 },
     /// An integer.
     Integer(i64),
-    /// Bits.
+    /// A number in hexadecimal.
     Hex(u64),
-    /// Bits that an inline constant would have done for.
+    /// A literal that an inline constant could replace.
     Literal(u64),
 }
 
 impl Operand {
-    /// Whether `-` before it would be part of a number.
+    /// Returns whether a `-` before the operand would be part of a number.
     pub(super) fn is_number(self) -> bool {
         matches!(self, Operand::Integer(_) | Operand::Hex(_) | Operand::Literal(_))
             || matches!(self, Operand::Named(name) if name.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
@@ -49,7 +49,7 @@ impl fmt::Display for Operand {
     }
 }
 
-/// `count` VGPRs, or AGPRs.
+/// Returns `count` VGPRs or AGPRs, from `first` on.
 pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<Operand, NotAnInstruction> {
     if count == 0 || first + count > VGPRS {
         return Err(NotAnInstruction);
@@ -57,10 +57,10 @@ pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<O
     Ok(Operand::Registers { bank: if accumulation { "a" } else { "v" }, first, count })
 }
 
-/// `count` scalar registers from a 7-bit code on.
+/// Returns `count` scalar registers from a 7-bit code on.
 pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
     let bank = |bank, code: u32, registers: u32| {
-        // Tuples are aligned: pairs to 2, larger ones to 4. The bits below count for nothing.
+        // Tuples are aligned: pairs to 2, larger ones to 4. The lower bits are ignored.
         let first = code / count.min(4) * count.min(4);
         if first + count > registers {
             return Err(NotAnInstruction);
@@ -73,7 +73,7 @@ pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, NotAnInstruction>
         _ => Err(NotAnInstruction),
     };
     match code {
-        // LLVM has the tuples that end with registers of other names.
+        // LLVM accepts tuples that end with registers of other names.
         0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
         102 => named("flat_scratch_lo", Some("flat_scratch")),
         103 => named("flat_scratch_hi", None),
@@ -83,7 +83,7 @@ pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, NotAnInstruction>
         107 => named("vcc_hi", None),
         108..=123 => bank("ttmp", code - 108, 16),
         124 => named("m0", None),
-        // Reserved before gfx10; so LLVM has it.
+        // Reserved before gfx10; LLVM prints this name.
         125 => Ok(Operand::Named("null")),
         126 => named("exec_lo", Some("exec")),
         127 => named("exec_hi", None),
@@ -91,16 +91,16 @@ pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, NotAnInstruction>
     }
 }
 
-/// The codes from 240 on as f16.
+/// The f16 values of the codes from 240 on.
 const HALF: [u64; 9] = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
 
-/// An inline constant in an operand of a type; `None` if the code is none.
+/// Returns the inline constant of a code in an operand of a type; `None` if the code has none.
 fn constant(code: u32, ty: Ty) -> Option<Operand> {
     const VALUES: [&str; 8] = ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"];
     Some(match code {
         128..=192 => Operand::Integer(i64::from(code) - 128),
         193..=208 => Operand::Integer(192 - i64::from(code)),
-        // What an integer of 16 bits gets has no name.
+        // The value in a 16-bit integer has no name.
         240..=248 if ty == Ty::I16 => Operand::Hex(HALF[code as usize - 240]),
         240..=247 => Operand::Named(VALUES[code as usize - 240]),
         248 if matches!(ty, Ty::F64 | Ty::B64) => Operand::Named("0.15915494309189532"),
@@ -109,7 +109,8 @@ fn constant(code: u32, ty: Ty) -> Option<Operand> {
     })
 }
 
-/// Bits as an operand of a type shows them: what an inline constant could be by its value, the others as they are.
+/// Returns how an operand of a type shows a value: by value if an inline constant could have it, otherwise in
+/// hexadecimal.
 fn plain(bits: u64, ty: Ty) -> Operand {
     let signed = match ty.dwords() {
         2 => bits as i64,
@@ -123,7 +124,7 @@ fn plain(bits: u64, ty: Ty) -> Operand {
     (240..=248).find(same).and_then(|code| constant(code, ty)).unwrap_or(Operand::Hex(bits))
 }
 
-/// The bits that a code between 240 and 248 has in an operand of a type.
+/// Returns the value of a code from 240 to 248 in an operand of a type.
 fn inline_bits(code: u32, ty: Ty) -> Option<u64> {
     const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
     let n = code.checked_sub(240)? as usize;
@@ -136,18 +137,19 @@ fn inline_bits(code: u32, ty: Ty) -> Option<u64> {
     })
 }
 
-/// Whether constants of a type have 16 bits.
+/// Returns whether constants of a type have 16 bits.
 fn is_half(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::I16 | Ty::P16F | Ty::P16I)
 }
 
-/// A number that is a field of the instruction: small ones in decimal.
+/// Returns a number that is a field of the instruction. Small numbers are decimal.
 pub(super) fn immediate(value: u32) -> Operand {
     plain(u64::from(value), Ty::B32)
 }
 
 impl Words {
-    /// As [`any_vector`]; LLVM 22 insists on tuples that start at an even register, as the hardware does.
+    /// Returns the registers that [`any_vector`] returns. On gfx942, tuples must start at an even register, as LLVM 22
+    /// and the hardware require.
     pub(super) fn vector(
         &self,
         first: u32,
@@ -160,7 +162,8 @@ impl Words {
         any_vector(first, count, accumulation)
     }
 
-    /// A scalar source without a literal: register, inline constant, or what else a code reads.
+    /// Returns a scalar source that is not a literal: a register, an inline constant, or another value that the code
+    /// selects.
     pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let is_vector_alu = self.first >> 31 == 0 || self.first >> 26 == 0x34;
         if let Some(constant) = constant(code, ty) {
@@ -176,13 +179,13 @@ impl Words {
             251 => "src_vccz",
             252 => "src_execz",
             253 => "src_scc",
-            // LLVM 15 has it for all sources of one register, LLVM 22 for those of vector instructions.
+            // LLVM 15 accepts it for all sources of one register, LLVM 22 for those of vector instructions.
             254 if ty.dwords() == 1 && (is_vector_alu || !self.is_gfx942()) => "src_lds_direct",
             _ => return Err(NotAnInstruction),
         }))
     }
 
-    /// A 9-bit source without a literal: as [`Words::scalar_source`], or VGPRs.
+    /// Returns a 9-bit source that is not a literal: VGPRs, or what [`Words::scalar_source`] returns.
     pub(super) fn source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code.checked_sub(VGPRS) {
             Some(first) => self.vector(first, u32::from(ty.dwords()), false),
@@ -190,8 +193,8 @@ impl Words {
         }
     }
 
-    /// A literal for an operand of a type. LLVM 15 writes what the operand gets of it, as it writes inline constants;
-    /// LLVM 22 writes the bits, and marks those that an inline constant would have done for.
+    /// Returns a literal for an operand of a type. LLVM 15 prints the value that the operand has, as it prints inline
+    /// constants. LLVM 22 prints the literal's bits, and marks a literal that an inline constant could replace.
     pub(super) fn literal_operand(&self, value: u32, ty: Ty) -> Operand {
         let full = u64::from(value);
         let low = u64::from(value & 0xffff);
@@ -200,7 +203,7 @@ impl Words {
             _ => Operand::Literal(full),
         };
         match (ty, self.is_gfx942()) {
-            // The high half of a double.
+            // The literal is the high half of the f64.
             (Ty::F64, true) => match plain(full << 32, Ty::F64) {
                 Operand::Hex(_) => Operand::Hex(full),
                 shown => shown,

@@ -33,7 +33,7 @@ impl Words {
                 false => self.vector(f.src0 & 0xff, 1, true),
             });
         }
-        // LLVM 22 has no halves to choose for the dot products of bytes and nibbles.
+        // In LLVM 22, dot products of bytes and nibbles have no op_sel.
         let whole = self.is_gfx942() && (row.name.starts_with("v_dot4") || row.name.starts_with("v_dot8"));
         let signs = if self.is_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
@@ -41,7 +41,7 @@ impl Words {
         t.try_operand(self.vector(f.vdst, u32::from(row.dst.dwords()), false))?;
         let mixed = row.src[0] == Ty::Mix;
         for (n, code) in f.src().into_iter().enumerate().take(count as usize) {
-            // LLVM 15 shows the half that packed integers get of a constant.
+            // LLVM 15 prints the half of a constant that packed integers use.
             let ty = match row.src[n] {
                 Ty::P16I if !self.is_gfx942() => Ty::I16,
                 ty => ty,
@@ -67,7 +67,7 @@ impl Words {
         Ok(())
     }
 
-    /// VOP3P-MAI: `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
+    /// Disassembles VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
     fn matrix(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
         let sparse = row.name.starts_with("v_smfmac");
         let registers = |code: u32, ty: Ty, acc: bool| {
@@ -107,7 +107,7 @@ impl Words {
     }
 }
 
-/// The sources that LLVM 15 lets have a sign changed: of packed integers, only the first.
+/// Returns a mask of the sources whose sign LLVM 15 allows to be changed: of packed integers, only the first.
 fn signs(row: &Row) -> u32 {
     (0..3).filter(|n| *n == 0 || row.src[*n] != Ty::P16I).fold(0, |mask, n| mask | 1 << n)
 }

@@ -1,4 +1,4 @@
-//! SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
+//! Disassembles SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
 use super::operand::{Operand, immediate, scalar};
 use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
@@ -12,7 +12,7 @@ use crate::row::{Row, Ty};
 const LITERAL: u32 = 255;
 
 impl Words {
-    /// An 8-bit source, or the literal in its place.
+    /// Returns an 8-bit source, which may be a literal.
     fn scalar_operand(&mut self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code & 0xff {
             LITERAL => {
@@ -62,7 +62,7 @@ impl Words {
         t.mnemonic(row.name, "");
         t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
         if row.src[1] == Ty::None {
-            // s_set_gpr_idx_on: an immediate.
+            // `s_set_gpr_idx_on` has an immediate.
             t.operand(GprIndex(f.src1 as u16));
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Words {
         Ok(())
     }
 
-    /// Scalar registers; LLVM 15 takes pairs that have names of their own for four registers too.
+    /// Returns `count` scalar registers. LLVM 15 also prints the name of a named pair for four registers.
     pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
         let is_bank = matches!(code, 0..=101 | 108..=123);
         if self.is_gfx942() || is_bank {
@@ -145,7 +145,7 @@ impl Words {
             t.operand(immediate(f.sdata));
         } else if data != Ty::None {
             let code = f.sdata;
-            // LLVM 22 lets no EXEC be loaded or stored, and no M0.
+            // LLVM 22 doesn't accept loads or stores of EXEC or M0.
             if self.is_gfx942() && (code >= 126 || code == 124) {
                 return Err(NotAnInstruction);
             }
@@ -154,7 +154,7 @@ impl Words {
         if data == Ty::None && !name.contains("discard") && !name.contains("probe")
             || name.starts_with("s_mem")
         {
-            // Caches and clocks have no address.
+            // Cache control and clocks have no address.
             return self.reserved(f.imm);
         }
         let registers = if name.contains("_buffer") { 4 } else { 2 };
@@ -184,12 +184,12 @@ impl std::fmt::Display for Signed {
     }
 }
 
-/// Whether a code gives a number.
+/// Returns whether a source code is a constant.
 fn is_constant(code: u32) -> bool {
     matches!(code, 128..=208 | 240..=248 | LITERAL)
 }
 
-/// Whether sources can only be registers.
+/// Returns whether sources must be registers.
 fn wants_register(name: &str) -> bool {
     matches!(name, "s_rfe_b64" | "s_cbranch_join" | "s_movrels_b32" | "s_movrels_b64" | "s_setpc_b64")
 }

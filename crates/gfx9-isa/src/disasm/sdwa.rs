@@ -1,4 +1,4 @@
-//! Short forms with a control dword in source 0's place: SDWA and DPP.
+//! Short encodings with a control dword in place of source 0: SDWA and DPP.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::row::flags::{ACC, MASK_IN, SDST};
 use crate::row::{Row, Ty};
 
 impl Words {
-    /// SDWA or DPP.
+    /// Disassembles an instruction with SDWA or DPP.
     pub(super) fn controlled(
         &mut self,
         t: &mut Text<'_>,
@@ -144,7 +144,7 @@ impl Words {
         }
         let control = Control(f.control).check()?;
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
-        // Doubles go along rows only, from one lane to all.
+        // 64-bit values can only be broadcast within a row.
         let doubles = if self.is_gfx942() { is_wide } else { wide(row.src[0]) };
         if doubles && !matches!(control.0, 0x150..=0x15f) {
             return Err(NotAnInstruction);
@@ -157,17 +157,17 @@ impl Words {
     }
 }
 
-/// Whether an instruction converts f8 or bf8, which SDWA selects.
+/// Returns whether an instruction converts f8 or bf8, which SDWA selects.
 fn converts_eight_bits(row: &Row) -> bool {
     row.name.ends_with("_fp8") || row.name.ends_with("_bf8")
 }
 
-/// Whether an operand is of two registers.
+/// Returns whether an operand has two registers.
 fn wide(ty: Ty) -> bool {
     ty.dwords() > 1 && ty != Ty::Mask
 }
 
-/// Which part of a register is read or written.
+/// Returns the name of the part of a register that is read or written.
 fn part(bits: u32) -> Result<&'static str, NotAnInstruction> {
     ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"]
         .get(bits as usize)
@@ -175,7 +175,7 @@ fn part(bits: u32) -> Result<&'static str, NotAnInstruction> {
         .ok_or(NotAnInstruction)
 }
 
-/// DPP's control: which lane each lane reads.
+/// The control of DPP, which says from which lane each lane reads.
 struct Control(u32);
 
 impl Control {

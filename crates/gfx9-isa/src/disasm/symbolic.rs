@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The counters of `s_waitcnt`. A counter with its largest value waits for nothing and is left out.
+/// The counters of `s_waitcnt`. A counter with its largest value waits for nothing and is omitted.
 pub(super) struct Waitcnt(pub(super) u16);
 
 impl fmt::Display for Waitcnt {
@@ -89,7 +89,7 @@ impl fmt::Display for Message {
             10 => "MSG_GET_DOORBELL",
             _ => "",
         };
-        // The bits that are no field count only where there is no name.
+        // Bits outside of the fields matter only if the message has no name.
         let exact = self.bits & !0x37f == 0;
         match (id, usize::from(operation)) {
             (_, 0) if !simple.is_empty() && stream == 0 => write!(f, "sendmsg({simple})"),
@@ -110,7 +110,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// `gpr_idx(...)`: which operands are indexed.
+/// `gpr_idx(...)`: the operands that are indexed.
 pub(super) struct GprIndex(pub(super) u16);
 
 impl fmt::Display for GprIndex {
@@ -130,10 +130,10 @@ impl fmt::Display for GprIndex {
     }
 }
 
-/// `ds_swizzle_b32`'s pattern.
+/// The pattern of `ds_swizzle_b32`.
 pub(super) struct Swizzle {
     pub(super) bits: u16,
-    /// LLVM 22 has names for more of them.
+    /// Whether to use the names that only LLVM 22 has.
     pub(super) gfx942: bool,
 }
 
@@ -164,7 +164,7 @@ impl fmt::Display for Swizzle {
         } else {
             f.write_str("swizzle(BITMASK_PERM,\"")?;
             for bit in (0..5).rev() {
-                // What a bit of the lane's number becomes if it is 0, and if it is 1.
+                // The result for a bit of the lane's number that is 0, and for one that is 1.
                 let of = |value: u16| ((value & and | or) ^ xor) >> bit & 1;
                 f.write_str(match (of(0), of(31)) {
                     (0, 0) => "0",

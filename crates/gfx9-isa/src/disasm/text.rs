@@ -1,29 +1,30 @@
-//! Composing the text of one instruction: mnemonic, operands, modifiers.
+//! Composes the text of one instruction: mnemonic, operands, modifiers.
 
 use std::fmt::{self, Write as _};
 
 use super::words::NotAnInstruction;
 
-/// Collects the text of an instruction. Collects nothing if the caller only needs to know whether the instruction exists.
+/// Collects the text of an instruction. Collects nothing if the caller only needs to know whether the instruction
+/// exists.
 pub(super) struct Text<'a> {
     out: Option<&'a mut String>,
     operands: u32,
 }
 
 impl<'a> Text<'a> {
-    /// Appends to `out`.
+    /// Returns a text that is appended to `out`, or that collects nothing.
     pub(super) fn new(out: Option<&'a mut String>) -> Text<'a> {
         Text { out, operands: 0 }
     }
 
     fn write(&mut self, text: fmt::Arguments<'_>) {
         if let Some(out) = &mut self.out {
-            // A String takes whatever it is given.
+            // Writing to a `String` never fails.
             let _ = out.write_fmt(text);
         }
     }
 
-    /// The mnemonic, and the suffix that says which form of it this is.
+    /// Appends the mnemonic, and the suffix of its form.
     pub(super) fn mnemonic(&mut self, name: &str, suffix: &str) {
         self.write(format_args!("{name}{suffix}"));
     }
@@ -35,7 +36,7 @@ impl<'a> Text<'a> {
         self.write(format_args!("{separator}"));
     }
 
-    /// An operand.
+    /// Appends an operand.
     pub(super) fn operand(&mut self, operand: impl fmt::Display) {
         self.separator();
         self.write(format_args!("{operand}"));
@@ -50,12 +51,12 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// A modifier, such as `offset:4`, after the operands.
+    /// Appends a modifier, such as `offset:4`, after the operands.
     pub(super) fn modifier(&mut self, modifier: impl fmt::Display) {
         self.write(format_args!(" {modifier}"));
     }
 
-    /// A modifier without a value, if the encoding has it.
+    /// Appends a modifier without a value, if it is set.
     pub(super) fn flag(&mut self, set: bool, name: &str) {
         if set {
             self.modifier(name);

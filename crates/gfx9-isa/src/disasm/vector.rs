@@ -1,4 +1,4 @@
-//! VOP1, VOP2 and VOPC in their short forms, and VOP3.
+//! Disassembles the short encodings of VOP1, VOP2 and VOPC, and VOP3.
 
 use super::modifiers::{Accepts, Bits, Modified, OpSel, omod};
 use super::operand::{Operand, scalar};
@@ -9,16 +9,16 @@ use crate::fields;
 use crate::row::flags::{LIT, MASK_IN, SDST, SGPR_DST};
 use crate::row::{Row, Ty};
 
-/// The codes of source 0 for a control dword, which follows the instruction.
+/// The codes of source 0 for a control dword, which follows the first dword.
 pub(super) const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
-/// The source code for a literal, which follows the instruction.
+/// The code of a source for a literal, which follows the first dword.
 const LITERAL: u32 = 255;
-/// The name of VCC, which short forms write and read implicitly.
+/// The operand VCC, which short encodings write and read implicitly.
 pub(super) const VCC: Operand = Operand::Named("vcc");
 
 impl Words {
-    /// A 9-bit source of a short form, or the literal in its place.
+    /// Returns a 9-bit source of a short encoding, which may be a literal.
     fn short_source(&mut self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code {
             LITERAL => {
@@ -79,7 +79,7 @@ impl Words {
         if row.flags & LIT != 0 {
             t.mnemonic(row.name, "");
             t.try_operand(dst)?;
-            // LLVM 15 shows all of a literal that both sources are.
+            // LLVM 15 prints all bits of a literal that is used as both sources.
             let whole = f.src0 == LITERAL && row.name == "v_madmk_f16" && !self.is_gfx942();
             let ty = if whole { Ty::B32 } else { row.src[0] };
             let a = self.short_source(f.src0, ty)?;
@@ -142,7 +142,7 @@ impl Words {
         } else {
             t.try_operand(self.vector(f.vdst, count(row.dst), false))?;
         }
-        // Most instructions have nothing modified.
+        // Most instructions have no modifiers.
         let (mut abs, mut op_sel, neg) = (f.abs, f.op_sel, f.neg);
         let accepts = match f.clamp || abs | op_sel | f.omod | neg != 0 {
             false => Accepts::NOTHING,
@@ -182,7 +182,7 @@ impl Words {
         if accepts.op_sel == OpSel::All {
             let written = op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources;
             if row.name.starts_with("v_cvt_sr_") {
-                // Two bits say which byte is written.
+                // Two bits select the byte that is written.
                 if op_sel != 0 {
                     t.modifier(Bits { name: "op_sel", bits: op_sel, count: 4 });
                 }
@@ -200,7 +200,7 @@ impl Words {
         Ok(())
     }
 
-    /// A source of VOP3: no literal, and for some instructions only a scalar or a VGPR.
+    /// Returns a source of VOP3. It can't be a literal, and some instructions require a scalar or a VGPR.
     fn long_source(&self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
@@ -210,7 +210,7 @@ impl Words {
             }
             ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(NotAnInstruction),
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
-            // LLVM has the exponent as an f16.
+            // LLVM prints the exponent as an f16.
             ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
             _ => self.source(code, ty),
         }
@@ -221,7 +221,7 @@ impl Words {
     }
 }
 
-/// Instructions whose long form LLVM 15 doesn't have.
+/// Returns whether LLVM 15 doesn't have the VOP3 encoding of the instruction.
 fn is_packed_accumulation(name: &str) -> bool {
     matches!(
         name,
@@ -229,12 +229,12 @@ fn is_packed_accumulation(name: &str) -> bool {
     )
 }
 
-/// A scalar destination in a field of 8 bits.
+/// Returns a scalar destination in a field of 8 bits.
 fn scalar_8(code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
     if code > 127 { Err(NotAnInstruction) } else { scalar(code, count) }
 }
 
-/// Whether a source's code gives a number, a literal included.
+/// Returns whether the code of a source is a constant or a literal.
 fn is_number(code: u32) -> bool {
     matches!(code, 128..=208 | 240..=248 | LITERAL)
 }

@@ -1,4 +1,4 @@
-//! An instruction's dwords while they are read.
+//! The dwords of an instruction that is being disassembled.
 
 use crate::encoding::Encoding;
 use crate::row::Row;
@@ -8,28 +8,28 @@ use crate::target::Target;
 #[derive(Debug)]
 pub(super) struct NotAnInstruction;
 
-/// The dwords of an instruction, being read.
+/// The dwords of an instruction that is being disassembled.
 pub(super) struct Words {
     pub(super) target: Target,
     pub(super) first: u32,
     pub(super) second: Option<u32>,
-    /// Dwords that belong to the instruction.
+    /// The number of dwords that belong to the instruction.
     pub(super) len: usize,
-    /// The offset of a branch: dwords from the next instruction to its target.
+    /// The distance of a branch: the number of dwords from the next instruction to the target.
     pub(super) branch: Option<i16>,
-    /// Accepts encodings whose reserved bits are set.
+    /// Whether to accept encodings whose reserved bits are set.
     pub(super) lenient: bool,
 }
 
 impl Words {
-    /// Whether the text has to be that of LLVM 22.
+    /// Returns whether the target is gfx942, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
     pub(super) fn is_gfx942(&self) -> bool {
         self.target == Target::Gfx942
     }
 
-    /// Refuses reserved bits unless `lenient` is set. These are bits that LLVM requires to be zero, or forms of an
-    /// instruction that only newer versions of LLVM know. The hardware ignores the former and has the latter, so the
-    /// emulator executes both.
+    /// Returns an error for reserved bits unless `lenient` is set. These are bits that LLVM requires to be zero, or
+    /// forms of an instruction that only newer versions of LLVM know. The hardware ignores the former and has the
+    /// latter, so the emulator executes both.
     pub(super) fn reserved(&self, set: bool) -> Result<(), NotAnInstruction> {
         if set && !self.lenient { Err(NotAnInstruction) } else { Ok(()) }
     }
@@ -38,7 +38,8 @@ impl Words {
         encoding.row(self.target, op).ok_or(NotAnInstruction)
     }
 
-    /// Returns the second dword, which is a literal or the controls of SDWA or DPP. An instruction has only one.
+    /// Returns the second dword, which is a literal or the control dword of SDWA or DPP. An instruction has at most
+    /// one.
     pub(super) fn literal(&mut self) -> Result<u32, NotAnInstruction> {
         self.len = 2;
         self.second.ok_or(NotAnInstruction)

@@ -1,10 +1,10 @@
-//! Buffer memory: MUBUF and MTBUF. The source is the data; an atomic's destination is written only with glc.
+//! MUBUF and MTBUF instructions. The source is the data. The destination of an atomic is written only with glc.
 
 /// Passes the instructions of MUBUF to a macro.
 macro_rules! mubuf {
     ($make:ident) => {
         $make! {
-            /// MUBUF.
+            /// The mnemonics of MUBUF: accesses through buffer descriptors, and cache control.
             Mubuf:
             buffer_load_format_x 0 0 B32, [Z, Z, Z], 0;
             buffer_load_format_xy 1 1 B64, [Z, Z, Z], 0;
@@ -90,7 +90,7 @@ macro_rules! mubuf {
 macro_rules! mtbuf {
     ($make:ident) => {
         $make! {
-            /// MTBUF.
+            /// The mnemonics of MTBUF: accesses through buffer descriptors, with a format in the instruction.
             Mtbuf:
             tbuffer_load_format_x 0 0 B32, [Z, Z, Z], 0;
             tbuffer_load_format_xy 1 1 B64, [Z, Z, Z], 0;

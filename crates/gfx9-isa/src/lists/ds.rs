@@ -1,10 +1,10 @@
-//! LDS and GDS: DS. Sources: address, data0, data1.
+//! DS instructions. The sources are the address, data0 and data1.
 
 /// Passes the instructions of DS to a macro.
 macro_rules! ds {
     ($make:ident) => {
         $make! {
-            /// DS.
+            /// The mnemonics of DS: LDS, moves between lanes, and global wave sync.
             Ds:
             ds_add_u32 0 0 Z, [B32, B32, Z], 0;
             ds_sub_u32 1 1 Z, [B32, B32, Z], 0;

@@ -1,10 +1,11 @@
-//! FLAT, GLOBAL and SCRATCH. The source is the data; an atomic's destination is written only with glc.
+//! FLAT, GLOBAL and SCRATCH instructions. The source is the data. The destination of an atomic is written only with
+//! glc.
 
 /// Passes the instructions of FLAT to a macro.
 macro_rules! flat {
     ($make:ident) => {
         $make! {
-            /// FLAT.
+            /// The mnemonics of FLAT: accesses through flat addresses.
             Flat:
             flat_load_ubyte 16 16 B32, [Z, Z, Z], 0;
             flat_load_sbyte 17 17 B32, [Z, Z, Z], 0;
@@ -68,7 +69,7 @@ macro_rules! flat {
 macro_rules! global {
     ($make:ident) => {
         $make! {
-            /// GLOBAL.
+            /// The mnemonics of GLOBAL: accesses to global memory.
             Global:
             global_load_ubyte 16 16 B32, [Z, Z, Z], 0;
             global_load_sbyte 17 17 B32, [Z, Z, Z], 0;
@@ -137,7 +138,7 @@ macro_rules! global {
 macro_rules! scratch {
     ($make:ident) => {
         $make! {
-            /// SCRATCH.
+            /// The mnemonics of SCRATCH: accesses to private memory.
             Scratch:
             scratch_load_ubyte 16 16 B32, [Z, Z, Z], 0;
             scratch_load_sbyte 17 17 B32, [Z, Z, Z], 0;

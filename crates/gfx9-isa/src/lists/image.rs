@@ -1,10 +1,10 @@
-//! Image instructions, which compute code objects for these targets do not use: named, never executed.
+//! MIMG instructions, which compute code for these targets doesn't use. The emulator doesn't execute them.
 
 /// Passes the instructions of MIMG to a macro.
 macro_rules! mimg {
     ($make:ident) => {
         $make! {
-            /// MIMG.
+            /// The mnemonics of MIMG: images.
             Mimg:
             image_load 0 -1 Z, [Z, Z, Z], 0;
             image_load_mip 1 -1 Z, [Z, Z, Z], 0;

@@ -1,10 +1,10 @@
-//! Scalar memory: SMEM. The source is the data stored.
+//! SMEM instructions. The source is the data that is stored.
 
 /// Passes the instructions of SMEM to a macro.
 macro_rules! smem {
     ($make:ident) => {
         $make! {
-            /// SMEM.
+            /// The mnemonics of SMEM: scalar memory.
             Smem:
             s_load_dword 0 0 B32, [Z, Z, Z], 0;
             s_load_dwordx2 1 1 B64, [Z, Z, Z], 0;

@@ -1,10 +1,10 @@
-//! Scalar ALU and program control: SOP1, SOP2, SOPK, SOPC, SOPP.
+//! SOP1, SOP2, SOPK, SOPC and SOPP instructions.
 
 /// Passes the instructions of SOP1 to a macro.
 macro_rules! sop1 {
     ($make:ident) => {
         $make! {
-            /// SOP1.
+            /// The mnemonics of SOP1: scalar instructions with one source.
             Sop1:
             s_mov_b32 0 0 B32, [B32, Z, Z], 0;
             s_mov_b64 1 1 B64, [B64, Z, Z], 0;
@@ -68,7 +68,7 @@ macro_rules! sop1 {
 macro_rules! sop2 {
     ($make:ident) => {
         $make! {
-            /// SOP2.
+            /// The mnemonics of SOP2: scalar instructions with two sources.
             Sop2:
             s_add_u32 0 0 B32, [B32, B32, Z], 0;
             s_sub_u32 1 1 B32, [B32, B32, Z], 0;
@@ -131,7 +131,7 @@ macro_rules! sop2 {
 macro_rules! sopk {
     ($make:ident) => {
         $make! {
-            /// SOPK.
+            /// The mnemonics of SOPK: scalar instructions with a constant.
             Sopk:
             s_movk_i32 0 0 B32, [Z, Z, Z], 0;
             s_cmovk_i32 1 1 B32, [Z, Z, Z], 0;
@@ -162,7 +162,7 @@ macro_rules! sopk {
 macro_rules! sopc {
     ($make:ident) => {
         $make! {
-            /// SOPC.
+            /// The mnemonics of SOPC: scalar comparisons.
             Sopc:
             s_cmp_eq_i32 0 0 Z, [B32, B32, Z], 0;
             s_cmp_lg_i32 1 1 Z, [B32, B32, Z], 0;
@@ -192,7 +192,7 @@ macro_rules! sopc {
 macro_rules! sopp {
     ($make:ident) => {
         $make! {
-            /// SOPP.
+            /// The mnemonics of SOPP: branches, barriers, messages, waits.
             Sopp:
             s_nop 0 0 Z, [Z, Z, Z], 0;
             s_endpgm 1 1 Z, [Z, Z, Z], 0;

@@ -4,7 +4,7 @@
 macro_rules! vop1 {
     ($make:ident) => {
         $make! {
-            /// VOP1, also reached through VOP3, SDWA and DPP.
+            /// The mnemonics of VOP1: vector instructions with one source, which also have VOP3, SDWA and DPP forms.
             Vop1:
             v_nop 0 0 Z, [Z, Z, Z], 0;
             v_mov_b32 1 1 B32, [B32, Z, Z], 0;

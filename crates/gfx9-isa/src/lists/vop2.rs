@@ -4,7 +4,7 @@
 macro_rules! vop2 {
     ($make:ident) => {
         $make! {
-            /// VOP2, also reached through VOP3, SDWA and DPP.
+            /// The mnemonics of VOP2: vector instructions with two sources, which also have VOP3, SDWA and DPP forms.
             Vop2:
             v_cndmask_b32 0 0 B32, [B32, B32, Z], MASK_IN;
             v_add_f32 1 1 F32, [F32, F32, Z], 0;

@@ -4,7 +4,7 @@
 macro_rules! vop3 {
     ($make:ident) => {
         $make! {
-            /// VOP3-only instructions (opcode 448 and up).
+            /// The mnemonics that only VOP3 has: opcodes from 448 on.
             Vop3:
             v_mad_legacy_f32 448 -1 F32, [F32, F32, F32], 0;
             v_mad_f32 449 -1 F32, [F32, F32, F32], 0;

@@ -1,10 +1,10 @@
-//! VOP3P instructions: packed math, mixed precision, dot products, MFMA.
+//! VOP3P instructions: packed arithmetic, mixed precision, dot products, matrices.
 
 /// Passes the instructions of VOP3P to a macro.
 macro_rules! vop3p {
     ($make:ident) => {
         $make! {
-            /// VOP3P and MFMA.
+            /// The mnemonics of VOP3P: packed arithmetic, mixed precision, dot products, matrices.
             Vop3p:
             v_pk_mad_i16 0 0 P16I, [P16I, P16I, P16I], 0;
             v_pk_mul_lo_u16 1 1 P16I, [P16I, P16I, Z], 0;

@@ -4,7 +4,7 @@
 macro_rules! vopc {
     ($make:ident) => {
         $make! {
-            /// VOPC, also reached through VOP3, SDWA and DPP.
+            /// The mnemonics of VOPC: vector comparisons, which also have VOP3, SDWA and DPP forms.
             Vopc:
             v_cmp_class_f32 16 16 M, [F32, B32, Z], 0;
             v_cmpx_class_f32 17 17 M, [F32, B32, Z], 0;

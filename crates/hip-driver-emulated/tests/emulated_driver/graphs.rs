@@ -1,4 +1,4 @@
-//! What graphs of the emulated driver promise beyond those of every driver.
+//! Tests of graphs that hold for the emulated driver only.
 
 use hip_driver::{Driver, ErrorCode};
 
@@ -6,7 +6,7 @@ use crate::ALLOCATIONS;
 use crate::rig::{D0, D1, PROBE, Rig, code};
 
 #[test]
-fn a_launch_is_one_entry_and_takes_no_memory() {
+fn a_launch_is_one_command_and_allocates_nothing() {
     let rig = Rig::one();
     let (stream, probe) = (rig.stream(D0), rig.load(D0, PROBE));
     let counter = rig.words(D0, &[0]);
@@ -37,7 +37,7 @@ fn host_memory_of_a_node_is_pinned_when_it_is_added_and_when_it_is_launched() {
     let pageable = [1u32; 4];
     let refused = rig.add_htod(D0, graph, &[], ptr, pageable.as_ptr().cast(), 16).unwrap_err();
     assert_eq!(refused.code, ErrorCode::INVALID_VALUE);
-    assert!(refused.to_string().contains("no pinned memory"), "{refused}");
+    assert!(refused.to_string().contains("not in pinned memory"), "{refused}");
     let pinned = rig.pinned(D0, &[2; 4]);
     assert_eq!(code(rig.add_htod(D0, graph, &[], ptr, pinned.ptr(), 17)), ErrorCode::INVALID_VALUE);
     assert_eq!(code(rig.add_htod(D0, graph, &[], ptr, std::ptr::null(), 16)), ErrorCode::INVALID_VALUE);
@@ -49,12 +49,12 @@ fn host_memory_of_a_node_is_pinned_when_it_is_added_and_when_it_is_launched() {
     // SAFETY: nothing uses it any more.
     unsafe { rig.driver.host_free(D0, pinned.allocation) }.unwrap();
     assert_eq!(code(rig.launch_graph(D0, exec, stream)), ErrorCode::INVALID_VALUE);
-    // The stream is as good as before.
+    // The stream works as before.
     rig.sync(D0, stream).unwrap();
 }
 
 #[test]
-fn device_memory_that_is_gone_is_a_fault_of_the_node() {
+fn a_node_that_accesses_freed_device_memory_is_a_fault() {
     let rig = Rig::one();
     let (stream, graph) = (rig.stream(D0), rig.graph(D0));
     let (kept, gone) = (rig.words(D0, &[0; 64]), rig.words(D0, &[0; 1 << 16]));
@@ -69,7 +69,7 @@ fn device_memory_that_is_gone_is_a_fault_of_the_node() {
     assert_eq!(fault.code, ErrorCode::ILLEGAL_ADDRESS);
     assert!(fault.to_string().contains("node 2 of 2 of a graph: fill of 262144 bytes"), "{fault}");
     assert_eq!(code(rig.launch_graph(D0, exec, stream)), ErrorCode::ILLEGAL_ADDRESS);
-    // On a lost device everything can still be given back.
+    // On a lost device, everything can still be freed.
     // SAFETY: checked by the driver.
     unsafe {
         rig.driver.graph_exec_destroy(D0, exec).unwrap();
@@ -107,7 +107,7 @@ fn a_kernel_of_a_graph_outlives_its_module() {
     let args = [&counter.0.to_le_bytes()[..]];
     rig.add_kernel(graph, &[], &probe, "atomic_count", (1, 64), &args).unwrap();
     let exec = rig.instantiate(D0, graph);
-    // SAFETY: the emulator keeps what graphs need, beyond what the trait asks.
+    // SAFETY: the emulator keeps what graphs need, beyond what the trait requires.
     unsafe { rig.driver.module_unload(D0, probe.module) }.unwrap();
     rig.launch_graph(D0, exec, stream).unwrap();
     rig.sync(D0, stream).unwrap();

@@ -1,4 +1,4 @@
-//! What the emulated driver alone promises: real asynchrony, faults that stay on their device, no heap use on enqueue.
+//! Tests of the emulated driver: it is asynchronous, a fault loses only its device, and enqueuing allocates nothing.
 
 mod graphs;
 mod rig;
@@ -23,15 +23,15 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: everything is passed on to `System` as it came; the counter allocates nothing.
+// SAFETY: every call is passed on to `System` unchanged; the counter allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -119,15 +119,15 @@ fn a_wait_keeps_the_record_that_it_saw() {
     rig.record(D0, event, slow).unwrap();
     assert!(!rig.reached(D0, event).unwrap());
     rig.wait(D0, waiting, event).unwrap();
-    // The event now means another place, already reached; the wait must still mean the first.
+    // The event now has another mark, already reached. The wait must still be for the first.
     rig.record(D0, event, third).unwrap();
     assert!(rig.reached(D0, event).unwrap());
     std::thread::sleep(Duration::from_millis(10));
     assert!(!rig.idle(D0, waiting).unwrap());
-    // A wait enqueued now sees the new record.
+    // A wait that is enqueued now is for the new record.
     rig.wait(D0, third, event).unwrap();
     rig.sync(D0, third).unwrap();
-    // Destroying event and stream takes nothing from the wait.
+    // Destroying event and stream does not affect the wait.
     // SAFETY: neither is used again.
     unsafe { rig.driver.event_destroy(D0, event) }.unwrap();
     // SAFETY: as above.
@@ -138,7 +138,7 @@ fn a_wait_keeps_the_record_that_it_saw() {
 }
 
 #[test]
-fn events_tell_the_time_between_two_places_of_a_stream() {
+fn events_measure_the_time_between_two_records() {
     let rig = Rig::one();
     let stream = rig.stream(D0);
     let timed = || rig.driver.event_create(D0, EventOptions { timing: true }).unwrap();
@@ -160,7 +160,7 @@ fn events_tell_the_time_between_two_places_of_a_stream() {
 }
 
 #[test]
-fn a_fault_ends_its_device_and_no_other() {
+fn a_fault_loses_its_device_and_no_other() {
     let rig = Rig::two();
     let (stream, second, healthy) = (rig.stream(D0), rig.stream(D0), rig.stream(D1));
     let (kernels, healthy_kernels) = (rig.load(D0, PROBE), rig.load(D1, PROBE));
@@ -173,7 +173,7 @@ fn a_fault_ends_its_device_and_no_other() {
     let stray = 1_i64 << 30;
     rig.launch(&kernels, "oob_store", (1, 64), &[&words.0.to_le_bytes(), &stray.to_le_bytes()], stream)
         .unwrap();
-    // All of this stands behind the fault: it is skipped, and nobody who waits for it hangs.
+    // All of this is enqueued after the fault: it is skipped, and threads that wait for it do not hang.
     rig.dtoh(D0, pinned.ptr(), words, 4, stream).unwrap();
     let flag = Arc::clone(&ran);
     rig.host_func(D0, stream, move || flag.store(true, Ordering::SeqCst));
@@ -189,7 +189,7 @@ fn a_fault_ends_its_device_and_no_other() {
     for part in ["oob_store", &address, "lane 0", "pc 0x"] {
         assert!(report.contains(part), "`{part}` is missing in: {report}");
     }
-    // Whatever is called on the device tells the same story.
+    // Every call on the device returns the same report.
     let d = &rig.driver;
     // SAFETY: checked by the driver.
     let later = unsafe {
@@ -215,16 +215,16 @@ fn a_fault_ends_its_device_and_no_other() {
             error.call
         );
     }
-    assert_eq!(pinned.get(0), 0, "the copy behind the fault must not have run");
-    assert!(!ran.load(Ordering::SeqCst), "the host function behind the fault must not have run");
+    assert_eq!(pinned.get(0), 0, "the copy after the fault must not have run");
+    assert!(!ran.load(Ordering::SeqCst), "the host function after the fault must not have run");
 
-    // The other device has work behind an event of the lost one, and goes on.
+    // The other device has work that waits for an event of the lost one. It still runs.
     let counter = rig.words(D1, &[0]);
     rig.launch(&healthy_kernels, "atomic_count", (2, 64), &[&counter.0.to_le_bytes()], healthy).unwrap();
     rig.sync(D1, healthy).unwrap();
     assert_eq!(rig.read(D1, counter, 1), [128]);
 
-    // What the lost device holds can be given back.
+    // What the lost device owns can be freed.
     // SAFETY: nothing is used again.
     unsafe {
         d.free(D0, words).unwrap();
@@ -247,7 +247,7 @@ fn a_trap_is_an_assert_and_a_stray_copy_an_illegal_address() {
     assert_eq!(error.code, ErrorCode::ASSERT);
     assert!(error.to_string().contains("trap_kernel"), "{error}");
 
-    // The memory is live when the copy is enqueued and gone when it runs.
+    // The memory is live when the copy is enqueued, but freed when it runs.
     let words = rig.words(D1, &[1]);
     let pinned = rig.pinned(D1, &[2]);
     let gate = rig.gate(D1, copying);
@@ -397,7 +397,7 @@ fn globals_kernels_and_occupancy_work_on_both_targets() {
         let function = rig.function(&kernels, "no_args").unwrap();
         // SAFETY: checked by the driver.
         let occupancy = |threads, lds| unsafe { rig.driver.occupancy(D0, function, threads, lds) };
-        // A kernel with few registers: 32 waves a compute unit; then the LDS limits.
+        // A kernel with few registers: 32 waves on a compute unit. Then the LDS limits.
         assert_eq!(occupancy(64, 0).unwrap(), 32);
         assert_eq!(occupancy(65, 0).unwrap(), 16);
         assert_eq!(occupancy(64, 16 << 10).unwrap(), 4);
@@ -422,7 +422,7 @@ fn devices_see_each_others_memory_only_when_allowed() {
     let stream = rig.stream(D0);
     let kernels = rig.load(D0, PROBE);
     let (before, own) = (rig.words(D1, &[5, 6]), rig.words(D0, &[0, 0]));
-    // A copy between devices needs no permission.
+    // A copy between devices needs no peer access.
     // SAFETY: checked by the driver.
     unsafe {
         rig.driver.enqueue(
@@ -471,7 +471,7 @@ fn kernels_use_pinned_memory_at_its_host_address() {
 }
 
 #[test]
-fn memory_runs_out_as_the_device_says() {
+fn allocations_beyond_the_devices_memory_fail() {
     let rig = Rig::new(EmulatorOptions { memory_bytes: 1 << 20, ..EmulatorOptions::default() });
     let stream = rig.stream(D0);
     let d = &rig.driver;
@@ -482,7 +482,7 @@ fn memory_runs_out_as_the_device_says() {
     assert_eq!(code(d.malloc(D0, 0)), ErrorCode::INVALID_VALUE);
     let all = d.malloc(D0, 1 << 20).unwrap();
     assert_eq!(d.mem_info(D0).unwrap().free, 0);
-    // What the stream frees later is memory for what is allocated on it after.
+    // What the stream frees later can be allocated on the stream after that.
     rig.host_func(D0, stream, || std::thread::sleep(Duration::from_millis(20)));
     rig.free_async(D0, all, stream).unwrap();
     // SAFETY: checked by the driver.
@@ -519,7 +519,7 @@ fn a_host_function_may_not_wait_and_may_panic() {
     let driver = Arc::clone(&rig.driver);
     let (sender, receiver) = mpsc::channel();
     rig.host_func(D0, stream, move || {
-        // SAFETY: the driver checks, and refuses.
+        // SAFETY: the driver checks and refuses the calls.
         let results = unsafe { [driver.stream_synchronize(D0, stream), driver.free(D0, words)] };
         sender.send(results.map(code)).unwrap();
     });
@@ -547,7 +547,7 @@ fn dropping_the_driver_finishes_the_work_wherever_it_is_dropped() {
     drop(rig);
     assert_eq!(finished.load(Ordering::SeqCst), 2, "drop must wait for the workers");
 
-    // The last reference may go in a host function, while another stream waits for that very function.
+    // The last reference may be dropped in a host function, while another stream waits for that function.
     let rig = Rig::one();
     let (stream, waiting) = (rig.stream(D0), rig.stream(D0));
     let gate = rig.gate(D0, stream);
@@ -585,9 +585,9 @@ fn many_threads_share_streams_and_events() {
                     let counter = counters[at].0.to_le_bytes();
                     rig.launch(&kernels[at], "atomic_count", (2, 64), &[&counter], stream).unwrap();
                     rig.record(device, events[at], stream).unwrap();
-                    // The next stream is the other device's.
+                    // The next stream belongs to the other device.
                     rig.wait(DeviceId(1 - device.0), other, events[at]).unwrap();
-                    // A buffer of this thread's own sees only what this thread did to it.
+                    // This thread's own buffer shows only this thread's work.
                     let own = rig.words(device, &[thread]);
                     let mut back = [0_u32];
                     // SAFETY: checked by the driver.

@@ -1,4 +1,4 @@
-//! Safe short names for the driver's calls, and gates that hold a stream until the test lets it go.
+//! Safe short names for the driver's calls, and gates that block a stream until the test opens them.
 
 use std::ffi::CString;
 use std::sync::{Arc, mpsc};
@@ -228,11 +228,11 @@ impl Rig {
             .unwrap();
     }
 
-    /// Holds the stream until the gate is opened or dropped.
+    /// Blocks the stream until the gate is opened or dropped.
     pub(crate) fn gate(&self, device: DeviceId, stream: RawStream) -> Gate {
         let (sender, receiver) = mpsc::channel::<()>();
         self.host_func(device, stream, move || {
-            // An error says that the gate was dropped, which opens it too.
+            // An error means that the gate was dropped, which opens it too.
             let _ = receiver.recv();
         });
         Gate(sender)
@@ -304,7 +304,7 @@ impl Pinned {
 
     pub(crate) fn set(&self, index: usize, value: u32) {
         assert!(index * 4 + 4 <= self.allocation.bytes);
-        // SAFETY: in bounds, aligned, and the tests touch it only while no copy runs.
+        // SAFETY: in bounds and aligned; the tests access it only while no copy runs.
         unsafe { self.ptr().cast::<u32>().add(index).write(value) }
     }
 

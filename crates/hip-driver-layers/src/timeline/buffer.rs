@@ -1,15 +1,15 @@
-//! A list that one thread appends to without locks while others read what is there.
+//! A list to which one thread appends without locks while other threads read it.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// Entries of a thread's first chunk; each later one has twice as many, up to [`LARGEST_CHUNK`].
+/// The number of entries in a list's first chunk. Each later chunk has twice as many, up to [`LARGEST_CHUNK`].
 const FIRST_CHUNK: usize = 32;
 const LARGEST_CHUNK: usize = 4096;
 
-/// Entries that all lists of a timeline may still take, and how many found no room.
+/// The number of entries that the lists of a timeline may still use together, and of those that were dropped.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: AtomicUsize,
@@ -21,7 +21,7 @@ impl Budget {
         Budget { left: AtomicUsize::new(entries), dropped: AtomicU64::new(0) }
     }
 
-    /// Up to `wanted` entries; 0 when all are taken.
+    /// Reserves up to `wanted` entries and returns how many; 0 if none are left.
     fn take(&self, wanted: usize) -> usize {
         let take = |left: usize| (left > 0).then(|| left - left.min(wanted));
         let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -43,22 +43,22 @@ impl Budget {
 
 struct Chunk<T> {
     entries: Box<[UnsafeCell<MaybeUninit<T>>]>,
-    /// How many of the entries are written, from the first on.
+    /// The number of entries that are written, from the first on.
     len: AtomicUsize,
     next: AtomicPtr<Chunk<T>>,
 }
 
-/// The list. Its chunks live as long as it does.
+/// A list of entries. Its chunks live as long as the list.
 pub(super) struct Buffer<T: Copy> {
     first: AtomicPtr<Chunk<T>>,
-    /// The writer's chunk.
+    /// The chunk to which the writer appends.
     last: AtomicPtr<Chunk<T>>,
 }
 
-// SAFETY: what it owns is `T`s, which may be sent.
+// SAFETY: the list owns `T`s, which may be sent.
 unsafe impl<T: Copy + Send> Send for Buffer<T> {}
-// SAFETY: an entry is written once, by the one writer that `push` asks for, before `len` covers it, and only read after
-// that; readers get copies.
+// SAFETY: an entry is written once, by the one writer that `push` requires, before `len` includes it, and only read
+// after that; readers get copies.
 unsafe impl<T: Copy + Send + Sync> Sync for Buffer<T> {}
 
 impl<T: Copy> Buffer<T> {
@@ -66,7 +66,7 @@ impl<T: Copy> Buffer<T> {
         Buffer { first: AtomicPtr::new(ptr::null_mut()), last: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Makes sure that the next [`push`](Buffer::push) finds room; `false` when the budget has none.
+    /// Ensures that the next [`push`](Buffer::push) succeeds. Returns `false` if the budget is exhausted.
     ///
     /// # Safety
     /// As for [`push`](Buffer::push).
@@ -76,33 +76,33 @@ impl<T: Copy> Buffer<T> {
         // SAFETY: null, or a chunk, which lives as long as the list.
         match unsafe { last.as_ref() } {
             Some(chunk) if chunk.len.load(Ordering::Relaxed) < chunk.entries.len() => true,
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             chunk => unsafe { self.grow(chunk, budget) },
         }
     }
 
-    /// Appends an entry; where there is no room for it, the budget counts it as dropped.
+    /// Appends an entry. If the budget is exhausted, it counts the entry as dropped.
     ///
     /// # Safety
-    /// One thread alone calls this and [`reserve`](Buffer::reserve) of a list.
+    /// Only one thread calls this and [`reserve`](Buffer::reserve) on a list.
     #[inline]
     pub(super) unsafe fn push(&self, entry: T, budget: &Budget) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         if !unsafe { self.reserve(budget) } {
             budget.drop_one();
             return;
         }
         let last = self.last.load(Ordering::Relaxed);
-        // SAFETY: `reserve` saw or made it.
+        // SAFETY: `reserve` read or created it, and it lives as long as the list.
         let Some(chunk) = (unsafe { last.as_ref() }) else { return };
         let len = chunk.len.load(Ordering::Relaxed);
         let Some(cell) = chunk.entries.get(len) else { return };
-        // SAFETY: readers look at entries below `len` alone, and nobody else writes.
+        // SAFETY: readers only read entries below `len`, and no other thread writes.
         unsafe { (*cell.get()).write(entry) };
         chunk.len.store(len + 1, Ordering::Release);
     }
 
-    /// Hangs another chunk behind the last one.
+    /// Appends a chunk.
     ///
     /// # Safety
     /// As for [`push`](Buffer::push).
@@ -123,16 +123,17 @@ impl<T: Copy> Buffer<T> {
         true
     }
 
-    /// Hands what is there to `each`, oldest first.
+    /// Calls `each` with every entry, oldest first.
     pub(super) fn read(&self, mut each: impl FnMut(T)) {
         let mut next = self.first.load(Ordering::Acquire);
-        // SAFETY: null, or a chunk that was whole before it was published, and lives as long as the list.
+        // SAFETY: null, or a chunk that was complete before it was published, and that lives as long as the list.
         while let Some(chunk) = unsafe { next.as_ref() } {
-            // Before the length: a chunk that has another behind it is full, and seen so by who sees the other. The
-            // other way round the writer may fill this one and begin the other in between, and a gap comes out.
+            // `next` is read before the length. A chunk with a next one is full, and a thread that sees the next one
+            // sees that too. In the other order, the writer could fill this chunk and start the next in between: the
+            // reader would miss entries.
             let behind = chunk.next.load(Ordering::Acquire);
             for cell in chunk.entries.iter().take(chunk.len.load(Ordering::Acquire)) {
-                // SAFETY: below `len`, so it is written, and is not written again.
+                // SAFETY: the entry is below `len`, so it is written, and is not written again.
                 each(unsafe { (*cell.get()).assume_init() });
             }
             next = behind;
@@ -144,8 +145,8 @@ impl<T: Copy> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut next = *self.first.get_mut();
         while !next.is_null() {
-            // SAFETY: made by `Box::into_raw` and reached once; nobody else has the list any more. Entries are `Copy`,
-            // so nothing of theirs is to be dropped.
+            // SAFETY: created by `Box::into_raw` and reached once; nothing else refers to the list any more. Entries
+            // are `Copy`, so they need no drop.
             next = *unsafe { Box::from_raw(next) }.next.get_mut();
         }
     }
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_back_in_order_up_to_the_budget() {
+    fn entries_are_read_in_order_up_to_the_budget() {
         let (buffer, other, budget) = (Buffer::new(), Buffer::new(), Budget::new(10_000));
         assert!(contents(&buffer).is_empty());
         // SAFETY: one thread.
@@ -178,12 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn readers_see_a_beginning_of_what_is_written() {
+    fn readers_see_the_first_entries_that_are_written() {
         let (buffer, budget) = (Buffer::new(), Budget::new(1 << 20));
         let count = if cfg!(miri) { 300 } else { 100_000 };
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                // SAFETY: this thread alone writes.
+                // SAFETY: only this thread writes.
                 (0..count).for_each(|i: u64| unsafe { buffer.push([i; 4], &budget) });
             });
             let mut seen = 0;

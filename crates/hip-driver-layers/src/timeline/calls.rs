@@ -1,4 +1,4 @@
-//! Every call: when it was made, and what it is about.
+//! Observes every call: its times and its details.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::work::DeviceWork;
 use crate::Layer;
 use crate::pinned::Released;
 
-/// What is known of a call when it is made.
+/// What is known of a call when it starts.
 pub struct StartedCall {
     begin: u64,
-    /// The number under which it enqueues work; 0 if it does not.
+    /// The correlation under which the call enqueues work; 0 if it enqueues none.
     correlation: u64,
     correlated: Option<Correlated>,
     events: Option<BetweenEvents>,
@@ -23,7 +23,7 @@ pub struct StartedCall {
     taken: Taken,
 }
 
-/// What was taken out of the tables before the driver can give its handle out again.
+/// What was removed from the tables before the call, since the driver may return the same handle to another thread.
 enum Taken {
     Nothing,
     Pinned(Released),
@@ -32,7 +32,7 @@ enum Taken {
 }
 
 impl TimelineLayer {
-    /// Before work is put on a stream.
+    /// Starts a call that enqueues work.
     #[inline]
     fn before_work(&self, stream: RawStream, work: &DriverWork<'_>) -> StartedCall {
         let timeline = &*self.0;
@@ -125,7 +125,7 @@ impl Layer for TimelineLayer {
     }
 }
 
-/// What a call is about.
+/// Returns the details of a call.
 #[inline]
 fn detail_of(call: &Call<'_>) -> CallDetail {
     match *call {

@@ -1,11 +1,12 @@
-//! Times of a device's work by timed events: one before it, one behind it, read when both were reached.
+//! Times of device work from timed events: one recorded before it and one after it, read when both were reached.
 //!
-//! A driver says how far apart two events are, in a 32-bit float of milliseconds: exact for what is near, microseconds off
-//! after minutes. So each event's time is taken from the one before it on the stream, back to the first, which is recorded
-//! and waited for when the stream is made, and which the host's clock is read around.
+//! A driver returns the time between two events in milliseconds, as a 32-bit float: exact for events that are close
+//! together, but microseconds off after minutes. So each event's time is computed from the event before it on the
+//! stream. The first event is recorded when the stream is created; the host waits for it and reads its own clock before
+//! and after.
 //!
-//! Causes come before effects, whatever two clocks say: work begins after the call that enqueued it began, and has ended by
-//! the time when the host sees that. Where a stream's times contradict that, they are moved.
+//! Work cannot begin before the call that enqueued it began, and has ended when the host sees that it has. If a
+//! stream's times contradict that because the two clocks differ, they are moved.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,18 +16,18 @@ use hip_driver::{DeviceId, Driver, DriverResult, EventOptions, RawEvent, RawStre
 use super::record::WorkRecord;
 use super::recorder::{Recorder, lock};
 
-/// Pieces of work on a stream whose times are not read yet, at most; what comes then gets none.
+/// The maximum number of pieces of work on a stream whose times are not read yet. Work beyond that gets no times.
 const MOST_PENDING: usize = 8192;
 
-/// After how many pieces of work it is looked which were reached.
+/// The number of pieces of work after which the events are queried.
 const LOOK_AFTER: u32 = 64;
 
-/// How often a stream's first event is recorded, until the host waits for it no longer than this, in nanoseconds: the first
-/// use of a stream may take milliseconds.
+/// A stream's first event is recorded until the host waits for it no longer than `GOOD_ANCHOR` nanoseconds, but at most
+/// `ANCHORS` times: the first use of a stream may take milliseconds.
 const ANCHORS: u32 = 4;
 const GOOD_ANCHOR: u64 = 50_000;
 
-/// The events of one stream.
+/// The events of one stream, and the times they give.
 pub(super) struct Track {
     device: DeviceId,
     stream: RawStream,
@@ -35,18 +36,18 @@ pub(super) struct Track {
     turn_ended: Condvar,
 }
 
-/// Whether a call stands between two events of the stream, and how many wait for that.
+/// Whether a thread is between the two events of a call on the stream, and how many threads wait for that to end.
 #[derive(Default)]
 struct Turns {
     taken: bool,
     waiting: u32,
 }
 
-/// Keeps other threads' work from coming between two events of a stream. Ends when it is dropped.
+/// The right to record events on a stream: no other thread's work comes between them. Ends when it is dropped.
 pub(super) struct Turn(Arc<Track>);
 
 impl Turn {
-    /// Waits until no other call stands between two events.
+    /// Waits until no other thread is between two events.
     pub(super) fn take(track: Arc<Track>) -> Turn {
         let mut turns = lock(&track.turns);
         while turns.taken {
@@ -71,28 +72,28 @@ impl Drop for Turn {
 }
 
 pub(super) struct TrackState {
-    /// The last event whose time is known, and when that was, in nanoseconds of the timeline.
+    /// The last event with a known time, and that time in nanoseconds of the timeline.
     last: (RawEvent, f64),
-    /// When the last work that is known ended.
+    /// The end of the last work with known times, in nanoseconds of the timeline.
     end: u64,
     pending: VecDeque<Pending>,
-    /// Events to be used again.
+    /// Events that can be used again.
     free: Vec<RawEvent>,
     since_look: u32,
 }
 
-/// Work whose events were recorded.
+/// Work whose events were recorded but not read.
 struct Pending {
     correlation: u64,
     begin: RawEvent,
     end: End,
-    /// When the first event was recorded, and when the call began.
+    /// When the first event was recorded, and when the call began, in nanoseconds of the timeline.
     asked: u64,
     called: u64,
 }
 
 impl TrackState {
-    /// Gives up the times that were not read, and counts them.
+    /// Drops the times that were not read, and counts them.
     fn lose(&mut self, recorder: &Recorder) {
         for lost in self.pending.drain(..) {
             recorder.work.drop_one();
@@ -102,7 +103,7 @@ impl TrackState {
 }
 
 impl Pending {
-    /// Its events in the order of recording.
+    /// Returns its events in the order in which they were recorded.
     fn events(&self) -> impl Iterator<Item = RawEvent> + use<> {
         let end = match self.end {
             End::Event(end) => Some(end),
@@ -112,15 +113,15 @@ impl Pending {
     }
 }
 
-/// How the end of work is known.
+/// How the end of the work is determined.
 #[derive(Clone, Copy)]
 enum End {
     Event(RawEvent),
-    /// The call waited for it: the host's time. An event behind it would make the stream busy that the call has waited for.
+    /// The call waited for the work: the host's time after it. An event after it would make the stream busy again.
     Seen(u64),
 }
 
-/// Work between whose events the caller stands.
+/// A piece of work whose first event was recorded, while the call is made.
 pub(super) struct StartedCall {
     begin: RawEvent,
     end: RawEvent,
@@ -128,7 +129,7 @@ pub(super) struct StartedCall {
 }
 
 impl Track {
-    /// Takes the time of a new stream. Waits for it, which is idle.
+    /// Creates the track of a new stream, and determines its time. Waits for the stream, which is idle.
     pub(super) fn new(
         driver: &dyn Driver,
         recorder: &Recorder,
@@ -164,7 +165,7 @@ impl Track {
         lock(&self.state)
     }
 
-    /// Records the event before a piece of work; none where that is not possible.
+    /// Records the event before a piece of work; `None` if that is not possible.
     pub(super) fn begin(
         &self,
         state: &mut TrackState,
@@ -184,7 +185,7 @@ impl Track {
             return None;
         };
         let asked = recorder.now();
-        // SAFETY: an event of this track, on its stream, which the caller of the layer vouches for.
+        // SAFETY: an event of this track, on its stream, which the caller of the layer guarantees to be live.
         match unsafe { driver.event_record(self.device, begin, self.stream) } {
             Ok(()) => Some(StartedCall { begin, end, asked }),
             Err(_) => {
@@ -194,8 +195,8 @@ impl Track {
         }
     }
 
-    /// Records the event behind a piece of work; `false` where its times are lost. `waited` says that the call has waited
-    /// for the stream, as far as is known. The call's own times are `called` and `returned`.
+    /// Records the event after a piece of work; `false` if that fails, so that its times are lost. `waited` says that
+    /// the call probably waited for the stream. `called` and `returned` are the times of the call.
     pub(super) fn end(
         &self,
         state: &mut TrackState,
@@ -223,7 +224,7 @@ impl Track {
         true
     }
 
-    /// Gives back the events of work that was refused.
+    /// Frees the events of work that was refused.
     pub(super) fn cancel(state: &mut TrackState, begun: &StartedCall) {
         state.free.extend([begun.begin, begun.end]);
     }
@@ -233,7 +234,7 @@ impl Track {
         state.free.pop().or_else(made)
     }
 
-    /// Takes the times of the work that was reached; never waits.
+    /// Reads the times of all work that was reached. Never waits.
     pub(super) fn collect(&self, state: &mut TrackState, driver: &dyn Driver, recorder: &Recorder) {
         state.since_look = 0;
         while let Some(next) = state.pending.front() {
@@ -243,7 +244,7 @@ impl Track {
                 Ok(false) => return,
                 Ok(true) => {}
                 Err(error) if error.code.is_sticky() => {
-                    // Nothing of the device comes any more.
+                    // The device runs nothing any more.
                     state.lose(recorder);
                     return;
                 }
@@ -254,7 +255,7 @@ impl Track {
         }
     }
 
-    /// Takes the times of one piece of work whose events were reached.
+    /// Computes the times of one piece of work whose events were reached.
     fn resolve(&self, state: &mut TrackState, driver: &dyn Driver, recorder: &Recorder, work: Pending) {
         let elapsed = |from, to| {
             // SAFETY: timed events of this track that are alive.
@@ -289,7 +290,7 @@ impl Track {
         recorder.record_work(WorkRecord { correlation, begin, end, node: None, counts: None });
     }
 
-    /// Whether nothing is left to be read.
+    /// Returns whether all times were read.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().pending.is_empty()
     }
@@ -304,7 +305,7 @@ impl Track {
     }
 }
 
-/// Records a stream's first event and waits for it; the host's time of it, in nanoseconds.
+/// Records a stream's first event and waits for it. Returns the host's time of it in nanoseconds.
 fn anchor(
     driver: &dyn Driver,
     recorder: &Recorder,
@@ -329,14 +330,14 @@ fn anchor(
     Ok(time)
 }
 
-/// When work begins that took so long, moved to where it neither begins before it was asked for nor ends after it was seen
-/// to have ended; where it can't do both, it does the first.
+/// Returns when work of the given duration began, moved so that it neither begins before it was requested nor ends
+/// after it was seen to have ended. If not both are possible, it only does not begin too early.
 fn in_order(begin: f64, took: f64, asked: f64, seen: f64) -> f64 {
     begin.min(seen - took).max(asked)
 }
 
 fn destroy(driver: &dyn Driver, device: DeviceId, event: RawEvent) {
-    // SAFETY: an event of the track, which lets go of it here.
+    // SAFETY: an event of the track, which does not use it any more.
     if let Err(error) = unsafe { driver.event_destroy(device, event) } {
         log::debug!("destroying an event of the timeline: {error}");
     }
@@ -347,7 +348,7 @@ mod tests {
     use super::in_order;
 
     #[test]
-    fn times_are_moved_only_where_an_effect_would_come_first() {
+    fn times_are_moved_only_if_they_contradict_the_host() {
         assert_eq!(in_order(100.0, 10.0, 90.0, 200.0), 100.0);
         assert_eq!(in_order(80.0, 10.0, 90.0, 200.0), 90.0);
         assert_eq!(in_order(195.0, 10.0, 90.0, 200.0), 190.0);

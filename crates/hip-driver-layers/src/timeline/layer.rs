@@ -1,4 +1,4 @@
-//! The layer: what surrounds a call, and what it keeps of a driver's streams and graphs.
+//! The timeline's layer: what it keeps about the streams and graphs of a driver.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -20,7 +20,7 @@ use super::work::DeviceWork;
 use crate::Intercepted;
 use crate::pinned::PinnedRanges;
 
-/// How the times of the device's work are got.
+/// Where the times of device work come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Times {
     Observed,
@@ -28,7 +28,7 @@ pub(super) enum Times {
     None,
 }
 
-/// A driver whose calls are recorded. Made by [`Timeline::layer`](super::Timeline::layer).
+/// A driver whose calls are recorded. [`Timeline::layer`](super::Timeline::layer) creates it.
 pub type TimelineDriver = Intercepted<TimelineLayer>;
 
 /// The layer that records for a [`Timeline`](super::Timeline).
@@ -40,19 +40,19 @@ impl fmt::Debug for TimelineLayer {
     }
 }
 
-/// See the [module](self). A timeline reaches it as long as the driver is alive.
+/// What a layer of a timeline keeps. The timeline refers to it as long as the driver is alive.
 pub(super) struct Recording {
     pub(super) inner: Arc<dyn Driver>,
-    /// Counts the timeline's layers from 0.
+    /// The index of the layer among the timeline's layers.
     number: u32,
     pub(super) recorder: Arc<Recorder>,
     pub(super) times: Times,
     tracks: DashMap<RawStream, Arc<Track>>,
-    /// Of streams that were destroyed before their work was reached.
+    /// The tracks of streams that were destroyed before their work was reached.
     left: Mutex<Vec<Arc<Track>>>,
-    /// Tells copies that wait from those that do not.
+    /// Distinguishes copies that wait from those that do not.
     pub(super) pinned: PinnedRanges,
-    /// The nodes of the graphs that are recorded.
+    /// The nodes of the graphs that are alive.
     graphs: Mutex<HashMap<RawGraph, Vec<DeviceWork>>>,
 }
 
@@ -88,12 +88,12 @@ impl Recording {
         })
     }
 
-    /// Records the event before a piece of work; `None` where its times are lost.
+    /// Records the event before a piece of work; `None` if its times are lost.
     pub(super) fn before_work(&self, stream: RawStream, pageable: bool) -> Option<BetweenEvents> {
         let begun = || {
             let track = self.tracks.get(&stream).map(|track| Arc::clone(&track))?;
-            // Nobody else's work comes between the events; but for a call that waits, whose end another thread's work on
-            // the stream may have to bring about.
+            // No other thread's work may come between the events. A copy that waits must not hold the turn: its end may
+            // depend on another thread's work on the stream.
             let turn = (!pageable).then(|| Turn::take(Arc::clone(&track)));
             let begun = track.begin(&mut track.lock(), &*self.inner, &self.recorder)?;
             Some(BetweenEvents { track, begun, turn })
@@ -105,8 +105,8 @@ impl Recording {
         begun
     }
 
-    /// Records the event behind a piece of work, unless it was refused. `waited` says that the call has waited for the
-    /// stream, as far as is known.
+    /// Records the event after a piece of work, unless it was refused. `waited` says that the call probably waited for
+    /// the stream.
     pub(super) fn after_work(
         &self,
         BetweenEvents { track, begun, turn }: BetweenEvents,
@@ -141,7 +141,7 @@ impl Recording {
 
     // Streams.
 
-    /// Takes in a stream that was made.
+    /// Adds a stream that was created.
     pub(super) fn add_stream(&self, device: DeviceId, stream: RawStream) {
         let unnamed = !self.recorder.names().devices.contains_key(&(self.number, device));
         if unnamed && let Ok(properties) = self.inner.device_properties(device) {
@@ -157,25 +157,25 @@ impl Recording {
         }
     }
 
-    /// Takes a stream out that is about to be destroyed.
+    /// Removes a stream that is about to be destroyed.
     pub(super) fn take_stream(&self, stream: RawStream) -> Option<Arc<Track>> {
         let (_, track) = self.tracks.remove(&stream)?;
         track.collect(&mut track.lock(), &*self.inner, &self.recorder);
         Some(track)
     }
 
-    /// Puts a stream back that could not be destroyed.
+    /// Adds a stream again that could not be destroyed.
     pub(super) fn put_back_stream(&self, stream: RawStream, track: Arc<Track>) {
         self.tracks.insert(stream, track);
     }
 
-    /// Lets go of a stream that is destroyed.
+    /// Keeps a destroyed stream's track until the times of its work are read.
     pub(super) fn leave_stream(&self, track: Arc<Track>) {
         lock(&self.left).push(track);
         self.collect_left();
     }
 
-    /// Takes the times of what was reached on a stream.
+    /// Reads the times of work that was reached on a stream.
     pub(super) fn collect_stream(&self, stream: RawStream) {
         if self.times != Times::Events {
             return;
@@ -186,7 +186,7 @@ impl Recording {
         self.collect_left();
     }
 
-    /// Takes the times of what was reached.
+    /// Reads the times of all work that was reached.
     pub(super) fn collect(&self) {
         if self.times != Times::Events {
             return;
@@ -228,7 +228,7 @@ impl Recording {
         lock(&self.graphs).insert(graph, nodes);
     }
 
-    /// Notes a node that was added.
+    /// Adds a node to the nodes of a graph.
     pub(super) fn add_node(&self, graph: RawGraph, work: WorkSummary) {
         let work = self.recorder.names().work(self.number, work, self.recorder.now());
         if let Some(nodes) = lock(&self.graphs).get_mut(&graph) {

@@ -1,4 +1,4 @@
-//! What handles and numbers stood for, and since when: a driver gives the same handle out again.
+//! What handles and numbers refer to, and since when: a driver may use a handle again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use hip_driver::{DeviceId, RawFunction, RawGraphExec, RawStream, WorkSummary};
 
 use super::work::DeviceWork;
 
-/// Most kernels, streams, names of spans, and nodes of graphs that are remembered, each.
+/// The maximum number of kernels, of streams, of names of spans, and of nodes of graphs that are kept.
 const MOST: usize = 1 << 20;
 
-/// A stream's place in the timeline.
+/// The number of a stream in the timeline, with its driver and device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StreamName {
-    /// Counts the streams of the timeline from 1.
+    /// The number of the stream among those of the timeline, from 1.
     pub(super) number: u32,
     pub(super) driver: u32,
     pub(super) device: DeviceId,
 }
 
-/// Values of a handle, each from a time on.
+/// The values of handles. Each value holds from a time on.
 #[derive(Debug)]
 struct History<T> {
     values: HashMap<(u32, u64), Vec<(u64, T)>>,
@@ -33,20 +33,21 @@ impl<T> Default for History<T> {
 }
 
 impl<T> History<T> {
-    /// Notes what a driver's handle stands for from `since` on; `weight` is how much room that takes.
+    /// Records what a driver's handle refers to from `since` on. `weight` is the number of entries that the value
+    /// counts as. Returns `false` if there are too many.
     fn add(&mut self, (driver, handle): (u32, u64), since: u64, value: T, weight: usize) -> bool {
         if self.len.saturating_add(weight) > MOST {
             return false;
         }
         self.len += weight;
         let values = self.values.entry((driver, handle)).or_default();
-        // At the end, but where two threads come here in another order than they looked at the clock.
+        // The end, except when two threads come here in another order than they read the clock.
         let place = values.partition_point(|(earlier, _)| *earlier <= since);
         values.insert(place, (since, value));
         true
     }
 
-    /// What the handle stood for at a time.
+    /// Returns what the handle referred to at a time.
     fn at(&self, driver: u32, handle: u64, time: u64) -> Option<&T> {
         let values = self.values.get(&(driver, handle))?;
         let later = values.partition_point(|(since, _)| *since <= time);
@@ -63,13 +64,13 @@ pub(super) struct Names {
     streams_made: u32,
     spans: Vec<Arc<str>>,
     span_numbers: HashMap<Arc<str>, u32>,
-    /// Names of the devices that have streams, by driver and device.
+    /// The names of the devices that have streams, by driver and device.
     pub(super) devices: HashMap<(u32, DeviceId), String>,
 }
 
 impl Names {
     pub(super) fn add_kernel(&mut self, driver: u32, function: RawFunction, since: u64, name: &str) {
-        // A kernel that is looked up again takes no more room.
+        // A kernel that is looked up again is not added again.
         let known = self.kernels.at(driver, function.0, since).is_some_and(|known| **known == *name);
         if !known {
             self.kernels.add((driver, function.0), since, name.into(), 1);
@@ -105,7 +106,7 @@ impl Names {
         self.graphs.add((driver, exec.0), since, nodes, weight);
     }
 
-    /// The number of a span's name; none when there are too many.
+    /// Returns the number of a span's name; `None` if there are too many names.
     pub(super) fn span(&mut self, name: &str) -> Option<u32> {
         if let Some(number) = self.span_numbers.get(name) {
             return Some(*number);
@@ -121,7 +122,7 @@ impl Names {
         self.spans.get(number as usize)
     }
 
-    /// Work with its names, as they were at a time.
+    /// Returns the work with its names as they were at `time`.
     pub(super) fn work(&self, driver: u32, work: WorkSummary, time: u64) -> DeviceWork {
         match work {
             WorkSummary::Kernel { function, grid, block, dynamic_lds } => {
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_stands_for_what_it_was_at_the_time() {
+    fn a_handle_has_the_value_of_its_time() {
         let mut names = Names::default();
         names.add_kernel(0, RawFunction(5), 10, "old");
         names.add_kernel(0, RawFunction(5), 15, "old");
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_not_remembered() {
+    fn names_beyond_the_limit_are_not_kept() {
         let mut history = History::default();
         assert!(history.add((0, 1), 0, 'a', MOST - 1));
         assert!(!history.add((0, 2), 0, 'b', 2));

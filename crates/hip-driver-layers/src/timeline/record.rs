@@ -1,15 +1,15 @@
-//! What is written down while the program runs: small and without names, which are looked up when somebody reads it.
+//! What is recorded while the program runs. Records are small and have no names, which are looked up for a snapshot.
 
 use hip_driver::activity::KernelCounts;
 use hip_driver::{CallKind, DeviceId, ErrorCode, RawStream, WorkSummary};
 
-/// A call of the driver, or a span of the program's own. Times are nanoseconds since the timeline began.
+/// A call of the driver, or a span of the program's own. Times are in nanoseconds since the timeline began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallRecord {
     pub(super) begin: u64,
     pub(super) end: u64,
     pub(super) what: WorkKind,
-    /// The number under which it enqueued work; 0 if it did not.
+    /// The correlation under which the call enqueued work; 0 if it enqueued none.
     pub(super) correlation: u64,
 }
 
@@ -26,14 +26,14 @@ pub(super) enum WorkKind {
     },
 }
 
-/// What a call is about.
+/// The details of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallDetail {
     None,
     Bytes(u64),
     Stream(RawStream),
     StreamBytes(RawStream, u64),
-    /// Work that the call does itself, before it returns.
+    /// Work that the call does itself before it returns.
     Done(WorkSummary),
     Enqueued(RawStream, WorkSummary),
 }
@@ -49,7 +49,7 @@ impl CallDetail {
     }
 }
 
-/// Work that has run. Times are nanoseconds since the timeline began.
+/// Work that has run. Times are in nanoseconds since the timeline began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkRecord {
     pub(super) correlation: u64,
@@ -63,7 +63,7 @@ pub(super) struct WorkRecord {
 mod tests {
     use super::*;
 
-    /// What `TimelineOptions::limit` says of memory.
+    /// The documentation of `TimelineOptions::limit` depends on this.
     #[test]
     fn entries_are_small() {
         let (call, work) = (size_of::<CallRecord>(), size_of::<WorkRecord>());

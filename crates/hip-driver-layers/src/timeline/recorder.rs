@@ -1,4 +1,4 @@
-//! The recorder: a clock, a list of calls and of work for each thread, and how much of both there may be.
+//! The recorder: a clock, the lists of calls and of work for each thread, and the limits of both.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -17,31 +17,31 @@ use super::record::{CallRecord, WorkKind, WorkRecord};
 use super::snapshot::TimelineSnapshot;
 use crate::Intercepted;
 
-/// Bits of a correlation that count a thread's calls; those above are the thread's number.
+/// The bits of a correlation that count a thread's calls. The bits above are the thread's number.
 const CALL_BITS: u32 = 40;
 
-/// Where the times of a device's work come from.
+/// Where the times of device work come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceTimes {
-    /// From the driver where it knows them (the emulator does), else from [`Events`](DeviceTimes::Events).
+    /// The driver if it knows them, as the emulator does, else [`Events`](DeviceTimes::Events).
     #[default]
     Driver,
-    /// From timed events before and after each piece of work. A span then begins when the stream came to the event before
-    /// it, a few microseconds early on a GPU, and work that would have overlapped on the device may not. Not while the
-    /// program captures a stream by other means than this library's: asking for an event would break that.
+    /// Timed events before and after each piece of work. A span then begins when the stream reaches the event before
+    /// the work, a few microseconds early on a GPU, and work that would have overlapped on the device may not. Do not
+    /// use this while the program captures a stream through HIP itself: querying an event would break the capture.
     Events,
-    /// None: the device's tracks are empty, and its work is not disturbed.
+    /// None: the device's tracks are empty, and its work is not affected.
     Off,
 }
 
-/// How much is recorded.
+/// Options of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineOptions {
-    /// Calls and spans of the host that are kept, the first ones, and as many pieces of device work; what comes later is
-    /// counted. 1,048,576, which take up to 170 MB.
+    /// The maximum number of calls and spans of the host, and also of pieces of device work. The first ones are kept;
+    /// later ones are only counted. Default: 1,048,576, which use up to 170 MB.
     pub limit: usize,
-    /// Where the times of the device's work come from.
+    /// Where the times of device work come from.
     pub device_times: DeviceTimes,
 }
 
@@ -51,7 +51,7 @@ impl Default for TimelineOptions {
     }
 }
 
-/// Records what goes through its layers. Cheap to clone; all clones are the same. See the [module](super).
+/// Records what is done through its layers. Clones are cheap and refer to the same timeline. See the [module](super).
 #[derive(Clone)]
 pub struct Timeline(Arc<Recorder>);
 
@@ -73,7 +73,7 @@ impl Timeline {
         }))
     }
 
-    /// Puts a layer around a driver that records all that is done through it.
+    /// Puts a layer over a driver, which records everything that is done through it.
     pub fn layer(&self, inner: Arc<dyn Driver>) -> Arc<TimelineDriver> {
         let number = self.0.layers_made.fetch_add(1, Ordering::Relaxed);
         let layer = Recording::new(Arc::clone(&self.0), Arc::clone(&inner), number);
@@ -83,13 +83,13 @@ impl Timeline {
         Arc::new(Intercepted::with_layer(inner, TimelineLayer(layer)))
     }
 
-    /// Begins a span of the program's own on this thread, around the calls made until the guard is dropped.
+    /// Begins a span of the program's own on this thread. It ends when the guard is dropped.
     pub fn span(&self, name: &str) -> TimelineSpan<'_> {
         let name = self.0.names().span(name);
         TimelineSpan { recorder: &self.0, name, begin: self.0.now(), thread: PhantomData }
     }
 
-    /// What was recorded so far. Work in flight is not in it; synchronize first to have it all.
+    /// Returns what was recorded so far. Work in flight is not included; synchronize first to include all work.
     pub fn snapshot(&self) -> TimelineSnapshot {
         let layers: Vec<Arc<Recording>> = lock(&self.0.layers).iter().filter_map(Weak::upgrade).collect();
         layers.iter().for_each(|layer| layer.collect());
@@ -109,14 +109,14 @@ impl fmt::Debug for Timeline {
     }
 }
 
-/// A span of the program's own; dropping it ends the span.
+/// A span of the program's own. It ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "the span ends when this is dropped"]
 pub struct TimelineSpan<'t> {
     recorder: &'t Recorder,
     name: Option<u32>,
     begin: u64,
-    /// It ends on the thread that it began on.
+    /// Keeps the span on the thread on which it began.
     thread: PhantomData<*const ()>,
 }
 
@@ -135,9 +135,9 @@ impl Drop for TimelineSpan<'_> {
     }
 }
 
-/// What one thread recorded. Only that thread writes: it alone has it in its thread-local list.
+/// What one thread recorded. Only that thread writes to it: only that thread's `THREADS` has it.
 pub(super) struct Thread {
-    /// Counts the timeline's threads from 1.
+    /// The number of the thread among those of the timeline, from 1.
     pub(super) number: u32,
     pub(super) name: Option<String>,
     pub(super) calls: Buffer<CallRecord>,
@@ -146,13 +146,13 @@ pub(super) struct Thread {
 }
 
 thread_local! {
-    /// This thread's lists, by the number of the timeline.
+    /// What this thread recorded, by the number of the timeline.
     static THREADS: RefCell<Vec<(u64, Arc<Thread>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What the clones of a timeline and its layers share.
 pub(super) struct Recorder {
-    /// No other timeline of the process has it.
+    /// The number of the timeline in the process.
     number: u64,
     pub(super) epoch: Instant,
     pub(super) options: TimelineOptions,
@@ -172,7 +172,7 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// Nanoseconds since the timeline began.
+    /// Returns the nanoseconds since the timeline began.
     #[inline]
     pub(super) fn now(&self) -> u64 {
         self.at(Instant::now())
@@ -191,11 +191,11 @@ impl Recorder {
         lock(&self.threads).clone()
     }
 
-    /// A number for work that this thread is about to enqueue; 0 where there is no room for the call.
+    /// Returns a correlation for work that this thread is about to enqueue; 0 if the call cannot be recorded.
     #[inline]
     pub(super) fn correlate(&self) -> u64 {
         let reserved = self.with_thread(|thread| {
-            // SAFETY: this thread's own list.
+            // SAFETY: only this thread writes to the list.
             if !unsafe { thread.calls.reserve(&self.calls) } {
                 return 0;
             }
@@ -208,7 +208,7 @@ impl Recorder {
 
     #[inline]
     pub(super) fn record(&self, call: CallRecord) {
-        // SAFETY: this thread's own list.
+        // SAFETY: only this thread writes to the list.
         let pushed = self.with_thread(|thread| unsafe { thread.calls.push(call, &self.calls) });
         if pushed.is_none() {
             self.calls.drop_one();
@@ -216,14 +216,14 @@ impl Recorder {
     }
 
     pub(super) fn record_work(&self, work: WorkRecord) {
-        // SAFETY: this thread's own list.
+        // SAFETY: only this thread writes to the list.
         let pushed = self.with_thread(|thread| unsafe { thread.work.push(work, &self.work) });
         if pushed.is_none() {
             self.work.drop_one();
         }
     }
 
-    /// Calls `f` with this thread's lists; none where the thread is ending, or there are too many.
+    /// Calls `f` with what this thread recorded; `None` if the thread is ending or nothing more can be recorded.
     #[inline]
     fn with_thread<R>(&self, f: impl FnOnce(&Thread) -> R) -> Option<R> {
         let with = |threads: &RefCell<Vec<(u64, Arc<Thread>)>>| {
@@ -235,13 +235,13 @@ impl Recorder {
         THREADS.try_with(with).ok().flatten()
     }
 
-    /// Adds this thread to the timeline's; its place in the thread's own list.
+    /// Adds this thread to the timeline. Returns its index in `own`.
     #[cold]
     fn add_thread(&self, own: &mut Vec<(u64, Arc<Thread>)>) -> Option<usize> {
         if self.calls.is_spent() && self.work.is_spent() {
             return None;
         }
-        // Those of timelines that are gone.
+        // Entries of timelines that were dropped are removed.
         own.retain(|(_, thread)| Arc::strong_count(thread) > 1);
         let thread = Arc::new(Thread {
             number: self.threads_seen.fetch_add(1, Ordering::Relaxed) + 1,
@@ -268,7 +268,7 @@ impl ActivityObserver for Recorder {
     }
 }
 
-/// Locks; nothing here leaves the data half-changed when it panics.
+/// Locks a mutex, even if it is poisoned: no panic leaves the data half-changed.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What was recorded, with its names: calls by thread, work by stream.
+//! What was recorded, with its names: calls by thread, and work by stream.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,23 +17,23 @@ use super::work::DeviceWork;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostSpan {
-    /// The call in HIP's name, or the name that the program gave.
+    /// HIP's name of the call, or the name of the program's span.
     pub name: Cow<'static, str>,
-    /// When it began, from the beginning of the timeline.
+    /// When it began, as the time since the beginning of the timeline.
     pub begin: Duration,
-    /// When it ended.
+    /// When it ended, as the time since the beginning of the timeline.
     pub end: Duration,
-    /// What it was called for; none for a span of the program's own.
+    /// The device of the call; `None` for a span of the program's own.
     pub device: Option<DeviceId>,
-    /// The number of the stream's track.
+    /// The number of the call's stream.
     pub stream: Option<u32>,
-    /// What it enqueued, or did itself.
+    /// The work that the call enqueued or did itself.
     pub work: Option<DeviceWork>,
-    /// Bytes allocated, freed, copied, filled or loaded.
+    /// The number of bytes that the call allocated, freed, copied, filled or loaded.
     pub bytes: Option<u64>,
-    /// What it failed with.
+    /// The error that the call returned.
     pub error: Option<ErrorCode>,
-    /// What the spans of its work have, too.
+    /// The correlation, which the spans of the call's work have too.
     pub correlation: Option<u64>,
 }
 
@@ -41,11 +41,11 @@ pub struct HostSpan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadTrack {
-    /// Counts the threads that the timeline has seen from 1.
+    /// The number of the thread among those of the timeline, from 1.
     pub number: u32,
     /// The thread's name, if it has one.
     pub name: Option<String>,
-    /// By their beginning; of two that begin together the longer first. They nest.
+    /// The spans in the order in which they began; if two began together, the longer first. They nest.
     pub spans: Vec<HostSpan>,
 }
 
@@ -53,17 +53,17 @@ pub struct ThreadTrack {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceSpan {
-    /// What it is; where the times of a graph's nodes are known, each has a span of its own.
+    /// The work. Each node of a graph has a span of its own if its times are known.
     pub work: DeviceWork,
-    /// Of a graph: which node this is, counted from 0 in the order of adding, and how many there are.
+    /// For a node of a graph: its index, in the order in which nodes were added, and the number of nodes.
     pub node: Option<(u32, u32)>,
-    /// When it began, from the beginning of the timeline.
+    /// When it began, as the time since the beginning of the timeline.
     pub begin: Duration,
-    /// When it ended.
+    /// When it ended, as the time since the beginning of the timeline.
     pub end: Duration,
-    /// Of a kernel on the emulator: how much it ran.
+    /// For a kernel on the emulator: counts of what it executed.
     pub counts: Option<KernelCounts>,
-    /// The number of the call that enqueued it.
+    /// The correlation of the call that enqueued it.
     pub correlation: u64,
 }
 
@@ -71,9 +71,9 @@ pub struct DeviceSpan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamTrack {
-    /// Counts the timeline's streams from 1.
+    /// The number of the stream among those of the timeline, from 1.
     pub number: u32,
-    /// By their beginning. They do not overlap.
+    /// The spans in the order in which they began. They do not overlap.
     pub spans: Vec<DeviceSpan>,
 }
 
@@ -81,13 +81,13 @@ pub struct StreamTrack {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceTrack {
-    /// Counts the timeline's layers from 0: a program may open several drivers.
+    /// The index of the driver among the timeline's layers: a program may open several drivers.
     pub driver: u32,
-    /// Its ordinal.
+    /// The device's ordinal.
     pub device: DeviceId,
-    /// Its ordinal and name.
+    /// The device's ordinal and name.
     pub name: String,
-    /// Its streams that ran anything.
+    /// The streams on which work ran.
     pub streams: Vec<StreamTrack>,
 }
 
@@ -95,15 +95,15 @@ pub struct DeviceTrack {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimelineSnapshot {
-    /// The threads that called.
+    /// The threads that made calls.
     pub threads: Vec<ThreadTrack>,
-    /// The devices that ran anything.
+    /// The devices on which work ran.
     pub devices: Vec<DeviceTrack>,
-    /// How many calls and spans of the host, and how many pieces of work, are kept at most.
+    /// The maximum number of calls and spans of the host, and of pieces of work, that are kept.
     pub limit: usize,
-    /// Calls and spans that found no room. Their work is not in the timeline either.
+    /// The number of calls and spans of the host that were dropped. Their work is not in the timeline either.
     pub dropped_calls: u64,
-    /// Pieces of work that found no room, or whose times could not be had.
+    /// The number of pieces of work that were dropped, or whose times are unknown.
     pub dropped_work: u64,
 }
 
@@ -113,7 +113,7 @@ fn time(nanoseconds: u64) -> Duration {
 
 impl TimelineSnapshot {
     pub(super) fn of(recorder: &Recorder) -> TimelineSnapshot {
-        // The work first: a call that ends meanwhile is then there for all work that is.
+        // The work is read first: then the calls of all this work are among those that are read.
         let threads = recorder.threads();
         let mut work: Vec<WorkRecord> = Vec::new();
         threads.iter().for_each(|thread| thread.work.read(|record| work.push(record)));
@@ -138,7 +138,7 @@ impl TimelineSnapshot {
 
         let mut streams: HashMap<u32, (StreamName, Vec<DeviceSpan>)> = HashMap::new();
         for record in &work {
-            // The call is not there while it has not returned.
+            // The call is missing while it has not returned.
             let Some(call) = enqueued.get(&record.correlation) else { continue };
             let span = device_span(record, names.work(call.stream.driver, call.work, call.begin));
             streams.entry(call.stream.number).or_insert_with(|| (call.stream, Vec::new())).1.push(span);
@@ -153,7 +153,7 @@ impl TimelineSnapshot {
     }
 }
 
-/// What a call enqueued, and where.
+/// What a call enqueued, on which stream, and when the call began.
 struct Enqueued {
     stream: StreamName,
     work: WorkSummary,

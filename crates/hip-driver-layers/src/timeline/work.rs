@@ -1,50 +1,50 @@
-//! Work of a device, as a timeline names it.
+//! Device work as a timeline shows it.
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use hip_driver::CopyDirection;
 
-/// Work of a device.
+/// A piece of work of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceWork {
     /// A kernel.
     Kernel {
-        /// Its name.
+        /// The kernel's name.
         name: Arc<str>,
-        /// Workgroups in x, y and z.
+        /// The number of workgroups in x, y and z.
         grid: [u32; 3],
-        /// Work-items of a workgroup in x, y and z.
+        /// The number of work-items of a workgroup in x, y and z.
         block: [u32; 3],
         /// Dynamic LDS in bytes.
         dynamic_lds: u32,
     },
     /// A copy.
     Copy {
-        /// Where it goes.
+        /// The direction.
         direction: CopyDirection,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// A fill.
     Fill {
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// A function of the host's in stream order.
+    /// A function of the host in stream order.
     HostFunction,
     /// A graph.
     Graph {
-        /// Its nodes in the order of adding.
+        /// The graph's nodes in the order in which they were added.
         nodes: Arc<[DeviceWork]>,
     },
-    /// A graph's node that does nothing.
+    /// A node of a graph that does nothing.
     Empty,
 }
 
 impl DeviceWork {
-    /// The kind of work in one or two words.
+    /// Returns the kind of the work in one or two words.
     pub const fn category(&self) -> &'static str {
         match self {
             DeviceWork::Kernel { .. } => "kernel",
@@ -56,7 +56,7 @@ impl DeviceWork {
         }
     }
 
-    /// The bytes that it copies or fills; of a graph, those of all nodes.
+    /// Returns the number of bytes that it copies or fills; for a graph, those of all nodes.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             DeviceWork::Copy { bytes, .. } | DeviceWork::Fill { bytes } => Some(*bytes),
@@ -66,7 +66,7 @@ impl DeviceWork {
     }
 }
 
-/// What a track shows: the kernel's name, or what is done.
+/// The text that a track shows: a kernel's name, or what the work does.
 impl fmt::Display for DeviceWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

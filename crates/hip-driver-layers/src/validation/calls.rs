@@ -1,4 +1,4 @@
-//! Every call: what is checked before it, and what the layer takes in of what it did.
+//! Every call: what is checked before it, and how its effects are recorded after it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ use super::state::{EventState, ModuleState, RemovedModule, State, refusal};
 use super::violation::{Operation, Violation};
 use crate::Layer;
 
-/// What a check says.
+/// The result of a check.
 pub(super) type Checked<T> = Result<T, Box<Violation>>;
 
 /// What is kept from before a call until after it.
 #[derive(Debug)]
 pub(super) enum Held {
     Nothing,
-    /// What the host knows if the call succeeds, and where it answers, says yes.
+    /// What the host knows if the call succeeds and, for a query, answers `true`.
     Learns(Vec<Clock>),
-    /// Memory that is being freed, and what the host knows then. It was taken out of the tables before the driver can
-    /// give its address out again, and goes back if the call fails; so do handles.
+    /// Memory that is being freed, and what the host knows afterwards. It is removed from the tables before the call,
+    /// as the driver may return its address to another thread, and added again if the call fails. Handles likewise.
     Region(Option<Region>, Option<Clock>),
     Stream(Option<(DeviceId, u32)>),
     Event(Option<(DeviceId, EventState)>),
     Module(Option<RemovedModule>),
     Graph(Option<(DeviceId, GraphState)>),
     Exec(Option<(DeviceId, ExecState)>),
-    /// What happens before an event's record, or a point of a stream.
+    /// What happens before an event's record or a point of a stream.
     Point(Option<Clock>),
     Nodes(Arc<[Node]>),
 }
@@ -48,7 +48,7 @@ impl Layer for Validation {
 
     type Token = Checks;
 
-    /// What is found is reported, and refuses the call unless it is about order.
+    /// Checks a call. A violation is reported, and refuses the call unless it is about order.
     fn before(&self, call: &Call<'_>) -> DriverResult<Checks> {
         let mut state = self.lock();
         state.before(call).map(Checks).map_err(|violation| {
@@ -60,7 +60,7 @@ impl Layer for Validation {
     }
 
     fn after(&self, call: &Call<'_>, Checks(held): Checks, result: Result<Output, &DriverError>) {
-        // Read before the lock is taken: it takes a while.
+        // Done before the lock is taken, as it takes long.
         let kernarg = match (call, result) {
             (Call::ModuleLoad { device, image }, Ok(_)) => kernarg_sizes(image, &*self.driver, *device),
             _ => BTreeMap::new(),
@@ -70,7 +70,7 @@ impl Layer for Validation {
             Ok(output) => state.succeeded(call, held, output, kernarg),
             Err(error) => {
                 state.failed(call, held);
-                // Nothing runs on the device any more.
+                // The device runs nothing any more.
                 if let (true, Some(device)) = (error.code.is_sticky(), call.device()) {
                     state.order.abandon(device);
                 }
@@ -107,7 +107,7 @@ impl Layer for Validation {
 }
 
 impl State {
-    /// Checks a call, and takes out what it is about to free.
+    /// Checks a call, and removes what it is about to free.
     fn before(&mut self, call: &Call<'_>) -> Checked<Held> {
         let kind = call.kind();
         Ok(match *call {
@@ -138,7 +138,7 @@ impl State {
                 self.events.of(kind, device, event.0)?;
                 Held::Learns(self.recorded(event).into_iter().collect())
             }
-            // There is a time only when both were reached.
+            // The call succeeds only if both events were reached.
             Call::EventElapsed { device, start, end } => {
                 self.events.of(kind, device, start.0)?;
                 self.events.of(kind, device, end.0)?;
@@ -169,7 +169,7 @@ impl State {
         })
     }
 
-    /// Takes in what a call did.
+    /// Records the effects of a call that succeeded.
     fn succeeded(&mut self, call: &Call<'_>, held: Held, output: Output, kernarg: BTreeMap<Box<str>, u32>) {
         match (*call, output, held) {
             (_, Output::Answer(false), Held::Learns(_)) => {}
@@ -219,7 +219,7 @@ impl State {
         }
     }
 
-    /// Puts back what a failed call did not free.
+    /// Adds again what a failed call did not free.
     fn failed(&mut self, call: &Call<'_>, held: Held) {
         match (*call, held) {
             (_, Held::Region(Some(region), _)) => self.regions.put_back(region),
@@ -263,7 +263,7 @@ impl State {
         })
     }
 
-    /// Checks what work says of itself.
+    /// Checks the parameters of work, except the memory that it accesses.
     pub(super) fn check_shape(&mut self, call: CallKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
         match *work {
             Work::Kernel(launch) => self.check_kernel(call, device, launch),
@@ -277,7 +277,7 @@ impl State {
         }
     }
 
-    /// Takes in work that a stream has taken.
+    /// Records work that a stream has accepted.
     fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
         match (work, held) {
             (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, stream, &nodes),
@@ -286,8 +286,8 @@ impl State {
     }
 }
 
-/// Kernarg bytes of each kernel of an image; empty where the image cannot be read, which is the driver's to say. A kernel
-/// whose arguments are all hidden may be launched without any.
+/// Returns the length of the kernarg segment of each kernel in an image. Empty if the image cannot be read, which the
+/// driver reports. Kernels whose arguments are all hidden are left out: they may be launched without arguments.
 fn kernarg_sizes(image: &[u8], driver: &dyn Driver, device: DeviceId) -> BTreeMap<Box<str>, u32> {
     let Ok(properties) = driver.device_properties(device) else { return BTreeMap::new() };
     let Ok(object) = CodeObject::from_any(image, &properties.target) else { return BTreeMap::new() };

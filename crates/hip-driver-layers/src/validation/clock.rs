@@ -1,7 +1,7 @@
-//! Happens-before: a vector clock for each stream and one for the host.
+//! Happens-before: a vector clock for each stream, and one for the host.
 //!
 //! Work on a stream is numbered from 1. A clock says, for each stream, up to which number its work has happened before.
-//! The host is one party, however many threads it has: what one thread has learned counts for all of them.
+//! The host has one clock, however many threads it has: what one thread knows counts as known to all of them.
 
 use hip_driver::{DeviceId, RawStream};
 
@@ -23,7 +23,7 @@ impl Clock {
         *entry = (*entry).max(seq);
     }
 
-    /// Raises this clock to `other` where that is further; whether it changed.
+    /// Raises each number of this clock to that of `other` if that is higher. Returns whether anything changed.
     pub(super) fn merge(&mut self, other: &Clock) -> bool {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// One piece of work: its stream's slot and its number there.
+/// A piece of work: its stream's slot and its number in that slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WorkPosition {
     pub(super) slot: u32,
@@ -50,18 +50,18 @@ pub(super) struct WorkPosition {
 struct StreamClock {
     device: DeviceId,
     stream: RawStream,
-    /// The number of the last work.
+    /// The number of the last work in the slot.
     seq: u64,
-    /// The number of the last work of the slot's streams before this one.
+    /// The number of the slot's last work before this stream used the slot.
     base: u64,
-    /// What happens before the next work, besides the slot's own.
+    /// What happens before the stream's next work, besides the work in the same slot.
     clock: Clock,
-    /// The host's version that `clock` has taken in.
+    /// The version of the host's clock that was last merged into `clock`.
     host_version: u64,
     live: bool,
 }
 
-/// The order of all work, as far as it is fixed.
+/// The known order of all work.
 #[derive(Debug, Default)]
 pub(super) struct HappensBefore {
     slots: Vec<StreamClock>,
@@ -70,8 +70,8 @@ pub(super) struct HappensBefore {
 }
 
 impl HappensBefore {
-    /// A slot for a new stream. One of a destroyed stream is used again, its numbers going on, but only when the host
-    /// knows all its work to have finished: then the new stream's work does come after it.
+    /// Returns a slot for a new stream. The slot of a destroyed stream is used again, with higher numbers, only if the
+    /// host knows that all its work has finished: then the new stream's work does happen after it.
     pub(super) fn add_stream(&mut self, device: DeviceId, stream: RawStream) -> u32 {
         let free = (0..self.slots.len() as u32)
             .find(|&i| !self.slots[i as usize].live && self.host.get(i) >= self.slots[i as usize].seq);
@@ -97,18 +97,18 @@ impl HappensBefore {
         }
     }
 
-    /// The stream is destroyed; its work goes on.
+    /// Marks a stream as destroyed. Its work still runs.
     pub(super) fn remove_stream(&mut self, slot: u32) {
         self.slots[slot as usize].live = false;
     }
 
-    /// The stream of work, and its number there, from 1. Not for work of a stream whose slot was used again.
+    /// Returns the stream of work and the work's number there, from 1. The slot must not have been used again since.
     pub(super) fn place(&self, work: WorkPosition) -> (RawStream, u64) {
         let slot = &self.slots[work.slot as usize];
         (slot.stream, work.seq.saturating_sub(slot.base))
     }
 
-    /// What the host knows happens before everything enqueued from now on.
+    /// Merges what the host knows into the stream's clock, and returns the stream.
     fn take_host(&mut self, slot: u32) -> &mut StreamClock {
         let slot = &mut self.slots[slot as usize];
         if slot.host_version != self.host_version {
@@ -125,25 +125,25 @@ impl HappensBefore {
         WorkPosition { slot, seq: s.seq }
     }
 
-    /// Lets the stream know what the host knows.
+    /// Merges what the host knows into the stream's clock.
     pub(super) fn catch_up(&mut self, slot: u32) {
         self.take_host(slot);
     }
 
-    /// Whether `earlier` happens before everything enqueued on `slot` from now on; the stream has
-    /// [caught up](Order::catch_up).
+    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on. Call
+    /// [`catch_up`](HappensBefore::catch_up) for the stream first.
     #[inline]
     pub(super) fn is_before(&self, earlier: WorkPosition, slot: u32) -> bool {
         earlier.slot == slot || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
     }
 
-    /// Whether the host knows that `work` has finished.
+    /// Returns whether the host knows that `work` has finished.
     #[inline]
     pub(super) fn is_known(&self, work: WorkPosition) -> bool {
         work.seq <= self.host.get(work.slot)
     }
 
-    /// Puts into `into` all that happens before the point where the stream is now.
+    /// Sets `into` to what happens before the present end of the stream.
     pub(super) fn snapshot_into(&mut self, slot: u32, into: &mut Clock) {
         let s = self.take_host(slot);
         into.0.clone_from(&s.clock.0);
@@ -151,7 +151,7 @@ impl HappensBefore {
         into.raise(slot, seq);
     }
 
-    /// All that happens before the point where all streams of the device are now.
+    /// Returns what happens before the present end of all streams of the device.
     pub(super) fn snapshot_device(&mut self, device: DeviceId) -> Clock {
         let mut all = Clock::default();
         for (i, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.device == device) {
@@ -161,7 +161,7 @@ impl HappensBefore {
         all
     }
 
-    /// The work of a lost device: none of it runs any more.
+    /// Marks all work of a lost device as finished: none of it runs any more.
     pub(super) fn abandon(&mut self, device: DeviceId) {
         let mut all = Clock::default();
         for (i, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.device == device) {
@@ -170,14 +170,14 @@ impl HappensBefore {
         self.host_learns(&all);
     }
 
-    /// The host has waited for, or seen, everything in `clock`.
+    /// Records that the host has waited for everything in `clock`, or knows that it has finished.
     pub(super) fn host_learns(&mut self, clock: &Clock) {
         if self.host.merge(clock) {
             self.host_version += 1;
         }
     }
 
-    /// Later work on the stream waits for everything in `clock`.
+    /// Records that later work on the stream waits for everything in `clock`.
     pub(super) fn stream_waits(&mut self, slot: u32, clock: &Clock) {
         self.take_host(slot).clock.merge(clock);
     }

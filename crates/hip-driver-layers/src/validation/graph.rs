@@ -1,4 +1,4 @@
-//! Graphs: what their nodes touch, which of them are ordered, and which launches may be in flight.
+//! Graphs: the memory that nodes access, the order of nodes, and the launches that may be in flight.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use super::ranges::{AccessRecord, Ranges};
 use super::state::State;
 use super::violation::{Operation, Violation};
 
-/// A node.
+/// A node of a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     operation: Operation,
     access_ranges: Box<[AccessRange]>,
-    /// Its place in the graph's own order, where chains of dependent nodes are what streams are elsewhere.
+    /// The position in the order of the graph. A chain of dependent nodes has a slot, as a stream has elsewhere.
     place: WorkPosition,
-    /// What it depends on, directly or not.
+    /// What the node depends on, directly or indirectly.
     before: Clock,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct GraphState {
     nodes: Vec<Node>,
-    /// Indices of the nodes, by handle.
+    /// The indices of the nodes in `nodes`, by handle.
     indices: HashMap<RawGraphNode, usize>,
-    /// How many nodes each chain has.
+    /// The number of nodes in each chain.
     chains: Vec<u64>,
 }
 
 impl GraphState {
-    /// Takes in a node. It goes on with a chain that one of its dependencies ends, or begins one.
+    /// Adds a node. It extends a chain that ends with one of its dependencies, or begins a new chain.
     fn add(
         &mut self,
         handle: RawGraphNode,
@@ -72,7 +72,7 @@ pub(super) struct ExecState {
 }
 
 impl State {
-    /// Checks what a new node depends on.
+    /// Checks the dependencies of a new node.
     fn check_dependencies(
         &mut self,
         call: CallKind,
@@ -85,7 +85,7 @@ impl State {
         }
     }
 
-    /// Reports nodes of a graph that touch the same bytes without an order, each pair once.
+    /// Reports pairs of nodes that access the same bytes without an order, each pair once.
     fn report_graph_races(&mut self, graph: RawGraph) {
         let Some(state) = self.graphs.get(graph.0) else { return };
         let mut accesses: HashMap<RegionKey, Ranges> = HashMap::new();
@@ -93,7 +93,7 @@ impl State {
         let mut races: Vec<(AccessRecord, AccessRecord, RegionKey, (u64, u64))> = Vec::new();
         for node in &state.nodes {
             for touch in &node.access_ranges {
-                // What was freed meanwhile is reported when the graph is launched.
+                // Memory that was freed meanwhile is reported when the graph is launched.
                 let Ok(Some((key, range))) = self.regions.find(node.operation.call, touch) else { continue };
                 let second = AccessRecord { work: node.place, write: touch.write, operation: node.operation };
                 let ordered = |w: WorkPosition| w.slot == node.place.slot || w.seq <= node.before.get(w.slot);
@@ -139,7 +139,7 @@ impl State {
         Ok(nodes)
     }
 
-    /// Takes in a launch that the driver has accepted: its nodes are one piece of work, touch after touch.
+    /// Records a launch that the driver has accepted. All nodes are one piece of work, with the accesses of each node.
     pub(super) fn commit_graph(&mut self, exec: RawGraphExec, stream: RawStream, nodes: &[Node]) {
         let call = CallKind::GraphLaunch;
         let Some(&slot) = self.streams.get(stream.0) else { return };
@@ -154,8 +154,8 @@ impl State {
         }
     }
 
-    /// Reports launches that the host does not know to have finished, or for another launch those that are not ordered
-    /// before it.
+    /// Reports launches that the host does not know to have finished or, before a launch on `slot`, that are not
+    /// ordered before it.
     fn report_in_flight(&mut self, call: CallKind, exec: RawGraphExec, slot: Option<u32>) {
         let Some(state) = self.execs.get(exec.0) else { return };
         let finished = |work: WorkPosition| match slot {
@@ -172,7 +172,7 @@ impl State {
 }
 
 impl State {
-    /// Checks a call about graphs, and takes out what it is about to destroy.
+    /// Checks a call about graphs, and removes what it is about to destroy.
     pub(super) fn before_graph(&mut self, call: &Call<'_>) -> Checked<Held> {
         let kind = call.kind();
         Ok(match *call {
@@ -199,7 +199,7 @@ impl State {
         })
     }
 
-    /// Takes in what a call about graphs did.
+    /// Records the effects of a call about graphs.
     pub(super) fn after_graph(&mut self, call: &Call<'_>, output: Output, held: Held) {
         match (*call, output, held) {
             (Call::GraphCreate { device }, Output::Graph(graph), _) => {

@@ -1,4 +1,4 @@
-//! Every piece of memory that is alive, who touches it, and what was freed lately.
+//! All live memory with its accesses, and memory that was freed recently.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -14,24 +14,24 @@ use super::ranges::Ranges;
 use super::state::State;
 use super::violation::{ByteRange, Operation, Violation};
 
-/// Freed memory that is remembered, to tell a use after free from a foreign address.
+/// The number of freed pieces of memory that are kept, to tell a use after free from an unknown address.
 pub(super) const REMEMBERED: usize = 1024;
 
-/// Where memory came from.
+/// The origin of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
-    /// `malloc`.
+    /// Memory of `malloc`.
     Device,
-    /// `malloc_async`.
+    /// Memory of `malloc_async`.
     StreamOrdered,
-    /// `host_malloc`.
+    /// Memory of `host_malloc`.
     Pinned,
-    /// `host_register`: memory of the program's own, pinned.
+    /// Memory of the caller that `host_register` pinned.
     Registered,
     /// A global variable of a module.
     Global,
-    /// A block that a pool handed out, inside one of its segments.
+    /// A pool block inside a pool segment.
     Pooled,
     /// Managed memory.
     Managed,
@@ -52,7 +52,7 @@ impl MemoryKind {
         }
     }
 
-    /// Whether it is memory of the host's.
+    /// Returns whether it is host memory.
     const fn is_host(self) -> bool {
         matches!(self, MemoryKind::Pinned | MemoryKind::Registered)
     }
@@ -75,18 +75,18 @@ impl fmt::Display for MemoryKind {
     }
 }
 
-/// A piece of memory that the layer knows or knew.
+/// A piece of memory that is or was live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Where it came from.
+    /// The origin of the memory.
     pub kind: MemoryKind,
-    /// The device it belongs to.
+    /// The device to which the memory belongs.
     pub device: DeviceId,
-    /// Its first byte: the device's address, and for pinned memory the host's.
+    /// The address of the first byte: the device's address, or for pinned memory the host's.
     pub address: u64,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
-    /// Counts what the layer has seen, from 1: tells apart two that had the same address.
+    /// The number of this memory among all that the layer has seen, from 1. It distinguishes memory at equal addresses.
     pub number: u64,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for MemoryInfo {
     }
 }
 
-/// Memory that is alive.
+/// A piece of live memory.
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) memory: MemoryInfo,
@@ -105,12 +105,12 @@ pub(super) struct Region {
     pub(super) span: u64,
     /// How often it is borrowed, beyond the first time.
     borrows: u32,
-    /// Where kernels see it: `memory.address` but for pinned memory.
+    /// The address for kernels. It differs from `memory.address` only for pinned memory.
     device_address: u64,
     module: Option<RawModule>,
-    /// The live blocks in it, if it is a pool's segment.
+    /// The live pool blocks in it, if it is a pool segment.
     pub(super) blocks: Option<PoolBlocks>,
-    /// Goes by bytes, not by blocks: what used a block that was freed still counts for the block that comes after it.
+    /// By bytes, not by blocks: work that used a freed block still counts for the next block with these bytes.
     pub(super) accesses: Ranges,
 }
 
@@ -122,7 +122,7 @@ impl Region {
         }
     }
 
-    /// Bytes of the region in the words of a message: those of a pool's block, where they lie in one.
+    /// Describes bytes of the region for a message: as bytes of a pool block if they lie in one.
     pub(super) fn name(&self, (start, end): (u64, u64)) -> (MemoryInfo, ByteRange) {
         match self.blocks.as_ref().and_then(|blocks| blocks.at(start)) {
             Some((at, block)) if end - at <= block.bytes => {
@@ -143,23 +143,23 @@ struct Freed {
     span: u64,
 }
 
-/// Names a region while it is alive.
+/// Identifies a region while it is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RegionKey {
-    /// Device and device address of memory of the device.
+    /// The device, and the device address of its memory.
     Device(DeviceId, u64),
-    /// Host address of pinned memory.
+    /// The host address of pinned memory.
     Pinned(u64),
 }
 
-/// A touch found: the region and the offsets of its first byte and behind its last.
+/// A region, and the range of an access in it: the offsets of its first byte and after its last byte.
 pub(super) type FoundRange = (RegionKey, (u64, u64));
 
 #[derive(Debug, Default)]
 pub(super) struct Regions {
-    /// By device and first address: allocations and module globals.
+    /// Allocations and module globals, by device and first address.
     device: BTreeMap<(DeviceId, u64), Region>,
-    /// Pinned memory by first host address, and the way there from the device's address.
+    /// Pinned memory by first host address, and that address by the device's address.
     pinned: BTreeMap<u64, Region>,
     pinned_by_device: BTreeMap<u64, u64>,
     peers: Vec<(DeviceId, DeviceId)>,
@@ -169,7 +169,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// The number of the next memory.
+    /// Returns the number of the next memory.
     pub(super) fn next_number(&mut self) -> u64 {
         self.made += 1;
         self.made
@@ -229,7 +229,7 @@ impl Regions {
         }
     }
 
-    /// A global of a module; asking for one twice keeps what is known of it.
+    /// Adds a global variable of a module. Adding it again has no effect.
     pub(super) fn add_global(&mut self, device: DeviceId, module: RawModule, ptr: DevicePtr, bytes: usize) {
         if bytes == 0 || self.device.contains_key(&(device, ptr.0)) {
             return;
@@ -239,7 +239,7 @@ impl Regions {
         self.device.insert((device, ptr.0), region);
     }
 
-    /// Takes the globals of a module out.
+    /// Removes the global variables of a module.
     pub(super) fn remove_globals(&mut self, module: RawModule) -> Vec<Region> {
         let of_module = self.device.iter().filter(|(_, region)| region.module == Some(module));
         let keys: Vec<_> =
@@ -260,12 +260,12 @@ impl Regions {
         }
     }
 
-    /// Whether the host address is in pinned memory.
+    /// Returns whether the host address is in pinned memory.
     pub(super) fn is_pinned(&self, ptr: *const u8) -> bool {
         self.pinned_at(ptr as u64).is_some()
     }
 
-    /// Pinned memory that has bytes of a host range.
+    /// Returns pinned memory that contains bytes of a host range.
     fn pinned_in(&self, address: u64, bytes: u64) -> Option<MemoryInfo> {
         let (_, region) = self.pinned.range(..address.saturating_add(bytes)).next_back()?;
         (region.memory.address + region.memory.bytes > address).then_some(region.memory)
@@ -288,7 +288,7 @@ impl Regions {
     }
 
     fn of_other_device(&self, device: DeviceId, address: u64) -> Option<&Region> {
-        // Once for each device that has memory, not for each region.
+        // One search for each device with memory, not for each region.
         let mut from = (DeviceId(0), 0);
         while let Some(((other, _), _)) = self.device.range(from..).next() {
             if *other != device
@@ -308,7 +308,7 @@ impl Regions {
         }
     }
 
-    /// Finds what a call touches; `None` for nothing at all and for host memory that is not pinned.
+    /// Finds the memory of an access; `None` for an access of no bytes, and for host memory that is not pinned.
     pub(super) fn find(
         &self,
         call: CallKind,
@@ -321,7 +321,7 @@ impl Regions {
         }
     }
 
-    /// As [`find`](Regions::find), for the touch of a graph's node: host memory has to be pinned.
+    /// Like [`find`](Regions::find), for a node of a graph: its host memory must be pinned.
     pub(super) fn find_for_node(
         &self,
         call: CallKind,
@@ -342,8 +342,8 @@ impl Regions {
         }))
     }
 
-    /// The region that holds the first byte of a touch, and the byte's offset there; `None` as for
-    /// [`find`](Regions::find). Where in the region may be touched is not asked.
+    /// Returns the region that contains the first byte of an access, and that byte's offset; `None` as for
+    /// [`find`](Regions::find). Does not check which parts of the region may be accessed.
     pub(super) fn locate(
         &self,
         call: CallKind,
@@ -376,7 +376,7 @@ impl Regions {
         Err(Box::new(Violation::UnknownAddress { call, device, address, bytes, nearest }))
     }
 
-    /// As [`locate`](Regions::locate), for what is done to memory and not to its bytes: peers may not do it.
+    /// Like [`locate`](Regions::locate), for operations on memory that peers may not do, such as freeing it.
     pub(super) fn own(
         &self,
         call: CallKind,
@@ -394,8 +394,8 @@ impl Regions {
         }
     }
 
-    /// The touched range in a region that holds its first byte, at `offset`. In a pool's segment it lies in one live
-    /// block.
+    /// Returns the range of an access in the region that contains its first byte, at `offset`. In a pool segment, it
+    /// must lie in one live block.
     fn range_in(
         &self,
         call: CallKind,
@@ -424,7 +424,7 @@ impl Regions {
         Ok((region.key(), (offset, offset + bytes)))
     }
 
-    /// The latest memory freed that held the device address. Pinned memory counts too.
+    /// Returns the latest freed memory that contained the device address, including pinned memory.
     fn freed_at(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
         let holds = |Freed { memory, seen, span }: &&Freed| {
             (memory.device == device || memory.kind.is_host())
@@ -433,7 +433,7 @@ impl Regions {
         self.freed.iter().rev().find(holds).map(|freed| freed.memory)
     }
 
-    /// What a free of device memory frees.
+    /// Returns the region that a free of device memory frees.
     pub(super) fn find_to_free(
         &self,
         call: CallKind,
@@ -461,7 +461,7 @@ impl Regions {
         }
     }
 
-    /// What a free of pinned memory frees.
+    /// Returns the region that a free of pinned memory frees.
     pub(super) fn find_pinned_to_free(
         &self,
         call: CallKind,
@@ -503,7 +503,7 @@ impl Regions {
         .map(|region| region.memory)
     }
 
-    /// Takes a region out: it counts as freed.
+    /// Removes a region, which then counts as freed.
     pub(super) fn remove(&mut self, key: RegionKey) -> Option<Region> {
         let region = match key {
             RegionKey::Device(device, address) => self.device.remove(&(device, address)),
@@ -522,7 +522,7 @@ impl Regions {
         Some(region)
     }
 
-    /// Puts a region back whose free failed.
+    /// Adds a region again, as its free failed.
     pub(super) fn put_back(&mut self, region: Region) {
         self.freed.retain(|freed| freed.memory.number != region.memory.number);
         let MemoryInfo { kind, device, address, .. } = region.memory;
@@ -534,7 +534,7 @@ impl Regions {
         }
     }
 
-    /// Everything that somebody has to free; behind a pool's segment its live blocks.
+    /// Returns all live memory that must be freed. After a pool segment come its live blocks.
     pub(super) fn owned(&self) -> impl Iterator<Item = MemoryInfo> + '_ {
         let regions = self.device.values().chain(self.pinned.values());
         let owned =
@@ -546,7 +546,7 @@ impl Regions {
 }
 
 impl State {
-    /// Checks a call about memory, and takes out what it is about to free. Every other call passes.
+    /// Checks a call about memory, and removes what it is about to free. Accepts every other call.
     pub(super) fn before_memory(&mut self, call: &Call<'_>) -> Checked<Held> {
         let kind = call.kind();
         Ok(match *call {
@@ -556,7 +556,7 @@ impl State {
                 self.streams.of(kind, device, stream.0)?;
                 Held::Nothing
             }
-            // Null is no memory, and drivers free it as C does.
+            // Null is no memory, and drivers accept it, as C's `free` does.
             Call::Free { ptr: DevicePtr::NULL, .. } => Held::Nothing,
             Call::Free { device, ptr } => {
                 let key = self.regions.find_to_free(kind, MemoryKind::Device, device, ptr)?;
@@ -601,13 +601,13 @@ impl State {
         })
     }
 
-    /// Takes a region out that a call frees without waiting; reports what may still use it.
+    /// Removes a region that a call frees without waiting. Reports work that may still use it.
     fn remove_in_order(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) -> Held {
         self.free_in_flight(call, key, stream);
         Held::Region(self.regions.remove(key), None)
     }
 
-    /// Takes in what a call about memory did.
+    /// Records the effects of a call about memory.
     pub(super) fn after_memory(&mut self, call: &Call<'_>, output: Output, held: Held) {
         match (*call, output, held) {
             (Call::Malloc { device, bytes }, Output::Memory(ptr), _) => {
@@ -615,7 +615,7 @@ impl State {
             }
             (Call::MallocAsync { device, bytes, stream }, Output::Memory(ptr), _) => {
                 self.regions.add_device(MemoryKind::StreamOrdered, device, ptr, bytes);
-                // The memory is there from this point of the stream on: as if this work had written all of it.
+                // The memory exists from this point of the stream on, as if this work had written all of it.
                 let all = AccessRange::device(device, ptr, bytes, true);
                 self.commit(Operation::of(call.kind()), stream, [all].into_iter());
             }

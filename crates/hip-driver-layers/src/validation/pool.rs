@@ -1,4 +1,4 @@
-//! What pools do inside of driver allocations: which blocks of a segment are live, and which were freed lately.
+//! The blocks of pools inside driver allocations: which are live, and which were freed recently.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use hip_driver::{AccessRange, CallKind, DeviceId, DevicePtr};
 use super::memory::{MemoryInfo, MemoryKind, REMEMBERED, RegionKey, Regions};
 use super::violation::Violation;
 
-/// The live blocks of a segment, by offset. They do not overlap.
+/// The live blocks of a pool segment, by offset. They do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct PoolBlocks(BTreeMap<u64, MemoryInfo>);
 
@@ -20,25 +20,25 @@ impl PoolBlocks {
         self.0.values().copied()
     }
 
-    /// The block that holds the byte at `offset`, behind its own offset.
+    /// Returns the block that contains the byte at `offset`, and the block's offset.
     pub(super) fn at(&self, offset: u64) -> Option<(u64, MemoryInfo)> {
         let (&start, &block) = self.0.range(..=offset).next_back()?;
         (offset - start < block.bytes).then_some((start, block))
     }
 
-    /// The last block that begins before `offset`.
+    /// Returns the last block that begins before `offset`.
     pub(super) fn before(&self, offset: u64) -> Option<MemoryInfo> {
         self.0.range(..offset).next_back().map(|(_, &block)| block)
     }
 
-    /// A block with bytes in `start..end`.
+    /// Returns a block with bytes in `start..end`.
     fn overlapping(&self, start: u64, end: u64) -> Option<MemoryInfo> {
         let (&at, &block) = self.0.range(..end).next_back()?;
         (at + block.bytes > start).then_some(block)
     }
 }
 
-/// Blocks that were freed, the latest last.
+/// The blocks that were freed most recently, the latest last.
 #[derive(Debug, Default)]
 pub(super) struct FreedBlocks(VecDeque<MemoryInfo>);
 
@@ -54,21 +54,21 @@ impl FreedBlocks {
         self.0.iter().rev().find(|block| block.device == device && is_it(block)).copied()
     }
 
-    /// The latest that held the address.
+    /// Returns the latest freed block that contained the address.
     pub(super) fn holding(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
         self.latest(device, |b| address.checked_sub(b.address).is_some_and(|offset| offset < b.bytes))
     }
 
-    /// The latest that began at the address.
+    /// Returns the latest freed block that began at the address.
     fn starting(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
         self.latest(device, |b| b.address == address)
     }
 
-    /// A use after free of a whole segment in the words of the block that was there.
+    /// Names, in a use after free of a whole pool segment, the block that was at the address.
     pub(super) fn name_in(&self, mut violation: Box<Violation>) -> Box<Violation> {
         if let Violation::UseAfterFree { address, memory, .. } = &mut *violation
             && let Some(block) = self.holding(memory.device, *address)
-            // One made before was in earlier memory at the same address.
+            // A block with a lower number was in earlier memory at the same address.
             && block.number > memory.number
         {
             *memory = block;
@@ -77,9 +77,9 @@ impl FreedBlocks {
     }
 }
 
-/// What pools say. What is wrong changes nothing.
+/// The notes of pools. A wrong note has no effect.
 impl Regions {
-    /// An allocation is a pool's segment from now on. Saying so twice is fine.
+    /// Makes an allocation a pool segment. Doing so twice is allowed.
     pub(super) fn add_segment(
         &mut self,
         call: CallKind,
@@ -99,7 +99,7 @@ impl Regions {
         Ok(())
     }
 
-    /// A pool hands out a block.
+    /// Adds a block that a pool allocates.
     pub(super) fn add_block(
         &mut self,
         call: CallKind,
@@ -132,7 +132,7 @@ impl Regions {
         Ok(())
     }
 
-    /// A block is given back.
+    /// Removes a block that is freed.
     pub(super) fn free_block(
         &mut self,
         call: CallKind,
@@ -156,7 +156,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Somebody says that a stream uses a block.
+    /// Checks that a block that a stream uses is live.
     pub(super) fn check_block(
         &self,
         call: CallKind,
@@ -167,8 +167,8 @@ impl Regions {
         self.live_block(call, device, block, wrong).map(drop)
     }
 
-    /// The live block that begins at an address: its segment, and its offset there. `wrong` is for any other address in
-    /// live memory.
+    /// Returns the pool segment and the offset of the live block that begins at an address. `wrong` creates the
+    /// violation for any other address in live memory.
     fn live_block(
         &self,
         call: CallKind,

@@ -1,11 +1,12 @@
-//! Who touched which bytes of one allocation last: an interval map of the accesses that later ones must be ordered after.
+//! The last accesses of each byte of an allocation: an interval map of the accesses that later ones must be ordered
+//! after.
 
 use std::collections::BTreeMap;
 
 use super::clock::WorkPosition;
 use super::violation::Operation;
 
-/// One access that still matters.
+/// An access with which a later one can still conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AccessRecord {
     pub(super) work: WorkPosition,
@@ -13,31 +14,32 @@ pub(super) struct AccessRecord {
     pub(super) operation: Operation,
 }
 
-/// Bytes up to `end` with the same accesses.
+/// A range of bytes with the same accesses, up to `end`.
 #[derive(Clone, Debug)]
 struct AccessCell {
     end: u64,
     records: Vec<AccessRecord>,
 }
 
-/// The accesses to one allocation, by byte offset; cells do not overlap and are never without a record.
+/// The accesses of one allocation, by byte offset. Cells do not overlap, and each has at least one record.
 ///
-/// Only what can still matter is kept. An access is dropped when the host knows that it has finished, and when a later
-/// access to the same bytes comes after it and conflicts with everything that it conflicts with: whatever is not
-/// ordered after the earlier one is then not ordered after the later one either.
+/// Only accesses with which a later one can conflict are kept. An access is removed when the host knows that it has
+/// finished. It is also removed when a later access of the same bytes happens after it and conflicts with everything
+/// that it conflicts with: whatever is not ordered after the earlier one is then not ordered after the later one
+/// either.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
     cells: BTreeMap<u64, AccessCell>,
-    /// Cells at which everything is looked through for what has finished.
+    /// The number of cells above which finished accesses are searched for and removed.
     prune_at: usize,
 }
 
-/// Fewer cells than this are not worth looking through.
+/// The number of cells up to which finished accesses are never searched for.
 const PRUNE_MIN: usize = 256;
 
 impl Ranges {
-    /// Takes in an access to `start..end`, and calls `conflict` once for each earlier access that overlaps it with one
-    /// of the two writing and is not `ordered` before it, with the first common bytes.
+    /// Records an access of `start..end`. Calls `conflict`, with the first common bytes, once for each earlier access
+    /// that overlaps it and is not `ordered` before it, if at least one of the two writes.
     pub(super) fn access(
         &mut self,
         (start, end): (u64, u64),
@@ -64,7 +66,7 @@ impl Ranges {
             });
             cell.records.push(new);
         };
-        // The usual case: the same bytes as before.
+        // The most common case: the same bytes as before.
         if let Some(cell) = self.cells.get_mut(&start)
             && cell.end == end
         {
@@ -96,8 +98,8 @@ impl Ranges {
         }
     }
 
-    /// Calls `conflict` once for each access to `start..end` that is not `ordered` and that writes, or with `write` also
-    /// reads.
+    /// Calls `conflict` once for each access of `start..end` that is not `ordered` and that writes or, if `write` is
+    /// set, reads.
     pub(super) fn unordered(
         &self,
         (start, end): (u64, u64),
@@ -117,7 +119,7 @@ impl Ranges {
         }
     }
 
-    /// Makes `at` a boundary between cells, where it is inside one.
+    /// Splits the cell that contains `at`, so that a cell begins there.
     fn split(&mut self, at: u64) {
         let Some((_, cell)) = self.cells.range_mut(..at).next_back() else { return };
         if cell.end > at {
@@ -127,7 +129,7 @@ impl Ranges {
         }
     }
 
-    /// Joins neighbours with the same accesses from the cell before `start` to the one that begins at `end`.
+    /// Joins neighbours with the same accesses, from the cell before `start` to the one that begins at `end`.
     fn join(&mut self, start: u64, end: u64) {
         let mut at = self.cells.range(..start).next_back().map_or(start, |(&from, _)| from);
         while at < end {
@@ -154,7 +156,7 @@ impl Ranges {
         }
     }
 
-    /// Lets go of what has finished; joins what is left where that is still much.
+    /// Removes finished accesses. Joins cells if many are left.
     fn prune(&mut self, known: impl Fn(WorkPosition) -> bool) {
         let before = self.cells.len();
         self.cells.retain(|_, cell| {
@@ -171,7 +173,7 @@ impl Ranges {
         self.prune_at = 2 * self.cells.len();
     }
 
-    /// Records held, for a test that they stay few.
+    /// Returns the number of records, for a test that they stay few.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.cells.values().map(|cell| cell.records.len()).sum()
@@ -188,7 +190,7 @@ mod tests {
         AccessRecord { work: WorkPosition { slot, seq }, write, operation }
     }
 
-    /// Accesses of one stream, with nothing known to the host.
+    /// Records accesses of one stream; the host knows nothing.
     fn access(ranges: &mut Ranges, range: (u64, u64), new: AccessRecord) -> Vec<(WorkPosition, (u64, u64))> {
         let mut found = Vec::new();
         let slot = new.work.slot;
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_knows_is_let_go() {
+    fn finished_accesses_are_removed() {
         let mut ranges = Ranges::default();
         for seq in 1..=10_000 {
             let at = seq * 64;

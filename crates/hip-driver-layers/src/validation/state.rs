@@ -1,4 +1,4 @@
-//! What the layer knows at a moment: live handles, live memory, the order of work, and what was found.
+//! The state of the layer: live handles, live memory, the order of work, and the violations.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::CStr;
@@ -14,12 +14,12 @@ use super::memory::{MemoryInfo, Region, RegionKey, Regions};
 use super::ranges::AccessRecord;
 use super::violation::{AccessInfo, ByteRange, HandleKind, Leak, Operation, Violation};
 
-/// Violations kept; more are only counted.
+/// The maximum number of violations that are kept; more are only counted.
 const KEPT: usize = 1024;
-/// Destroyed handles that are remembered, of each kind.
+/// The number of destroyed handles that are kept, for each kind.
 const REMEMBERED: usize = 1024;
 
-/// Live handles of one kind and some that were destroyed.
+/// The live handles of one kind, and some destroyed ones.
 #[derive(Debug)]
 pub(super) struct Handles<T> {
     kind: HandleKind,
@@ -36,12 +36,12 @@ impl<T> Handles<T> {
         self.live.insert(handle, (device, value));
     }
 
-    /// The live object behind a handle, on whichever device.
+    /// Returns the live object of a handle, on any device.
     pub(super) fn any(&mut self, call: CallKind, handle: u64) -> Result<(DeviceId, &mut T), Box<Violation>> {
         let kind = self.kind;
         match self.live.get_mut(&handle) {
             Some((owner, value)) => Ok((*owner, value)),
-            // A destroyed handle may have been given out again: what is alive comes first.
+            // Live handles are searched first: the driver may have used a destroyed handle again.
             None if self.destroyed.contains(&handle) => {
                 Err(Box::new(Violation::DestroyedHandle { call, kind, handle }))
             }
@@ -49,7 +49,7 @@ impl<T> Handles<T> {
         }
     }
 
-    /// The live object behind a handle of this device.
+    /// Returns the live object of a handle of this device.
     pub(super) fn of(
         &mut self,
         call: CallKind,
@@ -82,7 +82,7 @@ impl<T> Handles<T> {
         Some(removed)
     }
 
-    /// Puts an object back whose destruction failed.
+    /// Adds an object again, as its destruction failed.
     pub(super) fn put_back(&mut self, handle: u64, (device, value): (DeviceId, T)) {
         self.destroyed.retain(|&h| h != handle);
         self.live.insert(handle, (device, value));
@@ -93,7 +93,7 @@ impl<T> Handles<T> {
     }
 }
 
-/// An event: what happens before its last record; `None` before the first.
+/// An event.
 #[derive(Debug, Default)]
 pub(super) struct EventState {
     pub(super) recorded: Option<Clock>,
@@ -101,7 +101,7 @@ pub(super) struct EventState {
 
 #[derive(Debug)]
 pub(super) struct ModuleState {
-    /// Kernarg bytes by kernel name, where the code object could be read.
+    /// The length of the kernarg segment by kernel name, if the code object could be read.
     kernarg: BTreeMap<Box<str>, u32>,
     functions: Vec<RawFunction>,
     /// The last launch on each stream.
@@ -121,12 +121,12 @@ pub(super) struct FunctionState {
     kernarg: Option<u32>,
 }
 
-/// Everything behind the layer's lock.
+/// The state that the layer's lock protects.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) order: HappensBefore,
     pub(super) regions: Regions,
-    /// Streams with their slots in the order.
+    /// The slots of streams in the order.
     pub(super) streams: Handles<u32>,
     pub(super) events: Handles<EventState>,
     pub(super) modules: Handles<ModuleState>,
@@ -195,7 +195,7 @@ impl State {
         self.functions.add(function.0, device, FunctionState { module, name: name.into(), kernarg });
     }
 
-    /// Takes a module out, with its kernels and globals; reports launches that may be in flight.
+    /// Removes a module with its kernels and globals. Reports launches that may be in flight.
     pub(super) fn remove_module(&mut self, call: CallKind, module: RawModule) -> Option<RemovedModule> {
         let (device, state) = self.modules.remove(module.0)?;
         for &(work, operation) in &state.launches {
@@ -210,7 +210,7 @@ impl State {
         Some(RemovedModule { module, state: (device, state), functions, globals })
     }
 
-    /// Puts a module back that could not be unloaded.
+    /// Adds a module again, as it could not be unloaded.
     pub(super) fn put_back_module(&mut self, removed: RemovedModule) {
         self.modules.put_back(removed.module.0, removed.state);
         for (handle, state) in removed.functions {
@@ -219,7 +219,7 @@ impl State {
         removed.globals.into_iter().for_each(|region| self.regions.put_back(region));
     }
 
-    /// Checks everything about a launch that does not depend on order, but for what it touches.
+    /// Checks everything about a launch that does not depend on order, except the memory that it accesses.
     pub(super) fn check_kernel(
         &mut self,
         call: CallKind,
@@ -241,7 +241,7 @@ impl State {
         Ok(())
     }
 
-    /// A module's kernel was launched: the module must stay until the host knows that it has run.
+    /// Records a launch of a module's kernel: the module must stay loaded until the host knows that it has run.
     fn note_launch(&mut self, operation: Operation, work: WorkPosition) {
         let Some(function) = operation.function else { return };
         let Some(module) = self.functions.get(function.0).map(|f| f.module) else { return };
@@ -252,7 +252,7 @@ impl State {
         }
     }
 
-    /// Takes in work that the driver has accepted on a stream; reports races.
+    /// Records work that the driver has accepted on a stream. Reports races.
     pub(super) fn commit(
         &mut self,
         operation: Operation,
@@ -264,7 +264,7 @@ impl State {
         self.take_in(operation, work, access_ranges);
     }
 
-    /// Takes in what a part of numbered work touches; reports races.
+    /// Records the accesses of a part of a piece of work. Reports races.
     pub(super) fn take_in(
         &mut self,
         operation: Operation,
@@ -278,13 +278,13 @@ impl State {
                     self.touch(key, range, AccessRecord { work, write: touch.write, operation })
                 }
                 Ok(None) => {}
-                // Freed by another thread while the call was under way.
+                // Another thread freed the memory during the call.
                 Err(violation) => self.report(*violation),
             }
         }
     }
 
-    /// Takes in one access to a region; reports races.
+    /// Records one access of a region. Reports races.
     pub(super) fn touch(&mut self, key: RegionKey, range: (u64, u64), record: AccessRecord) {
         let State { order, regions, .. } = self;
         let Some(region) = regions.get_mut(key) else { return };
@@ -304,7 +304,7 @@ impl State {
         }
     }
 
-    /// A blocking copy: it comes after what the host knows, and the host knows it at once.
+    /// Checks a blocking copy: it happens after what the host knows, and the host knows of it at once. Reports races.
     pub(super) fn blocking(&mut self, call: CallKind, access_ranges: impl Iterator<Item = AccessRange>) {
         for touch in access_ranges {
             let found = self.regions.find(call, &touch);
@@ -323,7 +323,7 @@ impl State {
         }
     }
 
-    /// The host touches memory itself, where it is pinned.
+    /// Checks an access of the host to memory that may be pinned. Reports races.
     pub(super) fn host_access(&mut self, touch: AccessRange) {
         let call = if touch.write { CallKind::NoteHostWrite } else { CallKind::NoteHostRead };
         match self.regions.find(call, &touch) {
@@ -337,7 +337,7 @@ impl State {
         }
     }
 
-    /// Work on a stream that the host has waited for within the call; reports races.
+    /// Records work on a stream that the host has waited for within the call. Reports races.
     pub(super) fn waited_for(
         &mut self,
         call: CallKind,
@@ -363,15 +363,15 @@ impl State {
         }
     }
 
-    /// Takes in a note of a pool; reports what is wrong with it.
+    /// Handles a note of a pool. Reports a violation.
     pub(super) fn pool_note(&mut self, note: impl FnOnce(&mut Regions) -> Result<(), Box<Violation>>) {
         if let Err(violation) = note(&mut self.regions) {
             self.report(*violation);
         }
     }
 
-    /// Reports what may still use memory that is being freed: what the host does not know to have finished, or for a
-    /// free on a stream what is not ordered before it.
+    /// Reports work that may still use memory that is being freed: work that the host does not know to have finished
+    /// or, for a free on a stream, that is not ordered before it.
     pub(super) fn free_in_flight(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) {
         let Some(memory) = self.regions.memory(key) else { return };
         let slot = stream.and_then(|s| self.streams.get(s.0).copied());
@@ -380,7 +380,8 @@ impl State {
         }
     }
 
-    /// What conflicts with an access by the host, or on the stream of `slot` at its end, and is not ordered before it.
+    /// Returns the accesses that conflict with one by the host, or by `slot`'s next work, and are not ordered before
+    /// it.
     fn unordered(
         &mut self,
         key: RegionKey,
@@ -404,20 +405,20 @@ impl State {
         named.into_iter().map(|(record, (memory, range))| (self.access(&record), memory, range)).collect()
     }
 
-    /// A record in words.
+    /// Describes a record for a message.
     pub(super) fn access(&self, record: &AccessRecord) -> AccessInfo {
         let (stream, sequence) = self.order.place(record.work);
         AccessInfo { stream: Some(stream), sequence, ..self.access_of(record.operation, record.write) }
     }
 
-    /// An operation in words, wherever it runs.
+    /// Describes an operation for a message, without its stream.
     pub(super) fn access_of(&self, operation: Operation, write: bool) -> AccessInfo {
         let Operation { call, function, node } = operation;
         let kernel = function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name));
         AccessInfo { call, kernel, node, stream: None, sequence: 0, write }
     }
 
-    /// What happens before the point where the stream is now.
+    /// Returns what happens before the present end of the stream.
     pub(super) fn snapshot(&mut self, stream: RawStream) -> Clock {
         let mut clock = Clock::default();
         if let Some(&slot) = self.streams.get(stream.0) {
@@ -426,13 +427,13 @@ impl State {
         clock
     }
 
-    /// What happens before the event's last record.
+    /// Returns what happens before the event's last record.
     pub(super) fn recorded(&self, event: RawEvent) -> Option<Clock> {
         self.events.get(event.0).and_then(|e| e.recorded.clone())
     }
 }
 
-/// A module that is being unloaded.
+/// A module that is being unloaded, with its kernels and globals.
 #[derive(Debug)]
 pub(super) struct RemovedModule {
     module: RawModule,
@@ -441,7 +442,7 @@ pub(super) struct RemovedModule {
     globals: Vec<Region>,
 }
 
-/// The code with which a refused call fails.
+/// Returns the code with which a refused call fails.
 pub(super) fn refusal(violation: &Violation) -> ErrorCode {
     match violation {
         Violation::UnknownHandle { .. } | Violation::DestroyedHandle { .. } => ErrorCode::INVALID_HANDLE,

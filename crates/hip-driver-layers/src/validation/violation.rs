@@ -1,4 +1,4 @@
-//! What the layer reports: each misuse typed, and said in a sentence with what to do about it.
+//! Violations and leaks. Each has a type, and a message that says what to do.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use hip_driver::{CallKind, DeviceId, RawFunction, RawGraphNode, RawStream, Work}
 
 use super::memory::MemoryInfo;
 
-/// What a record remembers of its work; names are looked up only when it is reported.
+/// What a record keeps of its work. Names are looked up when it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) call: CallKind,
@@ -16,12 +16,12 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// Work that is neither a kernel nor a node of a graph.
+    /// Creates the operation of work that is neither a kernel nor a node.
     pub(super) const fn of(call: CallKind) -> Operation {
         Operation { call, function: None, node: None }
     }
 
-    /// Work that is enqueued or added by `call`.
+    /// Creates the operation of work that `call` enqueues or adds to a graph.
     pub(super) const fn of_work(call: CallKind, work: &Work<'_>) -> Operation {
         let function = match work {
             Work::Kernel(launch) => Some(launch.function),
@@ -62,21 +62,20 @@ impl fmt::Display for HandleKind {
     }
 }
 
-/// Work that was enqueued and touches memory.
+/// A piece of work or a node, and how it accesses memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessInfo {
-    /// The call that enqueued it, or that added it to a graph.
+    /// The call that enqueued the work or added the node.
     pub call: CallKind,
-    /// The kernel's name, if it is a launch.
+    /// The kernel's name, for a kernel.
     pub kernel: Option<Arc<str>>,
-    /// The node, if it is one of a graph.
+    /// The node, for a node of a graph.
     pub node: Option<RawGraphNode>,
-    /// Its stream, for a node the one that the graph was launched on; `None` for a blocking copy, and for a node of which
-    /// no launch is meant.
+    /// The stream; for a node, that of the graph's launch. `None` for a blocking copy, and for a node without a launch.
     pub stream: Option<RawStream>,
-    /// Its number among the work of its stream, from 1, all nodes of a launch having one; 0 where there is no stream.
+    /// The number among the work of its stream, from 1; all nodes of a launch have the same. 0 without a stream.
     pub sequence: u64,
-    /// Whether it writes the memory.
+    /// Whether it writes the memory. If not, it reads it.
     pub write: bool,
 }
 
@@ -100,9 +99,9 @@ impl fmt::Display for AccessInfo {
 /// A range of bytes in a piece of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {
-    /// Offset of the first byte.
+    /// The offset of the first byte.
     pub start: u64,
-    /// Offset behind the last byte.
+    /// The offset after the last byte.
     pub end: u64,
 }
 
@@ -114,20 +113,20 @@ impl fmt::Display for ByteRange {
 
 /// A misuse of a driver.
 ///
-/// The ones about order ([`is_order`](Violation::is_order)) are recorded and the call goes through; any other call is
-/// refused and does not reach the driver below. Notes are passed on whatever they say, but what is wrong in one of a
-/// pool's changes nothing here.
+/// A call with a violation of order ([`is_order`](Violation::is_order)) is passed on. A call with any other violation
+/// is refused and does not reach the driver below. Notes are always passed on, but the layer ignores a note of a pool
+/// that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A handle that this driver never made.
-    #[error("{call}: {kind} {handle:#x} was not made by this driver; pass a handle that it returned")]
+    /// A handle that this driver never returned.
+    #[error("{call}: {kind} {handle:#x} was never returned by this driver; pass a handle that it returned")]
     UnknownHandle {
         /// The call.
         call: CallKind,
-        /// What the handle should be.
+        /// The kind of the handle.
         kind: HandleKind,
-        /// Its value.
+        /// The handle's value.
         handle: u64,
     },
     /// A handle that was destroyed or unloaded before.
@@ -135,9 +134,9 @@ pub enum Violation {
     DestroyedHandle {
         /// The call.
         call: CallKind,
-        /// What the handle was.
+        /// The kind of the handle.
         kind: HandleKind,
-        /// Its value.
+        /// The handle's value.
         handle: u64,
     },
     /// A handle of another device.
@@ -145,11 +144,11 @@ pub enum Violation {
     HandleOfOtherDevice {
         /// The call.
         call: CallKind,
-        /// What the handle is.
+        /// The kind of the handle.
         kind: HandleKind,
-        /// Its value.
+        /// The handle's value.
         handle: u64,
-        /// The device it was made for.
+        /// The device to which it belongs.
         owner: DeviceId,
         /// The device of the call.
         given: DeviceId,
@@ -163,12 +162,12 @@ pub enum Violation {
         call: CallKind,
         /// The address.
         address: u64,
-        /// What it lies in.
+        /// The memory that contains the address.
         memory: MemoryInfo,
         /// The device of the call.
         given: DeviceId,
     },
-    /// An address in no memory of this driver, or in a pool's segment but in no block of it.
+    /// An address in no memory of this driver, or in a pool segment but in none of its blocks.
     #[error("{call}: {bytes} bytes at {address:#x} are in no memory of {device}{}", nearest_note(nearest))]
     UnknownAddress {
         /// The call.
@@ -177,25 +176,25 @@ pub enum Violation {
         device: DeviceId,
         /// The address.
         address: u64,
-        /// Bytes the call would touch.
+        /// The number of bytes that the call would access.
         bytes: u64,
         /// The memory that ends closest before the address.
         nearest: Option<MemoryInfo>,
     },
-    /// A range that begins in memory and ends behind it.
+    /// A range that begins in memory and ends after the memory's end.
     #[error(
-        "{call}: {bytes} bytes at {address:#x} end {over} bytes behind {memory}; touch less or allocate more"
+        "{call}: {bytes} bytes at {address:#x} end {over} bytes after the end of {memory}; access less or allocate more"
     )]
     OutOfRange {
         /// The call.
         call: CallKind,
         /// The address.
         address: u64,
-        /// Bytes the call would touch.
+        /// The number of bytes that the call would access.
         bytes: u64,
-        /// Bytes of them behind the memory's end.
+        /// The number of these bytes after the memory's end.
         over: u64,
-        /// What it begins in.
+        /// The memory in which the range begins.
         memory: MemoryInfo,
     },
     /// Memory used after it was freed.
@@ -205,7 +204,7 @@ pub enum Violation {
         call: CallKind,
         /// The address.
         address: u64,
-        /// What it lay in.
+        /// The memory that contained the address.
         memory: MemoryInfo,
     },
     /// Memory freed twice.
@@ -213,10 +212,10 @@ pub enum Violation {
     DoubleFree {
         /// The call.
         call: CallKind,
-        /// What was freed.
+        /// The memory that was freed.
         memory: MemoryInfo,
     },
-    /// Freeing an address inside memory, or memory of another kind, or pinned memory under other parameters.
+    /// A free of an address inside memory, of memory of another kind, or of pinned memory with other parameters.
     #[error(
         "{call}: {address:#x} is not what this call frees: it lies in {memory}; free its start with the call that fits"
     )]
@@ -225,46 +224,42 @@ pub enum Violation {
         call: CallKind,
         /// The address.
         address: u64,
-        /// What it lies in.
+        /// The memory that contains the address.
         memory: MemoryInfo,
     },
-    /// A pool handed out bytes of a block that is live.
-    #[error(
-        "{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is given back"
-    )]
+    /// A pool allocated, or a caller pinned, bytes that overlap live memory.
+    #[error("{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is freed")]
     LiveOverlap {
         /// The call.
         call: CallKind,
-        /// The address handed out.
+        /// The address.
         address: u64,
-        /// Its length in bytes.
+        /// The length in bytes.
         bytes: u64,
-        /// What is live.
+        /// The live memory.
         live: MemoryInfo,
     },
-    /// A note of a pool about an address that is in memory, but not where the note's would be: a segment begins where an
-    /// allocation of `malloc` does, and a block is inside a segment.
+    /// A note of a pool about an address to which it cannot apply: a pool segment begins where an allocation of
+    /// `malloc` does, and a block lies inside a pool segment.
     #[error(
-        "{call}: {address:#x} is not what this note is about: it lies in {memory}; name blocks inside of segments, and both by their starts"
+        "{call}: {address:#x} cannot have this note: it lies in {memory}; send notes about the start of a pool segment, or of a block inside one"
     )]
     WrongPoolNote {
         /// The call.
         call: CallKind,
         /// The address.
         address: u64,
-        /// What it lies in.
+        /// The memory that contains the address.
         memory: MemoryInfo,
     },
-    /// Freeing a pool's segment while blocks in it are live.
-    #[error(
-        "{call} of {memory}, a pool's segment, while {blocks} blocks in it are live; give them back first"
-    )]
+    /// A free of a pool segment while blocks in it are live.
+    #[error("{call} of {memory}, a pool segment, while {blocks} blocks in it are live; free them first")]
     SegmentFreed {
         /// The call.
         call: CallKind,
-        /// The segment.
+        /// The pool segment.
         memory: MemoryInfo,
-        /// How many blocks in it are live.
+        /// The number of live blocks in it.
         blocks: usize,
     },
     /// A grid or block without work-items.
@@ -274,12 +269,12 @@ pub enum Violation {
         call: CallKind,
         /// The kernel.
         kernel: Arc<str>,
-        /// Workgroups in x, y and z.
+        /// The number of workgroups in x, y and z.
         grid: [u32; 3],
-        /// Work-items of a workgroup in x, y and z.
+        /// The number of work-items of a workgroup in x, y and z.
         block: [u32; 3],
     },
-    /// A kernarg segment shorter than the kernel's metadata says: the driver would read past its end.
+    /// A kernarg segment that is shorter than the kernel's metadata says: the driver would read past its end.
     #[error(
         "{call} of `{kernel}`: {given} bytes of kernarg, the kernel's metadata says {needed}; pad with zeros"
     )]
@@ -288,29 +283,29 @@ pub enum Violation {
         call: CallKind,
         /// The kernel.
         kernel: Arc<str>,
-        /// Bytes given.
+        /// The number of bytes in the launch.
         given: usize,
-        /// Bytes that the code object asks for.
+        /// The number of bytes that the code object requires.
         needed: usize,
     },
-    /// Host memory of a graph's node that is not pinned: the node reads or writes it at any time.
-    #[error("{call}: {bytes} bytes of host memory at {address:#x} are not pinned; a node's have to be")]
+    /// Host memory of a node that is not pinned: the node may read or write it at any time.
+    #[error("{call}: {bytes} bytes of host memory at {address:#x} are not pinned; pin what a node accesses")]
     NotPinned {
         /// The call.
         call: CallKind,
         /// The host address.
         address: u64,
-        /// Bytes the node would touch.
+        /// The number of bytes that the node would access.
         bytes: u64,
     },
-    /// A dependency on what is no node of the graph.
-    #[error("{call}: {node:#x} is no node of graph {graph:#x}; depend on nodes that were added to it")]
+    /// A dependency that is not a node of the graph.
+    #[error("{call}: {node:#x} is not a node of graph {graph:#x}; depend on nodes that were added to it")]
     NodeOfOtherGraph {
         /// The call.
         call: CallKind,
-        /// The dependency's handle.
+        /// The handle of the dependency.
         node: u64,
-        /// The graph's handle.
+        /// The handle of the graph.
         graph: u64,
     },
     /// An allocation of no bytes.
@@ -319,7 +314,7 @@ pub enum Violation {
         /// The call.
         call: CallKind,
     },
-    /// An address without the alignment that the call needs.
+    /// An address that is not aligned as the call requires.
     #[error("{call}: {address:#x} is not aligned to {align} bytes")]
     Misaligned {
         /// The call.
@@ -338,52 +333,52 @@ pub enum Violation {
         dst: u64,
         /// The source's address.
         src: u64,
-        /// Bytes to copy.
+        /// The number of bytes to copy.
         bytes: u64,
     },
-    /// Two pieces of work touch the same bytes, at least one writes, and nothing orders them.
+    /// Two pieces of work access the same bytes, at least one writes, and nothing orders them.
     #[error(
-        "race: {second} and {first} both touch {range} of {memory}, and nothing orders them; record an event behind the first and make the second's stream wait for it"
+        "race: {second} and {first} both access {range} of {memory}, and nothing orders them; record an event after the first and make the second's stream wait for it"
     )]
     Race {
-        /// The work enqueued first.
+        /// The work that was enqueued first.
         first: AccessInfo,
-        /// The work enqueued second.
+        /// The work that was enqueued second.
         second: AccessInfo,
         /// The memory.
         memory: MemoryInfo,
-        /// Bytes that both touch.
+        /// The bytes that both access.
         range: ByteRange,
     },
-    /// Two nodes of a graph touch the same bytes, at least one writes, and neither depends on the other.
+    /// Two nodes of a graph access the same bytes, at least one writes, and neither depends on the other.
     #[error(
-        "race in graph {graph:#x}: {second} and {first} both touch {range} of {memory}, and neither depends on the other; add the dependency"
+        "race in graph {graph:#x}: {second} and {first} both access {range} of {memory}, and neither depends on the other; add the dependency"
     )]
     GraphRace {
-        /// The graph's handle.
+        /// The handle of the graph.
         graph: u64,
-        /// The node added first.
+        /// The node that was added first.
         first: AccessInfo,
-        /// The node added second.
+        /// The node that was added second.
         second: AccessInfo,
         /// The memory.
         memory: MemoryInfo,
-        /// Bytes that both touch.
+        /// The bytes that both access.
         range: ByteRange,
     },
-    /// What was instantiated from a graph launched again on another stream, or destroyed, while a launch of it may run.
+    /// An executable graph was launched on another stream, or destroyed, while a launch of it may be in flight.
     #[error(
         "{call} of executable graph {exec:#x} while {in_flight} may still be in flight; order it after that"
     )]
     ExecInFlight {
         /// The call.
         call: CallKind,
-        /// The executable graph's handle.
+        /// The handle of the executable graph.
         exec: u64,
         /// The launch that may be in flight.
         in_flight: AccessInfo,
     },
-    /// The host touches pinned memory that work in flight uses.
+    /// The host accesses pinned memory that work in flight uses.
     #[error(
         "the host {} {range} of {memory} while {in_flight} may still be in flight; wait for its event or stream first",
         if *write { "writes" } else { "reads" }
@@ -395,25 +390,25 @@ pub enum Violation {
         in_flight: AccessInfo,
         /// The memory.
         memory: MemoryInfo,
-        /// Bytes that both touch.
+        /// The bytes that both access.
         range: ByteRange,
     },
-    /// Memory freed while work in flight uses it.
+    /// Memory was freed while work in flight uses it.
     #[error("{call} of {memory} while {in_flight} may still be in flight; order the free after it")]
     FreeInFlight {
         /// The call.
         call: CallKind,
-        /// What was freed.
+        /// The memory that was freed.
         memory: MemoryInfo,
         /// The work that may be in flight.
         in_flight: AccessInfo,
     },
-    /// A module unloaded while one of its kernels may run.
+    /// A module was unloaded while one of its kernels may be in flight.
     #[error("{call} of module {module:#x} while {in_flight} may still be in flight; wait for it first")]
     UnloadInFlight {
         /// The call.
         call: CallKind,
-        /// The module's handle.
+        /// The handle of the module.
         module: u64,
         /// The launch that may be in flight.
         in_flight: AccessInfo,
@@ -428,7 +423,7 @@ fn nearest_note(nearest: &Option<MemoryInfo>) -> String {
 }
 
 impl Violation {
-    /// Whether it is about the order of work: then the call that showed it went through.
+    /// Returns whether the violation is about the order of work. The call with such a violation was passed on.
     pub fn is_order(&self) -> bool {
         matches!(
             self,
@@ -450,11 +445,11 @@ pub enum Leak {
     Memory(MemoryInfo),
     /// A stream, event, module or graph.
     Handle {
-        /// What it is.
+        /// The kind of the handle.
         kind: HandleKind,
-        /// Its device.
+        /// The device to which it belongs.
         device: DeviceId,
-        /// Its value.
+        /// The handle's value.
         handle: u64,
     },
 }
@@ -470,15 +465,15 @@ impl fmt::Display for Leak {
     }
 }
 
-/// What [`assert_clean`](super::ValidationDriver::assert_clean) found.
+/// The violations and leaks that [`assert_clean`](super::ValidationDriver::assert_clean) found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} violations, {} leaks{}", violations.len() + *dropped as usize, leaks.len(), self.lines())]
 pub struct ValidationErrors {
-    /// The violations kept, oldest first.
+    /// The violations that were kept, oldest first.
     pub violations: Vec<Violation>,
-    /// Violations seen but not kept.
+    /// The number of violations that were found but not kept.
     pub dropped: u64,
-    /// What is alive, where that was asked for.
+    /// What is alive, for [`assert_clean_and_empty`](super::ValidationDriver::assert_clean_and_empty).
     pub leaks: Vec<Leak>,
 }
 

@@ -1,4 +1,4 @@
-//! A driver for testing the layer above it: everything happens at once on host memory, and every call is remembered.
+//! A driver for testing layers. It does everything at once, on host memory, and records every call.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -14,7 +14,8 @@ use hip_driver::{
 
 const DEVICES: u32 = 2;
 
-/// Gives out addresses and handles again as soon as they are free, as HIP does. Launches do nothing, of graphs neither.
+/// Returns addresses and handles again as soon as they are free, as HIP does. Launches of kernels and graphs do
+/// nothing.
 #[derive(Debug, Default)]
 pub(crate) struct FakeDriver {
     state: Mutex<State>,
@@ -22,7 +23,7 @@ pub(crate) struct FakeDriver {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Layouts of live memory by address, and freed memory by size.
+    /// The sizes of live memory by address; `free` has freed memory with its size.
     live: BTreeMap<u64, usize>,
     free: Vec<(u64, usize)>,
     next_handle: u64,
@@ -45,17 +46,17 @@ impl FakeDriver {
         self.state.lock().unwrap()
     }
 
-    /// The calls since the last time that this was asked.
+    /// Returns the calls since this method was last called.
     pub(crate) fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.lock().calls)
     }
 
-    /// Makes the next call of this name fail.
+    /// Makes the next call of this name fail with `code`.
     pub(crate) fn fail(&self, call: &'static str, code: ErrorCode) {
         self.lock().fail = Some((call, code));
     }
 
-    /// Whether queries say that work is still in flight.
+    /// Sets whether queries return that work is in flight.
     pub(crate) fn set_busy(&self, busy: bool) {
         self.lock().busy = busy;
     }
@@ -104,7 +105,7 @@ impl Drop for State {
     fn drop(&mut self) {
         let live = std::mem::take(&mut self.live);
         for (address, bytes) in live.into_iter().chain(std::mem::take(&mut self.free)) {
-            // SAFETY: from `alloc_zeroed` with the same layout, and given back once: it is in one of the two only.
+            // SAFETY: from `alloc_zeroed` with the same layout, and freed once: only one of the two lists contains it.
             unsafe { dealloc(address as *mut u8, layout(bytes)) };
         }
     }
@@ -115,11 +116,11 @@ impl Drop for State {
 /// # Safety
 /// Both ranges are valid and do not overlap.
 unsafe fn copy(dst: u64, src: u64, bytes: usize) {
-    // SAFETY: as this function's.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::ptr::copy_nonoverlapping(src as *const u8, dst as *mut u8, bytes) }
 }
 
-/// Does a copy; other work does nothing.
+/// Executes a copy. Other work does nothing.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -132,7 +133,7 @@ unsafe fn do_copy(work: &Work<'_>) {
         }
         _ => return,
     };
-    // SAFETY: as this function's.
+    // SAFETY: guaranteed by the caller.
     unsafe { copy(dst, src, bytes) }
 }
 
@@ -169,6 +170,10 @@ impl Driver for FakeDriver {
             max_grid: [u32::MAX; 3],
             max_lds_per_block: 65536,
             clock_khz: 0,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            l2_bytes: None,
+            registers_per_block: None,
         })
     }
 
@@ -210,7 +215,7 @@ impl Driver for FakeDriver {
 
     fn host_malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let address = self.call("host_malloc")?.malloc(bytes);
-        // Kernels see pinned memory elsewhere than the host does, so that mixing the two up is noticed.
+        // Pinned memory has another address for kernels than for the host, so that confusing the two is detected.
         let device = DevicePtr(address | 1 << 60);
         Ok(PinnedAllocation { host: NonNull::new(address as *mut u8).unwrap(), device, bytes })
     }
@@ -278,7 +283,7 @@ impl Driver for FakeDriver {
         name: &CStr,
     ) -> DriverResult<RawFunction> {
         drop(self.call("module_get_function")?);
-        // One handle for each name, always the same.
+        // Each name has one handle, always the same.
         let hash = name.to_bytes().iter().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(*b)));
         Ok(RawFunction(module.0 << 32 | (hash & 0xffff_ffff)))
     }
@@ -290,7 +295,7 @@ impl Driver for FakeDriver {
         _: &CStr,
     ) -> DriverResult<(DevicePtr, usize)> {
         drop(self.call("module_get_global")?);
-        // No memory: for calls that the layer refuses, and for launches, which do nothing.
+        // Not real memory: for calls that the layer refuses, and for launches, which do nothing.
         Ok((DevicePtr(0x1000), 64))
     }
 
@@ -396,7 +401,7 @@ impl Driver for FakeDriver {
     }
 }
 
-/// Writes down what it is told, and says that it does not listen.
+/// Records the notes, though it says that it does not use them.
 impl Observer for FakeDriver {
     fn note(&self, note: &Note) {
         self.lock().calls.push(match note {

@@ -1,11 +1,11 @@
-//! Graphs: what is counted, refused, reported and injected, when nodes are added, at instantiation and at each launch.
+//! Graphs: counts, refusals, violations and injected faults, when nodes are added, at instantiation and at each launch.
 
 use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream, Work};
 use hip_driver_layers::validation::{CallKind, HandleKind, Leak, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
 
-/// A graph with one fill of `bytes` at a new allocation, instantiated.
+/// An executable graph with one node, which fills bytes of a new allocation.
 struct One {
     graph: RawGraph,
     exec: hip_driver::RawGraphExec,
@@ -90,7 +90,7 @@ fn stale_and_foreign_handles_are_refused() {
         other => panic!("{other}"),
     };
     rig.destroy_exec(exec).unwrap();
-    // Before any handle is given out again.
+    // Before the driver uses any handle again.
     let refused = rig.refused(ErrorCode::INVALID_HANDLE, || rig.launch_graph(exec, stream));
     assert!(matches!(refused, Violation::DestroyedHandle { .. }));
     assert_eq!(kind_of(refused), HandleKind::GraphExec);
@@ -103,7 +103,7 @@ fn stale_and_foreign_handles_are_refused() {
     {
         assert_eq!(kind_of(rig.refused(ErrorCode::INVALID_HANDLE, call)), HandleKind::Graph);
     }
-    // Those of other kinds, and of another device.
+    // Handles of other kinds and of another device.
     let graph = rig.graph();
     let refused = rig.refused(ErrorCode::INVALID_HANDLE, || rig.add_empty(RawGraph(stream.0), &[]));
     assert!(matches!(refused, Violation::UnknownHandle { kind: HandleKind::Graph, .. }));
@@ -130,7 +130,7 @@ fn dependencies_are_nodes_of_the_same_graph() {
         }
     }
     rig.add_empty(one, &[node, node]).unwrap();
-    // A graph that gets a destroyed one's handle has none of its nodes.
+    // A graph that has the handle of a destroyed one has none of its nodes.
     rig.destroy_graph(one).unwrap();
     let again = rig.graph();
     assert_eq!(one, again);
@@ -138,7 +138,7 @@ fn dependencies_are_nodes_of_the_same_graph() {
 }
 
 #[test]
-fn what_a_node_touches_is_checked_when_it_is_added() {
+fn memory_of_a_node_is_checked_when_the_node_is_added() {
     let rig = Rig::new();
     let (graph, ptr, (_, saxpy)) = (rig.graph(), rig.malloc(256), rig.module());
     let invalid = ErrorCode::INVALID_VALUE;
@@ -165,14 +165,14 @@ fn what_a_node_touches_is_checked_when_it_is_added() {
     rig.free(ptr).unwrap();
     let refused = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.add_memset(graph, &[], ptr, 1));
     assert!(matches!(refused, Violation::UseAfterFree { .. }));
-    // None of them is a node: nothing is touched by a launch.
+    // None of them became a node: a launch accesses nothing.
     let (exec, stream) = (rig.instantiate(graph).unwrap(), rig.stream());
     rig.launch_graph(exec, stream).unwrap();
     rig.clean();
 }
 
 #[test]
-fn what_is_gone_is_noticed_at_the_next_launch() {
+fn freed_memory_and_unloaded_kernels_are_refused_at_the_next_launch() {
     let rig = Rig::new();
     let (stream, graph, ptr, pinned, (module, saxpy)) =
         (rig.stream(), rig.graph(), rig.malloc(256), rig.pinned(64), rig.module());
@@ -181,7 +181,7 @@ fn what_is_gone_is_noticed_at_the_next_launch() {
     rig.add_kernel(graph, &[copy], saxpy, &[reads(ptr, 64)]).unwrap();
     let kernels = rig.instantiate(graph).unwrap();
     rig.launch_graph(kernels, stream).unwrap();
-    // In flight, a kernel of a graph keeps its module like any other.
+    // In flight, a kernel of a graph needs its module like any other kernel.
     rig.unload(module).unwrap();
     match rig.found() {
         Violation::UnloadInFlight { in_flight, .. } => {
@@ -217,7 +217,7 @@ fn launches_are_ordered_like_other_work() {
     rig.wait(b, event).unwrap();
     rig.launch_graph(exec, b).unwrap();
     rig.clean();
-    // Behind it without an order.
+    // After the launch, but without an order.
     rig.memset(ptr.offset(60), 10, a).unwrap();
     match rig.found() {
         Violation::Race { first, second, range, .. } => {
@@ -228,7 +228,7 @@ fn launches_are_ordered_like_other_work() {
         }
         other => panic!("{other}"),
     }
-    // Before it without an order: the node is the second.
+    // Before the launch, but without an order: the node is the second.
     rig.sync(a).unwrap();
     rig.sync(b).unwrap();
     rig.memset(ptr, 8, a).unwrap();
@@ -242,7 +242,7 @@ fn launches_are_ordered_like_other_work() {
 }
 
 #[test]
-fn the_host_keeps_away_from_what_a_launch_reads() {
+fn a_host_write_of_what_a_launch_reads_is_reported() {
     let rig = Rig::new();
     let (stream, graph, ptr, pinned) = (rig.stream(), rig.graph(), rig.malloc(64), rig.pinned(256));
     rig.add_htod(graph, &[], ptr, pinned.host.as_ptr().wrapping_add(64), 64).unwrap();
@@ -264,7 +264,7 @@ fn the_host_keeps_away_from_what_a_launch_reads() {
     rig.clean();
 }
 
-/// The calls and the common bytes of the one race between two nodes.
+/// Returns the calls and the common bytes of the one race between two nodes.
 #[track_caller]
 fn graph_race(rig: &Rig) -> (CallKind, CallKind, (u64, u64)) {
     match rig.found() {
@@ -284,20 +284,20 @@ fn nodes_without_a_path_between_them_race() {
     let fill = rig.add_memset(graph, &[], ptr, 64).unwrap();
     let read = rig.add_kernel(graph, &[fill], saxpy, &[reads(ptr, 64)]).unwrap();
     let other = rig.add_kernel(graph, &[fill], saxpy, &[reads(ptr, 64), writes(ptr.offset(64), 64)]).unwrap();
-    // Two readers are none, nor is one that comes after both, by whichever way.
+    // Two readers do not race, and neither does a node that comes after both, directly or not.
     let joined = rig.add_empty(graph, &[read, other]).unwrap();
     rig.add_memset(graph, &[joined], ptr, 128).unwrap();
     rig.instantiate(graph).unwrap();
     rig.clean();
-    // After one reader only.
+    // This node comes after one reader only.
     rig.add_dtod(graph, &[read], ptr.offset(32), ptr.offset(128), 16).unwrap();
     rig.fake.take_calls();
     let exec = rig.instantiate(graph).unwrap();
     assert_eq!(rig.fake.take_calls(), ["graph_instantiate"], "it goes through");
-    // With the other reader, and with the fill that comes after that reader, which stands for both.
+    // It races with the other reader, and so with the fill after that reader, which is reported for both.
     let expected = (CallKind::GraphAddMemsetD8, CallKind::GraphAddMemcpyDtod, (32, 48));
     assert_eq!(graph_race(&rig), expected);
-    // Said once, not at each launch.
+    // Reported once, not at each launch.
     let stream = rig.stream();
     rig.launch_graph(exec, stream).unwrap();
     rig.launch_graph(exec, stream).unwrap();
@@ -312,7 +312,7 @@ fn roots_race_and_long_chains_do_not() {
     for _ in 0..500 {
         last = rig.add_memset(graph, &[last], ptr, 8).unwrap();
     }
-    // Branches that come together again and again.
+    // Branches that join again and again.
     for _ in 0..50 {
         let left = rig.add_memset(graph, &[last], ptr, 4).unwrap();
         let right = rig.add_memset(graph, &[last], ptr.offset(4), 4).unwrap();
@@ -343,7 +343,7 @@ fn races_are_those_of_pairs_without_a_path() {
     for round in 0..400 {
         let graph = rig.graph();
         let mut nodes: Vec<RawGraphNode> = Vec::new();
-        // For each node, what it comes after, and the bytes that it touches.
+        // For each node, the nodes that it comes after, and the bytes that it accesses.
         let mut after: Vec<Vec<bool>> = Vec::new();
         let mut touched: Vec<(usize, usize, bool)> = Vec::new();
         for i in 0..2 + below(10) {
@@ -382,7 +382,7 @@ fn races_are_those_of_pairs_without_a_path() {
 }
 
 #[test]
-fn one_instance_does_not_run_beside_itself() {
+fn launches_of_one_executable_graph_must_be_ordered() {
     let rig = Rig::new();
     let (a, b, event, graph) = (rig.stream(), rig.stream(), rig.event(), rig.graph());
     rig.add_empty(graph, &[]).unwrap();
@@ -400,7 +400,7 @@ fn one_instance_does_not_run_beside_itself() {
         }
         other => panic!("{other}"),
     }
-    // Nor is it destroyed while it runs; another one from the same graph is not the same.
+    // It must not be destroyed while it runs, either. Another executable graph of the same graph is independent.
     let other = rig.instantiate(graph).unwrap();
     rig.sync(b).unwrap();
     rig.launch_graph(other, b).unwrap();
@@ -419,7 +419,7 @@ fn one_instance_does_not_run_beside_itself() {
 }
 
 #[test]
-fn graphs_that_nobody_destroys_are_leaks() {
+fn graphs_that_are_not_destroyed_are_leaks() {
     let rig = Rig::new();
     let One { graph, exec, ptr } = one(&rig);
     let handles: Vec<_> = rig
@@ -456,7 +456,7 @@ fn injected_and_real_failures_leave_everything_as_it_was() {
     assert_eq!(rig.layer.graph_create(D0).unwrap_err().code, code);
     assert_eq!(rig.fake.take_calls(), [""; 0]);
     assert_eq!(rig.layer.pending_injections(), 0);
-    // The driver's own: a launch that failed is no work, a graph that could not be destroyed is there.
+    // Failures of the driver: a launch that failed is no work, and a graph that could not be destroyed is still alive.
     rig.fake.fail("graph_launch", code);
     assert_eq!(rig.launch_graph(exec, stream).unwrap_err().code, code);
     rig.memset(ptr, 64, other).unwrap();
@@ -468,7 +468,7 @@ fn injected_and_real_failures_leave_everything_as_it_was() {
     rig.launch_graph(exec, other).unwrap();
     rig.add_empty(graph, &[node]).unwrap();
     rig.clean();
-    // After a sticky code nothing runs any more.
+    // After a sticky code, nothing runs any more.
     rig.fake.fail("graph_launch", ErrorCode::ILLEGAL_ADDRESS);
     assert_eq!(rig.launch_graph(exec, other).unwrap_err().code, ErrorCode::ILLEGAL_ADDRESS);
     rig.destroy_exec(exec).unwrap();

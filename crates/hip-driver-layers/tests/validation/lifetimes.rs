@@ -1,4 +1,4 @@
-//! Handles and memory used when or where they may not be: refused, typed, and never passed on.
+//! Wrong uses of handles and memory. The layer refuses the call, reports its type, and does not pass it on.
 
 use hip_driver::{
     DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, PinnedAllocation, RawEvent, RawFunction,
@@ -24,7 +24,7 @@ fn memory_used_after_it_was_freed() {
     let launch = || rig.launch(function, stream, &[reads(ptr, 4)]);
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, launch);
     assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
-    // The same address given out again is new memory.
+    // The same address, returned again, is new memory.
     assert_eq!(rig.malloc(256), ptr);
     rig.memset(inside, 16, stream).unwrap();
     rig.clean();
@@ -58,7 +58,7 @@ fn memory_freed_twice_or_wrongly() {
 }
 
 #[test]
-fn addresses_that_are_no_memory() {
+fn addresses_outside_all_memory() {
     let rig = Rig::new();
     let (stream, ptr) = (rig.stream(), rig.malloc(256));
     let behind = ptr.offset(256);
@@ -72,7 +72,7 @@ fn addresses_that_are_no_memory() {
     assert!(matches!(found, Violation::UnknownAddress { nearest: None, .. }), "{found}");
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.memset(DevicePtr::NULL, 1, stream));
     assert!(matches!(found, Violation::UnknownAddress { .. }), "{found}");
-    // Freeing null is freeing nothing.
+    // Freeing null does nothing.
     rig.free(DevicePtr::NULL).unwrap();
     // SAFETY: as above, on a live stream.
     unsafe { rig.layer.free_async(D0, DevicePtr::NULL, stream) }.unwrap();
@@ -103,14 +103,14 @@ fn ranges_that_leave_their_memory() {
         rig.layer.enqueue(D0, stream, &Work::FillWords { dst: ptr, value: 1, count: usize::MAX })
     };
     assert!(matches!(rig.refused(ErrorCode::INVALID_VALUE, words), Violation::OutOfRange { .. }));
-    // All of it, and nothing at its end, are fine.
+    // The whole range, and an empty range at its end, are correct.
     rig.memset(ptr, 256, stream).unwrap();
     rig.memset(ptr.offset(256), 0, stream).unwrap();
     rig.clean();
 }
 
 #[test]
-fn alignment_overlap_and_nothing() {
+fn misaligned_overlapping_and_empty_ranges() {
     let rig = Rig::new();
     let (stream, ptr) = (rig.stream(), rig.malloc(256));
     // SAFETY: the layer refuses it.
@@ -130,7 +130,7 @@ fn alignment_overlap_and_nothing() {
 }
 
 #[test]
-fn handles_that_never_were() {
+fn handles_that_were_never_returned() {
     let rig = Rig::new();
     let (stream, event, (module, function)) = (rig.stream(), rig.event(), rig.module());
     let unknown = |found: Violation, expected: HandleKind| match found {
@@ -171,7 +171,7 @@ fn handles_that_were_destroyed() {
     rig.unload(module).unwrap();
     gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.unload(module)), HandleKind::Module);
     gone(rig.refused(ErrorCode::INVALID_HANDLE, || rig.launch(function, other, &[])), HandleKind::Kernel);
-    // HIP gives handles out again: a new module under the old value is alive.
+    // HIP uses handles again: a new module with the old handle is live.
     let again = rig.module().0;
     assert_eq!(again, module);
     rig.unload(again).unwrap();
@@ -195,7 +195,7 @@ fn handles_and_memory_of_another_device() {
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(far));
     assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
 
-    // Events may be waited for on any device, recorded on their own only.
+    // Streams of any device may wait for an event, but only streams of its own device may record it.
     let event = rig.layer.event_create(D1, EventOptions::default()).unwrap();
     rig.wait(stream, event).unwrap();
     let found = rig.refused(ErrorCode::INVALID_CONTEXT, || rig.record(event, stream));
@@ -217,7 +217,7 @@ fn handles_and_memory_of_another_device() {
     rig.launch(rig.module().1, stream, &[writes(far.offset(128), 4)]).unwrap();
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(far));
     assert!(matches!(found, Violation::MemoryOfOtherDevice { .. }), "{found}");
-    // Pinned memory is for every device.
+    // Every device can access pinned memory.
     let pinned = rig.pinned(64);
     // SAFETY: both ranges are alive and 64 bytes long.
     unsafe {
@@ -234,9 +234,9 @@ fn registered_memory() {
     let (stream, device) = (rig.stream(), rig.malloc(4096));
     let mut memory = vec![0u8; 4096];
     let ptr = memory.as_mut_ptr();
-    // SAFETY: the vector outlives its registration; the fake driver does nothing to it.
+    // SAFETY: the vector outlives its registration; the fake driver does not access it.
     let register = |at: usize, bytes| unsafe { rig.layer.host_register(D0, ptr.wrapping_add(at), bytes) };
-    // SAFETY: the layer refuses what is wrong.
+    // SAFETY: the layer refuses wrong calls.
     let unregister = |pinned| unsafe { rig.layer.host_unregister(D0, pinned) };
     let copy = Work::CopyToDevice { dst: device, src: ptr, bytes: 64 };
     // SAFETY: live memory.
@@ -245,7 +245,7 @@ fn registered_memory() {
     let found = rig.refused(ErrorCode::INVALID_VALUE, || register(0, 0));
     assert!(matches!(found, Violation::ZeroBytes { .. }), "{found}");
     let pinned = register(1024, 1024).unwrap();
-    // Twice, whole or in part.
+    // Registered again, whole or in part.
     for (at, bytes) in [(1024, 1024), (0, 1025), (2047, 10), (0, 4096), (1500, 1)] {
         let found = rig.refused(ErrorCode::INVALID_VALUE, || register(at, bytes));
         assert!(
@@ -256,7 +256,7 @@ fn registered_memory() {
     let (before, behind) = (register(0, 1024).unwrap(), register(2048, 2048).unwrap());
     unregister(before).unwrap();
     unregister(behind).unwrap();
-    // Not what it was registered as, or not registered.
+    // Unpinned by the wrong call, or not registered.
     let other = rig.pinned(64);
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || unregister(other));
     assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
@@ -276,7 +276,8 @@ fn registered_memory() {
         matches!(found, Violation::FreeInFlight { memory, .. } if memory.kind == MemoryKind::Registered),
         "{found}"
     );
-    // Waited for; then used after, by a kernel and by a graph's node. A copy on a stream is of pageable memory again.
+    // Unregistered after a wait, then used by a kernel and by a node. For a copy on a stream, it is pageable memory
+    // again.
     let pinned = register(0, 4096).unwrap();
     enqueue();
     // SAFETY: a live stream.
@@ -304,7 +305,7 @@ fn registered_memory() {
 }
 
 #[test]
-fn launches_that_cannot_be() {
+fn launches_that_are_impossible() {
     let rig = Rig::new();
     let (stream, (_, function)) = (rig.stream(), rig.module());
     let launch = |grid: [u32; 3], block: [u32; 3], bytes: usize| {
@@ -345,7 +346,7 @@ fn globals_live_as_long_as_their_module() {
     assert!(matches!(found, Violation::OutOfRange { .. }), "{found}");
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(global));
     assert!(matches!(found, Violation::WrongFree { .. }), "{found}");
-    // A failed unload leaves it, a good one takes it.
+    // A failed unload leaves the global alive, a successful one does not.
     rig.fake.fail("module_unload", ErrorCode::INVALID_VALUE);
     assert_eq!(rig.unload(module).unwrap_err().code, ErrorCode::INVALID_VALUE);
     rig.launch(function, stream, &[reads(global, bytes)]).unwrap();
@@ -361,7 +362,7 @@ fn globals_live_as_long_as_their_module() {
 }
 
 #[test]
-fn what_could_not_be_destroyed_is_alive() {
+fn objects_that_could_not_be_destroyed_are_alive() {
     let rig = Rig::new();
     let (stream, event, ptr, pinned) = (rig.stream(), rig.event(), rig.malloc(64), rig.pinned(64));
     for call in ["stream_destroy", "event_destroy", "free", "host_free"] {
@@ -385,7 +386,7 @@ fn what_could_not_be_destroyed_is_alive() {
 }
 
 #[test]
-fn leaks_are_what_is_alive() {
+fn leaks_are_the_objects_that_are_alive() {
     let rig = Rig::new();
     let (ptr, pinned, stream, event) = (rig.malloc(64), rig.pinned(32), rig.stream(), rig.event());
     // SAFETY: the fake driver takes any image.

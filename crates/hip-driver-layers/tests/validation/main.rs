@@ -1,4 +1,5 @@
-//! The validation layer over a driver whose work is done at once: what it counts, refuses, reports and injects.
+//! Tests of the validation layer over a driver that does everything at once: counts, refusals, violations, injected
+//! faults.
 
 mod fake;
 mod graphs;

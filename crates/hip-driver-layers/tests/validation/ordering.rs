@@ -1,11 +1,11 @@
-//! Work, frees and host accesses without an order between them are reported and go through; ordered ones are not.
+//! Work, frees and host accesses without an order are reported and passed on; with an order they are not reported.
 
 use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, Work};
 use hip_driver_layers::validation::{CallKind, MemoryKind, Violation};
 
 use crate::rig::{D0, Rig, reads, writes};
 
-/// The calls, byte ranges and writes of a race.
+/// Returns the calls, the common bytes and the writes of a race.
 #[track_caller]
 fn race(rig: &Rig) -> (CallKind, CallKind, (u64, u64)) {
     match rig.found() {
@@ -23,14 +23,14 @@ fn two_streams_write_the_same_bytes() {
     rig.memset(ptr.offset(100), 64, b).unwrap();
     assert_eq!(rig.fake.take_calls(), ["memset_d8_async"], "what is only out of order goes through");
     assert_eq!(race(&rig), (CallKind::MemsetD8Async, CallKind::MemsetD8Async, (100, 128)));
-    // Neighbouring bytes are no conflict.
+    // Neighbouring bytes do not conflict.
     rig.memset(ptr.offset(200), 56, a).unwrap();
     rig.memset(ptr.offset(164), 36, b).unwrap();
     rig.clean();
 }
 
 #[test]
-fn kernels_that_share_scratch() {
+fn kernels_that_share_memory() {
     let rig = Rig::new();
     let (a, b, scratch, (_, saxpy)) = (rig.stream(), rig.stream(), rig.malloc(256), rig.module());
     rig.launch(saxpy, a, &[reads(scratch, 64)]).unwrap();
@@ -56,7 +56,7 @@ fn events_order_streams() {
     rig.wait(b, event).unwrap(); // never recorded: no wait
     rig.memset(ptr, 64, a).unwrap();
     rig.record(event, a).unwrap();
-    rig.memset(ptr.offset(64), 64, a).unwrap(); // behind the event
+    rig.memset(ptr.offset(64), 64, a).unwrap(); // after the event
     rig.wait(b, event).unwrap();
     rig.memset(ptr, 64, b).unwrap();
     rig.clean();
@@ -67,7 +67,7 @@ fn events_order_streams() {
     rig.wait(c, other).unwrap();
     rig.memset(ptr, 64, c).unwrap();
     rig.clean();
-    // The wait keeps the record that it saw.
+    // The wait is for the record that was the last when it was enqueued.
     rig.record(event, c).unwrap();
     rig.wait(a, event).unwrap();
     rig.memset(ptr, 64, c).unwrap();
@@ -76,7 +76,7 @@ fn events_order_streams() {
     assert_eq!(race(&rig).2, (0, 64));
 }
 
-/// Work on one stream, then `wait`, then work on another that conflicts.
+/// Enqueues work on one stream, calls `wait`, then enqueues conflicting work on another stream.
 fn host_orders(wait: impl Fn(&Rig, hip_driver::RawStream, DevicePtr)) -> Rig {
     let rig = Rig::new();
     let (a, b, ptr) = (rig.stream(), rig.stream(), rig.malloc(256));
@@ -103,7 +103,7 @@ fn what_the_host_waited_for_is_ordered() {
         assert!(rig.query_event(event).unwrap());
     })
     .clean();
-    // A copy to pageable memory waits, its own read included.
+    // A copy to pageable memory waits, and so it is itself ordered too.
     host_orders(|rig, a, ptr| rig.dtoh_pageable(&mut [0; 64], ptr, a).unwrap()).clean();
     // `hipFree` waits for the device.
     host_orders(|rig, _, _| rig.free(rig.malloc(64)).unwrap()).clean();
@@ -131,10 +131,10 @@ fn what_the_host_did_not_see_is_not_ordered() {
         rig.fake.set_busy(true);
         assert!(!rig.query_event(event).unwrap());
     }));
-    // Recorded, but nobody waits; waited for, but never recorded.
+    // Recorded without a wait; waited for without a record.
     unordered(host_orders(|rig, a, _| rig.record(rig.event(), a).unwrap()));
     unordered(host_orders(|rig, _, _| rig.sync_event(rig.event()).unwrap()));
-    // Waits that failed, in the driver or by injection, and one for another stream.
+    // Waits that failed, in the driver or by injection, and a wait for another stream.
     unordered(host_orders(|rig, a, _| {
         rig.fake.fail("stream_synchronize", ErrorCode::INVALID_VALUE);
         rig.sync(a).unwrap_err();
@@ -144,7 +144,7 @@ fn what_the_host_did_not_see_is_not_ordered() {
         rig.sync(a).unwrap_err();
     }));
     unordered(host_orders(|rig, _, _| rig.sync(rig.stream()).unwrap()));
-    // A copy that waits on no stream.
+    // A copy that does not wait for streams.
     unordered(host_orders(|rig, _, ptr| {
         // SAFETY: alive, and as long as the copy.
         unsafe {
@@ -201,7 +201,7 @@ fn the_host_writes_what_a_copy_still_reads() {
     rig.host_writes(&pinned, 0, 256);
     rig.htod(ptr, &pinned, 64, 64, a).unwrap();
     rig.record(event, a).unwrap();
-    rig.host_reads(&pinned, 64, 64); // reading what is only read is fine
+    rig.host_reads(&pinned, 64, 64); // reads do not conflict
     rig.host_writes(&pinned, 0, 64);
     rig.host_writes(&pinned, 128, 64);
     rig.clean();
@@ -219,7 +219,7 @@ fn the_host_writes_what_a_copy_still_reads() {
 }
 
 #[test]
-fn the_host_touches_what_a_copy_still_writes() {
+fn the_host_accesses_what_a_copy_still_writes() {
     let rig = Rig::new();
     let (a, ptr, pinned) = (rig.stream(), rig.malloc(256), rig.pinned(256));
     rig.dtoh(&pinned, 0, ptr, 64, a).unwrap();
@@ -230,7 +230,7 @@ fn the_host_touches_what_a_copy_still_writes() {
     rig.sync(a).unwrap();
     rig.host_reads(&pinned, 0, 64);
     rig.clean();
-    // Pageable memory is nobody's concern; a range that leaves pinned memory is.
+    // Accesses of pageable memory are not checked. A range that leaves pinned memory is reported.
     rig.layer.note(&Note::HostWrite { ptr: [0u8; 4].as_ptr(), bytes: 4 });
     rig.clean();
     rig.host_writes(&pinned, 250, 10);
@@ -246,7 +246,7 @@ fn kernels_use_pinned_memory_by_its_device_address() {
     rig.clean();
     rig.host_reads(&pinned, 100, 1);
     assert!(matches!(rig.found(), Violation::HostRace { write: false, .. }));
-    // A copy by the host's address meets the kernel's access by the device's.
+    // A copy with the host's address conflicts with the kernel's access by the device's address.
     rig.htod(rig.malloc(64), &pinned, 64, 64, b).unwrap();
     assert_eq!(race(&rig), (CallKind::LaunchKernel, CallKind::MemcpyHtodAsync, (64, 128)));
 }
@@ -255,12 +255,12 @@ fn kernels_use_pinned_memory_by_its_device_address() {
 fn frees_while_work_is_in_flight() {
     let rig = Rig::new();
     let (a, b, event) = (rig.stream(), rig.stream(), rig.event());
-    // Plain frees wait for the device.
+    // Frees of `malloc`'s memory wait for the device.
     let ptr = rig.malloc(256);
     rig.memset(ptr, 64, a).unwrap();
     rig.free(ptr).unwrap();
     rig.clean();
-    // Frees of pinned memory do not.
+    // Frees of pinned memory do not wait.
     let (ptr, pinned) = (rig.malloc(256), rig.pinned(64));
     rig.htod(ptr, &pinned, 0, 64, a).unwrap();
     rig.host_free(pinned).unwrap();
@@ -271,7 +271,7 @@ fn frees_while_work_is_in_flight() {
     rig.host_free(pinned).unwrap();
     rig.clean();
 
-    // Frees in stream order come after work on other streams only by an event.
+    // Frees in stream order are ordered after work on other streams only by an event.
     // SAFETY: live streams.
     let make = || unsafe { rig.layer.malloc_async(D0, 64, a) }.unwrap();
     // SAFETY: the fake driver's memory stays readable.
@@ -320,7 +320,7 @@ fn modules_unloaded_while_a_launch_is_in_flight() {
 }
 
 #[test]
-fn a_destroyed_streams_work_goes_on() {
+fn work_of_a_destroyed_stream_still_runs() {
     let rig = Rig::new();
     let (a, b, ptr) = (rig.stream(), rig.stream(), rig.malloc(64));
     rig.memset(ptr, 64, a).unwrap();
@@ -349,7 +349,7 @@ fn a_lost_device_runs_nothing_more() {
 }
 
 #[test]
-fn work_that_the_driver_refused_touches_nothing() {
+fn work_that_the_driver_refused_accesses_nothing() {
     let rig = Rig::new();
     let (a, b, ptr, pinned) = (rig.stream(), rig.stream(), rig.malloc(64), rig.pinned(64));
     rig.fake.fail("memcpy_htod_async", ErrorCode::INVALID_VALUE);
@@ -362,7 +362,7 @@ fn work_that_the_driver_refused_touches_nothing() {
 }
 
 #[test]
-fn a_race_is_said_once_for_each_pair() {
+fn a_race_is_reported_once_for_each_pair() {
     let rig = Rig::new();
     let (a, b, ptr) = (rig.stream(), rig.stream(), rig.malloc(256));
     for at in [0, 64, 128] {

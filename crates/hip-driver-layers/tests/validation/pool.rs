@@ -1,5 +1,5 @@
-//! A pool's blocks inside of driver allocations: what the notes get wrong, touches outside of live blocks, frees of
-//! segments, leaks, and reuse of bytes that work in flight still uses.
+//! Pool blocks inside driver allocations: wrong notes, accesses outside live blocks, frees of pool segments, leaks, and
+//! reuse of bytes that work in flight still uses.
 
 use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, RawStream, Work};
 use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
@@ -18,7 +18,7 @@ fn a_correct_pools_traffic_is_clean() {
         rig.htod(first, &pinned, 0, 64, a).unwrap();
         rig.launch(saxpy, a, &[reads(first, 256), writes(second, 768)]).unwrap();
         rig.layer.note(&Note::PoolRecord { device: D0, block: second });
-        // Same stream: the block is free at once, and used again at once, split in two.
+        // The same stream: the block is free at once, and used again at once, split in two.
         rig.give_back(first);
         let halves = [rig.hand_out(segment, 128), rig.hand_out(segment.offset(128), 128)];
         for half in halves {
@@ -58,7 +58,7 @@ fn blocks_that_overlap() {
             other => panic!("{other}"),
         }
     }
-    // Neighbours are fine, and what was refused was never live.
+    // Neighbours are correct, and a refused block was never live.
     rig.hand_out(segment, 256);
     rig.hand_out(segment.offset(512), 512);
     rig.clean();
@@ -66,7 +66,7 @@ fn blocks_that_overlap() {
 }
 
 #[test]
-fn notes_about_what_is_no_segment() {
+fn notes_about_memory_outside_pool_segments() {
     let rig = Rig::new();
     let (plain, pinned, gone) = (rig.malloc(256), rig.pinned(64), rig.malloc(512));
     rig.free(gone).unwrap();
@@ -103,7 +103,7 @@ fn notes_about_what_is_no_segment() {
             }
         }
     }
-    // Peers may touch each other's memory, but not hand it out.
+    // Peers may access each other's memory, but not allocate blocks in it.
     rig.layer.enable_peer_access(D0, D1).unwrap();
     rig.layer.note(&Note::PoolSegment { device: D1, segment: far, addresses: 0 });
     rig.layer.note(&Note::PoolAllocate { device: D1, block: far, bytes: 64 });
@@ -114,7 +114,7 @@ fn notes_about_what_is_no_segment() {
         assert!(matches!(found, Violation::MemoryOfOtherDevice { given: D0, .. }), "{found}");
     }
     rig.memset(far, 64, rig.stream()).unwrap();
-    // Memory of the stream-ordered allocator is no segment.
+    // Memory of the stream-ordered allocator cannot be a pool segment.
     // SAFETY: a live stream.
     let ordered = unsafe { rig.layer.malloc_async(D0, 64, rig.stream()) }.unwrap();
     rig.layer.note(&Note::PoolSegment { device: D0, segment: ordered, addresses: 0 });
@@ -122,7 +122,7 @@ fn notes_about_what_is_no_segment() {
 }
 
 #[test]
-fn blocks_that_leave_their_segment_or_are_nothing() {
+fn blocks_that_leave_their_segment_or_are_empty() {
     let rig = Rig::new();
     let segment = rig.segment(256);
     rig.hand_out(segment.offset(128), 129);
@@ -138,7 +138,7 @@ fn blocks_that_leave_their_segment_or_are_nothing() {
     assert!(matches!(rig.found(), Violation::ZeroBytes { call: CallKind::NotePoolAllocate }));
     rig.hand_out(segment.offset(256), 1);
     assert!(matches!(rig.found(), Violation::UnknownAddress { .. }));
-    // Naming the segment again keeps its blocks.
+    // Adding the pool segment again keeps its blocks.
     let block = rig.hand_out(segment, 256);
     rig.layer.note(&Note::PoolSegment { device: D0, segment, addresses: 0 });
     rig.give_back(block);
@@ -146,7 +146,7 @@ fn blocks_that_leave_their_segment_or_are_nothing() {
 }
 
 #[test]
-fn blocks_given_back_twice_or_wrongly() {
+fn blocks_freed_twice_or_wrongly() {
     let rig = Rig::new();
     let segment = rig.segment(1024);
     let block = rig.hand_out(segment.offset(256), 256);
@@ -178,7 +178,7 @@ fn blocks_given_back_twice_or_wrongly() {
     }
     rig.give_back(block.offset(16));
     assert!(matches!(rig.found(), Violation::UseAfterFree { .. }));
-    // Behind its segment's end too, and though another block begins in the same bytes.
+    // Also after the pool segment was reused, and though another block begins at the same address.
     rig.give_back(rig.hand_out(segment, 1024));
     rig.give_back(block);
     assert!(matches!(rig.found(), Violation::DoubleFree { memory, .. } if memory.address == block.0));
@@ -188,7 +188,7 @@ fn blocks_given_back_twice_or_wrongly() {
 }
 
 #[test]
-fn a_stream_is_said_to_use_a_block() {
+fn recorded_uses_need_a_live_block() {
     let rig = Rig::new();
     let segment = rig.segment(512);
     let block = rig.hand_out(segment, 256);
@@ -213,14 +213,14 @@ fn a_stream_is_said_to_use_a_block() {
 }
 
 #[test]
-fn touches_outside_of_live_blocks() {
+fn accesses_outside_live_blocks() {
     let rig = Rig::new();
     let (stream, pinned, (_, saxpy)) = (rig.stream(), rig.pinned(256), rig.module());
     let segment = rig.segment(1024);
     let block = rig.hand_out(segment.offset(256), 128);
     let next = rig.hand_out(segment.offset(384), 128);
     let mut out = [0u8; 32];
-    // One of each way to touch memory, at an address: each is refused before it reaches the driver.
+    // One of each kind of access, at an address. Each is refused before it reaches the driver.
     let mut each = |at: DevicePtr, bytes: usize, code: ErrorCode, expected: &dyn Fn(&Violation) -> bool| {
         let refused = |call: &mut dyn FnMut() -> hip_driver::DriverResult<()>| {
             let found = rig.refused(code, call);
@@ -252,14 +252,14 @@ fn touches_outside_of_live_blocks() {
             });
         }
     };
-    // Over the end of a block, into a live neighbour: still two blocks.
+    // Across the end of a block, into a live neighbour: it is not one block.
     each(block.offset(112), 32, ErrorCode::INVALID_VALUE, &|found| match found {
         Violation::OutOfRange { over: 16, memory, .. } => {
             (memory.address, memory.kind) == (block.0, MemoryKind::Pooled)
         }
         _ => false,
     });
-    // Never handed out.
+    // Never allocated.
     each(segment, 32, ErrorCode::INVALID_DEVICE_POINTER, &|found| {
         matches!(found, Violation::UnknownAddress { nearest: None, .. })
     });
@@ -267,7 +267,7 @@ fn touches_outside_of_live_blocks() {
         Violation::UnknownAddress { nearest: Some(nearest), .. } => nearest.address == next.0,
         _ => false,
     });
-    // Given back.
+    // Freed.
     rig.give_back(block);
     each(block.offset(64), 32, ErrorCode::INVALID_DEVICE_POINTER, &|found| match found {
         Violation::UseAfterFree { memory, address, .. } => {
@@ -275,7 +275,7 @@ fn touches_outside_of_live_blocks() {
         }
         _ => false,
     });
-    // Handed out again, it is new; with the segment freed, the message still names the block.
+    // Allocated again, the block is new. After a free of the pool segment, the message still names the block.
     rig.hand_out(block, 128);
     rig.memset(block, 128, stream).unwrap();
     rig.give_back(block);
@@ -289,7 +289,7 @@ fn touches_outside_of_live_blocks() {
         Violation::UseAfterFree { memory, .. } => assert_eq!(memory.kind, MemoryKind::Device),
         other => panic!("{other}"),
     }
-    // Other memory at the same address is not the pool's.
+    // Later memory at the same address is no pool segment.
     assert_eq!(rig.malloc(1024), segment);
     rig.memset(segment, 1024, stream).unwrap();
     rig.free(segment).unwrap();
@@ -300,7 +300,7 @@ fn touches_outside_of_live_blocks() {
     rig.clean();
 }
 
-/// Two uses of the same bytes, with the block given back and handed out again between them, and `between` besides.
+/// Uses the same bytes twice. In between, the block is freed and allocated again, and `between` is called.
 fn reuse(between: impl Fn(&Rig, RawStream, RawStream)) -> Rig {
     let rig = Rig::new();
     let (a, b, segment) = (rig.stream(), rig.stream(), rig.segment(1024));
@@ -308,7 +308,7 @@ fn reuse(between: impl Fn(&Rig, RawStream, RawStream)) -> Rig {
     rig.memset(block.offset(128), 128, a).unwrap();
     rig.give_back(block);
     between(&rig, a, b);
-    // Another block over some of the bytes.
+    // Another block with some of the bytes.
     let block = rig.hand_out(segment.offset(192), 256);
     rig.memset(block, 256, b).unwrap();
     rig
@@ -326,7 +326,7 @@ fn reuse_on_another_stream_has_to_wait() {
     reuse(|rig, a, _| assert!(rig.query(a).unwrap())).clean();
     for rig in [
         reuse(|_, _, _| ()),
-        // Recorded, but nobody waits; and a wait of the wrong stream.
+        // Recorded without a wait, and a wait of the wrong stream.
         reuse(|rig, a, _| rig.record(rig.event(), a).unwrap()),
         reuse(|rig, a, b| {
             let event = rig.event();
@@ -338,7 +338,7 @@ fn reuse_on_another_stream_has_to_wait() {
             Violation::Race { first, second, memory, range } => {
                 assert_eq!((first.sequence, second.sequence), (1, 1));
                 assert_ne!(first.stream, second.stream);
-                // In the words of the block that is there now.
+                // The message names the present block.
                 assert_eq!((memory.kind, memory.bytes), (MemoryKind::Pooled, 256));
                 assert_eq!((range.start, range.end), (0, 64));
             }
@@ -356,7 +356,7 @@ fn every_stream_that_used_a_block_counts_for_its_reuse() {
     rig.launch(saxpy, b, &[reads(block, 256)]).unwrap();
     rig.layer.note(&Note::PoolRecord { device: D0, block });
     rig.give_back(block);
-    // Waits for one of the two.
+    // Waits for one of the two streams.
     rig.record(event, a).unwrap();
     rig.wait(c, event).unwrap();
     rig.hand_out(block, 256);
@@ -369,12 +369,12 @@ fn every_stream_that_used_a_block_counts_for_its_reuse() {
 }
 
 #[test]
-fn what_was_used_before_several_reuses_still_counts() {
+fn an_access_before_several_reuses_still_counts() {
     let rig = Rig::new();
     let (a, b, segment) = (rig.stream(), rig.stream(), rig.segment(512));
     rig.memset(rig.hand_out(segment, 512), 512, a).unwrap();
     rig.give_back(segment);
-    // Handed out in other cuts, and not used.
+    // Allocated as other blocks, and not used.
     for _ in 0..2000 {
         let halves = [rig.hand_out(segment, 256), rig.hand_out(segment.offset(256), 256)];
         halves.into_iter().for_each(|half| rig.give_back(half));
@@ -385,7 +385,7 @@ fn what_was_used_before_several_reuses_still_counts() {
 }
 
 #[test]
-fn segments_freed_under_their_blocks() {
+fn segments_freed_while_their_blocks_are_live() {
     let rig = Rig::new();
     let (stream, segment) = (rig.stream(), rig.segment(1024));
     let (first, second) = (rig.hand_out(segment, 256), rig.hand_out(segment.offset(512), 256));
@@ -395,13 +395,13 @@ fn segments_freed_under_their_blocks() {
         }
         other => panic!("{other}"),
     }
-    // A block is not the driver's to free.
+    // The driver cannot free a block.
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(second));
     assert!(
         matches!(found, Violation::WrongFree { memory, .. } if memory.kind == MemoryKind::Pooled),
         "{found}"
     );
-    // All is as it was.
+    // Nothing has changed.
     rig.memset(second, 256, stream).unwrap();
     rig.give_back(first);
     assert!(matches!(
@@ -409,7 +409,7 @@ fn segments_freed_under_their_blocks() {
         Violation::SegmentFreed { blocks: 1, .. }
     ));
     rig.give_back(second);
-    // A free that fails leaves a segment, of which nothing is live.
+    // A failed free leaves the pool segment alive, without live blocks.
     rig.fake.fail("free", ErrorCode::INVALID_VALUE);
     assert_eq!(rig.free(segment).unwrap_err().code, ErrorCode::INVALID_VALUE);
     rig.clean();
@@ -418,7 +418,7 @@ fn segments_freed_under_their_blocks() {
     rig.give_back(rig.hand_out(segment, 1024));
     rig.free(segment).unwrap();
     rig.clean();
-    // Freed twice: the segment, though a block was at its start.
+    // The pool segment was freed twice, though a block was at its start.
     match rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.free(segment)) {
         Violation::DoubleFree { memory, .. } => assert_eq!(memory.kind, MemoryKind::Device),
         other => panic!("{other}"),

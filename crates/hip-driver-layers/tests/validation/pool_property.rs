@@ -1,4 +1,4 @@
-//! Random notes of a pool, and touches of its segment, against a model that looks at each unit of bytes on its own.
+//! Random notes of a pool and accesses of its segment, compared with a model that keeps a state for each unit of bytes.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::rig::{D0, Rig};
 
-/// Units of 8 bytes in the segment of the random runs.
+/// The number of units of 8 bytes in the pool segment.
 const UNITS: u64 = 12;
 const UNIT: u64 = 8;
 
@@ -30,7 +30,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the layer has to say.
+/// What the layer must report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Nothing,
@@ -43,12 +43,12 @@ enum Said {
     Unknown,
 }
 
-/// Every unit on its own: the start of the live block that it is in, and whether it was ever in a freed one.
+/// The state of each unit: the start of the live block that contains it, and whether a freed block ever contained it.
 #[derive(Default)]
 struct Model {
     live: [Option<u64>; UNITS as usize],
     freed: [bool; UNITS as usize],
-    /// Where blocks that were given back began.
+    /// The starts of freed blocks.
     starts: BTreeSet<u64>,
 }
 
@@ -101,7 +101,7 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// After each note and each touch the layer says what a model of single units says.
+    /// After each note and each access, the layer reports what the model says.
     #[test]
     fn the_layer_agrees_with_a_model_of_units(ops in prop::collection::vec(op(), 1..80)) {
         let rig = Rig::new();

@@ -1,4 +1,5 @@
-//! Random sequences of calls against a plain model of happens-before that keeps everything and compares every pair.
+//! Random sequences of calls, compared with a simple model of happens-before that keeps all work and compares every
+//! pair.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::rig::{D0, Rig, reads, writes};
 const STREAMS: usize = 3;
 const EVENTS: usize = 2;
 const MEMORIES: usize = 3;
-/// Ranges are in units of 8 bytes in memories of 8 units; the first memory is a pool's block, the last is pinned.
+/// Ranges have units of 8 bytes, and memories have 8 units. The first memory is a pool block, the last is pinned.
 const UNIT: usize = 8;
 const UNITS: usize = 8;
 
@@ -70,11 +71,11 @@ enum Op {
     Recreate {
         stream: usize,
     },
-    /// The pool gets its block back and hands it out again: that orders nothing.
+    /// The pool frees its block and allocates it again, which orders nothing.
     Reuse,
 }
 
-/// A range of any memory; `only` narrows that down.
+/// A random range; `only` has the indices of the memories.
 fn range(only: std::ops::Range<usize>) -> impl Strategy<Value = Range> {
     (only, 0..UNITS, 1..=4usize, any::<bool>()).prop_map(|(memory, start, units, write)| Range {
         memory,
@@ -108,7 +109,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What was enqueued, and everything that happens before it.
+/// A piece of work.
 struct Work {
     stream: RawStream,
     sequence: u64,
@@ -120,14 +121,14 @@ type Set = BTreeSet<usize>;
 #[derive(Default)]
 struct Model {
     work: Vec<Work>,
-    /// What happens before the next work of each stream, the stream's own included.
+    /// What happens before the next work of each stream, including the stream's own work.
     streams: [Set; STREAMS],
     events: [Set; EVENTS],
     host: Set,
 }
 
 impl Model {
-    /// Earlier work that conflicts with these ranges and is not in `before`.
+    /// Returns the earlier work that conflicts with these ranges and is not in `before`.
     fn races(&self, ranges: &[Range], before: &Set) -> Set {
         let conflict = |a: &Range, b: &Range| {
             a.memory == b.memory && a.start < b.end && b.start < a.end && (a.write || b.write)
@@ -136,7 +137,7 @@ impl Model {
         (0..self.work.len()).filter(|i| !before.contains(i) && races(&self.work[*i])).collect()
     }
 
-    /// Enqueues work; what it races with.
+    /// Enqueues work. Returns what it races with.
     fn enqueue(&mut self, stream: usize, raw: RawStream, ranges: Vec<Range>) -> Set {
         let host = self.host.clone();
         self.streams[stream].extend(host);
@@ -149,7 +150,7 @@ impl Model {
     }
 }
 
-/// Handles and memory of a run, with the model beside it.
+/// Handles and memory of a run, and the model.
 struct Run {
     rig: Rig,
     streams: Vec<RawStream>,
@@ -176,7 +177,7 @@ impl Run {
         }
     }
 
-    /// Makes a call on the layer and on the model; the work that the model says it races with.
+    /// Makes a call on the layer and on the model. Returns what it races with in the model.
     fn step(&mut self, op: &Op) -> Set {
         let Run { rig, streams, events, memories, pinned, function, model } = self;
         let at = |r: &Range| memories[r.memory].offset(r.start as u64);
@@ -277,12 +278,13 @@ impl Run {
                 Set::new()
             }
             Op::Recreate { stream } => {
-                // The new one comes first, so that it has another handle.
+                // The new stream is created first, so that it has another handle.
                 let new = rig.stream();
                 rig.destroy_stream(streams[*stream]).unwrap();
                 streams[*stream] = new;
                 model.streams[*stream] = Set::new();
-                // What ran under a handle that comes again is told apart by nothing: leave such runs to the unit tests.
+                // The violations cannot tell apart work of streams with the same handle. The unit tests cover that
+                // case.
                 for work in model.work.iter_mut().filter(|w| w.stream == new) {
                     work.stream = RawStream(u64::MAX);
                 }
@@ -291,7 +293,7 @@ impl Run {
         }
     }
 
-    /// Whether an access that the layer names is one of these, as far as its handle still tells.
+    /// Returns whether an access that the layer names is one of `races`, as far as its handle tells.
     fn names(&self, access: &AccessInfo, races: &Set) -> bool {
         let Some(stream) = access.stream else { return false };
         races.iter().any(|&i| {
@@ -304,7 +306,8 @@ impl Run {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// After each call the layer has found something exactly if the model has, and what it names is a race of the model.
+    /// After each call, the layer reports a violation exactly if the model has a race, and it names a race of the
+    /// model.
     #[test]
     fn the_layer_agrees_with_the_model(ops in prop::collection::vec(op(), 1..80)) {
         let mut run = Run::new();

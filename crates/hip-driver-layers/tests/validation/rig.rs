@@ -1,4 +1,4 @@
-//! A layer over the fake driver, and short words for calls through it.
+//! A layer over the fake driver, and short names for calls through it.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ pub(crate) struct Rig {
     pub(crate) layer: Arc<ValidationDriver>,
 }
 
-// SAFETY comments below: whatever the arguments are, the fake driver does only what the layer lets through, and it
-// touches memory only in copies and fills, whose ranges the layer has checked; host pointers are the tests' own.
+// SAFETY comments below: whatever the arguments are, the fake driver only does what the layer passes on. It accesses
+// memory only for copies and fills, whose ranges the layer has checked; host pointers are the tests' own.
 impl Rig {
     pub(crate) fn new() -> Rig {
         let fake = FakeDriver::new();
@@ -282,25 +282,25 @@ impl Rig {
         self.layer.note(&Note::HostRead { ptr: pinned.host.as_ptr().wrapping_add(at), bytes });
     }
 
-    /// An allocation that is a pool's segment.
+    /// Allocates a pool segment.
     pub(crate) fn segment(&self, bytes: usize) -> DevicePtr {
         let segment = self.malloc(bytes);
         self.layer.note(&Note::PoolSegment { device: D0, segment, addresses: 0 });
         segment
     }
 
-    /// A pool hands out a block.
+    /// Allocates a pool block.
     pub(crate) fn hand_out(&self, block: DevicePtr, bytes: usize) -> DevicePtr {
         self.layer.note(&Note::PoolAllocate { device: D0, block, bytes });
         block
     }
 
-    /// A block goes back to its pool.
+    /// Frees a pool block.
     pub(crate) fn give_back(&self, block: DevicePtr) {
         self.layer.note(&Note::PoolFree { device: D0, block });
     }
 
-    /// The addresses of live blocks, as the report of leaks has them.
+    /// Returns the addresses of live pool blocks, from the report of leaks.
     pub(crate) fn live_blocks(&self) -> Vec<u64> {
         let leaks = self.layer.report_leaks().into_iter();
         leaks
@@ -311,13 +311,13 @@ impl Rig {
             .collect()
     }
 
-    /// Nothing was found up to now.
+    /// Checks that there are no violations.
     #[track_caller]
     pub(crate) fn clean(&self) {
         self.layer.assert_clean().unwrap();
     }
 
-    /// The one violation since the last look, and its text, which says something of what was done.
+    /// Returns the one violation since the last call, and checks that its text is not too short.
     #[track_caller]
     pub(crate) fn found(&self) -> Violation {
         let mut violations = self.layer.take_violations();
@@ -327,7 +327,7 @@ impl Rig {
         violation
     }
 
-    /// A call was refused with this code, did not reach the driver, and was reported.
+    /// Checks that a call is refused with this code, does not reach the driver, and is reported.
     #[track_caller]
     pub(crate) fn refused<T: std::fmt::Debug>(
         &self,

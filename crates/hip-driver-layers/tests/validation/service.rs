@@ -1,4 +1,4 @@
-//! Counting, injecting, passing on: what the layer does besides checking.
+//! Counting, injecting and passing on: what the layer does besides checking.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     assert_eq!(counts.iter().filter(|(kind, n)| *n > 0 && kind.is_group()).collect::<Vec<_>>(), groups);
     assert_eq!(counts.device_calls(), 6);
 
-    // Notes of a pool, wrong ones too: counted, and no calls of a device.
+    // Notes of a pool, including wrong ones, are counted, but not as device calls.
     let before = rig.layer.counts();
     let block = rig.hand_out(rig.segment(64), 64);
     rig.layer.note(&Note::PoolRecord { device: D0, block });
@@ -159,7 +159,7 @@ fn repeating_and_grouped_injections() {
     assert_eq!(results, [true, false, true, false, true, false]);
     rig.layer.clear_injections();
     assert!(rig.layer.malloc(D0, 64).is_ok() && rig.layer.malloc(D0, 64).is_ok());
-    // A group that only the arguments tell.
+    // A group to which a call belongs only because of its arguments.
     rig.layer.inject(CallKind::BlockingCopy, 1, ErrorCode::UNKNOWN);
     let (ptr, pinned) = (rig.malloc(64), rig.pinned(64));
     rig.dtoh(&pinned, 0, ptr, 64, stream).unwrap();
@@ -168,7 +168,7 @@ fn repeating_and_grouped_injections() {
 }
 
 #[test]
-fn everything_comes_through_and_back() {
+fn arguments_results_and_notes_are_passed_on() {
     let rig = Rig::new();
     assert_eq!(rig.layer.info().name, "validation over fake");
     assert_eq!(rig.layer.capabilities(), rig.fake.capabilities());
@@ -244,7 +244,7 @@ fn layers_stack() {
     assert_eq!(Arc::strong_count(&lower), 1);
 }
 
-/// What was logged in this process.
+/// What this process logged.
 struct Lines(std::sync::Mutex<Vec<(log::Level, String)>>);
 
 impl log::Log for Lines {

@@ -1,8 +1,9 @@
-//! The cache on disk: code objects by everything that decides what they are, in one folder that processes share.
+//! The cache on disk: code objects in one folder that processes share, under keys of everything that decides their
+//! content.
 //!
-//! A file is written under another name and then renamed, so that nobody ever finds half of one; a digest tells when the
-//! disk lost some of it all the same, so that nothing is flushed to the disk here. What can't be written is not kept: the
-//! compile's result is there anyway.
+//! A file is written under another name and then renamed, so that no reader finds an incomplete one. Nothing is flushed
+//! to the disk: if part of a file is lost there, its digest detects that. A failed write loses nothing but the cache
+//! entry: the caller already has the compile's result.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,33 +16,33 @@ use std::time::{Duration, SystemTime};
 use super::digest::Digest;
 use super::entry::{Entry, decode, encode};
 
-/// Names the folder of the cache on disk that every compiler uses unless it is given another; `off` for none.
+/// The environment variable that names the folder of the process's cache; `off` for no cache.
 pub const CACHE_VARIABLE: &str = "HIPLAUNCH_CACHE_DIR";
 
-/// Most bytes that a cache keeps, where nothing else is said: some ten thousand kernels.
+/// The default limit of a cache in bytes: some ten thousand kernels.
 pub const DEFAULT_LIMIT: u64 = 256 << 20;
 
-/// What the names of entries end with.
+/// The extension of cache entries.
 const ENTRY: &str = "hlco";
-/// What the names of files end with that are being written.
+/// The extension of files that are being written.
 const UNFINISHED: &str = "tmp";
-/// A file that has been unfinished for so long is one that a process left behind when it ended.
+/// The age from which an unfinished file counts as left behind by a process that ended.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Compiled kernels on disk. Cheap to clone; any number of processes and threads may use the same folder.
+/// Compiled kernels on disk. Clones are cheap, and any number of processes and threads may use the same folder.
 ///
-/// Entries are trusted as compiled code is: the folder is made for its owner alone, and one that others can write to
-/// should not be used. When the entries take more than the limit, those go that were used longest ago.
+/// Cache entries are trusted like compiled code: the folder is created for its owner alone, and a folder that others
+/// can write to should not be used. When the cache entries exceed the limit, the least recently used are removed.
 #[derive(Clone, Debug)]
 pub struct DiskCache(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// `None` where nothing is kept.
+    /// `None` if nothing is cached.
     folder: Option<PathBuf>,
     limit: u64,
     counts: Counts,
-    /// Files written by this process so far, for their names.
+    /// The number of files that this process has written, for their names.
     written: AtomicU64,
     warned: AtomicBool,
 }
@@ -56,45 +57,46 @@ struct Counts {
     evicted: AtomicU64,
 }
 
-/// What a cache did in this process.
+/// Counts of what a cache did in this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheCounters {
-    /// Compiles that were not needed, as the result was there.
+    /// Compiles that were unnecessary, as the result was in the cache.
     pub hits: u64,
-    /// Compiles whose result was not there, or not whole.
+    /// Compiles whose result was not in the cache, or damaged.
     pub misses: u64,
-    /// Entries that were found to be damaged; they are removed.
+    /// Cache entries that were damaged, and therefore removed.
     pub corrupt: u64,
     /// Results that were written.
     pub stored: u64,
     /// Results that could not be written.
     pub failed: u64,
-    /// Entries that were removed, as all of them took more than the limit.
+    /// Cache entries that were removed because the limit was exceeded.
     pub evicted: u64,
 }
 
 impl DiskCache {
-    /// A cache in that folder, which is made when something is first kept, of at most [`DEFAULT_LIMIT`] bytes.
+    /// Creates a cache in a folder with a limit of [`DEFAULT_LIMIT`] bytes. The folder is created when something is
+    /// stored.
     pub fn new(folder: impl AsRef<Path>) -> DiskCache {
         DiskCache::with_limit(folder, DEFAULT_LIMIT)
     }
 
-    /// The same with another limit in bytes.
+    /// Creates a cache in a folder with a limit of `limit` bytes.
     pub fn with_limit(folder: impl AsRef<Path>, limit: u64) -> DiskCache {
         let folder = folder.as_ref();
-        // A program that changes its directory later keeps its cache.
+        // Absolute, so that a program that changes its directory keeps its cache.
         DiskCache::of(Some(std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())), limit)
     }
 
-    /// No cache: every source is compiled.
+    /// Creates a cache that stores nothing: every source is compiled.
     pub fn off() -> DiskCache {
         DiskCache::of(None, 0)
     }
 
-    /// The process's cache, which compilers use unless told otherwise: in [`CACHE_VARIABLE`]'s folder, else in `hiplaunch`
-    /// below the platform's folder for caches (`$XDG_CACHE_HOME` or `~/.cache`; `~/Library/Caches`; `%LOCALAPPDATA%`). The
-    /// environment is read once.
+    /// Returns the process's cache, which is the default of compilers. Its folder is that of [`CACHE_VARIABLE`], else
+    /// `hiplaunch` in the platform's folder for caches (`$XDG_CACHE_HOME` or `~/.cache`; `~/Library/Caches`;
+    /// `%LOCALAPPDATA%`). The environment is read once.
     pub fn shared() -> DiskCache {
         static SHARED: OnceLock<DiskCache> = OnceLock::new();
         let shared = SHARED.get_or_init(|| match place(|name| std::env::var_os(name)) {
@@ -109,12 +111,12 @@ impl DiskCache {
         DiskCache(Arc::new(Inner { folder, limit, counts, written, warned }))
     }
 
-    /// Its folder; `None` where nothing is kept.
+    /// Returns the folder; `None` if nothing is cached.
     pub fn folder(&self) -> Option<&Path> {
         self.0.folder.as_deref()
     }
 
-    /// What it did so far, through every clone of this value.
+    /// Returns what the cache did so far, through all clones of this value.
     pub fn counters(&self) -> CacheCounters {
         let c = &self.0.counts;
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -128,8 +130,8 @@ impl DiskCache {
         }
     }
 
-    /// What `read` makes of a key's entry; one that it refuses counts as damaged. Counts a hit; a miss is counted by
-    /// [`miss`](DiskCache::miss), as who compiles may look twice.
+    /// Returns what `read` makes of a key's entry. An entry that `read` rejects counts as damaged. Counts a hit; the
+    /// caller counts a miss with [`miss`](DiskCache::miss), as it may look twice.
     pub(super) fn get<T>(&self, key: &Digest, read: impl FnOnce(Entry) -> Result<T, String>) -> Option<T> {
         let path = self.path(key)?;
         let bytes = match bytes_of(&path, self.0.limit) {
@@ -143,26 +145,26 @@ impl DiskCache {
         match decode(key, &bytes).map_err(str::to_owned).and_then(read) {
             Ok(found) => {
                 count(&self.0.counts.hits);
-                // Its time says when it was used last. Where that can't be set, it goes sooner.
+                // The time of the file says when it was last used. If it can't be set, the file is evicted sooner.
                 let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
                 Some(found)
             }
             Err(why) => {
                 count(&self.0.counts.corrupt);
                 log::warn!("{} is damaged ({why}): removed, and compiled again", path.display());
-                // What can't be removed is written over.
+                // A file that can't be removed is overwritten later.
                 let _ = fs::remove_file(&path);
                 None
             }
         }
     }
 
-    /// Counts a result that has to be made.
+    /// Counts a result that must be compiled.
     pub(super) fn miss(&self) {
         count(&self.0.counts.misses);
     }
 
-    /// Keeps an entry, if that can be done, and lets others go for it.
+    /// Stores an entry if possible, and evicts others to stay within the limit.
     pub(super) fn put(&self, key: &Digest, entry: &Entry) {
         let (Some(folder), Some(path)) = (self.folder(), self.path(key)) else { return };
         let bytes = encode(key, entry);
@@ -187,26 +189,26 @@ impl DiskCache {
         Some(self.folder()?.join(key.hex()).with_extension(ENTRY))
     }
 
-    /// Writes a file whole or not at all.
+    /// Writes a complete file or none.
     fn write(&self, folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
         make(folder)?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        // The time, as processes in other containers may have the same number.
+        // The time, as processes in other containers may have the same process number.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let number = self.0.written.fetch_add(1, Ordering::Relaxed);
         let unfinished = folder.join(format!("{stem}.{}-{now}-{number}.{UNFINISHED}", std::process::id()));
         let mut file = File::create_new(&unfinished)?;
         let written = file.write_all(bytes);
-        // Closed before it is renamed, as Windows wants it.
+        // Closed before it is renamed, as Windows requires.
         drop(file);
         written.and_then(|()| fs::rename(&unfinished, path)).inspect_err(|_| {
-            // An error here has no news: the one that led here is told.
+            // An error of this call is ignored: the error that led here is returned.
             let _ = fs::remove_file(&unfinished);
         })
     }
 
-    /// Removes the entries used longest ago until the rest is within the limit, and what dead processes left. Others may do
-    /// the same meanwhile: what is gone is gone.
+    /// Removes the least recently used entries until the rest is within the limit, and files that dead processes left.
+    /// Other processes may do the same meanwhile, so a missing file is no error.
     fn evict(&self, folder: &Path, newest: &Path) -> io::Result<()> {
         let (mut entries, mut total) = (Vec::new(), 0u64);
         for file in fs::read_dir(folder)? {
@@ -240,7 +242,7 @@ impl DiskCache {
         Ok(())
     }
 
-    /// Once a cache: a folder that is full or read-only is that for every kernel.
+    /// Warns once for each cache: a folder that is full or read-only is so for every kernel.
     fn warn(&self, what: &str, path: &Path, error: &io::Error) {
         if self.0.warned.swap(true, Ordering::Relaxed) {
             log::debug!("cache of compiled kernels: {} {what}: {error}", path.display());
@@ -257,9 +259,9 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A file's bytes. One that is larger than any entry is read as cut, and found to be damaged.
+/// Returns a file's bytes. A file that is larger than any entry is read in part, and so is found to be damaged.
 fn bytes_of(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    // What is no file, a pipe for one, might never end.
+    // Reading what is not a regular file, such as a pipe, might never end.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file"));
     }
@@ -268,7 +270,7 @@ fn bytes_of(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes a folder, for its owner alone.
+/// Creates a folder for its owner alone.
 fn make(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -277,10 +279,10 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Where the process's cache is, from its environment.
+/// Returns the folder of the process's cache, from the environment.
 fn place(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // As XDG's specification has it: a relative path is none.
+    // As XDG's specification says, a relative path is ignored.
     let absolute = |name: &str| path(name).filter(|path| path.is_absolute());
     match path(CACHE_VARIABLE) {
         Some(off) if off.as_os_str() == "off" => return None,

@@ -1,7 +1,7 @@
-//! AMD's code object manager, which hiprtc compiles with: which processors it knows, and which version it is.
+//! AMD's code object manager (comgr), with which hiprtc compiles: its version and the processors that it knows.
 //!
-//! hiprtc of HIP 5 loads it when it first compiles, and goes on without looking whether that worked; a processor that it
-//! does not know makes hiprtc free memory that it never had. So it is asked before hiprtc is.
+//! hiprtc of HIP 5 loads comgr at its first compile and does not check whether that succeeded. For a processor that
+//! comgr does not know, hiprtc frees memory that it never allocated. So comgr is asked before hiprtc is called.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -18,23 +18,23 @@ const NAMES: [&str; 3] = ["amd_comgr_3.dll", "amd_comgr_2.dll", "amd_comgr.dll"]
 /// `AMD_COMGR_STATUS_SUCCESS`
 const SUCCESS: c_int = 0;
 
-/// What is known of it.
+/// What comgr says about itself.
 #[derive(Clone, Debug)]
 pub(super) struct Comgr {
-    /// `2.4`, for one.
+    /// The version, such as `2.4`.
     pub(super) version: String,
-    /// Where it is, if that is known.
+    /// The library's file, if it is known.
     pub(super) path: Option<PathBuf>,
     processors: Vec<Processor>,
 }
 
 impl Comgr {
-    /// Asks the one that hiprtc, which is in `hiprtc`, uses or will use: one that is loaded already, else one in the same
-    /// folder, else what the loader finds.
+    /// Asks the comgr that hiprtc, whose file is `hiprtc`, uses or will use: one that is already loaded, else one in
+    /// the same folder, else one that the loader finds.
     pub(super) fn find(hiprtc: Option<&Path>, major: c_int) -> Result<Comgr, Vec<LoadAttempt>> {
         let mut names = NAMES;
         if major < 6 {
-            // Until then it was the second version's library.
+            // HIP before 6 used version 2 of the library.
             names.swap(0, 1);
         }
         if let Some(comgr) = names.iter().find_map(|name| ask(&*loaded(name)?)) {
@@ -53,7 +53,7 @@ impl Comgr {
             let reason = match library::open(candidate.as_ref()) {
                 Ok(found) => {
                     let comgr = ask(&found);
-                    // Kept for ever, as hiprtc keeps it: LLVM's own destructors run at exit.
+                    // Never unloaded, just as hiprtc never unloads it: LLVM's own destructors run at exit.
                     std::mem::forget(found);
                     match comgr {
                         Some(comgr) => return Ok(comgr),
@@ -67,17 +67,17 @@ impl Comgr {
         Err(tried)
     }
 
-    /// Whether it can compile for a processor.
+    /// Returns whether it can compile for a processor.
     pub(super) fn knows(&self, processor: &Processor) -> bool {
         self.processors.contains(processor)
     }
 }
 
-/// A library that is loaded already. The handle is kept for ever.
+/// Returns a library that is loaded already. The handle is never closed.
 #[cfg(unix)]
 fn loaded(name: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: nothing is loaded, so that no initialiser runs.
+    // SAFETY: nothing is loaded, so no initialiser runs.
     let found = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | libc::RTLD_NOLOAD) }.ok()?;
     Some(std::mem::ManuallyDrop::new(found.into()))
 }
@@ -93,7 +93,7 @@ fn loaded(_: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
     None
 }
 
-/// Its version and processors; `None` for another library, or one that knows none.
+/// Returns a library's version and processors; `None` if it is another library or knows no processor.
 fn ask(library: &libloading::Library) -> Option<Comgr> {
     type Version = unsafe extern "C" fn(*mut usize, *mut usize);
     type Count = unsafe extern "C" fn(*mut usize) -> c_int;
@@ -101,7 +101,7 @@ fn ask(library: &libloading::Library) -> Option<Comgr> {
     let path =
         library::path_of(library::address(library, "amd_comgr_get_version")?.as_ptr() as *const c_void);
     let (mut major, mut minor, mut count) = (0, 0, 0);
-    // SAFETY: the types are those of amd_comgr.h, the same in every version; places for two numbers and for one.
+    // SAFETY: the types are those of amd_comgr.h, the same in every version; the pointers are to live integers.
     let name = unsafe {
         library.get::<Version>("amd_comgr_get_version").ok()?(&mut major, &mut minor);
         if library.get::<Count>("amd_comgr_get_isa_count").ok()?(&mut count) != SUCCESS {
@@ -112,11 +112,11 @@ fn ask(library: &libloading::Library) -> Option<Comgr> {
     let mut processors: Vec<Processor> = Vec::with_capacity(count.min(1024));
     for index in 0..count {
         let mut text = std::ptr::null();
-        // SAFETY: an index below the count, and a place for the string's address.
+        // SAFETY: an index below the count, and a pointer to a live pointer.
         if unsafe { name(index, &mut text) } != SUCCESS || text.is_null() {
             continue;
         }
-        // SAFETY: a C string that lives as long as the library, and longer than this.
+        // SAFETY: a C string that lives as long as the library, which is longer than this call.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         let processor = text.parse::<TargetId>().ok().map(|target| target.processor);
         processors.extend(processor.filter(|p| !processors.contains(p)));

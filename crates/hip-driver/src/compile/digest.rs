@@ -1,33 +1,33 @@
-//! SHA-256 (FIPS 180-4): names the entries of the cache on disk, and tells whether they are whole.
+//! SHA-256 (FIPS 180-4): names the entries of the cache on disk and detects damaged ones.
 
-/// 256 bits that stand for what went in.
+/// The SHA-256 of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Digest(pub(super) [u8; 32]);
 
 impl Digest {
-    /// Lower-case hexadecimal digits.
+    /// Returns it as lower-case hexadecimal digits.
     pub(super) fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// Of all bytes at once.
+/// Returns the digest of `bytes`.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest(hmac_sha256::Hash::hash(bytes))
 }
 
-/// Takes in fields one after the other.
+/// Computes the digest of several fields.
 #[derive(Clone, Default)]
 pub(super) struct Fields(hmac_sha256::Hash);
 
 impl Fields {
-    /// Takes in bytes with their number before them, so that fields that follow each other can't run together.
+    /// Adds a field. Its length is hashed before its bytes, so that two fields differ from one that joins them.
     pub(super) fn field(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
     }
 
-    /// What they come to.
+    /// Returns the digest of all fields.
     pub(super) fn finish(self) -> Digest {
         Digest(self.0.finalize())
     }
@@ -39,7 +39,7 @@ mod tests {
 
     /// The first example of FIPS 180-2's appendix B.
     #[test]
-    fn the_standards_example_comes_out() {
+    fn the_digest_is_that_of_the_standards_example() {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(digest(b"abc").hex(), hex);
     }

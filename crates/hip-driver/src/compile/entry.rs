@@ -1,25 +1,25 @@
-//! One entry of the cache on disk: what a compile gave, with a digest that tells when it is not whole.
+//! The file format of a cache entry: the result of a compile, with a digest that detects damage.
 //!
-//! Little-endian: magic, key (32 bytes), bytes of the log and of the code object (8 each), the log, the code object, the
-//! SHA-256 of all that.
+//! Little-endian: magic, key (32 bytes), lengths of the log and of the code object in bytes (8 bytes each), the log,
+//! the code object, and the SHA-256 of all of these.
 
 use super::digest::{Digest, digest};
 
-/// With the format's version as its last byte.
+/// The last byte is the version of the format.
 const MAGIC: [u8; 8] = *b"HLCACHE\x01";
 const HEADER: usize = MAGIC.len() + 32 + 8 + 8;
 const DIGEST: usize = 32;
 
-/// What a compile gave.
+/// The result of a compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// What the compiler said.
+    /// The compiler's messages.
     pub(super) log: String,
     /// The code object.
     pub(super) code: Vec<u8>,
 }
 
-/// The bytes of its file.
+/// Returns the bytes of an entry's file.
 pub(super) fn encode(key: &Digest, entry: &Entry) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + entry.log.len() + entry.code.len() + DIGEST);
     bytes.extend_from_slice(&MAGIC);
@@ -33,19 +33,19 @@ pub(super) fn encode(key: &Digest, entry: &Entry) -> Vec<u8> {
     bytes
 }
 
-/// The entry in the bytes of a file; the error says what is wrong with them.
+/// Reads an entry from the bytes of a file. The error says what is wrong with them.
 pub(super) fn decode(key: &Digest, bytes: &[u8]) -> Result<Entry, &'static str> {
     let (body, sum) = bytes.split_at_checked(bytes.len().saturating_sub(DIGEST)).ok_or("it is cut short")?;
     let (header, data) = body.split_at_checked(HEADER).ok_or("it is cut short")?;
     if !header.starts_with(&MAGIC) {
-        return Err("it is no entry of this version");
+        return Err("it is not a cache entry of this version");
     }
     if digest(body).0 != sum {
-        return Err("its digest is another");
+        return Err("its digest does not match");
     }
     let (named, lengths) = header[MAGIC.len()..].split_at(32);
     if named != key.0 {
-        return Err("it is another key's");
+        return Err("it belongs to another key");
     }
     let length = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |length, byte| length << 8 | u64::from(*byte));
     let (log_len, code_len) = lengths.split_at(8);
@@ -54,7 +54,7 @@ pub(super) fn decode(key: &Digest, bytes: &[u8]) -> Result<Entry, &'static str> 
     if code.len() as u64 != length(code_len) {
         return Err("its lengths are wrong");
     }
-    let log = String::from_utf8(log.to_vec()).map_err(|_| "its log is no text")?;
+    let log = String::from_utf8(log.to_vec()).map_err(|_| "its log is not UTF-8")?;
     Ok(Entry { log, code: code.to_vec() })
 }
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn any_changed_cut_or_added_byte_is_found() {
+    fn changed_missing_and_added_bytes_are_detected() {
         let key = digest(b"key");
         let good = encode(&key, &Entry { log: "log".into(), code: vec![1, 2, 3, 4] });
         for at in 0..good.len() {
@@ -82,12 +82,12 @@ mod tests {
             assert!(decode(&key, &good[..at]).is_err(), "cut to {at}");
         }
         assert!(decode(&key, &[&good[..], b"x"].concat()).is_err());
-        assert_eq!(decode(&digest(b"other"), &good), Err("it is another key's"));
+        assert_eq!(decode(&digest(b"other"), &good), Err("it belongs to another key"));
     }
 
-    /// Lengths that do not fit under a digest that does: written by something else than this.
+    /// Wrong lengths with a correct digest: a file that other software wrote.
     #[test]
-    fn lengths_that_do_not_fit_are_found() {
+    fn wrong_lengths_are_detected() {
         let key = digest(b"key");
         for (log_len, code_len) in [(u64::MAX, 0), (0, u64::MAX), (3, 1), (5, 5)] {
             let mut bytes = MAGIC.to_vec();

@@ -6,16 +6,16 @@ use crate::library::{LoadAttempt, LoadAttempts};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// There is no runtime compiler that can be used.
+    /// No usable runtime compiler was found.
     #[error(
         "no usable HIP runtime compiler (hiprtc); install ROCm's hiprtc (Debian: libamdhip64-5, libhiprtc-builtins5 and libamd-comgr2) or set ROCM_PATH; tried:{}",
         LoadAttempts(tried)
     )]
     NotFound {
-        /// Everything that was tried, in order.
+        /// The libraries that were tried, in order.
         tried: Vec<LoadAttempt>,
     },
-    /// The compiler is older than the target.
+    /// The compiler is older than the target and does not know it.
     #[error("{compiler} does not know {target}; install a newer ROCm, or compile for another target")]
     UnknownTarget {
         /// The target, such as `gfx942`.
@@ -23,7 +23,7 @@ pub enum CompileError {
         /// The compiler and its version.
         compiler: String,
     },
-    /// An option that can't be given.
+    /// An option that cannot be used.
     #[error("compile option `{option}`: {problem}")]
     Option {
         /// The option.
@@ -31,52 +31,52 @@ pub enum CompileError {
         /// What is wrong with it, and what to do.
         problem: &'static str,
     },
-    /// A text that can't be handed to the compiler.
+    /// A text that cannot be passed to the compiler.
     #[error("{what} {problem}")]
     Text {
-        /// Which: the source, a name, a header, an option.
+        /// Which text: the source, a name, a header or an option.
         what: String,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The compiler found errors in the source, or did not take the options.
+    /// The compiler found errors in the source or rejected an option.
     #[error("compiling {name} for {target} failed:\n{}", or_nothing(log))]
     Failed {
         /// The source's name.
         name: String,
         /// The target.
         target: String,
-        /// What the compiler said, with lines and columns.
+        /// The compiler's messages, with lines and columns.
         log: String,
     },
-    /// A call to the compiler failed for another reason than the source.
+    /// A call of the compiler failed for a reason other than the source.
     #[error("{call} of {compiler} returned {code} ({message}) for {name}{}", advice(*code))]
     Call {
-        /// The call.
+        /// The name of the call.
         call: &'static str,
         /// The compiler and its version.
         compiler: String,
-        /// `hiprtcResult`.
+        /// The `hiprtcResult` that the call returned.
         code: i32,
-        /// What the compiler says about the code.
+        /// The compiler's text for the code.
         message: String,
         /// The source's name.
         name: String,
     },
-    /// What the compiler wrote can't be read.
-    #[error("what {compiler} made of {name} is not a usable code object: {source}")]
+    /// The compiler's output cannot be read.
+    #[error("{compiler} compiled {name} to an unusable code object: {source}")]
     CodeObject {
         /// The compiler and its version.
         compiler: String,
         /// The source's name.
         name: String,
-        /// What is wrong with it.
+        /// What is wrong with the output.
         source: Box<code_object::Error>,
     },
 }
 
 fn or_nothing(log: &str) -> &str {
-    const NOTHING: &str = "(the compiler said nothing; it needs room for temporary files, in TMPDIR or /tmp)";
+    const NOTHING: &str = "(the compiler said nothing; it needs space for temporary files in TMPDIR or /tmp)";
     if log.is_empty() { NOTHING } else { log }
 }
 

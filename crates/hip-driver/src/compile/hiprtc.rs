@@ -1,4 +1,4 @@
-//! The HIP runtime compiler, found once per process and kept: needs no GPU.
+//! The HIP runtime compiler (hiprtc), loaded once in a process. It needs no GPU.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
@@ -12,7 +12,8 @@ use super::comgr::Comgr;
 use super::error::CompileError;
 use crate::library::{self, LoadAttempt};
 
-/// Its own library since HIP 5.5 or so, and the only one since 7.0; before that it is inside libamdhip64. Newest first.
+/// The library that contains hiprtc: one of its own since about HIP 5.5, and only that since 7.0; libamdhip64 in
+/// earlier versions. Newest first.
 #[cfg(not(windows))]
 const NAMES: [&str; 7] = [
     "libhiprtc.so.7",
@@ -33,7 +34,7 @@ const COMPILATION: c_int = 6;
 
 type Program = *mut c_void;
 
-/// Entry points of hiprtc; the same in every version (hip/hiprtc.h).
+/// The functions of hiprtc that are used; the same in every version (hip/hiprtc.h).
 #[derive(Debug)]
 struct Api {
     create: unsafe extern "C" fn(
@@ -51,43 +52,43 @@ struct Api {
     code: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
-    /// `hiprtcVersion`. HIP 5.2 calls itself 9.0; that and what else it lacks of later ones makes it 0.0 here.
+    /// The result of `hiprtcVersion`. It is 0.0 for a version without `hiprtcLinkCreate`: HIP 5.2 calls itself 9.0.
     version: (c_int, c_int),
 }
 
-/// The compiler.
+/// The loaded compiler.
 #[derive(Debug)]
 pub(super) struct Hiprtc {
     api: Api,
     path: PathBuf,
-    /// `None` on Windows alone, where it is not looked for.
+    /// `None` only on Windows, if it was not found there.
     comgr: Option<Comgr>,
     identity: String,
-    /// One program at a time: not every version says that it can be used by several threads.
+    /// Held during a compile: not every version says that several threads can use it.
     one: Mutex<()>,
 }
 
-/// What is to be compiled: all that the compiler sees.
+/// What one compile reads: all that the compiler sees.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit<'a> {
     pub(super) name: &'a str,
     pub(super) source: &'a str,
-    /// Names, as they are included, and texts.
+    /// The headers' names, as they are included, and texts.
     pub(super) headers: &'a [(String, String)],
-    /// All of them, the target's too.
+    /// All options, including the target's.
     pub(super) options: &'a [String],
-    /// For messages.
+    /// The target, for messages.
     pub(super) target: &'a str,
 }
 
-/// The right to compile; one at a time.
+/// The right to compile, which one thread has at a time.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     hiprtc: &'a Hiprtc,
     _one: MutexGuard<'a, ()>,
 }
 
-/// The compiler, looked for once; the error says what was tried.
+/// Returns the compiler, which the first call searches for. The error says what was tried.
 pub(super) fn hiprtc() -> Result<&'static Hiprtc, CompileError> {
     static COMPILER: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
     COMPILER.get_or_init(find).as_ref().map_err(CompileError::clone)
@@ -105,10 +106,10 @@ fn find() -> Result<Hiprtc, CompileError> {
         };
         // SAFETY: the functions of these names are hiprtc's, and the library is never unloaded.
         let api = unsafe { resolve(&library) };
-        // Kept for ever, used or not: HIP starts threads and registers destructors that outlive any handle.
+        // Never unloaded, used or not: HIP starts threads and registers destructors that outlive any handle.
         std::mem::forget(library);
         let Some(api) = api else {
-            tried.push(LoadAttempt { library: candidate, reason: "has no hiprtc in it".to_owned() });
+            tried.push(LoadAttempt { library: candidate, reason: "does not contain hiprtc".to_owned() });
             continue;
         };
         let file = library::path_of(api.create as *const c_void);
@@ -137,7 +138,7 @@ fn find() -> Result<Hiprtc, CompileError> {
 unsafe fn resolve(library: &libloading::Library) -> Option<Api> {
     type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: the caller's promise; two places for numbers.
+    // SAFETY: the caller guarantees it; the pointers are to live integers.
     unsafe {
         let version = library.get::<Version>("hiprtcVersion").ok()?;
         let says = library.get::<*mut c_void>("hiprtcLinkCreate").is_ok();
@@ -157,8 +158,8 @@ unsafe fn resolve(library: &libloading::Library) -> Option<Api> {
     }
 }
 
-/// Tells one compiler from another: versions, and the files of hiprtc and of comgr, which holds LLVM and has updates of its
-/// own.
+/// Returns a text that differs between compilers: the versions and files of hiprtc and of comgr, which contains LLVM
+/// and is updated on its own.
 fn identity(api: &Api, hiprtc: Option<&Path>, comgr: Option<&Comgr>) -> String {
     let file = |path: Option<&Path>| {
         let path = path.and_then(|p| p.canonicalize().ok());
@@ -185,12 +186,12 @@ impl fmt::Display for Hiprtc {
 }
 
 impl Hiprtc {
-    /// What two compilers that may write other code differ in.
+    /// Returns a text that differs between two compilers that may generate different code.
     pub(super) fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// Whether it can compile for a processor.
+    /// Returns whether it can compile for a processor.
     pub(super) fn knows(&self, processor: &Processor) -> bool {
         match (&self.comgr, processor) {
             (Some(comgr), processor) => comgr.knows(processor),
@@ -199,13 +200,13 @@ impl Hiprtc {
         }
     }
 
-    /// Waits until nobody else compiles.
+    /// Waits until no other thread compiles.
     pub(super) fn turn(&self) -> Turn<'_> {
         Turn { hiprtc: self, _one: self.one.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     fn failed(&self, call: &'static str, code: c_int, unit: &Unit<'_>) -> CompileError {
-        // SAFETY: any code may be asked for.
+        // SAFETY: the function accepts any code.
         let text = unsafe { (self.api.error_string)(code) };
         let message = if text.is_null() {
             "unknown code".to_owned()
@@ -217,18 +218,19 @@ impl Hiprtc {
     }
 }
 
-/// A text as C takes it; `what` names it in the error.
+/// Returns a text as a C string. `what` names the text in the error.
 fn c_text(text: &str, what: impl FnOnce() -> String) -> Result<CString, CompileError> {
     CString::new(text).map_err(|_| CompileError::Text { what: what(), problem: "has a NUL byte in it" })
 }
 
-/// hiprtc of HIP 5.2 takes no empty text (`HIPRTC_ERROR_INVALID_INPUT`), though a header may well say nothing.
+/// Replaces an empty text by a newline: hiprtc of HIP 5.2 rejects an empty text (`HIPRTC_ERROR_INVALID_INPUT`), but a
+/// header may be empty.
 fn not_empty(text: &str) -> &str {
     if text.is_empty() { "\n" } else { text }
 }
 
 impl Turn<'_> {
-    /// Compiles to a code object; also what the compiler said.
+    /// Compiles. Returns the code object and the compiler's messages.
     pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<(Vec<u8>, String), CompileError> {
         let source = c_text(not_empty(unit.source), || format!("the source {}", unit.name))?;
         let name = c_text(unit.name, || "the source's name".to_owned())?;
@@ -245,7 +247,7 @@ impl Turn<'_> {
             (pointers(&names), pointers(&texts), pointers(&options));
         let (api, mut program): (_, Program) = (&self.hiprtc.api, std::ptr::null_mut());
         let headers = c_int::try_from(names.len()).unwrap_or(c_int::MAX);
-        // SAFETY: C strings, which it copies, as many as said, and a place for the handle.
+        // SAFETY: C strings, which it copies, as many as stated, and a pointer to a live handle.
         let code = unsafe {
             (api.create)(
                 &mut program,
@@ -260,7 +262,7 @@ impl Turn<'_> {
             return Err(self.hiprtc.failed("hiprtcCreateProgram", code, unit));
         }
         let result = self.build(program, unit, &options);
-        // SAFETY: the program that was made above; nobody uses it afterwards.
+        // SAFETY: the program that was created above; nothing uses it afterwards.
         unsafe { (api.destroy)(&mut program) };
         result
     }
@@ -273,7 +275,7 @@ impl Turn<'_> {
     ) -> Result<(Vec<u8>, String), CompileError> {
         let api = &self.hiprtc.api;
         let count = c_int::try_from(options.len()).unwrap_or(c_int::MAX);
-        // SAFETY: a live program and as many C strings as said.
+        // SAFETY: a live program, and as many C strings as stated.
         let code = unsafe { (api.compile)(program, count, options.as_ptr()) };
         let log = tidy(&self.log_of(program), unit.name);
         match code {
@@ -285,13 +287,13 @@ impl Turn<'_> {
             code => return Err(self.hiprtc.failed("hiprtcCompileProgram", code, unit)),
         }
         let mut bytes = 0;
-        // SAFETY: a live program and a place for the number.
+        // SAFETY: a live program, and a pointer to a live integer.
         let code = unsafe { (api.code_size)(program, &mut bytes) };
         if code != SUCCESS {
             return Err(self.hiprtc.failed("hiprtcGetCodeSize", code, unit));
         }
         let mut object = vec![0u8; bytes];
-        // SAFETY: as many bytes as it said that it writes.
+        // SAFETY: the buffer has as many bytes as hiprtc said that it writes.
         let code = unsafe { (api.code)(program, object.as_mut_ptr().cast()) };
         if code != SUCCESS {
             return Err(self.hiprtc.failed("hiprtcGetCode", code, unit));
@@ -299,15 +301,16 @@ impl Turn<'_> {
         Ok((object, log))
     }
 
-    /// What the compiler printed; empty where that can't be had.
+    /// Returns the compiler's messages; empty if they are not available.
     fn log_of(&self, program: Program) -> String {
         let (api, mut bytes) = (&self.hiprtc.api, 0);
-        // SAFETY: a live program and a place for the number.
+        // SAFETY: a live program, and a pointer to a live integer.
         if unsafe { (api.log_size)(program, &mut bytes) } != SUCCESS {
             return String::new();
         }
         let mut text = vec![0u8; bytes];
-        // SAFETY: as many bytes as it said that it writes; with none, it is not called.
+        // SAFETY: the buffer has as many bytes as hiprtc said that it writes; if those are 0, the function is not
+        // called.
         if bytes == 0 || unsafe { (api.log)(program, text.as_mut_ptr().cast()) } != SUCCESS {
             return String::new();
         }
@@ -315,14 +318,14 @@ impl Turn<'_> {
     }
 }
 
-/// A log with the source's own name for that of the file that comgr wrote it to
-/// (`/tmp/comgr-d2973e/input/CompileSource:2:9`), so that it reads well, and is the same every time.
+/// Replaces the name of comgr's temporary file (`/tmp/comgr-d2973e/input/CompileSource:2:9`) by the source's name, so
+/// that a log is easy to read and the same every time.
 fn tidy(log: &str, name: &str) -> String {
     let mut text = String::with_capacity(log.len());
     let mut rest = log;
     while let Some(at) = rest.find("comgr-") {
         let (before, found) = rest.split_at(at);
-        // The folder's name is a few letters and digits.
+        // The rest of the folder's name is a few letters and digits.
         let folder = found["comgr-".len()..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
         let inside = folder.strip_prefix("/input/").or_else(|| folder.strip_prefix("/include/"));
         match inside {

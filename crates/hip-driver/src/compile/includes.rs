@@ -1,16 +1,17 @@
-//! Whether a source is all there is to compile: one that reads files, or the clock, can't be known by its text alone.
+//! Finds sources that read more than their own text, such as files or the clock. Their results cannot be cached.
 
-/// Why a compile must not be kept: something in it reads what the key does not see. `None` where there is nothing.
+/// Returns why the result of a compile must not be cached: something in the sources or options reads what the cache key
+/// does not contain. `None` if nothing does.
 ///
-/// Looks at lines, not at tokens, and takes what it is not sure of for a reader: a compile too many is only slow, and a
-/// stale kernel is wrong.
+/// Inspects lines, not tokens, and reports what it is unsure of: an unnecessary compile is only slow, but an outdated
+/// kernel is wrong.
 pub(super) fn reads_more<'a>(
     texts: impl IntoIterator<Item = &'a str>,
     options: &[String],
     known: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    // `-include x`, `-I..`, `-isystem x`, `-imacros x`, `@file`, plugins, profiles: all that name a file or a folder. What does
-    // not begin with a dash is a file itself, or what the option before it takes.
+    // Options that name a file or folder: `-include x`, `-I..`, `-isystem x`, `-imacros x`, `@file`, plugins, profiles.
+    // A word without a dash is a file itself, or the value of the option before it.
     const READ: [&str; 13] = [
         "-i",
         "-I",
@@ -32,7 +33,7 @@ pub(super) fn reads_more<'a>(
         return Some(format!("option {option} names files"));
     }
     texts.into_iter().find_map(|text| {
-        // A backslash at its end joins a line to the next.
+        // A backslash at the end of a line joins it to the next.
         let text = text.replace("\\\r\n", "").replace("\\\n", "");
         text.lines().find_map(|line| line_reads_more(line, &known))
     })
@@ -43,14 +44,14 @@ fn line_reads_more(line: &str, known: &impl Fn(&str) -> bool) -> Option<String> 
     if ["__DATE__", "__TIME__", "__TIMESTAMP__", "incbin"].iter().any(|word| line.contains(word)) {
         return because();
     }
-    // `%:` is another way to write `#`.
+    // `%:` is another spelling of `#`.
     let hash = line.find('#').or_else(|| line.find("%:"))?;
     let directive = &line[hash..];
     if !["include", "embed", "import"].iter().any(|word| directive.contains(word)) {
         return None;
     }
     match included(line.trim_start()) {
-        // hiprtc has HIP's own headers in it; they change with its version, which is part of the key.
+        // hiprtc contains HIP's own headers. They change only with its version, which is part of the key.
         Some(name) if known(name) || name.starts_with("hip/") => None,
         _ => because(),
     }
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_sources_and_given_headers_are_all_there_is() {
+    fn plain_sources_and_given_headers_can_be_cached() {
         let known = |name: &str| name == "mine.h";
         for text in [
             "",
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_files_or_the_clock_is_found() {
+    fn sources_that_read_files_or_the_clock_are_detected() {
         let known = |name: &str| name == "mine.h";
         for text in [
             "#include \"other.h\"",

@@ -1,7 +1,7 @@
-//! HIP C++ to code objects while the program runs, by AMD's runtime compiler (hiprtc), with a cache on disk.
+//! Compiles HIP C++ to code objects at run time, with AMD's runtime compiler (hiprtc) and a cache on disk.
 //!
-//! hiprtc is looked for when it is first needed, and needs no GPU: what it compiles runs on the emulator too. Where it is
-//! not installed, [`CompileError::NotFound`] says what to install.
+//! hiprtc is searched for when it is first needed. It needs no GPU: its output runs on the emulator too. If it is not
+//! installed, [`CompileError::NotFound`] says what to install.
 //!
 //! ```no_run
 //! use code_object::{CodeObject, Processor, TargetId};
@@ -24,7 +24,7 @@
 //!                                                      hiprtc, one compile at a time ─> written whole, renamed
 //! ```
 //!
-//! [`CodeObject`] is in a crate of its own that knows no HIP, so `CodeObject::compile` comes with the trait [`Compile`].
+//! [`CodeObject`] is in another crate, which does not know HIP: the trait [`Compile`] adds `CodeObject::compile`.
 
 mod cache;
 mod comgr;
@@ -44,17 +44,16 @@ use self::digest::{Digest, Fields};
 use self::entry::Entry;
 use self::hiprtc::{Hiprtc, Unit};
 
-/// Begins every key; another number whenever the same fields are to give another one.
+/// The first field of every key. Change its number whenever equal fields must give another key.
 const KEY: &[u8] = b"hiplaunch compile 1";
 
-/// Variables that hiprtc reads more options from (ROCm 5.6 and later).
+/// Variables from which hiprtc reads more options (ROCm 5.6 and later).
 const OPTION_VARIABLES: [&str; 2] = ["HIPRTC_COMPILE_OPTIONS_APPEND", "HIPRTC_LINK_OPTIONS_APPEND"];
 
-/// Result of this module's functions.
+/// The result of this module's functions.
 type Result<T> = std::result::Result<T, CompileError>;
 
-/// How sources are compiled: target, options, headers and cache. Made once, used for any number of sources, from any
-/// thread.
+/// How to compile: target, options, headers and cache. One compiler compiles any number of sources, from any thread.
 #[derive(Clone, Debug)]
 pub struct Compiler {
     target: TargetId,
@@ -65,8 +64,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// A compiler for a target: a device's (`device.properties().target`), or one without settings
-    /// ([`TargetId::new`]), whose code runs whatever the device's settings are. hiprtc is not looked for yet.
+    /// Creates a compiler for a target: that of a device (`device.properties().target`), or one without settings
+    /// ([`TargetId::new`]), for which the code runs whatever the device's settings are. Does not search for hiprtc yet.
     pub fn new(target: &TargetId) -> Compiler {
         Compiler {
             target: target.clone(),
@@ -77,36 +76,37 @@ impl Compiler {
         }
     }
 
-    /// What the source is called in the compiler's log, and in `__FILE__` where hiprtc keeps it; `kernel.hip` if unsaid.
+    /// Sets the name of the source in the compiler's log, and in `__FILE__` with versions of hiprtc that keep it. The
+    /// default is `kernel.hip`.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Compiler {
         self.name = name.into();
         self
     }
 
-    /// One option of clang, such as `-O3` or `-ffp-contract=off`. The target's is given already. hiprtc optimises (`-O3`)
-    /// if nothing else is said.
+    /// Adds an option of clang, such as `-O3` or `-ffp-contract=off`. The option for the target is always passed.
+    /// Without other options, hiprtc optimises with `-O3`.
     #[must_use]
     pub fn option(mut self, option: impl Into<String>) -> Compiler {
         self.options.push(option.into());
         self
     }
 
-    /// Several options.
+    /// Adds several options.
     #[must_use]
     pub fn options<S: Into<String>>(mut self, options: impl IntoIterator<Item = S>) -> Compiler {
         self.options.extend(options.into_iter().map(Into::into));
         self
     }
 
-    /// A macro: `-Dname=value`.
+    /// Defines a macro: `-Dname=value`.
     #[must_use]
     pub fn define(self, name: &str, value: impl std::fmt::Display) -> Compiler {
         self.option(format!("-D{name}={value}"))
     }
 
-    /// A header that sources may include by that name; one given earlier under the same name goes. A source that is also
-    /// compiled by hipcc may include `hip/hip_runtime.h`: give that as an empty text, as hiprtc has it built in.
+    /// Adds a header that sources may include by this name, in place of an earlier one of the same name. If a source
+    /// for hipcc includes `hip/hip_runtime.h`, add that header as an empty text: hiprtc has it built in.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Compiler {
         let name = name.into();
@@ -116,36 +116,38 @@ impl Compiler {
         self
     }
 
-    /// Where compiled code objects are kept; [`DiskCache::shared`] if nothing is said, [`DiskCache::off`] for nowhere.
+    /// Sets the cache for code objects. The default is [`DiskCache::shared`]; [`DiskCache::off`] is no cache.
     #[must_use]
     pub fn cache(mut self, cache: &DiskCache) -> Compiler {
         self.cache = cache.clone();
         self
     }
 
-    /// The target.
+    /// Returns the target.
     pub fn target(&self) -> &TargetId {
         &self.target
     }
 
-    /// Which hiprtc compiles for the target, with version and file. Looks for it.
+    /// Searches for hiprtc, and returns the version and file of the one that compiles for the target.
     ///
     /// # Errors
-    /// [`CompileError::NotFound`] where there is none, [`CompileError::UnknownTarget`] where it is older than the target.
+    /// [`CompileError::NotFound`] if there is none, [`CompileError::UnknownTarget`] if it is older than the target.
     pub fn check(&self) -> Result<String> {
         self.hiprtc().map(|hiprtc| hiprtc.to_string())
     }
 
-    /// Compiles a source, or takes what is kept of an earlier compile of the same, by this process or another.
+    /// Compiles a source, or returns the cached result of an earlier compile, by this process or another.
     ///
-    /// The same means: source, its name, options, headers, target, and the compiler with its version. A source that reads
-    /// anything else, as with `-I`, an `#include` of a header that was not given, or `__TIME__`, is compiled every time.
-    /// One source is compiled at a time; who asks for one that is being compiled waits for it.
+    /// A cached result is used if everything is equal: the source, its name, the options, headers and target, and the
+    /// compiler with its version. A source that reads anything else, as with `-I`, an `#include` of a header that was
+    /// not added, or `__TIME__`, is compiled every time. One source is compiled at a time: a thread that needs one that
+    /// is being compiled waits for the result.
     ///
     /// # Errors
-    /// [`CompileError::Failed`] with the compiler's log where the source has errors; [`CompileError::NotFound`] and
-    /// [`CompileError::UnknownTarget`] as [`check`](Compiler::check); [`CompileError::Option`] and [`CompileError::Text`] for
-    /// what can't be passed to a compiler. That the cache can't be read or written is no error, but a warning in the log.
+    /// [`CompileError::Failed`], with the compiler's log, if the source has errors; [`CompileError::NotFound`] and
+    /// [`CompileError::UnknownTarget`] as for [`check`](Compiler::check); [`CompileError::Option`] and
+    /// [`CompileError::Text`] for what cannot be passed to a compiler. A cache that cannot be read or written is not an
+    /// error, but a warning in the log.
     pub fn compile(&self, source: &str) -> Result<Compiled> {
         let hiprtc = self.hiprtc()?;
         self.compile_with(hiprtc, source)
@@ -181,7 +183,7 @@ impl Compiler {
             return Ok(compiled);
         }
         let turn = hiprtc.turn();
-        // Who had the turn before may have compiled the very same.
+        // The thread that had the turn before may have compiled the same source.
         if let Some(compiled) = found() {
             return Ok(compiled);
         }
@@ -193,7 +195,7 @@ impl Compiler {
         if let Some(key) = &key {
             self.cache.put(key, &Entry { log: compiled.log.clone(), code: compiled.elf().to_vec() });
         }
-        // Only now, so that the next one finds what was kept.
+        // Only now, so that the next thread finds the cache entry.
         drop(turn);
         Ok(compiled)
     }
@@ -204,7 +206,7 @@ impl Compiler {
             let problem = if option.is_empty() {
                 "is empty; leave it out"
             } else if TARGET.iter().any(|target| option.starts_with(target)) {
-                "the target is the one that the compiler was made with; make another for another target"
+                "the compiler sets the target itself; create another compiler for another target"
             } else {
                 continue;
             };
@@ -213,7 +215,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// The key, unless what is compiled reads more than the key tells.
+    /// Returns the key, unless the compile reads more than the key contains.
     fn key_if_kept(&self, identity: &str, unit: &Unit<'_>) -> Option<Digest> {
         let extra = OPTION_VARIABLES.map(|name| std::env::var(name).unwrap_or_default());
         let words = extra.iter().flat_map(|v| v.split_whitespace()).map(str::to_owned);
@@ -236,7 +238,7 @@ impl Compiler {
     }
 }
 
-/// Of everything that decides what the compiler writes.
+/// Returns the digest of everything that decides the compiler's output.
 fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
     let mut all = Fields::default();
     let number = |n: usize| (n as u64).to_le_bytes();
@@ -244,7 +246,7 @@ fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
     all.field(identity.as_bytes());
     all.field(unit.target.as_bytes());
     all.field(unit.name.as_bytes());
-    // How many there are, so that an option is never read as a header.
+    // The number of options is hashed too, so that an option is never taken for a header.
     all.field(&number(unit.options.len()));
     unit.options.iter().for_each(|option| all.field(option.as_bytes()));
     all.field(&number(unit.headers.len()));
@@ -257,7 +259,7 @@ fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
     all.finish()
 }
 
-/// A code object that was compiled, now or earlier.
+/// A code object that was compiled now or earlier.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     code: CodeObject,
@@ -266,22 +268,22 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// The code object: its kernels and their arguments.
+    /// Returns the code object, with its kernels and their arguments.
     pub fn code_object(&self) -> &CodeObject {
         &self.code
     }
 
-    /// Its bytes, as drivers load them.
+    /// Returns the code object's bytes, as drivers load them.
     pub fn elf(&self) -> &[u8] {
         self.code.elf()
     }
 
-    /// What the compiler said: its warnings, empty if there were none. Kept with the code object.
+    /// Returns the compiler's messages, such as warnings; empty if there were none. The cache keeps them too.
     pub fn log(&self) -> &str {
         &self.log
     }
 
-    /// Whether nothing was compiled now, as the result was in the cache.
+    /// Returns whether the result was in the cache, so that nothing was compiled now.
     pub fn from_cache(&self) -> bool {
         self.from_cache
     }
@@ -293,12 +295,12 @@ impl From<Compiled> for CodeObject {
     }
 }
 
-/// [`CodeObject::compile`](Compile::compile): a code object from HIP C++.
+/// Adds [`CodeObject::compile`](Compile::compile): HIP C++ to a code object.
 pub trait Compile: Sized {
-    /// As [`Compiler::compile`].
+    /// Compiles a source, as [`Compiler::compile`] does.
     ///
     /// # Errors
-    /// As [`Compiler::compile`].
+    /// Those of [`Compiler::compile`].
     fn compile(source: &str, compiler: &Compiler) -> std::result::Result<Compiled, CompileError>;
 }
 
@@ -312,7 +314,7 @@ impl Compile for CodeObject {
 mod tests {
     use super::*;
 
-    /// Keys need no compiler: every ingredient changes them, and nothing else does.
+    /// Needs no compiler. Each field changes the key, and nothing else does.
     #[test]
     fn a_key_changes_with_each_ingredient() {
         let strings = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What HIP says about a device, without its property structs where attributes will do.
+//! The properties of a device, from HIP's attributes, and from its property structs only where no attribute has them.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -8,15 +8,15 @@ use super::symbols::Api;
 use crate::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 use code_object::TargetId;
 
-/// Where a property struct keeps the name of the target, which no attribute gives.
+/// The position of the target's name in a property struct; no attribute has the name.
 struct Layout {
     call: &'static str,
     arch_name: usize,
     size: usize,
 }
 
-/// `hipDeviceProp_t` of `hipGetDeviceProperties`: the symbol keeps this layout for ever, programs built from HIP 6.0 on
-/// use the next one.
+/// `hipDeviceProp_t` of `hipGetDeviceProperties`. The symbol keeps this layout for ever; programs that are built with
+/// HIP 6.0 or later use the next one.
 const LAYOUT_R0000: Layout = Layout { call: "hipGetDeviceProperties", arch_name: 396, size: 792 };
 /// `hipDeviceProp_tR0600` of `hipGetDevicePropertiesR0600` (HIP 6.0).
 const LAYOUT_R0600: Layout = Layout { call: "hipGetDevicePropertiesR0600", arch_name: 1160, size: 1472 };
@@ -28,27 +28,29 @@ const _: () = {
     assert!(size_of::<hipDeviceProp_t>() == LAYOUT_R0000.size);
 };
 
-/// Longest target name, its end included, in both layouts.
+/// The length of the longest target name in both layouts, in bytes with the terminating zero.
 const ARCH_NAME_BYTES: usize = 256;
 
-/// A buffer for a property struct, with room for fields that a later version may add.
+/// A buffer for a property struct, with space for fields that a later version may add.
 #[repr(C, align(16))]
 struct Properties([u8; 4096]);
 
-/// Asks for everything. `ordinal` is a device's (`hipDevice_t` is the ordinal in AMD's implementation).
+/// Reads the properties of the device `ordinal` (in AMD's implementation, a `hipDevice_t` is the ordinal).
 pub(super) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProperties> {
     use Attribute as A;
     let attribute = |attribute: Attribute| -> DriverResult<u32> {
         let mut value: c_int = 0;
-        // SAFETY: the pointer is to a live integer; an ordinal or attribute that is not there gives an error.
+        // SAFETY: the pointer is to a live integer; an unknown ordinal or attribute gives an error.
         check("hipDeviceGetAttribute", unsafe {
             (api.hipDeviceGetAttribute)(&mut value, attribute, ordinal)
         })?;
         Ok(u32::try_from(value).unwrap_or(0))
     };
+    // What a version or a device does not tell is 0 or an error.
+    let known = |which| attribute(which).ok().filter(|value| *value != 0);
     let target = target(api, ordinal)?;
     let name = match api.hipDeviceGetName {
-        // SAFETY: the function writes at most `len` bytes with their end.
+        // SAFETY: the function writes at most `len` bytes, including the terminating zero.
         Some(f) => text("hipDeviceGetName", |buffer, len| unsafe { f(buffer, len, ordinal) })?,
         None => String::new(),
     };
@@ -82,19 +84,23 @@ pub(super) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProper
         ],
         max_lds_per_block: attribute(A::hipDeviceAttributeMaxSharedMemoryPerBlock)?,
         clock_khz: attribute(A::hipDeviceAttributeClockRate)?,
+        memory_clock_khz: known(A::hipDeviceAttributeMemoryClockRate),
+        memory_bus_bits: known(A::hipDeviceAttributeMemoryBusWidth),
+        l2_bytes: known(A::hipDeviceAttributeL2CacheSize),
+        registers_per_block: known(A::hipDeviceAttributeMaxRegistersPerBlock),
     })
 }
 
-/// A string that HIP writes into a buffer.
+/// Returns a string that HIP writes into a buffer.
 fn text(call: &'static str, f: impl FnOnce(*mut c_char, c_int) -> hipError_t) -> DriverResult<String> {
     let mut buffer = [0 as c_char; 256];
     check(call, f(buffer.as_mut_ptr(), buffer.len() as c_int - 1))?;
-    // SAFETY: the last byte was 0 and is out of the function's reach, so the string ends in the buffer.
+    // SAFETY: the last byte was 0 and `f` cannot write it, so the string ends in the buffer.
     let text = unsafe { CStr::from_ptr(buffer.as_ptr()) };
     Ok(text.to_string_lossy().trim().to_owned())
 }
 
-/// The target, such as `gfx90a:sramecc+:xnack-`, from the property struct.
+/// Returns the target, such as `gfx90a:sramecc+:xnack-`, from the property struct.
 fn target(api: &Api, ordinal: c_int) -> DriverResult<TargetId> {
     let mut buffer = Box::new(Properties([0; 4096]));
     let layout = if let Some(f) = api.hipGetDevicePropertiesR0600 {
@@ -111,7 +117,7 @@ fn target(api: &Api, ordinal: c_int) -> DriverResult<TargetId> {
     parse_target(&buffer.0, &layout)
 }
 
-/// Reads and checks the target's name: a layout that is not the expected one is noticed here.
+/// Reads the target's name and checks it, which detects an unexpected layout.
 fn parse_target(properties: &[u8], layout: &Layout) -> DriverResult<TargetId> {
     let field = &properties[layout.arch_name..(layout.arch_name + ARCH_NAME_BYTES).min(layout.size)];
     CStr::from_bytes_until_nul(field)

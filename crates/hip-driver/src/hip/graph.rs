@@ -1,8 +1,8 @@
-//! Graphs made node by node, each node behind the one before it.
+//! Graphs: every node depends on the node that was added before it.
 //!
-//! The nodes of a graph become one chain, whatever their dependencies: HIP spreads branches over queues of its own and
-//! loses dependencies between them (5.2, seen in random graphs; 7.2, reported), so that results differ from run to run. A
-//! node's dependencies were added before it, so the order of adding is one that they allow.
+//! The nodes of a graph become one chain, whatever their dependencies. HIP runs branches on queues of its own and loses
+//! dependencies between them (5.2, seen in random graphs; 7.2, reported), so that results differ from run to run. The
+//! chain satisfies all dependencies, since a node's dependencies were added before it.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -16,7 +16,7 @@ use crate::{
     DeviceId, DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, RawStream,
 };
 
-/// Eight bytes of each value: where a fill that is a copy reads, at any later time.
+/// Eight bytes of each value: the source of a short fill that becomes a copy, which may run at any later time.
 static FILLED: [[u8; 8]; 256] = {
     let mut all = [[0; 8]; 256];
     let mut value = 0;
@@ -27,7 +27,7 @@ static FILLED: [[u8; 8]; 256] = {
     all
 };
 
-/// The node added last to each graph that has any.
+/// For each graph with nodes, the node that was added last.
 #[derive(Debug, Default)]
 pub(super) struct Graphs(Mutex<HashMap<RawGraph, RawGraphNode>>);
 
@@ -36,7 +36,7 @@ impl Graphs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a node behind the last one. `add` gets a place for the node, the dependencies and how many they are.
+    /// Adds a node that depends on the last one. `add` gets a pointer for the node, the dependencies and their number.
     fn append(
         &self,
         graph: RawGraph,
@@ -44,7 +44,7 @@ impl Graphs {
     ) -> DriverResult<RawGraphNode> {
         let last = self.lock().get(&graph).map(|node| pointer(node.0));
         let mut node: hipGraphNode_t = ptr::null_mut();
-        // HIP writes the node before it reads the dependencies: the two must not share a place.
+        // HIP writes the node before it reads the dependencies, so the two must not share memory.
         let dependencies = last.as_ref().map_or(ptr::null(), ptr::from_ref);
         add(&raw mut node, dependencies, usize::from(last.is_some()))?;
         let node = RawGraphNode(number(node));
@@ -53,16 +53,16 @@ impl Graphs {
     }
 }
 
-// SAFETY of the unsafe functions: as for the methods of `Driver` that they stand for.
+// SAFETY of the unsafe functions: that of the methods of `Driver` which call them.
 impl HipDriver {
-    /// Keeps graphs from touching the kernels' arguments while one is launched, where that is needed.
+    /// Locks out the writing of kernel arguments by graphs, during a launch, for versions of HIP that need it.
     #[inline]
     pub(super) fn launching(&self) -> Option<RwLockReadGuard<'_, ()>> {
         (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
             .then(|| self.kernel_gate.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keeps everybody else from touching the kernels' arguments, where that is needed.
+    /// Locks out all launches while a graph writes the arguments of kernels, for versions of HIP that need it.
     pub(super) fn handing_over(&self) -> Option<RwLockWriteGuard<'_, ()>> {
         (self.loaded.version < LAUNCHES_HOLD_THEIR_ARGUMENTS)
             .then(|| self.kernel_gate.write().unwrap_or_else(PoisonError::into_inner))
@@ -80,7 +80,7 @@ impl HipDriver {
     pub(super) unsafe fn destroy_graph(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
         const CALL: &str = "hipGraphDestroy";
         let destroy = self.optional(CALL, self.on(device, CALL)?.hipGraphDestroy)?;
-        // Before the handle can come back from a `hipGraphCreate` on another thread.
+        // Removed before the call: `hipGraphCreate` on another thread may return the same handle at once.
         let last = self.graphs.lock().remove(&graph);
         // SAFETY: a live graph that no other call uses (the caller's promise).
         let result = check(CALL, unsafe { destroy(pointer(graph.0)) });
@@ -100,7 +100,8 @@ impl HipDriver {
         let add = self.optional(CALL, self.on(device, CALL)?.hipGraphAddKernelNode)?;
         let mut bytes = launch.kernarg.len();
         let mut extra = extra_of(launch.kernarg, &mut bytes);
-        // A kernel without explicit arguments has a list of none: HIP asks for one of the two.
+        // HIP requires exactly one of the two lists, so a kernel without explicit arguments gets an empty list of
+        // arguments.
         let mut no_arguments: [*mut c_void; 1] = [ptr::null_mut()];
         let (extra, arguments) = match launch.kernarg {
             [] => (ptr::null_mut(), no_arguments.as_mut_ptr()),
@@ -117,8 +118,8 @@ impl HipDriver {
         };
         let _gate = self.handing_over();
         self.graphs.append(graph, |node, dependencies, count| {
-            // SAFETY: a live graph and node of it, a live function of the current device; the kernarg segment is as long
-            // as the metadata says (the caller's promises), and HIP copies it, as it does `extra` and `params`.
+            // SAFETY: a live graph and node of it, a live function of the current device; the kernarg segment is as
+            // long as the metadata says (the caller's promises), and HIP copies it, as it does `extra` and `params`.
             check(CALL, unsafe { add(node, pointer(graph.0), dependencies, count, &params) })
         })
     }
@@ -134,7 +135,7 @@ impl HipDriver {
     ) -> DriverResult<RawGraphNode> {
         const CALL: &str = "hipGraphAddMemcpyNode1D";
         if bytes == 0 {
-            // SAFETY: the caller's promises.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.add_empty(device, graph) };
         }
         let add = self.optional(CALL, self.on(device, CALL)?.hipGraphAddMemcpyNode1D)?;
@@ -157,14 +158,14 @@ impl HipDriver {
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
             let src = FILLED[usize::from(value)].as_ptr().cast();
             let kind = hipMemcpyKind::hipMemcpyHostToDevice;
-            // SAFETY: seven bytes at most, from memory that lives for ever; else the caller's promises.
+            // SAFETY: seven bytes at most, from memory that lives for ever; the rest is guaranteed by the caller.
             return unsafe { self.add_copy(device, graph, pointer(dst.0), src, bytes, kind) };
         }
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.add_fill(device, graph, dst, value.into(), 1, bytes) }
     }
 
-    /// Adds a fill with `count` elements of `size` bytes.
+    /// Adds a node that fills `count` elements of `size` bytes.
     pub(super) unsafe fn add_fill(
         &self,
         device: DeviceId,
@@ -176,11 +177,12 @@ impl HipDriver {
     ) -> DriverResult<RawGraphNode> {
         const CALL: &str = "hipGraphAddMemsetNode";
         if count == 0 {
-            // SAFETY: the caller's promises.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.add_empty(device, graph) };
         }
         let add = self.optional(CALL, self.on(device, CALL)?.hipGraphAddMemsetNode)?;
-        // AMD's release notes announce another order of the fields from 7.0 on; the headers and the library of 7.2 have this.
+        // AMD's release notes announce another order of the fields from 7.0 on, but headers and library of 7.2 have
+        // this one.
         let params = hipMemsetParams {
             dst: pointer(dst.0),
             elementSize: size as u32,
@@ -209,7 +211,7 @@ impl HipDriver {
         const CALL: &str = "hipGraphInstantiate";
         let instantiate = self.optional(CALL, self.on(device, CALL)?.hipGraphInstantiate)?;
         let mut exec = ptr::null_mut();
-        // SAFETY: a live graph (the caller's promise), a live handle; neither the failing node nor a log is asked for.
+        // SAFETY: a live graph (the caller's promise), a live handle; the optional failing node and log are null.
         check(CALL, unsafe {
             instantiate(&mut exec, pointer(graph.0), ptr::null_mut(), ptr::null_mut(), 0)
         })?;
@@ -226,7 +228,7 @@ impl HipDriver {
         const CALL: &str = "hipGraphLaunch";
         let launch = self.optional(CALL, self.on(device, CALL)?.hipGraphLaunch)?;
         let _gate = self.handing_over();
-        // SAFETY: a live executable graph and a live stream of the current device, and what the nodes ask for (the
+        // SAFETY: a live executable graph and a live stream of the current device, and what the nodes require (the
         // caller's promises).
         check(CALL, unsafe { launch(pointer(exec.0), pointer(stream.0)) })
     }

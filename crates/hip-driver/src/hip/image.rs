@@ -1,20 +1,20 @@
-//! Code objects as HIP wants them: it is given no length, so what it will read is checked and kept alive here.
+//! Copies of code objects for HIP. HIP is not told their length, so what it will read is checked and kept alive here.
 
 use std::alloc::Layout;
 
-/// Alignment of a copy: a page, as code objects in a loaded fat binary have it.
+/// The alignment of a copy in bytes: a page, as code objects have it in a loaded fat binary.
 const ALIGNMENT: usize = 4096;
-/// Zero bytes after a copy: HIP compares up to 24 bytes of magic before it looks at any size.
+/// Zero bytes after a copy: HIP compares up to 24 bytes with magic numbers before it reads any size.
 const PADDING: usize = 64;
 
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 
-/// A copy of a code object, padded and aligned.
+/// A copy of a code object, padded and aligned. It lives until the module is unloaded.
 ///
-/// clr loads from the caller's memory without a copy of its own (`addDeviceProgram(..., make_copy = false)` in
-/// `hip_fatbin.cpp`), and debuggers find the code object through its address; so it stays until the module is unloaded.
+/// clr loads from the caller's memory without copying it (`addDeviceProgram(..., make_copy = false)` in
+/// `hip_fatbin.cpp`), and debuggers find the code object by its address.
 #[derive(Debug)]
 pub(super) struct Image {
     bytes: Vec<u8>,
@@ -22,10 +22,11 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Copies `image`, unless HIP would read beyond its end; the error says what is cut off.
+    /// Copies `image`. The error says what is missing if HIP would read beyond its end.
     pub(super) fn new(image: &[u8]) -> Result<Image, String> {
         check_extent(image)?;
-        // A larger vector with an aligned place in it; the vector's memory does not move when the owner does.
+        // The vector is larger than the image and contains it at an aligned offset. Its memory does not move with its
+        // owner.
         let layout = Layout::from_size_align(image.len(), ALIGNMENT).map_err(|_| "too large".to_owned())?;
         let mut bytes = vec![0; layout.size() + PADDING + ALIGNMENT];
         let offset = bytes.as_ptr().align_offset(ALIGNMENT);
@@ -33,20 +34,20 @@ impl Image {
         Ok(Image { bytes, offset })
     }
 
-    /// Where it begins.
+    /// Returns the address of the image.
     pub(super) fn as_ptr(&self) -> *const u8 {
         self.bytes[self.offset..].as_ptr()
     }
 }
 
-/// A little-endian integer of `N` bytes at `at`.
+/// Reads a little-endian integer of `N` bytes at offset `at`.
 fn number<const N: usize>(image: &[u8], at: u64) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     let bytes = image.get(at..at.checked_add(N)?)?;
     Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// Whether all that the headers point to lies inside. What is wrong otherwise HIP finds out for itself.
+/// Checks that everything that the headers point to lies inside the image. HIP detects all other errors itself.
 fn check_extent(image: &[u8]) -> Result<(), String> {
     let end = if image.starts_with(ELF_MAGIC) {
         elf_end(image)
@@ -64,7 +65,7 @@ fn check_extent(image: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The end of an ELF file: of its tables, sections and segments (System V ABI, 64-bit objects).
+/// Returns the end of an ELF file: of its tables, sections and segments (System V ABI, 64-bit objects).
 fn elf_end(image: &[u8]) -> Option<u64> {
     const NOBITS: u64 = 8;
     let (phoff, shoff) = (number::<8>(image, 0x20)?, number::<8>(image, 0x28)?);
@@ -84,7 +85,7 @@ fn elf_end(image: &[u8]) -> Option<u64> {
     Some(end)
 }
 
-/// The end of the last entry of an offload bundle (Clang Offload Bundler, "Bundled Binary File Layout").
+/// Returns the end of an offload bundle's last entry (Clang Offload Bundler, "Bundled Binary File Layout").
 fn bundle_end(image: &[u8]) -> Option<u64> {
     let entries = number::<8>(image, 24)?;
     let (mut at, mut end) = (32u64, 32u64);
@@ -93,7 +94,7 @@ fn bundle_end(image: &[u8]) -> Option<u64> {
             (number::<8>(image, at)?, number::<8>(image, at + 8)?, number::<8>(image, at + 16)?);
         at = at.checked_add(24)?.checked_add(id)?;
         end = end.max(at).max(offset.saturating_add(size));
-        // Each entry takes at least 24 bytes, so that a wild count ends here.
+        // Each entry has at least 24 bytes, so the loop ends soon even if the number of entries is wrong.
         if at > image.len() as u64 {
             break;
         }
@@ -101,8 +102,8 @@ fn bundle_end(image: &[u8]) -> Option<u64> {
     Some(end)
 }
 
-/// The end of a compressed bundle, which states it from its version 2 on (Clang Offload Bundler, "Compression"); of
-/// version 1 the header's.
+/// Returns the end of a compressed bundle (Clang Offload Bundler, "Compression"). The header states it from version 2
+/// on; for version 1, the result is the end of the header.
 fn compressed_end(image: &[u8]) -> Option<u64> {
     match number::<2>(image, 4)? {
         2 => number::<4>(image, 8),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_an_elf_file_is_noticed() {
+    fn every_cut_of_an_elf_file_is_detected() {
         for length in (4..ELF.len()).step_by(7).chain([ELF.len() - 1]) {
             let error = Image::new(&ELF[..length]).unwrap_err();
             assert!(error.contains("cut off"), "{length}: {error}");
@@ -146,7 +147,7 @@ mod tests {
         Image::new(&bundle).unwrap();
         Image::new(&bundle[..4195]).unwrap_err();
         Image::new(&bundle[..40]).unwrap_err();
-        // A wild count and a wild size end in an error, soon.
+        // A wrong count and a wrong size give an error, and soon.
         bundle[24..32].copy_from_slice(&u64::MAX.to_le_bytes());
         Image::new(&bundle).unwrap_err();
         bundle[24..32].copy_from_slice(&1u64.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Finding libamdhip64, once per process, and keeping it: what is tried, what went wrong with each.
+//! Finds and loads libamdhip64, and reports what was tried.
 
 use std::ffi::{OsStr, c_int, c_void};
 use std::path::PathBuf;
@@ -10,27 +10,28 @@ use crate::ErrorCode;
 pub use crate::library::LoadAttempt;
 use crate::library::{LoadAttempts, address};
 
-/// SONAMEs, newest first. Plain names last: on Debian they come with the headers, elsewhere with no version at all.
+/// SONAMEs, newest first. Plain names are last: on Debian the headers' package has them, elsewhere they have no
+/// version.
 #[cfg(all(not(windows), not(feature = "link-hip")))]
 const NAMES: [&str; 4] = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
 #[cfg(windows)]
 const NAMES: [&str; 3] = ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"];
 
-/// The oldest version that is understood, in HIP's numbering (`major * 10^7 + minor * 10^5 + patch`): device attributes
-/// have had their present numbers since then.
+/// The oldest supported version in HIP's numbering (`major * 10^7 + minor * 10^5 + patch`): the first with the present
+/// numbers of device attributes.
 const OLDEST: i32 = 50_000_000;
 
-/// Why there is no HIP driver. A machine with the library and without a GPU is no error: `device_count` is 0.
+/// Why there is no HIP driver. A machine with the library but without a GPU is no error: `device_count` is 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// No library that can be used.
+    /// No usable library was found.
     #[error(
         "no usable libamdhip64; install ROCm (Debian: libamdhip64-5) or set ROCM_PATH; tried:{}",
         LoadAttempts(tried)
     )]
     NotFound {
-        /// Everything that was tried, in order.
+        /// The libraries that were tried, in order.
         tried: Vec<LoadAttempt>,
     },
     /// The library is older than 5.0.
@@ -38,7 +39,7 @@ pub enum LoadError {
     TooOld {
         /// The library.
         library: PathBuf,
-        /// Its version in HIP's numbering.
+        /// The library's version in HIP's numbering.
         version: i32,
     },
     /// `hipInit` or `hipRuntimeGetVersion` failed.
@@ -48,30 +49,30 @@ pub enum LoadError {
         library: PathBuf,
         /// The call that failed.
         call: &'static str,
-        /// What it returned.
+        /// The code that the call returned.
         code: ErrorCode,
     },
-    /// The process is a fork of one that was loading HIP.
-    #[error("this process was forked from one that used HIP; start it anew (fork and exec)")]
+    /// This process was forked while its parent was loading HIP.
+    #[error("this process was forked from one that used HIP; start a new process (fork and exec)")]
     Forked,
 }
 
-/// `major.minor.patch` of HIP's version number.
+/// Converts HIP's version number to `major.minor.patch`.
 pub(super) fn version_text(version: i32) -> String {
     format!("{}.{}.{}", version / 10_000_000, version / 100_000 % 100, version % 100_000)
 }
 
-/// Set in a child that was forked after HIP was initialised. HIP's threads and its connection to the kernel driver are
-/// not there in such a child, and calls hang or crash.
+/// Set in a child that was forked after HIP was loaded. HIP's threads and its connection to the kernel driver do not
+/// exist in such a child: calls hang or crash.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is a forked child of one that initialised HIP.
+/// Returns whether this process is a forked child of one that loaded HIP.
 #[inline]
 pub(super) fn is_forked_child() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Makes [`is_forked_child`] work from now on.
+/// Registers the handler that sets [`FORKED`] in forked children.
 fn watch_for_forks() {
     #[cfg(unix)]
     {
@@ -79,20 +80,21 @@ fn watch_for_forks() {
             FORKED.store(true, Ordering::Relaxed);
         }
         static ONCE: std::sync::Once = std::sync::Once::new();
-        // SAFETY: the handler only stores to an atomic, which is allowed in a forked child. The result is only
-        // non-zero when memory has run out; then forks go unnoticed, as they would in any other program.
+        // SAFETY: the handler only stores to an atomic, which is allowed in a forked child. The result is non-zero only
+        // if there is no memory; then forks are not detected, as in any other program.
         ONCE.call_once(|| unsafe {
             libc::pthread_atfork(None, None, Some(in_child));
         });
     }
 }
 
-/// Whether a call that names no device failed for want of one. HIP 5.2 returns `INVALID_DEVICE`, others `NO_DEVICE`.
+/// Returns whether a call that names no device failed because there is none. HIP 5.2 returns `INVALID_DEVICE`, later
+/// versions `NO_DEVICE`.
 pub(super) fn means_no_device(code: ErrorCode) -> bool {
     code == ErrorCode::NO_DEVICE || code == ErrorCode::INVALID_DEVICE
 }
 
-/// A library that has been initialised.
+/// A loaded and initialised library.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) api: Api,
@@ -100,7 +102,7 @@ pub(super) struct Loaded {
     pub(super) version: i32,
 }
 
-/// Finds the library, initialises HIP, checks its version.
+/// Finds the library, checks its version and initialises HIP.
 pub(super) fn load() -> Result<Loaded, LoadError> {
     if is_forked_child() {
         return Err(LoadError::Forked);
@@ -114,7 +116,7 @@ pub(super) fn load() -> Result<Loaded, LoadError> {
     };
     // SAFETY: flags must be 0; any thread may call it, any number of times.
     let code = unsafe { (api.hipInit)(0) };
-    // No device is no reason to have no driver: `device_count` finds it again and says 0.
+    // The driver loads without a device too: then `device_count` returns 0.
     if code != hipError_t::hipSuccess && !means_no_device(ErrorCode(code.0 as i32)) {
         return Err(fail("hipInit", code));
     }
@@ -130,8 +132,8 @@ pub(super) fn load() -> Result<Loaded, LoadError> {
     Ok(Loaded { api, library, version })
 }
 
-/// The table of the library that the program is linked with. Optional symbols are looked up by name all the same: the
-/// library at run time may be older or newer than the one at build time.
+/// Resolves the functions of the library with which the program is linked. Optional functions are searched by name: the
+/// library at run time may be older or newer than at build time.
 #[cfg(feature = "link-hip")]
 fn find() -> Result<(Api, PathBuf), LoadError> {
     #[cfg(unix)]
@@ -142,8 +144,8 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
         .find_map(|name| libloading::os::windows::Library::open_already_loaded(name).ok())
         .map(libloading::Library::from);
     let find = |name| super::symbols::linked(name).or_else(|| address(library.as_ref()?, name));
-    // SAFETY: `linked` gives the address that the linker bound to the name, `address` that of the symbol of that name;
-    // a linked library is never unloaded.
+    // SAFETY: `linked` returns the address that the linker bound to the name, `address` that of the symbol of that
+    // name; a linked library is never unloaded.
     let api = unsafe { Api::resolve(find) };
     std::mem::forget(library);
     match api {
@@ -157,7 +159,7 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
     }
 }
 
-/// The table of the first library that can be loaded and has every required symbol.
+/// Resolves the functions of the first library that can be loaded and has every required function.
 #[cfg(not(feature = "link-hip"))]
 fn find() -> Result<(Api, PathBuf), LoadError> {
     let mut tried = Vec::new();
@@ -167,7 +169,7 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
             Ok(library) => {
                 // SAFETY: `address` returns the address of the symbol of that name, and the library is never unloaded.
                 let api = unsafe { Api::resolve(|name| address(&library, name)) };
-                // Kept for ever, used or not: HIP starts threads and registers destructors that outlive any handle.
+                // Never unloaded, used or not: HIP starts threads and registers destructors that outlive any handle.
                 std::mem::forget(library);
                 match api {
                     Ok(api) => {
@@ -182,7 +184,7 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
     Err(LoadError::NotFound { tried })
 }
 
-/// An attempt that failed for want of symbols.
+/// Describes an attempt that failed because symbols are missing.
 fn attempt(library: &OsStr, missing: Vec<&str>) -> LoadAttempt {
     LoadAttempt {
         library: library.into(),
@@ -190,7 +192,7 @@ fn attempt(library: &OsStr, missing: Vec<&str>) -> LoadAttempt {
     }
 }
 
-/// The file that the functions come from.
+/// Returns the file that contains the functions.
 fn path_of(api: &Api) -> Option<PathBuf> {
     crate::library::path_of(api.hipInit as *const c_void)
 }
@@ -219,12 +221,12 @@ mod tests {
     }
 
     #[test]
-    fn a_table_with_a_hole_names_the_hole() {
+    fn a_missing_required_function_is_named() {
         let never = NonNull::new(std::ptr::dangling_mut::<c_void>());
-        // SAFETY: none of the addresses is called; the table is only looked at.
+        // SAFETY: none of the addresses is called; the test only inspects the table.
         let missing = unsafe { Api::resolve(|name| if name == "hipFree" { None } else { never }) };
         assert_eq!(missing.unwrap_err(), ["hipFree"]);
-        // Without any optional symbol there is a table, with no capability.
+        // Without optional symbols, the table resolves and has no capability.
         let required: Vec<_> = {
             // SAFETY: as above.
             let all = unsafe { Api::resolve(|_| never) }.unwrap();

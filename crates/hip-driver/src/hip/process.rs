@@ -1,4 +1,4 @@
-//! The one driver of a process: loaded once, never used in a forked child, with a current device on each thread.
+//! The process's one driver. It is loaded once, tracks each thread's current device, and is not used in a forked child.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,14 +16,16 @@ use super::symbols::Api;
 use super::{HipDriver, LoadError, Symbol, load};
 use crate::{Capability, DeviceId, DriverResult, ErrorCode};
 
-/// From this version on kernels of modules are known to be taken as nodes of graphs (seen with 5.2); before, those that the
-/// program was linked with.
+/// The first version that is known to accept kernels of modules as nodes of graphs (seen with 5.2). Earlier ones accept
+/// kernels with which the program was linked.
 const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
+/// From this version on HIP loads code objects for generic processors; [`Capability::since`] says how that is known.
+const LOADS_GENERIC_CODE: i32 = 60_400_000;
 
 /// The driver of this process.
 pub(super) static DRIVER: OnceCell<Arc<HipDriver>> = OnceCell::new();
 
-/// No device has been set on the thread by this driver.
+/// The value of [`CURRENT_DEVICE`] on a thread on which the driver has set no device.
 pub(super) const NO_DEVICE_SET: c_int = -1;
 
 thread_local! {
@@ -31,14 +33,15 @@ thread_local! {
 }
 
 impl HipDriver {
-    /// The driver of this process, loaded at the first call. A call that failed is tried again by the next.
+    /// Returns the driver of this process. The first call loads it; after a failure, the next call tries again.
     ///
     /// # Errors
     ///
-    /// No library that can be used, with everything that was tried; or HIP failed to start. No GPU is no error:
-    /// [`device_count`](crate::Driver::device_count) is 0 then.
+    /// [`LoadError::NotFound`], with what was tried, if there is no usable library; other [`LoadError`]s if it is too
+    /// old or HIP failed to start. No GPU is no error: [`device_count`](crate::Driver::device_count) is 0 then.
     pub fn load() -> Result<Arc<HipDriver>, LoadError> {
-        // Not through the cell in a forked child: another thread of the parent may have been inside it for ever.
+        // A forked child does not use the cell: in the parent, another thread may have been initialising it, for ever
+        // now.
         if load::is_forked_child() {
             return DRIVER.get().cloned().ok_or(LoadError::Forked);
         }
@@ -51,7 +54,13 @@ impl HipDriver {
             *capability != Capability::Graphs || loaded.version >= GRAPHS_TAKE_MODULE_KERNELS
         };
         HipDriver {
-            capabilities: loaded.api.capabilities().iter().filter(works).collect(),
+            capabilities: loaded
+                .api
+                .capabilities()
+                .iter()
+                .filter(works)
+                .chain((loaded.version >= LOADS_GENERIC_CODE).then_some(Capability::GenericCodeObjects))
+                .collect(),
             loaded,
             images: Mutex::new(HashMap::new()),
             graphs: Graphs::default(),
@@ -61,28 +70,28 @@ impl HipDriver {
         }
     }
 
-    /// Every entry point of HIP that is looked for, required ones first, and whether the library has it.
+    /// Returns every function of HIP that the driver uses, required ones first, and whether the library has it.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + use<> {
         self.loaded.api.symbols().into_iter()
     }
 
-    /// The library's file, as the system's loader names it.
+    /// Returns the library's file, as the system's loader names it.
     pub fn library_path(&self) -> &Path {
         &self.loaded.library
     }
 
-    /// HIP's version number: `major * 10_000_000 + minor * 100_000 + patch`.
+    /// Returns HIP's version number: `major * 10_000_000 + minor * 100_000 + patch`.
     pub fn runtime_version(&self) -> i32 {
         self.loaded.version
     }
 
-    /// Makes the driver set the device anew at this thread's next call: for programs that call `hipSetDevice`
+    /// Makes the driver set the device again at this thread's next call. For programs that call `hipSetDevice`
     /// themselves.
     pub fn forget_current_device(&self) {
         CURRENT_DEVICE.set(NO_DEVICE_SET);
     }
 
-    /// HIP's own name of a result code.
+    /// Returns HIP's name of a result code.
     pub fn error_name(&self, code: ErrorCode) -> String {
         // SAFETY: the function takes any number, and returns a C string that lives for ever, or null.
         unsafe {
@@ -94,7 +103,7 @@ impl HipDriver {
         }
     }
 
-    /// HIP's own words for a result code.
+    /// Returns HIP's text for a result code.
     pub fn error_text(&self, code: ErrorCode) -> String {
         // SAFETY: as above.
         unsafe {
@@ -106,11 +115,11 @@ impl HipDriver {
         }
     }
 
-    /// The device that HIP has as this thread's current one.
+    /// Returns the current device of this thread in HIP.
     ///
     /// # Errors
     ///
-    /// HIP's code, as where there is no device.
+    /// Returns the driver's error, for example if there is no device.
     pub fn current_device(&self) -> DriverResult<DeviceId> {
         const CALL: &str = "hipGetDevice";
         let mut ordinal: c_int = 0;
@@ -119,13 +128,13 @@ impl HipDriver {
         Ok(DeviceId(u32::try_from(ordinal).unwrap_or(0)))
     }
 
-    /// The functions, unless this is a forked child.
+    /// Returns the functions, or an error in a forked child.
     #[inline]
     pub(super) fn api(&self, call: &'static str) -> DriverResult<&Api> {
         if load::is_forked_child() { Err(forked(call)) } else { Ok(&self.loaded.api) }
     }
 
-    /// The functions, with `device` the thread's current one.
+    /// Returns the functions, after setting `device` as the thread's current device.
     #[inline]
     pub(super) fn on(&self, device: DeviceId, call: &'static str) -> DriverResult<&Api> {
         let api = self.api(call)?;
@@ -135,7 +144,7 @@ impl HipDriver {
         Ok(api)
     }
 
-    /// An optional function.
+    /// Returns an optional function, or an error if the library does not have it.
     #[inline]
     pub(super) fn optional<F>(&self, call: &'static str, function: Option<F>) -> DriverResult<F> {
         function.ok_or_else(|| unsupported(call))
@@ -146,7 +155,7 @@ impl HipDriver {
 #[cold]
 fn set_device(api: &Api, device: DeviceId) -> DriverResult<()> {
     let ordinal = ordinal("hipSetDevice", device)?;
-    // SAFETY: an ordinal that is not there gives an error.
+    // SAFETY: an ordinal without a device gives an error.
     check("hipSetDevice", unsafe { (api.hipSetDevice)(ordinal) })?;
     CURRENT_DEVICE.set(ordinal);
     Ok(())

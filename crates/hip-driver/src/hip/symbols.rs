@@ -1,7 +1,7 @@
-//! The entry points of libamdhip64: one table of names, types, needs and the versions that brought them.
+//! The functions of libamdhip64 that the driver uses: one table with their names and types.
 //!
-//! Whether a symbol is required, since when it exists and what it is for is written here and nowhere else; `build.rs`
-//! reads the names from this file to trim the generated bindings to them.
+//! Only this table says whether a function is required, since which version it exists, and to which capability it
+//! belongs. `build.rs` reads the names from this file, to generate bindings for these alone.
 #![allow(non_snake_case, reason = "fields carry HIP's names")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -11,16 +11,16 @@ use std::ptr::NonNull;
 use super::bindings::*;
 use crate::{Capabilities, Capability};
 
-/// An entry point and whether the loaded library has it.
+/// A function of HIP, and whether the loaded library has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// HIP's name.
+    /// HIP's name of the function.
     pub name: &'static str,
-    /// Whether a library without it is refused.
+    /// Whether a library without the function is rejected.
     pub required: bool,
-    /// The first HIP version that has it, where that is later than 4.0.
+    /// The first HIP version that has it; `None` if all supported versions have it.
     pub since: Option<&'static str>,
-    /// The capability that it is a part of.
+    /// The capability that needs it.
     pub capability: Option<Capability>,
     /// Whether the library has it.
     pub present: bool,
@@ -46,7 +46,7 @@ macro_rules! table {
         optional { $($opt:ident($($opt_arg:ty),* $(,)?) $(since $opt_since:literal)? $(for $opt_cap:ident)?;)* }
         newer { $($new:ident($($new_arg:ty),* $(,)?) since $new_since:literal $(for $new_cap:ident)?;)* }
     ) => {
-        /// The functions, resolved once. Every address was looked up under its own name.
+        /// The functions of a library. Every address was found under the function's own name.
         #[derive(Debug)]
         pub(super) struct Api {
             $(pub(super) $req: fn_type!(($($req_arg),*) $($req_ret)?),)*
@@ -55,10 +55,10 @@ macro_rules! table {
         }
 
         impl Api {
-            /// Resolves the table through `find`; an error is the list of the required symbols that are missing.
+            /// Resolves the table with `find`. The error lists the required functions that are missing.
             ///
             /// # Safety
-            /// An address that `find` returns is that of HIP's function of that name, good for ever.
+            /// An address that `find` returns is that of HIP's function of that name, and valid for ever.
             pub(super) unsafe fn resolve(
                 mut find: impl FnMut(&'static str) -> Option<NonNull<c_void>>,
             ) -> Result<Api, Vec<&'static str>> {
@@ -83,7 +83,7 @@ macro_rules! table {
                 })
             }
 
-            /// What was looked for, required symbols first, and what was found.
+            /// Returns the functions of the table, required ones first, and whether the library has them.
             pub(super) fn symbols(&self) -> Vec<Symbol> {
                 vec![
                     $(Symbol { name: stringify!($req), required: true, since: None, capability: None, present: true },)*
@@ -105,9 +105,9 @@ macro_rules! table {
             }
         }
 
-        /// Compares the types above with AMD's header. Generic and never called, so that it is type-checked but makes
-        /// no reference that a linker would see. Not with regenerated bindings: other versions of the header say
-        /// `const` where this one does not.
+        /// Compares the types above with AMD's header. It is generic and never called: the compiler checks its types,
+        /// but the linker sees no reference. Not compiled for regenerated bindings: other versions of the header have
+        /// `const` in places where this one does not.
         #[cfg(not(feature = "bindgen"))]
         #[allow(dead_code, clippy::extra_unused_type_parameters, reason = "only there to be type-checked")]
         fn types_are_those_of_the_header<T>() {
@@ -115,7 +115,7 @@ macro_rules! table {
             $(let _: fn_type!(($($opt_arg),*)) = super::bindings::$opt;)*
         }
 
-        /// The address of a required function in the library that the program is linked with.
+        /// Returns the address of a required function in the library with which the program is linked.
         #[cfg(feature = "link-hip")]
         pub(super) fn linked(name: &str) -> Option<NonNull<c_void>> {
             match name {
@@ -200,14 +200,14 @@ table! {
         hipGraphLaunch(hipGraphExec_t, hipStream_t) since "4.3" for Graphs;
         hipGraphExecDestroy(hipGraphExec_t) since "4.3" for Graphs;
     }
-    // Not in the header of HIP 5.2 that the bindings come from.
+    // Not in the header of HIP 5.2, from which the checked-in bindings were generated.
     newer {
         hipGetDevicePropertiesR0600(*mut c_void, c_int) since "6.0";
     }
 }
 
 impl Api {
-    /// The capabilities all of whose symbols are there.
+    /// Returns the capabilities of which all functions are present.
     pub(super) fn capabilities(&self) -> Capabilities {
         let symbols = self.symbols();
         let whole = |capability: &Capability| {

@@ -1,5 +1,5 @@
-//! What the installed library cannot show: newer symbols, failures in the middle, the order of calls. Over a table of
-//! stand-in functions that write down the calls made on their thread.
+//! Tests of what an installed library cannot show: newer functions, failures, and the order of calls. The table has
+//! stand-in functions that record the calls on their thread.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_uint};
@@ -19,7 +19,7 @@ thread_local! {
     static EDGES: RefCell<Vec<(u64, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes a call, and gives the code it returns: that of `REFUSE`'s call is one that nobody knows.
+/// Records a call and returns its code. The call in `REFUSE` returns a code that this crate does not know.
 fn note(call: &'static str) -> hipError_t {
     CALLS.with_borrow_mut(|calls| calls.push(call));
     hipError_t(match call {
@@ -36,26 +36,26 @@ fn calls() -> Vec<&'static str> {
     CALLS.take()
 }
 
-/// Makes a node's handle and notes what it depends on.
+/// Creates a node's handle and records the node's dependencies.
 ///
 /// # Safety
-/// As for HIP's functions that add nodes.
+/// As for the functions of HIP that add nodes.
 unsafe fn add_node(node: *mut hipGraphNode_t, dependencies: *const hipGraphNode_t, count: usize) {
-    // As HIP does it: the node is written before the dependencies are read.
+    // Like HIP, this writes the node before it reads the dependencies.
     let handle = 0x100 + EDGES.with_borrow(Vec::len) as u64;
-    // SAFETY: a place for the handle.
+    // SAFETY: a pointer to a live handle.
     unsafe { *node = pointer(handle) };
     // SAFETY: `count` live handles, if any.
     let dependencies = (0..count).map(|i| number(unsafe { *dependencies.add(i) })).collect();
     EDGES.with_borrow_mut(|edges| edges.push((handle, dependencies)));
 }
 
-/// Copies what stands at a pointer into `SEEN`.
+/// Copies the bytes at a pointer to `SEEN`.
 ///
 /// # Safety
-/// `bytes` can be read there, padding being none of them.
+/// `bytes` bytes at `at` are readable and none of them is padding.
 unsafe fn see(at: *const c_void, bytes: usize) {
-    // SAFETY: as this function's.
+    // SAFETY: guaranteed by the caller.
     SEEN.set(unsafe { std::slice::from_raw_parts(at.cast(), bytes) }.to_vec());
 }
 
@@ -106,16 +106,16 @@ mod functions {
         }
         hipHostFree(_host: *mut c_void) {}
         hipLaunchHostFunc(_stream: hipStream_t, function: hipHostFn_t, data: *mut c_void) {
-            // SAFETY: what the driver asks to be called, once.
+            // SAFETY: the function that the driver asks to be called, called once.
             unsafe { function.unwrap()(data) };
         }
         hipGetDevicePropertiesR0600(properties: *mut c_void, _device: c_int) {
             let name = b"gfx942:sramecc+:xnack-\0";
-            // SAFETY: the driver gives room for the 1472 bytes of the struct.
+            // SAFETY: the driver's buffer has space for the 1472 bytes of the struct.
             unsafe { properties.cast::<u8>().add(1160).copy_from(name.as_ptr(), name.len()) };
         }
         hipDeviceGetName(name: *mut c_char, len: c_int, _device: c_int) {
-            // SAFETY: the driver gives room for `len` bytes. No end is written.
+            // SAFETY: the driver's buffer has space for `len` bytes. No terminating zero is written.
             unsafe { name.write_bytes(b'x', len as usize) };
         }
         hipDeviceGetPCIBusId(_name: *mut c_char, _len: c_int, _device: c_int) {}
@@ -211,7 +211,7 @@ mod functions {
 }
 
 fn driver(version: i32) -> HipDriver {
-    // SAFETY: the stand-ins have the types of the table; what has none aborts when it is called.
+    // SAFETY: the stand-ins have the types of the table; functions without one abort when they are called.
     let api = unsafe { symbols::Api::resolve(functions::find_stand_in) }.unwrap();
     calls();
     CURRENT_DEVICE.set(NO_DEVICE_SET);
@@ -260,7 +260,7 @@ fn a_device_that_could_not_be_set_is_not_taken_as_current() {
 }
 
 #[test]
-fn old_versions_empty_the_pool_before_a_stream_goes() {
+fn old_versions_empty_the_pool_before_a_stream_is_destroyed() {
     const EMPTYING: [&str; 4] =
         ["hipDeviceSynchronize", "hipDeviceGetDefaultMemPool", "hipMemPoolTrimTo", "hipStreamDestroy"];
     for (version, used, want) in [
@@ -284,7 +284,7 @@ fn old_versions_empty_the_pool_before_a_stream_goes() {
 }
 
 #[test]
-fn statuses_are_no_errors() {
+fn not_ready_already_enabled_and_no_device_are_no_errors() {
     let driver = driver(70_000_000);
     // SAFETY: the stand-ins do nothing.
     assert!(!unsafe { driver.stream_query(DEVICE, STREAM) }.unwrap());
@@ -352,11 +352,13 @@ fn the_newer_property_struct_is_preferred() {
     assert_eq!(properties.target.short(), "gfx942:sramecc+:xnack-");
     assert_eq!(properties.name, "x".repeat(255), "a name without an end is cut");
     assert_eq!(properties.total_memory, 192 << 30);
-    // Attributes' numbers, which the stand-in returns: those of hipDeviceAttribute_t from 5.0 to 7.
+    // The stand-in returns the attribute's number: those of hipDeviceAttribute_t from 5.0 to 7.
     assert_eq!((properties.compute_units, properties.wavefront_size), (63, 87));
     assert_eq!((properties.max_block, properties.max_grid), ([26, 27, 28], [29, 30, 31]));
     assert_eq!((properties.max_threads_per_block, properties.max_lds_per_block), (56, 74));
-    assert_eq!(properties.clock_khz, 5);
+    assert_eq!((properties.clock_khz, properties.memory_clock_khz), (5, Some(60)));
+    assert_eq!((properties.memory_bus_bits, properties.l2_bytes), (Some(59), Some(19)));
+    assert_eq!(properties.registers_per_block, Some(71));
     assert!(!calls().contains(&"hipGetDeviceProperties"));
 }
 
@@ -382,13 +384,13 @@ fn nodes_of_a_graph_are_a_chain() {
         driver
             .graph_add(DEVICE, graph, &[first], &Work::CopyWithin { dst, src: DevicePtr(0x2000), bytes: 64 })
             .unwrap();
-        // A node that HIP refused is none that others stand behind.
+        // No later node depends on a node that HIP refused.
         REFUSE.set("hipGraphAddMemcpyNode1D");
         driver
             .graph_add(DEVICE, graph, &[], &Work::CopyWithin { dst, src: DevicePtr(0x2000), bytes: 64 })
             .unwrap_err();
         REFUSE.set("");
-        // What does nothing is an empty node.
+        // Work that does nothing becomes an empty node.
         calls();
         driver.graph_add(DEVICE, graph, &[], &Work::CopyWithin { dst, src: dst, bytes: 0 }).unwrap();
         driver.graph_add(DEVICE, graph, &[], &Work::FillWords { dst, value: 1, count: 0 }).unwrap();
@@ -404,7 +406,7 @@ fn nodes_of_a_graph_are_a_chain() {
         driver.graph_exec_destroy(DEVICE, exec).unwrap();
         let names = ["hipGraphInstantiate", "hipGraphDestroy", "hipGraphLaunch", "hipGraphExecDestroy"];
         assert_eq!(calls(), names);
-        // The same handle again is another graph.
+        // The same handle, used again, is another graph.
         let graph = driver.graph_create(DEVICE).unwrap();
         driver.graph_add(DEVICE, graph, &[], &Work::Empty).unwrap();
         assert_eq!(EDGES.take(), [(0x100, vec![])]);
@@ -412,7 +414,7 @@ fn nodes_of_a_graph_are_a_chain() {
 }
 
 #[test]
-fn fills_of_a_graph_have_the_headers_layout_and_short_ones_are_copies() {
+fn fills_of_a_graph_have_the_headers_layout_and_short_fills_are_copies() {
     let driver = driver(70_000_000);
     EDGES.take();
     // SAFETY: the stand-ins read the arguments and nothing else.
@@ -447,13 +449,19 @@ fn fills_of_a_graph_have_the_headers_layout_and_short_ones_are_copies() {
 }
 
 #[test]
-fn graphs_count_from_the_version_that_takes_kernels_of_modules() {
+fn graphs_are_a_capability_from_the_version_that_accepts_kernels_of_modules() {
     assert!(!driver(50_100_000).capabilities().has(Capability::Graphs));
     assert!(driver(50_221_153).capabilities().has(Capability::Graphs));
 }
 
 #[test]
-fn launches_and_graphs_lock_each_other_out_only_below_6_4_3() {
+fn code_objects_for_generic_processors_are_loaded_from_hip_6_4_on() {
+    assert!(!driver(60_342_134).capabilities().has(Capability::GenericCodeObjects));
+    assert!(driver(60_443_484).capabilities().has(Capability::GenericCodeObjects));
+}
+
+#[test]
+fn launches_and_graphs_exclude_each_other_only_below_6_4_3() {
     for (version, locks) in [(50_221_153, true), (60_443_483, true), (60_443_484, false), (70_253_211, false)]
     {
         let driver = driver(version);

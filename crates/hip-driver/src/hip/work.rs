@@ -1,4 +1,4 @@
-//! Work: each kind as the HIP call that puts it on a stream, and as the one that makes a node of a graph.
+//! The HIP calls for each kind of work: one that enqueues it on a stream, and one that adds it to a graph.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use crate::{
     RawStream, Work,
 };
 
-// SAFETY of the unsafe functions: as for the methods of `Driver` that they stand for.
+// SAFETY of the unsafe functions: that of the methods of `Driver` which call them.
 impl HipDriver {
     #[inline]
     pub(super) unsafe fn enqueue_work(
@@ -21,7 +21,7 @@ impl HipDriver {
         stream: RawStream,
         work: &Work<'_>,
     ) -> DriverResult<()> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match *work {
                 Work::Kernel(launch) => self.launch_kernel(device, stream, launch),
@@ -49,7 +49,7 @@ impl HipDriver {
         work: &Work<'_>,
     ) -> DriverResult<RawGraphNode> {
         use hipMemcpyKind as Kind;
-        // SAFETY: the caller's promises; HIP only reads what it copies to the device.
+        // SAFETY: guaranteed by the caller; HIP only reads the source of a copy to the device.
         unsafe {
             match *work {
                 Work::Kernel(launch) => self.add_kernel(device, graph, launch),
@@ -87,7 +87,7 @@ impl HipDriver {
         }
     }
 
-    /// The two copies that wait.
+    /// Executes one of the two blocking copies.
     pub(super) unsafe fn copy_and_wait(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
         match *work {
             Work::CopyToDevice { dst, src, bytes } => {
@@ -169,7 +169,7 @@ impl HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipMemcpyDtoHAsync";
         let copy = self.on(device, CALL)?.hipMemcpyDtoHAsync;
-        // SAFETY: as in `copy_to_device`, with `dst` untouched until the copy has run.
+        // SAFETY: as in `copy_to_device`; `dst` is not accessed until the copy has run.
         check(CALL, unsafe { copy(dst.cast(), pointer(src.0), bytes, pointer(stream.0)) })
     }
 
@@ -212,11 +212,11 @@ impl HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipMemsetD8Async";
         let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD8Async)?;
-        // HIP 5.2 fills up to the next multiple of 8 first, however few bytes were asked for, and what is left of them
-        // wraps around below 0 (clr, `FillBufferInfo::PackInfo`): such a fill becomes a copy.
+        // HIP 5.2 first fills up to the next multiple of 8, even if fewer bytes were requested; the number of the
+        // remaining bytes then wraps around below 0 (clr, `FillBufferInfo::PackInfo`). Such a fill becomes a copy.
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
-            // SAFETY: seven bytes at most, from memory that is pageable and so read at the call; else the caller's
-            // promises.
+            // SAFETY: seven bytes at most, from memory that is pageable and therefore read during the call; the rest is
+            // guaranteed by the caller.
             return unsafe { self.copy_to_device(device, stream, dst, [value; 8].as_ptr(), bytes) };
         }
         // SAFETY: a live range of `bytes`, a live stream of the device (the caller's promises).
@@ -246,23 +246,23 @@ impl HipDriver {
         const CALL: &str = "hipLaunchHostFunc";
         let launch = self.optional(CALL, self.on(device, CALL)?.hipLaunchHostFunc)?;
         let data = Box::into_raw(Box::new(function.take()?)).cast::<c_void>();
-        // SAFETY: a live stream of the current device. HIP calls `run_host_func` with `data` once, later, or not at
-        // all when it returns an error.
+        // SAFETY: a live stream of the current device. HIP calls `run_host_func` with `data` once, later, or not at all
+        // if it returns an error.
         let result = check(CALL, unsafe { launch(pointer(stream.0), Some(run_host_func), data) });
         if result.is_err() {
-            // SAFETY: made by `Box::into_raw` above; HIP has refused it.
+            // SAFETY: created by `Box::into_raw` above; HIP has refused it.
             drop(unsafe { Box::from_raw(data.cast::<HostFunc>()) });
         }
         result
     }
 }
 
-/// Runs a boxed function on HIP's thread. A panic ends here.
+/// Runs a boxed function on a thread of HIP. A panic does not leave it.
 unsafe extern "C" fn run_host_func(data: *mut c_void) {
-    // SAFETY: made by `Box::into_raw` in `launch_host_function`; HIP calls this once for each.
+    // SAFETY: created by `Box::into_raw` in `launch_host_function`; HIP calls this once for each.
     let function = unsafe { Box::from_raw(data.cast::<HostFunc>()) };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(*function)) {
-        log::error!("a host function panicked in a HIP stream; the stream goes on");
+        log::error!("a host function panicked in a HIP stream; the stream continues");
         // Dropping the payload could panic again.
         std::mem::forget(payload);
     }

@@ -1,4 +1,4 @@
-//! The machine, the driver, the device and when: what figures mean nothing without.
+//! The circumstances of a run: machine, driver, device and date.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::results::About;
 use crate::session::CommandSession;
 
-/// What of it must be equal for two results to be comparable.
+/// The circumstances that must be equal for two results to be comparable.
 pub(super) const COMPARABLE: [&str; 4] = ["device", "driver", "processor", "build"];
 
 pub(super) fn about(session: &CommandSession, options: &str) -> About {
@@ -46,7 +46,7 @@ fn date() -> String {
     written(Timestamp::now())
 }
 
-/// `2026-11-21 22:45 UTC`.
+/// Returns a time as `2026-11-21 22:45 UTC`.
 fn written(at: Timestamp) -> String {
     at.strftime("%F %H:%M UTC").to_string()
 }
@@ -64,7 +64,7 @@ fn system() -> String {
     format!("{} {}", std::env::consts::OS, release.trim()).trim().to_owned()
 }
 
-/// How busy the machine was before the run.
+/// Describes how busy the machine was before the run.
 fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     match text.split(' ').next().and_then(|load| load.parse::<f64>().ok()) {

@@ -1,8 +1,8 @@
-//! What is measured: axes, the points on each, and their names.
+//! The cases: axes, the points on each, and their names.
 
 use super::methods::{Job, LaunchMethod};
 
-/// What changes from point to point.
+/// The quantity that changes from point to point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Axis {
     Empty,
@@ -13,18 +13,18 @@ pub(super) enum Axis {
     Threads,
 }
 
-/// Bytes of arguments and results where neither is what changes, and launches before a read.
+/// The bytes of arguments, the bytes of results and the launches before a read, on axes that change another quantity.
 const ARGUMENTS: usize = 64;
 const RESULTS: usize = 64;
 const DEPTH: usize = 16;
-/// Launches before a read where streams are what changes: eight on each of eight.
+/// The launches before a read on the axis of streams: eight on each of eight streams.
 const STREAMS_DEPTH: usize = 64;
 
 impl Axis {
     pub(super) const ALL: [Axis; 6] =
         [Axis::Empty, Axis::Args, Axis::Results, Axis::Depth, Axis::Streams, Axis::Threads];
 
-    /// What names it in cases, files and filters.
+    /// The axis's name in cases, files and filters.
     pub(super) fn name(self) -> &'static str {
         match self {
             Axis::Empty => "empty",
@@ -40,7 +40,7 @@ impl Axis {
         Axis::ALL.into_iter().find(|axis| axis.name() == name)
     }
 
-    /// Over its table and its figure.
+    /// The title of the axis's table and figure.
     pub(super) fn title(self) -> &'static str {
         match self {
             Axis::Empty => "An empty kernel",
@@ -52,7 +52,7 @@ impl Axis {
         }
     }
 
-    /// What is the same at all its points.
+    /// What is the same at all points of the axis.
     pub(super) fn description(self) -> &'static str {
         match self {
             Axis::Empty => "no arguments, no results, a number of launches before a wait; one stream",
@@ -77,7 +77,7 @@ impl Axis {
         }
     }
 
-    /// What its values are.
+    /// The unit of the axis's values.
     pub(super) fn unit(self) -> &'static str {
         match self {
             Axis::Empty | Axis::Depth => "launches before a read",
@@ -88,7 +88,7 @@ impl Axis {
         }
     }
 
-    /// Whether its values are bytes.
+    /// Whether the axis's values are bytes.
     pub(super) fn is_bytes(self) -> bool {
         matches!(self, Axis::Args | Axis::Results)
     }
@@ -108,11 +108,11 @@ impl Axis {
     }
 }
 
-/// A job that every method does side by side.
+/// A point: a job that all methods do in turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) axis: Axis,
-    /// Its value on the axis.
+    /// The point's value on the axis.
     pub(super) value: usize,
 }
 
@@ -135,17 +135,17 @@ impl Point {
         }
     }
 
-    /// Its value as a person writes it: `64`, `4KiB`.
+    /// The point's value as a text: `64`, `4KiB`.
     pub(super) fn label(self) -> String {
         label(self.axis, self.value)
     }
 
-    /// Whether the summary is of it: what a runtime does most.
+    /// Whether this is the typical launch, which the summary shows.
     pub(super) fn is_typical(self) -> bool {
         self == Point { axis: Axis::Args, value: ARGUMENTS }
     }
 
-    /// Whether the summary takes its latencies from it.
+    /// Whether this is the point of the summary's latencies.
     pub(super) fn is_latency(self) -> bool {
         self == Point { axis: Axis::Depth, value: 1 }
     }
@@ -155,7 +155,7 @@ impl Point {
     }
 }
 
-/// A value of an axis.
+/// Returns a value of an axis as a text.
 pub(super) fn label(axis: Axis, value: usize) -> String {
     match value {
         _ if !axis.is_bytes() => value.to_string(),

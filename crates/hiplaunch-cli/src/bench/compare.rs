@@ -1,4 +1,4 @@
-//! Two results side by side: the ratio of each case's times, and how sure it is.
+//! Compares two results: the ratio of each case's times, with its confidence interval.
 
 use std::io;
 
@@ -11,29 +11,29 @@ use super::results::{Measured, Results};
 use super::table::{digits, time};
 use crate::output::{Output, Style};
 
-/// Changes below this are not worth a word, however sure they are.
+/// Changes below this part of the time are not reported, however certain they are.
 const NOTABLE: f64 = 0.05;
 
-/// A case of both.
+/// A case that both results have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) point: Point,
     pub(super) method: LaunchMethod,
-    /// Median nanoseconds of a launch.
+    /// The median nanoseconds of a launch.
     pub(super) old: f64,
     pub(super) new: f64,
-    /// New over old, and between which it lies: the ends of both medians' intervals.
+    /// The ratio of new to old, and the interval in which it lies, from the confidence intervals of both medians.
     pub(super) ratio: f64,
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-/// What a change means.
+/// Whether a change is significant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Significance {
     Faster,
     Slower,
-    /// Too small, or too unsure.
+    /// The change is too small or too uncertain.
     Same,
 }
 
@@ -57,17 +57,17 @@ impl Significance {
     }
 }
 
-/// Two results.
+/// The comparison of two results.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Comparison {
-    /// When the older one was made.
+    /// The date of the older results.
     pub(super) date: String,
     pub(super) changes: Vec<Change>,
-    /// What is not equal and has to be, for the ratios to mean anything.
+    /// The circumstances that differ, so that the ratios mean nothing.
     pub(super) differs: Vec<String>,
 }
 
-/// The cases that both have.
+/// Compares the cases that both results have.
 pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
     let mut changes = Vec::new();
     for measured in &new.points {
@@ -84,7 +84,7 @@ pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
 
 fn change(old: &Measured, new: &Measured, method: LaunchMethod) -> Option<Change> {
     let (before, now) = (old.case(method)?.total()?, new.case(method)?.total()?);
-    // Nothing takes no time.
+    // A median of 0 would make the ratio undefined.
     let over = |a: f64, b: f64| if b > 0.0 { a / b } else { f64::INFINITY };
     Some(Change {
         point: new.point,
@@ -102,7 +102,7 @@ impl Comparison {
         self.changes.iter().filter(|change| change.verdict() == verdict).count()
     }
 
-    /// In one line.
+    /// Returns a summary in one line.
     pub(super) fn sum(&self) -> String {
         let [faster, slower, same] = [Significance::Faster, Significance::Slower, Significance::Same]
             .map(|verdict| self.count(verdict));

@@ -1,4 +1,4 @@
-//! A page that needs nothing else: figures, tables, what each means, and on what it was measured.
+//! Writes a page without dependencies: figures, tables, their meaning, and the circumstances of the run.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ tr.floor td, tr.floor th, th { color: var(--faint); font-weight: normal } tr > t
 summary { cursor: pointer; font-size: .875rem; margin-top: 6px } dt { font-weight: 600; margin-top: 8px } dd { margin: 0 }
 .about td { text-align: left; white-space: normal; overflow-wrap: anywhere }";
 
-/// Text of others in a page.
+/// Escapes text for the page.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -37,7 +37,7 @@ fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            // Control characters have no place in a page.
+            // Control characters are not allowed in a page.
             c if c.is_control() => safe.push(' '),
             c => safe.push(c),
         }
@@ -45,7 +45,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// A page being written. Writing to a string does not fail.
+/// A page that is being written. Writing to a string can't fail.
 #[derive(Default)]
 struct Page(String);
 
@@ -54,7 +54,7 @@ impl Page {
         let _ = writeln!(self.0, "{text}");
     }
 
-    /// A table of a head and rows, each with whether it is a floor's; cells are text.
+    /// Writes a table with a head and rows. The flag of a row says whether it is a method of driver calls alone.
     fn table(&mut self, head: &[String], rows: &[(bool, Vec<String>)]) {
         self.line("<div class=\"scroll\"><table><thead><tr>");
         head.iter().for_each(|cell| self.line(format_args!("<th>{}</th>", escaped(cell))));
@@ -71,7 +71,7 @@ impl Page {
     }
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) fn page(results: &Results, comparison: Option<&Comparison>) -> String {
     let mut page = Page::default();
     let device = escaped(results.about("device").unwrap_or("an unknown device"));
@@ -117,7 +117,7 @@ fn summary(page: &mut Page, results: &Results, typical: &Measured) {
     page.line("<h2>A typical launch</h2>");
     page.line("<figure class=\"wide\">");
     page.line(plots::typical(results));
-    page.line("<figcaption>The rows named floor are the driver's calls alone, with everything else made before.</figcaption></figure>");
+    page.line("<figcaption>The rows named driver are the driver's calls alone, with everything else created before.</figcaption></figure>");
     let columns = columns(typical, results.find(Point::is_latency));
     let head: Vec<String> =
         std::iter::once("method").chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned).collect();
@@ -151,7 +151,7 @@ fn figures(page: &mut Page, results: &Results) {
     page.line("</div>");
 }
 
-/// Medians and their spread of every method at an axis's points.
+/// Writes the medians and spreads of every method at the points of an axis.
 fn values(page: &mut Page, results: &Results, axis: Axis, quantity: Quantity) {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
     let head: Vec<String> =
@@ -179,7 +179,9 @@ fn compared(page: &mut Page, comparison: &Comparison) {
     for line in &comparison.differs {
         page.line(format_args!("<p class=\"note\">Not the same {}</p>", escaped(line)));
     }
-    page.line("<details open=\"open\"><summary>Every case: new over old, and between which the ratio lies</summary>");
+    page.line(
+        "<details open=\"open\"><summary>Every case: the ratio of new to old, and its interval</summary>",
+    );
     page.line("<div class=\"scroll\"><table><thead><tr><th>case</th><th>old</th><th>new</th><th>ratio</th><th>between</th><th></th></tr></thead><tbody>");
     for change in &comparison.changes {
         let class = if change.verdict() == Significance::Same { "" } else { change.verdict().name() };
@@ -199,7 +201,7 @@ fn compared(page: &mut Page, comparison: &Comparison) {
 
 fn methods(page: &mut Page, results: &Results) {
     page.line("<h2>The methods</h2>");
-    page.line("<p>All do the same work: the kernel reads its arguments and writes the result, the host reads that. They take turns in every round, so that noise hits all alike, and results are compared with the host's.</p><dl>");
+    page.line("<p>All do the same work: the kernel reads its arguments and writes the result, and the host reads the result. They take turns in every round, so that noise affects all alike, and results are compared with the host's.</p><dl>");
     for method in LaunchMethod::ALL {
         if results.points.iter().any(|point| point.case(method).is_some()) {
             page.line(format_args!(
@@ -216,7 +218,7 @@ fn methods(page: &mut Page, results: &Results) {
 mod tests {
     use super::*;
 
-    /// The page is XML too, so that a parser can say what is wrong with it.
+    /// The page is XML, too, so a parser finds errors in it.
     #[test]
     fn the_page_is_well_formed_and_whole() {
         let results = super::super::json::tests::results();

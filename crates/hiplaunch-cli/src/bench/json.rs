@@ -1,4 +1,4 @@
-//! Results as JSON: written with everything that was measured, and read again.
+//! Writes results as JSON with all samples, and reads them again.
 
 use std::fmt;
 use std::fs;
@@ -11,10 +11,10 @@ use super::methods::LaunchMethod;
 use super::results::{About, Case, Measured, Results};
 use super::statistics::Summary;
 
-/// What the document says that it is.
+/// The document's format.
 const FORMAT: &str = "hiplaunch bench 2";
 
-/// Why a file is no result.
+/// Why a file can't be read as results.
 #[derive(Debug)]
 pub(super) struct Unreadable {
     file: String,
@@ -41,7 +41,7 @@ impl Summary {
     }
 }
 
-/// To a hundredth: figures are nanoseconds and ratios.
+/// Rounds to a hundredth. Figures are nanoseconds and ratios.
 fn round(figure: f64) -> f64 {
     (figure * 100.0).round() / 100.0
 }
@@ -59,10 +59,10 @@ impl Results {
         })
     }
 
-    /// What [`json`](Results::json) wrote into a file.
+    /// Reads a file that [`json`](Results::json) wrote.
     ///
     /// # Errors
-    /// It can't be read, or is something else; the error says what and where.
+    /// Returns an error if the file can't be read or has another format; it says what is wrong, and where.
     pub(super) fn read(file: &Path) -> Result<Results, Unreadable> {
         let unreadable = |problem| Unreadable { file: file.display().to_string(), problem };
         let text = fs::read_to_string(file).map_err(|e| unreadable(format!("cannot be read: {e}")))?;
@@ -166,7 +166,7 @@ fn parse_point(value: &Value, at: &str) -> Parsed<Measured> {
     let axis = text(point, "axis", at)?;
     let axis = Axis::named(axis).ok_or_else(|| format!("{at}: no axis is called `{axis}`"))?;
     let number = field(point, "value", at)?.as_u64().and_then(|n| usize::try_from(n).ok());
-    // What no job has: a picture's axis ends somewhere.
+    // No job has larger values, and a picture could not show them.
     let number =
         number.filter(|n| *n <= 1 << 30).ok_or_else(|| format!("{at}: `value` is no size or count"))?;
     let cases = array(point, "methods", at)?.iter().enumerate();
@@ -198,7 +198,7 @@ fn parse_case(value: &Value, at: &str) -> Parsed<Case> {
 pub(super) mod tests {
     use super::*;
 
-    /// Two points of two methods, one of them skipped.
+    /// Returns results with two points of two methods, one of them skipped.
     pub(crate) fn results() -> Results {
         let case = |method, ns: f64| Case {
             method,

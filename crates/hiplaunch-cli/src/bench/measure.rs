@@ -1,4 +1,4 @@
-//! Times of every method at a point, in rounds in which each has its turn, so that noise hits all alike.
+//! Measures the methods at a point in rounds. In each round every method has its turn, so noise affects all alike.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -12,29 +12,30 @@ use super::cases::Point;
 use super::methods::{Job, LaunchMethod, MethodStream, Setup, Stop};
 use super::results::{Case, Measured};
 
-/// How long and how often.
+/// How long and how often to measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Most rounds: samples of each method.
+    /// The greatest number of rounds, which is the number of samples of each method.
     pub(super) rounds: usize,
-    /// How long a sample takes at least.
+    /// The least time of a sample.
     pub(super) sample: Duration,
-    /// When no more rounds are begun at a point, after [`LEAST_ROUNDS`].
+    /// The time after which no round is begun at a point, except the first [`LEAST_ROUNDS`].
     pub(super) until: Option<Instant>,
 }
 
-/// Rounds that are done however late it is.
+/// The number of rounds that are always measured.
 const LEAST_ROUNDS: usize = 5;
-/// How often everything is made anew, streams and memory: where the scheduler puts a stream's thread, and the driver a
-/// stream and its memory, stays as it is, and is luck.
+/// How often streams and memory are created in a run. The places that the scheduler and the driver choose for them
+/// affect the times, and do not change later.
 const SETS: usize = 5;
-/// Batches before anything is timed: every slot was used, graphs are made, clocks are up.
+/// The number of batches before anything is timed: afterwards all memory and graphs exist, and clocks are up.
 const WARM_UP: usize = 3;
-/// Batches whose calls are counted: as many as make what is rare, such as a fence of the staging ring, small.
+/// The number of batches whose calls are counted: enough to make rare calls, such as a fence of the staging ring,
+/// small.
 const COUNTED: usize = 8;
-/// Batches whose time on the device is taken.
+/// The number of batches whose time on the device is measured.
 const DEVICE_BATCHES: usize = 9;
-/// Most batches of a sample.
+/// The greatest number of batches of a sample.
 const MOST_BATCHES: f64 = 1e6;
 
 /// The streams of a job, by thread.
@@ -50,18 +51,18 @@ struct Running {
     device: Option<f64>,
 }
 
-/// What stopped, and in which case.
+/// Why measuring stopped, and in which case.
 #[derive(Debug)]
 pub(super) struct Stopped {
     pub(super) case: String,
     pub(super) stop: Stop,
 }
 
-/// Measures a point; every result of the last batch of each sample, and a sum over all launches, is checked, and before
-/// anything is timed.
+/// Measures a point. Checks results before anything is timed and after each sample: all results of the last batch, and
+/// a sum over all launches.
 ///
 /// # Errors
-/// What stopped the method that it names.
+/// Returns the error of a method, with its case.
 pub(super) fn measure(
     point: Point,
     methods: &[LaunchMethod],
@@ -91,7 +92,7 @@ pub(super) fn measure(
                 one.restart(&job, setup).map_err(|stop| Stopped { case: point.case(one.method), stop })?;
             }
         }
-        // Each begins a round in turn: none always comes after the same other.
+        // Each method begins a round in turn, so no method always comes after the same other one.
         let turns = running.len().max(1);
         for turn in 0..running.len() {
             let Some(one) = running.get_mut((turn + round) % turns) else { continue };
@@ -115,16 +116,16 @@ pub(super) fn measure(
     };
     cases.extend(running.into_iter().map(done));
     cases.sort_by_key(|case| case.method);
-    // Their arenas are of no use to the next point.
+    // The next point can't use the workspaces of this point's graphs.
     setup.launcher.forget_graphs();
     Ok(Measured { point, cases })
 }
 
-/// Calls of the driver that a launch makes in each method, with its share of a read; `setup` is over the validation layer,
-/// which counts them.
+/// Counts the driver calls of a launch in each method, with its share of a read. `setup` must have the validation
+/// layer, which counts them.
 ///
 /// # Errors
-/// What stopped the method that it names.
+/// Returns the error of a method, with its case.
 pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), Stopped> {
     let (point, job) = (measured.point, measured.point.job());
     let Some(layer) = setup.launcher.validation() else { return Ok(()) };
@@ -137,11 +138,11 @@ pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), St
     Ok(())
 }
 
-/// The driver calls of a job's steady state, with the reads of its results, and of how many launches they are; `layer` is
-/// that of the setup's launcher.
+/// Returns the driver calls of a job in the steady state, with the reads of its results, and the number of launches
+/// that made them. `layer` is the validation layer of the setup's launcher.
 ///
 /// # Errors
-/// What stopped it; a wrong result.
+/// Returns [`Stop`] for an error of the library or the driver, or a wrong result.
 pub(crate) fn calls_of(
     method: LaunchMethod,
     job: &Job,
@@ -162,7 +163,7 @@ impl Running {
         let streams = method.prepare(job, setup)?;
         let mut one =
             Running { method, streams, batches: 1, total: Vec::new(), host: Vec::new(), device: None };
-        // The first batch shows what comes first, and is wrong before anything is timed where it is wrong.
+        // The results of the first batches are checked before anything is timed.
         for _ in 0..WARM_UP {
             time(&mut one.streams, job.depth, 1)?;
             one.check()?;
@@ -180,9 +181,9 @@ impl Running {
         Ok(one)
     }
 
-    /// With new streams and memory.
+    /// Creates the streams and memory again.
     fn restart(&mut self, job: &Job, setup: &Setup<'_>) -> Result<(), Stop> {
-        // The old go first, so that there is never twice of it.
+        // The old ones are dropped first, so that both never exist at the same time.
         self.streams.clear();
         self.streams = self.method.prepare(job, setup)?;
         time(&mut self.streams, job.depth, 1)?;
@@ -202,7 +203,7 @@ impl Running {
         self.check()
     }
 
-    /// Nanoseconds of a launch on the device, from before a batch to behind it.
+    /// Measures the nanoseconds of a launch on the device, from before a batch to after it.
     fn device_time(&mut self, job: &Job, setup: &Setup<'_>) -> Result<Option<f64>, Stop> {
         let (begin, end) = (
             Event::new(setup.device, EventOptions { timing: true })?,
@@ -224,15 +225,15 @@ impl Running {
     }
 }
 
-/// Times of some batches on all threads.
+/// The times of some batches on all threads.
 pub(crate) struct Times {
-    /// From the first thread's start to the last one's end.
+    /// The time from the start of the first thread to the end of the last.
     pub(crate) total: Duration,
-    /// Within launch calls: of a thread, the mean.
+    /// The time within launch calls, as the mean of the threads.
     host: Duration,
 }
 
-/// One thread's.
+/// The times of one thread.
 struct Ran {
     start: Instant,
     end: Instant,
@@ -242,7 +243,7 @@ struct Ran {
 /// Launches and reads `batches` batches of `depth` launches on each thread.
 ///
 /// # Errors
-/// The library's or the driver's, of any thread.
+/// Returns the error of the library or the driver on any thread.
 pub(crate) fn time(
     streams: &mut [Vec<Box<dyn MethodStream>>],
     depth: usize,
@@ -252,7 +253,7 @@ pub(crate) fn time(
         let ran = run(streams, depth, batches)?;
         return Ok(Times { total: ran.end - ran.start, host: ran.host });
     }
-    // None begins before all are there.
+    // No thread begins before all threads are started.
     let gate = (Mutex::new(None), Condvar::new());
     let open = |go: bool| {
         *gate.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(go);
@@ -305,7 +306,7 @@ fn run(streams: &mut [Box<dyn MethodStream>], depth: usize, batches: usize) -> R
     Ok(Ran { start, end: Instant::now(), host })
 }
 
-/// Launches a batch, on the streams in turn.
+/// Enqueues a batch, on the streams in turn.
 fn enqueue(streams: &mut [Box<dyn MethodStream>], depth: usize) -> Result<(), Error> {
     let mut left = if streams.is_empty() { 0 } else { depth };
     while left > 0 {
@@ -324,7 +325,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Counts, and fails at the n-th launch.
+    /// Counts launches and collections, and fails at launch `fails_at`.
     struct Counting {
         launched: Arc<AtomicUsize>,
         collected: usize,
@@ -365,7 +366,7 @@ mod tests {
     fn every_thread_launches_as_often_as_it_shall() {
         for threads in [1, 3] {
             let (mut all, launched) = streams(&vec![4; threads], usize::MAX);
-            // 7 launches on 4 streams: they come out even.
+            // 7 launches on 4 streams: all of them are made.
             time(&mut all, 7, 5).unwrap();
             assert_eq!(launched.load(Ordering::Relaxed), 7 * 5 * threads);
         }

@@ -1,5 +1,4 @@
-//! `hiplaunch bench`: methods of launching side by side, timed in turns, every result checked; as a table, JSON and
-//! pictures.
+//! `hiplaunch bench`: times launch methods in turns, checks every result, and writes a table, JSON and pictures.
 
 mod about;
 mod cases;
@@ -13,6 +12,7 @@ mod results;
 mod statistics;
 mod table;
 
+use code_object::CodeObject;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,23 +30,23 @@ use measure::{Effort, Stopped};
 use methods::{LaunchMethod, Setup, Stop};
 use results::{Measured, Results};
 
-/// Rounds of a quick run, and how long a sample and all of it take; and of a full one.
+/// The rounds, the time of a sample, and the time of the whole run: for a quick run, and for a full one.
 const QUICK: (usize, Duration, Duration) = (61, Duration::from_micros(200), Duration::from_secs(24));
 const FULL: (usize, Duration) = (101, Duration::from_millis(1));
 
-/// Measure what a launch costs: done naively, with hipMallocAsync, by each of this launcher's methods, and by the driver's
-/// calls alone.
+/// Measure what a launch costs: naively, with hipMallocAsync, by each method of hiplaunch, and by the driver's calls
+/// alone.
 ///
-/// Every method does the same work: the kernel reads its arguments, the host its result, which is compared with its own.
-/// Methods take turns in every round, so that noise hits all alike; what is shown are medians with their spread. docs/bench.md
-/// says what each figure means and what disturbs it.
+/// Every method does the same work: the kernel reads its arguments, and the host reads the result and compares it with
+/// its own. Methods take turns in every round, so noise affects all alike. The figures are medians with their spread;
+/// docs/bench.md says what each of them means and what disturbs it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// Fewer points, rounds and time: about half a minute.
+    /// Measure fewer points and rounds, in about half a minute.
     #[arg(long)]
     quick: bool,
 
-    /// Only cases whose name has this in it, such as args/ or /block; may be given more than once.
+    /// Measure only cases whose name contains this, such as args/ or /block; may be given more than once.
     #[arg(long, value_name = "WORD")]
     filter: Vec<String>,
 
@@ -54,27 +54,28 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     list: bool,
 
-    /// Rounds: samples of each case [default: 101; with --quick 61, or what there is time for].
+    /// The number of rounds, that is, samples of each case [default: 101; with --quick 61, or as many as there is time
+    /// for].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: Option<u32>,
 
-    /// Write everything that was measured into this file; `-` prints it instead of the table.
+    /// Write all samples to this file as JSON; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write a page with figures and tables, which needs nothing else.
+    /// Write an HTML page with figures and tables, without dependencies, to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Draw the typical launch.
+    /// Draw a picture of the typical launch into this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Compare with what `--json` wrote earlier.
+    /// Compare with the results that `--json` wrote earlier.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 
-    /// Measure nothing: take what `--json` wrote earlier.
+    /// Measure nothing: read the results that `--json` wrote earlier.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "filter", "list", "rounds", "code_object"])]
     from: Option<PathBuf>,
 
@@ -89,7 +90,7 @@ pub(crate) struct BenchArgs {
     trace: TraceOption,
 }
 
-/// Files to be written: made before anything is measured, so that one that can't be is said at once.
+/// The files to write. They are created before anything is measured, so that an unusable name is reported at once.
 struct Files {
     json: Option<WholeFile>,
     html: Option<WholeFile>,
@@ -97,7 +98,7 @@ struct Files {
 }
 
 impl BenchArgs {
-    /// Whether JSON goes to standard output, and the table nowhere.
+    /// Whether JSON is written to standard output instead of the table.
     pub(super) fn prints_json(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
@@ -113,7 +114,7 @@ impl BenchArgs {
         self.filter.is_empty() || self.filter.iter().any(|word| case.contains(word.as_str()))
     }
 
-    /// What is measured: points, and the methods at each.
+    /// The points to measure, with the methods at each.
     fn points(&self) -> Result<Vec<(Point, Vec<LaunchMethod>)>, CommandError> {
         let methods = |point| {
             LaunchMethod::ALL.into_iter().filter(|method| self.wants(point, *method)).collect::<Vec<_>>()
@@ -182,7 +183,7 @@ fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandErr
     Ok(CommandOutcome::Passed)
 }
 
-/// Measures; also what the validation layer found.
+/// Measures all points. Also returns what the validation layer found.
 fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let points = args.points()?;
     let given = match &args.code_object {
@@ -200,11 +201,11 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     if args.driver.timeline.is_some() {
         about.lines.push(("timeline".to_owned(), "recorded, which is in every figure".to_owned()));
     }
-    let image = match &given {
-        Some(image) => image,
-        None => methods::image(&session.device).map_err(unusable)?,
+    let code = match &given {
+        Some(image) => CodeObject::from_any(image, &session.device.properties().target).map_err(unusable)?,
+        None => methods::code(&session.device).map_err(unusable)?,
     };
-    let setup = Setup { launcher: &session.launcher, device: &session.device, image };
+    let setup = Setup { launcher: &session.launcher, device: &session.device, code: code.clone() };
     let progress = Progress::steps(points.len(), "measuring");
     let begun = Instant::now();
     let mut measured = Vec::new();
@@ -221,7 +222,7 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let mut violations = Vec::new();
     if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
         let counting = session.validated(&args.driver)?;
-        let setup = Setup { launcher: &counting.launcher, device: &counting.device, image };
+        let setup = Setup { launcher: &counting.launcher, device: &counting.device, code };
         measure::count(typical, &setup).map_err(failure)?;
         violations = counting.close();
     }
@@ -229,7 +230,7 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     Ok((Results { about, points: measured }, violations))
 }
 
-/// What a point may take, with so many to come.
+/// The effort for a point, with `left` points to measure.
 fn effort(args: &BenchArgs, begun: Instant, left: usize) -> Effort {
     let (rounds, sample) = if args.quick { (QUICK.0, QUICK.1) } else { FULL };
     let rounds = args.rounds.map_or(rounds, |rounds| rounds as usize);

@@ -1,43 +1,43 @@
-//! Everything that was measured, and what follows from it.
+//! All samples of a run, and figures that are computed from them.
 
 use super::cases::Point;
 use super::methods::LaunchMethod;
 use super::statistics::{Summary, ratios, summary};
 
-/// A method at a point: nanoseconds of a launch, a sample a round.
+/// A method at a point: the nanoseconds of a launch, with one sample for each round.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     pub(super) method: LaunchMethod,
-    /// Why nothing was measured.
+    /// Why the case was not measured; `None` if it was.
     pub(super) skipped: Option<String>,
-    /// From the first launch of a batch until its last result is read, over the launches of all threads.
+    /// The time from the first launch of a batch until its last result is read, divided by the launches of all threads.
     pub(super) total: Vec<f64>,
-    /// Within the launch calls of a thread.
+    /// The time within the launch calls of a thread, divided by its launches.
     pub(super) host: Vec<f64>,
-    /// Calls of the driver that a launch makes, with its share of a read; counted at the typical launch.
+    /// The driver calls of a launch, with its share of a read. They are counted for the typical launch only.
     pub(super) calls: Option<f64>,
-    /// On the device, by events around a batch: the median.
+    /// The median time on the device, measured by events around a batch.
     pub(super) device: Option<f64>,
 }
 
-/// Every method at a point.
+/// The cases of all methods at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     pub(super) point: Point,
     pub(super) cases: Vec<Case>,
 }
 
-/// On what it was measured, as pairs of a name and a text, in the order in which a person reads them.
+/// The circumstances of a run, as pairs of a name and a text, in the order in which they are shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct About {
     pub(super) lines: Vec<(String, String)>,
-    /// Whether kernels ran in the emulator, so that their times mean nothing.
+    /// Whether kernels ran in the emulator, so that their times mean nothing for a GPU.
     pub(super) emulated: bool,
-    /// Whether the validation layer was over the driver, which costs more than what is measured.
+    /// Whether the validation layer was over the driver; it costs more than a launch.
     pub(super) validated: bool,
 }
 
-/// A whole run.
+/// The results of a whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Results {
     pub(super) about: About,
@@ -64,7 +64,8 @@ impl Case {
         summary(&self.host)
     }
 
-    /// Launches a second: the reciprocal of the time, so that its tenth part is the time's ninth.
+    /// The launches a second. It is the reciprocal of the time, so its 10th percentile is the 90th percentile of the
+    /// time.
     pub(super) fn rate(&self) -> Option<Summary> {
         let rates: Vec<f64> = self.total.iter().filter(|ns| **ns > 0.0).map(|ns| 1e9 / ns).collect();
         summary(&rates)
@@ -76,13 +77,13 @@ impl Measured {
         self.cases.iter().find(|case| case.method == method && case.skipped.is_none())
     }
 
-    /// How many times as fast as the naive launch, round by round.
+    /// The naive launch's time divided by this method's time, for each round.
     pub(super) fn over_naive(&self, method: LaunchMethod) -> Option<Summary> {
         let (naive, case) = (self.case(LaunchMethod::Naive)?, self.case(method)?);
         summary(&ratios(&naive.total, &case.total))
     }
 
-    /// How many times the time of the driver's calls alone, round by round.
+    /// This method's time divided by the time of the driver calls alone, for each round.
     pub(super) fn over_floor(&self, method: LaunchMethod) -> Option<Summary> {
         let (floor, case) = (self.case(method.floor()?)?, self.case(method)?);
         summary(&ratios(&case.total, &floor.total))

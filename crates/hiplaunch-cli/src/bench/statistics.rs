@@ -1,26 +1,26 @@
-//! Medians, their spread, and how sure they are.
+//! Medians, their spread, and their confidence intervals.
 
-/// What many measurements of one thing say.
+/// The summary of many samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Summary {
     pub(super) median: f64,
-    /// Median absolute deviation from the median.
+    /// The median absolute deviation from the median.
     pub(super) mad: f64,
-    /// The tenth part is below, the tenth part above.
+    /// The 10th and the 90th percentile.
     pub(super) p10: f64,
     pub(super) p90: f64,
-    /// Between which the median of infinitely many lies, with 95 % confidence, whatever their distribution; wider where a
-    /// fifth of the run has its median outside.
+    /// The interval in which the median of the distribution lies with 95 % confidence, for any distribution. It is
+    /// wider if the median of a fifth of the run is outside.
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) samples: usize,
 }
 
-/// Parts of a run whose medians are looked at, each with enough samples for one.
+/// The number of parts of a run whose medians widen the interval, and the samples that a part needs for a median.
 const PARTS: usize = 5;
 const PART_SAMPLES: usize = 5;
 
-/// Summary of samples in the order in which they were taken; none of none.
+/// Summarizes samples in the order in which they were measured; `None` if there are none.
 pub(super) fn summary(samples: &[f64]) -> Option<Summary> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -28,7 +28,7 @@ pub(super) fn summary(samples: &[f64]) -> Option<Summary> {
     let mut deviations: Vec<f64> = sorted.iter().map(|sample| (sample - median).abs()).collect();
     deviations.sort_by(f64::total_cmp);
     let (mut low, mut high) = median_interval(&sorted)?;
-    // Samples are not independent: what is luck for a while, such as where a thread runs, moves many of them together.
+    // Samples are not independent: some influences last for a while, such as the core on which a thread runs.
     for part in samples.chunks(samples.len().div_ceil(PARTS)).filter(|part| part.len() >= PART_SAMPLES) {
         let mut part = part.to_vec();
         part.sort_by(f64::total_cmp);
@@ -46,22 +46,23 @@ pub(super) fn summary(samples: &[f64]) -> Option<Summary> {
     })
 }
 
-/// The quantile of sorted samples, between two of them by proportion.
+/// Returns a quantile of sorted samples, interpolated between two of them.
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let at = q * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (sorted.get(at.floor() as usize)?, sorted.get(at.ceil() as usize)?);
     Some(below + (above - below) * at.fract())
 }
 
-/// The order statistics between which the median lies with 95 % confidence: how many of n samples are below it is
-/// binomial, near to normal with mean n/2 and deviation sqrt(n)/2. All samples, where there are too few.
+/// Returns the order statistics between which the median lies with 95 % confidence. The number of samples below the
+/// median has a binomial distribution, which is close to a normal one with mean n/2 and deviation sqrt(n)/2. With too
+/// few samples, the interval is from the least to the greatest.
 fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let n = sorted.len() as f64;
     let below = (n / 2.0 - 0.98 * n.sqrt()).floor().max(0.0) as usize;
     Some((*sorted.get(below)?, *sorted.get(sorted.len().checked_sub(1 + below)?)?))
 }
 
-/// The ratios of samples that were taken in turns, round by round.
+/// Returns the ratios of samples of the same round.
 pub(super) fn ratios(numerators: &[f64], denominators: &[f64]) -> Vec<f64> {
     numerators.iter().zip(denominators).filter(|(_, d)| **d > 0.0).map(|(n, d)| n / d).collect()
 }

@@ -1,4 +1,4 @@
-//! Results in a terminal: a table of the typical launch, and one for each axis.
+//! Prints results: a table of the typical launch, and one for each axis.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use super::methods::LaunchMethod;
 use super::results::{Measured, Results};
 use crate::output::{Output, Style};
 
-/// Three digits that count, with a unit.
+/// Returns a time with three significant digits and a unit.
 pub(super) fn time(ns: f64) -> String {
     match ns {
         _ if ns < 1e3 => format!("{} ns", digits(ns)),
@@ -17,7 +17,7 @@ pub(super) fn time(ns: f64) -> String {
     }
 }
 
-/// Launches a second, with a unit.
+/// Returns a number of launches a second, with a unit.
 pub(super) fn rate(per_second: f64) -> String {
     match per_second {
         _ if per_second >= 1e6 => format!("{} M/s", digits(per_second / 1e6)),
@@ -26,7 +26,7 @@ pub(super) fn rate(per_second: f64) -> String {
     }
 }
 
-/// Three digits that count.
+/// Returns a figure with three significant digits.
 pub(super) fn digits(figure: f64) -> String {
     match figure {
         _ if figure >= 99.95 => format!("{figure:.0}"),
@@ -35,16 +35,16 @@ pub(super) fn digits(figure: f64) -> String {
     }
 }
 
-/// A number of calls: whole ones as such.
+/// Returns a number of calls, without decimals if it is whole.
 fn count(calls: f64) -> String {
     let text = format!("{calls:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A column of the typical launch's table: its head, and what of a method stands in it.
+/// A column of the typical launch's table: its head, and the text for a method.
 type Column<'a> = (&'a str, Box<dyn Fn(LaunchMethod) -> Option<String> + 'a>);
 
-/// The columns, and what each means.
+/// Returns the columns of the typical launch's table.
 pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = vec![
         ("a launch", Box::new(|method| Some(time(typical.case(method)?.total()?.median)))),
@@ -70,29 +70,29 @@ pub(super) fn columns<'a>(typical: &'a Measured, latency: Option<&'a Measured>) 
     columns
 }
 
-/// What the columns of the typical launch's table mean.
+/// The meaning of each column of the typical launch's table.
 pub(super) const LEGEND: [(&str, &str); 9] = [
     (
         "a launch",
-        "from the first launch of a batch until its last result is read, over its launches: median of the rounds",
+        "from the first launch of a batch until its last result is read, divided by its launches: median of the rounds",
     ),
     ("+-", "median absolute deviation of the rounds"),
-    ("in calls", "of that, within the launch calls: what the host can't use for anything else"),
+    ("in calls", "the part of it within the launch calls, in which the host can do nothing else"),
     ("latency", "from the call until the result is read, one launch at a time"),
     ("launches", "launches a second"),
-    ("faster", "how many times as fast as the naive launch, round by round"),
+    ("faster", "the naive launch's time divided by this one's, for each round"),
     (
         "over driver",
-        "how many times the time of the driver's calls alone that do the same (the rows `driver`; the naive launch and hipMallocAsync against `driver: block`)",
+        "this method's time divided by that of the driver's calls alone that do the same (the rows `driver`; for the naive launch and hipMallocAsync, `driver: block`)",
     ),
     (
         "calls",
-        "calls of the driver that a launch makes, with its share of the wait; counted by the validation layer in a run of its own",
+        "driver calls of a launch, with its share of the wait; counted by the validation layer in a run of its own",
     ),
-    ("on device", "from before a batch to behind it on the stream, by events, over its launches"),
+    ("on device", "from before a batch to after it on the stream, by events, divided by its launches"),
 ];
 
-/// What is said of a driver on which kernels are emulated, and where the validation layer was on.
+/// Returns warnings: for the emulator, the validation layer, and a debug build.
 pub(super) fn notes(results: &Results) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if results.about.emulated {
@@ -110,7 +110,7 @@ pub(super) fn notes(results: &Results) -> Vec<&'static str> {
     notes
 }
 
-/// What the kernel of an axis does, in the table's and the figure's title.
+/// Returns the methods that were measured.
 fn methods(results: &Results) -> Vec<LaunchMethod> {
     let measured = |method: &LaunchMethod| results.points.iter().any(|point| point.case(*method).is_some());
     LaunchMethod::ALL.into_iter().filter(measured).collect()
@@ -171,7 +171,7 @@ fn summary(results: &Results, typical: &Measured, out: &mut Output) -> io::Resul
     Ok(())
 }
 
-/// A row for each method, a column for each value.
+/// Prints a table of an axis, with a row for each method and a column for each value.
 fn matrix(results: &Results, axis: Axis, out: &mut Output) -> io::Result<()> {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
     if points.is_empty() {
@@ -201,7 +201,7 @@ fn matrix(results: &Results, axis: Axis, out: &mut Output) -> io::Result<()> {
     Ok(())
 }
 
-/// Text in lines of at most 110 characters.
+/// Prints text in lines of at most 110 characters.
 pub(super) fn paragraph(text: &str, indent: usize, out: &mut Output, style: Style) -> io::Result<()> {
     let mut line = " ".repeat(indent);
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! The demo's second table: where the results of a batch of operations go, and what that costs in device calls.
+//! The demo's second table: the device calls of a batch of operations, by the memory that receives their results.
 
 use hip_driver_layers::validation::CallCounts;
 use hiplaunch::memory::{PoolBackend, PoolOptions};
@@ -8,20 +8,21 @@ use hiplaunch::{
 
 use super::stopped;
 use crate::CommandError;
-use crate::bench::methods::{Stop, image_of};
+use crate::bench::methods::Stop;
+use crate::kernels::VECTOR;
 use crate::session::CommandSession;
 
-/// Operations of a batch.
+/// The number of operations of a batch.
 pub(super) const OPERATIONS: usize = 20;
-/// Batches before anything is counted, and those that are.
+/// The number of batches before anything is counted, and the number of counted batches.
 const WARM_UP: u64 = 4;
 const COUNTED: u64 = 8;
-/// Elements of the first operation's result; each later one is shorter.
+/// The number of elements of the first operation's result. Each later result is shorter.
 const ELEMENTS: usize = 1024;
-/// Elements of a buffer that two streams fill in turn: more than a small block's.
+/// The number of elements of a buffer that two streams fill in turn. It is larger than a small pool block.
 const SHARED_ELEMENTS: usize = 65536;
 
-/// Where results go.
+/// The memory that receives the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     Plain,
@@ -48,47 +49,32 @@ impl Destination {
             Destination::Plain => "a new buffer for each result, without a pool",
             Destination::Fresh => "a new buffer for each result, from the pool",
             Destination::Reused => "two buffers in turn, by DeviceBuffer::ensure_len",
-            Destination::HandedOn => "as fresh; a second stream reads each, which Stream::record_use says",
+            Destination::HandedOn => "as fresh; a second stream reads each, which Stream::record_use records",
         }
     }
 }
 
-const OBJECTS: [(&str, &[u8]); 2] = [
-    ("gfx90a", include_bytes!("../../hip/vector.gfx90a.co")),
-    ("gfx942", include_bytes!("../../hip/vector.gfx942.co")),
-];
-
-/// The code object of hip/vector.hip for a device.
-pub(super) fn image(device: &Device) -> Result<&'static [u8], Error> {
-    image_of(
-        device,
-        &OBJECTS,
-        "demo",
-        "use --backend emulator, or compile hip/*.hip for it with hip/build.sh",
-    )
-}
-
-/// Values that are not all alike, whose sums are exact.
+/// Returns values that differ, and whose sums are exact.
 fn values(step: usize) -> Vec<f32> {
     (0..ELEMENTS).map(|i| (i * step % 101) as f32 * 0.125 - 6.0).collect()
 }
 
-/// Elements of operation `k`'s result.
+/// The number of elements of operation `k`'s result.
 fn elements(k: usize) -> usize {
     ELEMENTS - 32 * k
 }
 
-/// Calls of some batches.
+/// The calls of the counted batches.
 #[derive(Debug)]
 pub(super) struct Batches {
     pub(super) destination: Destination,
     pub(super) counts: CallCounts,
-    /// Blocks that the pool handed out.
+    /// The number of pool blocks that were allocated.
     pub(super) blocks: u64,
     pub(super) batches: u64,
 }
 
-/// The kernel, two streams, and what does not change. `result = x + y + y + ...`
+/// The kernel, two streams and the inputs. A batch computes `x + y + y + ...`.
 struct Bench {
     launcher: Launcher,
     device: Device,
@@ -98,7 +84,7 @@ struct Bench {
     host: (Vec<f32>, Vec<f32>),
     x: DeviceBuffer<f32>,
     y: DeviceBuffer<f32>,
-    /// Of the second stream.
+    /// The result of the second stream.
     read: DeviceBuffer<f32>,
     ready: Event,
 }
@@ -114,7 +100,7 @@ impl Bench {
         // The second stream reads y too.
         first.synchronize()?;
         // SAFETY: the demo's own kernel.
-        let kernel = unsafe { launcher.register(device, image(device)?, "vadd_f32") }?;
+        let kernel = unsafe { launcher.register(device, VECTOR.for_device(device)?.elf(), "vadd_f32") }?;
         let (launcher, device) = (launcher.clone(), device.clone());
         Ok(Bench { launcher, device, kernel, first, second, host, x, y, read, ready })
     }
@@ -127,13 +113,13 @@ impl Bench {
         n: usize,
     ) -> Result<(), Error> {
         let args = args![from, &self.y, to, n as i32];
-        // SAFETY: all three have at least `n` elements, and live until the stream's work that uses them has finished or
-        // go back in its order.
+        // SAFETY: all three have at least `n` elements. They live until the stream's work that uses them has finished,
+        // or are freed in the stream's order.
         unsafe { self.launcher.launch(self.kernel, stream, LaunchDims::cover(n as u32, 256), &args) }?;
         Ok(())
     }
 
-    /// What the last operation gives.
+    /// Computes the last operation's result on the host.
     fn expected(&self) -> Vec<f32> {
         let mut sum = self.host.0.clone();
         for k in 0..OPERATIONS {
@@ -143,7 +129,7 @@ impl Bench {
         sum
     }
 
-    /// A new buffer for each result; the one before goes back as soon as its reader is enqueued.
+    /// Runs a batch with a new buffer for each result. The buffer before is freed as soon as its reader is enqueued.
     fn fresh(&mut self, number: u64, hand_on: bool, at_end: &dyn Fn()) -> Result<(), Stop> {
         let mut last: Option<DeviceBuffer<f32>> = None;
         for k in 0..OPERATIONS {
@@ -169,7 +155,7 @@ impl Bench {
         }
     }
 
-    /// Each result goes where the one before the last was.
+    /// Runs a batch with two buffers in turn.
     fn reused(&mut self, number: u64, to: &mut [DeviceBuffer<f32>; 2]) -> Result<(), Stop> {
         for k in 0..OPERATIONS {
             let [to, from] = to;
@@ -180,7 +166,7 @@ impl Bench {
         self.check(number, &to[1])
     }
 
-    /// Compares a batch's last result; every stream's work has finished then.
+    /// Compares a batch's last result with the host's. All streams' work has finished afterwards.
     fn check(&self, number: u64, result: &DeviceBuffer<f32>) -> Result<(), Stop> {
         let (got, want) = (result.to_vec(&self.first)?, self.expected());
         if let Some(i) = got.iter().zip(&want).position(|(got, want)| got != want) {
@@ -237,7 +223,7 @@ impl Drop for Bench {
     }
 }
 
-/// Every destination's batches, on a session with the validation layer.
+/// Runs the batches of every destination, on a session with the validation layer.
 pub(super) fn run(session: &CommandSession) -> Result<Vec<Batches>, CommandError> {
     let mut all = Vec::new();
     for destination in Destination::ALL {
@@ -246,7 +232,7 @@ pub(super) fn run(session: &CommandSession) -> Result<Vec<Batches>, CommandError
                 let mut bench = Bench::new(&session.launcher, &session.device)?;
                 return bench.run(session, destination, &|| session.note_moment());
             }
-            // Another launcher over the same driver, which counts its calls as well.
+            // Another launcher over the same driver, whose calls are counted, too.
             let options = PoolOptions { backend: PoolBackend::Plain, ..PoolOptions::default() };
             let driver = session.launcher.driver().clone();
             let launcher = Launcher::builder().driver(driver).validate(false).pool(options).build()?;

@@ -1,4 +1,4 @@
-//! What the demo compares: jobs and methods of `bench`.
+//! The demo's cases: jobs and launch methods of `bench`.
 
 use std::fmt;
 
@@ -7,37 +7,43 @@ use hiplaunch::Device;
 use super::DEPTH;
 use crate::bench::methods::{Job, LaunchMethod};
 
-/// A job, and the method of this library that is compared with the naive one.
+/// A job, and the launch method of this library that is compared with the naive one.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// Bytes of the result.
+    /// The number of bytes of the result.
     results: usize,
+    /// The number of launches before their results are read.
+    pub(super) depth: usize,
     method: LaunchMethod,
 }
 
-/// Bytes of arguments.
+/// The number of bytes of arguments.
 const ARGUMENTS: usize = 64;
-/// Bytes of the result, where there is one.
+/// The number of bytes of the result, if there is one.
 const RESULT: usize = 64;
 
 impl Case {
     pub(super) const ALL: &'static [Case] = &[
-        Case { name: "value", results: 0, method: LaunchMethod::Value },
-        Case { name: "result", results: RESULT, method: LaunchMethod::Value },
-        Case { name: "block", results: RESULT, method: LaunchMethod::Block },
-        Case { name: "unchanged", results: RESULT, method: LaunchMethod::Unchanged },
-        Case { name: "mapped", results: RESULT, method: LaunchMethod::Mapped },
-        Case { name: "graph", results: RESULT, method: LaunchMethod::Graph },
+        Case { name: "value", results: 0, depth: DEPTH, method: LaunchMethod::Value },
+        Case { name: "result", results: RESULT, depth: DEPTH, method: LaunchMethod::Value },
+        Case { name: "block", results: RESULT, depth: DEPTH, method: LaunchMethod::Block },
+        Case { name: "unchanged", results: RESULT, depth: DEPTH, method: LaunchMethod::Unchanged },
+        Case { name: "mapped", results: RESULT, depth: DEPTH, method: LaunchMethod::Mapped },
+        Case { name: "graph", results: RESULT, depth: DEPTH, method: LaunchMethod::Graph },
+        Case { name: "result-each", results: RESULT, depth: 1, method: LaunchMethod::Value },
+        Case { name: "block-each", results: RESULT, depth: 1, method: LaunchMethod::Block },
+        Case { name: "unchanged-each", results: RESULT, depth: 1, method: LaunchMethod::Unchanged },
+        Case { name: "mapped-each", results: RESULT, depth: 1, method: LaunchMethod::Mapped },
     ];
 
-    /// Its two rows, the naive launch's first.
+    /// Returns the case's two rows, the naive one first.
     pub(super) fn rows(&'static self) -> [Row; 2] {
         [Row { case: self, method: LaunchMethod::Naive }, Row { case: self, method: self.method }]
     }
 
     pub(super) fn job(&self) -> Job {
-        Job { arguments: ARGUMENTS, results: self.results, depth: DEPTH, streams: 1, threads: 1 }
+        Job { arguments: ARGUMENTS, results: self.results, depth: self.depth, streams: 1, threads: 1 }
     }
 
     fn result(&self) -> String {
@@ -56,7 +62,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Every row, by case.
+    /// Returns all rows, by case.
     pub(super) fn all() -> impl Iterator<Item = Row> {
         Case::ALL.iter().flat_map(Case::rows)
     }
@@ -69,16 +75,18 @@ impl Row {
         self.method == LaunchMethod::Naive
     }
 
-    /// What stands in the column `method`.
+    /// Returns the text in the column `method`.
     pub(super) fn method_name(self) -> &'static str {
         if self.is_naive() { "naive" } else { "hiplaunch" }
     }
 
     pub(super) fn description(self) -> String {
-        format!("{ARGUMENTS} bytes of arguments, {}; {}", self.case.result(), self.method.description())
+        let Case { depth, .. } = self.case;
+        let read = if *depth == 1 { ", read before the next launch" } else { "" };
+        format!("{ARGUMENTS} bytes of arguments, {}{read}; {}", self.case.result(), self.method.description())
     }
 
-    /// Why the driver can't run it, where it can't.
+    /// Returns why the driver can't run the row; `None` if it can.
     pub(super) fn unsupported(self, device: &Device) -> Option<&'static str> {
         self.method.unsupported(&self.case.job(), device)
     }
@@ -96,7 +104,7 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_rows() {
-        assert_eq!(Row::all().count(), 12);
+        assert_eq!(Row::all().count(), 20);
         for row in Row::all() {
             let found = Row::named(&row.to_string()).unwrap();
             assert_eq!((found.case.name, found.method), (row.case.name, row.method));

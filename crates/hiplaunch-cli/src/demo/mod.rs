@@ -1,5 +1,5 @@
-//! `hiplaunch demo`: the same work by naive launches and by this library's, every result checked, calls counted, time
-//! taken. Both are launch methods of `bench`.
+//! `hiplaunch demo`: does the same work by naive launches and by this library's, checks every result, counts calls and
+//! measures time. Both are launch methods of `bench`.
 
 mod batches;
 mod cases;
@@ -22,30 +22,30 @@ use crate::bench::methods::{self, Setup, Stop};
 use cases::{Case, Row};
 use table::Line;
 
-/// Launches whose results are read together: a runtime that pipelines keeps about as many in flight.
+/// The number of launches whose results are read together. A runtime that pipelines has about that many in flight.
 const DEPTH: usize = 16;
-/// Launches before anything is timed: every staging slot has been used.
+/// The number of launches before anything is timed. They use all memory of the staging ring.
 const WARM_UP: u64 = 64;
-/// Rounds that the timed launches are split into, both methods in turn; the median counts, so that a disturbance of the
-/// machine hits neither method alone.
+/// The number of rounds of the timed launches. Both methods have a turn in each round, so that a disturbance of the
+/// machine affects both. The figure is the median.
 const ROUNDS: u64 = 11;
 
 /// Compare naive launches (allocate, blocking copy, launch, synchronize, free, every time) with launches by handle.
 ///
-/// Registers a kernel of hip/bench.hip, launches it by both, compares every result with a computation on the host, and
-/// prints the device calls that a launch makes, by kind, and the microseconds that it takes. `bench` measures more of them.
-/// Calls are counted by the validation
-/// layer in a pass of its own; times are taken without it. A second table has the calls of batches of operations, by
-/// where their results go: new buffers without and with the memory pool, or buffers that are there.
+/// Registers a kernel of hip/bench.hip, launches it by both methods, and compares every result with a computation on
+/// the host. Prints the device calls of a launch, by kind, and its microseconds; `bench` compares more launch methods.
+/// The validation layer counts the calls in a run of its own; times are measured without it. A second table has the
+/// calls of batches of operations whose results are in new buffers, without and with the memory pool, or in reused
+/// buffers.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Launches of each case.
+    /// The number of launches of each case.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     launches: u64,
 
-    /// One case alone, such as block/hiplaunch, launched exactly N times and not counted; `list` lists them.
+    /// Launch one case, such as block/hiplaunch, exactly N times, without counting calls; `list` lists the cases.
     ///
-    /// Between runs of different N nothing else differs, so that a counter outside can take the difference.
+    /// Runs differ only in N, so an external counter can measure the launches by the difference of two runs.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
 
@@ -61,14 +61,14 @@ pub(crate) struct DemoArgs {
 }
 
 impl DemoArgs {
-    /// Traces the device's pools; what it says is JSON where the trace's own report is.
+    /// Sets the recorder that traces the device's pool. With `json`, the command's report is JSON.
     pub(crate) fn record_on(&mut self, recorder: &PoolRecorder, json: bool) {
         self.driver.recorder = Some(recorder.clone());
         self.json |= json;
     }
 }
 
-/// The error of a row, or of the second table's, that stopped.
+/// Returns the error of a row, of either table, that stopped.
 fn stopped(row: impl Display, stop: Stop) -> CommandError {
     match stop {
         Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
@@ -79,10 +79,10 @@ fn stopped(row: impl Display, stop: Stop) -> CommandError {
     }
 }
 
-/// A session with the code object for its device.
+/// Returns a session's launcher and device with the code object for the device.
 fn setup(session: &CommandSession) -> Result<Setup<'_>, CommandError> {
-    let image = methods::image(&session.device).map_err(super::session::unusable)?;
-    Ok(Setup { launcher: &session.launcher, device: &session.device, image })
+    let code = methods::code(&session.device).map_err(super::session::unusable)?;
+    Ok(Setup { launcher: &session.launcher, device: &session.device, code })
 }
 
 pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
@@ -100,7 +100,7 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandErro
         }
         Some("list") => {
             for row in Row::all() {
-                out.line(format_args!("{:22}{}", row.to_string(), row.description()))?;
+                out.line(format_args!("{:26}{}", row.to_string(), row.description()))?;
             }
             Ok(CommandOutcome::Passed)
         }
@@ -118,7 +118,7 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandErro
     }
 }
 
-/// One case, launched exactly as often as was asked for.
+/// Runs one case with exactly the requested number of launches.
 fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let session = CommandSession::open(&args.driver)?;
     if let Some(reason) = row.unsupported(&session.device) {
@@ -128,7 +128,7 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, C
     let setup = setup(&session)?;
     let measure = || -> Result<Duration, Stop> {
         let mut streams = row.method.prepare(&row.case.job(), &setup)?;
-        let spent = run_launches(&mut streams, args.launches)?;
+        let spent = run_launches(&mut streams, row.case.depth, args.launches)?;
         check_sums(&streams)?;
         Ok(spent)
     };
@@ -164,7 +164,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError
         out.line(session.describe())?;
         let layer = if session.launcher.validation().is_some() { "with" } else { "without" };
         out.line(format_args!(
-            "{} launches a row, results read {DEPTH} at a time, {layer} the validation layer; calls counted by it in \
+            "{} launches a row, results read {DEPTH} at a time (-each: one at a time), {layer} the validation layer; calls counted by it in \
              launches of their own",
             grouped(args.launches)
         ))?;
@@ -218,14 +218,14 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError
     super::clean(&violations)
 }
 
-/// The times of a case's steady state, by each method.
+/// Measures the times of a case in the steady state, with each method.
 fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(), CommandError> {
     let mut running = Vec::new();
     for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.skipped.is_none()) {
         let _span = args.driver.span(format_args!("{}: first launches", line.row));
         let prepare = || -> Result<_, Stop> {
             let mut streams = line.row.method.prepare(&line.row.case.job(), setup)?;
-            run_launches(&mut streams, WARM_UP)?;
+            run_launches(&mut streams, line.row.case.depth, WARM_UP)?;
             Ok(streams)
         };
         running.push((i, prepare().map_err(|stop| stopped(line.row, stop))?, Vec::new()));
@@ -236,7 +236,7 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
         for (i, streams, times) in &mut running {
             let row = lines[*i].row;
             let _span = args.driver.span(format_args!("{row}: round {}", round + 1));
-            let spent = run_launches(streams, count).map_err(|stop| stopped(row, stop))?;
+            let spent = run_launches(streams, row.case.depth, count).map_err(|stop| stopped(row, stop))?;
             times.push(spent.as_secs_f64() * 1e6 / count as f64);
         }
     }
@@ -251,11 +251,11 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
     Ok(())
 }
 
-/// Launches, reads and checks every result. The time is that of launches, reads and waits, not of the checks.
-fn run_launches(streams: &mut Streams, launches: u64) -> Result<Duration, Stop> {
+/// Launches, and reads and checks every result. Returns the time of launches, reads and waits, without the checks.
+fn run_launches(streams: &mut Streams, depth: usize, launches: u64) -> Result<Duration, Stop> {
     let (mut left, mut spent) = (launches, Duration::ZERO);
     while left > 0 {
-        let batch = left.min(DEPTH as u64);
+        let batch = left.min(depth as u64);
         spent += time(streams, batch as usize, 1)?.total;
         streams.iter().flatten().try_for_each(|stream| stream.check_results())?;
         left -= batch;
@@ -263,7 +263,7 @@ fn run_launches(streams: &mut Streams, launches: u64) -> Result<Duration, Stop> 
     Ok(spent)
 }
 
-/// Compares what the kernels summed up over all launches with the host's sum: the check of launches without a result.
+/// Compares the kernels' sum over all launches with the host's. This checks launches without a result.
 fn check_sums(streams: &Streams) -> Result<(), Stop> {
     streams.iter().flatten().try_for_each(|stream| stream.check_sum())
 }

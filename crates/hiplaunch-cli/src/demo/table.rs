@@ -1,4 +1,4 @@
-//! The demo's table: calls by kind per launch, and microseconds.
+//! The demo's tables: calls of a launch by kind, and microseconds.
 
 use std::io;
 
@@ -11,20 +11,20 @@ use super::cases::Row;
 use crate::bench::methods::LaunchMethod;
 use crate::output::{Output, Style};
 
-/// A row's figures.
+/// The figures of a row.
 pub(super) struct Line {
     pub(super) row: Row,
-    /// Why there are none.
+    /// Why the row was not run; `None` if it was.
     pub(super) skipped: Option<&'static str>,
-    /// Calls, and over how many launches.
+    /// The calls, and the number of launches that made them.
     pub(super) counts: Option<(CallCounts, u64)>,
-    /// Microseconds of a launch: the median of the rounds.
+    /// The microseconds of a launch: the median of the rounds.
     pub(super) each: Option<f64>,
-    /// How many times as fast as the naive launch.
+    /// The naive launch's time divided by this one's.
     pub(super) faster: Option<f64>,
 }
 
-/// The columns of calls, and the kinds in each.
+/// The columns of calls, with the kinds in each.
 const COLUMNS: [(&str, &[CallKind]); 7] = [
     ("alloc", &[CallKind::DeviceAllocation, CallKind::PinnedAllocation]),
     ("free", &[CallKind::DeviceFree, CallKind::PinnedFree]),
@@ -38,7 +38,7 @@ const COLUMNS: [(&str, &[CallKind]); 7] = [
 /// Calls that wait for the device.
 const WAITS: [CallKind; 2] = [CallKind::BlockingCopy, CallKind::Synchronize];
 
-/// Calls by column, the others, all of them, and those that wait; per launch.
+/// Returns the calls of a launch: by column, other calls, all calls, and calls that wait.
 fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
     let sum = |kinds: &[CallKind]| kinds.iter().map(|kind| counts.get(*kind)).sum::<u64>();
     let mut figures: Vec<(&str, u64)> = COLUMNS.iter().map(|(name, kinds)| (*name, sum(kinds))).collect();
@@ -49,7 +49,7 @@ fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
 }
 
 pub(super) fn head(out: &mut Output) -> io::Result<()> {
-    let mut line = format!("{:12}{:10}", "case", "method");
+    let mut line = format!("{:15}{:10}", "case", "method");
     for (name, _) in figures(&CallCounts::default(), 1) {
         line.push_str(&format!("{name:>7}"));
     }
@@ -60,7 +60,7 @@ pub(super) fn head(out: &mut Output) -> io::Result<()> {
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
     let faint = |out: &mut Output, name: &str, text: &str| {
-        out.line(out.styled(Style::Faint, &format!("{name:22}{text}")))
+        out.line(out.styled(Style::Faint, &format!("{name:26}{text}")))
     };
     for row in Row::all().filter(|row| !row.is_naive()) {
         faint(out, &row.to_string(), &row.description())?;
@@ -73,14 +73,14 @@ pub(super) fn legend(out: &mut Output) -> io::Result<()> {
 }
 
 impl Line {
-    /// No figures yet.
+    /// Creates a line without figures.
     pub(super) fn new(row: Row, device: &Device) -> Line {
         Line { row, skipped: row.unsupported(device), counts: None, each: None, faster: None }
     }
 
     pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
         let case = if self.row.is_naive() { self.row.case.name } else { "" };
-        let mut line = format!("{case:12}{:10}", self.row.method_name());
+        let mut line = format!("{case:15}{:10}", self.row.method_name());
         if let Some(reason) = self.skipped {
             line.push_str(&format!("  not run: {reason}"));
         }
@@ -122,7 +122,7 @@ impl Line {
     }
 }
 
-/// The second table: batches of operations.
+/// Prints the second table: batches of operations.
 pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
     out.line("")?;
     let mut head = format!("{:12}{:>6}", "destination", "blocks");
@@ -146,7 +146,7 @@ pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
     }
     out.line("")?;
     out.line(format_args!(
-        "Where the results of a batch of {OPERATIONS} operations go: blocks of memory that were asked for, and calls, per batch."
+        "Pool blocks that were requested, and calls, of a batch of {OPERATIONS} operations, by the memory of their results."
     ))
 }
 
@@ -161,7 +161,7 @@ pub(super) fn batches_json(batches: &Batches) -> Value {
     })
 }
 
-/// Whole numbers as such, `.` for none.
+/// Returns a figure as a text: without decimals if it is whole, and `.` for 0.
 fn short(figure: f64) -> String {
     if figure == 0.0 {
         ".".to_owned()

@@ -1,14 +1,14 @@
-//! The machine code of a code object's functions as text.
+//! Disassembles the functions of a code object.
 
 use code_object::CodeObject;
 use gfx9_isa::{Function, Listing};
 
 use crate::demangle::means;
 
-/// A function.
+/// A disassembled function.
 pub(super) struct Code {
     pub(super) name: String,
-    /// ELF virtual address.
+    /// The ELF virtual address.
     pub(super) address: u64,
     pub(super) bytes: usize,
     pub(super) lines: Vec<Line>,
@@ -16,19 +16,20 @@ pub(super) struct Code {
 
 /// An instruction, or a word that is none.
 pub(super) struct Line {
-    /// Where branches of the function go, its name: `L0`.
+    /// The label, such as `L0`, if a branch of the function leads to this line.
     pub(super) label: Option<String>,
     pub(super) address: u64,
     pub(super) words: Vec<u32>,
-    /// As LLVM prints it.
+    /// The text as LLVM prints it.
     pub(super) text: String,
     pub(super) branch_target: Option<u64>,
-    /// What the branch target is called: a label here, or a function and an offset in it.
+    /// The name of the branch target: a label of this function, or another function and an offset in it.
     pub(super) goes_to: Option<String>,
     pub(super) is_legal: bool,
 }
 
-/// The functions of those names, all of them where there are none; an error says why it can't be.
+/// Disassembles the functions with the given names, or all functions if there are no names. The error says why that is
+/// impossible.
 pub(super) fn functions(object: &CodeObject, names: &[String]) -> Result<Vec<Code>, String> {
     let listing = Listing::of(object).map_err(|error| error.to_string())?;
     let elsewhere = |address: u64| {

@@ -1,15 +1,16 @@
 //! The offload bundles in a host's program or library: section `.hip_fatbin` of a 64-bit little-endian ELF file.
 //!
-//! A translation unit has one bundle there, aligned to 4096 bytes (clang, `CGCUDANV.cpp`: the section's name and
-//! alignment); the linker puts them one behind the other. Offsets of the header are those of the ELF specification.
+//! A translation unit has one bundle in the section, aligned to 4096 bytes (clang, `CGCUDANV.cpp`: the section's name
+//! and alignment). The linker puts the bundles one after the other. Offsets of the header are those of the ELF
+//! specification.
 
 use code_object::bundle;
 
-/// Alignment of a bundle.
+/// The alignment of a bundle in bytes.
 const ALIGNMENT: usize = 4096;
 const SECTION: &[u8] = b".hip_fatbin";
 
-/// Little-endian integers at offsets that may lie outside.
+/// Reads little-endian integers at offsets that may be outside of the bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -24,7 +25,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The bundles; none if it is no such file, or has none.
+/// Returns the bundles of an ELF file; `None` if it is no such file or has no bundles.
 pub(super) fn bundles(elf: &[u8]) -> Option<Vec<&[u8]>> {
     let section = section(&Bytes(elf))?;
     let starts: Vec<usize> = (0..section.len())
@@ -37,7 +38,7 @@ pub(super) fn bundles(elf: &[u8]) -> Option<Vec<&[u8]>> {
 }
 
 fn section<'a>(elf: &Bytes<'a>) -> Option<&'a [u8]> {
-    // Magic, 64 bits, little-endian.
+    // The magic number, 64 bits, little-endian.
     if elf.slice(0, 6)? != b"\x7fELF\x02\x01" {
         return None;
     }
@@ -59,7 +60,7 @@ fn section<'a>(elf: &Bytes<'a>) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    /// A file with two bundles in its section.
+    /// Returns a file with two bundles in its section.
     fn host() -> Vec<u8> {
         let names = b"\0.shstrtab\0.hip_fatbin\0";
         let mut fatbin = vec![0; 2 * ALIGNMENT + 30];
@@ -91,7 +92,7 @@ mod tests {
         assert!(found[0].starts_with(b"__CLANG") && found[1].starts_with(b"CCOB"));
     }
 
-    /// Cut short anywhere before its last header, and with any byte of its headers changed, it is read or it is not.
+    /// A file that is cut anywhere before its last header, or has any byte of its headers changed, causes no panic.
     #[test]
     fn broken_host_files() {
         let elf = host();

@@ -1,4 +1,4 @@
-//! What is in a file, as JSON; docs/json.md documents the fields.
+//! Prints the contents of files as JSON. docs/json.md documents the fields.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::disassemble::{self, Code, Line};
 use super::read::{Entry, Found};
-use super::{InspectArgs, flags, vector_registers};
+use super::{InspectArgs, flags};
 use crate::demangle::demangled;
 use crate::occupancy::to_json as occupancy_json;
 
@@ -91,7 +91,7 @@ fn code(code: &Code) -> Value {
 
 fn kernel(object: &CodeObject, kernel: &KernelSignature, args: &InspectArgs) -> Value {
     let d = &kernel.descriptor;
-    let (agprs, vgprs) = vector_registers(object, kernel);
+    let (vgprs, agprs) = occupancy::vector_registers(object.target().processor.name(), kernel);
     let block = args.block(kernel);
     let occupancy = occupancy::of(object.target().processor.name(), kernel, block, args.lds);
     let (occupancy, unknown) = match occupancy {

@@ -1,4 +1,4 @@
-//! `hiplaunch inspect`: what is in code objects: targets, kernels with their arguments and needs, variables.
+//! `hiplaunch inspect`: shows the contents of code objects: targets, kernels with arguments and resources, variables.
 
 mod disassemble;
 mod fat;
@@ -8,7 +8,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use code_object::{CodeObject, KernelSignature, TargetId, occupancy};
+use code_object::{KernelSignature, TargetId};
 use serde_json::{Value, json};
 
 use super::demangle::means;
@@ -18,36 +18,37 @@ use read::{Entry, Found};
 
 /// Show what is in code objects: targets, kernels with arguments, registers, LDS, scratch and occupancy, and variables.
 ///
-/// FILE is a code object (an ELF file, as `hipcc --genco --no-gpu-bundle-output` writes it), an offload bundle of several,
-/// plain or compressed (what `hipcc --genco` writes), or a program or library for the host with such bundles in it. No
-/// device is used.
+/// FILE is a code object (an ELF file, as `hipcc --genco --no-gpu-bundle-output` writes it), an offload bundle of
+/// several, plain or compressed (what `hipcc --genco` writes), or a program or library for the host with such bundles
+/// in it. No device is used.
 ///
-/// Occupancy is how many workgroups a compute unit holds at once, as far as registers, LDS and wave slots go. It is
-/// computed as HIP does (clr, hip_platform.cpp, ihipOccupancyMaxActiveBlocksPerMultiprocessor), with LDS in whole granules.
+/// Occupancy is the number of workgroups that a compute unit holds at once, by registers, LDS and wave slots. It is
+/// computed as HIP does (clr, hip_platform.cpp, ihipOccupancyMaxActiveBlocksPerMultiprocessor), with LDS in whole
+/// granules.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InspectArgs {
-    /// Files; `-` is stdin.
+    /// The files; `-` is stdin.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Only this kernel, by its whole name or, of C++ or Rust, by that in the source, with its parameters or without; may be
-    /// given several times.
+    /// Show only this kernel. NAME is its whole name or, for C++ and Rust, its name in the source, with or without
+    /// parameters. May be given several times.
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
 
-    /// Only code objects that run on this target, such as gfx90a or gfx942:xnack-.
+    /// Show only code objects that run on this target, such as gfx90a or gfx942:xnack-.
     #[arg(long, value_name = "TARGET")]
     target: Option<TargetId>,
 
-    /// Work-items of a workgroup, for the occupancy; without it what the kernel requires or hints at, or else 256.
+    /// The work-items of a workgroup, for the occupancy [default: what the kernel requires or hints, else 256].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     block: Option<u32>,
 
-    /// Dynamic LDS of a workgroup in bytes, for the occupancy.
+    /// The bytes of dynamic LDS of a workgroup, for the occupancy.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     lds: u32,
 
-    /// Show the machine code, as LLVM's disassembler does (gfx90a and gfx942).
+    /// Show the machine code as LLVM's disassembler does (gfx90a and gfx942).
     #[arg(long)]
     disassemble: bool,
 
@@ -65,14 +66,14 @@ impl InspectArgs {
         self.kernel.is_empty() || self.kernel.iter().any(|wanted| means(wanted, &kernel.name))
     }
 
-    /// Work-items of a workgroup of this kernel, for its occupancy.
+    /// The number of work-items of a workgroup, for the occupancy of this kernel.
     fn block(&self, kernel: &KernelSignature) -> u32 {
         let of = |size: [u32; 3]| size.iter().product();
         let own = kernel.reqd_workgroup_size.or(kernel.workgroup_size_hint).map(of);
         self.block.or(own).unwrap_or_else(|| kernel.max_flat_workgroup_size.min(256))
     }
 
-    /// Leaves out the entries that don't run on the target; an error is what there is instead.
+    /// Removes the entries that don't run on the target. If none is left, the error names the targets that there are.
     fn select(&self, found: &mut Found) -> Result<(), String> {
         let Some(target) = &self.target else { return Ok(()) };
         let has: Vec<String> = found.entries.iter().map(Entry::named).collect();
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<CommandOutcome
                     unseen
                         .retain(|wanted| !object.kernels().iter().any(|kernel| means(wanted, &kernel.name)));
                     names.extend(object.kernels().iter().map(|kernel| kernel.name.clone()));
-                    // Asked for none but for what can be.
+                    // No function has the empty name, so this only checks whether the object can be disassembled.
                     if args.disassemble
                         && let Err(error) = disassemble::functions(object, &[String::new()])
                     {
@@ -144,7 +145,7 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<CommandOutcome
     Ok(verdict)
 }
 
-/// Names for a message: a code object may have thousands.
+/// Returns names for a message. A code object may have thousands, so only some are listed.
 fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 20;
     let mut text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -154,7 +155,7 @@ fn shortened(names: &[String]) -> String {
     text
 }
 
-/// What a kernel is and needs beyond numbers, in the words of LLVM's assembler directives (`.amdhsa_...`).
+/// Returns the flags of a kernel, with the names of LLVM's assembler directives (`.amdhsa_...`).
 fn flags(kernel: &KernelSignature) -> Vec<&'static str> {
     let d = &kernel.descriptor;
     [
@@ -183,11 +184,4 @@ fn flags(kernel: &KernelSignature) -> Vec<&'static str> {
     .into_iter()
     .filter_map(|(is, name)| is.then_some(name))
     .collect()
-}
-
-/// Accumulation registers, and the others; on gfx90a and later the metadata's number is that of both.
-fn vector_registers(object: &CodeObject, kernel: &KernelSignature) -> (u32, u32) {
-    let agprs = kernel.agpr_count;
-    let unified = occupancy::is_unified(object.target().processor.name());
-    (agprs, if unified { kernel.vgpr_count.saturating_sub(agprs) } else { kernel.vgpr_count })
 }

@@ -1,4 +1,4 @@
-//! A file, taken apart into its code objects.
+//! Reads the code objects of a file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,20 +10,20 @@ use code_object::{CodeObject, Error, TargetId};
 use super::fat;
 use crate::advice;
 
-/// Bytes of the longest file that is read.
+/// The size in bytes of the longest file that is read.
 const LONGEST_FILE: u64 = 4 << 30;
 
-/// Bytes that tell what a file is.
+/// The number of bytes from which the kind of a file is found.
 const START: u64 = 64;
 
-/// How a file holds its code objects.
+/// How a file contains its code objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
-    /// It is one.
+    /// The file is a code object.
     CodeObject,
     Bundle,
     CompressedBundle,
-    /// A host's ELF file with bundles in it.
+    /// The file is an ELF file for the host with bundles in it.
     Host,
 }
 
@@ -38,26 +38,26 @@ impl Container {
     }
 }
 
-/// What is in a file.
+/// The contents of a file.
 pub(super) struct Found {
     pub(super) bytes: usize,
     pub(super) container: Container,
     pub(super) entries: Vec<Entry>,
 }
 
-/// One code object of a file, or an entry of a bundle that is none.
+/// One code object of a file, or a bundle entry without a code object.
 pub(super) struct Entry {
-    /// Its id in the bundle.
+    /// The id in the bundle.
     pub(super) id: Option<String>,
     pub(super) bytes: usize,
-    /// None for the host's part of a bundle, and for empty ones.
+    /// The code object; `None` for the host's entry of a bundle, and for empty entries.
     pub(super) object: Result<Option<CodeObject>, Error>,
-    /// What the id says.
+    /// The target in the id.
     labelled: Option<TargetId>,
 }
 
 impl Entry {
-    /// What it is for: the code object's own target, or what the bundle says.
+    /// The target: that of the code object, else that of the bundle's id.
     pub(super) fn target(&self) -> Option<&TargetId> {
         match &self.object {
             Ok(Some(object)) => Some(object.target()),
@@ -65,7 +65,7 @@ impl Entry {
         }
     }
 
-    /// What to call it in a message.
+    /// The entry's name in messages.
     pub(super) fn named(&self) -> String {
         match (&self.id, self.target()) {
             (Some(id), _) => id.clone(),
@@ -83,7 +83,7 @@ impl Entry {
     }
 }
 
-/// Reads a file; an error names it and says what to do.
+/// Reads a file. The error names it and says what to do.
 pub(super) fn file(path: &Path) -> Result<Found, String> {
     let (bytes, whole) = bytes(path).map_err(|error| advice::unreadable(path, &error))?;
     found(&bytes).map_err(|error| match error {
@@ -94,8 +94,8 @@ pub(super) fn file(path: &Path) -> Result<Found, String> {
     })
 }
 
-/// What is in a file, but no more than its start where that can't be a code object's; and how long it is, as far as it is
-/// known.
+/// Reads the bytes of a file, or only its start if that can't be the start of a code object. Also returns the length of
+/// the file, as far as it is known.
 fn bytes(path: &Path) -> io::Result<(Vec<u8>, usize)> {
     let (mut from, length): (Box<dyn Read>, u64) = match path.as_os_str() == "-" {
         true => (Box::new(io::stdin()), 0),

@@ -1,4 +1,4 @@
-//! What is in a file, for people.
+//! Prints the contents of files for people.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 
 use super::disassemble::{self, Code};
 use super::read::{Container, Entry, Found};
-use super::{InspectArgs, flags, vector_registers};
+use super::{InspectArgs, flags};
 use crate::CommandError;
 use crate::demangle::shown;
 use crate::occupancy::text as occupancy_line;
@@ -64,7 +64,7 @@ fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Comm
     if args.symbols {
         symbols(object, out)?;
     }
-    // That it can't be was said.
+    // An error was printed before.
     if args.disassemble
         && let Ok(functions) = disassemble::functions(object, &args.kernel)
     {
@@ -73,7 +73,7 @@ fn entry(entry: &Entry, args: &InspectArgs, out: &mut Output) -> Result<(), Comm
     Ok(())
 }
 
-/// A function's instructions: label, text, and behind it where a branch goes, address and dwords.
+/// Prints the instructions of a function: label, text, branch target, address and dwords.
 fn listing(code: &Code, out: &mut Output) -> Result<(), CommandError> {
     let size = grouped(code.bytes as u64);
     let head = format!("  code of {} at {:#x}, {size} bytes", shown(&code.name), code.address);
@@ -118,7 +118,7 @@ fn kernel(
         grouped(kernel.explicit_size().into()),
         kernel.kernarg_align
     ))?;
-    let (agprs, vgprs) = vector_registers(object, kernel);
+    let (vgprs, agprs) = occupancy::vector_registers(object.target().processor.name(), kernel);
     let spills = match (kernel.vgpr_spill_count, kernel.sgpr_spill_count) {
         (0, 0) => "none spilled".to_owned(),
         (v, s) => out.styled(Style::Bad, &format!("{v} VGPRs and {s} SGPRs spilled")),
@@ -161,7 +161,7 @@ fn kernel(
     Ok(())
 }
 
-/// What an argument is: kind, where it points, name and type where the compiler kept them.
+/// Describes an argument: its kind, its address space, and its name and type if the compiler kept them.
 fn described(arg: &ArgSignature) -> String {
     let mut text = arg.kind.name().to_owned();
     text.extend(arg.address_space.map(|space| format!(" {}", space.name())));
@@ -175,7 +175,7 @@ fn described(arg: &ArgSignature) -> String {
     text
 }
 
-/// The metadata's word.
+/// Returns the metadata's word.
 pub(super) fn access(access: Access) -> &'static str {
     match access {
         Access::ReadOnly => "read_only",

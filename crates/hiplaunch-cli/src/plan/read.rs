@@ -1,4 +1,4 @@
-//! Reads a planning problem: CSV with a header, a buffer a line, as minimalloc's instances have it.
+//! Reads a planning problem: CSV with a header and one buffer in each line, as in minimalloc's instances.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,13 +9,13 @@ use offset_planner::{Buffer, OffsetsError, Problem};
 
 use crate::advice;
 
-/// Bytes of the longest file that is read.
+/// The size in bytes of the longest file that is read.
 const LONGEST_FILE: u64 = 256 << 20;
 
 const REQUIRED: [&str; 4] = ["id", "lower", "upper", "size"];
 const KNOWN: [&str; 6] = ["id", "lower", "upper", "size", "alignment", "offset"];
 
-/// What is wrong with a file, with line and column in characters, both from 1.
+/// Why a file can't be read, with line and column in characters, both from 1.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}{}: {problem}", place(*.line, *.column))]
 pub(super) struct ReadError {
@@ -29,7 +29,7 @@ fn place(line: Option<usize>, column: Option<usize>) -> String {
     [line, column].into_iter().flatten().map(|n| format!(":{n}")).collect()
 }
 
-/// One line of the file, with its fields and where they begin.
+/// One line of the file, with its fields and the columns in which they begin.
 struct Line {
     number: usize,
     fields: StringRecord,
@@ -37,7 +37,7 @@ struct Line {
 }
 
 impl Line {
-    /// The fields of a line; none in an empty one.
+    /// Reads the fields of a line; `None` if the line is empty.
     fn read(number: usize, text: &str) -> Result<Option<Line>, String> {
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
@@ -61,7 +61,7 @@ impl Line {
     }
 }
 
-/// The problem in a file.
+/// Reads the planning problem in a file.
 pub(super) fn problem(path: &Path, capacity: Option<u64>) -> Result<Problem, ReadError> {
     let at = |line: Option<usize>, column: Option<usize>, problem: String| ReadError {
         file: path.display().to_string(),

@@ -1,4 +1,4 @@
-//! `hiplaunch replay`: the operations of a recorded trace on a pool, timed, counted and checked.
+//! `hiplaunch replay`: runs the operations of a pool trace again, and times, counts and checks them.
 
 mod play;
 mod read;
@@ -19,30 +19,31 @@ use super::{CommandError, CommandOutcome};
 use play::Place;
 use report::ReplayReport;
 
-/// Run a recorded trace of allocations again, on any driver and pool, and say what it cost.
+/// Run a pool trace again, on any driver and pool, and report what it costs.
 ///
-/// TRACE is CSV as `hiplaunch trace` or RMM's logging adaptor writes it: the columns Action, Pointer, Size and Stream in any
-/// order, and Device where it is there. Allocations, frees and uses by other streams are run in the order of the lines,
-/// from one thread, on empty pools, with a stream for each of the trace's and a pool for each of its devices; what the
+/// TRACE is CSV as `hiplaunch trace` or RMM's logging adaptor writes it: the columns Action, Pointer, Size and Stream
+/// in any order, and optionally Device. Allocations, frees and uses by other streams are run in the order of the lines,
+/// from one thread, on empty pools. Each stream of the trace has a stream, and each of its devices a pool. What the
 /// recorded pool did by itself (wait, synchronize, grow, release) is only counted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
     /// The trace; `-` is stdin.
     trace: PathBuf,
 
-    /// Where memory comes from [default: what HIPLAUNCH_POOL says, else caching].
+    /// Where memory comes from [default: HIPLAUNCH_POOL in the environment, else caching].
     #[arg(long, value_name = "POOL", value_parser = ["caching", "async", "plain"])]
     pool: Option<String>,
 
-    /// Most bytes that each pool holds, such as 1000000 or 64MiB.
+    /// The greatest number of bytes that each pool takes from the driver, such as 1000000 or 64MiB.
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     cap: Option<u64>,
 
-    /// Bytes above which a pool gives back what it has cached.
+    /// The number of bytes above which a pool returns cached segments to the driver.
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     soft_target: Option<u64>,
 
-    /// Write the pool at the moment when most was asked for as a picture (.svg), a document (.json) or a summary (.txt).
+    /// Write a picture (.svg), a document (.json) or a summary (.txt) of the pool at the moment when most bytes are
+    /// requested.
     #[arg(long, value_name = "FILE.svg|FILE.json|FILE.txt", value_parser = clap::value_parser!(SnapshotFile))]
     snapshot: Option<SnapshotFile>,
 
@@ -54,7 +55,7 @@ pub(crate) struct ReplayArgs {
     driver: DriverArgs,
 }
 
-/// A number of bytes, with a binary unit or none.
+/// Reads a number of bytes, with or without a binary unit.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -80,7 +81,7 @@ impl ReplayArgs {
     }
 }
 
-/// A replay that the driver stopped.
+/// Returns the command's error for an error that ended a replay.
 fn stopped(error: Error) -> CommandError {
     match error {
         Error::DeviceLost(_) | Error::Driver { .. } => CommandError::Failed(error.to_string()),

@@ -1,4 +1,4 @@
-//! Runs a trace's operations on empty pools of a device.
+//! Runs the operations of a pool trace on empty pools of a device.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,31 +11,32 @@ use hiplaunch::{Device, Error};
 
 use super::read::{Kind, Op, Trace};
 
-/// Where a trace is replayed: on one device, with a pool for each of the trace's devices.
+/// The driver, device and pool options of a replay. All pools are of the one device, one for each of the trace's
+/// devices.
 pub(super) struct Place<'a> {
     pub(super) driver: &'a Arc<dyn Driver>,
     pub(super) device: DeviceId,
     pub(super) options: PoolOptions,
 }
 
-/// What a replay did.
+/// The result of a replay.
 #[derive(Debug)]
 pub(super) struct Replayed {
-    /// Of each pool, at the end.
+    /// The counters of each pool at the end.
     pub(super) counters: Vec<PoolCounters>,
-    /// Allocations that found no memory.
+    /// The number of allocations that failed for want of memory.
     pub(super) failures: u64,
-    /// In all operations together.
+    /// The time of all operations together.
     pub(super) time: Duration,
-    /// The pool whose live blocks' owners asked for most at once, and after how many operations that was.
+    /// The index of the pool for which most bytes were requested at once, and the number of operations until then.
     peak: (usize, usize),
 }
 
-/// Pools, and a stream for each of the trace's.
+/// The pools, streams and blocks of a replay.
 struct Player {
-    // Blocks go before their streams, so that these leave nothing in use.
+    // Dropped before the streams, so that no stream has blocks in use.
     blocks: Vec<Option<PoolBlock>>,
-    /// A stream, and its pool's index.
+    /// Each stream of the trace, with the index of its pool.
     streams: Vec<(Stream, usize)>,
     pools: Vec<Pool>,
     failures: u64,
@@ -70,7 +71,7 @@ impl Player {
         Ok(())
     }
 
-    /// Gives back what the trace never freed, and waits for all work.
+    /// Frees the blocks that the trace never freed, and waits for all work.
     fn finish(mut self) -> Result<(), Error> {
         self.blocks.clear();
         self.streams.iter().try_for_each(|(stream, _)| stream.synchronize())
@@ -80,7 +81,7 @@ impl Player {
 /// Replays a trace on empty pools.
 ///
 /// # Errors
-/// The driver's; memory that runs out is counted.
+/// Returns the driver's error. An allocation that fails for want of memory is only counted.
 pub(super) fn replay(place: &Place<'_>, trace: &Trace) -> Result<Replayed, Error> {
     let mut player = Player::open(place, trace)?;
     let start = Instant::now();
@@ -92,7 +93,7 @@ pub(super) fn replay(place: &Place<'_>, trace: &Trace) -> Result<Replayed, Error
     Ok(Replayed { counters, failures, time, peak: peak(trace) })
 }
 
-/// The device whose live blocks are largest at once, and after how many operations.
+/// Returns the index of the device for which most bytes are requested at once, and the number of operations until then.
 fn peak(trace: &Trace) -> (usize, usize) {
     let (mut sizes, mut now) = (vec![0u64; trace.blocks], vec![0u64; trace.devices.len()]);
     let mut most = (0, (0, 0));
@@ -114,10 +115,11 @@ fn peak(trace: &Trace) -> (usize, usize) {
 }
 
 impl Replayed {
-    /// The pool when most was asked for, from another replay, its streams by their numbers in the trace.
+    /// Replays the trace again up to the moment when most bytes are requested, and returns a snapshot of that pool,
+    /// with the trace's numbers of streams.
     ///
     /// # Errors
-    /// As [`replay`]'s.
+    /// Returns the driver's error, as [`replay`].
     pub(super) fn snapshot(&self, place: &Place<'_>, trace: &Trace) -> Result<Option<PoolSnapshot>, Error> {
         let mut player = Player::open(place, trace)?;
         let (pool, operations) = self.peak;

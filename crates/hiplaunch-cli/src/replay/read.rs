@@ -1,4 +1,4 @@
-//! Reads a trace of an allocator, in the columns of RMM's logs, into the operations that a replay runs.
+//! Reads a pool trace, in the columns of RMM's logs, into the operations of a replay.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,7 +10,7 @@ use hiplaunch::memory::PoolTraceAction;
 
 use crate::advice;
 
-/// Streams and devices that a replay makes at most: the emulator has a thread for each stream.
+/// The greatest numbers of streams and devices of a replay. The emulator has a thread for each stream.
 const MOST_STREAMS: usize = 1024;
 const MOST_DEVICES: usize = 64;
 
@@ -22,22 +22,22 @@ pub(super) enum Kind {
     Free,
 }
 
-/// One operation.
+/// One operation of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Op {
     pub(super) kind: Kind,
-    /// The block: the number of its allocation in the trace.
+    /// The block, as the number of its allocation in the trace.
     pub(super) block: usize,
-    /// An index of [`Trace::streams`].
+    /// An index into [`Trace::streams`].
     pub(super) stream: usize,
 }
 
 /// A stream of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TraceStream {
-    /// An index of [`Trace::devices`].
+    /// An index into [`Trace::devices`].
     pub(super) device: usize,
-    /// Its number in the trace, or its handle.
+    /// The stream's number or handle in the trace.
     pub(super) number: u64,
 }
 
@@ -45,16 +45,16 @@ pub(super) struct TraceStream {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     pub(super) ops: Vec<Op>,
-    /// Allocations.
+    /// The number of blocks, which is the number of allocations.
     pub(super) blocks: usize,
     pub(super) streams: Vec<TraceStream>,
-    /// Ordinals.
+    /// The ordinals of the devices.
     pub(super) devices: Vec<u32>,
-    /// Lines by action, in the order of [`PoolTraceAction::ALL`].
+    /// The number of lines by action, in the order of [`PoolTraceAction::ALL`].
     pub(super) actions: [u64; PoolTraceAction::ALL.len()],
-    /// Frees and uses of addresses at which nothing was live.
+    /// The number of frees and uses of addresses without a live block.
     pub(super) unknown: u64,
-    /// Blocks that were never freed.
+    /// The number of blocks that were never freed.
     pub(super) leaks: u64,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct ReadError {
     problem: String,
 }
 
-/// Where the columns are that are read.
+/// The indices of the columns that are read.
 struct Columns {
     action: usize,
     pointer: usize,
@@ -94,7 +94,7 @@ impl Columns {
     }
 }
 
-/// A number, in hexadecimal after `0x`, else in decimal.
+/// Reads a number, in hexadecimal after `0x`, else in decimal.
 fn number(text: &str) -> Option<u64> {
     let digits = |digits: &str, radix| match digits.starts_with(['+', '-']) {
         true => None,
@@ -109,7 +109,7 @@ fn number(text: &str) -> Option<u64> {
 #[derive(Default)]
 struct Builder {
     trace: Trace,
-    /// The block at an address of a device, and its stream.
+    /// The live block at an address of a device, with its stream.
     live: HashMap<(usize, u64), (usize, usize)>,
     streams: HashMap<(usize, u64), usize>,
 }
@@ -190,12 +190,12 @@ impl Builder {
                 }
                 None => self.trace.unknown += 1,
             },
-            // In the order of the block's own stream, as the pool frees.
+            // A block is freed in the order of its own stream, as the pool does.
             PoolTraceAction::Free => match self.live.remove(&at) {
                 Some((block, stream)) => self.trace.ops.push(Op { kind: Kind::Free, block, stream }),
                 None => self.trace.unknown += 1,
             },
-            // The pool's own doings, and what did not happen.
+            // Actions of the pool itself, and failed allocations.
             _ => {}
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Trace {
             };
             at(line, problem)
         };
-        // No allocator's log has quotes; one that is never closed would take the rest of the file for a field.
+        // Allocators' logs have no quotes. A quote without an end would make the rest of the file one field.
         let mut reader = ReaderBuilder::new().quoting(false).trim(Trim::All).from_reader(from);
         let header = reader.headers().map_err(unread)?;
         if header.is_empty() {
@@ -250,7 +250,7 @@ impl Trace {
         Ok(builder.trace)
     }
 
-    /// How often an action is in it.
+    /// The number of lines with an action.
     pub(super) fn count(&self, action: PoolTraceAction) -> u64 {
         self.actions[action as usize]
     }

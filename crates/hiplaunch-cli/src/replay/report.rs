@@ -1,4 +1,4 @@
-//! What a replay has to say, for people and as JSON.
+//! Prints the report of a replay, for people and as JSON.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::read::Trace;
 use crate::CommandError;
 use crate::output::{Output, bytes, counted, grouped};
 
-/// See the [module](self).
+/// The report of a replay.
 pub(super) struct ReplayReport<'a> {
     pub(super) trace: &'a Trace,
     pub(super) options: PoolOptions,

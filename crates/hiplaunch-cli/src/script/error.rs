@@ -1,10 +1,10 @@
-//! What can be wrong with a launch script, and what to do about it.
+//! Errors of launch scripts, with advice.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A script that can't be used, or that could not be run to its end.
+/// An error of a script that can't be used, or that did not run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -13,39 +13,39 @@ pub enum ScriptError {
     Read {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A script longer than [`MAX_SCRIPT_BYTES`](super::MAX_SCRIPT_BYTES), or no UTF-8.
+    /// The script is longer than [`MAX_SCRIPT_BYTES`](super::MAX_SCRIPT_BYTES), or is not UTF-8.
     #[error("{}: {problem}", .file.display())]
     NotText {
         /// The script.
         file: PathBuf,
-        /// What it is instead.
+        /// What is wrong with the file.
         problem: &'static str,
     },
-    /// No TOML.
+    /// The script is not TOML.
     #[error("{}:{line}:{column}: {message}", .file.display())]
     Toml {
         /// The script.
         file: PathBuf,
-        /// Line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Column in characters, from 1.
+        /// The column in characters, from 1.
         column: usize,
-        /// What the TOML parser says.
+        /// The message of the TOML parser.
         message: String,
     },
-    /// A key that is wrong, unknown or missing.
+    /// A key is wrong, unknown or missing.
     #[error("{}:{line}: `{key}`: {problem}", .file.display())]
     Key {
         /// The script.
         file: PathBuf,
-        /// Its line, from 1.
+        /// The key's line, from 1.
         line: usize,
         /// The key from the root, such as `launches[0].args[2].f32`.
         key: String,
-        /// What is wrong with it.
+        /// What is wrong with the key.
         problem: ScriptProblem,
     },
     /// A data file changed its size after the script was read.
@@ -53,17 +53,17 @@ pub enum ScriptError {
     Changed {
         /// The data file.
         file: PathBuf,
-        /// Bytes before.
+        /// The number of bytes when the script was read.
         expected: usize,
-        /// Bytes now.
+        /// The number of bytes now.
         got: usize,
     },
-    /// The code object can't be loaded, a buffer can't be made, or another step apart from the launches failed.
+    /// The code object can't be loaded, a buffer can't be allocated, or another step besides the launches failed.
     #[error("{}: {what}: {source}", .file.display())]
     Setup {
         /// The script.
         file: PathBuf,
-        /// What was being done.
+        /// The step that failed.
         what: String,
         /// Why it failed.
         source: hiplaunch::Error,
@@ -73,7 +73,7 @@ pub enum ScriptError {
     Launch {
         /// The script.
         file: PathBuf,
-        /// Which launch, from 0; the last one where a failure was seen only at the end.
+        /// The index of the launch, from 0. It is the last launch if the failure was seen only at the end.
         index: usize,
         /// Why it failed.
         source: hiplaunch::Error,
@@ -81,7 +81,7 @@ pub enum ScriptError {
 }
 
 impl ScriptError {
-    /// Whether a kernel was started and the device, not the script, is what failed.
+    /// Whether a kernel was started and the device failed, and not the script.
     pub fn is_device_failure(&self) -> bool {
         use hiplaunch::Error;
         match self {
@@ -93,7 +93,7 @@ impl ScriptError {
         }
     }
 
-    /// Whether the device's context is gone, so that nothing runs on it any more.
+    /// Whether the device is lost, so that nothing runs on it any more.
     pub fn is_device_lost(&self) -> bool {
         match self {
             ScriptError::Launch { source, .. } | ScriptError::Setup { source, .. } => {
@@ -110,50 +110,50 @@ impl ScriptError {
 pub enum ScriptProblem {
     /// The format has no such key here.
     Unknown {
-        /// The keys it has.
+        /// The keys that the format has here.
         known: &'static [&'static str],
     },
-    /// The key has to be there.
+    /// The key is required, and missing.
     Missing,
-    /// Another type of value.
+    /// The value has another type.
     Type {
-        /// What it has to be.
+        /// The type that it must have.
         expected: &'static str,
-        /// What it is.
+        /// The type that it has.
         got: &'static str,
     },
-    /// A number outside its range.
+    /// A number is out of range.
     Range {
         /// The number as it is written.
         got: String,
         /// The range.
         allowed: String,
     },
-    /// A number that the type can't hold exactly.
+    /// The type can't represent a number exactly.
     Inexact {
         /// The number as it is written.
         got: String,
         /// The type.
         dtype: &'static str,
     },
-    /// A list of another length.
+    /// A list has another length.
     Length {
-        /// How many elements it must have.
+        /// The number of elements that it must have.
         expected: String,
-        /// How many it has.
+        /// The number of elements that it has.
         got: usize,
     },
-    /// A version that this program does not read.
+    /// This program does not read the version.
     Version {
         /// The version.
         got: String,
     },
-    /// Two keys of which one is needed.
+    /// One of two keys is required: both or none are given.
     Either {
         /// What to write.
         expected: &'static str,
     },
-    /// A name used twice.
+    /// A name is used twice.
     Duplicate {
         /// The name.
         name: String,
@@ -162,67 +162,67 @@ pub enum ScriptProblem {
     NoBuffer {
         /// The name.
         name: String,
-        /// The buffers there are.
+        /// The names of the script's buffers.
         known: Vec<String>,
     },
-    /// The file isn't there, can't be read or is no regular file.
+    /// The file does not exist, can't be read or is no regular file.
     File {
-        /// Where it was looked for.
+        /// The path where it was expected.
         path: PathBuf,
         /// Why it can't be used.
         reason: String,
     },
-    /// A path that is not relative to the script.
+    /// A path is absolute, and not relative to the script.
     AbsolutePath,
-    /// A buffer of no bytes.
+    /// A buffer has no bytes.
     Empty,
-    /// Buffers that are too large together.
+    /// The buffers are too large together.
     TooLarge {
-        /// Bytes of the buffers up to here.
+        /// The number of bytes of the buffers up to this one.
         bytes: u64,
-        /// The most they may have.
+        /// The greatest number of bytes that they may have.
         limit: u64,
     },
-    /// An offset that is not inside its buffer.
+    /// An offset is outside of its buffer.
     Offset {
         /// The offset.
         offset: u64,
-        /// The buffer.
+        /// The name of the buffer.
         buffer: String,
-        /// Its size in bytes.
+        /// The size of the buffer in bytes.
         bytes: usize,
     },
-    /// An expected file of another size than the buffer.
+    /// The expected file has another size than the buffer.
     Size {
-        /// Bytes of the file.
+        /// The number of bytes of the file.
         file: u64,
-        /// Bytes of the buffer.
+        /// The number of bytes of the buffer.
         buffer: usize,
     },
-    /// A size that is no whole number of elements.
+    /// A size is no whole number of elements.
     Elements {
-        /// Bytes.
+        /// The number of bytes.
         bytes: usize,
         /// The element type.
         dtype: &'static str,
-        /// Its size in bytes.
+        /// The size of an element in bytes.
         element: usize,
     },
-    /// A word that is none of those allowed.
+    /// A word is not allowed.
     Word {
         /// The word.
         got: String,
-        /// What is allowed.
+        /// The words that are allowed.
         allowed: &'static [&'static str],
     },
-    /// Bytes that are not hexadecimal.
+    /// Bytes are not hexadecimal.
     Hex {
         /// What is wrong.
         reason: &'static str,
     },
-    /// A tolerance for `bytes`, which are compared exactly.
+    /// A tolerance is given for `bytes`, which are compared exactly.
     ToleranceOnBytes,
-    /// `null` with another value than `true`.
+    /// `null` has another value than `true`.
     NullNotTrue,
 }
 
@@ -303,19 +303,19 @@ fn list<S: AsRef<str>>(words: &[S]) -> String {
     text
 }
 
-/// Line and column, from 1, of a byte offset.
+/// Returns the line and the column, from 1, of a byte offset.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// The error for a file that can't be read.
+/// Returns the error for a file that can't be read.
 pub(super) fn unreadable(file: &Path, source: io::Error) -> ScriptError {
     ScriptError::Read { file: file.to_owned(), source }
 }
 
-/// What to do about a file that can't be read.
+/// Returns what to do about a file that can't be read.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "; check its name (those in a script are relative to the script)",

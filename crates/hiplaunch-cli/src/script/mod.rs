@@ -1,4 +1,5 @@
-//! Launch scripts (`NAME.launch.toml`): what to load, fill, launch and compare, as `docs/launch-script.md` says.
+//! Launch scripts (`NAME.launch.toml`), which say what to load, fill, launch and compare. `docs/launch-script.md`
+//! documents the format.
 //!
 //! ```no_run
 //! use hiplaunch::Launcher;
@@ -26,14 +27,14 @@ pub use value::Dtype;
 
 use hiplaunch::launcher::LaunchDims;
 
-/// The format's version.
+/// The version of the format.
 pub const VERSION: i64 = 1;
-/// The longest script that is read, in bytes.
+/// The size in bytes of the longest script that is read.
 pub const MAX_SCRIPT_BYTES: u64 = 16 << 20;
-/// The most bytes that a script's buffers may have together.
+/// The greatest number of bytes that a script's buffers may have together.
 pub const MAX_BUFFER_BYTES: u64 = 8 << 30;
 
-/// A launch script that was read and found to be sound in itself.
+/// A launch script that was read and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     path: PathBuf,
@@ -44,7 +45,7 @@ pub struct Script {
     expectations: Vec<Expectation>,
 }
 
-/// A device buffer and what it holds first.
+/// A device buffer and its first contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Buffer {
     name: String,
@@ -95,36 +96,36 @@ struct Expectation {
 }
 
 impl Script {
-    /// Reads a script and checks all that can be without a device: keys, types, ranges, names, that files are there and
+    /// Reads a script and checks everything that needs no device: keys, types, ranges, names, that files exist and that
     /// sizes agree.
     ///
     /// # Errors
-    /// [`ScriptError`], which names the file, the line, the key and what to do.
+    /// Returns a [`ScriptError`], which names the file, the line, the key and what to do.
     pub fn read(path: impl AsRef<Path>) -> Result<Script, ScriptError> {
         read::read(path.as_ref())
     }
 
-    /// Where it was read.
+    /// The path of the script.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its description; empty where it has none.
+    /// The script's description; empty if it has none.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// The code object that it names, relative to where the script is.
+    /// The path of the code object, with the script's folder before it.
     pub fn code_object(&self) -> &Path {
         &self.code_object
     }
 
-    /// How many launches it makes.
+    /// The number of launches.
     pub fn launches(&self) -> usize {
         self.launches.len()
     }
 
-    /// Bytes of all its buffers.
+    /// The number of bytes of all buffers.
     pub fn buffer_bytes(&self) -> usize {
         self.buffers.iter().map(|b| b.bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! Reads a script strictly: unknown keys, wrong types and ranges, missing files and sizes that disagree are refused.
+//! Reads a script. Unknown keys, wrong types, values out of range, missing files and sizes that disagree are errors.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use hiplaunch::launcher::LaunchDims;
 
 type Result<T> = std::result::Result<T, ScriptError>;
 
-/// The forms of an argument; the key says which one it is.
+/// The forms of an argument. Its key says which form it has.
 const FORMS: &[&str] = &[
     "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "buffer", "null",
     "bytes",
@@ -73,7 +73,7 @@ fn text_of(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| not_text("is no UTF-8 text; a launch script is a TOML file"))
 }
 
-/// Comes before everything else: another version may have other keys.
+/// Checks the version. This comes first, because another version may have other keys.
 fn version(root: &Table<'_>) -> Result<()> {
     let node = root.need("version")?;
     match node.integer(i128::MIN, i128::MAX)? {
@@ -82,7 +82,7 @@ fn version(root: &Table<'_>) -> Result<()> {
     }
 }
 
-/// A file beside the script, and its size.
+/// Returns the path of a file, which is relative to the script, and its size in bytes.
 fn file(folder: &Path, node: &Node<'_>) -> Result<(PathBuf, u64)> {
     let name = Path::new(node.text()?);
     if name.is_absolute() || name.has_root() {
@@ -126,7 +126,7 @@ fn buffers<'a>(folder: &Path, root: &Table<'a>) -> Result<(Vec<Buffer>, Names<'a
                 (node, bytes, Contents::Fill(fill))
             }
             (Some(_), Some(bytes)) => {
-                let expected = "the buffer has a `file` too, whose size it takes; remove one of the two";
+                let expected = "the buffer has a `file`, too, which sets its size; remove one of the two";
                 return Err(bytes.error(ScriptProblem::Either { expected }));
             }
             (None, None) => {
@@ -148,7 +148,7 @@ fn buffers<'a>(folder: &Path, root: &Table<'a>) -> Result<(Vec<Buffer>, Names<'a
     Ok((buffers, names))
 }
 
-/// The index of the buffer that is named.
+/// Returns the index of the buffer with a name.
 fn buffer(node: &Node<'_>, buffers: &[Buffer], names: &Names<'_>) -> Result<usize> {
     let name = node.text()?;
     names.get(name).copied().ok_or_else(|| {
@@ -173,7 +173,7 @@ fn launch(table: &Table<'_>, buffers: &[Buffer], names: &Names<'_>) -> Result<La
     Ok(Launch { kernel, dims, args })
 }
 
-/// What a device allows is checked at the launch.
+/// Reads three numbers for grid or block. The launch checks the device's limits.
 fn three(node: &Node<'_>) -> Result<[u32; 3]> {
     let elements = node.elements("a list of three integers")?;
     let [x, y, z] = &elements[..] else {
@@ -240,7 +240,7 @@ fn hex(text: &str) -> std::result::Result<Vec<u8>, &'static str> {
         return Err("there are no bytes");
     }
     if !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err("there is something else than hexadecimal digits");
+        return Err("there are other characters than hexadecimal digits");
     }
     if !text.len().is_multiple_of(2) {
         return Err("the number of digits is odd");

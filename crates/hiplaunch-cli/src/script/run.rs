@@ -1,4 +1,4 @@
-//! Runs a script: buffers on the device, launches by handle on one stream, buffers compared.
+//! Runs a script: fills buffers on the device, launches on one stream, and compares buffers with files.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,15 +13,15 @@ use hiplaunch::launcher::{Arg, KernelHandle, Launcher, Registration, Stream};
 use hiplaunch::memory::{DeviceBuffer, PoolSnapshot};
 use hiplaunch::module::Module;
 
-/// The longest code object that is loaded, in bytes.
+/// The size in bytes of the longest code object that is loaded.
 const MAX_CODE_OBJECT_BYTES: u64 = 1 << 30;
 
 /// How a script is run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions<'a> {
-    /// A code object in place of the script's own, relative to the current directory.
+    /// The path of a code object to use instead of the script's own, relative to the current directory.
     pub code_object: Option<&'a Path>,
-    /// How many differing elements of an expectation are kept in the report.
+    /// The greatest number of differing elements that the report has for an expectation.
     pub differences: usize,
 }
 
@@ -31,18 +31,18 @@ impl Default for RunOptions<'_> {
     }
 }
 
-/// What came of a script that ran to its end.
+/// The result of a script that ran to its end.
 #[derive(Clone, Debug)]
 pub struct ScriptReport {
-    /// Launches made.
+    /// The number of launches.
     pub launches: usize,
-    /// Bytes compared with files.
+    /// The number of bytes that were compared with files.
     pub bytes_compared: u64,
-    /// Time of the launches, from the first until the stream was idle.
+    /// The time from the first launch until the stream was idle.
     pub launch_time: Duration,
-    /// One for each `[[expect]]`.
+    /// The results of the expectations, one for each `[[expect]]`.
     pub expectations: Vec<ExpectationReport>,
-    /// The device's memory pool at the end, before the script's buffers went back to it.
+    /// A snapshot of the device's pool at the end, before the script's buffers are freed.
     pub pool: Box<PoolSnapshot>,
 }
 
@@ -53,35 +53,35 @@ impl ScriptReport {
     }
 }
 
-/// What came of one `[[expect]]`.
+/// The result of one `[[expect]]`.
 #[derive(Clone, Debug)]
 pub struct ExpectationReport {
     /// The buffer's name.
     pub buffer: String,
-    /// The file with what was expected.
+    /// The file with the expected contents.
     pub file: PathBuf,
     /// The element type.
     pub dtype: Dtype,
-    /// Elements compared.
+    /// The number of elements that were compared.
     pub elements: usize,
-    /// Elements that differ by more than the tolerance.
+    /// The number of elements that differ by more than the tolerance.
     pub mismatches: usize,
-    /// The first of these.
+    /// The first elements that differ.
     pub first: Vec<Difference>,
 }
 
 /// An element that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which element, from 0.
+    /// The index of the element, from 0.
     pub index: usize,
-    /// What the buffer holds.
+    /// The value in the buffer, as text.
     pub got: String,
-    /// What the file holds.
+    /// The value in the file, as text.
     pub want: String,
 }
 
-/// What a script made on the device; dropped at the end, whatever happened.
+/// The objects that a script created. They are dropped at the end, also after an error.
 struct CommandSession<'a> {
     launcher: &'a Launcher,
     handles: HashMap<&'a str, KernelHandle>,
@@ -101,12 +101,13 @@ impl Script {
     /// Runs the script on `device`, on a stream of its own.
     ///
     /// # Safety
-    /// The code object is trusted with the device, and the script with what it passes to it: nothing checks what a
-    /// compiled kernel does with the memory it is given.
+    /// The caller must trust the code object and the script's arguments: nothing checks what a kernel does with the
+    /// memory that it is given.
     ///
     /// # Errors
-    /// [`ScriptError`]: files that can't be read, a code object that can't be loaded, memory that runs out, a launch
-    /// that is refused or faults. An expectation that is not met is no error, but in the [`ScriptReport`].
+    /// Returns a [`ScriptError`] for files that can't be read, a code object that can't be loaded, memory that runs
+    /// out, and a launch that is refused or faults. An expectation that is not met is in the [`ScriptReport`], and no
+    /// error.
     pub unsafe fn run(
         &self,
         launcher: &Launcher,
@@ -134,7 +135,7 @@ impl Script {
         let failed = setup(format!("code object {}", code_object.display()));
         let mut session = CommandSession { launcher, handles: HashMap::new() };
         {
-            // SAFETY: the caller vouches for the code. Kernels keep the module as long as they need it.
+            // SAFETY: the caller vouches for the code. Kernels keep the module alive as long as they need it.
             let module = unsafe { Module::load(device, &image) }.map_err(&failed)?;
             for launch in &self.launches {
                 if !session.handles.contains_key(launch.kernel.as_str()) {
@@ -146,7 +147,7 @@ impl Script {
             }
         }
 
-        // Uploads and fills are not the launches' time.
+        // Uploads and fills are not part of the launches' time.
         stream.synchronize().map_err(setup("filling the buffers".to_owned()))?;
         let start = Instant::now();
         // SAFETY: the caller vouches for what the kernels do with the arguments; the buffers outlive the
@@ -177,7 +178,7 @@ impl Script {
     }
 
     /// # Safety
-    /// As [`run`](Script::run); `buffers` live until the stream is idle.
+    /// As [`run`](Script::run), and `buffers` must live until the stream is idle.
     unsafe fn launch_all(
         &self,
         launcher: &Launcher,
@@ -205,7 +206,7 @@ impl Script {
     }
 }
 
-/// A data file, which must still have the size it had when the script was read.
+/// Reads a data file. It is an error if its size has changed since the script was read.
 fn load(file: &Path, expected: usize) -> Result<Vec<u8>, ScriptError> {
     let data = read_file(file, MAX_BUFFER_BYTES)?;
     if data.len() == expected {
@@ -215,7 +216,7 @@ fn load(file: &Path, expected: usize) -> Result<Vec<u8>, ScriptError> {
     }
 }
 
-/// A regular file of at most `limit` bytes; a device or a pipe might never end.
+/// Reads a regular file of at most `limit` bytes. Other files are refused, because a device or a pipe might never end.
 fn read_file(file: &Path, limit: u64) -> Result<Vec<u8>, ScriptError> {
     let read = || {
         let opened = File::open(file)?;

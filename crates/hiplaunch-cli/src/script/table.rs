@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ScriptError, ScriptProblem, position};
 
-/// The script's text and where it came from.
+/// The script's text and path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'a> {
     pub(super) file: &'a Path,
@@ -73,7 +73,7 @@ impl<'a> Table<'a> {
         self.get(key).ok_or_else(|| self.source.error(self.at, &self.child(key), ScriptProblem::Missing))
     }
 
-    /// The tables of `[[key]]`; none where there is no such key.
+    /// Returns the tables of `[[key]]`; none if there is no such key.
     pub(super) fn tables(&self, key: &str) -> Result<Vec<Table<'a>>> {
         match self.get(key) {
             Some(node) => node.elements("a list of tables, [[...]]")?.iter().map(Node::table).collect(),
@@ -81,7 +81,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// An error about the table itself.
+    /// Returns an error about the table itself.
     pub(super) fn error(&self, problem: ScriptProblem) -> ScriptError {
         self.source.error(self.at, &self.key, problem)
     }
@@ -123,7 +123,7 @@ impl<'a> Node<'a> {
         matches!(self.value.get_ref(), DeValue::Integer(_))
     }
 
-    /// An integer in `low..=high`.
+    /// Returns an integer in `low..=high`, or an error.
     pub(super) fn integer(&self, low: i128, high: i128) -> Result<i128> {
         let DeValue::Integer(integer) = self.value.get_ref() else { return Err(self.wrong("an integer")) };
         match i128::from_str_radix(integer.as_str(), integer.radix()) {
@@ -135,7 +135,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A float, or an integer, which has to be exact.
+    /// Returns a float, or an integer that a float represents exactly.
     pub(super) fn float(&self) -> Result<f64> {
         match self.value.get_ref() {
             DeValue::Float(float) => float.as_str().parse().map_err(|_| self.wrong("a number")),
@@ -152,7 +152,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value as it is written.
+    /// Returns the value as it is written in the script.
     pub(super) fn written(&self) -> String {
         self.source.text.get(self.value.span()).unwrap_or_default().to_owned()
     }

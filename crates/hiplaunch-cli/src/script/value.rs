@@ -35,7 +35,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// The names, in the order of the format's text.
+    /// The names, in the order of the format's documentation.
     pub const NAMES: &'static [&'static str] =
         &["bytes", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"];
 
@@ -56,17 +56,17 @@ impl Dtype {
         Dtype::F64,
     ];
 
-    /// The type of that name.
+    /// Returns the type with a name.
     pub fn named(name: &str) -> Option<Dtype> {
         Dtype::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
-    /// Its name in a script.
+    /// The name of the type in a script.
     pub fn name(self) -> &'static str {
         Dtype::NAMES[self as usize]
     }
 
-    /// Its size in bytes.
+    /// The size of an element in bytes.
     pub fn size(self) -> usize {
         match self {
             Dtype::Bytes | Dtype::U8 | Dtype::I8 => 1,
@@ -88,7 +88,7 @@ impl Dtype {
         }
     }
 
-    /// A float's bits, rounded to nearest even, and the value that they have.
+    /// Rounds a float to nearest even. Returns the bits, and their value.
     pub(super) fn float_bits(self, value: f64) -> (u64, f64) {
         match self {
             Dtype::F16 => (u64::from(f16::from_f64(value).to_bits()), f16::from_f64(value).to_f64()),
@@ -98,7 +98,7 @@ impl Dtype {
         }
     }
 
-    /// The first element of `bytes`, which is as long as the type at least.
+    /// Returns the first element of `bytes`, which must have at least the size of an element.
     pub(super) fn element(self, bytes: &[u8]) -> Element {
         let mut word = [0; 8];
         let size = self.size();
@@ -119,7 +119,7 @@ impl Dtype {
         }
     }
 
-    /// An element for a person: the shortest digits that tell it from its neighbours.
+    /// Returns an element as text: the shortest digits that distinguish it from its neighbours.
     pub(super) fn show(self, bytes: &[u8]) -> String {
         match (self, self.element(bytes)) {
             (Dtype::Bytes, Element::Integer(n)) => format!("0x{n:02x}"),
@@ -131,7 +131,7 @@ impl Dtype {
     }
 }
 
-/// An element's value; every type's values are exact in it.
+/// The exact value of an element of any type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Element {
     Integer(i128),
@@ -207,7 +207,7 @@ mod tests {
         assert!(!f(f64::NAN).matches(f(1.0), 1.0, 1e9));
         assert!(f(0.0).matches(f(-0.0), 0.0, 0.0));
         assert!(f(f64::INFINITY).matches(f(f64::INFINITY), 0.0, 0.0));
-        // Without care, inf <= 1e-6 * inf.
+        // A naive comparison would find inf <= 1e-6 * inf.
         assert!(!f(3.0).matches(f(f64::INFINITY), 1e-6, 0.0));
         assert!(f(1.0 + 1e-7).matches(f(1.0), 1e-6, 0.0));
         assert!(!f(1.0 + 1e-5).matches(f(1.0), 1e-6, 0.0));

@@ -1,8 +1,8 @@
-//! Kernels that do what they must not: each is reported by `hiplaunch run`, and the next script runs.
+//! Kernels that fault: `hiplaunch run` reports each of them, and runs the next script.
 
 use super::{Folder, data, hiplaunch};
 
-/// A launch of a kernel with `block` work-items in each of two workgroups, as a script in `folder`.
+/// Writes a script to `folder` that launches a kernel with two workgroups of `block` work-items.
 fn script(folder: &Folder, kernel: &str, block: u32, args: &str) -> String {
     let code = "waiting.gfx90a.co";
     folder.write(code, include_bytes!("../../../gfx9-emulator/tests/data/waiting.gfx90a.co"));
@@ -91,7 +91,7 @@ fn each_fault_is_named_and_the_next_script_runs() {
             assert!(text.contains(part), "{kernel}: {part}: {text}");
         }
     }
-    // With enough of a stack.
+    // With a sufficient stack, it passes.
     let deep = script(&folder, "recurse", 64, &format!("{out}, {{ u32 = 500 }}"));
     let run = |bytes| hiplaunch(&["run", &deep, "--dynamic-stack", bytes]);
     assert_eq!((run("90000").0, run("4096").0), (0, 1));

@@ -1,4 +1,4 @@
-//! Help, man pages, shell completions, colours, and what the exit status says.
+//! Help, man pages, shell completions, colours, and exit statuses.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::{Folder, command, data, hiplaunch, read};
 
-/// The commands that `--help` lists.
+/// Returns the commands that `--help` lists.
 fn commands() -> Vec<String> {
     let (status, out, _) = hiplaunch(&["--help"]);
     assert_eq!(status, 0);
@@ -21,7 +21,7 @@ fn commands() -> Vec<String> {
     names
 }
 
-/// The examples in a command's help.
+/// Returns the examples in a command's help.
 fn examples(name: &str) -> Vec<String> {
     let (status, out, err) = hiplaunch(&[name, "--help"]);
     assert_eq!((status, err.as_str()), (0, ""), "{name}");
@@ -40,7 +40,7 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn flags_that_no_command_has() {
+fn unknown_flags_are_refused() {
     for name in commands() {
         let (status, out, err) = hiplaunch(&[&name, "--frob"]);
         assert_eq!((status, out.as_str()), (2, ""), "{name}: {err}");
@@ -48,7 +48,7 @@ fn flags_that_no_command_has() {
     }
 }
 
-/// What the help shows works. The examples are run in a folder that has what the repository's has.
+/// The examples of the help work. They run in a folder with the files of the repository.
 #[cfg(unix)]
 #[test]
 fn the_examples_work() {
@@ -58,7 +58,7 @@ fn the_examples_work() {
         [bin.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
     for name in commands() {
-        // Those take minutes on a machine that is busy.
+        // These take minutes on a busy machine.
         for line in examples(&name).iter().filter(|line| name != "bench" && *line != "hiplaunch demo") {
             let folder = Folder::new();
             for there in ["hip", "docs", "tests"] {
@@ -101,7 +101,7 @@ fn exit_statuses_are_documented_and_kept() {
     ] {
         let (code, out, err) = hiplaunch(args);
         assert_eq!(code, status, "{args:?}: {out}{err}");
-        // What is wrong with a script is in its report.
+        // The errors of a script are in its report.
         assert!(status < 2 || args.first() == Some(&"run") || !err.is_empty(), "{args:?}");
     }
 }
@@ -137,7 +137,7 @@ fn errors_say_what_to_do() {
 }
 
 #[test]
-fn colours_as_they_are_asked_for() {
+fn colours_follow_the_option_and_the_environment() {
     let coloured = |args: &[&str], set: &[(&str, &str)]| {
         let output = command(args).envs(set.iter().copied()).output().unwrap();
         let (_, out, err) = read(output);
@@ -154,7 +154,7 @@ fn colours_as_they_are_asked_for() {
     assert!(coloured(&["info", "--color=always"], &[]));
 }
 
-/// A program that is there; what is skipped says so.
+/// Whether a program exists. Prints that a test is skipped if it does not.
 fn there(name: &str) -> bool {
     let found = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
@@ -179,7 +179,7 @@ fn completions_are_scripts_of_their_shells() {
     }
 }
 
-/// What bash offers after some words.
+/// Checks what bash offers after some words.
 #[test]
 fn bash_completes() {
     if !there("bash") {
@@ -212,7 +212,7 @@ fn man_pages_render() {
     let (status, out, err) = hiplaunch(&["man", "--folder", folder.0.to_str().unwrap()]);
     assert_eq!((status, out.as_str(), err.as_str()), (0, "", ""));
     let pages: Vec<_> = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().path()).collect();
-    // Each command's, those of `trace`, and the whole's.
+    // The pages of each command, of the commands of `trace`, and of hiplaunch.
     assert_eq!(pages.len(), commands().len() + 3, "{pages:?}");
     for command in commands() {
         let page = fs::read_to_string(folder.0.join(format!("hiplaunch-{command}.1"))).unwrap();

@@ -1,4 +1,4 @@
-//! `hiplaunch inspect`: what it shows of code objects and bundles, and that its occupancy is the driver's.
+//! `hiplaunch inspect`: its output for code objects and bundles, and that its occupancy equals the driver's.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -10,12 +10,12 @@ use hiplaunch::driver::{DeviceId, Driver};
 
 use super::{Folder, hip, hiplaunch};
 
-/// One of the code object reader's own files.
+/// The path of a test file of the crate `code-object`.
 fn object(name: &str) -> String {
     format!("{}/crates/code-object/tests/data/{name}", hiplaunch_testing::root().display())
 }
 
-/// The document of files that are all good.
+/// Returns the JSON document of files that are all valid.
 fn inspect(args: &[&str]) -> Value {
     let (status, out, err) = hiplaunch(&[&["inspect", "--json"], args].concat());
     assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
@@ -34,7 +34,7 @@ fn kernel<'a>(document: &'a Value, target: &str, name: &str) -> &'a Value {
 fn a_code_object_for_people() {
     let (status, out, err) = hiplaunch(&["inspect", &object("v5.co"), "--symbols"]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
-    // What llvm-readelf says of it is in v5.notes.txt.
+    // v5.notes.txt has the output of llvm-readelf for it.
     for words in [
         "v5.co: code object, ",
         "  target gfx90a:sramecc+:xnack-, code object v5: 3 kernels, 5 variables\n",
@@ -52,13 +52,13 @@ fn a_code_object_for_people() {
     }
 }
 
-/// The numbers of the metadata, as llvm-readelf prints them beside the file.
+/// The numbers equal the metadata that llvm-readelf printed to the file next to the code object.
 #[test]
 fn numbers_are_those_of_the_notes() {
     for (file, target) in [("v4", "gfx90a"), ("v5", "gfx90a:sramecc+:xnack-"), ("v6", "gfx942")] {
         let document = inspect(&[&object(&format!("{file}.co"))]);
         let notes = fs::read_to_string(object(&format!("{file}.notes.txt"))).unwrap();
-        // YAML: a kernel begins with its first key behind "  - ", its arguments' keys are indented further.
+        // YAML: a kernel begins with its first key after "  - "; the keys of its arguments are indented further.
         let mut number = std::collections::HashMap::new();
         let mut kernels = 0;
         for line in notes.lines() {
@@ -128,14 +128,14 @@ fn bundles_plain_and_compressed() {
     let one = inspect(&[&object("plain.hipfb"), "--target", "gfx942:xnack+"]);
     let entries = one["files"][0]["code_objects"].as_array().unwrap();
     assert_eq!((entries.len(), &entries[0]["target"]), (1, &"gfx942".into()));
-    // A generic one runs on several, and on each it has an occupancy.
+    // Generic code runs on several processors, and has an occupancy on each.
     let generic = inspect(&[&object("generic.co"), "--target", "gfx950"]);
     let scale = kernel(&generic, "gfx9-4-generic", "scale");
     let on: Vec<_> = scale["occupancy"].as_array().unwrap().iter().map(|o| &o["processor"]).collect();
-    assert_eq!(on, ["gfx942", "gfx950"]);
+    assert_eq!(on, ["gfx940", "gfx941", "gfx942", "gfx950"]);
 }
 
-/// What the driver says of the same kernel, block and LDS. The emulator's is HIP's calculation.
+/// The occupancy equals the driver's for the same kernel, block and LDS. The emulator computes it as HIP does.
 #[test]
 fn the_occupancy_is_the_drivers() {
     for target in ["gfx90a", "gfx942"] {
@@ -145,13 +145,13 @@ fn the_occupancy_is_the_drivers() {
         for file in ["matmul", "reduce", "probe", "tensor"] {
             let path = hip(&format!("{file}.{target}.co"));
             let image = fs::read(&path).unwrap();
-            // SAFETY: no kernel of it is run.
+            // SAFETY: no kernel of the module is run.
             let module = unsafe { driver.module_load(device, &image) }.unwrap();
             for (block, lds) in [(64, 0), (256, 0), (256, 20480), (100, 1024), (192, 512)] {
                 let document = inspect(&[&path, "--block", &block.to_string(), "--lds", &lds.to_string()]);
                 for found in document["files"][0]["code_objects"][0]["kernels"].as_array().unwrap() {
                     let name = std::ffi::CString::new(found["name"].as_str().unwrap()).unwrap();
-                    // SAFETY: the module is loaded, and stays so.
+                    // SAFETY: the module is loaded, and is not unloaded meanwhile.
                     let blocks = unsafe {
                         let function = driver.module_get_function(device, module, &name).unwrap();
                         driver.occupancy(device, function, block, lds).unwrap()
@@ -167,9 +167,10 @@ fn the_occupancy_is_the_drivers() {
     }
 }
 
-/// Registers and LDS that leave less room, by hand: 512 VGPRs and 800 SGPRs a SIMD, 4 SIMDs, 64 KiB.
+/// Occupancies that registers or LDS limit, computed by hand: a SIMD has 512 VGPRs and 800 SGPRs, and a compute unit
+/// has 4 SIMDs and 64 KiB of LDS.
 #[test]
-fn what_limits_it() {
+fn the_limit_of_the_occupancy_is_shown() {
     let of = |name: &str, args: &[&str]| {
         let document = inspect(&[&[object("v6.co").as_str()], args].concat());
         kernel(&document, "gfx942", name)["occupancy"][0].clone()
@@ -178,10 +179,10 @@ fn what_limits_it() {
     let o = of("dynamic", &["--block", "256"]);
     assert_eq!((&o["register_waves_per_simd"], &o["limited_by"]), (&6.into(), &"VGPRs".into()), "{o:#}");
     assert_eq!((&o["blocks_per_cu"], &o["waves_per_simd"]), (&6.into(), &6.0.into()), "{o:#}");
-    // 24 waves are 1 block of 16, which is 4 waves a SIMD.
+    // 24 waves hold 1 block of 16 waves, which is 4 waves a SIMD.
     let o = of("dynamic", &["--block", "1024"]);
     assert_eq!((&o["blocks_per_cu"], &o["percent"]), (&1.into(), &50.0.into()), "{o:#}");
-    // 1,024 bytes and 20,000 more are 42 granules of 512, of which 64 KiB have 3.
+    // 1,024 bytes and 20,000 more are 42 granules of 512 bytes, which fit 3 times into 64 KiB.
     let o = of("scale", &["--lds", "20000"]);
     assert_eq!((&o["lds_bytes_per_block"], &o["blocks_per_cu"]), (&21504.into(), &3.into()), "{o:#}");
     assert_eq!(o["limited_by"], "LDS", "{o:#}");
@@ -190,7 +191,7 @@ fn what_limits_it() {
     assert_eq!(scale["occupancy_unknown"], "it takes blocks of at most 256 work-items, not 512");
 }
 
-/// A program for the host with a bundle in it, as the linker makes one.
+/// A program for the host with a bundle in it, as the linker writes it.
 #[test]
 fn a_host_program() {
     let folder = Folder::new();
@@ -209,7 +210,7 @@ fn a_host_program() {
     assert_eq!(entries.len(), 6, "two bundles of three");
     assert_eq!(entries[3..], inspect(&[&bundle])["files"][0]["code_objects"].as_array().unwrap()[..]);
 
-    // One without says what to give.
+    // The error for a program without a bundle says what to name instead.
     let (status, _, err) = hiplaunch(&["inspect", env!("CARGO_BIN_EXE_hiplaunch")]);
     assert_eq!(status, 2);
     assert!(err.contains("give the device's code object"), "{err}");
@@ -245,13 +246,13 @@ fn input_that_cannot_be_used() {
         assert_eq!(status, 2, "{args:?}: {err}");
         assert!(err.contains(words), "{args:?}: {err}");
     }
-    // What has no end, or is long, is not read to it.
+    // Endless and very long files are not read to the end.
     #[cfg(target_os = "linux")]
     assert!(hiplaunch(&["inspect", "/dev/zero"]).2.contains("found 64 bytes"));
     let long = folder.write("long", "text");
     fs::File::options().write(true).open(&long).unwrap().set_len(1 << 40).unwrap();
     assert!(hiplaunch(&["inspect", &long]).2.contains("found 1099511627776 bytes"));
-    // The others are shown nevertheless, and the document is one.
+    // The other files are shown nevertheless, in one document.
     let (status, out, _) = hiplaunch(&["inspect", &v5, "none.co", &v6]);
     assert_eq!(status, 2);
     assert!(out.contains("target gfx90a") && out.contains("target gfx942"), "{out}");
@@ -261,7 +262,7 @@ fn input_that_cannot_be_used() {
     assert!(document["files"][1]["error"].as_str().unwrap().contains("none.co"), "{document:#}");
 }
 
-/// Files with a byte changed or cut off anywhere: status 0 or 2, and no panic.
+/// Files with any byte changed, or cut off anywhere, have status 0 or 2, and cause no panic.
 #[test]
 fn hostile_files() {
     let folder = Folder::new();
@@ -279,7 +280,7 @@ fn hostile_files() {
     }
 }
 
-/// From a pipe, too.
+/// `-` reads a file from a pipe.
 #[test]
 fn from_stdin() {
     let mut child =
@@ -292,7 +293,7 @@ fn from_stdin() {
     assert!(out.starts_with("-: code object"), "{out}");
 }
 
-/// The machine code of each kernel: all of it, from its entry on, in instructions that the processor has.
+/// The machine code of each kernel is complete, begins at its entry, and has only instructions of the processor.
 #[test]
 fn the_machine_code() {
     for target in ["gfx90a", "gfx942"] {
@@ -309,7 +310,7 @@ fn the_machine_code() {
             assert!(instructions.iter().all(|i| i["legal"] == true), "{code:#}");
             let is = |text: &str| instructions.iter().any(|i| i["text"] == text);
             assert!(is("s_barrier") && is("s_endpgm"), "{code:#}");
-            // Branches go to instructions.
+            // Targets of branches are instructions.
             let at = |to: &Value| instructions.iter().any(|i| i["address"] == *to);
             let mut targets = instructions.iter().map(|i| &i["branch_target"]).filter(|to| !to.is_null());
             assert!(targets.clone().next().is_some() && targets.all(at), "{code:#}");
@@ -323,7 +324,7 @@ fn the_machine_code() {
     }
     let (status, out, _) = hiplaunch(&["inspect", &object("generic.co"), "--disassemble"]);
     assert!(status == 0 && out.contains("  code of scale at 0x"), "{out}");
-    // What can't be disassembled is shown nevertheless.
+    // A code object that can't be disassembled is shown nevertheless.
     let other = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
@@ -333,7 +334,7 @@ fn the_machine_code() {
     assert!(err.contains("empty.gfx1100.co: --disassemble: ") && err.contains("--gfx1100"), "{err}");
 }
 
-/// All that it prints of one kernel.
+/// Everything that the command prints of one kernel.
 #[test]
 fn a_kernel_is_shown_whole() {
     let root = hiplaunch_testing::root();
@@ -344,11 +345,11 @@ fn a_kernel_is_shown_whole() {
     assert_eq!((status, out.as_str()), (0, shown));
 }
 
-/// A kernel that C++ named: shown, told and found by both names.
+/// A kernel with a mangled name of C++ is shown and found by both names.
 #[test]
 fn mangled_names_are_read_back() {
     let folder = Folder::new();
-    // Of as many letters, so that all lies where it lay.
+    // The new name has the same length, so that all offsets stay the same.
     let mut bytes = fs::read(hip("vector.gfx90a.co")).unwrap();
     for at in 0..bytes.len() - 5 {
         if &bytes[at..at + 5] == b"saxpy" {

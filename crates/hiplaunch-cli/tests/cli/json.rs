@@ -1,4 +1,4 @@
-//! The JSON documents: docs/json.md names every field of every report, and no field that there is not.
+//! The JSON documents: docs/json.md has exactly the fields of the reports.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Folder, data, hip, hiplaunch};
 
-/// The paths of a document's fields: `a.b[].c`.
+/// Collects the paths of a document's fields, such as `a.b[].c`.
 fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -22,7 +22,7 @@ fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The fields that a section of docs/json.md lists: lines that begin with "- `path`".
+/// Returns the fields that a section of docs/json.md lists, in lines that begin with "- `path`".
 fn documented(section: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
     let section =
@@ -31,7 +31,7 @@ fn documented(section: &str) -> BTreeSet<String> {
     fields.map(str::to_owned).collect()
 }
 
-/// Whether a path is one that is documented, where `*` is any name.
+/// Whether a path matches a documented one, in which `*` is any name.
 fn is(path: &str, documented: &str) -> bool {
     let (mut path, mut documented) = (path.split('.'), documented.split('.'));
     loop {
@@ -43,7 +43,8 @@ fn is(path: &str, documented: &str) -> bool {
     }
 }
 
-/// Runs commands whose documents together have every field of a section, but for some that depend on the machine.
+/// Runs commands, and checks that their documents together have exactly the fields of a section. They may lack fields
+/// that depend on the machine.
 fn check(section: &str, commands: &[&[&str]], may_lack: &[&str]) {
     let documented = documented(section);
     let mut found = BTreeSet::new();
@@ -63,7 +64,7 @@ fn check(section: &str, commands: &[&[&str]], may_lack: &[&str]) {
 
 #[test]
 fn fields_of_info() {
-    // Of a library that may not be there, of errors that may not happen.
+    // Fields of a library that may be missing, and of errors that may not happen.
     check("info", &[&["info", "--json"]], &["drivers[].symbols[]", "drivers[].error", "auto.error"]);
 }
 
@@ -110,7 +111,7 @@ fn fields_of_inspect() {
     broken[end..].fill(0xff);
     let broken = folder.write("broken.hipfb", broken);
     let generic = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/code-object/tests/data/generic.co");
-    // No code that can be shown.
+    // A code object that can't be disassembled.
     let other = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
@@ -146,7 +147,7 @@ fn fields_of_trace() {
     let document: Value = serde_json::from_str(&out).unwrap();
     let mut found = BTreeSet::new();
     paths(&document, "", &mut found);
-    // The report is that of the command, which has a section of its own.
+    // The report is the document of the traced command, which has its own section.
     found.retain(|path| !path.starts_with("report."));
     let documented = documented("trace");
     for path in &found {
@@ -160,7 +161,7 @@ fn fields_of_trace() {
     assert_eq!(document["trace"]["operations"], lines - 1);
     assert_eq!((&document["trace"]["file"], &document["snapshot"]), (&csv.into(), &svg.into()));
 
-    // The trace goes to stdout, and what is said of it to stderr.
+    // The trace is on stdout, and its report on stderr.
     let (status, out, err) =
         hiplaunch(&["trace", "-o", "-", "--json", "run", &script, "--backend", "emulator"]);
     assert_eq!(status, 0, "{err}");

@@ -1,4 +1,4 @@
-//! `trace` and `replay`: what they write, what they read, and what they make of odd and hostile traces.
+//! `trace` and `replay`: their output, and how they handle unusual and hostile traces.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Folder, command, data, hiplaunch, read};
 
-/// The numbers of one replay.
+/// Runs a replay and returns its document.
 fn replay(trace: &str, options: &[&str]) -> Value {
     let args: Vec<&str> =
         ["replay", trace, "--json", "--backend", "emulator"].iter().chain(options).copied().collect();
@@ -71,12 +71,12 @@ fn the_demos_trace_replays_without_failures() {
         let hits = report["hits"].as_u64().unwrap();
         assert_eq!(hits > recorded("allocate") / 2, options.iter().all(|o| *o != "plain" && *o != "async"));
     }
-    // A cap that is too small is counted, and no error.
+    // With a cap that is too small, failures are counted, and the command succeeds.
     let report = replay(&csv, &["--cap", "64KiB"]);
     assert!(report["failures"].as_u64().unwrap() > 0 && report["peak_reserved"] == 65536, "{report:#}");
 }
 
-/// What a batch of results costs by where they go, which the README speaks of.
+/// The device calls of a batch, by the memory that receives its results.
 #[test]
 fn the_demos_batches_count_their_calls() {
     let (status, out, _) = hiplaunch(&["demo", "--launches", "1", "--backend", "emulator", "--json"]);
@@ -94,7 +94,8 @@ fn the_demos_batches_count_their_calls() {
         assert_eq!(row["calls_per_batch"]["launch"], launches, "{row:#}");
         for column in ["alloc", "free"] {
             let calls = row["calls_per_batch"][column].as_f64().unwrap();
-            // Two streams that take a segment from each other end with one each: one allocation in eight batches.
+            // Two streams that steal a segment from each other end with a segment each: one allocation in eight
+            // batches.
             let most = if name == "handed on" { 0.125 } else { allocations };
             assert!(calls >= allocations && calls <= most, "{column}: {row:#}");
         }
@@ -135,7 +136,7 @@ fn a_script_is_traced_to_stdout_and_drawn_while_its_buffers_are_held() {
 }
 
 #[test]
-fn nothing_half_written_stays() {
+fn incomplete_files_are_removed() {
     let folder = Folder::new();
     let csv = folder.write("trace.csv", "before");
     let other = at(&folder, "none/trace.csv");
@@ -162,7 +163,7 @@ fn nothing_half_written_stays() {
             (vec!["trace.csv".to_owned()], b"before".to_vec())
         );
     }
-    // A wrong result is no reason to keep the trace back.
+    // The trace is also written if a result is wrong.
     let script = data("wrong.launch.toml");
     let (status, _, _) = hiplaunch(&["trace", "-o", &csv, "run", &script, "--backend", "emulator"]);
     assert_eq!((status, files(&folder)), (1, vec!["trace.csv".to_owned()]));
@@ -207,7 +208,7 @@ fn rmms_traces_are_replayed() {
     for words in ["1 device, 2 streams", "allocate failure 1", "pool caching", "ns per operation"] {
         assert!(out.contains(words), "{words}: {out}");
     }
-    // From a pipe, too.
+    // The same from a pipe.
     let mut child = command(&["replay", "-", "--backend", "emulator", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -268,7 +269,7 @@ fn odd_traces_have_results() {
     let (status, out, _) = hiplaunch(&["replay", &at(&folder, "header.csv"), "--backend", "emulator"]);
     assert_eq!(status, 0, "{out}");
 
-    // No newline at the end, and those of another system.
+    // Without a newline at the end, and with CR LF line ends.
     let ends = RMM.trim_end().replace('\n', "\r\n");
     assert_eq!(replay(&folder.write("ends.csv", ends), &[])["operations"], 5);
 
@@ -308,9 +309,9 @@ fn a_long_trace_is_replayed() {
     assert_eq!(report["trace"]["never_freed"], 100);
 }
 
-/// docs/pool.svg is what docs/README.md says makes it.
+/// docs/pool.svg is what the command in docs/README.md draws.
 #[test]
-fn the_picture_in_the_docs_is_of_the_trace_beside_it() {
+fn the_picture_in_the_docs_is_of_its_trace() {
     let folder = Folder::new();
     let svg = at(&folder, "pool.svg");
     let docs = hiplaunch_testing::root().join("docs");

@@ -1,4 +1,4 @@
-//! Kernels that print while a command runs them: the command ends, and what programs read from stdout is whole.
+//! Kernels that print while a command runs them: the command ends, and documents on stdout are complete.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{Folder, command};
 
-/// How long a command may take that hangs if it ever does.
+/// The time after which a command counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs a command that may hang: exit status, stdout, stderr.
+/// Runs a command, which must end in time. Returns the exit status, stdout and stderr.
 fn ends(args: &[&str]) -> (i32, String, String) {
     let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let read = |mut from: Box<dyn Read + Send>| {
@@ -41,12 +41,12 @@ fn ends(args: &[&str]) -> (i32, String, String) {
     (status.code().expect("it ends by itself"), out, err)
 }
 
-/// What `print` of the printing kernels writes for block 1's item 37.
+/// The output of the kernel `print` for item 37 of block 1.
 const LINE: &str = "item 37 of block 1: -42 2.500 a string that is longer than one packet holds, so that it takes \
                     several of them to arrive and %\n";
 
-/// The scripts of a kernel whose `printf` calls the host, and of one whose `printf` fills a buffer that is read when it
-/// has ended.
+/// Returns two scripts: of a kernel whose `printf` calls the host, and of a kernel whose `printf` writes to a buffer
+/// that is read when the kernel has ended.
 fn scripts(folder: &Folder) -> [(String, &'static str); 2] {
     let copy = |name: &str, to: &str| {
         let data = hiplaunch_testing::root().join("crates/gfx9-emulator/tests/data");
@@ -89,7 +89,7 @@ fn what_a_kernel_prints_is_on_stdout_among_the_lines() {
     for options in [&["--backend", "emulator"][..], &["--backend", "emulator", "--validate"]] {
         let (status, out, err) = ends(&[&["run", &calls, &buffered], options].concat());
         assert_eq!((status, err.as_str()), (0, ""), "{out}");
-        // In the order in which things happen.
+        // The lines are in the order of the events.
         let at = |text: &str| out.find(text).unwrap_or_else(|| panic!("no {text:?} in {out}"));
         let order = [
             at("driver "),

@@ -1,4 +1,4 @@
-//! Progress bars: on a terminal, and nowhere else.
+//! Progress bars are shown on a terminal only.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::{command, data, read};
 
-/// The two ends of a terminal: ours, and a command's.
+/// Returns the two ends of a terminal: the test's, and the command's.
 fn terminal() -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);
     let mut size = libc::winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
@@ -18,15 +18,15 @@ fn terminal() -> (File, OwnedFd) {
         libc::openpty(&mut ours, &mut theirs, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut size)
     };
     assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the call made both, and nothing else owns them.
+    // SAFETY: the call opened both, and nothing else owns them.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }
 
-/// What a command writes on stderr that is a terminal, and on stdout that is none.
+/// Runs a command with a terminal as stderr and a pipe as stdout. Returns the exit status, stdout and stderr.
 fn on_terminal(mut command: Command) -> (i32, String, String) {
     let (mut ours, theirs) = terminal();
     let mut child = command.stdout(Stdio::piped()).stderr(theirs).spawn().unwrap();
-    // Ours alone would keep the other end open.
+    // `command` has a copy of the other end, which would keep the terminal open.
     drop(command);
     let shown = std::thread::spawn(move || {
         let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
@@ -60,7 +60,7 @@ fn a_bar_on_a_terminal() {
         assert_eq!(status, 0, "{named}: {shown}");
         assert!(shown.contains(words), "{named}: {shown:?}");
         assert!(!out.contains(words) && !out.contains('\x1b'), "{named}: {out}");
-        // It is gone at the end: the last thing that was done is to clear its line.
+        // The bar is removed at the end: the last output clears its line.
         assert!(shown.trim_end_matches(['\r', '\n']).ends_with("\x1b[2K"), "{named}: {shown:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `--trace`: a timeline that is written whole, or not at all.
+//! `--trace`: a timeline that is written completely or not at all.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn files(folder: &Folder) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The spans of a trace: process, name, arguments.
+/// Returns the spans of a timeline file: process, name, arguments.
 fn spans(path: &str) -> Vec<(u64, String, Value)> {
     let trace: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(trace["otherData"]["dropped_calls"], 0);
@@ -60,7 +60,7 @@ fn a_demos_timeline_has_every_launch() {
     assert_eq!(launches.count(), 20);
     assert!(spans.iter().any(|(pid, name, _)| *pid == 1 && name == "value/hiplaunch"));
 
-    // All rows, with the launchers that count calls.
+    // All rows, also on the launchers that count calls.
     let (status, out, err) =
         hiplaunch(&["demo", "--backend", "emulator", "--launches", "2", "--json", "--trace", &trace]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
@@ -83,7 +83,7 @@ fn a_fault_has_a_timeline_and_the_next_driver_a_device_of_its_own() {
 }
 
 #[test]
-fn what_cant_be_written_is_said_and_leaves_nothing() {
+fn a_timeline_that_cannot_be_written_is_reported_and_leaves_nothing() {
     let folder = Folder::new();
     let script = data("saxpy.launch.toml");
     let nowhere = at(&folder, "none/trace.json");
@@ -94,17 +94,17 @@ fn what_cant_be_written_is_said_and_leaves_nothing() {
     let (status, _, err) = hiplaunch(&["run", &script, "--backend", "emulator", "--trace", "/dev/full"]);
     assert_eq!(status, 3);
     assert!(err.contains("/dev/full") && err.contains("No space left"), "{err}");
-    // One that fills the disk long before its end.
+    // A timeline that fills the disk long before its end.
     let (status, _, err) =
         hiplaunch(&["demo", "--launches", "2", "--backend", "emulator", "--trace", "/dev/full"]);
     assert_eq!(status, 3);
     assert!(err.contains("/dev/full") && err.contains("No space left"), "{err}");
 
-    // Unusable input writes none, and what was there stays.
+    // With unusable input, no file is written, and an existing file stays.
     let kept = folder.write("kept.json", "before");
     let (status, ..) = hiplaunch(&["demo", "--only", "no such case", "--trace", &kept]);
     assert_eq!((status, fs::read_to_string(&kept).unwrap().as_str()), (2, "before"));
-    // So does a pipe that is closed.
+    // An existing file also stays if stdout is a closed pipe.
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let (status, ..) = read(command(&["run", &script, "--trace", &kept]).stdout(full).output().unwrap());
     assert_eq!((status, fs::read_to_string(&kept).unwrap().as_str()), (3, "before"));

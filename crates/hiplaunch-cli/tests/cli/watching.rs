@@ -1,4 +1,4 @@
-//! What only the emulator can do: profiles, traces of instructions, the sanitizer, schedule seeds.
+//! Options that only the emulator has: profiles, instruction traces, the sanitizer, schedule seeds.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn a_profile_of_each_kernel() {
     assert!(out.contains("; --profile asks for it"), "{out}");
     assert!(out.contains("saxpy: 1 launch, "), "{out}");
     assert!(out.contains("vmem_load") && out.contains("global ") && out.contains("limited by"), "{out}");
-    // Without it nothing is counted.
+    // Without the option, nothing is counted.
     let (_, out, _) = hiplaunch(&emulated(&["run", &script]));
     assert!(!out.contains("vmem_load"), "{out}");
 }
@@ -33,7 +33,7 @@ fn a_trace_of_instructions() {
     assert_eq!(status, 0);
     assert!(err.contains("not complete") && err.contains("limit=N"), "{err}");
     assert_eq!(fs::read_to_string(&trace).unwrap().lines().count(), 3);
-    // Nothing that the filter takes: an empty file.
+    // A filter that matches nothing writes an empty file.
     assert_eq!(run("kernel=other").0, 0);
     assert_eq!(fs::read_to_string(&trace).unwrap(), "");
     let (status, _, err) = run("colour=red");
@@ -52,7 +52,7 @@ fn a_race_is_a_failure_and_the_next_script_runs() {
 }
 
 #[test]
-fn seeds_change_nothing_where_there_is_no_race() {
+fn seeds_change_no_result_without_races() {
     let script = data("saxpy.launch.toml");
     for seed in ["1", "18446744073709551615"] {
         let (status, out, _) = hiplaunch(&["run", &script, "--schedule-seed", seed, "--validate"]);
@@ -61,7 +61,7 @@ fn seeds_change_nothing_where_there_is_no_race() {
 }
 
 #[test]
-fn hip_has_none_of_it() {
+fn options_of_the_emulator_are_refused_on_hip() {
     let script = data("saxpy.launch.toml");
     for option in [
         &["--profile"][..],

@@ -1,4 +1,4 @@
-//! Output that can't be written: pipes closed early, disks that are full, and what is left behind.
+//! Output that can't be written: closed pipes and full disks. Also checks which files are left.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::{Folder, command, data, hip, hiplaunch, read};
 
-/// Reads some lines, goes away, and takes what the command says on stderr. Without lines it is gone before the command is
-/// there.
+/// Runs a command, reads some lines of its stdout and closes the pipe. Returns the exit status and stderr. With 0
+/// lines, the pipe is closed before the command starts.
 fn closed_after(lines: usize, args: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut reader = (lines > 0).then_some(BufReader::new(reader));
@@ -22,7 +22,7 @@ fn closed_after(lines: usize, args: &[&str]) -> (Option<i32>, String) {
     (child.wait().unwrap().code(), err)
 }
 
-/// A reader that goes away early, as `head` does: one line on stderr, and a status that says that not all was read.
+/// If the reader closes the pipe early, as `head` does, the command prints one line on stderr and has status 3.
 #[test]
 fn a_closed_pipe_is_no_panic() {
     let script = data("saxpy.launch.toml");
@@ -33,7 +33,7 @@ fn a_closed_pipe_is_no_panic() {
         (0, &["run", &script, "--backend", "emulator"]),
         (0, &["info"]),
         (0, &["info", "--json"]),
-        // More than a pipe holds.
+        // More output than a pipe holds.
         (1, &["inspect", &object, &object, &object, &object]),
         (0, &["inspect", "--json", &object]),
         (0, &["completions", "zsh"]),
@@ -57,7 +57,7 @@ fn head_takes_its_line() {
     assert!(out.contains("tensor.gfx90a.co: code object") && out.lines().count() == 1, "{out}");
 }
 
-/// Stdout and stderr that were closed before it began.
+/// Stdout and stderr are closed before the command starts.
 #[cfg(unix)]
 #[test]
 fn closed_from_the_start() {
@@ -70,7 +70,7 @@ fn closed_from_the_start() {
     }
 }
 
-/// A disk that is full, as stdout.
+/// Stdout is a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_reported() {
@@ -87,7 +87,7 @@ fn a_full_disk_is_reported() {
     }
 }
 
-/// Commands that write a file, for a place where it is to be.
+/// Returns commands that write a file, each with a path in `folder`.
 fn reports(folder: &str) -> Vec<Vec<String>> {
     let at = |name: &str| format!("{folder}/{name}");
     let docs = |name: &str| {
@@ -111,8 +111,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A limit on the size of files stands for a disk that is full after some bytes: the write fails, the command says so,
-/// what was there stays, and nothing half-written does.
+/// A limit on the size of files acts as a disk that is full after some bytes: the write fails, the command reports it,
+/// an existing file stays, and no incomplete file is left.
 #[cfg(unix)]
 #[test]
 fn a_file_that_does_not_fit() {
@@ -123,7 +123,7 @@ fn a_file_that_does_not_fit() {
         for name in ["old", "old.svg", "hiplaunch.1"] {
             folder.write(name, "before");
         }
-        // A limit of one block, 512 bytes or 1 KiB by shell.
+        // A limit of one block, which is 512 bytes or 1 KiB, depending on the shell.
         let line = format!("trap '' XFSZ; ulimit -f 1; exec {} \"$@\"", env!("CARGO_BIN_EXE_hiplaunch"));
         let output = Command::new("sh").args(["-c", &line, "sh"]).args(&args).output().unwrap();
         let (status, _, err) = read(output);
@@ -137,7 +137,7 @@ fn a_file_that_does_not_fit() {
     }
 }
 
-/// The same on a file system of 16 KiB that is full, where this process may make one.
+/// The same on a full file system of 16 KiB, if this process may mount one.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_small_file_system() {
@@ -166,7 +166,7 @@ fn a_small_file_system() {
     }
 }
 
-/// A command that is killed while it works leaves nothing beside its target.
+/// A command that is killed while it works leaves no file in the target's folder.
 #[cfg(unix)]
 #[test]
 fn a_killed_command_leaves_nothing() {
@@ -177,7 +177,7 @@ fn a_killed_command_leaves_nothing() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // It works by the time it says what it does.
+    // When the command prints its first line, it has begun to work.
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();

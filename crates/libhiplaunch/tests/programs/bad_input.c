@@ -1,4 +1,4 @@
-/* Every bad input of a C caller is a status and a message: nothing crashes, and the launcher works on. */
+/* Every invalid input of a C caller returns a status and a message. Nothing crashes, and the launcher still works. */
 #include "check.h"
 
 static const char *folder;
@@ -49,7 +49,7 @@ static void nulls_and_sizes(void) {
   OK(hiplaunch_close(launcher));
 }
 
-/* Handles that are null, of nothing, of another kind, and closed; all of them for each kind. */
+/* For each kind, handles that are null, invented, of another kind, and closed. */
 static void handles(void) {
   hiplaunch_launcher *launcher = open_emulator(), *other = open_emulator();
   hiplaunch_stream *stream, *others;
@@ -81,7 +81,7 @@ static void handles(void) {
   wrong[0] = NULL;
   wrong[1] = &number;
   wrong[2] = (const void *)(uintptr_t)-1;
-  wrong[3] = (const void *)((uintptr_t)stream + 1000); /* a stream that there never was */
+  wrong[3] = (const void *)((uintptr_t)stream + 1000); /* never opened */
   wrong[4] = event;
   wrong[5] = view;
   for (i = 0; i < 6; i++) {
@@ -110,7 +110,7 @@ static void handles(void) {
     args[3] = hiplaunch_arg_i32(1);
     FAILS(hiplaunch_launch(kernel, stream, &dims, args, 4, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "argument 1: ");
   }
-  /* Of another launcher. */
+  /* Handles of another launcher. */
   FAILS(hiplaunch_launch(kernel, others, &dims, args, 4, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "another launcher");
   args[1] = hiplaunch_arg_buffer(foreign);
   FAILS(hiplaunch_launch(kernel, stream, &dims, args, 4, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "another launcher");
@@ -124,7 +124,7 @@ static void handles(void) {
     FAILS(hiplaunch_graph_compute(graph, others, HIPLAUNCH_SUBMISSION_AUTO, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE,
           "another launcher");
   }
-  /* Closed. */
+  /* Closed handles. */
   OK(hiplaunch_buffer_close(buffer));
   FAILS(hiplaunch_buffer_close(buffer), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   FAILS(hiplaunch_buffer_size(buffer, &size), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
@@ -136,7 +136,7 @@ static void handles(void) {
   FAILS(hiplaunch_text_close(text), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   OK(hiplaunch_lds_close(lds));
   FAILS(hiplaunch_lds_close(lds), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
-  /* With their launcher. */
+  /* Handles that were closed with their launcher. */
   check_clean(launcher);
   OK(hiplaunch_close(launcher));
   FAILS(hiplaunch_close(launcher), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
@@ -185,7 +185,7 @@ static void launches(void) {
   hiplaunch_arg args[4], good[4];
   hiplaunch_argument_block block;
   hiplaunch_patch patch;
-  hiplaunch_array segment;
+  hiplaunch_array array;
   unsigned char bytes[32] = {0};
   float x[64] = {0}, y[64];
   const void *data;
@@ -245,7 +245,7 @@ static void launches(void) {
 
   memset(&block, 0, sizeof block);
   memset(&patch, 0, sizeof patch);
-  memset(&segment, 0, sizeof segment);
+  memset(&array, 0, sizeof array);
   args[0] = hiplaunch_arg_argument_block(&block);
 #define BLOCK_REFUSED(status, words) FAILS(hiplaunch_launch(dot, stream, &dims, args, 1, &ticket), status, words)
   BLOCK_REFUSED(HIPLAUNCH_STATUS_STRUCT_SIZE, "hiplaunch_argument_block");
@@ -262,20 +262,20 @@ static void launches(void) {
   patch.offset = (size_t)-1;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "ends behind");
   patch.offset = 0, patch.target = HIPLAUNCH_PATCH_TARGET_ARRAY;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "segment 0 of 0");
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "array 0 of 0");
   patch.value = (uint64_t)-1;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "segment");
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_LAUNCH, "array");
   patch.target = HIPLAUNCH_PATCH_TARGET_BUFFER;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_INVALID_HANDLE, "buffer");
   patch.target = HIPLAUNCH_PATCH_TARGET_RESULT, block.array_count = 1;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "segments");
-  block.segments = &segment, segment.kind = HIPLAUNCH_ARG_KIND_BUFFER;
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "arrays");
+  block.arrays = &array, array.kind = HIPLAUNCH_ARG_KIND_BUFFER;
   BLOCK_REFUSED(HIPLAUNCH_STATUS_INVALID_ARGUMENT, "host data");
-  segment.kind = HIPLAUNCH_ARG_KIND_HOST_IN, segment.size = 4;
-  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "segment");
+  array.kind = HIPLAUNCH_ARG_KIND_HOST_IN, array.size = 4;
+  BLOCK_REFUSED(HIPLAUNCH_STATUS_NULL_POINTER, "array");
   CHECK(ticket == NULL);
 
-  /* After all of that, it works; reading wrongly leaves the output readable. */
+  /* After all of these errors, launches work. A wrong read leaves the output readable. */
   OK(hiplaunch_launch(saxpy, stream, &dims, good, 4, &ticket));
   FAILS(hiplaunch_ticket_read(ticket, 1, y, sizeof y), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "output 1 of 1");
   FAILS(hiplaunch_ticket_read(ticket, 0, y, 4), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "output 0 has 256 bytes, not 4");
@@ -409,7 +409,7 @@ static void graphs_and_plans(void) {
   OK(hiplaunch_close(launcher));
 }
 
-/* A kernel that faults: every later call on its device says so; another launcher works on. */
+/* After a fault, every later call on the device returns the same report. Another launcher works. */
 static void faults(void) {
   hiplaunch_launcher *launcher = open_emulator(), *other = open_emulator();
   hiplaunch_kernel *stray = kernel_of(launcher, folder, "probe", "oob_store");
@@ -446,7 +446,7 @@ static void on_log(void *user, uint32_t level, const char *module, const char *m
   CHECK(user == &logged && level >= HIPLAUNCH_LOG_LEVEL_ERROR && level <= HIPLAUNCH_LOG_LEVEL_INFO);
   CHECK(strncmp(module, "hiplaunch", 9) == 0 && message[0] != 0);
   if (strstr(message, "using driver")) logged++;
-  /* It may not call back, and is told so. */
+  /* A call of the library from the callback is an error. */
   CHECK(hiplaunch_set_log(NULL, NULL, HIPLAUNCH_LOG_LEVEL_OFF) == HIPLAUNCH_STATUS_INVALID_ARGUMENT);
 }
 

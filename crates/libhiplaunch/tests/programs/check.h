@@ -1,7 +1,8 @@
-/* What the C and C++ test programs share: checks that say where they failed, and reading a code object. */
+/* Shared by the C and C++ test programs: checks that print where they failed, and reading a code object. */
 #ifndef CHECK_H
 #define CHECK_H
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 
 #define OK(call) CHECK((call) == HIPLAUNCH_STATUS_OK)
 
-/* The call fails with that status, and its message has the words. */
+/* Checks that the call fails with that status, and that its message contains the words. */
 #define FAILS(call, status, words)                                                                              \
   do {                                                                                                          \
     CHECK((call) == (status));                                                                                  \
@@ -27,7 +28,7 @@
     CHECK(strstr(hiplaunch_last_error_message(), words) != NULL);                                               \
   } while (0)
 
-/* A file under hip/, which the program is told as its first argument. */
+/* Reads a file of hip/, the folder that is the program's first argument. */
 static inline void *code_object(const char *folder, const char *name, const char *processor, size_t *size) {
   char path[1024];
   FILE *file;
@@ -47,7 +48,7 @@ static inline void *code_object(const char *folder, const char *name, const char
   return bytes;
 }
 
-/* An emulator with the validation layer on. */
+/* Opens the emulator with the validation layer. */
 static inline hiplaunch_launcher *open_emulator(void) {
   hiplaunch_options options;
   hiplaunch_launcher *launcher;
@@ -69,7 +70,7 @@ static inline hiplaunch_kernel *kernel_of(hiplaunch_launcher *launcher, const ch
   return kernel;
 }
 
-/* The validation layer found nothing. */
+/* Checks that the validation layer found nothing. */
 static inline void check_clean(hiplaunch_launcher *launcher) {
   hiplaunch_text *text;
   const char *data;

@@ -1,4 +1,4 @@
-/* Launches by every kind of argument, buffers, streams, events, tickets and the pool. */
+/* Launches with every kind of argument, buffers, streams, events, tickets and the pool. */
 #include "check.h"
 
 static hiplaunch_launcher *launcher;
@@ -27,12 +27,12 @@ static void by_buffers(void) {
   args[2] = hiplaunch_arg_buffer(dy);
   args[3] = hiplaunch_arg_i32(N);
   OK(hiplaunch_launch(saxpy, stream, &dims, args, 4, NULL));
-  OK(hiplaunch_buffer_close(dx)); /* at once */
+  OK(hiplaunch_buffer_close(dx)); /* while the launch may still run */
   memset(read, 0, sizeof read);
   OK(hiplaunch_buffer_download(dy, stream, 0, read, sizeof read));
   for (i = 0; i < N; i++) CHECK(read[i] == 2.0f * x[i] + 1.0f);
 
-  /* Asynchronously, a part. */
+  /* An asynchronous read of a part. */
   OK(hiplaunch_buffer_read(dy, stream, 40, 80, &ticket));
   OK(hiplaunch_ticket_outputs(ticket, &count));
   CHECK(count == 1);
@@ -80,7 +80,7 @@ static void by_host_arrays(void) {
     options.staging = t % 2 ? HIPLAUNCH_STAGING_MAPPED : HIPLAUNCH_STAGING_COPY;
     OK(hiplaunch_submit(saxpy, stream, &options, &tickets[t]));
   }
-  memset(x, 0, sizeof x); /* copied at the call */
+  memset(x, 0, sizeof x); /* the launch has copied it */
   for (t = 9; t >= 0; t--) {
     OK(hiplaunch_ticket_read(tickets[t], 0, read, sizeof read));
     for (i = 0; i < N; i++) CHECK(read[i] == (float)t * (float)i + 0.5f);
@@ -88,7 +88,7 @@ static void by_host_arrays(void) {
   }
 }
 
-/* An argument block with its arrays and its result; by a device address and by a buffer too. */
+/* An argument block with arrays and a result, also with a device address and a buffer. */
 static void by_block(void) {
   struct {
     uint64_t result, x, y;
@@ -97,7 +97,7 @@ static void by_block(void) {
   float x[100], y[100];
   double sum = 0.0, expected = 0.0;
   hiplaunch_patch patches[3];
-  hiplaunch_array segments[2];
+  hiplaunch_array arrays[2];
   hiplaunch_argument_block block;
   hiplaunch_buffer *dy;
   hiplaunch_arg arg;
@@ -109,13 +109,13 @@ static void by_block(void) {
   for (i = 0; i < 100; i++) x[i] = (float)i, y[i] = 0.25f, expected += 0.25 * i;
   memset(&block, 0, sizeof block);
   memset(patches, 0, sizeof patches);
-  memset(segments, 0, sizeof segments);
+  memset(arrays, 0, sizeof arrays);
   block.struct_size = sizeof block;
   block.bytes = &bytes;
   block.size = sizeof bytes;
   block.patches = patches;
   block.patch_count = 3;
-  block.segments = segments;
+  block.arrays = arrays;
   block.array_count = 2;
   block.result_bytes = sizeof sum;
   for (i = 0; i < 3; i++) patches[i].offset = 8 * (size_t)i;
@@ -123,10 +123,10 @@ static void by_block(void) {
   patches[1].target = HIPLAUNCH_PATCH_TARGET_ARRAY;
   patches[2].target = HIPLAUNCH_PATCH_TARGET_ARRAY;
   patches[2].value = 1;
-  segments[0].kind = segments[1].kind = HIPLAUNCH_ARG_KIND_HOST_IN;
-  segments[0].data = x;
-  segments[1].data = y;
-  segments[0].size = segments[1].size = sizeof x;
+  arrays[0].kind = arrays[1].kind = HIPLAUNCH_ARG_KIND_HOST_IN;
+  arrays[0].data = x;
+  arrays[1].data = y;
+  arrays[0].size = arrays[1].size = sizeof x;
   arg = hiplaunch_arg_argument_block(&block);
   OK(hiplaunch_launch(dot, stream, &dims, &arg, 1, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, &sum, sizeof sum));
@@ -153,7 +153,7 @@ static void by_block(void) {
   OK(hiplaunch_ticket_close(ticket));
 }
 
-/* Scalars of every size, a struct by value, and the same packed by hand. */
+/* Scalars of every size, a struct by value, and the same as packed arguments. */
 static void by_value(void) {
   struct {
     int8_t a;
@@ -214,7 +214,7 @@ static void by_value(void) {
   OK(hiplaunch_buffer_close(out));
 }
 
-/* A struct that ends with padding, as saxpy's does; the kernel's segment may end before that. */
+/* Packed arguments as a struct that ends with padding. The kernarg segment may end before the padding. */
 static void by_padded_struct(void) {
   enum { N = 64 };
   struct {
@@ -266,7 +266,42 @@ static void by_the_driver_that_there_is(void) {
   OK(hiplaunch_close(any));
 }
 
-/* A destination that has room, one that has none, and a view; views of rows, columns and parts. */
+/* Attributes and occupancy of a kernel, properties of the device; a struct of the first version is filled as far as it
+   goes. */
+static void attributes_and_occupancy(void) {
+  hiplaunch_kernel *sum = kernel_of(launcher, folder, "reduce", "reduce_sum_f32");
+  hiplaunch_kernel_attributes attributes;
+  hiplaunch_kernel_occupancy occupancy;
+  hiplaunch_device_properties properties;
+  memset(&attributes, 0, sizeof attributes);
+  FAILS(hiplaunch_get_kernel_attributes(sum, &attributes), HIPLAUNCH_STATUS_STRUCT_SIZE, "struct_size 0");
+  attributes.struct_size = sizeof attributes;
+  OK(hiplaunch_get_kernel_attributes(sum, &attributes));
+  CHECK(attributes.static_lds == 1024 && attributes.max_threads_per_block == 256);
+  CHECK(attributes.vgprs > 0 && attributes.sgprs > 0 && attributes.wavefront_size == 64);
+  CHECK(attributes.private_bytes == 0 && attributes.spilled_vgprs == 0 && attributes.required_block[0] == 0);
+  memset(&occupancy, 0, sizeof occupancy);
+  occupancy.struct_size = sizeof occupancy;
+  OK(hiplaunch_get_kernel_occupancy(sum, 256, 0, &occupancy));
+  CHECK(occupancy.blocks_per_cu == 8 && occupancy.waves_per_block == 4 && occupancy.lds_bytes == 1024);
+  CHECK(occupancy.limited_by == HIPLAUNCH_OCCUPANCY_LIMIT_WAVES);
+  OK(hiplaunch_get_kernel_occupancy(sum, 256, 31 * 1024, &occupancy));
+  CHECK(occupancy.blocks_per_cu == 2 && occupancy.limited_by == HIPLAUNCH_OCCUPANCY_LIMIT_LDS);
+  FAILS(hiplaunch_get_kernel_occupancy(sum, 257, 0, &occupancy), HIPLAUNCH_STATUS_LAUNCH, "at most 256");
+  OK(hiplaunch_unregister(sum));
+  FAILS(hiplaunch_get_kernel_attributes(sum, &attributes), HIPLAUNCH_STATUS_INVALID_HANDLE, "");
+  memset(&properties, 0xff, sizeof properties);
+  properties.struct_size = offsetof(hiplaunch_device_properties, memory_clock_khz);
+  OK(hiplaunch_get_device_properties(launcher, 0, &properties));
+  CHECK(properties.is_lost == 0 && properties.memory_clock_khz == 0xffffffffu);
+  properties.struct_size = sizeof properties;
+  OK(hiplaunch_get_device_properties(launcher, 0, &properties));
+  CHECK(properties.memory_clock_khz == 1600000 && properties.memory_bus_bits == 4096);
+  CHECK(properties.l2_bytes == 8 << 20 && properties.registers_per_block == 131072);
+  CHECK(properties.has_pci_address == 0);
+}
+
+/* Destinations: a buffer that is large enough, one that is too small, and a view. Views of rows, columns and parts. */
 static void into_destinations(void) {
   enum { N = 12 };
   float x[N], read[N];
@@ -320,7 +355,7 @@ static void into_destinations(void) {
   FAILS(hiplaunch_submit(vadd, stream, &options, NULL), HIPLAUNCH_STATUS_LAUNCH, "is a value");
   options.destination_parameter = 2, options.staging = HIPLAUNCH_STAGING_MAPPED;
   OK(hiplaunch_submit(vadd, stream, &options, NULL));
-  OK(hiplaunch_buffer_close(out)); /* the view has the memory still */
+  OK(hiplaunch_buffer_close(out)); /* the view keeps the memory */
   OK(hiplaunch_view_permute(view, 2, axes, &transposed));
   OK(hiplaunch_view_download(transposed, stream, read, sizeof read));
   for (i = 0; i < N; i++) CHECK(read[i] == 2.0f * (float)(i % 3 * 4 + i / 3));
@@ -411,7 +446,7 @@ static void kernels_come_and_go(void) {
   free(bytes);
 }
 
-/* In steady state, launches and reads make no allocation on the device or of pinned memory. */
+/* In the steady state, launches and reads allocate no device memory and no pinned memory. */
 static void steady_state(void) {
   hiplaunch_kernel *polynomial = kernel_of(launcher, folder, "jit", "jit_polynomial");
   hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
@@ -516,6 +551,7 @@ int main(int argc, char **argv) {
   by_value();
   by_padded_struct();
   by_the_driver_that_there_is();
+  attributes_and_occupancy();
   into_destinations();
   streams_and_events();
   kernels_come_and_go();
@@ -523,7 +559,7 @@ int main(int argc, char **argv) {
   the_pool();
   check_clean(launcher);
   OK(hiplaunch_close(launcher));
-  CHECK(hiplaunch_last_error() != HIPLAUNCH_STATUS_OK); /* what failed on purpose; successes leave it */
+  CHECK(hiplaunch_last_error() != HIPLAUNCH_STATUS_OK); /* an expected failure; later successes do not change it */
   hiplaunch_clear_last_error();
   CHECK(hiplaunch_last_error() == HIPLAUNCH_STATUS_OK && hiplaunch_last_error_message()[0] == 0);
   puts("launch: all is well");

@@ -1,4 +1,4 @@
-/* Graphs, layouts of LDS with the kernels that are registered with them, and plans of offsets. */
+/* Graphs, LDS layouts with kernels that are registered with them, and memory plans. */
 #include "check.h"
 
 static hiplaunch_launcher *launcher;
@@ -22,7 +22,7 @@ static hiplaunch_graph_arg scalar_arg(const void *value, size_t size) {
   return arg;
 }
 
-/* out = a * (x + x), by way of a temporary, again and again; the second time nothing is planned. */
+/* out = a * (x + x), through a temporary, several times. Only the first graph is planned. */
 static void graphs(void) {
   enum { N = 256 };
   hiplaunch_kernel *vadd = kernel_of(launcher, folder, "vector", "vadd_f32");
@@ -89,7 +89,7 @@ static void graphs(void) {
   OK(hiplaunch_buffer_close(out));
 }
 
-/* A block in a graph, with the address of a temporary that a node before filled. */
+/* An argument block in a graph, with the address of a temporary that an earlier node fills. */
 static void graph_blocks(void) {
   struct {
     uint64_t result, x, y;
@@ -124,7 +124,7 @@ static void graph_blocks(void) {
   OK(hiplaunch_graph_close(graph));
 }
 
-/* Two buffers that share bytes once a barrier stands between them. */
+/* Two buffers that share bytes if a barrier is inserted between them. */
 static void lds(void) {
   hiplaunch_lds_kernel *kernel;
   hiplaunch_lds_layout *plain, *shared;
@@ -182,7 +182,7 @@ static void lds(void) {
   OK(hiplaunch_text_close(picture));
   OK(hiplaunch_lds_close(kernel));
 
-  /* A launch gets what the layout needs. */
+  /* A launch gets the LDS that the layout needs. */
   OK(hiplaunch_register(launcher, 0, code, size, "dynamic_lds_size", shared, &size_kernel));
   arg = hiplaunch_arg_host_out(sizeof words);
   OK(hiplaunch_launch(size_kernel, stream, &dims, &arg, 1, &ticket));

@@ -1,5 +1,5 @@
-// Threads on the same launcher: streams of their own and one that all share, tickets that several wait for, errors that
-// stay each thread's own, and a launcher that is closed while others work.
+// Threads with one launcher: streams of their own and a shared one, tickets for which several threads wait, errors that
+// belong to one thread, and a launcher that is closed while other threads use it.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -13,7 +13,7 @@ namespace {
 constexpr int kThreads = 4;
 constexpr int kRounds = 25;
 
-// What a C++ program would wrap handles in.
+// A wrapper for handles, as a C++ program would have.
 template <typename T, hiplaunch_status (*Close)(T *)>
 class Handle {
  public:
@@ -59,7 +59,7 @@ void own_and_shared_streams(hiplaunch_launcher *launcher, hiplaunch_kernel *saxp
   });
 }
 
-// Buffers that are closed on one thread while another launches with them: a launch either has them or is refused.
+// Buffers that one thread closes while another launches with them: a launch either uses them or is refused.
 void buffers_that_go(hiplaunch_launcher *launcher, hiplaunch_kernel *saxpy) {
   Stream stream;
   OK(hiplaunch_stream_open(launcher, 0, stream.out()));
@@ -116,7 +116,7 @@ void errors_of_their_own() {
   });
 }
 
-// Every call of the others ends well or is refused, and all that they made is gone.
+// Every call of the other threads succeeds or is refused, and all objects that they opened are closed.
 void closed_while_others_work(const char *folder) {
   for (int round = 0; round < 5; round++) {
     hiplaunch_launcher *launcher = open_emulator();

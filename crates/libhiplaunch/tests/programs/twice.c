@@ -1,4 +1,4 @@
-/* The header may be included more than once in a file, as headers of several libraries do it. */
+/* A file may include the header more than once, as it does if several other headers include it. */
 #include "hiplaunch.h"
 #include "hiplaunch.h"
 

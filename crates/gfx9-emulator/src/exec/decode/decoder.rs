@@ -1,4 +1,4 @@
-//! What the decoding of all encodings has in common: rows, executors, operands and constants.
+//! The parts of decoding that all encodings share: rows, executors, operands and constants.
 
 use std::collections::HashMap;
 
@@ -12,18 +12,18 @@ use crate::exec::table::{Impl, executor};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::POOL;
 
-/// Slots of the pool that literals leave to the inline constants, which are some 300 in all their types: however many
-/// literals a program has, its inline constants are not spilled.
+/// The number of dwords of the constant pool that are reserved for inline constants, of which all types together have
+/// about 300. However many literals a program has, its inline constants are therefore not spilled.
 const INLINE: u16 = 320;
 
-/// The first of an operand's scalar registers: pairs start at even ones, larger tuples at multiples of 4, and the bits
-/// below count for nothing (LLVM, `AMDGPUDisassembler::createSRegOperand`).
+/// Returns the first scalar register of an operand. Pairs start at even registers, larger tuples at multiples of 4;
+/// lower bits of the code are ignored (LLVM, `AMDGPUDisassembler::createSRegOperand`).
 pub(super) fn aligned(code: u32, ty: Ty) -> u16 {
     let registers = u32::from(ty.dwords()).clamp(1, 4).next_power_of_two();
     (code & !(registers - 1)) as u16
 }
 
-/// The constants of a program, each once.
+/// The constant pool of a program. Each constant is in it once.
 pub(super) struct ConstantPool {
     pub(super) values: Vec<u32>,
     narrow: HashMap<u32, u16>,
@@ -35,7 +35,7 @@ impl ConstantPool {
         ConstantPool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
     }
 
-    /// Adds values in the next slots, if these are before `end`.
+    /// Appends values, if they end before the scalar index `end`. Returns the index of the first.
     fn push(&mut self, values: &[u32], end: u16) -> Option<u16> {
         let at = usize::from(POOL) + self.values.len();
         if at + values.len() > usize::from(end) {
@@ -45,7 +45,7 @@ impl ConstantPool {
         Some(at as u16)
     }
 
-    /// Returns the slot of a value; `None` if the pool is full.
+    /// Returns the scalar index of a value, which is added if it is new; `None` if the pool is full.
     fn slot(&mut self, value: u64, wide: bool, inline: bool) -> Option<u16> {
         let end = if inline { SPILL } else { SPILL - INLINE };
         if wide {
@@ -72,9 +72,9 @@ pub(crate) struct NotAnInstruction;
 /// An instruction that is being decoded.
 pub(crate) struct PartialInst {
     pub(crate) inst: Inst,
-    /// Dwords.
+    /// The length of the instruction in dwords.
     pub(crate) len: usize,
-    /// Its executor, once its row is found.
+    /// The executor, once the row is found.
     pub(super) executor: Impl,
     pub(super) zero_flags: bool,
     pub(super) spilled: [Option<u64>; 3],
@@ -92,7 +92,7 @@ impl Decoder<'_> {
         self.words.get(at).copied().unwrap_or(0)
     }
 
-    /// The executor for the SIMD level that the program is decoded for.
+    /// Returns the executor for the SIMD level that the program is decoded for.
     pub(crate) fn executor(&self, columns: Columns) -> ExecFn {
         columns[self.column]
     }
@@ -113,7 +113,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The row of an opcode, which it also puts into `partial`; and for `Plain` rows its executor.
+    /// Returns the row of an opcode, and stores it in `partial`. If the row's executor is `Plain`, stores that too.
     pub(crate) fn find(
         &self,
         partial: &mut PartialInst,
@@ -130,7 +130,7 @@ impl Decoder<'_> {
         Ok(row)
     }
 
-    /// The literal that follows the instruction: one, however many sources it is.
+    /// Returns the literal that follows the instruction. There is one, even if several sources use it.
     pub(crate) fn literal(&self, partial: &mut PartialInst) -> Result<u32, NotAnInstruction> {
         if partial.len == 1 {
             partial.inst.raw[1] = *self.words.get(partial.inst.pc as usize + 1).ok_or(NotAnInstruction)?;
@@ -139,13 +139,13 @@ impl Decoder<'_> {
         Ok(partial.inst.raw[1])
     }
 
-    /// A slot that holds a literal, for source `n` of the instruction.
+    /// Returns the scalar index of a literal, for source `n` of the instruction.
     pub(crate) fn constant(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool) -> u16 {
         self.slot(partial, n, value, wide, false)
     }
 
-    /// A slot that holds a value, for source `n` of the instruction: one of the pool or, if that is full, the
-    /// source's own.
+    /// Returns the scalar index of a value, for source `n` of the instruction: in the constant pool or, if that is
+    /// full, where the source's constant is spilled.
     fn slot(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
         self.pool.slot(value, wide, inline).unwrap_or_else(|| {
             partial.spilled[n] = Some(value);
@@ -153,7 +153,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// A 9-bit source operand (CDNA2 ISA, "Operand source encodings"); scalar instructions use the lower 256.
+    /// Decodes a 9-bit source operand (CDNA2 ISA, "Operand source encodings"). Scalar instructions use codes below 256.
     pub(crate) fn source(
         &mut self,
         partial: &mut PartialInst,
@@ -162,7 +162,7 @@ impl Decoder<'_> {
         ty: Ty,
     ) -> Result<Operand, NotAnInstruction> {
         let wide = ty.dwords() == 2;
-        // Operands of more than two dwords (MFMA's C) have one constant for all.
+        // In an operand of more than two dwords (MFMA's C), all dwords have the same constant.
         let constant = |d: &mut Self, partial: &mut PartialInst, value: u64| {
             Ok(Operand::Scalar(d.slot(partial, n, value, wide, code != 255)))
         };
@@ -170,7 +170,7 @@ impl Decoder<'_> {
             0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
             128..=192 => constant(self, partial, u64::from(code - 128)),
             193..=208 => constant(self, partial, (192 - i64::from(code)) as u64),
-            // The aperture's base is in the high dword.
+            // The base of an aperture is the high dword of its addresses.
             235 => constant(self, partial, u64::from(SHARED_BASE_HI) << 32),
             236 => constant(self, partial, u64::from(SHARED_BASE_HI) << 32 | 0xffff_ffff),
             237 => constant(self, partial, u64::from(PRIVATE_BASE_HI) << 32),
@@ -183,9 +183,9 @@ impl Decoder<'_> {
                     partial,
                     match (ty, value) {
                         (Ty::F64 | Ty::B64, Some(v)) => v.to_bits(),
-                        // 1/(2 pi), as the hardware rounds it.
+                        // The hardware's rounding of 1/(2 pi).
                         (Ty::F64 | Ty::B64, None) => 0x3fc4_5f30_6dc9_c882,
-                        // Packed integers have the f32 (LLVM, `getInlineEncodingV216`).
+                        // Packed integers use the constant's f32 (LLVM, `getInlineEncodingV216`).
                         (Ty::F16 | Ty::I16 | Ty::P16F, Some(v)) => {
                             u64::from(half::f16::from_f64(*v).to_bits())
                         }
@@ -206,7 +206,8 @@ impl Decoder<'_> {
                     self,
                     partial,
                     match ty {
-                        // A double's literal is its high dword; a signed integer's is sign-extended.
+                        // The literal of an f64 is its high dword. The literal of a signed 64-bit integer is
+                        // sign-extended.
                         Ty::F64 => value << 32,
                         Ty::B64 if partial.inst.row.name.contains("_i64") => {
                             i64::from(value as u32 as i32) as u64

@@ -7,8 +7,8 @@ use crate::exec::inst::{NONE, flag};
 use crate::state::wave::AGPR;
 
 impl Decoder<'_> {
-    /// `src[0]` is the address, `src[1]` and `src[2]` data, `imm` the 16 offset bits (two of 8 for the two-address
-    /// instructions).
+    /// Decodes DS. `src[0]` is the address, `src[1]` and `src[2]` are data, `imm` is the 16-bit offset (two 8-bit
+    /// offsets for instructions with two addresses).
     pub(super) fn ds(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Ds::of(long);
         self.find(partial, Encoding::Ds, f.op)?;
@@ -24,8 +24,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// `src[0]` is the address (64 bits; 32 with `sdst` or in SCRATCH), `src[1]` data, `sdst` the SGPR with a base or
-    /// none, `imm` the signed offset.
+    /// Decodes FLAT, GLOBAL and SCRATCH. `src[0]` is the address (64 bits; 32 bits if there is an `sdst`, or in
+    /// SCRATCH), `src[1]` the data, `sdst` the SGPR with a base or `NONE`, `imm` the offset.
     pub(super) fn flat(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Flat::of(long);
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
@@ -40,11 +40,12 @@ impl Decoder<'_> {
             (_, s) => s as u16,
         };
         i.imm = match encoding {
-            // Unsigned 12 bits for FLAT, signed 13 for the others: LLVM, `SIInstrInfo::splitFlatOffset`.
+            // 12 bits, unsigned, for FLAT; 13 bits, signed, for the others: LLVM, `SIInstrInfo::splitFlatOffset`.
             Encoding::Flat => f.offset & 0xfff,
             _ => f.signed_offset() as u32,
         };
-        // gfx90a's SCRATCH has a vaddr unless it has an saddr; gfx942's `sve` bit is where gfx90a has `lds`.
+        // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On gfx942 the bit `sve` says so; gfx90a has `lds` in
+        // its place.
         if encoding == Encoding::Scratch && self.target == Target::Gfx942 {
             if f.lds {
                 i.flags |= flag::VADDR;
@@ -61,8 +62,9 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// `src[0]` is vaddr (an index, an offset, or both), `src[1]` and `dst` data, `src[2]` the SGPR of the
-    /// descriptor, `sdst` the scalar slot of the offset, `imm` the unsigned offset.
+    /// Decodes MUBUF and MTBUF. `src[0]` is vaddr (an index, an offset, or both), `src[1]` and `dst` are the data,
+    /// `src[2]` is the first SGPR of the descriptor, `sdst` the scalar index of the scalar offset, `imm` the unsigned
+    /// offset.
     fn buffer(&mut self, partial: &mut PartialInst, f: fields::Buffer) -> Result<(), NotAnInstruction> {
         let soffset = self.source(partial, 1, f.soffset, Ty::B32)?;
         let crate::exec::operand::Operand::Scalar(soffset) = soffset else { return Err(NotAnInstruction) };

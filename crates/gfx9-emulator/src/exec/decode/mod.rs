@@ -1,4 +1,5 @@
-//! Decoding: machine code to [`Inst`](crate::exec::inst::Inst)s, once, when a program is first used.
+//! Decodes the machine code of a program to [`Inst`](crate::exec::inst::Inst)s, once, when the program is first
+//! dispatched.
 
 mod decoder;
 mod mem;

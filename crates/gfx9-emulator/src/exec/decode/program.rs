@@ -1,4 +1,4 @@
-//! Decoding of a program, from its words to its instructions.
+//! Decodes the dwords of a program to its instructions.
 
 use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, encoded_length, fields};
 
@@ -10,8 +10,8 @@ use crate::exec::modifiers::MODIFIED;
 use crate::exec::table::Impl;
 
 impl Code {
-    /// Decodes `words`, mapped at guest address `base`. `starts` are dwords where instructions are known to start
-    /// (functions), which keeps data between functions from hiding them.
+    /// Decodes `words`, mapped at guest address `base`. `starts` are the dwords where functions start. Decoding also
+    /// begins at each of them, as it could otherwise lose the right position in data between functions.
     pub(crate) fn decode(
         words: &[u32],
         base: u64,
@@ -37,7 +37,7 @@ impl Code {
         for (start, end) in starts.iter().zip(ends) {
             d.run(&mut code, *start, end);
         }
-        // Direct branches may go where no instruction was thought to start.
+        // A direct branch may have a target at which no instruction has been decoded.
         let mut n = 0;
         while n < code.insts.len() {
             if let Some(to) = branch_target(&code.insts[n]) {
@@ -52,7 +52,7 @@ impl Code {
                 };
                 match index {
                     Some(index) => code.insts[n].target = index,
-                    // Only where it is taken.
+                    // Such a branch faults only if it is taken.
                     None => {
                         let from = &code.insts[n];
                         let mut off = Inst { exec: d.executor(same::<BranchOff>()), ext: None, ..*from };
@@ -70,7 +70,8 @@ impl Code {
     }
 }
 
-/// The dword that a direct branch goes to. Its distance is in `imm`, from the next instruction.
+/// Returns the dword that a direct branch jumps to; `None` for other instructions. `imm` has the distance from the next
+/// instruction.
 fn branch_target(i: &Inst) -> Option<i64> {
     let direct = match i.row.mnemonic {
         Mnemonic::Sopp(_) => i.row.name.starts_with("s_branch") || i.row.name.starts_with("s_cbranch"),
@@ -81,7 +82,7 @@ fn branch_target(i: &Inst) -> Option<i64> {
 }
 
 impl Decoder<'_> {
-    /// Decodes from `start` until `end`, or until it meets what was decoded before, to which it then jumps.
+    /// Decodes from `start` to `end`, or to a dword that was decoded before, to which the code then jumps.
     fn run(&mut self, code: &mut Code, start: usize, end: usize) {
         let mut at = start;
         while at < end {
@@ -97,13 +98,13 @@ impl Decoder<'_> {
             at += partial.len;
             code.insts.push(self.close(partial));
         }
-        // Running off the end of the code.
+        // Executing the end of the code faults.
         let mut off = self.blank(at);
         off.exec = self.executor(same::<BranchOff>());
         code.insts.push(off);
     }
 
-    /// Wraps an instruction whose operands need something done first.
+    /// Returns the instruction. If scalars have to be prepared before it executes, wraps it in a [`ModifierInst`].
     fn close(&self, partial: PartialInst) -> Inst {
         let PartialInst { mut inst, zero_flags, spilled, .. } = partial;
         if !zero_flags && spilled == [None; 3] {
@@ -133,20 +134,21 @@ impl Decoder<'_> {
             spilled: [None; 3],
         };
         let done = match Encoding::of(word) {
-            // The second dword would be beyond the code's end.
+            // The second dword is beyond the end of the code.
             Some(encoding) if at + encoding.dwords() > self.words.len() => Err(NotAnInstruction),
             Some(encoding) => self.fields_of(encoding, &mut partial),
             None => {
-                // All that is left of the encodings has two dwords.
+                // The remaining encodings have two dwords.
                 partial.len = 2.min(self.words.len() - at);
                 partial.inst.raw[1] = self.word(at + 1);
                 Err(NotAnInstruction)
             }
         };
-        // What has no text is no instruction either, so that a report can always show what was executed.
+        // Dwords that the disassembler rejects are not an instruction either, so that a report can always show what was
+        // executed.
         let next = self.words.get(at + 1).copied();
         if done.is_err() || encoded_length(self.target, word, next).is_none() {
-            // The row stays, if it is known, to name the instruction.
+            // The row, if it is known, is kept to name the instruction.
             partial.inst.exec = self.executor(same::<Illegal>());
             partial.inst.flags = flag::ILLEGAL;
             partial.inst.ext = None;
@@ -156,7 +158,7 @@ impl Decoder<'_> {
         partial
     }
 
-    /// Takes the dwords of `partial` apart.
+    /// Decodes the fields of `partial`'s dwords.
     fn fields_of(&mut self, encoding: Encoding, partial: &mut PartialInst) -> Result<(), NotAnInstruction> {
         let word = partial.inst.raw[0];
         if encoding.dwords() == 2 {

@@ -45,7 +45,7 @@ impl Decoder<'_> {
         let row = self.find(partial, Encoding::Sopc, f.op)?;
         self.scalar_source(partial, 0, f.src0, row.src[0])?;
         if row.src[1] == Ty::None {
-            // s_set_gpr_idx_on: an immediate.
+            // `s_set_gpr_idx_on` has an immediate.
             partial.inst.imm = f.src1;
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Decoder<'_> {
         let f = fields::Sopk::of(word);
         let row = self.find(partial, Encoding::Sopk, f.op)?;
         partial.inst.dst = aligned(f.sdst, row.dst);
-        // Sign-extended; executors of unsigned comparisons and hardware registers take the low half.
+        // The immediate is sign-extended. Executors of unsigned comparisons and of hardware registers use the low half.
         partial.inst.imm = f.simm as i16 as u32;
         if row.flags & LIT != 0 {
             let value = self.literal(partial)?;
@@ -73,8 +73,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// `dst` is the data's first SGPR, `src[0]` the base's, `sdst` an SGPR with an offset or none, `imm` the signed
-    /// 21-bit offset.
+    /// Decodes SMEM. `dst` is the first SGPR of the data, `src[0]` that of the base, `sdst` the SGPR with an offset or
+    /// `NONE`, `imm` the signed 21-bit offset.
     pub(super) fn smem(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Smem::of(long);
         let row = self.find(partial, Encoding::Smem, f.op)?;

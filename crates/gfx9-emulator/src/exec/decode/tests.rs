@@ -1,5 +1,5 @@
-//! What decoding makes of encodings: constants of programs that have more of them than slots, what is no instruction, and
-//! registers as the disassembler shows them.
+//! Tests of decoding: programs with more constants than the constant pool holds, dwords that are not instructions, and
+//! registers as the disassembler prints them.
 
 use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
 
@@ -13,7 +13,8 @@ const TWO: u32 = 244;
 const FOUR: u32 = 246;
 const LITERAL: u32 = 255;
 
-/// Behind more literals than the pool has slots, each instruction still has all of its constants, at every level.
+/// If a program has more literals than the constant pool holds, each instruction still has all of its constants, at
+/// every level.
 #[test]
 fn more_literals_than_slots() {
     for target in [Target::Gfx90a, Target::Gfx942] {
@@ -41,7 +42,7 @@ fn more_literals_than_slots() {
     }
 }
 
-/// The encodings that LLVM takes for no instruction of a target, from gfx9-isa's list.
+/// Returns the encodings that are not an instruction to LLVM, from gfx9-isa's list.
 fn refused(target: Target) -> Vec<[u32; 2]> {
     let name = if target == Target::Gfx90a { "90a" } else { "942" };
     let line = |line: &str| {
@@ -58,7 +59,7 @@ fn bits_that_are_not_an_instruction_fault_as_illegal() {
         let mut rig = TestWave::new(target, SimdLevel::Portable);
         let mut count = 0;
         for words in refused(target) {
-            // Bits that LLVM wants to be zero count for nothing.
+            // Bits that LLVM requires to be zero are ignored.
             if encoded_length(target, words[0], Some(words[1])).is_none() {
                 let ended = rig.try_run(&words);
                 assert_eq!(ended.err(), Some(FaultCause::IllegalInstruction), "{target:?} {words:08x?}");
@@ -69,7 +70,7 @@ fn bits_that_are_not_an_instruction_fault_as_illegal() {
     }
 }
 
-/// Pairs of SGPRs start at even ones, whatever the lowest bit says.
+/// Pairs of SGPRs start at even registers; the lowest bit is ignored.
 #[test]
 fn traced_registers_are_those_that_the_instruction_uses() {
     for target in [Target::Gfx90a, Target::Gfx942] {

@@ -13,7 +13,7 @@ use crate::exec::operand::{
 use crate::exec::table::Impl;
 use crate::state::wave::{AGPR, sreg};
 
-/// Codes of source 0 that mean a control dword follows.
+/// The codes of source 0 that say that a control dword follows.
 const SDWA: u32 = 249;
 const DPP: u32 = 250;
 
@@ -23,12 +23,12 @@ pub(super) struct Mods {
     abs: u32,
     neg: u32,
     parts: [DwordPart; 3],
-    /// Parts are sign-extended.
+    /// The sources whose parts are sign-extended.
     signed: u32,
     dpp: Option<Dpp>,
     omod: u8,
     clamp: bool,
-    /// Which part of the destination is written.
+    /// The part of the destination that is written.
     part: DwordPart,
     rest: UnwrittenBits,
 }
@@ -46,7 +46,7 @@ impl Mods {
         rest: UnwrittenBits::Zero,
     };
 
-    /// Those that every use of an instruction has.
+    /// Returns the modifiers that an instruction always has.
     fn of(row: &Row) -> Mods {
         match row.flags & KEEP {
             0 => Mods::NONE,
@@ -54,7 +54,7 @@ impl Mods {
         }
     }
 
-    /// The sources that have some.
+    /// Returns a mask of the sources that have modifiers.
     fn sources(&self) -> u32 {
         let parts = (0..3).filter(|n| self.parts[*n] != DwordPart::ALL).fold(0, |mask, n| mask | 1 << n);
         self.abs | self.neg | parts | u32::from(self.dpp.is_some())
@@ -87,7 +87,7 @@ impl Decoder<'_> {
         let b = self.second_source(partial, f.src0, f.src1, row)?;
         let sources = if row.flags & LIT != 0 {
             let value = match (partial.len, partial.inst.raw[1]) {
-                // A literal first source is the same literal.
+                // If the first source is a literal, it is the same one.
                 (2, value) => value,
                 _ => self.literal(partial)?,
             };
@@ -112,7 +112,7 @@ impl Decoder<'_> {
         self.bind(partial, row, [a, b, Operand::None], mods)
     }
 
-    /// Source 0 of a short encoding, with the control dword that may stand in its place: SDWA's or DPP's.
+    /// Decodes source 0 of a short encoding. A control dword of SDWA or DPP may stand in its place.
     fn first_source(
         &mut self,
         partial: &mut PartialInst,
@@ -161,7 +161,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Source 1 of a short encoding: a vector, unless SDWA says otherwise.
+    /// Decodes source 1 of a short encoding: a vector register, unless SDWA selects a scalar.
     fn second_source(
         &mut self,
         partial: &mut PartialInst,
@@ -214,7 +214,7 @@ impl Decoder<'_> {
         self.source(partial, n, code, row.src[n])
     }
 
-    /// Chooses the executor for the operands there are.
+    /// Chooses the executor that fits the operands.
     pub(super) fn bind(
         &mut self,
         partial: &mut PartialInst,
@@ -237,7 +237,7 @@ impl Decoder<'_> {
         let forms: Forms = if clamps_inside { clamp.unwrap_or(forms) } else { forms };
         let post = (mods.omod != 0 || mods.clamp && !clamps_inside || mods.part != DwordPart::ALL)
             && row.dst != Ty::Mask;
-        // Masks are scalars by nature, so they don't count.
+        // Masks are always scalars, so they are not counted.
         let scalars = |sources: &[Operand; 3]| {
             (0..3)
                 .filter(|n| row.src[*n] != Ty::None || row.flags & ACC != 0 && *n == 2)
@@ -263,7 +263,7 @@ impl Decoder<'_> {
             set_sources(&mut partial.inst, &sources);
             return Ok(());
         }
-        // Anything else: prepare what needs it, then run the form that takes the rest as it is.
+        // Otherwise: prepares the sources for which no form fits, then runs the form that takes the others unchanged.
         let mut fixes = [None; 3];
         let (mask, columns) = forms
             .iter()
@@ -313,7 +313,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Sets the sources, and in `flags` bit n if source n is a vector (for `s_set_gpr_idx_on`).
+/// Sets the sources, and bit `n` of `flags` if source `n` is a vector.
 pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
     inst.flags = 0;
     for (n, source) in sources.iter().enumerate() {
@@ -328,7 +328,8 @@ pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
     }
 }
 
-/// VOP3's op_sel: which half of each 16-bit source to read, and of a 16-bit destination to write.
+/// Decodes op_sel of VOP3: the half that is read of each 16-bit source, and the half that is written of a 16-bit
+/// destination.
 fn op_sel(row: &Row, bits: u32, mods: &mut Mods) {
     for n in 0..3 {
         if bits >> n & 1 != 0 && matches!(row.src[n], Ty::F16 | Ty::I16) {
@@ -336,7 +337,7 @@ fn op_sel(row: &Row, bits: u32, mods: &mut Mods) {
         }
     }
     if row.name.starts_with("v_cvt_sr_") {
-        // The upper two bits select the byte to write.
+        // The upper two bits select the byte that is written.
         (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
     } else if bits >> 3 != 0 && matches!(row.dst, Ty::F16 | Ty::I16) {
         (mods.part, mods.rest) = (DwordPart::HIGH, UnwrittenBits::Keep);

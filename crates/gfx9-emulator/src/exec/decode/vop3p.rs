@@ -48,11 +48,11 @@ impl Decoder<'_> {
                 ty => ty,
             };
             *source = self.source(partial, n, code, ty)?;
-            // Each kind of operand has those that mean something for it.
+            // An operand has only the modifiers that have a meaning for its type.
             select = match row.src[n] {
                 Ty::P16I => select.with(n, lo, hi, 0, 0),
                 Ty::P16F | Ty::P32 | Ty::Mix => select.with(n, lo, hi, neg_lo, neg_hi),
-                // An f32 is negated by its sign, which is the high half's.
+                // The sign of an f32 is in its high half.
                 Ty::F32 => select.with(n, 0, 1, 0, neg_lo),
                 _ => select,
             };
@@ -62,7 +62,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// VOP3P-MAI: `acc` says which of A and B are AGPRs, `acc_cd` whether C and D are.
+    /// Decodes VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
     fn mfma(&mut self, partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
         let a = matrix(f.src0, f.acc_a, row.src[0])?;
         let b = matrix(f.src1, f.acc_b, row.src[1])?;
@@ -84,7 +84,8 @@ impl Decoder<'_> {
     }
 }
 
-/// As [`Decoder::mfma`], but the third source has the indices of A's elements, in a VGPR; D is C too.
+/// Decodes `v_smfmac`, like [`Decoder::mfma`]. The third source is a VGPR with the indices of A's elements, and D is
+/// also C.
 fn smfmac(partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
     let a = matrix(f.src0, f.acc_a, row.src[0])?;
     let b = matrix(f.src1, f.acc_b, row.src[1])?;
@@ -96,7 +97,7 @@ fn smfmac(partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), No
     Ok(())
 }
 
-/// A matrix in vector registers, all of which there must be.
+/// Returns the first vector register of a matrix. The error is for registers that don't exist.
 fn matrix(code: u32, acc: bool, ty: Ty) -> Result<Operand, NotAnInstruction> {
     let first = code.checked_sub(256).ok_or(NotAnInstruction)?;
     if first + u32::from(ty.dwords()) > 256 {

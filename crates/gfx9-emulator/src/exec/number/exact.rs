@@ -1,10 +1,11 @@
-//! For tests: arithmetic on exact numbers, integers of any length times powers of two, and their rounding to floats.
+//! For tests: exact arithmetic on integers of any length times powers of two, and rounding to floats.
 //!
-//! It shares nothing with the executors' arithmetic (the host's, and `soft`, which keeps 128 bits and a sticky one).
+//! It shares no code with the arithmetic of executors, which is the host's, or that of `soft` with 128 bits and a
+//! sticky bit.
 
 use std::cmp::Ordering;
 
-/// A float's value, exactly.
+/// The exact value of a float.
 #[derive(Debug, Clone)]
 pub(crate) enum Exact {
     Nan,
@@ -21,7 +22,7 @@ pub(crate) enum Exact {
 
 use Exact::{Finite, Infinite, Nan};
 
-/// Bits of the fraction and of the exponent's field of a float of 16, 32 or 64 bits.
+/// Returns the number of bits of the fraction and of the exponent in a float of 16, 32 or 64 bits.
 pub(crate) fn fields(size: u32) -> (u32, u32) {
     match size {
         16 => (10, 5),
@@ -75,7 +76,7 @@ fn sum(a: &[u32], b: &[u32]) -> Vec<u32> {
     trimmed(out)
 }
 
-/// `a - b`, of which `a` is not the smaller.
+/// Returns `a - b`. `a` must not be less than `b`.
 fn difference(a: &[u32], b: &[u32]) -> Vec<u32> {
     let mut borrow = 0i64;
     let out = (0..a.len())
@@ -89,7 +90,7 @@ fn difference(a: &[u32], b: &[u32]) -> Vec<u32> {
 }
 
 impl Exact {
-    /// Of a float of `size` bits.
+    /// Returns the value of a float of `size` bits.
     pub(crate) fn of(bits: u64, size: u32) -> Exact {
         let (fraction_bits, exponent_bits) = fields(size);
         let negative = bits >> (size - 1) & 1 != 0;
@@ -129,7 +130,7 @@ impl Exact {
         }
     }
 
-    /// Times a power of two.
+    /// Returns the number times 2^power.
     pub(crate) fn scaled(self, power: i32) -> Exact {
         match self {
             Finite { negative, digits, exponent } => Finite { negative, digits, exponent: exponent + power },
@@ -158,7 +159,8 @@ impl Exact {
         }
     }
 
-    /// The sum; of opposites, or of zeros with different signs, it is -0 if that is how `round` (2: down) has it.
+    /// Returns the sum. The sum of opposite numbers, or of zeros with different signs, is -0 if `round` is 2 (down),
+    /// otherwise +0.
     pub(crate) fn plus(&self, other: &Exact, round: u32) -> Exact {
         match (self, other) {
             (Nan, _) | (_, Nan) => Nan,
@@ -182,7 +184,7 @@ impl Exact {
         }
     }
 
-    /// Which of two numbers is larger; none if one is NaN.
+    /// Compares two numbers; `None` if one is NaN.
     pub(crate) fn order(&self, other: &Exact) -> Option<Ordering> {
         if let (Infinite { negative: a }, Infinite { negative: b }) = (self, other) {
             return Some(b.cmp(a));
@@ -195,8 +197,8 @@ impl Exact {
         }
     }
 
-    /// The float of `size` bits: to the nearest, of two the even one (0), up (1), down (2), or towards zero (3), as the
-    /// MODE register numbers them.
+    /// Rounds to a float of `size` bits: to nearest even (0), up (1), down (2), or towards zero (3), as the MODE
+    /// register numbers them.
     pub(crate) fn round(&self, size: u32, round: u32) -> u64 {
         let (fraction_bits, exponent_bits) = fields(size);
         let top = ((1u64 << exponent_bits) - 1) << fraction_bits;
@@ -209,7 +211,7 @@ impl Exact {
         if digits.is_empty() {
             return sign;
         }
-        // Power of two of the last place that there is, and of this number's.
+        // The powers of two of the last place of denormals, and of the last place of this number.
         let lowest = 2 - (1 << (exponent_bits - 1)) - fraction_bits as i32;
         let last = (exponent + length(digits) - 1 - fraction_bits as i32).max(lowest);
         let drop = last - exponent;
@@ -222,7 +224,7 @@ impl Exact {
             2 => negative && (half || below),
             _ => false,
         };
-        // The hidden bit adds one to the exponent's field, as does a carry.
+        // The hidden bit adds one to the exponent's field, and so does a carry.
         let places = u64::try_from(last - lowest).unwrap_or(0);
         let code = (kept + u64::from(up)).checked_add(places.checked_mul(1 << fraction_bits).unwrap_or(top));
         match code {
@@ -233,7 +235,7 @@ impl Exact {
     }
 }
 
-/// `a * b + c` of floats, rounded once.
+/// Returns `a * b + c` of floats of `size` bits, rounded once.
 pub(crate) fn fma(size: u32, round: u32, a: u64, b: u64, c: u64) -> u64 {
     Exact::of(a, size).times(&Exact::of(b, size)).plus(&Exact::of(c, size), round).round(size, round)
 }
@@ -250,7 +252,7 @@ pub(crate) fn convert(from: u32, to: u32, round: u32, a: u64) -> u64 {
     Exact::of(a, from).round(to, round)
 }
 
-/// A denormal of `size` bits as zero with its sign, unless denormals are kept.
+/// Replaces a denormal of `size` bits with zero of the same sign, unless `keep`.
 pub(crate) fn flush(bits: u64, size: u32, keep: bool) -> u64 {
     let (fraction_bits, exponent_bits) = fields(size);
     let normal = bits >> fraction_bits & ((1 << exponent_bits) - 1) != 0;
@@ -272,7 +274,7 @@ mod tests {
         }
     }
 
-    /// To the nearest it is what the host computes.
+    /// Rounding to nearest even gives the host's results.
     #[test]
     fn nearest_agrees_with_the_host() {
         let mut random = Random::new(5);
@@ -298,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Directed roundings are the neighbours that enclose the exact value.
+    /// Directed roundings give the neighbours that enclose the exact value.
     #[test]
     fn directed_roundings_enclose_the_exact_result() {
         let mut random = Random::new(6);

@@ -1,12 +1,12 @@
-//! What the lane operations need of f16, f32 and f64 alike.
+//! The floating-point operations that lane operations use, for f16, f32 and f64.
 
 use crate::exec::lanes::Word;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft::{self, Format, Round};
 use crate::state::wave::Mode;
 
-/// A floating-point lane value. The arithmetic rounds to nearest even and keeps denormals; the `_in` forms do what a
-/// mode asks, but for flushing.
+/// A floating-point value of a lane. The arithmetic rounds to nearest even and keeps denormals. The methods with `_in`
+/// round as a mode says, but don't flush.
 pub(crate) trait Float: Word {
     const FORMAT: Format;
     const ONE: Self;
@@ -15,7 +15,7 @@ pub(crate) trait Float: Word {
     const INFINITY: Self;
     fn bits(self) -> u64;
     fn of(bits: u64) -> Self;
-    /// The rounding that the mode has for this format.
+    /// Returns the mode's rounding for this format.
     fn rounding(m: Mode) -> Round;
 
     fn add(self, b: Self) -> Self;
@@ -138,8 +138,8 @@ macro_rules! host_float {
 host_float!(f32, u32, soft::F32, round32, 1 << 22);
 host_float!(f64, u64, soft::F64, round64, 1 << 51);
 
-/// Sums and products of two f16 are rounded once although they pass through f32, whose precision is more than twice
-/// as large; a fused one passes through f64, where it is exact or nowhere near a tie.
+/// Sums and products of two f16 are computed in f32 and rounded to f16. This is as good as rounding once, as f32 has
+/// more than twice the precision. A fused multiply-add is computed in f64, where it is exact or far from a tie.
 impl Float for Half {
     const FORMAT: Format = soft::F16;
     const ONE: Self = Half(0x3c00);
@@ -219,15 +219,15 @@ impl Float for Half {
     }
 }
 
-/// The lesser, -0 below +0; of a NaN and a number the number. With IEEE mode a signalling NaN gives a quiet one
-/// (CDNA2 ISA, `V_MIN_F32`).
+/// Returns the lesser value; -0 is below +0. Of a NaN and a number it is the number. In IEEE mode a signalling NaN
+/// gives a quiet NaN (CDNA2 ISA, `V_MIN_F32`).
 #[inline(always)]
 pub(crate) fn min<T: Float>(m: Mode, a: T, b: T) -> T {
     let first = a.lt(b) || a.eq(b) && a.is_negative() || b.is_nan() && !a.is_nan();
     ieee(m, a, b, if first { a } else { b })
 }
 
-/// The greater; see [`min`].
+/// Returns the greater value; see [`min`].
 #[inline(always)]
 pub(crate) fn max<T: Float>(m: Mode, a: T, b: T) -> T {
     let first = b.lt(a) || a.eq(b) && !a.is_negative() || b.is_nan() && !a.is_nan();

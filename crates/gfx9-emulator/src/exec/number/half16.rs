@@ -1,9 +1,9 @@
-//! f16 lanes: conversions without branches, so that loops over lanes vectorise, and [`Half`] as a lane's value.
+//! f16 values of lanes ([`Half`]), with conversions that have no branches, so that loops over lanes vectorise.
 
 use crate::exec::lanes::Word;
 use crate::state::wave::Mode;
 
-/// An f16 in the low half of a register. As a result it clears the high half, as gfx9's 16-bit instructions do.
+/// An f16 in the low half of a register. Storing it as a result clears the high half, as gfx9's 16-bit instructions do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Half(pub(crate) u16);
 
@@ -31,14 +31,14 @@ impl Word for Half {
 }
 
 impl Half {
-    /// Exact; NaNs are quieted.
+    /// Converts exactly. NaNs are quieted.
     #[inline(always)]
     pub(crate) fn to_f32(self) -> f32 {
         const EXPONENT: u32 = 0x7c00 << 13;
         let magnitude = u32::from(self.0 & 0x7fff) << 13;
         let exponent = magnitude & EXPONENT;
         let rebased = magnitude + ((127 - 15) << 23);
-        // Denormals: as if with a hidden bit, which is then taken off again.
+        // Denormals get a hidden bit, which is subtracted again.
         let denormal = f32::from_bits(rebased + (1 << 23)) - f32::from_bits(113 << 23);
         let quiet = if magnitude > EXPONENT { 1 << 22 } else { 0 };
         let special = (rebased + ((128 - 16) << 23)) | quiet;
@@ -52,14 +52,14 @@ impl Half {
         f64::from(self.to_f32())
     }
 
-    /// Rounds to nearest even; NaNs keep the top of their payload.
+    /// Rounds to nearest even. NaNs keep the upper bits of their payload.
     #[inline(always)]
     pub(crate) fn from_f32(x: f32) -> Half {
         let bits = x.to_bits();
         let sign = bits >> 16 & 0x8000;
         let magnitude = bits & 0x7fff_ffff;
         let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
-        // Adding 0.5 leaves what an f16 denormal has in the low bits, rounded.
+        // Adding 0.5 leaves the rounded bits of an f16 denormal in the low bits.
         let denormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
         let odd = magnitude >> 13 & 1;
         let normal = magnitude.wrapping_sub((127 - 15) << 23).wrapping_add(0xfff + odd) >> 13;
@@ -71,7 +71,8 @@ impl Half {
     /// Rounds to nearest even, once.
     #[inline(always)]
     pub(crate) fn from_f64(x: f64) -> Half {
-        // To odd first: an f32 has enough more bits than an f16 that rounding again is then exact.
+        // First rounds to odd: an f32 has enough bits more than an f16 that rounding again gives the result of one
+        // rounding.
         let near = x as f32;
         let back = f64::from(near);
         let towards_zero = u32::from(back.abs() > x.abs());

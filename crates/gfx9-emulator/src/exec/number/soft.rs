@@ -1,14 +1,14 @@
-//! IEEE arithmetic in integers, for the rounding modes that the host's instructions are not set to.
+//! IEEE arithmetic on integers, for rounding modes that the host's instructions don't use.
 //!
-//! A number is unpacked to an integer times a power of two; the exact result, or one with a sticky bit far below
-//! the precision, is then rounded once.
+//! Numbers are unpacked to an integer times a power of two. The result, exact or with a sticky bit far below the
+//! precision, is rounded once.
 
 /// A binary floating-point format of at most 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
-    /// Bits of precision, the hidden one included.
+    /// The number of bits of precision, including the hidden one.
     pub(crate) precision: u32,
-    /// Bits of the exponent field.
+    /// The number of bits of the exponent.
     pub(crate) exponent: u32,
 }
 
@@ -26,7 +26,7 @@ impl Format {
     const fn max_field(self) -> u64 {
         (1 << self.exponent) - 1
     }
-    /// Power of two of the last bit of denormals.
+    /// Returns the power of two of the last bit of denormals.
     const fn lowest(self) -> i32 {
         1 - self.bias() - self.fraction() as i32
     }
@@ -36,7 +36,7 @@ impl Format {
     const fn infinity(self, negative: bool) -> u64 {
         self.sign_bit(negative) | self.max_field() << self.fraction()
     }
-    /// The NaN that invalid operations give.
+    /// Returns the NaN that invalid operations give.
     const fn nan(self) -> u64 {
         self.infinity(false) | 1 << (self.fraction() - 1)
     }
@@ -45,7 +45,7 @@ impl Format {
     }
 }
 
-/// How to round, as the MODE register numbers it (CDNA2 ISA, "Mode register").
+/// A rounding, numbered as in the MODE register (CDNA2 ISA, "Mode register").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Round {
     Even,
@@ -55,7 +55,7 @@ pub(crate) enum Round {
 }
 
 impl Round {
-    /// Of a 2-bit field of MODE.
+    /// Returns the rounding of a 2-bit field of MODE.
     pub(crate) const fn of(field: u32) -> Round {
         match field & 3 {
             0 => Round::Even,
@@ -66,15 +66,15 @@ impl Round {
     }
 }
 
-/// A value taken apart.
+/// An unpacked value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Parts {
-    /// The bits, quieted.
+    /// The bits of the NaN, quieted.
     Nan(u64),
     Infinite {
         negative: bool,
     },
-    /// `mantissa * 2^exponent`; 0 for zeros.
+    /// `mantissa * 2^exponent`. The mantissa of zeros is 0.
     Finite {
         negative: bool,
         mantissa: u64,
@@ -82,7 +82,7 @@ pub(crate) enum Parts {
     },
 }
 
-/// Takes a value apart.
+/// Unpacks a value.
 pub(crate) fn unpack(f: Format, bits: u64) -> Parts {
     let negative = bits >> (f.fraction() + f.exponent) & 1 != 0;
     let field = bits >> f.fraction() & f.max_field();
@@ -97,13 +97,14 @@ pub(crate) fn unpack(f: Format, bits: u64) -> Parts {
     }
 }
 
-/// `±mantissa * 2^exponent`, rounded; its lowest bit may be sticky if it has at least two more than the precision.
+/// Rounds `±mantissa * 2^exponent`. The lowest bit of `mantissa` may be sticky if `mantissa` has at least two bits more
+/// than the precision.
 pub(crate) fn pack(f: Format, round: Round, negative: bool, mantissa: u128, exponent: i32) -> u64 {
     if mantissa == 0 {
         return f.sign_bit(negative);
     }
     let length = 128 - mantissa.leading_zeros() as i32;
-    // Power of two of the result's last bit.
+    // The power of two of the result's last bit.
     let last = (exponent + length - f.precision as i32).max(f.lowest());
     let drop = last - exponent;
     let (mut kept, rest_over_half, rest_is_half, inexact) = if drop <= 0 {
@@ -142,13 +143,13 @@ pub(crate) fn pack(f: Format, round: Round, negative: bool, mantissa: u128, expo
     f.sign_bit(negative) | magnitude
 }
 
-/// `a + b`.
+/// Returns `a + b`, rounded.
 pub(crate) fn add(f: Format, round: Round, a: u64, b: u64) -> u64 {
     let one = (f.bias() as u64) << f.fraction();
     fma(f, round, a, one, b)
 }
 
-/// `a * b`.
+/// Returns `a * b`, rounded.
 pub(crate) fn mul(f: Format, round: Round, a: u64, b: u64) -> u64 {
     match (unpack(f, a), unpack(f, b)) {
         (Parts::Nan(n), _) | (_, Parts::Nan(n)) => n,
@@ -168,12 +169,12 @@ pub(crate) fn mul(f: Format, round: Round, a: u64, b: u64) -> u64 {
     }
 }
 
-/// `a * b + c`, rounded once.
+/// Returns `a * b + c`, rounded once.
 pub(crate) fn fma(f: Format, round: Round, a: u64, b: u64, c: u64) -> u64 {
     fma_scaled(f, round, a, b, c, 0)
 }
 
-/// `(a * b + c) * 2^n`, rounded once.
+/// Returns `(a * b + c) * 2^n`, rounded once.
 pub(crate) fn fma_scaled(f: Format, round: Round, a: u64, b: u64, c: u64, n: i32) -> u64 {
     let (a, b, c) = (unpack(f, a), unpack(f, b), unpack(f, c));
     let (s, product, p) = match (a, b) {
@@ -203,9 +204,10 @@ pub(crate) fn fma_scaled(f: Format, round: Round, a: u64, b: u64, c: u64, n: i32
         let negative = if s == t { s } else { round == Round::Down };
         return f.sign_bit(negative);
     }
-    // Both with their highest bit at 125, the smaller then shifted down to the other's power, its lost bits sticky.
-    // If they differ by more than one place, that leaves more bits than any precision here even after cancelling; if
-    // by less, nothing is lost, as a product has 106 bits at most.
+    // Both are shifted so that their highest bit is bit 125. Then the smaller is shifted down to the power of the
+    // other, and the bits that it loses are sticky. If the powers differ by more than one place, more bits than any
+    // precision here are left, even after cancellation. If they differ by less, nothing is lost, as a product has at
+    // most 106 bits.
     let (x, e) = normal(product, p);
     let (y, g) = normal(addend, q);
     let top = if x == 0 {
@@ -253,7 +255,7 @@ fn shift_sticky(value: u128, by: i32) -> u128 {
     }
 }
 
-/// `a` in another format.
+/// Converts `a` to another format, rounded.
 pub(crate) fn convert(from: Format, to: Format, round: Round, a: u64) -> u64 {
     match unpack(from, a) {
         Parts::Nan(n) => {
@@ -269,12 +271,12 @@ pub(crate) fn convert(from: Format, to: Format, round: Round, a: u64) -> u64 {
     }
 }
 
-/// An integer.
+/// Converts an integer, rounded.
 pub(crate) fn from_int(to: Format, round: Round, a: i64) -> u64 {
     pack(to, round, a < 0, u128::from(a.unsigned_abs()), 0)
 }
 
-/// `a * 2^n`.
+/// Returns `a * 2^n`, rounded.
 pub(crate) fn scale(f: Format, round: Round, a: u64, n: i32) -> u64 {
     match unpack(f, a) {
         Parts::Nan(n) => n,
@@ -289,7 +291,7 @@ pub(crate) fn scale(f: Format, round: Round, a: u64, n: i32) -> u64 {
 mod tests {
     use super::*;
 
-    /// Values with all the corners, and random ones.
+    /// Returns all edge cases, and random values.
     fn samples() -> Vec<u64> {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut next = move || {
@@ -363,7 +365,7 @@ mod tests {
                 if !x.is_finite() || !y.is_finite() {
                     continue;
                 }
-                // The error of a sum is exact (Knuth's two-sum) unless it overflows.
+                // Unless the sum overflows, its error is a number of the format (Knuth's two-sum).
                 let s = x + y;
                 if !s.is_finite() {
                     continue;

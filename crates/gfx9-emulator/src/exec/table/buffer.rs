@@ -1,4 +1,4 @@
-//! Executors of Buffer memory: MUBUF and MTBUF. The source is the data; an atomic's destination is written only with glc.
+//! Executors of MUBUF and MTBUF instructions.
 
 use gfx9_isa::{Mtbuf, Mubuf};
 

@@ -1,4 +1,4 @@
-//! Executors of LDS and GDS: DS. Sources: address, data0, data1.
+//! Executors of DS instructions.
 
 use gfx9_isa::Ds;
 

@@ -1,4 +1,4 @@
-//! Executors of FLAT, GLOBAL and SCRATCH. The source is the data; an atomic's destination is written only with glc.
+//! Executors of FLAT, GLOBAL and SCRATCH instructions.
 
 use gfx9_isa::{Flat, Global, Scratch};
 

@@ -1,7 +1,7 @@
 //! The executor of each instruction: a match on the mnemonics of each encoding.
 //!
-//! The decoder asks once for each instruction of a program. An instruction that gfx9-isa lists and that has no line here
-//! does not compile.
+//! The decoder calls [`executor`] once for each instruction of a program. The crate does not compile if an instruction
+//! of gfx9-isa has no executor here.
 
 mod buffer;
 mod ds;
@@ -19,10 +19,10 @@ use gfx9_isa::Mnemonic;
 
 pub(crate) use notation::Impl;
 
-/// The executors of an instruction.
+/// Returns the executors of an instruction.
 pub(crate) fn executor(mnemonic: Mnemonic) -> Impl {
     match mnemonic {
-        // Images are refused when a program is loaded.
+        // Image instructions are not implemented.
         Mnemonic::Illegal | Mnemonic::Mimg(_) => Impl::No,
         Mnemonic::Sop1(op) => sop::sop1(op),
         Mnemonic::Sop2(op) => sop::sop2(op),

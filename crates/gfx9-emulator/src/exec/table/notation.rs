@@ -1,4 +1,4 @@
-//! The executors of an instruction, and short notations for them.
+//! The executors of an instruction ([`Impl`]), and short functions that return them.
 
 use crate::exec::carry::{FormsCarry, FormsFlag, OpCarry, OpFlag};
 use crate::exec::inst::Exec;
@@ -10,45 +10,46 @@ use crate::exec::level::{self, Columns, columns, same};
 pub(crate) enum Impl {
     /// The instruction is not implemented: it faults, and the report names the mnemonic.
     No,
-    /// Takes operands as the encoding has them.
+    /// Uses the operands as the encoding has them.
     Plain(Columns),
     /// A lane operation: see [`Forms`]. Modifiers, SDWA and DPP are applied around it.
     Lanes {
         forms: Forms,
-        /// What to use instead with the clamp bit, for integer instructions that saturate.
+        /// The forms with the clamp bit, of integer instructions that saturate.
         clamp: Option<Forms>,
-        /// What to use instead when sources have signs and there is nothing else to modify; any operands.
+        /// The executor for any operands whose only modifiers are the signs of sources.
         signs: Option<Columns>,
     },
 }
 
-/// Not a lane operation, but with a loop over lanes that is worth vectorising.
+/// For instructions that are not lane operations but have a loop over lanes that is worth vectorising.
 pub(super) const fn plain<X: Exec>() -> Impl {
     Impl::Plain(columns::<X>())
 }
 
-/// Memory instructions that inner loops are made of: a copy for AVX2, not for wider vectors.
+/// For memory instructions of inner loops: has a copy for AVX2, but none for wider vectors.
 pub(super) const fn narrow<X: Exec>() -> Impl {
     Impl::Plain(level::narrow::<X>())
 }
 
-/// Scalar and memory instructions: one copy for all levels.
+/// For scalar and memory instructions: has one copy for all levels.
 pub(super) const fn one<X: Exec>() -> Impl {
     Impl::Plain(same::<X>())
 }
 
-/// Executors by which sources are scalars.
+/// For lane operations.
 pub(super) const fn lanes(forms: Forms) -> Impl {
     Impl::Lanes { forms, clamp: None, signs: None }
 }
 
-/// [`lanes`], and what the instruction does with the clamp bit.
+/// For lane operations that have other forms with the clamp bit.
 pub(super) const fn lanes_sat(forms: Forms, clamp: Forms) -> Impl {
     Impl::Lanes { forms, clamp: Some(clamp), signs: None }
 }
 
-// For lane operations. `op`: with vectors, and a scalar first source. `hot`: with scalars in any source as forms of
-// their own, and a copy for AVX-512. `rare`: one form, one copy. `sat`: the second is what the clamp bit makes of it.
+// For lane operations. `op`: forms for vectors and for a scalar first source. `hot`: also forms for scalars in other
+// sources, and a copy for AVX-512. `rare`: one executor for all. `sat`: the second operation is the one with the clamp
+// bit.
 
 pub(super) const fn op1<O: Op1>() -> Impl {
     lanes(Forms1::<O>::F)
@@ -70,7 +71,7 @@ pub(super) const fn hot2<O: Op2>() -> Impl {
     lanes(Forms2::<O>::HOT)
 }
 
-/// Float instructions often found with source signs.
+/// For float instructions whose sources often have sign modifiers.
 pub(super) const fn signed2<O: Op2>() -> Impl {
     Impl::Lanes { forms: Forms2::<O>::HOT, clamp: None, signs: Some(Forms2::<O>::SIGNS) }
 }
@@ -95,7 +96,7 @@ pub(super) const fn hot3<O: Op3>() -> Impl {
     lanes(Forms3::<O>::HOT)
 }
 
-/// See [`signed2`].
+/// For float instructions whose sources often have sign modifiers.
 pub(super) const fn signed3<O: Op3>() -> Impl {
     Impl::Lanes { forms: Forms3::<O>::HOT, clamp: None, signs: Some(Forms3::<O>::SIGNS) }
 }
@@ -132,12 +133,12 @@ pub(super) const fn rare_cmpx<O: OpCmp>() -> Impl {
     lanes(FormsCmp::<O, true>::RARE)
 }
 
-/// Additions and subtractions that give a carry.
+/// For additions and subtractions that return a carry.
 pub(super) const fn carry<O: OpCarry>() -> Impl {
     lanes_sat(FormsCarry::<O>::F, FormsCarry::<O>::CLAMP)
 }
 
-/// Lane operations that also give a flag.
+/// For lane operations that also return a flag.
 pub(super) const fn flag<O: OpFlag>() -> Impl {
     lanes(FormsFlag::<O>::RARE)
 }

@@ -1,4 +1,4 @@
-//! Executors of Scalar memory: SMEM. The source is the data stored.
+//! Executors of SMEM instructions.
 
 use gfx9_isa::Smem;
 

@@ -1,4 +1,4 @@
-//! Executors of Scalar ALU and program control: SOP1, SOP2, SOPK, SOPC, SOPP.
+//! Executors of SOP1, SOP2, SOPK, SOPC and SOPP instructions.
 
 use gfx9_isa::{Sop1, Sop2, Sopc, Sopk, Sopp};
 

@@ -1,4 +1,4 @@
-//! Executors of VOP3P instructions: packed math, mixed precision, dot products, MFMA.
+//! Executors of VOP3P instructions: packed arithmetic, mixed precision, dot products, matrices.
 
 use gfx9_isa::Vop3p;
 
@@ -12,7 +12,7 @@ use crate::exec::number::half16::Half;
 use crate::exec::packed::{Halves, Pairs, Three, Two};
 use crate::exec::vop3p::*;
 
-/// For matrices of unusual shape: what runs with AVX2 serves AVX-512 too, as code for each is large.
+/// For matrices of unusual shape. AVX-512 uses the copy for AVX2, as each copy is large.
 const fn rare<X: Exec>() -> Impl {
     Impl::Plain(two_columns::<X>())
 }

@@ -1,5 +1,5 @@
-//! How exact the results are whose last bit the ISA documents leave open: VERIFICATION.md's promise, in units in the last
-//! place, against the host's functions of f64, and for f64 against inequalities of exact numbers.
+//! Tests the accuracy of results whose last bit the ISA documents leave open. It must be as VERIFICATION.md promises,
+//! in units in the last place. The references are the host's f64 functions, and for f64 inequalities of exact numbers.
 
 use gfx9_isa::{Encoding, Target, Ty};
 
@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../VERIFICATION.md");
 
 crate::testing::tally::verified!(every_f16, many_f32, many_f64);
 
-/// An instruction, the size of its floats, and what it computes.
+/// An instruction, the size of its floats, and its function.
 struct Function {
     name: &'static str,
     size: u32,
@@ -61,10 +61,10 @@ const FUNCTIONS: [Function; 17] = [
     f("v_cos_f32", 32, cosine),
 ];
 
-/// Those of f64, and by which exact inequality each is checked.
+/// The instructions of f64, each of which is checked with an exact inequality.
 const DOUBLES: [&str; 3] = ["v_rcp_f64", "v_rsq_f64", "v_sqrt_f64"];
 
-/// What VERIFICATION.md promises of an instruction.
+/// Returns the largest error that VERIFICATION.md promises for an instruction.
 fn promise(name: &str) -> f64 {
     let section = PAGE.split("## Accuracy").nth(1).and_then(|rest| rest.split("\n## ").next());
     let lines = section.unwrap_or("").lines().filter_map(|line| line.strip_prefix("| `"));
@@ -79,7 +79,7 @@ fn promise(name: &str) -> f64 {
     panic!("VERIFICATION.md promises nothing of {name}")
 }
 
-/// The distance of a result from the exact value, in units of the last place at that value.
+/// Returns the distance of a result from the exact value, in units in the last place of that value.
 fn error(got: u64, want: f64, size: u32) -> f64 {
     let (fraction, exponent) = exact::fields(size);
     let value = if size == 16 { f16(got) } else { f64::from(f32(got)) };
@@ -91,17 +91,17 @@ fn error(got: u64, want: f64, size: u32) -> f64 {
     if want == 0.0 || want.is_infinite() {
         return if value.to_bits() == want.to_bits() { 0.0 } else { f64::INFINITY };
     }
-    // An infinity stands for the number after the largest, if the exact value is not between these.
+    // An infinity counts as the number after the largest one.
     let clamped = want.clamp(-beyond, beyond);
     let value = if value.is_infinite() { beyond.copysign(value) } else { value };
     let place = ((clamped.abs().to_bits() >> 52) as i32 - 1023).max(lowest) - fraction as i32;
     (value - clamped).abs() / 2f64.powi(place)
 }
 
-/// Registers that one program computes.
+/// The number of registers that one program computes.
 const REGISTERS: usize = 32;
 
-/// Runs an instruction on up to `REGISTERS` registers of values; gives the results.
+/// Runs an instruction on up to `REGISTERS` registers of values, and returns the results.
 fn run(rig: &mut TestWave, name: &str, inputs: &[u64]) -> Vec<u64> {
     assert!(inputs.len() <= REGISTERS * LANES);
     let code = op(Encoding::Vop1, name, rig.target);
@@ -129,19 +129,19 @@ fn run(rig: &mut TestWave, name: &str, inputs: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// The largest error of a function on some inputs, and where it is, if it is larger than `most`.
+/// Returns the largest error of a function on some inputs, and the input, if it is larger than `most`.
 fn worst(rig: &mut TestWave, function: &Function, inputs: &[u64], most: (f64, u64)) -> (f64, u64) {
     let mut worst = most;
     for inputs in inputs.chunks(REGISTERS * LANES) {
         for (x, got) in inputs.iter().zip(run(rig, function.name, inputs)) {
             let value = if function.size == 16 { f16(*x) } else { f64::from(f32(*x)) };
             let want = (function.of)(value);
-            // Of zeros at half turns the sign is nobody's.
+            // The sign of a zero at a half turn is not defined.
             let is_wave = function.name.contains("sin") || function.name.contains("cos");
             if is_wave && want == 0.0 && got & ((1 << (function.size - 1)) - 1) == 0 {
                 continue;
             }
-            // The nearest f32 is off by half a unit at most.
+            // The error of the nearest f32 is at most half a unit.
             if function.size == 32 && worst.0 >= 0.5 && (want as f32).to_bits() == got as u32 {
                 continue;
             }
@@ -175,7 +175,7 @@ fn every_f16() {
     }
 }
 
-/// Each 65521st f32, other ones at each level, and those next to zeros, ones, halves, infinities and NaN.
+/// Tests each 65521st f32, different ones at each level, and those next to zeros, ones, halves, infinities and NaN.
 fn many_f32() {
     for mut rig in both() {
         let first = 977 * rig.level as u64;
@@ -192,7 +192,7 @@ fn many_f32() {
     }
 }
 
-/// `r`, less (or more) `promise` units of its last place.
+/// Returns `r` minus (or, with `up`, plus) `promise` units in its last place.
 fn moved(r: u64, promise: f64, up: bool) -> Exact {
     let field = (r >> 52 & 0x7ff).max(1) as i32;
     let promise = Exact::of(promise.to_bits(), 64).scaled(field - 1023 - 52);
@@ -242,7 +242,7 @@ fn many_f64() {
     }
 }
 
-/// The rows that this is about are those of floats that no other test holds to the last bit.
+/// Covers the rows of floats whose last bit no other test checks.
 #[test]
 fn every_transcendental_function_has_a_promised_accuracy() {
     let listed = |name: &str| FUNCTIONS.iter().any(|f| f.name == name) || DOUBLES.contains(&name);
@@ -255,16 +255,17 @@ fn every_transcendental_function_has_a_promised_accuracy() {
     }
 }
 
-/// In 16 passes over all functions, so that what a run had no time for is known: each prints the largest errors so far.
+/// Tests all f32 in 16 passes over all functions. Each pass prints the largest errors so far, so that an interrupted
+/// run is useful.
 #[test]
 #[ignore = "half an hour with --release: each function of every f32; --nocapture shows the largest errors"]
 fn every_f32() {
     const PASSES: u64 = 16;
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    // The others are the same under two names.
+    // These are other names of tested instructions.
     let twins = ["v_rcp_iflag_f32", "v_exp_legacy_f32", "v_log_legacy_f32"];
     let functions = || FUNCTIONS.iter().filter(|f| f.size == 32 && !twins.contains(&f.name));
-    // What is at most this is not computed.
+    // Smaller errors than these are not computed.
     let mut most = vec![(0.5, 0); functions().count()];
     for pass in 0..PASSES {
         for (function, most) in functions().zip(&mut most) {

@@ -1,5 +1,6 @@
-//! Every VOP1, VOP2 and VOPC instruction that has them in its SDWA and DPP forms, with random selections, permutations,
-//! masks and modifiers, against the same references. Parts are taken and put byte by byte, and lanes are moved as lists.
+//! Tests the SDWA and DPP forms of every VOP1, VOP2 and VOPC instruction that has them, with random selections,
+//! permutations, masks and modifiers, against the same references. The model reads and writes parts byte by byte, and
+//! moves lanes as lists.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +13,18 @@ use crate::testing::test_wave::{Random, disassembly};
 
 crate::testing::tally::verified!(sdwa, dpp);
 
-/// What SDWA adds to a form.
+/// The fields of SDWA.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sdwa {
-    /// Which parts of the sources, by the encoding's numbers, and whether they are sign-extended.
+    /// The parts of the sources, as encoded, and whether they are sign-extended.
     select: [u32; 2],
     signed: [bool; 2],
-    /// Which part of the destination, and what becomes of the rest.
+    /// The part of the destination, and how the rest is written.
     to: u32,
     rest: u32,
 }
 
-/// First byte and number of bytes of a selection.
+/// Returns the first byte and the number of bytes of a selection.
 fn span(select: u32) -> (usize, usize) {
     match select {
         0..=3 => (select as usize, 1),
@@ -34,7 +35,7 @@ fn span(select: u32) -> (usize, usize) {
 }
 
 impl Sdwa {
-    /// The source as selected.
+    /// Returns the selected part of a source.
     pub(super) fn source(self, n: usize, value: u64) -> u64 {
         let Some(select) = self.select.get(n) else { return value };
         let (first, count) = span(*select);
@@ -45,7 +46,7 @@ impl Sdwa {
         u64::from(u32::from_le_bytes(bytes))
     }
 
-    /// The destination with the result in its place.
+    /// Returns the destination with the result in the selected part.
     pub(super) fn placed(self, result: u64, old: u64) -> u64 {
         let (first, count) = span(self.to);
         let part = &result.to_le_bytes()[..count];
@@ -57,13 +58,13 @@ impl Sdwa {
         u64::from(u32::from_le_bytes(bytes))
     }
 
-    /// Whether the whole of a dword is written, so that floats may be compared as such.
+    /// Returns whether a whole dword is written, so that floats may be compared as floats.
     pub(super) fn is_whole(self) -> bool {
         span(self.to).1 == 4
     }
 }
 
-/// For each lane the one that its first source comes from, by the control's number.
+/// Returns, for each lane, the lane from which it reads its first source, for a control.
 fn sources(control: u32) -> Vec<Option<usize>> {
     let lanes: Vec<Option<usize>> = (0..LANES).map(Some).collect();
     let n = (control & 15) as usize;
@@ -82,7 +83,7 @@ fn sources(control: u32) -> Vec<Option<usize>> {
         0x13c => [&lanes[63..], &lanes[..63]].concat(),
         0x140 => rows(&|row| row.into_iter().rev().collect(), 16),
         0x141 => rows(&|row| row.into_iter().rev().collect(), 8),
-        // The last lane of each row to the next; lane 31 to the upper half.
+        // The last lane of each row is broadcast to the next row; lane 31 to the upper half.
         0x142 => {
             [15, 31, 47].iter().fold(nothing[..16].to_vec(), |all, l| [all, vec![Some(*l); 16]].concat())
         }
@@ -91,7 +92,7 @@ fn sources(control: u32) -> Vec<Option<usize>> {
     }
 }
 
-/// What DPP does: the lanes' first sources, and which lanes write.
+/// Returns the first source of each lane with DPP, and a mask of the lanes that write.
 pub(super) fn moved(control: u32, exec: u64, values: &[u64; LANES]) -> ([u64; LANES], u64) {
     let mut out = [0; LANES];
     let mut writes = 0;
@@ -106,7 +107,7 @@ pub(super) fn moved(control: u32, exec: u64, values: &[u64; LANES]) -> ([u64; LA
     (out, writes)
 }
 
-/// The first dword, with `code` as the first source.
+/// Returns the first dword, with `code` as the first source.
 fn first(row: &Row, encoding: Encoding, target: Target, code: u32, second: u32) -> u32 {
     let op = row.op[target as usize] as u32;
     match encoding {
@@ -168,7 +169,7 @@ fn dpp_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target) 
     let field = |at: u32, mask: u32| (bits >> at) as u32 & mask;
     let wide = row.dst.dwords() > 1 || row.src[0].dwords() > 1;
     let permutation = match field(0, 7) {
-        // Rows' shifts and rotations, by one lane or more.
+        // Shifts and rotations of rows by at least one lane.
         kind @ 1..=3 if !wide => 0xf0 + 16 * kind + field(3, 15).max(1),
         4 if !wide => [0x130, 0x134, 0x138, 0x13c][field(3, 3) as usize],
         5 if !wide => 0x140 + field(3, 3),
@@ -191,7 +192,7 @@ fn dpp_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target) 
 
 type Make = fn(&mut Random, &Row, Encoding, Target) -> Form;
 
-/// Runs all instructions that have a form: those that LLVM has text for.
+/// Runs all instructions for which LLVM has text with this suffix.
 fn sweep(suffix: &str, make: Make, seed: u64) {
     let mut random = Random::new(seed);
     for target in [Target::Gfx90a, Target::Gfx942] {
@@ -214,7 +215,7 @@ fn sweep(suffix: &str, make: Make, seed: u64) {
                     left -= 1;
                     ran.insert(row.name);
                     let check = std::panic::AssertUnwindSafe(|| check(&mut random, &mut rigs, row, &form, 0));
-                    // Goes on, so that one run names all that are wrong.
+                    // Continues, so that one run names all wrong instructions.
                     if std::panic::catch_unwind(check).is_err() {
                         failed.insert(row.name);
                         break;
@@ -224,7 +225,7 @@ fn sweep(suffix: &str, make: Make, seed: u64) {
             }
         }
         assert!(failed.is_empty(), "{suffix} on {target:?}: {failed:?}");
-        // The list has random forms, so not all of them.
+        // The list has random forms, so not all instructions are in it.
         let missing: Vec<_> = listed(suffix, target).difference(&ran).copied().collect();
         assert!(
             missing.is_empty() && ran.len() > 90,
@@ -234,14 +235,14 @@ fn sweep(suffix: &str, make: Make, seed: u64) {
     }
 }
 
-/// Those that change no vector register: there is nothing to permute or select. And SDWA of two halves, which LLVM 22
-/// prints: no document says what selecting parts of these would mean.
+/// Returns whether an instruction is not tested: it changes no vector register, so there is nothing to permute or
+/// select; or it is SDWA of two halves, which LLVM 22 prints, but no document defines its selection.
 fn apart(suffix: &str, name: &str) -> bool {
     ["v_nop", "v_clrexcp", "v_readfirstlane_b32"].contains(&name)
         || suffix == "_sdwa" && name == "v_pk_fmac_f16"
 }
 
-/// The instructions that have a form, from the list made with LLVM.
+/// Returns the instructions that have a suffix in the list that LLVM generated.
 fn listed(suffix: &str, target: Target) -> BTreeSet<&'static str> {
     let skipped = if target == Target::Gfx90a { "942 " } else { "90a " };
     let names = disassembly().lines().filter(|line| !line.starts_with(skipped)).filter_map(|line| {

@@ -13,7 +13,7 @@ fn ulps(d: f64, size: u32, n: u32) -> Option<Out> {
     Some(Out { d, flag: false, close })
 }
 
-/// A float of the size, which must be able to hold it exactly.
+/// Returns a float of the size, which must have the value exactly.
 fn float(d: f64, size: u32) -> Option<Out> {
     match size {
         16 => f16_out(to_f16(d)),
@@ -22,7 +22,7 @@ fn float(d: f64, size: u32) -> Option<Out> {
     }
 }
 
-/// To an integer of `n` bits: towards zero, saturated, 0 for a NaN.
+/// Converts to an integer of `n` bits: rounds towards zero, saturates, and gives 0 for a NaN.
 fn to_int(v: f64, n: u32, signed: bool) -> u64 {
     let (low, high) = if signed {
         (-(2f64.powi(n as i32 - 1)), 2f64.powi(n as i32 - 1) - 1.0)
@@ -33,7 +33,7 @@ fn to_int(v: f64, n: u32, signed: bool) -> u64 {
     (v as i64 as u64) & ((1 << n) - 1)
 }
 
-/// Nearest integer, halves to even, of a number that is not huge.
+/// Returns the nearest integer, halves to even, of a number that is not huge.
 fn nearest(v: f64) -> f64 {
     if !v.is_finite() || v.abs() > 4e15 {
         return v;
@@ -47,7 +47,7 @@ fn nearest(v: f64) -> f64 {
     (if up { below + 1.0 } else { below }).copysign(v)
 }
 
-/// To an integer, rounded as the mode says.
+/// Rounds to an integer as the mode says.
 fn whole(v: f64, round: u32) -> f64 {
     match round {
         0 => nearest(v),
@@ -63,7 +63,7 @@ fn normalized(v: f64, signed: bool) -> u64 {
     (nearest(f64::from((v.max(low).min(1.0) * scale) as f32)) as i64 & 0xffff) as u64
 }
 
-/// The fraction of at least a half and its power of two.
+/// Returns the fraction, of at least a half, and its power of two.
 fn split(v: f64) -> (f64, i32) {
     if v == 0.0 || !v.is_finite() {
         return (v, 0);
@@ -80,7 +80,7 @@ fn split(v: f64) -> (f64, i32) {
     (m, e)
 }
 
-/// An exact number rounded as the mode says for floats of the size.
+/// Rounds an exact number as the mode says for floats of the size.
 fn rounded(v: &Exact, size: u32, x: &In) -> Option<Out> {
     rounded_by(v, size, x.round(size))
 }
@@ -94,12 +94,12 @@ fn rounded_by(v: &Exact, size: u32, round: u32) -> Option<Out> {
     }
 }
 
-/// 2 to the `n` times a number, rounded once, for any `n`.
+/// Returns a number times 2^n, rounded once, for any `n`.
 fn scaled(v: u64, size: u32, n: i64, x: &In) -> Option<Out> {
     rounded(&Exact::of(v, size).scaled(n.clamp(-9999, 9999) as i32), size, x)
 }
 
-/// The numbers of an f8 of gfx942: `{sign, exponent, fraction}`, 0x80 for NaN.
+/// Returns the value of an 8-bit float of gfx942: `{sign, exponent, fraction}`, 0x80 for NaN.
 fn small(v: u8, fraction: i32) -> f64 {
     if v == 0x80 {
         return f64::NAN;
@@ -112,7 +112,7 @@ fn small(v: u8, fraction: i32) -> f64 {
     if v & 0x80 != 0 { -magnitude } else { magnitude }
 }
 
-/// NaN, or with the mode's FP16_OVFL the largest number.
+/// Returns NaN, or the largest number if the mode has FP16_OVFL.
 fn too_large(v: f64, saturates: bool) -> u64 {
     match (saturates, v < 0.0) {
         (false, _) => 0x80,
@@ -121,13 +121,13 @@ fn too_large(v: f64, saturates: bool) -> u64 {
     }
 }
 
-/// The nearest f8, of two the even one; NaN if it is too large.
+/// Returns the nearest 8-bit float, ties to even; NaN if the number is too large.
 fn to_small(v: f64, fraction: i32, saturates: bool) -> u64 {
     if !v.is_finite() {
         return 0x80;
     }
     let magnitude = v.abs();
-    // As if the numbers went on after the largest.
+    // Rounds as if there were a number after the largest one.
     let step = small(0x7f, fraction) - small(0x7e, fraction);
     if magnitude >= small(0x7f, fraction) + step / 2.0 {
         return too_large(v, saturates);
@@ -141,7 +141,7 @@ fn to_small(v: f64, fraction: i32, saturates: bool) -> u64 {
     u64::from(code) | if v < 0.0 && code != 0 { 0x80 } else { 0 }
 }
 
-/// The largest f8 that is not larger in magnitude; NaN if there is none.
+/// Returns the largest 8-bit float that is not larger in magnitude; NaN if the number is too large.
 fn to_small_down(v: f64, fraction: i32, saturates: bool) -> u64 {
     let step = small(0x7f, fraction) - small(0x7e, fraction);
     if !v.is_finite() {
@@ -154,7 +154,7 @@ fn to_small_down(v: f64, fraction: i32, saturates: bool) -> u64 {
     u64::from(code) | if v < 0.0 && code != 0 { 0x80 } else { 0 }
 }
 
-/// An f32 cut to f16 towards zero.
+/// Rounds an f32 to f16 towards zero.
 fn cut(v: f64) -> u64 {
     if v.is_nan() {
         return u64::from(to_f16(v));
@@ -257,7 +257,8 @@ fn function(name: &str, x: &In) -> Option<Out> {
         64 => f64(x.s[0]),
         _ => return None,
     };
-    // f32 and f16 are rounded once from f64, which may itself be off a little, so that a tie may go either way.
+    // f32 and f16 are rounded once from f64, which may have a small error, so that a tie may be rounded in either
+    // direction.
     let near = if size == 64 { 1 } else { u32::from(size == 32) };
     match op {
         "floor" => float(v.floor(), size),
@@ -284,14 +285,14 @@ fn function(name: &str, x: &In) -> Option<Out> {
     }
 }
 
-/// The sine or cosine of a number of turns, as if of none beyond 256.
+/// Returns the sine or cosine of a number of turns; of 0 turns if there are more than 256.
 pub(super) fn turns(v: f64, cosine: bool) -> f64 {
     let turns = if v.abs() <= 256.0 { v - v.round() } else { 0.0 };
     let turns = if v.is_finite() { turns } else { f64::NAN };
     if v == 0.0 && !cosine {
         return v;
     }
-    // From the nearest quarter turn, where the result's accuracy is relative to the distance.
+    // Computed from the nearest quarter turn, near which the accuracy is relative to the distance.
     let quarter = (turns * 4.0).round();
     let rest = (turns - quarter / 4.0) * std::f64::consts::TAU;
     match (quarter as i64 + i64::from(cosine)).rem_euclid(4) {
@@ -329,7 +330,7 @@ fn field(v: u64, size: u32) -> i32 {
     if size == 32 { (v >> 23 & 0xff) as i32 } else { (v >> 52 & 0x7ff) as i32 }
 }
 
-/// A fused multiply-add, scaled by a power of two up or down and rounded once.
+/// Returns a fused multiply-add, scaled up or down by a power of two and rounded once.
 fn fmas(size: u32, power: i32, x: &In) -> Option<Out> {
     let [a, b, c] = x.s.map(|v| Exact::of(v, size));
     let above = field(x.s[2], size) > (1 << (exact::fields(size).1 - 1)) - 1;
@@ -364,7 +365,7 @@ fn fixup(size: u32, x: &In, least: Option<i32>) -> Option<Out> {
     rounded(&value, size, x)
 }
 
-/// Of value, denominator and numerator, each with its exponent; the result is exact in f64 for f32.
+/// The arguments are value, denominator and numerator, each with its exponent. Results for f32 are exact in f64.
 fn scale(
     [(p, _), (q, q_field), (r, r_field)]: [(f64, i32); 3],
     far: i32,
@@ -389,7 +390,7 @@ fn scale(
     }
 }
 
-/// 53 bits of 2/pi, from its digits in base ten.
+/// Returns 53 bits of 2/pi.
 fn preop(a: f64, segment: u64) -> Option<Out> {
     let field = field(a.to_bits(), 64);
     let at = (segment & 31) as usize * 53 + (field - 1077).max(0) as usize;
@@ -403,7 +404,7 @@ fn preop(a: f64, segment: u64) -> Option<Out> {
     })
 }
 
-/// The first 1201 bits of 2/pi, by long division of 2 by pi, which comes from Machin's formula.
+/// Returns the first 1201 bits of 2/pi, by long division of 2 by pi, which Machin's formula gives.
 fn two_over_pi() -> &'static [bool] {
     static BITS: std::sync::OnceLock<Vec<bool>> = std::sync::OnceLock::new();
     BITS.get_or_init(|| {

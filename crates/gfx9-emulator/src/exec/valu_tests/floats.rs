@@ -3,12 +3,12 @@
 use super::{Close, In, Out, f16, f16_out, f32, f32_out, f64, f64_out, flag};
 use crate::exec::number::exact;
 
-/// A f64 rounded to f16.
+/// Rounds an f64 to f16.
 pub(super) fn to_f16(v: f64) -> u16 {
     exact::convert(64, 16, 0, v.to_bits()) as u16
 }
 
-/// A sum of two f64 rounded to odd, so that it can be rounded again to fewer bits.
+/// Returns a sum of two f64, rounded to odd so that it can be rounded again to fewer bits.
 pub(super) fn odd_sum(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if !sum.is_finite() {
@@ -41,7 +41,7 @@ fn value(v: u64, size: u32) -> f64 {
     }
 }
 
-/// `v_min` or `v_max` of bit patterns, as the ISA document writes it out.
+/// Returns `v_min` or `v_max` of bit patterns, by the steps in the ISA document.
 fn extreme(x: &In, a: u64, b: u64, size: u32, max: bool) -> u64 {
     let quiet = [1u64 << 9, 1 << 22, 1 << 51][[16, 32, 64].iter().position(|s| *s == size).unwrap_or(0)];
     let (p, q) = (value(a, size), value(b, size));
@@ -68,7 +68,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         return compared;
     }
     if name == "dot2c_f32_f16" {
-        // The second pair first, both rounded.
+        // The product of the second pair is added first; each step is rounded.
         let part = |v: u64, n: u32| {
             exact::convert(16, 32, 0, exact::flush(v >> (16 * n) & 0xffff, 16, x.mode.denorm64() & 1 != 0))
         };
@@ -97,7 +97,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
             32 => Close::F32,
             _ => Close::F64,
         };
-        // A signalling NaN passes through where IEEE mode is off.
+        // Outside of IEEE mode a signalling NaN is not quieted.
         let close = if x.mode.ieee() { close } else { Close::Bits };
         Some(Out { d, flag: false, close })
     };
@@ -133,7 +133,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     }
 }
 
-/// Sums and products. Sources and result are flushed around it where the mode says so.
+/// Sums and products. Sources and result are flushed as the mode says.
 fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
     let round = x.round(size);
     let [a, b, c] = x.s;
@@ -141,7 +141,7 @@ fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
     let zero = |v: u64| v & !(1 << (size - 1)) == 0;
     let old = if size == 64 { x.old } else { x.old & ((1 << size) - 1) };
     let fma = |a, b, c| exact::fma(size, round, a, b, c);
-    // Rounded after the product; of f32 denormals are flushed whatever the mode.
+    // The product is rounded, then the sum. For f32, denormals are flushed in every mode.
     let keep = if size == 32 { 0 } else { x.denormals(size) };
     let mad = |a: u64, b: u64, c: u64| {
         let [a, b, c] = [a, b, c].map(|v| exact::flush(v, size, keep & 1 != 0));
@@ -168,10 +168,10 @@ fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
     })
 }
 
-/// The face is that of the axis with the largest coordinate; of equals z, then y.
+/// The face is that of the axis with the largest coordinate; of equal ones z comes first, then y.
 fn cube(op: &str, v: [f32; 3], x: &In) -> Option<Out> {
     let largest = |n: usize| v.iter().all(|other| v[n].abs() >= other.abs());
-    // A NaN is never larger; with one among the others the comparisons go on to x.
+    // Comparisons with a NaN are false, so a NaN may leave x.
     let axis = if v[2].abs() >= v[0].abs() && v[2].abs() >= v[1].abs() {
         2
     } else if v[1].abs() >= v[0].abs() {

@@ -2,17 +2,17 @@
 
 use super::{Close, In, Out, bits, flag};
 
-/// The low `n` bits as a signed number.
+/// Returns the low `n` bits as a signed number.
 fn signed(v: u64, n: u32) -> i128 {
     (v as i128) << (128 - n) >> (128 - n)
 }
 
-/// The low `n` bits.
+/// Returns the low `n` bits.
 fn unsigned(v: u64, n: u32) -> i128 {
     i128::from(v) & ((1 << n) - 1)
 }
 
-/// `v` in `n` bits: saturated with `clamp`, else cut.
+/// Returns `v` in `n` bits, saturated with `clamp`, else truncated.
 fn fit(v: i128, n: u32, is_signed: bool, clamp: bool) -> Option<Out> {
     let (low, high) =
         if is_signed { (-(1i128 << (n - 1)), (1 << (n - 1)) - 1) } else { (0, (1i128 << n) - 1) };
@@ -24,7 +24,7 @@ fn byte(v: u64, n: usize) -> i128 {
     i128::from(v.to_le_bytes()[n])
 }
 
-/// Sum of absolute differences of four bytes from byte `at` of `a` on.
+/// Returns the sum of absolute differences of four bytes of `a`, from byte `at` on, and of `b`.
 fn sad(a: u64, at: usize, b: u64, masked: bool) -> i128 {
     (0..4).filter(|n| !masked || byte(b, *n) != 0).map(|n| (byte(a, at + n) - byte(b, n)).abs()).sum()
 }

@@ -1,4 +1,4 @@
-//! Accesses across lanes, exchanges, and results that are wider than the other tests handle.
+//! Tests of accesses across lanes, exchanges, and results that are too wide for the other tests.
 
 use gfx9_isa::Target;
 
@@ -12,7 +12,7 @@ crate::testing::tally::verified!(
     four_masked_sums_of_absolute_differences
 );
 
-/// Both targets, at each level.
+/// Returns a wave for both targets, at each level.
 fn both() -> Vec<TestWave> {
     [Target::Gfx90a, Target::Gfx942].into_iter().flat_map(rigs).collect()
 }

@@ -1,5 +1,5 @@
-//! Every VOP1, VOP2, VOPC and VOP3 instruction, run from its encoding with random operands and modifiers at every
-//! level that this machine has, against references that compute in another way.
+//! Runs every VOP1, VOP2, VOPC and VOP3 instruction from its encoding, with random operands and modifiers, at every
+//! level that the host has, and compares it with references that compute differently.
 
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
@@ -24,14 +24,14 @@ use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(vop1, vop2, vopc, vop3);
 
-/// What a reference is told about one lane.
+/// The input of a reference: the values of one lane.
 #[derive(Debug, Clone, Copy)]
 struct In {
-    /// Sources with their modifiers applied, masked to their sizes.
+    /// The sources with their modifiers applied, masked to their sizes.
     s: [u64; 3],
     /// The destination before.
     old: u64,
-    /// This lane's bit of the mask read, which is VCC for `v_div_fmas`.
+    /// The lane's bit of the mask that is read; for `v_div_fmas`, of VCC.
     bit: bool,
     lane: u32,
     clamp: bool,
@@ -45,17 +45,17 @@ impl In {
     fn b32(&self) -> u32 {
         self.s[1] as u32
     }
-    /// The mode's rounding for floats of the size, as `exact` has it.
+    /// Returns the mode's rounding for floats of the size, as `exact` numbers it.
     fn round(&self, size: u32) -> u32 {
         if size == 32 { self.mode.round32() } else { self.mode.round64() }
     }
-    /// Whether the mode keeps denormals in sources (1) and in results (2) of floats of the size.
+    /// Returns whether the mode keeps denormals in sources (1) and in results (2) of floats of the size.
     fn denormals(&self, size: u32) -> u32 {
         if size == 32 { self.mode.denorm32() } else { self.mode.denorm64() }
     }
 }
 
-/// How exact a result must be. Float results are the same too if both are NaN and the one got is quiet.
+/// The required accuracy of a result. A quiet NaN is also right if the reference is a NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Close {
     Bits,
@@ -64,17 +64,17 @@ enum Close {
     F64,
     /// Two f16.
     P16,
-    /// f32 within that many units in the last place.
+    /// An f32 with at most this error in units in the last place.
     Ulps32(u32),
     Ulps64(u64),
     Ulps16(u32),
 }
 
-/// What a reference says.
+/// The result of a reference.
 #[derive(Debug, Clone, Copy)]
 struct Out {
     d: u64,
-    /// The lane's bit of the mask written.
+    /// The lane's bit of the mask that is written.
     flag: bool,
     close: Close,
 }
@@ -128,8 +128,8 @@ fn float_size(ty: Ty) -> Option<u32> {
     }
 }
 
-/// Instructions whose sources are other than floats although they take the modifiers of these, or where denormals count
-/// whatever the mode.
+/// Returns whether an instruction keeps denormals of sources in every mode, or has sources that are not floats but
+/// accept their modifiers.
 fn keeps_denormals(name: &str) -> bool {
     [
         "cvt_f32_ubyte",
@@ -157,7 +157,7 @@ fn f64(v: u64) -> f64 {
     f64::from_bits(v)
 }
 
-/// Whether a float of the size has the given bits of a NaN.
+/// Returns whether the bits are a NaN of the type.
 fn is_nan(v: u64, ty: Ty) -> bool {
     match ty {
         Ty::F16 => f16(v).is_nan(),
@@ -182,10 +182,10 @@ fn sign_bit(ty: Ty) -> u64 {
     }
 }
 
-/// Same float, both NaN, or as close as may be.
+/// Returns whether the result is right: the same float, both NaN, or as close as required.
 fn agree(got: u64, want: Out) -> bool {
     let nan = |ty: Ty| is_nan(want.d, ty) && is_nan(got, ty) && got & quiet_bit(ty) != 0;
-    // Distance in a format's own steps, across zero too.
+    // The distance in numbers of the format, also across zero.
     let steps = |bits: u32| {
         let order = |v: u64| {
             let magnitude = (v & ((1 << (bits - 1)) - 1)) as i64;
@@ -212,7 +212,7 @@ fn agree(got: u64, want: Out) -> bool {
     }
 }
 
-/// A random value of a type; floats and small numbers that matter are frequent.
+/// Returns a random value of a type. Special floats and small numbers are frequent.
 fn sample(random: &mut Random, ty: Ty) -> u64 {
     let pick = random.next();
     match ty {
@@ -283,7 +283,7 @@ fn sample(random: &mut Random, ty: Ty) -> u64 {
             4 => ((pick >> 8 & 0x3ff) as f64 * 0.25 - 128.0).to_bits(),
             _ => random.next(),
         },
-        // A byte each of small numbers now and then, which are selectors and shifts.
+        // Sometimes each byte is a small number, for selectors and shifts.
         _ if pick.is_multiple_of(8) => random.next() & 0x0f0f_0f0f,
         _ => random.int(),
     }
@@ -301,39 +301,39 @@ fn is_float(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::F32 | Ty::F64)
 }
 
-/// The type of source `n`, that of the destination for the accumulator.
+/// Returns the type of source `n`.
 fn source_ty(row: &Row, n: usize) -> Ty {
     if row.flags & gfx9_isa::flags::ACC != 0 && row.src[n] == Ty::None { Ty::None } else { row.src[n] }
 }
 
-/// Where operands are in these tests: VGPRs of the destination and the sources, SGPRs of the sources, of the mask
-/// read and of the mask written.
+/// The registers in these tests: VGPRs of the destination and the sources, SGPRs of the sources, of the mask that is
+/// read and of the mask that is written.
 const DST: u32 = 20;
 const SRC: [u32; 3] = [2, 6, 10];
 const SGPR: [u32; 3] = [30, 34, 38];
 const MASK: u32 = 24;
 const SDST_AT: u32 = 20;
 
-/// One instruction as encoded.
+/// An encoded instruction.
 struct Form {
     words: Vec<u32>,
-    /// Which sources are SGPRs.
+    /// The sources that are SGPRs.
     scalar: [bool; 3],
-    /// Which are constants, and what these are.
+    /// The values of the sources that are constants.
     fixed: [Option<u64>; 3],
     neg: u32,
     abs: u32,
     clamp: bool,
     op_sel: u32,
     omod: u32,
-    /// Masks are read from and written to VCC.
+    /// Whether masks are read from and written to VCC.
     vcc: bool,
     sdwa: Option<controlled::Sdwa>,
     /// The control dword.
     dpp: Option<u32>,
 }
 
-/// An inline constant's code, and what it is in an operand of a type.
+/// Returns the code of an inline constant, and its value in an operand of a type.
 fn constant(random: &mut Random, ty: Ty) -> Option<(u32, u64)> {
     const FLOATS: [f64; 9] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494309189532];
     let pick = random.next();
@@ -350,7 +350,7 @@ fn constant(random: &mut Random, ty: Ty) -> Option<(u32, u64)> {
         Ty::F16 if is_whole => return Some((code, whole as u64 & 0xffff)),
         Ty::B32 | Ty::F32 if is_whole => return Some((code, whole as u64 & 0xffff_ffff)),
         Ty::B64 | Ty::F64 if is_whole => return Some((code, whole as u64)),
-        // 1/(2 pi) is cut off in f16, rounded in f32.
+        // 1/(2 pi) is truncated in f16, rounded in f32.
         Ty::F16 if float == 8 => 0x3118,
         Ty::F16 => u64::from(half::f16::from_f64(value).to_bits()),
         Ty::B32 | Ty::F32 => u64::from((value as f32).to_bits()),
@@ -360,7 +360,7 @@ fn constant(random: &mut Random, ty: Ty) -> Option<(u32, u64)> {
     Some((240 + float as u32, bits))
 }
 
-/// Short, of vectors, without modifiers.
+/// A short encoding with vectors only and without modifiers.
 const PLAIN: Form = Form {
     words: Vec::new(),
     scalar: [false; 3],
@@ -375,7 +375,7 @@ const PLAIN: Form = Form {
     dpp: None,
 };
 
-/// The VOP3 encoding, with random operands and modifiers.
+/// Returns the VOP3 encoding with random operands and modifiers.
 fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target) -> Form {
     let op = row.op[target as usize] as u32
         + match encoding {
@@ -393,7 +393,7 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
     let neg = if r >> 8 & 1 != 0 { r >> 9 & 7 & floats } else { 0 };
     let abs = if r >> 12 & 1 != 0 && !is_vop3b { r >> 13 & 7 & floats } else { 0 };
     let clamp = r >> 16 & 3 == 0 && (saturates || is_float(row.dst));
-    // One of the sources of `v_div_scale` is another's.
+    // One source of `v_div_scale` is equal to another, so it can't be a constant.
     let constants =
         [0, 1, 2].map(|n| constant(random, row.src[n]).filter(|_| !row.name.contains("div_scale")));
     let halves = sixteen & !(0..3).filter(|n| constants[*n].is_some()).fold(0, |m, n| m | 1 << n);
@@ -416,7 +416,7 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
     Form { words, scalar, fixed, neg, abs, clamp, op_sel, omod, vcc: false, sdwa: None, dpp: None }
 }
 
-/// The encoding's own form; `literal` for those that have one.
+/// Returns the short encoding. `literal` is for instructions that always have a literal.
 fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target, literal: u32) -> Form {
     let op = row.op[target as usize] as u32;
     let scalar = random.next().is_multiple_of(2);
@@ -426,7 +426,7 @@ fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target
     if let Some((code, value)) = constant(random, row.src[0]) {
         (a, fixed) = (code, Some(value));
     } else if random.next().is_multiple_of(8) && row.flags & LIT == 0 {
-        // Of f64 a literal is the high dword.
+        // The literal of an f64 is its high dword.
         let literal = sample(random, row.src[0]) as u32;
         let value = match row.src[0] {
             Ty::F64 => Some(u64::from(literal) << 32),
@@ -452,7 +452,7 @@ fn short_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target
 
 /// Runs one form of an instruction with random operands and compares all lanes.
 fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, literal: u32) {
-    // Clamp and IEEE; in half of all cases any roundings and denormals.
+    // Random DX10_CLAMP and IEEE; in half of all cases also random roundings and denormals.
     let mut mode = 0xf0 | (random.next() as u32 & 0x300);
     if random.next().is_multiple_of(2) {
         mode = random.next() as u32 & 0x3ff;
@@ -460,7 +460,7 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
     if is_float(row.dst) && random.next().is_multiple_of(2) {
         mode |= 0x200;
     }
-    // FP16_OVFL, which the conversions to f8 heed.
+    // FP16_OVFL, which conversions to 8-bit floats use.
     if random.next().is_multiple_of(4) {
         mode |= 1 << 23;
     }
@@ -476,7 +476,7 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
     for (n, lanes) in values.iter_mut().enumerate() {
         let ty = source_ty(row, n);
         let one = sample(random, ty);
-        // Often a few values that meet each other.
+        // Often only a few different values, so that sources are equal.
         let few = [sample(random, ty), sample(random, ty), sample(random, ty)];
         for lane in lanes.iter_mut() {
             *lane = match random.next() % 4 {
@@ -501,7 +501,7 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
             values[n] = [value; LANES];
         }
     }
-    // DPP takes the first source from other lanes, and some lanes out.
+    // With DPP, the first source comes from other lanes, and some lanes are not written.
     let (seen, writes) = match form.dpp {
         Some(control) => controlled::moved(control, exec, &values[0]),
         None => (values[0], exec),
@@ -579,7 +579,7 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
     }
 }
 
-/// [`agree`] for a result of which a part was put somewhere; of NaNs any will do.
+/// Does what [`agree`] does, for a result of which SDWA writes a part. Any NaN is right.
 fn sdwa_agrees(sdwa: controlled::Sdwa, got: u64, want: Out, ty: Ty, before: u64) -> bool {
     if sdwa.placed(want.d, before) == got {
         return true;
@@ -590,14 +590,14 @@ fn sdwa_agrees(sdwa: controlled::Sdwa, got: u64, want: Out, ty: Ty, before: u64)
         _ => return false,
     };
     let near = |d: u64| agree(d, want) && sdwa.placed(d, before) == got;
-    // Any of the NaNs, the neighbours, the other zero.
+    // Any NaN, the neighbours, the other zero.
     let nan = is_nan(want.d, ty);
     let nans = (0..1u64 << 16).map(|n| want.d & !0xffff | n | quiet_bit(ty));
     let others = [want.d.wrapping_sub(1), want.d + 1, want.d ^ 1 << (size - 1)];
     nan && (size == 32 || nans.clone().any(near)) || others.into_iter().any(near)
 }
 
-/// What of the destination is compared, and what must have stayed as it was.
+/// Returns the part of the destination that is compared, and the part that must not have changed.
 fn part_got(row: &Row, form: &Form, got: u64) -> (u64, u64) {
     if form.op_sel & 8 != 0 {
         (got >> 16, got & 0xffff)
@@ -610,7 +610,7 @@ fn part_got(row: &Row, form: &Form, got: u64) -> (u64, u64) {
     }
 }
 
-/// The lane's sources as the operation sees them.
+/// Returns the lane's sources with modifiers applied.
 #[expect(clippy::too_many_arguments, reason = "one place")]
 fn input(
     row: &Row,
@@ -655,8 +655,8 @@ fn input(
     }
 }
 
-/// The reference's result after the output modifiers of floats: a product that counts outside IEEE mode where denormals
-/// are flushed, which leaves no -0; then the clamp.
+/// Applies the output modifiers of floats to the reference's result. The factor, which leaves no -0, applies only
+/// outside of IEEE mode and if denormals are flushed. Then the result is clamped.
 fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
     let Some(size) = float_size(row.dst) else { return want };
     let (round, kept) = match size {
@@ -668,7 +668,7 @@ fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
         let power = [0, 1, 2, -1][form.omod as usize];
         d = exact::flush(Exact::of(d, size).scaled(power).round(size, round), size, false);
         d = if d == sign_bit(row.dst) { 0 } else { d };
-        // Of NaNs the multiplication may give any.
+        // The multiplication may give any NaN.
         close = match (close, size) {
             (Close::Bits, 16) => Close::F16,
             (Close::Bits, 32) => Close::F32,
@@ -691,7 +691,7 @@ fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
     Out { d, close, ..want }
 }
 
-/// Instructions that have tests of their own in `lanes.rs`.
+/// Instructions that `lanes.rs` tests.
 const APART: [&str; 8] = [
     "v_nop",
     "v_clrexcp",
@@ -735,7 +735,7 @@ fn sweep(encoding: Encoding, target: Target, seed: u64) {
                 }
             }
         });
-        // Goes on, so that one run names all that are wrong; the messages are in the output.
+        // Continues, so that one run names all wrong instructions; the messages are in the output.
         if std::panic::catch_unwind(run).is_err() {
             failed.push(row.name);
         }

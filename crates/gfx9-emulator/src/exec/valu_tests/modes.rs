@@ -1,4 +1,4 @@
-//! The MODE register: directed roundings, flushed denormals, output modifiers.
+//! Tests of the MODE register: directed roundings, flushed denormals, output modifiers.
 
 use gfx9_isa::{Target, Ty};
 
@@ -7,7 +7,7 @@ use super::{f16, rigs, sample};
 use crate::state::wave::{LANES, Mode};
 use crate::testing::test_wave::{Random, TestWave};
 
-/// Puts values into v2, v6 and v10 (and the registers after them), runs one instruction, and gives v20 and v21.
+/// Writes values to v2, v6 and v10 (and the registers after them), runs one instruction, and returns v20 and v21.
 fn run(rig: &mut TestWave, mode: u32, words: [u32; 2], values: &[[u64; LANES]; 3]) -> [u64; LANES] {
     rig.w.mode = Mode(mode);
     rig.w.set_exec(!0);
@@ -26,8 +26,8 @@ fn samples(random: &mut Random, ty: Ty) -> [[u64; LANES]; 3] {
     std::array::from_fn(|_| std::array::from_fn(|_| sample(random, ty)))
 }
 
-/// The neighbour of the nearest float that the rounding (0 even, 1 up, 2 down, 3 to zero) asks for, given on which side
-/// of it the exact value is.
+/// Returns which neighbour of the nearest float the rounding (0 even, 1 up, 2 down, 3 to zero) gives, if the exact
+/// value is above or below the nearest float.
 fn directed(round: u32, nearest_below: bool, nearest_above: bool, negative: bool) -> i32 {
     match round {
         1 if nearest_below => 1,
@@ -134,7 +134,7 @@ fn f64_sums_round_as_the_mode_says() {
             for l in 0..LANES {
                 let (a, b) = (f64::from_bits(values[0][l]), f64::from_bits(values[1][l]));
                 let sum = a + b;
-                // Knuth's error of a sum, exact if nothing overflows.
+                // The error of a sum by Knuth's algorithm, which is exact if nothing overflows.
                 let v = sum - a;
                 let error = (a - (sum - v)) + (b - v);
                 if !error.is_finite() || sum == 0.0 {
@@ -161,7 +161,7 @@ fn denormals_are_flushed_where_the_mode_does_not_keep_them() {
                 let values = samples(&mut random, Ty::F32);
                 // v_mul_f32_e64 v20, v2, v6
                 let got = run(rig, 0x3c0 | keep << 4, [0xd105_0014, 0x0002_0d02], &values);
-                // v_cmp_eq_f32_e64 s[24:25], 0, v2, which reads its sources alike
+                // v_cmp_eq_f32_e64 s[24:25], 0, v2, which flushes its sources too
                 run(rig, 0x3c0 | keep << 4, [0xd042_0018, 0x0002_0480], &values);
                 let equal = rig.w.s64(24);
                 for l in 0..LANES {
@@ -179,7 +179,7 @@ fn denormals_are_flushed_where_the_mode_does_not_keep_them() {
     }
 }
 
-/// "Output modifiers are ignored" in IEEE mode and where denormal results are kept; else they flush.
+/// "Output modifiers are ignored" in IEEE mode and if denormal results are kept; otherwise they flush.
 #[test]
 fn output_modifiers_apply_outside_ieee_mode() {
     let mut random = Random::new(35);

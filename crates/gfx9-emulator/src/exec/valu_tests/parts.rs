@@ -1,4 +1,4 @@
-//! SDWA and DPP: encodings as llvm-mc 15 gives them, against models that work on bytes and on lists of lanes.
+//! Compares SDWA and DPP, in encodings by llvm-mc 15, with models on bytes and on lists of lanes.
 
 use gfx9_isa::Target;
 
@@ -8,7 +8,7 @@ use crate::testing::test_wave::{Random, TestWave};
 
 type Values = [u32; LANES];
 
-/// Random v0, v1, v2, s3, EXEC and VCC.
+/// Writes random values to v0, v1, v2, s3, EXEC and VCC.
 fn set_up(random: &mut Random, rig: &mut TestWave) -> ([Values; 3], u64, u64) {
     let v: [Values; 3] = std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32));
     for (n, lanes) in v.iter().enumerate() {
@@ -22,7 +22,8 @@ fn set_up(random: &mut Random, rig: &mut TestWave) -> ([Values; 3], u64, u64) {
     (v, exec, vcc)
 }
 
-/// Runs one instruction on random registers; `want` gives v0 of an active lane from v0, v1, v2 and VCC's bit.
+/// Runs one instruction on random registers. `want` returns the expected v0 of an active lane for v0, v1, v2 and VCC's
+/// bit.
 fn check(words: [u32; 2], want: impl Fn([u32; 3], bool) -> u32) {
     let mut random = Random::new(u64::from(words[1]));
     for rig in &mut rigs(Target::Gfx90a) {
@@ -55,7 +56,7 @@ fn sdwa_selects_and_places_parts() {
         let sum = i64::from(byte(a, 2) as u8 as i8) + i64::from(b);
         (sum as u32 & 0xffff) << 16
     });
-    // The same into byte 1, so that there is something above it for its sign.
+    // The same to byte 1, above which the sign is extended.
     check([0x6800_04f9, 0x060a_0901], |[_, a, b], _| {
         let sum = (i64::from(byte(a, 2) as u8 as i8) + i64::from(b)) as u8;
         (i32::from(sum as i8) << 8) as u32
@@ -78,7 +79,7 @@ fn sdwa_selects_and_places_parts() {
     check([0x3800_04f9, 0x0501_0601], |[_, a, b], carry| byte(a, 1) + (b >> 16) + u32::from(carry));
 }
 
-/// The NaN that a sum of two f16 gives: the first that is one, quieted.
+/// Returns the NaN of a sum of two f16: the first operand that is one, quieted.
 fn nan_of(a: u32, b: u32) -> u32 {
     let is_nan = |v: u32| v & 0x7fff > 0x7c00;
     if is_nan(a) {
@@ -106,10 +107,10 @@ fn sdwa_comparisons_write_any_mask() {
     }
 }
 
-/// The lane that a lane takes its value from, if there is one.
+/// The lane from which a lane reads, if there is one.
 type From = fn(i32) -> Option<i32>;
 
-/// Each permutation and its control word.
+/// Each permutation with its control dword.
 const PERMUTATIONS: [(u32, From); 13] = [
     // quad_perm:[3,2,1,0]
     (0xff00_1b01, |l| Some(l ^ 3)),
@@ -140,7 +141,7 @@ const PERMUTATIONS: [(u32, From); 13] = [
 ];
 
 #[test]
-fn dpp_takes_values_from_other_lanes() {
+fn dpp_reads_values_of_other_lanes() {
     let mut random = Random::new(22);
     for rig in &mut rigs(Target::Gfx90a) {
         for (control, from) in PERMUTATIONS {
@@ -166,7 +167,7 @@ fn dpp_takes_values_from_other_lanes() {
 }
 
 #[test]
-fn dpp_goes_with_signs_and_doubles() {
+fn dpp_works_with_sign_modifiers_and_f64() {
     let mut random = Random::new(23);
     for rig in &mut rigs(Target::Gfx90a) {
         rig.w.set_exec(!0);

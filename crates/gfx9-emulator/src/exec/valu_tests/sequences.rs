@@ -1,5 +1,5 @@
-//! Division: the instructions that LLVM makes of `/` (`SITargetLowering::LowerFDIV32` and `LowerFDIV64`), run from
-//! their encodings, against the host's correctly rounded quotients.
+//! Compares division with the host's correctly rounded quotients. Runs the encoded instructions that LLVM generates for
+//! `/` (`SITargetLowering::LowerFDIV32` and `LowerFDIV64`).
 
 use gfx9_isa::{Encoding, Target};
 
@@ -31,7 +31,7 @@ struct Code {
 }
 
 impl Code {
-    /// `base` is where the encoding's opcodes start in VOP3; bits of the first word besides in `more`.
+    /// `base` is the opcode in VOP3 at which the encoding's opcodes start. `more` has further bits of the first dword.
     fn vop3(&mut self, encoding: Encoding, base: u32, name: &str, dst: u32, src: [Source; 3], more: u32) {
         let op = op(encoding, name, self.target) + base;
         let second = src.iter().enumerate().fold(0, |word, (n, source)| {
@@ -48,7 +48,7 @@ impl Code {
         self.vop3(Encoding::Vop3, 0, name, dst, src, 0);
     }
 
-    /// The flag goes to `mask`.
+    /// `mask` receives the flags.
     fn scale(&mut self, name: &str, dst: u32, mask: u32, value: u32, denominator: u32, numerator: u32) {
         let src = [value, denominator, numerator].map(|n| Plus(v(n)));
         self.vop3(Encoding::Vop3, 0, name, dst, src, mask << 8);
@@ -58,7 +58,7 @@ impl Code {
         self.vop3(Encoding::Vop1, 320, name, dst, [Plus(v(src)), Plus(0), Plus(0)], 0);
     }
 
-    /// Denormals of f32: none kept, or all.
+    /// Sets the mode to keep all denormals of f32, or none.
     fn denormals(&mut self, kept: bool) {
         let (simm16, literal) = (1 | 4 << 6 | 1 << 11, if kept { 3 } else { 0 });
         let op = op(Encoding::Sopk, "s_setreg_imm32_b32", self.target);
@@ -66,8 +66,8 @@ impl Code {
     }
 }
 
-/// Numerators from v2, denominators from v6 (and v7), quotients to v20; where f32 denormals are flushed, they are kept
-/// in between.
+/// Returns code that divides v2 by v6, with the quotient in v20. If the mode flushes denormals, the code keeps them in
+/// between.
 fn division_f32(target: Target, flushed: bool) -> Vec<u32> {
     let mut code = Code { target, words: Vec::new() };
     let [numerator, denominator] = [2, 6];
@@ -110,7 +110,7 @@ fn division_f64(target: Target) -> Vec<u32> {
     code.words
 }
 
-/// A float format's fields.
+/// The fields of a float format.
 #[derive(Clone, Copy)]
 struct Fields {
     fraction: u32,
@@ -130,7 +130,7 @@ impl Fields {
         u64::from(negative) << (self.fraction + self.exponent) | exponent << self.fraction | fraction
     }
 
-    /// Both ends of each range of numbers, with both signs.
+    /// Returns both ends of each range of numbers, with both signs.
     fn corners(self) -> Vec<u64> {
         let top = self.largest_exponent();
         let bias = top / 2;
@@ -166,8 +166,8 @@ impl Fields {
         all
     }
 
-    /// Any number, at any distance from another's exponent or at a distance that matters, and with a fraction often
-    /// of few bits, whose quotients come close to where the rounding changes.
+    /// Returns two random numbers. Their exponents have any distance, or one that is near a limit. Fractions often have
+    /// few bits, so that quotients are close to ties.
     fn pair(self, random: &mut Random) -> [u64; 2] {
         let top = self.largest_exponent();
         let bits = random.next();
@@ -176,7 +176,7 @@ impl Fields {
         let distance = match bits >> 8 & 3 {
             0 => 0,
             1 => far,
-            // Quotients that are denormals, or half of one.
+            // The quotient is a denormal, or half of one.
             2 => top / 2 + random.next() % u64::from(self.fraction + 3),
             _ => random.next() % top,
         };
@@ -194,7 +194,7 @@ impl Fields {
         [self.float(bits & 1 != 0, first, a), self.float(bits & 2 != 0, second, b)]
     }
 
-    /// Numerators and denominators: all pairs of corners, and random ones.
+    /// Returns numerators and denominators: all pairs of corners, and random pairs.
     fn operands(self, seed: u64, count: usize) -> Vec<[u64; 2]> {
         let corners = self.corners();
         let mut pairs: Vec<[u64; 2]> =
@@ -205,7 +205,7 @@ impl Fields {
     }
 }
 
-/// Runs a division of up to one wave's pairs.
+/// Divides up to one wave's number of pairs.
 fn run(rig: &mut TestWave, mode: Mode, words: &[u32], pairs: &[[u64; 2]]) -> [u64; LANES] {
     rig.w.mode = mode;
     for (l, pair) in pairs.iter().enumerate() {
@@ -218,7 +218,7 @@ fn run(rig: &mut TestWave, mode: Mode, words: &[u32], pairs: &[[u64; 2]]) -> [u6
     std::array::from_fn(|l| u64::from(rig.w.v(20).flat()[l]) | u64::from(rig.w.v(21).flat()[l]) << 32)
 }
 
-/// Divides on all levels of both targets, and compares with what `divide` says of numerator and denominator.
+/// Divides on all levels of both targets, and compares the quotients with those of `divide`.
 fn check(
     fields: Fields,
     mode: Mode,
@@ -257,7 +257,7 @@ fn f32_division_is_correctly_rounded() {
     check(F32, Mode::DEFAULT, 100_000, |target| division_f32(target, false), quotient_f32);
 }
 
-/// Operands and quotients that are denormals count as zeros, and all others are as exact as with denormals.
+/// Denormal operands and quotients count as zeros. All other quotients are as exact as with denormals.
 #[test]
 fn f32_division_without_denormals_is_correctly_rounded() {
     let flush = |v: u64| if v & 0x7f80_0000 == 0 { v & 0x8000_0000 } else { v };
@@ -271,8 +271,8 @@ fn f64_division_is_correctly_rounded() {
     check(F64, Mode::DEFAULT, 100_000, division_f64, divide);
 }
 
-/// `v_div_scale` of both operands on either side of every limit, as exponents of denominator and numerator, by which
-/// power of two each is scaled, and the flag.
+/// Tests `v_div_scale` on either side of every limit. A case has the exponents of denominator and numerator, the powers
+/// of two by which they are scaled, and the flag.
 #[test]
 fn operands_are_scaled_within_the_limits() {
     let f32_cases = [
@@ -334,7 +334,7 @@ fn operands_are_scaled_within_the_limits() {
     }
 }
 
-/// Where denormals are flushed, a remainder that is one still counts.
+/// A denormal remainder is not flushed, even if the mode flushes denormals.
 #[test]
 fn the_last_step_keeps_denormal_remainders() {
     for rig in &mut rigs(Target::Gfx90a) {

@@ -1,11 +1,12 @@
-//! `printf` into a buffer that is read when the dispatch has ended: OpenCL's, and HIP's with `-mprintf-kind=buffered`.
+//! `printf` to a buffer that is read when the dispatch has ended: OpenCL's, and HIP's with `-mprintf-kind=buffered`.
 //!
-//! The buffer begins with two dwords, the bytes taken and its size. A lane takes what it needs with an atomic operation
-//! (`__printf_alloc` of ROCm's device library) and writes a record, which begins with a dword:
+//! The buffer begins with two dwords: the number of bytes in use, and the buffer's size. A lane reserves bytes with an
+//! atomic operation (`__printf_alloc` of ROCm's device library) and writes a record, which begins with a dword:
 //! - OpenCL: the format's number. The arguments follow, each of the size that the code object's metadata gives
 //!   (LLVM, AMDGPUPrintfRuntimeBinding.cpp).
-//! - HIP: bit 0 stderr, bit 1 a format known to the metadata, then the record's size. The format's hash or its text
-//!   follows, and the arguments in words of 8 bytes, strings inline (LLVM, AMDGPUEmitPrintf.cpp).
+//! - HIP: bit 0 selects stderr, bit 1 says that the metadata has the format, the other bits are the record's size. The
+//!   format's hash or its text follows, then the arguments in words of 8 bytes, strings inline (LLVM,
+//!   AMDGPUEmitPrintf.cpp).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,14 +17,14 @@ use crate::memory::DispatchMemory;
 
 /// The size of the buffer in bytes. Text that doesn't fit is not printed; `printf` then returns an error to the kernel.
 pub(crate) const SIZE: u64 = 4 << 20;
-/// The two dwords at its start.
+/// The size of the two dwords at the start, in bytes.
 const HEADER: usize = 8;
-/// The largest text of a dispatch in bytes. A faulty format could otherwise print without end.
+/// The largest text of a dispatch in bytes. Otherwise a faulty format could print without limit.
 const MAX_TEXT: usize = 64 << 20;
 /// The largest number of elements of an OpenCL vector.
 const MAX_LANES: usize = 16;
 
-/// The printf buffer of one dispatch, at the end of its own memory.
+/// The printf buffer of one dispatch, in the dispatch's own memory.
 pub(crate) struct PrintfBuffer {
     block: Arc<DispatchMemory>,
     base: u64,
@@ -94,8 +95,8 @@ impl Formats {
         if opencl.is_empty() { Formats::Hip(hip) } else { Formats::OpenCl(opencl) }
     }
 
-    /// Reads the first record: its stream, text and size in bytes. `None` if there are no more records, or it makes no
-    /// sense.
+    /// Reads the first record: its stream, text and size in bytes. `None` if there are no more records, or the record
+    /// is invalid.
     fn record(&self, bytes: &[u8]) -> Option<(PrintfStream, Vec<u8>, usize)> {
         let (control, rest) = bytes.split_first_chunk()?;
         let control = u32::from_le_bytes(*control);
@@ -125,7 +126,7 @@ impl Formats {
 }
 
 impl OpenCl {
-    /// Reads `ID:COUNT:SIZE:...:FORMAT`, with the number.
+    /// Reads `ID:COUNT:SIZE:...:FORMAT`. Also returns `ID`.
     fn read(line: &[u8]) -> Option<(u32, OpenCl)> {
         let mut rest = line;
         let mut number = || -> Option<u32> {
@@ -139,7 +140,7 @@ impl OpenCl {
         Some((id, OpenCl { sizes, text: unescape(rest) }))
     }
 
-    /// The words of a message in the form of the hostcalls: vectors are taken apart.
+    /// Returns the words of a message as hostcalls have them, with the elements of vectors as separate arguments.
     fn message(&self, arguments: &[u8]) -> Vec<u64> {
         let mut text = Vec::with_capacity(self.text.len());
         let mut values = Vec::new();
@@ -161,7 +162,7 @@ impl OpenCl {
             let (letters, after) = after.split_at(letters);
             let Some((conversion, after)) = after.split_first() else { break };
             rest = after;
-            // The length of a vector's 32-bit elements has letters of its own.
+            // `hl` is the length of 32-bit elements of a vector.
             let letters = if letters == b"hl" { b"" } else { letters };
             for _ in spec.iter().filter(|b| **b == b'*') {
                 values.push(argument().map_or(0, word));
@@ -190,7 +191,7 @@ impl OpenCl {
     }
 }
 
-/// How many lanes the vector specifier at the start asks for, and what follows it.
+/// Returns the number of elements of the vector specifier at the start, 1 without one, and the text after it.
 fn lanes(text: &[u8]) -> (usize, &[u8]) {
     let Some(digits) = text.strip_prefix(b"v") else { return (1, text) };
     let count = digits.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -198,12 +199,13 @@ fn lanes(text: &[u8]) -> (usize, &[u8]) {
     (lanes.clamp(1, MAX_LANES), &digits[count..])
 }
 
-/// Bytes of an element of a vector of `size` bytes; one of three lanes takes the room of four.
+/// Returns the size of an element, in bytes, of a vector of `size` bytes. A vector of three elements has the size of
+/// four.
 fn element(size: usize, lanes: usize) -> usize {
     if size.is_power_of_two() { size / lanes.next_power_of_two() } else { size / lanes }
 }
 
-/// The bits of an `f64` of the value of a float of that size.
+/// Converts a float of 2, 4 or 8 bytes to the bits of an `f64`.
 fn float(bytes: &[u8]) -> u64 {
     let value = word(bytes);
     match bytes.len() {
@@ -213,19 +215,19 @@ fn float(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Up to 8 bytes, little-endian.
+/// Returns the value of up to 8 bytes, little-endian.
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// A string with a 0 after it, padded to whole words.
+/// Returns the words of a string with a 0 after it, padded to whole words.
 pub(super) fn words(text: &[u8]) -> Vec<u64> {
     let mut text = text.to_vec();
     text.push(0);
     text.chunks(8).map(word).collect()
 }
 
-/// Undoes what the compiler does to characters that a line of the metadata can't have.
+/// Replaces the escape sequences that the compiler writes for characters that a line of the metadata can't have.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -281,7 +283,7 @@ mod tests {
         let lines = ["1:0:100%%\\n", "2:6:4:8:4:8:16:4:%d\\72 %s|%6.2f|%g|%v3d|%v2hhd \\72\\n"];
         let got = text(&lines, &record);
         let out = |text: &str| (PrintfStream::Stdout, text.to_owned());
-        // The last vector's elements are of two bytes each; `hh` shows one.
+        // The elements of the last vector have two bytes each; `hh` prints one of them.
         assert_eq!(got, [out("-5: word|  1.50|0.25|1,-2,3|7,-1 :\n"), out("100%\n")]);
     }
 

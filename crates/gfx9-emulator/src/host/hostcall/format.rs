@@ -1,6 +1,7 @@
-//! C's `printf` formatting over the words of a message: the format string, then each argument, strings inline.
+//! Formats messages as C's `printf` does. A message is a list of words: the format string, then the arguments, strings
+//! inline.
 
-/// A conversion specification without its conversion.
+/// A conversion specification without the conversion character.
 #[derive(Default)]
 struct Spec {
     left: bool,
@@ -10,14 +11,15 @@ struct Spec {
     zero: bool,
     width: usize,
     precision: Option<usize>,
-    /// Bits of an integer argument.
+    /// The number of bits of an integer argument.
     bits: u32,
 }
 
-/// Widths and precisions above this are cut: no line is that long, but a hostile format may ask.
+/// The largest width and precision. Larger ones are reduced to it: no line is that long, but a hostile format may
+/// request it.
 const MAX_WIDTH: usize = 4096;
 
-/// The arguments that are left.
+/// The words of the remaining arguments.
 struct Words<'a>(&'a [u64]);
 
 impl Words<'_> {
@@ -31,7 +33,7 @@ impl Words<'_> {
         }
     }
 
-    /// A string: bytes up to a 0, padded to whole words.
+    /// Reads a string: bytes up to a 0, padded to whole words.
     fn string(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         while !self.0.is_empty() {
@@ -46,7 +48,7 @@ impl Words<'_> {
     }
 }
 
-/// Formats a message. What isn't a conversion that C knows is copied as it is.
+/// Formats a message. Conversions that C doesn't have are copied unchanged.
 pub(crate) fn printf(message: &[u64]) -> Vec<u8> {
     let mut words = Words(message);
     let format = words.string();
@@ -66,7 +68,8 @@ pub(crate) fn printf(message: &[u64]) -> Vec<u8> {
     out
 }
 
-/// Parses flags, width, precision and length after the `%` at the start; returns how many bytes that took.
+/// Parses flags, width, precision and length after the `%` at the start. Also returns the number of bytes that were
+/// parsed.
 fn parse(text: &[u8], words: &mut Words<'_>) -> (Spec, usize) {
     let mut spec = Spec { bits: 32, ..Spec::default() };
     let mut at = 1;
@@ -112,7 +115,7 @@ fn parse(text: &[u8], words: &mut Words<'_>) -> (Spec, usize) {
     }
 }
 
-/// Writes one conversion; false if there is no such.
+/// Writes one conversion. Returns false if C doesn't have it.
 fn convert(out: &mut Vec<u8>, spec: &Spec, conversion: u8, words: &mut Words<'_>) -> bool {
     let sign = |negative: bool| match (negative, spec.plus, spec.space) {
         (true, _, _) => "-",
@@ -166,14 +169,14 @@ fn convert(out: &mut Vec<u8>, spec: &Spec, conversion: u8, words: &mut Words<'_>
             }
             pad(out, spec, prefix.as_bytes(), text.as_bytes(), spec.zero && value.is_finite());
         }
-        // `%n` would store to the device; it takes its argument and does nothing.
+        // `%n` would store to device memory. It consumes its argument and does nothing.
         b'n' => drop(words.next()),
         _ => return false,
     }
     true
 }
 
-/// The digits of an integer with zeros before them up to the precision; a 0 has no digit at precision 0.
+/// Adds zeros before the digits of an integer, up to the precision. With precision 0, a 0 has no digits.
 fn padded(mut digits: String, precision: Option<usize>) -> String {
     match precision {
         Some(0) if digits == "0" => digits.clear(),
@@ -202,7 +205,7 @@ fn pad(out: &mut Vec<u8>, spec: &Spec, prefix: &[u8], body: &[u8], zeros: bool) 
     }
 }
 
-/// A value that isn't negative, as C's `%f`, `%e`, `%g` and `%a` show it, without the `0x` of `%a`.
+/// Formats a value that isn't negative, as C's `%f`, `%e`, `%g` and `%a` do, without the `0x` of `%a`.
 fn float(value: f64, spec: &Spec, conversion: u8) -> String {
     if value.is_nan() {
         return "nan".into();
@@ -230,7 +233,7 @@ fn float(value: f64, spec: &Spec, conversion: u8) -> String {
     if spec.alternate { with_point(text) } else { text }
 }
 
-/// Drops the zeros after the last digit of a fraction, and a point without a digit after it.
+/// Removes the zeros at the end of a fraction, and a point without a digit after it.
 fn without_zeros(text: &str) -> String {
     let (mantissa, exponent) = text.split_at(text.find('e').unwrap_or(text.len()));
     let mantissa = match mantissa.contains('.') {
@@ -240,7 +243,7 @@ fn without_zeros(text: &str) -> String {
     format!("{mantissa}{exponent}")
 }
 
-/// Puts a point after the digits of a number that has none: what the flag `#` asks for.
+/// Inserts a point after the digits of a number that has none, as the flag `#` requires.
 fn with_point(mut text: String) -> String {
     if !text.contains('.') {
         text.insert(text.find(['e', 'p']).unwrap_or(text.len()), '.');
@@ -248,7 +251,7 @@ fn with_point(mut text: String) -> String {
     text
 }
 
-/// `d.ddde+dd`, and the exponent.
+/// Formats a value as `d.ddde+dd`. Also returns the exponent.
 fn exponential(value: f64, precision: usize) -> (String, i32) {
     let text = format!("{value:.precision$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -257,7 +260,7 @@ fn exponential(value: f64, precision: usize) -> (String, i32) {
     (format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs()), exponent)
 }
 
-/// `1.hhhp+d`, to be shown after `0x`.
+/// Formats a value as `1.hhhp+d`, which follows `0x`.
 fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     let bits = value.to_bits();
     let (mut exponent, mut fraction) = ((bits >> 52) as i32 - 1023, bits & ((1 << 52) - 1));
@@ -358,7 +361,7 @@ mod tests {
                 vec![f(1.0), f(0.1), f(1.999), f(0.0)],
                 "0x1p+0 0x1.999999999999ap-4 0x2.00p+0 0x0p+0",
             ),
-            // Not as glibc 2.36, which drops the zeros here: C keeps them for `#`.
+            // Not as glibc 2.36, which removes the zeros here: in C, `#` keeps them.
             ("%#g %#.2g", vec![f(999_999.5), f(99.7)], "1.00000e+06 1.0e+02"),
             ("%p %%", vec![Word(0x1000)], "0x1000 %"),
             (

@@ -1,4 +1,4 @@
-//! Compares formatting with the host's own `snprintf`: glibc's, with which HIP's runtime prints.
+//! Compares formatting with the host's `snprintf`: that of glibc, with which HIP's runtime prints.
 
 use std::ffi::{CString, c_char, c_int};
 
@@ -7,19 +7,19 @@ use proptest::prelude::*;
 use super::buffered::words;
 use super::format::printf;
 
-/// A conversion specification up to its length, and the arguments that its asterisks take.
+/// A conversion specification without length and conversion, and the arguments of its asterisks.
 #[derive(Clone, Debug)]
 struct Spec {
     text: String,
     stars: Vec<c_int>,
 }
 
-/// An argument of the type that a conversion takes.
+/// An argument of a conversion, by its type.
 #[derive(Clone, Copy, Debug)]
 enum Argument<'a> {
-    /// `int` and what is promoted to it.
+    /// `int`, and types that are promoted to it.
     Int(c_int),
-    /// `long` and its like.
+    /// `long` and other 64-bit integers.
     Long(i64),
     /// `double`.
     Real(f64),
@@ -30,7 +30,7 @@ enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// As the device's `printf` sends it: integers extended by zeros.
+    /// Returns the words that the device's `printf` sends: integers are zero-extended.
     fn words(self) -> Vec<u64> {
         match self {
             Argument::Int(value) => vec![u64::from(value.cast_unsigned())],
@@ -42,7 +42,7 @@ impl Argument<'_> {
     }
 }
 
-/// What the host's `snprintf` writes for a format and the arguments after it.
+/// Returns the text of the host's `snprintf` for a format and its arguments.
 macro_rules! host {
     ($format:expr $(, $argument:expr)*) => {{
         let format: &str = $format;
@@ -60,7 +60,7 @@ macro_rules! host {
     }};
 }
 
-/// One conversion by the host.
+/// Formats one conversion with the host's `snprintf`.
 fn host(format: &str, stars: &[c_int], argument: Argument<'_>) -> Vec<u8> {
     macro_rules! with {
         ($argument:expr) => {
@@ -84,7 +84,7 @@ fn host(format: &str, stars: &[c_int], argument: Argument<'_>) -> Vec<u8> {
     }
 }
 
-/// One conversion here.
+/// Formats one conversion with the emulator's `printf`.
 fn ours(format: &str, stars: &[c_int], argument: Argument<'_>) -> Vec<u8> {
     let mut message = words(format.as_bytes());
     message.extend(stars.iter().map(|star| u64::from(star.cast_unsigned())));
@@ -92,15 +92,15 @@ fn ours(format: &str, stars: &[c_int], argument: Argument<'_>) -> Vec<u8> {
     printf(&message)
 }
 
-/// Whether the host's text may have glibc's mistake: up to 2.36 at least, `%#g` of 999999.5 is `1.e+06`, without the zeros
-/// that C keeps there, as rounding makes it a power of ten.
+/// Returns whether the host's text may have glibc's mistake: up to 2.36 at least, `%#g` of 999999.5 is `1.e+06`,
+/// without the zeros that C keeps there, as rounding makes it a power of ten.
 fn may_lack_zeros(format: &str, host: &[u8]) -> bool {
     format.contains('#')
         && format.contains(['g', 'G'])
         && host.windows(3).any(|bytes| bytes.eq_ignore_ascii_case(b"1.e"))
 }
 
-/// Every combination of flags with some widths and precisions.
+/// Returns every combination of flags with some widths and precisions.
 fn specs() -> Vec<Spec> {
     let widths = [("", None), ("1", None), ("7", None), ("26", None), ("*", Some(12)), ("*", Some(-12))];
     let precisions = [
@@ -127,7 +127,7 @@ fn specs() -> Vec<Spec> {
     specs
 }
 
-/// Compares a conversion, its length included, of every argument under every specification.
+/// Compares a conversion, including its length, for every argument and every specification.
 fn compare(conversion: &str, arguments: &[Argument<'_>]) {
     let (mut compared, mut wrong) = (0, Vec::new());
     for Spec { text, stars } in specs() {
@@ -145,7 +145,7 @@ fn compare(conversion: &str, arguments: &[Argument<'_>]) {
     assert!(wrong.is_empty(), "{} of {compared} differ, such as\n{}", wrong.len(), shown.join("\n"));
 }
 
-/// Integers at the borders of every length.
+/// Returns integers at the limits of every length.
 fn integers() -> Vec<i64> {
     let mut values = vec![0, 1, 7, 8, 9, 10, 64, 100, 1_234_567, 1_234_567_890_123];
     for bits in [8, 16, 32, 63] {
@@ -158,7 +158,7 @@ fn integers() -> Vec<i64> {
     values
 }
 
-/// Reals at the borders of rounding, of `%g`'s two forms, and of the format.
+/// Returns floats at the limits of rounding, of the two forms of `%g`, and of the format.
 fn reals() -> Vec<f64> {
     let mut values = vec![
         0.0,
@@ -241,12 +241,12 @@ fn characters_and_strings_are_formatted_as_by_the_host() {
     compare("%", &[Argument::Int(0)]);
 }
 
-/// Flags, a width and a precision of any size, in any order that C allows.
+/// Generates flags, a width and a precision of any size, in any order that C allows.
 fn spec() -> impl Strategy<Value = String> {
     let size = || prop_oneof![2 => Just(String::new()), 3 => (0..60u32).prop_map(|n| n.to_string())];
     let precision = prop_oneof![Just(String::new()), size().prop_map(|n| format!(".{n}"))];
     ("[-+ #0]{0,6}", size(), precision).prop_map(|(flags, width, precision)| {
-        // A 0 at the width's start is one flag more.
+        // A 0 at the start of the width is another flag.
         format!("%{flags}{width}{precision}")
     })
 }
@@ -292,7 +292,7 @@ proptest! {
         }
     }
 
-    /// Each conversion takes its own arguments, and what is between them stays.
+    /// Each conversion consumes its own arguments, and the text between them is unchanged.
     #[test]
     fn a_line_of_conversions_is_formatted_as_by_the_host(
         specs in prop::array::uniform5(spec()),
@@ -331,7 +331,7 @@ proptest! {
         );
     }
 
-    /// Neither a panic nor a text without bounds, whatever a kernel sends.
+    /// No message causes a panic or an unlimited text.
     #[test]
     fn any_message_ends(format in "([-+ #0*.1-9hlLqjztdiuoxXcspfFeEgGaAn]|%){0,40}", arguments: Vec<u64>) {
         let mut message = words(format.as_bytes());

@@ -1,8 +1,8 @@
 //! The packets by which kernels call the host.
 //!
-//! ROCm's device library (`ockl`, hostcall_impl.cl) puts a packet for the wave's active lanes on a stack in shared
-//! memory, interrupts the host with `s_sendmsg`, and waits until the packet is marked as done. Here the wave that sends
-//! the message serves all packets that are ready before it goes on.
+//! ROCm's device library (`ockl`, hostcall_impl.cl) pushes a packet for the wave's active lanes on a stack in shared
+//! memory, interrupts the host with `s_sendmsg`, and waits until the packet is marked as done. Here `s_sendmsg` serves
+//! all packets that are ready before the wave continues.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::memory::{AddressSpace, DispatchMemory, GuestRange};
 use crate::state::wave::LANES;
 
 // The buffer, its packets' headers and payloads, and the doorbell: hostcall_impl.cl, `buffer_t`, `header_t`,
-// `payload_t`; hsa/amd_hsa_signal.h, `amd_signal_t`. Offsets in bytes.
+// `payload_t`; hsa/amd_hsa_signal.h, `amd_signal_t`. The offsets are in bytes.
 const HEADERS: u64 = 0;
 const PAYLOADS: u64 = 8;
 const DOORBELL: u64 = 16;
@@ -26,24 +26,26 @@ const NEXT: u64 = 0;
 const ACTIVE: u64 = 8;
 const SERVICE: u64 = 16;
 const CONTROL: u64 = 20;
-/// Eight words for each lane.
+/// The payload of a packet: eight 64-bit words for each lane.
 const PAYLOAD_SIZE: u64 = 64 * LANES as u64;
 const SIGNAL: u64 = 64;
 const SIGNAL_MAILBOX: u64 = 16;
 const MAILBOX: u64 = 192;
 const FIRST_HEADER: u64 = 256;
 
-/// Services.
+/// The numbers of the services.
 const PRINTF: u32 = 2;
 const DEVICE_MEMORY: u32 = 3;
 
-/// Size and alignment of the device heap's slabs: it finds a slab's header from an address in it (ockl, dm.cl).
+/// The size and alignment of the slabs of the device heap, which computes the address of a slab's header from an
+/// address in the slab (ockl, dm.cl).
 const SLAB: u64 = 2 << 20;
 
-/// The largest size of unfinished messages of a dispatch in bytes. It limits the host memory that a faulty kernel can use.
+/// The largest size of unfinished messages of a dispatch in bytes. It limits the host memory that a faulty kernel can
+/// use.
 const MAX_PENDING: usize = 64 << 20;
 
-/// The hostcall buffer of one dispatch, at the end of its own memory.
+/// The hostcall buffer of one dispatch, in the dispatch's own memory.
 pub(crate) struct Hostcall {
     block: Arc<DispatchMemory>,
     base: u64,
@@ -87,14 +89,14 @@ impl Hostcall {
         put(PAYLOADS, base + FIRST_HEADER + count * HEADER_SIZE);
         put(DOORBELL, base + SIGNAL);
         put(INDEX_MASK, count - 1);
-        // A packet's number is its index and a tag above it, which is never 0.
+        // The number of a packet is its index, and above that a tag, which is never 0.
         let mut top = 0;
         for index in 0..count {
             put(FIRST_HEADER + index * HEADER_SIZE + NEXT, top);
             top = count | index;
         }
         put(FREE_STACK, top);
-        // Waves only send the message if the signal has a mailbox.
+        // Waves send the message only if the signal has a mailbox.
         put(SIGNAL + SIGNAL_MAILBOX, base + MAILBOX);
         Hostcall { block, base, count, space, printer, messages: Mutex::default() }
     }
@@ -126,17 +128,18 @@ impl Hostcall {
                 w.write_bytes(payload + lane * 64, &result.to_le_bytes());
                 w.write_bytes(payload + lane * 64 + 8, &0u64.to_le_bytes());
             }
-            // Bit 0: ready for the host.
+            // Clears bit 0: the packet is no longer ready for the host.
             if let Some(control) = w.atomic_u32(header + CONTROL) {
                 control.update(|control| control & !1);
             }
         }
     }
 
-    /// One part of a message: a descriptor, up to seven words. The first part gets the message's number back, the
-    /// last the number of bytes printed.
+    /// Serves one part of a message: a descriptor and up to seven words. Returns the message's number for all parts but
+    /// the last, and the number of bytes printed for the last.
     fn printf(&self, messages: &mut Messages, slots: &[u64; 8]) -> u64 {
-        // Bit 0: first; bit 1: last; bits 7:5: words; from bit 8 on: the message.
+        // Bit 0 says that this is the first part, bit 1 that it is the last. Bits 5 to 7 are the number of words, bits
+        // from 8 on the number of the message.
         let descriptor = slots[0];
         let count = (descriptor >> 5 & 7) as usize;
         let id = if descriptor & 1 != 0 {
@@ -164,16 +167,17 @@ impl Hostcall {
         text.len() as u64
     }
 
-    /// Frees memory at `address`, or with 0 allocates `size` bytes; 0 if there is none.
+    /// If `address` is 0, allocates `size` bytes and returns their address, or 0 if there is not enough memory.
+    /// Otherwise frees the memory at `address`, and returns 0.
     fn device_memory(&self, address: u64, size: u64) -> u64 {
         if address == 0 {
             let align = if size < SLAB { 4096 } else { SLAB };
             let address = self.space.alloc(size, align).unwrap_or(0);
-            // The device's heap is zeroed memory, and uses that.
+            // The device's heap relies on the memory being zeroed.
             self.space.count_as_written(address, size);
             return address;
         }
-        // If the address is not an allocation, the kernel is wrong, but the device's `free` can't report an error.
+        // If there is no allocation at the address, the kernel is wrong, but the device's `free` can't report an error.
         let _ = self.space.free(address);
         0
     }

@@ -17,16 +17,16 @@ pub enum PrintfStream {
 ///
 /// The default writes it to the process's standard output and error immediately.
 ///
-/// On Unix the default does not take the locks of [`std::io::stdout`] and [`std::io::stderr`], so a program may hold them
-/// while it waits for a kernel that prints. If the program has printed an unfinished line, the kernel's text may appear
-/// before it. On other systems the default takes the locks, and a program that holds one while it waits for such a kernel
-/// waits forever.
+/// On Unix the default does not take the locks of [`std::io::stdout`] and [`std::io::stderr`], so a program may hold
+/// them while it waits for a kernel that prints. If the program has printed an unfinished line, the kernel's text may
+/// appear before it. On other systems the default takes the locks, and a program that holds one while it waits for such
+/// a kernel waits forever.
 #[derive(Clone)]
 pub struct Printer(pub(super) Arc<dyn Fn(PrintfStream, &[u8]) + Send + Sync>);
 
 impl Printer {
-    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that runs the kernel may call it,
-    /// and several may call it at the same time. If it panics, the dispatch fails with
+    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that runs the kernel may call
+    /// it, and several may call it at the same time. If it panics, the dispatch fails with
     /// [`Error::Incomplete`](crate::Error::Incomplete).
     pub fn new(print: impl Fn(PrintfStream, &[u8]) + Send + Sync + 'static) -> Printer {
         Printer(Arc::new(print))
@@ -48,7 +48,7 @@ impl Default for Printer {
 /// Writes the whole text to the file descriptor of standard output or error, without the lock that Rust has for it.
 #[cfg(unix)]
 fn write(to: impl std::os::fd::AsFd, text: &[u8]) -> io::Result<()> {
-    /// Keeps the texts of kernels that run at the same time apart.
+    /// Serialises the texts of kernels that run at the same time.
     static WRITING: Mutex<()> = Mutex::new(());
     let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     std::fs::File::from(to.as_fd().try_clone_to_owned()?).write_all(text)

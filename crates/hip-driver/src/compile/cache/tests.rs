@@ -1,11 +1,11 @@
-//! The cache on disk without a compiler: what is kept, found, damaged, evicted, refused.
+//! Tests of the cache on disk, without a compiler.
 
 use std::sync::atomic::AtomicU32;
 
 use super::super::digest::digest;
 use super::*;
 
-/// A folder of its own, removed when it goes.
+/// A new folder for one test, removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ fn get(cache: &DiskCache, key: &Digest) -> Option<Entry> {
 }
 
 #[test]
-fn what_is_put_is_found_by_another_cache_in_the_same_folder() {
+fn an_entry_is_found_by_another_cache_in_the_same_folder() {
     let folder = Folder::new();
     let (one, other) = (DiskCache::new(&folder.0), DiskCache::new(&folder.0));
     let key = digest(b"a");
@@ -78,14 +78,14 @@ fn a_damaged_entry_is_removed_and_counted() {
     assert_eq!(cache.counters(), CacheCounters { stored: 2, corrupt: 5, ..Default::default() });
     cache.put(&key, &entry(100));
     assert_eq!(get(&cache, &key), Some(entry(100)));
-    // Whole, but nothing that who asked can read.
+    // Undamaged, but the caller cannot read it.
     assert_eq!(cache.get(&key, |_| Err::<(), _>("no code object".to_owned())), None);
     assert!(!path.exists());
     assert_eq!((cache.counters().corrupt, cache.counters().hits), (6, 1));
 }
 
 #[test]
-fn entries_used_longest_ago_go_when_the_limit_is_reached() {
+fn the_least_recently_used_entries_are_evicted_at_the_limit() {
     let folder = Folder::new();
     let size = encode(&digest(b""), &entry(1000)).len() as u64;
     let cache = DiskCache::with_limit(&folder.0, 3 * size);
@@ -98,13 +98,13 @@ fn entries_used_longest_ago_go_when_the_limit_is_reached() {
         cache.put(key, &entry(1000));
         long_ago(key, 100 - i as u64);
     }
-    // The oldest is used: it is the newest now.
+    // The oldest is used, which makes it the newest.
     assert!(get(&cache, &keys[0]).is_some());
     cache.put(&keys[3], &entry(1000));
     let there = |key: &Digest| cache.path(key).unwrap().exists();
     assert_eq!(keys.iter().map(there).collect::<Vec<_>>(), [true, false, true, true, false]);
     assert_eq!(cache.counters().evicted, 1);
-    // A small one needs room too; one larger than the limit is not kept, and drives nothing out.
+    // A small one needs space too. One larger than the limit is not stored and evicts nothing.
     cache.put(&keys[4], &entry(10));
     assert_eq!(keys.iter().map(there).collect::<Vec<_>>(), [true, false, false, true, true]);
     cache.put(&keys[1], &entry(4000));
@@ -112,7 +112,7 @@ fn entries_used_longest_ago_go_when_the_limit_is_reached() {
 }
 
 #[test]
-fn files_that_dead_processes_left_go_and_others_stay() {
+fn files_of_dead_processes_are_removed_and_others_kept() {
     let folder = Folder::new();
     let cache = DiskCache::new(&folder.0);
     fs::create_dir_all(&folder.0).unwrap();
@@ -131,18 +131,18 @@ fn files_that_dead_processes_left_go_and_others_stay() {
 }
 
 #[test]
-fn a_folder_that_can_not_be_made_or_written_keeps_nothing_and_fails_nothing() {
+fn an_unusable_folder_stores_nothing_and_is_no_error() {
     let folder = Folder::new();
     fs::create_dir_all(&folder.0).unwrap();
     let file = folder.0.join("file");
     fs::write(&file, b"").unwrap();
-    // Below a file there is no folder.
+    // There can be no folder below a file.
     let cache = DiskCache::new(file.join("cache"));
     cache.put(&digest(b"a"), &entry(10));
     cache.put(&digest(b"b"), &entry(10));
     assert_eq!(get(&cache, &digest(b"a")), None);
     assert_eq!(cache.counters(), CacheCounters { failed: 2, ..Default::default() });
-    // A folder where the entry should be: it can't be read, nor replaced, and nothing unfinished stays.
+    // A folder at the entry's path: it can be neither read nor replaced, and no unfinished file is left.
     let cache = DiskCache::new(&folder.0);
     let key = digest(b"c");
     fs::create_dir_all(cache.path(&key).unwrap().join("inside")).unwrap();
@@ -153,7 +153,7 @@ fn a_folder_that_can_not_be_made_or_written_keeps_nothing_and_fails_nothing() {
 }
 
 #[test]
-fn no_cache_keeps_nothing() {
+fn a_cache_that_is_off_stores_nothing() {
     let cache = DiskCache::off();
     cache.put(&digest(b"a"), &entry(10));
     assert_eq!((get(&cache, &digest(b"a")), cache.folder()), (None, None));
@@ -181,7 +181,7 @@ fn threads_that_write_the_same_entry_leave_one() {
 }
 
 #[test]
-fn the_place_is_the_variables_or_the_platforms() {
+fn the_folder_is_that_of_the_variable_or_of_the_platform() {
     let of = |set: &[(&str, &str)]| {
         place(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value)))
     };

@@ -1,4 +1,4 @@
-//! A batch as one lazy graph: recorded anew each time, found by its structure, submitted as one of the driver's graphs.
+//! A batch as one graph: recorded again each time, with a cached graph program, and submitted as a driver graph.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::launcher::Registered;
 use super::work::{Sink, Work};
 use super::{Job, MethodStream, Setup, Stop};
 
-/// What is being recorded.
+/// The graph that is being recorded.
 struct Recording {
     graph: Graph,
-    /// All results of the batch, one after the other.
+    /// The value of all results of the batch, one after the other.
     results: Option<GraphValue>,
     sink: Option<GraphValue>,
 }
 
-/// Launches recorded and computed together.
+/// A stream whose launches are recorded and computed together.
 pub(super) struct Graphs {
     kernel: Arc<Registered>,
     device: Device,
@@ -82,14 +82,15 @@ impl MethodStream for Graphs {
                     self.words.into(),
                     ((self.results / 4) as u32).into(),
                 ];
-                // SAFETY: the kernel touches the block, the sink, and the result through the block, as is said here.
+                // SAFETY: the kernel accesses the block, the sink, and the result through the block, as the arguments
+                // say.
                 unsafe { graph.launch(handle, dims, &args) }?;
                 if let Some(result) = &result {
                     graph.uses(result, Access::Write)?;
                 }
             }
             None => {
-                // SAFETY: the kernel touches nothing.
+                // SAFETY: the kernel accesses no memory.
                 unsafe { graph.launch(handle, dims, &[]) }?;
             }
         }
@@ -100,7 +101,7 @@ impl MethodStream for Graphs {
     fn submit(&mut self) -> Result<(), Error> {
         let Some(Recording { mut graph, results, .. }) = self.recording.take() else { return Ok(()) };
         if let Some(results) = &results {
-            // A batch may have fewer launches than there is room for.
+            // A batch may have fewer launches than the memory has results.
             graph.read(&results.slice(0, self.work.results().len() as u64)?)?;
         }
         self.ticket = Some(graph.compute_by(&self.stream, Submission::DriverGraph)?);

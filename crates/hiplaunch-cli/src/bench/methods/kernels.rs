@@ -1,50 +1,27 @@
-//! The kernels of hip/bench.hip: their code objects, and which of them a job launches.
+//! The kernels of hip/bench.hip: the code object of a device, and which of them a job launches.
 
+use hiplaunch::code_object::CodeObject;
 use hiplaunch::{Device, Error, LaunchDims};
 
 use super::{Job, LaunchMethod};
+use crate::kernels::BENCH;
 
-/// Sizes of arguments, in bytes, for which there is a kernel that takes them by value.
+/// The sizes of arguments in bytes for which there is a kernel that takes them by value.
 pub const BY_VALUE: [usize; 4] = [8, 64, 256, 1024];
 
-/// Up to so many bytes of arguments and results one wavefront does it.
+/// The bytes of arguments and results up to which one wavefront is launched.
 const SMALL: usize = 4096;
 
-const OBJECTS: [(&str, &[u8]); 2] = [
-    ("gfx90a", include_bytes!("../../../hip/bench.gfx90a.co")),
-    ("gfx942", include_bytes!("../../../hip/bench.gfx942.co")),
-];
-
-/// The code object for a device.
+/// Returns the code object for a device.
 ///
 /// # Errors
-/// None is there for its processor.
-pub fn image(device: &Device) -> Result<&'static [u8], Error> {
-    let target = &device.properties().target.processor;
-    let help = format!(
-        "compile them with `hipcc --genco --offload-arch={target} -O3 -o bench.co hip/bench.hip` and give --code-object \
-         bench.co, or use --backend emulator"
-    );
-    image_of(device, &OBJECTS, "bench", &help)
+/// Returns an error if there is none for its processor, and none can be compiled.
+pub fn code(device: &Device) -> Result<CodeObject, Error> {
+    BENCH.for_device(device)
 }
 
-/// The one of some code objects, by processor, that a device can run; the error of the command `what` ends in `help`.
-pub(crate) fn image_of(
-    device: &Device,
-    objects: &[(&str, &'static [u8])],
-    what: &'static str,
-    help: &str,
-) -> Result<&'static [u8], Error> {
-    let processor = &device.properties().target.processor;
-    let found = objects.iter().find(|(target, _)| *target == processor.name());
-    found.map(|(_, image)| *image).ok_or_else(|| Error::Invalid {
-        what,
-        problem: format!("its kernels are compiled for gfx90a and gfx942, the device is {processor}: {help}")
-            .into(),
-    })
-}
-
-/// The kernel by which a method does a job, and how it is launched: one workgroup, as its sum needs.
+/// Returns the kernel with which a method does a job, and its dimensions: one workgroup, because the kernel sums over
+/// it.
 pub(super) fn kernel(method: LaunchMethod, job: &Job) -> (&'static str, LaunchDims) {
     let block = if job.arguments.max(job.results) <= SMALL { 64 } else { 1024 };
     let name = match (method, job.arguments) {

@@ -1,4 +1,4 @@
-//! This launcher's methods: by value, as an argument block, the same bytes again, and mapped.
+//! The methods of hiplaunch: by value, an argument block, the same block again, and mapped.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
 const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
-/// A registered kernel, which all streams of a job share.
+/// A registered kernel that all streams of a job share.
 pub(super) struct Registered {
     pub(super) launcher: Launcher,
     pub(super) handle: KernelHandle,
@@ -24,7 +24,7 @@ impl Registered {
     pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Arc<Registered>, Error> {
         let (name, dims) = kernel(method, job);
         // SAFETY: the bench's own kernels.
-        let handle = unsafe { setup.launcher.register(setup.device, setup.image, name) }?;
+        let handle = unsafe { setup.launcher.register(setup.device, setup.code.elf(), name) }?;
         Ok(Arc::new(Registered { launcher: setup.launcher.clone(), handle, dims }))
     }
 }
@@ -37,7 +37,7 @@ impl Drop for Registered {
     }
 }
 
-/// Launches by handle.
+/// A stream that launches by handle.
 pub(super) struct Launched {
     kernel: Arc<Registered>,
     method: LaunchMethod,
@@ -102,7 +102,7 @@ impl MethodStream for Launched {
         Ok(())
     }
 
-    /// From the last result to the first: the wait for that is one for all.
+    /// Reads from the last result to the first, so that only the first read waits.
     fn collect(&mut self) -> Result<(), Error> {
         if self.results == 0 {
             self.stream.synchronize()?;

@@ -1,7 +1,7 @@
-//! The methods of launching a kernel that `bench` and `demo` compare.
+//! The launch methods that `bench` and `demo` compare.
 //!
-//! A [`LaunchMethod`] prepares a [`Job`] as a number of [`MethodStream`]s: a stream each, with the memory and the kernel
-//! that its launches need. They use the library's public interface alone, so that `benches/launch.rs` measures the same.
+//! A [`LaunchMethod`] prepares a [`Job`] as a number of [`MethodStream`]s. Each has a stream, and the memory and the
+//! kernel that its launches need. They use only the library's public interface. `benches/launch.rs` measures them, too.
 
 mod graph;
 mod kernels;
@@ -11,19 +11,18 @@ mod raw;
 mod raw_graph;
 mod work;
 
+use code_object::CodeObject;
 use std::fmt;
 
 use hip_driver::Capability;
 use hiplaunch::{Device, Error, Launcher, Stream};
 
-pub(crate) use kernels::image_of;
-pub use kernels::{BY_VALUE, image};
+pub use kernels::{BY_VALUE, code};
 
-/// How a kernel is launched again and again: by this library, by HIP calls alone, or as programs do that allocate on every
-/// launch.
+/// A launch method: by this library, by driver calls alone, or by allocating on every launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LaunchMethod {
-    /// Every launch allocates its memory, copies in, launches and copies out, and waits after each of these.
+    /// Every launch allocates its memory, copies in, launches and copies out, and waits after each of these steps.
     Naive,
     /// As `Naive`, with allocations and copies in stream order and one wait for a batch.
     Async,
@@ -37,15 +36,15 @@ pub enum LaunchMethod {
     Mapped,
     /// This library: a batch of launches recorded and computed as a graph.
     Graph,
-    /// Driver calls alone, for what `Value` does.
+    /// The driver calls of `Value` alone.
     RawValue,
-    /// Driver calls alone, for what `Block` does.
+    /// The driver calls of `Block` alone.
     RawBlock,
-    /// Driver calls alone, for what `Unchanged` does.
+    /// The driver calls of `Unchanged` alone.
     RawResident,
-    /// Driver calls alone, for what `Mapped` does.
+    /// The driver calls of `Mapped` alone.
     RawMapped,
-    /// Driver calls alone, for what `Graph` does.
+    /// The driver calls of `Graph` alone.
     RawGraph,
 }
 
@@ -66,7 +65,7 @@ impl LaunchMethod {
         LaunchMethod::RawGraph,
     ];
 
-    /// What names it in cases, files and filters.
+    /// The method's name in cases, files and filters.
     pub fn name(self) -> &'static str {
         match self {
             LaunchMethod::Naive => "naive",
@@ -84,12 +83,12 @@ impl LaunchMethod {
         }
     }
 
-    /// The method whose [`name`](LaunchMethod::name) this is.
+    /// Returns the method with a [`name`](LaunchMethod::name).
     pub fn named(name: &str) -> Option<LaunchMethod> {
         LaunchMethod::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// What a person reads in tables and pictures.
+    /// The method's title in tables and pictures.
     pub fn title(self) -> &'static str {
         match self {
             LaunchMethod::Naive => "naive launch",
@@ -107,7 +106,7 @@ impl LaunchMethod {
         }
     }
 
-    /// What a launch does, in a sentence.
+    /// Describes a launch in a sentence.
     pub fn description(self) -> &'static str {
         match self {
             LaunchMethod::Naive => {
@@ -115,7 +114,7 @@ impl LaunchMethod {
                  and waits, and frees both"
             }
             LaunchMethod::Async => {
-                "every launch takes and frees both with hipMallocAsync in stream order; copies from and to pinned \
+                "every launch allocates and frees both with hipMallocAsync in stream order; copies from and to pinned \
                  memory that is kept; one wait a batch"
             }
             LaunchMethod::Value => "this launcher: arguments in the kernarg segment, at most 4 KiB",
@@ -129,26 +128,26 @@ impl LaunchMethod {
                 "this launcher: block and results in pinned memory that the kernel reads and writes itself"
             }
             LaunchMethod::Graph => {
-                "this launcher: the batch recorded anew and computed as one of the driver's graphs, blocks changed"
+                "this launcher: the batch recorded again and submitted as a driver graph, with changed blocks"
             }
             LaunchMethod::RawValue => {
-                "driver calls alone: launch, copy out; memory made before, one wait a batch"
+                "driver calls alone: launch, copy out; memory allocated before, one wait a batch"
             }
             LaunchMethod::RawBlock => {
-                "driver calls alone: copy in, launch, copy out; memory made before, one wait a batch"
+                "driver calls alone: copy in, launch, copy out; memory allocated before, one wait a batch"
             }
             LaunchMethod::RawResident => {
-                "driver calls alone: launch with a block that is there, copy out; one wait a batch"
+                "driver calls alone: launch with a block that was copied before, copy out; one wait a batch"
             }
             LaunchMethod::RawMapped => "driver calls alone: launch on pinned memory; one wait a batch",
             LaunchMethod::RawGraph => {
-                "driver calls alone: one hipGraphLaunch a batch of copy in, launches, copy out; made before"
+                "driver calls alone: one hipGraphLaunch a batch of copy in, launches, copy out; instantiated before"
             }
         }
     }
 
-    /// The method that does the same with driver calls alone, which no launcher can be faster than; `None` for those
-    /// methods themselves.
+    /// The method that does the same with driver calls alone: no launcher can be faster. `None` for the methods of
+    /// driver calls alone themselves.
     pub fn floor(self) -> Option<LaunchMethod> {
         match self {
             LaunchMethod::Naive | LaunchMethod::Async | LaunchMethod::Block => Some(LaunchMethod::RawBlock),
@@ -160,12 +159,12 @@ impl LaunchMethod {
         }
     }
 
-    /// Whether it uses driver calls alone.
+    /// Whether the method makes driver calls alone.
     pub fn is_floor(self) -> bool {
         self.floor().is_none()
     }
 
-    /// Why this method can't do a job on this device; `None` where it can.
+    /// Returns why this method can't do a job on this device; `None` if it can.
     pub fn unsupported(self, job: &Job, device: &Device) -> Option<&'static str> {
         let capabilities = device.driver().capabilities();
         let lacks = |capability| !capabilities.has(capability);
@@ -202,10 +201,10 @@ impl LaunchMethod {
         }
     }
 
-    /// Makes everything that the launches of a job need: for each of its threads, its streams.
+    /// Creates everything that the launches of a job need. Returns the streams of each of the job's threads.
     ///
     /// # Errors
-    /// The library's or the driver's; nothing is left behind.
+    /// Returns the error of the library or the driver. Everything that was created is then freed.
     pub fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<Box<dyn MethodStream>>>, Error> {
         match self {
             LaunchMethod::Naive => each(job, || naive::Blocking::prepare(job, setup)),
@@ -241,45 +240,45 @@ fn each<L: MethodStream + 'static>(
     (0..job.threads).map(|_| (0..job.streams).map(|_| boxed()).collect()).collect()
 }
 
-/// What is launched, and how often before its results are read.
+/// The work that is measured: the sizes of arguments and results, and the numbers of launches, streams and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Bytes of arguments that the kernel reads, a multiple of 4; with 0 the kernel is empty.
+    /// The bytes of arguments that the kernel reads, a multiple of 4; with 0 the kernel is empty.
     pub arguments: usize,
-    /// Bytes of the result, a multiple of 4.
+    /// The bytes of the result, a multiple of 4.
     pub results: usize,
-    /// Launches of a thread before it reads their results.
+    /// The number of launches of a thread before it reads their results.
     pub depth: usize,
-    /// Streams of each thread, used in turn.
+    /// The number of streams of each thread, used in turn.
     pub streams: usize,
-    /// Threads that launch at the same time.
+    /// The number of threads that launch at the same time.
     pub threads: usize,
 }
 
 impl Job {
-    /// Most launches in flight on one stream.
+    /// The greatest number of launches in flight on one stream.
     fn in_flight(&self) -> usize {
         self.depth.div_ceil(self.streams.max(1)).max(1)
     }
 }
 
-/// The device that methods are compared on.
-#[derive(Clone, Copy, Debug)]
+/// The launcher and the device on which methods are compared.
+#[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The launcher of this library's methods; the others use its driver.
     pub launcher: &'a Launcher,
     /// The device.
     pub device: &'a Device,
     /// The code object of hip/bench.hip for the device.
-    pub image: &'a [u8],
+    pub code: CodeObject,
 }
 
 /// Why a measurement stopped.
 #[derive(Debug)]
 pub enum Stop {
-    /// The library or the driver refused something.
+    /// The library or the driver returned an error.
     Error(Error),
-    /// A result is not what the host computes.
+    /// A result differs from the host's.
     Wrong(String),
 }
 
@@ -300,41 +299,41 @@ impl fmt::Display for Stop {
 
 /// A stream with a prepared kernel, and the memory that its launches need.
 pub trait MethodStream: Send {
-    /// Launches once more; at most as often as the job says before the results are collected.
+    /// Launches once. It may be called `depth` times at most before the results are collected.
     ///
     /// # Errors
-    /// The library's or the driver's.
+    /// Returns the error of the library or the driver.
     fn launch(&mut self) -> Result<(), Error>;
-    /// Hands to the driver what [`launch`](MethodStream::launch) only recorded.
+    /// Submits the launches that [`launch`](MethodStream::launch) only recorded.
     ///
     /// # Errors
-    /// The library's or the driver's.
+    /// Returns the error of the library or the driver.
     fn submit(&mut self) -> Result<(), Error> {
         Ok(())
     }
-    /// Waits for everything launched since the last time, and copies the results to the host's own memory.
+    /// Waits for all launches since the last call, and copies their results to the host's own memory.
     ///
     /// # Errors
-    /// The library's or the driver's.
+    /// Returns the error of the library or the driver.
     fn collect(&mut self) -> Result<(), Error>;
-    /// Compares the results collected last with the host's; makes no device call.
+    /// Compares the results that were collected last with the host's. Makes no driver call.
     ///
     /// # Errors
-    /// [`Stop::Wrong`] says which result differs.
+    /// Returns [`Stop::Wrong`], which says which result differs.
     fn check_results(&self) -> Result<(), Stop>;
-    /// Compares the sum that the kernels made over all launches with the host's: a copy from the device.
+    /// Copies the sum that the kernels computed over all launches from the device, and compares it with the host's.
     ///
     /// # Errors
-    /// [`Stop::Wrong`] where it differs; [`Stop::Error`] where it can't be read.
+    /// Returns [`Stop::Wrong`] if it differs, and [`Stop::Error`] if it can't be read.
     fn check_sum(&self) -> Result<(), Stop>;
-    /// Both checks.
+    /// Does both checks.
     ///
     /// # Errors
-    /// As theirs.
+    /// Returns the error of the check that failed.
     fn check(&self) -> Result<(), Stop> {
         self.check_results()?;
         self.check_sum()
     }
-    /// The stream that it launches on.
+    /// The stream on which the launches are enqueued.
     fn stream(&self) -> &Stream;
 }

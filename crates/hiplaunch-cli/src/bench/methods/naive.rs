@@ -1,4 +1,4 @@
-//! Methods that allocate on every launch: with blocking copies and waits, and in stream order.
+//! The methods that allocate on every launch: with blocking copies and waits, and in stream order.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::raw::{Raw, Slots};
 use super::work::{Sink, WORDS_AT, Work};
 use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
-/// Allocate, copy and wait, launch and wait, copy and wait, free.
+/// The naive method: allocates, copies and waits, launches and waits, copies and waits, frees.
 pub(super) struct Blocking {
     raw: Raw,
-    /// The same as `raw`'s, for memory that is borrowed while that is changed.
+    /// The driver of `raw`, for memory that borrows it while `raw` is changed.
     driver: Arc<dyn Driver>,
     work: Work,
     sink: Sink,
@@ -37,7 +37,7 @@ impl Blocking {
     }
 }
 
-/// Device memory of one launch.
+/// The device memory of one launch.
 struct Allocation<'a> {
     driver: &'a dyn Driver,
     device: DeviceId,
@@ -115,9 +115,10 @@ impl MethodStream for Blocking {
     }
 }
 
-/// Allocate, copy, launch, copy and free, all in stream order; wait once a batch.
+/// The method with hipMallocAsync: allocates, copies, launches, copies and frees in stream order, and waits once a
+/// batch.
 pub(super) struct StreamOrdered {
-    // Dropped first: it waits for what uses the rest.
+    // Dropped first: its drop waits for the work that uses the other fields.
     raw: Raw,
     work: Work,
     sink: Sink,
@@ -138,7 +139,7 @@ impl StreamOrdered {
 }
 
 impl MethodStream for StreamOrdered {
-    /// An error leaves memory to the process's exit: the bench ends with it.
+    /// After an error, the memory is freed only when the process exits; the error ends the bench.
     fn launch(&mut self) -> Result<(), Error> {
         let (slot, block) = self.work.next();
         let (device, stream) = (self.raw.device, self.raw.stream.raw());
@@ -152,7 +153,7 @@ impl MethodStream for StreamOrdered {
         self.staged.write(slot, 0, &result.0.to_le_bytes());
         self.staged.write(slot, WORDS_AT, &block[WORDS_AT..]);
         let from = self.staged.host(slot);
-        // SAFETY: live memory of that size; the slot is not written before the batch is waited for.
+        // SAFETY: live memory of that size; the part is not written before the batch is waited for.
         unsafe {
             self.raw.driver.enqueue(
                 device,
@@ -164,7 +165,8 @@ impl MethodStream for StreamOrdered {
         self.raw.launch()?;
         let driver = &self.raw.driver;
         if self.results > 0 {
-            // SAFETY: live memory of that size, used on this stream alone; the slot is read after the batch is waited for.
+            // SAFETY: live memory of that size, used on this stream alone; the part is read after the batch is waited
+            // for.
             unsafe {
                 driver.enqueue(
                     device,
@@ -172,7 +174,7 @@ impl MethodStream for StreamOrdered {
                     &DriverWork::CopyToHost { dst: self.read.host(slot), src: result, bytes: self.results },
                 )
             }?;
-            // SAFETY: made by `malloc_async`, and used on this stream alone.
+            // SAFETY: allocated by `malloc_async`, and used on this stream alone.
             unsafe { driver.free_async(device, result, stream) }?;
         }
         // SAFETY: as above.

@@ -1,10 +1,10 @@
-//! The driver's calls alone, everything else made before: what the same launches cost without a launcher.
+//! The methods of driver calls alone. Everything else is created before, so they show what launches cost without a
+//! launcher.
 
 use std::ffi::CString;
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
-use code_object::CodeObject;
 use hip_driver::{
     DeviceId, DevicePtr, Driver, KernelLaunch, Note, PinnedAllocation, RawFunction, RawModule,
     Work as DriverWork,
@@ -15,7 +15,7 @@ use super::kernels::kernel;
 use super::work::{Sink, WORDS_AT, Work};
 use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
-/// A kernel behind the raw driver, and a stream.
+/// A kernel that is launched by driver calls, and a stream.
 pub(super) struct Raw {
     pub(super) driver: Arc<dyn Driver>,
     pub(super) device: DeviceId,
@@ -24,17 +24,17 @@ pub(super) struct Raw {
     function: RawFunction,
     dims: LaunchDims,
     kernarg: Vec<u8>,
-    /// Where in the kernarg segment each argument begins.
+    /// The offset of each argument in the kernarg segment.
     offsets: Vec<usize>,
 }
 
 impl Raw {
     pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Raw, Error> {
         let (name, dims) = kernel(method, job);
-        let code = CodeObject::from_any(setup.image, &setup.device.properties().target)?;
+        let code = &setup.code;
         let signature = code.kernel(name)?;
         let offsets: Vec<usize> = signature.explicit_args().iter().map(|arg| arg.offset as usize).collect();
-        // A kernel without arguments gets no segment, whatever its hidden ones.
+        // A kernel without explicit arguments gets no kernarg segment, even if it has hidden ones.
         let kernarg = if offsets.is_empty() { 0 } else { signature.kernarg_size as usize };
         let symbol = CString::new(name).unwrap_or_default();
         let (driver, device) = (setup.device.driver().clone(), setup.device.id());
@@ -43,7 +43,7 @@ impl Raw {
         let module = unsafe { driver.module_load(device, code.elf()) }?;
         // SAFETY: the module was just loaded by this driver.
         let function = unsafe { driver.module_get_function(device, module, &symbol) };
-        // From here on the module is unloaded when this goes.
+        // From here on, the module is unloaded when `Raw` is dropped.
         let raw = |function| Raw {
             driver: driver.clone(),
             device,
@@ -63,7 +63,7 @@ impl Raw {
         }
     }
 
-    /// Writes an argument, if the kernel has it.
+    /// Writes an argument if the kernel has it.
     #[inline]
     pub(super) fn set(&mut self, index: usize, bytes: &[u8]) {
         if let Some(offset) = self.offsets.get(index) {
@@ -71,8 +71,8 @@ impl Raw {
         }
     }
 
-    /// Sets what follows the first `at` arguments, and stays: the sink, the number of words where the kernel has that, and
-    /// of results.
+    /// Sets the arguments after the first `at`, which do not change: the sink, the number of words if the kernel has
+    /// that parameter, and the number of result words.
     pub(super) fn set_rest(&mut self, at: usize, job: &Job, sink: &Sink) {
         self.set(at, &sink.address());
         let (words, results) = ((job.arguments / 4) as u32, (job.results / 4) as u32);
@@ -82,7 +82,7 @@ impl Raw {
         self.set(3, &results.to_le_bytes());
     }
 
-    /// The launch as the driver takes it.
+    /// Returns the launch as a value of the driver.
     #[inline]
     pub(super) fn as_launch(&self) -> KernelLaunch<'_> {
         KernelLaunch {
@@ -97,8 +97,8 @@ impl Raw {
 
     #[inline]
     pub(super) fn launch(&self) -> Result<(), Error> {
-        // SAFETY: the segment has the size and offsets of the metadata; the addresses in it are of live memory as large as
-        // the kernel's contract (hip/bench.hip) asks for.
+        // SAFETY: the kernarg segment has the size and offsets of the metadata. The addresses in it are of live memory
+        // that is as large as the kernel's contract (hip/bench.hip) requires.
         unsafe {
             self.driver.enqueue(self.device, self.stream.raw(), &DriverWork::Kernel(&self.as_launch()))
         }?;
@@ -115,7 +115,7 @@ impl Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // After an error something may still run.
+        // After an error, work may still run.
         // SAFETY: stream and module are live, and nothing of the module runs after the wait, or the device is lost.
         let gone = unsafe {
             let waited = self.driver.stream_synchronize(self.device, self.stream.raw());
@@ -127,7 +127,7 @@ impl Drop for Raw {
     }
 }
 
-/// Device memory; its owner drops the [`Raw`] that uses it first.
+/// Device memory. Its owner must first drop the [`Raw`] that uses it.
 pub(super) struct Memory {
     driver: Arc<dyn Driver>,
     device: DeviceId,
@@ -135,7 +135,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// At least one byte.
+    /// Allocates memory of at least one byte.
     pub(super) fn new(raw: &Raw, bytes: usize) -> Result<Memory, Error> {
         let ptr = raw.driver.malloc(raw.device, bytes.max(1))?;
         Ok(Memory { driver: raw.driver.clone(), device: raw.device, ptr })
@@ -151,7 +151,7 @@ impl Drop for Memory {
     }
 }
 
-/// Pinned memory in slots of one size; its owner drops the [`Raw`] that uses it first.
+/// Pinned memory, divided into parts of one size. Its owner must first drop the [`Raw`] that uses it.
 pub(super) struct Slots {
     driver: Arc<dyn Driver>,
     device: DeviceId,
@@ -167,13 +167,13 @@ impl Slots {
         Ok(Slots { driver: raw.driver.clone(), device: raw.device, memory, slots: slots.max(1), each })
     }
 
-    /// Where slot `slot` begins, for the host; slots come again when there are no more.
+    /// The host address of part `slot`. Numbers beyond the last part begin again with the first.
     #[inline]
     pub(super) fn host(&self, slot: usize) -> *mut u8 {
         self.memory.host.as_ptr().wrapping_add(slot % self.slots * self.each)
     }
 
-    /// The same for kernels.
+    /// The device address of part `slot`.
     #[inline]
     pub(super) fn device(&self, slot: usize) -> DevicePtr {
         self.memory.device.offset((slot % self.slots * self.each) as u64)
@@ -186,27 +186,27 @@ impl Slots {
         }
     }
 
-    /// Writes to a slot; what does not fit is left out.
+    /// Writes bytes to a part, as many as fit.
     #[inline]
     pub(super) fn write(&self, slot: usize, at: usize, bytes: &[u8]) {
         let len = bytes.len().min(self.each.saturating_sub(at));
         let to = self.host(slot).wrapping_add(at);
         self.note(&Note::HostWrite { ptr: to, bytes: len });
-        // SAFETY: inside the slot; what used it before was waited for when its batch was collected.
+        // SAFETY: inside the part; the work that used it before was waited for when its batch was collected.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), to, len) };
     }
 
-    /// Reads from a slot's start.
+    /// Reads bytes from the start of a part.
     #[inline]
     pub(super) fn read(&self, slot: usize, to: &mut [u8]) {
         let len = to.len().min(self.each);
         let from = self.host(slot);
         self.note(&Note::HostRead { ptr: from, bytes: len });
-        // SAFETY: inside the slot; what wrote it was waited for.
+        // SAFETY: inside the part; the work that wrote it was waited for.
         unsafe { copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
 
-    /// Reads `each` bytes from every slot's start, one after the other; none where a launch has no results.
+    /// Reads `each` bytes from the start of every part, one after the other; none if a launch has no results.
     pub(super) fn read_all(&self, each: usize, to: &mut [u8]) {
         if each > 0 {
             to.chunks_exact_mut(each).enumerate().for_each(|(slot, to)| self.read(slot, to));
@@ -223,9 +223,9 @@ impl Drop for Slots {
     }
 }
 
-/// Launches by the raw driver.
+/// A stream that launches by driver calls alone.
 pub(super) struct Calls {
-    // Dropped first: it waits for what uses the rest.
+    // Dropped first: its drop waits for the work that uses the other fields.
     raw: Raw,
     method: LaunchMethod,
     work: Work,
@@ -243,7 +243,7 @@ impl Calls {
         let sink = Sink::new(job, &raw.stream)?;
         let work = Work::new(job, method != LaunchMethod::RawResident);
         let bytes = WORDS_AT + job.arguments;
-        // The others need one slot, or none.
+        // The other methods need one part, or none.
         let staged = match method {
             LaunchMethod::RawBlock | LaunchMethod::RawMapped => job.in_flight(),
             _ => 1,
@@ -273,7 +273,7 @@ impl Calls {
         Ok(calls)
     }
 
-    /// The block that stays the same.
+    /// Copies the argument block that does not change to the device.
     fn upload_once(&mut self, job: &Job) -> Result<(), Error> {
         let mut same = Work::new(job, false);
         let (_, block) = same.next();
@@ -286,7 +286,8 @@ impl Calls {
     #[inline]
     fn copy_in(&self, slot: usize, bytes: usize) -> Result<(), Error> {
         let Raw { driver, device, stream, .. } = &self.raw;
-        // SAFETY: live memory of at least that size on both sides; the slot is not written before the batch is waited for.
+        // SAFETY: live memory of at least that size on both sides; the part is not written before the batch is waited
+        // for.
         unsafe {
             driver.enqueue(
                 *device,
@@ -320,7 +321,7 @@ impl MethodStream for Calls {
         if self.results > 0 && self.method != LaunchMethod::RawMapped {
             let Raw { driver, device, stream, .. } = &self.raw;
             let to = self.read.host(slot);
-            // SAFETY: live memory of at least that size on both sides; the slot is read after the batch is waited for.
+            // SAFETY: live memory of at least that size on both sides; the part is read after the batch is waited for.
             unsafe {
                 driver.enqueue(
                     *device,

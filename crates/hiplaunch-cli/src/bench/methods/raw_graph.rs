@@ -1,4 +1,4 @@
-//! A batch as one of the driver's graphs, made once: what its replay costs without a launcher.
+//! A batch as a driver graph that is instantiated once: what launching it costs without a launcher.
 
 use hip_driver::{RawGraph, RawGraphExec, RawGraphNode, Work as DriverWork};
 use hiplaunch::{Error, Stream};
@@ -7,19 +7,19 @@ use super::raw::{Memory, Raw, Slots};
 use super::work::{Sink, WORDS_AT, Work};
 use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
 
-/// Blocks in, launches, results out: one call.
+/// A stream that launches a driver graph: one call copies the blocks in, launches, and copies the results out.
 pub(super) struct Replayed {
     exec: RawGraphExec,
-    // Dropped before the memory; the drop below waits first.
+    // Dropped before the memory. The drop of this struct waits before.
     raw: Raw,
     work: Work,
     sink: Sink,
     staged: Slots,
     read: Slots,
-    // What the graph's nodes use.
+    // The memory that the graph's nodes use.
     _blocks: Memory,
     _out: Memory,
-    /// Bytes from block to block.
+    /// The bytes from one block to the next.
     stride: usize,
     results: usize,
 }
@@ -41,7 +41,7 @@ impl Replayed {
         let driver = raw.driver.clone();
         let graph = driver.graph_create(raw.device)?;
         let exec = fill(&mut raw, graph, job, (&staged, &blocks, count * stride, stride), (&read, &out));
-        // SAFETY: nobody else has the graph; what was instantiated from it stays good.
+        // SAFETY: only this function has the graph; what was instantiated from it stays valid.
         let gone = unsafe { driver.graph_destroy(raw.device, graph) };
         let exec = exec?;
         if let Err(e) = gone {
@@ -63,7 +63,7 @@ impl Replayed {
     }
 }
 
-/// The nodes, one behind the other.
+/// Adds the nodes, each after the one before, and instantiates the graph.
 fn fill(
     raw: &mut Raw,
     graph: RawGraph,
@@ -105,7 +105,7 @@ fn fill(
             )
         }?;
     }
-    // SAFETY: nobody else has the graph.
+    // SAFETY: only the caller has the graph.
     Ok(unsafe { driver.graph_instantiate(device, graph) }?)
 }
 

@@ -1,39 +1,39 @@
-//! What the launches of a stream are given and what has to come back: bytes that differ from launch to launch, and the
-//! host's side of the kernels' arithmetic.
+//! The arguments and expected results of a stream's launches: bytes that differ from launch to launch, and the kernels'
+//! arithmetic on the host.
 
 use hiplaunch::{DeviceBuffer, Error, Stream};
 
 use super::{Job, Stop};
 
-/// Where the words begin in a block: behind the result's address.
+/// The offset of the words in an argument block, after the result's address.
 pub(super) const WORDS_AT: usize = 8;
-/// What a result's words differ by (hip/bench.hip).
+/// The difference between consecutive words of a result (hip/bench.hip).
 const STEP: u32 = 0x9e37_79b9;
 
-/// Arguments, and results as they were read.
+/// The arguments of a stream's launches, and the results that were read.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// The block: eight bytes for the result's address, then the words.
+    /// The argument block: eight bytes for the result's address, then the words.
     block: Vec<u8>,
     changing: bool,
-    /// The sum that the kernel makes of the words of launch 0.
+    /// The sum that the kernel computes of the words of launch 0.
     base: u32,
-    /// Launches so far.
+    /// The number of launches so far.
     launched: u32,
-    /// Launches of this batch.
+    /// The number of launches of this batch.
     batch: usize,
-    /// What the sink holds after them.
+    /// The value of the sink after all launches so far.
     sum: u32,
     /// The results of the last batch.
     read: Vec<u8>,
     each: usize,
-    /// The number of its first launch, and how many there are.
+    /// The number of the last batch's first launch, and the number of its launches.
     first: u32,
     count: usize,
 }
 
 impl Work {
-    /// Words that follow from the job alone; with `changing`, the first of them counts launches.
+    /// Creates the words from the job alone. With `changing`, the first word counts launches.
     pub(super) fn new(job: &Job, changing: bool) -> Work {
         let mut state = 0x2545_f491u32;
         let mut block = vec![0; WORDS_AT];
@@ -60,7 +60,7 @@ impl Work {
         }
     }
 
-    /// The block of the next launch, and the number of that within its batch.
+    /// Returns the number of the next launch within its batch, and its argument block.
     #[inline]
     pub(super) fn next(&mut self) -> (usize, &mut Vec<u8>) {
         if self.changing {
@@ -72,18 +72,18 @@ impl Work {
         (self.batch - 1, &mut self.block)
     }
 
-    /// Room for the result of launch `slot` of this batch.
+    /// The memory for the result of launch `slot` of this batch.
     #[inline]
     pub(super) fn result(&mut self, slot: usize) -> &mut [u8] {
         &mut self.read[slot * self.each..(slot + 1) * self.each]
     }
 
-    /// Room for all results of this batch.
+    /// The memory for all results of this batch.
     pub(super) fn results(&mut self) -> &mut [u8] {
         &mut self.read[..self.batch * self.each]
     }
 
-    /// Everything launched was read.
+    /// Ends a batch whose results were all read.
     pub(super) fn collected(&mut self) {
         self.first = self.launched.wrapping_sub(self.batch as u32);
         self.count = std::mem::take(&mut self.batch);
@@ -96,7 +96,7 @@ impl Work {
     /// Compares the results of the last batch with what the host computes.
     ///
     /// # Errors
-    /// [`Stop::Wrong`] says which word of which launch.
+    /// Returns [`Stop::Wrong`], which says which word of which launch differs.
     pub(super) fn check_results(&self) -> Result<(), Stop> {
         for slot in 0..self.count {
             let number = self.first.wrapping_add(slot as u32);
@@ -118,7 +118,7 @@ impl Work {
     /// Compares the sum over all launches with what the host computes.
     ///
     /// # Errors
-    /// [`Stop::Wrong`] where it differs.
+    /// Returns [`Stop::Wrong`] if it differs.
     pub(super) fn check_sum(&self, sink: u32) -> Result<(), Stop> {
         if sink != self.sum {
             return Err(Stop::Wrong(format!(
@@ -130,7 +130,7 @@ impl Work {
     }
 }
 
-/// The word that every launch of a stream adds to; a kernel without arguments has none.
+/// The word in device memory to which every launch of a stream adds; a kernel without arguments has none.
 #[derive(Debug)]
 pub(super) struct Sink(Option<DeviceBuffer<u32>>);
 
@@ -152,7 +152,7 @@ impl Sink {
         self.0.as_ref().map_or(0, |buffer| buffer.ptr().0).to_le_bytes()
     }
 
-    /// What is in it, after all work on the stream.
+    /// Reads the word after all work on the stream.
     pub(super) fn read(&self, stream: &Stream) -> Result<u32, Error> {
         match &self.0 {
             Some(buffer) => Ok(buffer.to_vec(stream)?.first().copied().unwrap_or_default()),
@@ -167,7 +167,7 @@ mod tests {
 
     const JOB: Job = Job { arguments: 16, results: 8, depth: 2, streams: 1, threads: 1 };
 
-    /// What the kernel does.
+    /// Does on the host what the kernel does.
     fn launch(work: &mut Work, sink: &mut u32) {
         let (slot, block) = work.next();
         let words = block[WORDS_AT..].chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_launch_differs_only_where_it_shall() {
+    fn launches_differ_only_with_changing() {
         for (changing, differ) in [(true, true), (false, false)] {
             let mut work = Work::new(&JOB, changing);
             let (first, second) = (work.next().1.clone(), work.next().1.clone());

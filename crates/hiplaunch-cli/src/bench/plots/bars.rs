@@ -1,4 +1,4 @@
-//! The typical launch: a bar for each method, from nothing, with its spread.
+//! The picture of the typical launch: a bar from zero for each method, with its spread.
 
 use hiplaunch_reports::style::{FAINT, PALE, TEXT};
 
@@ -16,7 +16,7 @@ const TOP: i32 = 76;
 const ROW: i32 = 28;
 const BAR: i32 = 16;
 
-/// A method, in nanoseconds.
+/// The bar of a method, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
     method: LaunchMethod,
@@ -33,7 +33,7 @@ impl Bar {
         Some(Bar { method, median: total.median, p10: total.p10, p90: total.p90, faster })
     }
 
-    /// What stands behind it.
+    /// The label to the right of the bar.
     fn label(&self) -> String {
         match self.faster {
             Some(faster) if self.method != LaunchMethod::Naive => {
@@ -64,13 +64,13 @@ fn lay_out(bars: &[Bar]) -> Canvas {
         _ => "median; thin: 10th to 90th percentile; x: against naive",
     };
     canvas.text(12, 56, Align::Left, FAINT, under);
-    // A spread may leave the figure: a disturbance of the machine is not to press the bars together.
+    // A spread may leave the figure: a disturbance of the machine must not compress the bars.
     let longest = bars.iter().map(|bar| bar.median).fold(0.0, f64::max);
     let most = bars.iter().map(|bar| bar.p90.max(bar.median).min(longest * 1.1)).fold(0.0, f64::max);
     if most <= 0.0 {
         return canvas;
     }
-    // What stands behind the longest bar has to fit too.
+    // The label of the longest bar must fit, too.
     let room = bars.iter().map(|bar| width(&bar.label(), 13)).max().unwrap_or(0) + 16;
     let right = WIDTH - 12 - room;
     let x = |ns: f64| LEFT + (ns / most * f64::from(right - LEFT)).round() as i32;
@@ -104,7 +104,7 @@ fn lay_out(bars: &[Bar]) -> Canvas {
         canvas.rects.push(Rect { x: LEFT, y: middle - height / 2, width: long, height, colour: own });
         let (low, high) = (x(bar.p10), x(bar.p90.min(most)));
         if high - low > 2 {
-            // Below the bar, where it is seen and no text is.
+            // Below the bar, where there is no text.
             let y = middle + BAR / 2 + 2;
             canvas.line((low, y), (high, y), 1, own);
             canvas.line((low, y - 2), (low, y + 2), 1, own);
@@ -117,7 +117,8 @@ fn lay_out(bars: &[Bar]) -> Canvas {
     canvas
 }
 
-/// Between ticks: 1, 2 or 5 of a power of ten nanoseconds, for three to seven of them.
+/// Returns the distance between ticks: 1, 2 or 5 times a power of ten nanoseconds, so that there are three to seven
+/// ticks.
 fn step(most: f64) -> f64 {
     let power = 10f64.powf((most / 3.0).log10().floor());
     [5.0, 2.0].into_iter().map(|by| by * power).find(|step| most / step >= 3.0).unwrap_or(power)

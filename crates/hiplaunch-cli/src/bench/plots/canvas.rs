@@ -1,4 +1,4 @@
-//! Shapes of a figure, laid out before they are drawn, so that a test can look for what overlaps.
+//! The shapes of a figure. They are laid out before they are drawn, so a test can check that none overlap.
 
 use hiplaunch_reports::style::BACKGROUND;
 use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
@@ -31,7 +31,7 @@ pub(super) struct Dot {
     pub(super) colour: RGBColor,
 }
 
-/// Where a text is, of the place that is given for it.
+/// The alignment of a text at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
@@ -39,7 +39,7 @@ pub(super) enum Align {
     Right,
 }
 
-/// A line of text; `y` is of its middle.
+/// A line of text. `y` is the position of its middle.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) x: i32,
@@ -53,7 +53,7 @@ pub(super) struct Text {
 
 #[cfg(test)]
 impl Text {
-    /// Left, top, right and bottom, for a font that is rather wide.
+    /// The left, top, right and bottom of the text, for a wide font.
     pub(super) fn area(&self) -> (i32, i32, i32, i32) {
         let width = width(&self.text, self.size);
         let left = match self.align {
@@ -66,7 +66,8 @@ impl Text {
     }
 }
 
-/// Pixels of a text. Letters and digits of the fonts that stand for `sans-serif` are 0.5 to 0.64 as wide as high.
+/// The width of a text in pixels. Letters and digits of common fonts for `sans-serif` are 0.5 to 0.64 times as wide as
+/// high.
 pub(super) fn width(text: &str, size: i32) -> i32 {
     (text.chars().count() as f64 * 0.6 * f64::from(size)).ceil() as i32
 }
@@ -86,7 +87,7 @@ impl Canvas {
         self.paths.push(Path { points: vec![from, to], width, colour });
     }
 
-    /// The same in dashes of so many pixels, and gaps.
+    /// Adds a line in dashes and gaps of given lengths in pixels.
     pub(super) fn dashes(
         &mut self,
         from: (i32, i32),
@@ -119,7 +120,7 @@ impl Canvas {
         {
             let mut backend = SVGBackend::with_string(&mut svg, size);
             if let Err(e) = self.draw(&mut backend, size) {
-                // Only files can fail to be written, not strings.
+                // Writing to a string can't fail.
                 log::error!("drawing a figure: {e}");
             }
         }
@@ -131,7 +132,7 @@ impl Canvas {
         for Path { points, width, colour } in &self.paths {
             backend.draw_path(points.iter().copied(), &ShapeStyle::from(colour).stroke_width(*width))?;
         }
-        // Over the grid.
+        // Drawn over the grid.
         for Rect { x, y, width, height, colour } in &self.rects {
             backend.draw_rect((*x, *y), (x + width, y + height), colour, true)?;
         }
@@ -139,7 +140,7 @@ impl Canvas {
             backend.draw_circle(*at, *radius, &colour.filled(), true)?;
         }
         for Text { x, y, size, bold, align, colour, text } in &self.texts {
-            // The backend writes the size over 1.24.
+            // The backend divides the size by 1.24.
             let font = (FontFamily::SansSerif, f64::from(*size) * 1.24).into_font();
             let font = font.style(if *bold { FontStyle::Bold } else { FontStyle::Normal });
             let across = match align {
@@ -154,7 +155,7 @@ impl Canvas {
         Ok(())
     }
 
-    /// No text leaves the picture or covers another.
+    /// Panics if a text leaves the picture or covers another one.
     #[cfg(test)]
     pub(super) fn check(&self, (width, height): (u32, u32)) {
         for (i, text) in self.texts.iter().enumerate() {

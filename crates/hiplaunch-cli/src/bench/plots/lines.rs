@@ -1,4 +1,4 @@
-//! A figure of lines over two logarithmic axes, each with its name beside its end.
+//! A figure of lines over two logarithmic axes. The name of each line is beside its end.
 
 use hiplaunch_reports::style::{FAINT, PALE, TEXT};
 use plotters::style::RGBColor;
@@ -6,13 +6,13 @@ use plotters::style::RGBColor;
 use super::canvas::{Align, Canvas, Dot, width};
 use super::scale::{Scale, number};
 
-/// Sizes in pixels; as wide as a phone shows with letters of a readable size.
+/// Sizes in pixels. The width fits on a phone, with letters of a readable size.
 const SIZE: (u32, u32) = (480, 380);
 const LEFT: i32 = 58;
 const RIGHT: i32 = 344;
 const TOP: i32 = 36;
 const BOTTOM: i32 = 322;
-/// Where the names of lines begin, and how far they are apart at least.
+/// The position where the names of lines begin, and their least distance.
 const NAMES: i32 = RIGHT + 14;
 const NAME_STEP: i32 = 16;
 
@@ -36,7 +36,7 @@ pub(super) struct Series {
 pub(super) struct Lines {
     pub(super) x_unit: &'static str,
     pub(super) y_unit: &'static str,
-    /// What a value of the axis across is called.
+    /// Returns the label of a value of the horizontal axis.
     pub(super) label: Box<dyn Fn(usize) -> String>,
     pub(super) series: Vec<Series>,
 }
@@ -56,7 +56,7 @@ impl Lines {
         values.sort_unstable();
         values.dedup();
         let x = across(&values);
-        // Spreads may leave the figure: a disturbance of the machine is not to press the lines together.
+        // Spreads may leave the figure: a disturbance of the machine must not compress the lines.
         let low = self.marks().map(|m| m.p10.max(m.median / 1.5)).fold(f64::INFINITY, f64::min);
         let high = self.marks().map(|m| m.p90.min(m.median * 1.5)).fold(0.0, f64::max);
         let y = Scale::new(low.min(high), high, BOTTOM, TOP);
@@ -82,7 +82,7 @@ impl Lines {
         canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), 1, FAINT);
     }
 
-    /// The axis across: a tick for each value, a label where there is room; the last one always has its own.
+    /// Draws the horizontal axis: a tick for each value, and a label where it fits. The last value always has a label.
     fn values(&self, canvas: &mut Canvas, values: &[usize], x: &dyn Fn(usize) -> i32) {
         canvas.text((LEFT + RIGHT) / 2, BOTTOM + 44, Align::Middle, FAINT, self.x_unit);
         let span = |value: usize| {
@@ -102,7 +102,7 @@ impl Lines {
         }
     }
 
-    /// Names to the right, in the order of the lines' ends and no two in one place; a thin line leads to each.
+    /// Draws the names to the right, in the order of the lines' ends and without overlap. A thin line leads to each.
     fn names(&self, canvas: &mut Canvas, x: &dyn Fn(usize) -> i32, y: &Scale) {
         let end = |series: &Series| series.marks.last().map(|mark| (x(mark.x), y.pixel(mark.median)));
         let mut named: Vec<(&Series, (i32, i32))> =
@@ -121,7 +121,8 @@ impl Lines {
     }
 }
 
-/// Where a value is across: in powers of two; nothing is two powers left of the least.
+/// Returns a function from a value to its horizontal position, in powers of two. 0 is two powers left of the least
+/// value.
 fn across(values: &[usize]) -> impl Fn(usize) -> i32 + use<> {
     let power = |value: usize| (value as f64).log2();
     let least = values.iter().copied().filter(|value| *value > 0).min().map_or(0.0, power);
@@ -155,10 +156,10 @@ fn draw(series: &Series, canvas: &mut Canvas, x: &dyn Fn(usize) -> i32, y: &Scal
     }
 }
 
-/// Places near those that are wanted, in ascending order, [`NAME_STEP`] apart.
+/// Returns positions close to the wanted ones, in ascending order, at least [`NAME_STEP`] apart.
 fn spread(wanted: &[i32], top: i32, bottom: i32) -> Vec<i32> {
     let mut places = wanted.to_vec();
-    // Down from the top, then what is too low goes up again.
+    // Moves positions down from the top, then moves those that are too low up again.
     let mut least = top;
     for place in &mut places {
         *place = (*place).max(least);
@@ -212,7 +213,7 @@ mod tests {
     fn nothing_covers_anything() {
         let sizes: Vec<usize> = [8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20].into();
         for values in [&sizes[..], &[0, 8, 64, 512, 4096, 65536], &[1, 2, 4, 8], &[1, 4, 16, 64, 256, 1000]] {
-            // All in one place, all over the place, and a bundle at either end.
+            // All at one position, spread out, and in a bundle at either end.
             lines(values, |_, _| 1.0).lay_out().check(SIZE);
             lines(values, |i, x| 10f64.powi(i as i32) + x as f64).lay_out().check(SIZE);
             lines(values, |i, x| 0.01 * (1.0 + i as f64 / 100.0) + if x == 1 { 1e4 } else { 0.0 })

@@ -1,4 +1,4 @@
-//! The figures: lines for what changes along an axis, bars for the typical launch.
+//! The figures: lines for each axis, and bars for the typical launch.
 
 mod bars;
 mod canvas;
@@ -14,7 +14,7 @@ use super::results::{Case, Measured, Results};
 use super::statistics::Summary;
 use lines::{Lines, Mark, Series};
 
-/// A picture, and what a person reads beside it.
+/// A picture with its texts.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) axis: Axis,
@@ -24,7 +24,7 @@ pub(super) struct Figure {
     pub(super) svg: String,
 }
 
-/// What stands on the upward axis.
+/// The quantity of the vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// Microseconds of a launch.
@@ -47,7 +47,7 @@ impl Quantity {
         }
     }
 
-    /// Of a case, in the unit.
+    /// The quantity of a case, in the unit.
     pub(super) fn of(self, case: &Case) -> Option<Summary> {
         let scaled = |s: Summary, by: f64| Summary {
             median: s.median * by,
@@ -67,7 +67,7 @@ impl Quantity {
     }
 }
 
-/// A method's colour; all floors are of one.
+/// The colour of a method. All methods of driver calls alone have the same colour.
 fn colour(method: LaunchMethod) -> RGBColor {
     match method {
         LaunchMethod::Naive => RGBColor(0xcf, 0x22, 0x2e),
@@ -81,7 +81,7 @@ fn colour(method: LaunchMethod) -> RGBColor {
     }
 }
 
-/// Dark mode: brighter colours for the methods, by those above, and for lines.
+/// The style for dark mode: brighter colours for the methods and for lines.
 const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
     [stroke=\"#D8DEE4\"] { stroke: #373E47 } [stroke=\"#59636E\"] { stroke: #9198A1 } rect[fill=\"#59636E\"], \
     circle[fill=\"#59636E\"] { fill: #9198A1 } \
@@ -93,12 +93,13 @@ const STYLE: &str = "<style>@media (prefers-color-scheme: dark) { \
     [stroke=\"#1B7C83\"] { stroke: #39C5CF } [fill=\"#1B7C83\"] { fill: #39C5CF } \
     [stroke=\"#BF3989\"] { stroke: #FF9BCE } [fill=\"#BF3989\"] { fill: #FF9BCE } }</style>\n";
 
-/// Methods in the line figures: all but the floors of which another is lower or as low.
+/// Whether a method is in the line figures. They leave out a method of driver calls alone if another such method is at
+/// least as fast.
 fn is_drawn(method: LaunchMethod) -> bool {
     !method.is_floor() || matches!(method, LaunchMethod::RawBlock | LaunchMethod::RawMapped)
 }
 
-/// Every figure that there is something for.
+/// Returns all figures for which there are results.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     for axis in [Axis::Args, Axis::Results, Axis::Depth, Axis::Streams, Axis::Threads] {
@@ -129,7 +130,7 @@ fn figure(results: &Results, axis: Axis, quantity: Quantity) -> Option<Figure> {
     };
     let methods = LaunchMethod::ALL.into_iter().filter(|method| is_drawn(*method));
     let series: Vec<Series> = methods.map(series).filter(|series| !series.marks.is_empty()).collect();
-    // One point is no line.
+    // A line needs two points.
     if series.iter().all(|series| series.marks.len() < 2) {
         return None;
     }
@@ -164,7 +165,7 @@ fn spread(quantity: Quantity) -> &'static str {
     }
 }
 
-/// The typical launch; an empty picture, if it was not measured.
+/// Returns the picture of the typical launch; an empty picture if it was not measured.
 pub(super) fn typical(results: &Results) -> String {
     let bars = match results.find(Point::is_typical) {
         Some(measured) => {

@@ -1,6 +1,6 @@
-//! Logarithmic scales: from a value to a pixel, and where the ticks are.
+//! Logarithmic scales: from values to pixels, with ticks.
 
-/// Values from `low` to `high`, which are greater than 0, over pixels.
+/// A scale from values between `low` and `high`, which are greater than 0, to pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     low: f64,
@@ -10,7 +10,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The values get some room; one alone gets a decade.
+    /// Creates a scale with some space around the values; a single value gets a decade.
     pub(super) fn new(low: f64, high: f64, from: i32, to: i32) -> Scale {
         let (low, high) = (low.max(1e-12), high.max(1e-12));
         let room = ((high / low).ln() * 0.04).exp().max(1.05);
@@ -24,7 +24,8 @@ impl Scale {
         self.from + (part.clamp(0.0, 1.0) * f64::from(self.to - self.from)).round() as i32
     }
 
-    /// Ticks that have a label, and those between: powers of ten, with 2 and 5 where there are few.
+    /// Returns the ticks with a label, and the ticks between them: powers of ten, with 2 and 5 times them if there are
+    /// few.
     pub(super) fn ticks(&self) -> (Vec<f64>, Vec<f64>) {
         let decades = (self.high / self.low).log10();
         let (labelled, all): (&[f64], &[f64]) = match decades {
@@ -43,7 +44,7 @@ impl Scale {
     }
 }
 
-/// `0.05`, `2`, `1,000`, `20k`, `1M`.
+/// Returns a number as `0.05`, `2`, `1,000`, `20k` or `1M`.
 pub(super) fn number(value: f64) -> String {
     if value >= 999_500.0 {
         format!("{}M", number(value / 1e6))
@@ -52,7 +53,7 @@ pub(super) fn number(value: f64) -> String {
     } else if value >= 1000.0 {
         crate::output::grouped(value.round() as u64)
     } else {
-        // A step is one digit and a half.
+        // Two significant digits, or one decimal.
         let digits = (-value.log10().floor()).max(0.0) as usize;
         let text = format!("{value:.*}", digits + 1);
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -68,7 +69,7 @@ mod tests {
         let scale = Scale::new(1.0, 100.0, 0, 1000);
         let [a, b, c] = [1.0, 10.0, 100.0].map(|v| scale.pixel(v));
         assert!(a > 0 && c < 1000 && ((b - a) - (c - b)).abs() <= 1, "{a} {b} {c}");
-        // Pixels go down as values go up, where the ends say so.
+        // Pixels decrease with the values if `from` is greater than `to`.
         let up = Scale::new(1.0, 100.0, 300, 0);
         assert!(up.pixel(1.0) > up.pixel(100.0));
     }

@@ -1,10 +1,10 @@
-//! Scripts that are right, and one for each thing that can be wrong.
+//! Valid scripts, and one script for each error.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 
-/// A folder with a code object's file, `x.bin` of 12 bytes and `e.bin` of none.
+/// A folder with a code object's file, `x.bin` of 12 bytes, and an empty `e.bin`.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -196,7 +196,7 @@ fn files_that_are_no_scripts() {
     fs::write(folder.0.join("b.launch.toml"), [0xff, 0xfe]).unwrap();
     let message = Script::read(folder.0.join("b.launch.toml")).unwrap_err().to_string();
     assert!(message.contains("no UTF-8"), "{message}");
-    // Nesting is cut off by the parser, not by the stack.
+    // The parser limits nesting before the stack overflows.
     let deep = format!("version = 1\nx = {}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(matches!(folder.read(&deep), Err(ScriptError::Toml { .. })));
 }

@@ -1,0 +1,1 @@
+../../../hip/tensor.hip

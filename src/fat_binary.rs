@@ -1,0 +1,241 @@
+//! Code objects for many targets with the source that they were made of: the one that a device runs, or a new one.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+
+use code_object::{CodeObject, TargetId, bundle};
+use hip_driver::compile::{CompileError, Compiler};
+use hip_driver::{Capability, DeviceId};
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// Kernels that a program has for any device: an offload bundle, and the HIP C++ source for devices that can't run any of
+/// its code objects.
+///
+/// [`for_device`](FatBinary::for_device) chooses:
+///
+/// 1. the bundle's code object for exactly the device's processor;
+/// 2. the one for a generic processor that covers it (LLVM, "User Guide for AMDGPU Backend", "AMDGPU Generic Processors"),
+///    if the driver has [`Capability::GenericCodeObjects`], as HIP has from 6.4 on;
+/// 3. what hiprtc compiles of the source, for exactly the device's processor, and keeps on disk.
+///
+/// ```
+/// use hiplaunch::{FatBinary, Launcher};
+///
+/// # #[cfg(feature = "emulator")] {
+/// let launcher = Launcher::new()?;
+/// let device = launcher.device(0)?;
+/// let code = FatBinary::read("hip/vector.hipfb")?.for_device(device)?;
+/// // SAFETY: it is not launched.
+/// let saxpy = unsafe { launcher.register(device, code.elf(), "saxpy")? };
+/// # let _ = saxpy;
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FatBinary<'a> {
+    name: Cow<'a, str>,
+    bundle: Cow<'a, [u8]>,
+    source: Option<Cow<'a, str>>,
+    headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl<'a> FatBinary<'a> {
+    /// The code objects of an offload bundle, compressed or not, or a single one. `name` stands in errors and in the
+    /// compiler's messages.
+    pub fn new(name: impl Into<Cow<'a, str>>, bundle: impl Into<Cow<'a, [u8]>>) -> FatBinary<'a> {
+        FatBinary { name: name.into(), bundle: bundle.into(), source: None, headers: Vec::new() }
+    }
+
+    /// Reads a bundle from a file. If there is a source beside it, with the extension `.hip`, the source is read too, with
+    /// the headers in the same folder that it includes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the path, for a file that can't be read.
+    pub fn read(path: impl AsRef<Path>) -> Result<FatBinary<'static>> {
+        let path = path.as_ref();
+        let failed = |path: &Path, error: std::io::Error| {
+            Error::invalid("FatBinary::read", format!("{}: {error}", path.display()))
+        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let bundle = std::fs::read(path).map_err(|error| failed(path, error))?;
+        let binary = FatBinary::new(name, bundle);
+        let source = path.with_extension("hip");
+        if !source.is_file() {
+            return Ok(binary);
+        }
+        let source = std::fs::read_to_string(&source).map_err(|error| failed(&source, error))?;
+        let mut headers: Vec<(String, String)> = Vec::new();
+        let mut wanted = included(&source);
+        while let Some(name) = wanted.pop() {
+            let header = path.with_file_name(&name);
+            if headers.iter().any(|(other, _)| *other == name) || !header.is_file() {
+                continue;
+            }
+            let text = std::fs::read_to_string(&header).map_err(|error| failed(&header, error))?;
+            wanted.extend(included(&text));
+            headers.push((name, text));
+        }
+        Ok(headers.into_iter().fold(binary.source(source), |all, (name, text)| all.header(name, text)))
+    }
+
+    /// The source of the code objects, for devices that run none of them. It may include `hip/hip_runtime.h`, which the
+    /// compiler has built in, and the [headers](FatBinary::header).
+    #[must_use]
+    pub fn source(mut self, text: impl Into<Cow<'a, str>>) -> FatBinary<'a> {
+        self.source = Some(text.into());
+        self
+    }
+
+    /// A header that the source includes by that name.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<Cow<'a, str>>, text: impl Into<Cow<'a, str>>) -> FatBinary<'a> {
+        self.headers.push((name.into(), text.into()));
+        self
+    }
+
+    /// Returns the code object that the device runs, from the bundle or compiled.
+    ///
+    /// # Errors
+    /// [`Error::NoCode`] if the bundle has none and none can be compiled, because there is no source, no hiprtc, or a hiprtc
+    /// that does not know the device; [`Error::CodeObject`] for bytes that can't be read; [`Error::Compile`] if the source
+    /// has errors.
+    pub fn for_device(&self, device: &Device) -> Result<CodeObject> {
+        let target = &device.properties().target;
+        let loads_generic = device.raw().capabilities().has(Capability::GenericCodeObjects);
+        let why = match CodeObject::from_any(&self.bundle, target) {
+            Ok(code) if loads_generic || !code.target().processor.is_generic() => return Ok(code),
+            Ok(code) => NoCodeReason::generic(device, &code),
+            Err(code_object::Error::NoMatchingTarget { .. }) => NoCodeReason::Target { has: self.targets() },
+            Err(error) => return Err(error.into()),
+        };
+        let none = |compile: Option<CompileError>| {
+            Error::NoCode(Box::new(NoCode {
+                name: self.name.clone().into_owned(),
+                device: device.id(),
+                target: target.clone(),
+                why: why.clone(),
+                compile,
+            }))
+        };
+        let Some(source) = &self.source else { return Err(none(None)) };
+        log::info!("compiling {} for {target:#}: {why}", self.name);
+        let mut compiler = Compiler::new(&TargetId::new(target.processor.clone()))
+            .name(format!("{}.hip", self.name))
+            .option("-O3")
+            .header("hip/hip_runtime.h", "");
+        for (name, text) in &self.headers {
+            compiler = compiler.header(&**name, &**text);
+        }
+        match compiler.compile(source) {
+            Ok(compiled) => Ok(compiled.code_object().clone()),
+            Err(error @ (CompileError::NotFound { .. } | CompileError::UnknownTarget { .. })) => {
+                Err(none(Some(error)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The processors that the bundle has code for.
+    fn targets(&self) -> Vec<String> {
+        if let Ok(entries) = bundle::entries(&self.bundle) {
+            return entries.iter().filter_map(|entry| Some(entry.target.as_ref()?.short())).collect();
+        }
+        CodeObject::parse(&self.bundle).map(|code| vec![code.target().short()]).unwrap_or_default()
+    }
+}
+
+/// The names in `#include "name"`.
+fn included(text: &str) -> Vec<String> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("#include \""));
+    lines.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
+}
+
+/// Why a [`FatBinary`] has no code for a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCode {
+    /// The name of the fat binary.
+    pub name: String,
+    /// The device.
+    pub device: DeviceId,
+    /// What the device runs.
+    pub target: TargetId,
+    /// Why none of its code objects can be used.
+    pub why: NoCodeReason,
+    /// Why its source was not compiled; `None` if there is no source.
+    pub compile: Option<CompileError>,
+}
+
+impl NoCode {
+    /// The driver is too old for a code object.
+    pub(crate) fn too_old(device: &Device, code: &CodeObject) -> NoCode {
+        NoCode {
+            name: "the file".to_owned(),
+            device: device.id(),
+            target: device.properties().target.clone(),
+            why: NoCodeReason::generic(device, code),
+            compile: None,
+        }
+    }
+}
+
+/// Why none of the code objects of a [`FatBinary`] can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoCodeReason {
+    /// None is for the device's processor or for a generic one that covers it.
+    Target {
+        /// What there are code objects for.
+        has: Vec<String>,
+    },
+    /// The one that would run is for a generic processor, and the driver is too old for those.
+    Generic {
+        /// The generic processor.
+        processor: String,
+        /// The driver's version.
+        version: String,
+    },
+}
+
+impl NoCodeReason {
+    fn generic(device: &Device, code: &CodeObject) -> NoCodeReason {
+        NoCodeReason::Generic {
+            processor: code.target().processor.to_string(),
+            version: device.raw().info().version,
+        }
+    }
+}
+
+impl fmt::Display for NoCodeReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoCodeReason::Target { has } => write!(f, "its code objects are for {}", has.join(", ")),
+            NoCodeReason::Generic { processor, version } => {
+                write!(f, "its code object for {processor} needs HIP 6.4, and this is {version}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for NoCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NoCode { name, device, target, why, compile } = self;
+        let processor = &target.processor;
+        write!(f, "{name} has no code that runs on {device} ({target:#}): {why}; ")?;
+        match compile {
+            Some(error) => write!(f, "its source can't be compiled here: {error}; ")?,
+            None => write!(f, "it has no source that could be compiled; ")?,
+        }
+        if let NoCodeReason::Generic { .. } = why {
+            write!(f, "update ROCm, or ")?;
+        }
+        write!(f, "compile it elsewhere with `hipcc --genco --offload-arch={processor}`")
+    }
+}
+
+impl std::error::Error for NoCode {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.compile.as_ref().map(|error| error as _)
+    }
+}
