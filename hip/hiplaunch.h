@@ -475,6 +475,11 @@ typedef struct hiplaunch_lds_kernel hiplaunch_lds_kernel;
 typedef struct hiplaunch_lds_layout hiplaunch_lds_layout;
 
 /**
+ * Pinned host memory, which kernels can access and which copies use without waiting.
+ */
+typedef struct hiplaunch_pinned hiplaunch_pinned;
+
+/**
  * A stream of a device. Work on it runs in the order of the calls.
  */
 typedef struct hiplaunch_stream hiplaunch_stream;
@@ -682,6 +687,16 @@ typedef struct hiplaunch_counters {
    */
   uint64_t violations;
 } hiplaunch_counters;
+
+/**
+ * A handle of a shared buffer, as bytes that travel to another process.
+ */
+typedef struct hiplaunch_shared_handle {
+  /**
+   * The bytes; what they mean is the driver's.
+   */
+  uint8_t bytes[72];
+} hiplaunch_shared_handle;
 
 /**
  * A header that a source may include, given as a text.
@@ -1827,6 +1842,151 @@ enum hiplaunch_status hiplaunch_view_download(const struct hiplaunch_view *view,
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_view_close(struct hiplaunch_view *view);
+
+/**
+ * Borrows `bytes` bytes of device memory that somebody else allocated, as a buffer. Closing it frees nothing. Resizing it
+ * to more bytes replaces it by memory of the pool.
+ *
+ * The memory is live until the buffer and its views are closed and all work that was enqueued with them has run; the
+ * caller orders the work that others enqueue on it.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a null
+ * address, a range that overflows, or memory that the driver knows is not the device's;
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_buffer_borrow(const struct hiplaunch_launcher *launcher,
+                                              uint32_t device,
+                                              uint64_t address,
+                                              size_t bytes,
+                                              struct hiplaunch_buffer **buffer);
+
+/**
+ * Allocates a buffer of managed memory, which host and devices access at one address
+ * (hiplaunch_buffer_host_address). Closing it waits for the device.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_buffer_open;
+ * HIPLAUNCH_STATUS_DRIVER where the driver has none.
+ */
+enum hiplaunch_status hiplaunch_buffer_open_managed(const struct hiplaunch_launcher *launcher,
+                                                    uint32_t device,
+                                                    size_t bytes,
+                                                    struct hiplaunch_buffer **buffer);
+
+/**
+ * The host's address of a managed buffer; null for other buffers. The host accesses the bytes only while no work that uses
+ * them is enqueued.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_buffer_host_address(const struct hiplaunch_buffer *buffer,
+                                                    void **data);
+
+/**
+ * Allocates a buffer that other processes may open (hiplaunch_buffer_share). Closing it waits for the device.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_buffer_open;
+ * HIPLAUNCH_STATUS_DRIVER where the driver has none.
+ */
+enum hiplaunch_status hiplaunch_buffer_open_shared(const struct hiplaunch_launcher *launcher,
+                                                   uint32_t device,
+                                                   size_t bytes,
+                                                   struct hiplaunch_buffer **buffer);
+
+/**
+ * Makes a handle with which other processes open a buffer of hiplaunch_buffer_open_shared. Good until that is closed.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for other buffers; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_buffer_share(const struct hiplaunch_buffer *buffer,
+                                             struct hiplaunch_shared_handle *handle);
+
+/**
+ * Opens the buffer that another process shares. Closing it waits for the device; the memory stays the other process's,
+ * which keeps it until then. The two processes order their work on it by the host.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_buffer_open;
+ * HIPLAUNCH_STATUS_DRIVER for a handle whose memory is gone.
+ */
+enum hiplaunch_status hiplaunch_buffer_open_handle(const struct hiplaunch_launcher *launcher,
+                                                   uint32_t device,
+                                                   const struct hiplaunch_shared_handle *handle,
+                                                   struct hiplaunch_buffer **buffer);
+
+/**
+ * Allocates pinned host memory, all bytes zero.
+ *
+ * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_buffer_open.
+ */
+enum hiplaunch_status hiplaunch_pinned_open(const struct hiplaunch_launcher *launcher,
+                                            uint32_t device,
+                                            size_t bytes,
+                                            struct hiplaunch_pinned **pinned);
+
+/**
+ * Pins `bytes` bytes of the caller's host memory. Until it is closed, the memory stays where it is, and no other function
+ * is given its address as host memory.
+ *
+ * Ownership: the caller closes it, or the launcher; the memory stays the caller's. Threads: any. Errors: as
+ * hiplaunch_buffer_open; HIPLAUNCH_STATUS_DRIVER where the driver can't, and for memory that is pinned already.
+ */
+enum hiplaunch_status hiplaunch_pinned_register(const struct hiplaunch_launcher *launcher,
+                                                uint32_t device,
+                                                void *data,
+                                                size_t bytes,
+                                                struct hiplaunch_pinned **pinned);
+
+/**
+ * Closes pinned memory: waits for the work that uses it, then frees or unpins it.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_pinned_close(struct hiplaunch_pinned *pinned);
+
+/**
+ * The bytes for the host. Waits for the work that uses them: copies, and what hiplaunch_pinned_record_use was called for.
+ * Good until it is closed; after more work on it, call it again before the host accesses the bytes.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_pinned_host(const struct hiplaunch_pinned *pinned,
+                                            void **data);
+
+/**
+ * The address for kernels. What uses it is not noticed: call hiplaunch_pinned_record_use.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_pinned_address(const struct hiplaunch_pinned *pinned,
+                                               uint64_t *address);
+
+/**
+ * Says that work on a stream uses pinned memory: the host gets the bytes, and they are freed, after everything that is
+ * enqueued there by then.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_pinned_record_use(const struct hiplaunch_pinned *pinned,
+                                                  const struct hiplaunch_stream *stream);
+
+/**
+ * Copies all bytes of pinned memory to the first bytes of a buffer, in stream order, without waiting.
+ *
+ * Threads: any. Errors: as hiplaunch_buffer_upload.
+ */
+enum hiplaunch_status hiplaunch_buffer_upload_pinned(const struct hiplaunch_buffer *buffer,
+                                                     const struct hiplaunch_stream *stream,
+                                                     const struct hiplaunch_pinned *pinned);
+
+/**
+ * Copies the first bytes of a buffer over all bytes of pinned memory, in stream order, without waiting;
+ * hiplaunch_pinned_host waits.
+ *
+ * Threads: any. Errors: as hiplaunch_buffer_upload.
+ */
+enum hiplaunch_status hiplaunch_buffer_download_pinned(const struct hiplaunch_buffer *buffer,
+                                                       const struct hiplaunch_stream *stream,
+                                                       const struct hiplaunch_pinned *pinned);
 
 /**
  * Compiles HIP C++ for a target with ROCm's runtime compiler, hiprtc, which is loaded when it is first needed and

@@ -186,5 +186,5 @@ pub use launcher::{
     Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
 };
 pub use lds_layout as lds;
-pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, Pool, PoolBlock, PoolOptions};
+pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions};
 pub use module::Module;

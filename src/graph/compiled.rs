@@ -325,8 +325,8 @@ impl Recorded {
     /// Drops the buffers, but keeps their addresses.
     fn let_go(&mut self) {
         for &value in &self.graph.external {
-            if let Storage::External { block, .. } = &mut self.graph.values[value as usize].place {
-                *block = None;
+            if let Storage::External { block, foreign, .. } = &mut self.graph.values[value as usize].place {
+                (*block, *foreign) = (None, None);
             }
         }
     }
@@ -340,8 +340,7 @@ impl Binding<'_> {
     #[inline]
     pub fn buffer<'a>(&mut self, value: u32, memory: impl Into<GraphMemory<'a>>) {
         let memory = memory.into();
-        let (block, address) = (memory.block.cloned(), memory.address);
-        self.0.set_place(value, Storage::External { block, address });
+        self.0.set_place(value, memory.storage());
     }
 
     /// Binds immediate number `index`, in the order of recording. `bytes` must be as long as before.

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launcher::{Arg, Kernel, KernelHandle, LaunchDims, Launcher};
-use crate::memory::PoolBlock;
+use crate::memory::{Foreign, PoolBlock};
 
 use super::branches::Branches;
 use super::error::GraphProblem;
@@ -111,7 +111,7 @@ scalars!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 #[derive(Clone, Debug)]
 pub(super) enum Storage {
     /// A buffer's memory.
-    External { block: Option<PoolBlock>, address: u64 },
+    External { block: Option<PoolBlock>, foreign: Option<Arc<Foreign>>, address: u64 },
     /// In the graph's workspace.
     Temporary,
     /// Bytes of the host that are copied to the workspace before the first node runs, with addresses written in.
@@ -310,7 +310,7 @@ impl Graph {
         if !memory.contiguous {
             return Err(problem(None, GraphProblem::NotContiguous { value }));
         }
-        Ok(Storage::External { block: memory.block.cloned(), address: memory.address })
+        Ok(memory.storage())
     }
 
     /// Adds a temporary of `len` elements, which the graph places in its workspace.

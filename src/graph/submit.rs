@@ -451,7 +451,7 @@ impl Graph {
     ) -> std::result::Result<(), SubmissionFailure> {
         let device = stream_state.core.device();
         let (driver, id) = (device.raw(), device.id());
-        let watched = device.pool_core().shared.watched;
+        let watched = device.pool_core().shared.wants_accesses;
         let program = &instance.program;
         // What a driver graph leaves to the stream is enqueued after it on the main stream.
         let side = instance.side.as_ref().zip(program.schedule.as_ref()).filter(|_| !rest);

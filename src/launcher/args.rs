@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::memory::{DeviceBuffer, DeviceView, PoolBlock};
+use crate::memory::{DeviceBuffer, DeviceView, PinnedBuffer, PoolBlock};
 use hip_driver::DevicePtr;
 
 /// One explicit argument of a launch. Arguments are given in the order of the kernel's parameters.
@@ -65,6 +65,13 @@ impl<'a> BufferArg<'a> {
     pub fn first_bytes(block: Option<&'a PoolBlock>, bytes: u64) -> BufferArg<'a> {
         let ptr = block.map_or(DevicePtr::NULL, PoolBlock::ptr);
         BufferArg { block, ptr, range: (ptr.0, bytes) }
+    }
+
+    /// The first bytes of a buffer, of the pool or not.
+    #[inline]
+    pub(crate) fn of_buffer<T: Pod>(buffer: &'a DeviceBuffer<T>, bytes: u64) -> BufferArg<'a> {
+        let ptr = buffer.address();
+        BufferArg { block: buffer.block(), ptr, range: (ptr.0, bytes) }
     }
 }
 
@@ -194,7 +201,7 @@ impl From<DevicePtr> for Arg<'_> {
 impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for Arg<'a> {
     #[inline]
     fn from(buffer: &'a DeviceBuffer<T>) -> Self {
-        Arg::Buffer(BufferArg::first_bytes(buffer.block(), buffer.bytes() as u64))
+        Arg::Buffer(BufferArg::of_buffer(buffer, buffer.bytes() as u64))
     }
 }
 
@@ -202,6 +209,14 @@ impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for Arg<'a> {
     #[inline]
     fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
         Arg::from(&*buffer)
+    }
+}
+
+impl<'a, T: Pod> From<&'a PinnedBuffer<T>> for Arg<'a> {
+    /// Its address. Record the use ([`PinnedBuffer::record_use`]).
+    #[inline]
+    fn from(buffer: &'a PinnedBuffer<T>) -> Self {
+        Arg::Pointer(buffer.ptr())
     }
 }
 

@@ -91,7 +91,7 @@ impl<T: Pod> Resizable for DeviceBuffer<T> {
             return Ok(());
         }
         let bytes = (layout.len() * size_of::<T>()) as u64;
-        enqueue(Room { target: BufferArg::first_bytes(self.block(), bytes), is_new: false })?;
+        enqueue(Room { target: BufferArg::of_buffer(self, bytes), is_new: false })?;
         self.set_layout(layout);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
 fn filled<T: Pod>(stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
     let mut new = DeviceBuffer::on(stream, layout.len())?;
     new.set_layout(layout);
-    enqueue(Room { target: BufferArg::first_bytes(new.block(), new.bytes() as u64), is_new: true })?;
+    enqueue(Room { target: BufferArg::of_buffer(&new, new.bytes() as u64), is_new: true })?;
     Ok(new)
 }
 

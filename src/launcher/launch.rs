@@ -782,7 +782,7 @@ fn submit(
     if !dims.is_empty() {
         // Only a layer looks at them.
         let known;
-        let accesses = if device.pool_core().shared.watched {
+        let accesses = if device.pool_core().shared.wants_accesses {
             known = accesses(request, image, staged);
             &known[..]
         } else {

@@ -1,6 +1,7 @@
 //! A typed device buffer from the pool.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
@@ -10,7 +11,9 @@ use crate::error::{Error, Result};
 use crate::launcher::Stream;
 use hip_driver::{DevicePtr, Work};
 
+use super::foreign::Foreign;
 use super::layout::{Layout, elements};
+use super::pinned_buffer::is_pinned;
 use super::pool::{PoolBlock, RequestContext};
 use super::view::DeviceView;
 
@@ -38,16 +41,25 @@ pub struct DeviceBuffer<T: Pod> {
     element: PhantomData<T>,
 }
 
-/// A pool block, and whether its address was passed on to the caller.
+/// A pool block or memory that is not the pool's, and whether its address was passed on to the caller.
 #[derive(Debug)]
 pub(super) struct Memory {
     block: Option<PoolBlock>,
+    foreign: Option<Arc<Foreign>>,
     escaped: AtomicBool,
 }
 
 impl Memory {
     pub(super) fn new(block: Option<PoolBlock>) -> Memory {
-        Memory { block, escaped: AtomicBool::new(false) }
+        Memory { block, foreign: None, escaped: AtomicBool::new(false) }
+    }
+
+    pub(super) fn of_foreign(foreign: Arc<Foreign>) -> Memory {
+        Memory { block: None, foreign: Some(foreign), escaped: AtomicBool::new(false) }
+    }
+
+    pub(super) fn foreign(&self) -> Option<&Arc<Foreign>> {
+        self.foreign.as_ref()
     }
 
     pub(super) fn block(&self) -> Option<&PoolBlock> {
@@ -61,12 +73,16 @@ impl Memory {
     }
 
     pub(super) fn address(&self) -> DevicePtr {
-        self.block.as_ref().map_or(DevicePtr::NULL, PoolBlock::ptr)
+        match (&self.block, &self.foreign) {
+            (Some(block), _) => block.ptr(),
+            (None, Some(foreign)) => foreign.ptr(),
+            (None, None) => DevicePtr::NULL,
+        }
     }
 
-    /// Returns another owner of the same block.
+    /// Returns another owner of the same memory.
     pub(super) fn share(&self) -> Memory {
-        Memory::new(self.block.clone())
+        Memory { foreign: self.foreign.clone(), ..Memory::new(self.block.clone()) }
     }
 
     /// Records with the pool that `stream` uses the block.
@@ -90,7 +106,7 @@ impl Memory {
 }
 
 /// The number of bytes of `len` elements.
-fn bytes_of<T>(len: usize, what: &'static str) -> Result<usize> {
+pub(super) fn bytes_of<T>(len: usize, what: &'static str) -> Result<usize> {
     len.checked_mul(size_of::<T>())
         .ok_or_else(|| Error::invalid(what, format!("{len} elements overflow the address space")))
 }
@@ -134,6 +150,27 @@ impl<T: Pod> DeviceBuffer<T> {
         let capacity = block.capacity() as usize / size_of::<T>();
         let memory = Memory::new(Some(block));
         Ok(DeviceBuffer { device: device.clone(), memory, capacity, layout, element: PhantomData })
+    }
+
+    /// A buffer of memory that is not the pool's and has room for `len` elements.
+    pub(super) fn of_foreign(device: &Device, foreign: Arc<Foreign>, len: usize) -> Result<DeviceBuffer<T>> {
+        Ok(DeviceBuffer {
+            device: device.clone(),
+            memory: Memory::of_foreign(foreign),
+            capacity: len,
+            layout: Layout::contiguous(0, &[len])?,
+            element: PhantomData,
+        })
+    }
+
+    pub(crate) fn foreign(&self) -> Option<&Arc<Foreign>> {
+        self.memory.foreign()
+    }
+
+    /// As [`ptr`](DeviceBuffer::ptr), for those who record the use.
+    #[inline]
+    pub(crate) fn address(&self) -> DevicePtr {
+        self.memory.address()
     }
 
     /// Allocates a buffer and uploads `data` to it, in the order of `stream`. `data` may be reused when this returns.
@@ -196,7 +233,7 @@ impl<T: Pod> DeviceBuffer<T> {
         self.memory.block().map_or(0, PoolBlock::stream_number)
     }
 
-    /// Its pool block, or `None` if it has no memory.
+    /// Its pool block, or `None` if it has no memory or memory that is not the pool's.
     #[inline]
     pub fn block(&self) -> Option<&PoolBlock> {
         self.memory.block()
@@ -296,9 +333,10 @@ impl<T: Pod> DeviceBuffer<T> {
         }
         self.memory.used_on(stream);
         let (to, from) = (self.memory.address(), data.as_ptr().cast());
-        // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
-        // read it when the call returns; the range lies in this block.
-        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }
+        // SAFETY: `data` is live host memory of that many bytes. If it is not pinned, the driver has read it when the call
+        // returns; else it is waited for below. The range lies in this buffer's memory.
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }?;
+        if is_pinned(data) { stream.synchronize() } else { Ok(()) }
     }
 
     /// Copies the first elements into `data`, in stream order, and waits for the copy.
@@ -409,7 +447,12 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
+    #[inline]
+    pub(super) fn used_on(&self, stream: &Stream) {
+        self.memory.used_on(stream);
+    }
+
+    pub(super) fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
         stream.core().check()?;
         if *stream.device() != self.device {
             let problem =

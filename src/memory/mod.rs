@@ -6,15 +6,19 @@
 //! | [`DeviceBuffer`] | elements in device memory, with a shape | until its owners are dropped and its work has finished |
 //! | [`DeviceView`] | elements of a buffer, with offset, shape and strides | as a buffer: it is another owner |
 //! | [`PoolBlock`] | bytes in device memory | as a buffer |
+//! | [`PinnedBuffer`] | elements of a type in pinned host memory | as long as its owner |
 //! | [`DeviceScratchBuffer`] | bytes for the work of one stream, which grow on demand | until it is dropped |
 //!
-//! All of these come from the device's [`Pool`], and are freed there in the order of their stream. Pinned memory is in
-//! `staging_ring`, for copies to the device, and in `result_buffers`, for results.
+//! Those in device memory come from the device's [`Pool`], and are freed there in the order of their stream, unless they
+//! are borrowed, managed, or shared between processes. The library's own pinned memory is in `staging_ring`, for copies to
+//! the device, and in `result_buffers`, for results.
 
 mod buffer;
 mod device_pool;
+mod foreign;
 mod layout;
 mod pinned;
+mod pinned_buffer;
 pub(crate) mod pool;
 mod result_buffers;
 mod scratch;
@@ -24,8 +28,10 @@ mod view;
 
 pub use buffer::DeviceBuffer;
 pub use device_pool::{Pool, ReclaimCallback};
+pub use foreign::SharedHandle;
 pub use layout::Layout;
 pub use layout::elements;
+pub use pinned_buffer::PinnedBuffer;
 pub use pool::report;
 pub use pool::{
     ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot, PoolBlockState,
@@ -35,6 +41,7 @@ pub use pool::{
 pub use scratch::DeviceScratchBuffer;
 pub use view::DeviceView;
 
+pub(crate) use foreign::Foreign;
 pub(crate) use result_buffers::{ResultBuffer, ResultBuffers};
 pub(crate) use staging_ring::StagingRing;
 

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::launcher::Stream;
 
 use super::buffer::download;
+use super::pinned_buffer::is_pinned;
 use super::view::DeviceView;
 
 impl<T: Pod> DeviceView<T> {
@@ -23,9 +24,10 @@ impl<T: Pod> DeviceView<T> {
         }
         self.memory().used_on(stream);
         let (to, from) = (self.address(), data.as_ptr().cast());
-        // SAFETY: `data` is live host memory of that many bytes and not pinned by this library, so that the driver has
-        // read it when the call returns; the range lies in the view's live block.
-        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }
+        // SAFETY: `data` is live host memory of that many bytes. If it is not pinned, the driver has read it when the call
+        // returns; else it is waited for below. The range lies in this view's memory.
+        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }?;
+        if is_pinned(data) { stream.synchronize() } else { Ok(()) }
     }
 
     /// Copies the view's elements to `data`, of as many elements, in stream order, and waits for the copy.

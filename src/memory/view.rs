@@ -1,6 +1,7 @@
 //! Views: elements of a buffer in any order. A view keeps the buffer's memory alive.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -10,6 +11,7 @@ use crate::launcher::Stream;
 use hip_driver::DevicePtr;
 
 use super::buffer::{Memory, download};
+use super::foreign::Foreign;
 use super::layout::Layout;
 use super::pool::PoolBlock;
 
@@ -40,6 +42,10 @@ impl<T: Pod> DeviceView<T> {
     pub fn ptr(&self) -> DevicePtr {
         self.memory.escape();
         self.address()
+    }
+
+    pub(crate) fn foreign(&self) -> Option<&Arc<Foreign>> {
+        self.memory.foreign()
     }
 
     pub(crate) fn address(&self) -> DevicePtr {

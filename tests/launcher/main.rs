@@ -3,12 +3,14 @@
 mod adopted;
 mod arguments;
 mod attributes;
+mod boundaries;
 mod combinations;
 mod concurrency;
 mod cooperative;
 mod destination;
 mod fat_binary;
 mod faults;
+mod foreign;
 mod lds;
 mod lifetime;
 mod memory;

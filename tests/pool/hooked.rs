@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult,
-    EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawModule,
-    RawStream, StreamOptions, Work,
+    EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction, RawGraph,
+    RawGraphExec, RawModule, RawStream, StreamOptions, Work,
 };
 
 type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;

@@ -6,7 +6,7 @@ use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
 use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
 use hiplaunch::driver::{
-    Capability, DeviceId, Driver, ErrorCode, HostFunction, MemInfo, StreamOptions, Work,
+    Capability, DeviceId, Driver, ErrorCode, HostFunction, MemInfo, Observer, StreamOptions, Work,
 };
 use hiplaunch::error::OutOfMemory;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, ReclaimStep};
@@ -39,6 +39,11 @@ impl Rig {
     /// Opens an emulated device with a cap in bytes.
     pub(crate) fn capped(cap: u64) -> Rig {
         Rig::with(PoolOptions { cap: Some(cap), ..PoolOptions::default() })
+    }
+
+    /// Whether the driver wants gaps between blocks.
+    pub(crate) fn separates_blocks(&self) -> bool {
+        self.layer.observer().is_some_and(Observer::separates_blocks)
     }
 
     pub(crate) fn over(driver: Arc<dyn Driver>, options: PoolOptions) -> Rig {

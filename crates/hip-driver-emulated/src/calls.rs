@@ -12,8 +12,9 @@ use super::stream::StreamKind;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
 use hip_driver::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, MemInfo, Observer, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
+    DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, Observer, PinnedAllocation,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
+    StreamOptions, Work,
 };
 
 // SAFETY of the unsafe methods below: they check handles and device addresses themselves, whatever the caller
@@ -49,13 +50,16 @@ impl Driver for EmulatedDriver {
             Capability::PerThreadStream,
             Capability::CooperativeLaunch,
             Capability::GenericCodeObjects,
+            Capability::ManagedMemory,
+            Capability::SharedMemory,
+            Capability::PointerAttributes,
         ]
         .into_iter()
         .collect()
     }
 
     fn observer(&self) -> Option<&dyn Observer> {
-        Some(&*self.watch)
+        Some(self)
     }
 
     fn device_count(&self) -> DriverResult<u32> {
@@ -153,7 +157,7 @@ impl Driver for EmulatedDriver {
     }
 
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        self.unpin("hipHostFree", device, allocation, Owner::Driver)
+        self.unpin("hipHostFree", device, allocation.device, Owner::Driver)
     }
 
     unsafe fn host_register(
@@ -168,7 +172,12 @@ impl Driver for EmulatedDriver {
     }
 
     unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
-        self.unpin("hipHostUnregister", device, allocation, Owner::Caller)
+        self.unpin("hipHostUnregister", device, allocation.device, Owner::Caller)
+    }
+
+    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
+        // SAFETY: the caller's promises.
+        unsafe { self.request_memory(device, request) }
     }
 
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
@@ -390,7 +399,11 @@ impl Driver for EmulatedDriver {
 
 impl EmulatedDriver {
     /// Maps pinned memory on every device, as HIP's default flags do.
-    fn map(&self, call: &'static str, allocation: PinnedAllocation) -> DriverResult<PinnedAllocation> {
+    pub(super) fn map(
+        &self,
+        call: &'static str,
+        allocation: PinnedAllocation,
+    ) -> DriverResult<PinnedAllocation> {
         for (mapped, device) in self.devices.iter().enumerate() {
             // SAFETY: memory of `host_malloc` lives until `unpin`, which waits for all devices, or until the driver is
             // dropped and no worker is left; the caller keeps memory of `host_register` alive, as that requires. By the
@@ -407,23 +420,23 @@ impl EmulatedDriver {
     }
 
     /// Unmaps pinned memory from every device, after waiting for all work that may use it.
-    fn unpin(
+    pub(super) fn unpin(
         &self,
         call: &'static str,
         device: DeviceId,
-        allocation: PinnedAllocation,
+        ptr: DevicePtr,
         owner: Owner,
     ) -> DriverResult<()> {
         self.any_device(call, device)?;
-        if !self.pinned.begins_at(allocation.device.0, owner) {
-            let detail = format!("{} is not the start of such memory", allocation.device);
+        if !self.pinned.begins_at(ptr.0, owner) {
+            let detail = format!("{ptr} is not the start of such memory");
             return Err(DriverError::with_detail(call, owner.unknown(), detail));
         }
         for device in &self.devices {
             device.synchronize(call)?;
         }
         // Another thread may have freed the memory meanwhile: then nothing is left to do.
-        let Some(memory) = self.pinned.take(allocation.device.0) else { return Ok(()) };
+        let Some(memory) = self.pinned.take(ptr.0) else { return Ok(()) };
         unmap(&self.devices, &memory);
         Ok(())
     }

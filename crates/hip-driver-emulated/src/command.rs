@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use gfx9_emulator::{AddressSpace, Dispatch, Error, FaultCause, MemorySpace};
+use gfx9_emulator::{AddressSpace, BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
 use super::device::{Device, lock, may_wait};
 use super::event::Event;
@@ -68,16 +68,16 @@ pub(super) enum Step {
 
 /// A command in a stream's queue.
 pub(super) enum Command {
-    /// Work that is executed once.
-    Step(Step),
+    /// Work that is executed once. A kernel comes with the blocks that it may access.
+    Step(Step, Option<Arc<BlockTable>>),
     /// A copy of bytes that were staged at the call.
     Write { dst: DevicePtr, bytes: Staged },
     /// The same for more bytes than are staged in a batch.
     WriteLarge { dst: DevicePtr, bytes: Box<[u8]> },
     /// A copy from another device.
     CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
-    /// All nodes of a graph.
-    Graph(Arc<GraphExec>),
+    /// All nodes of a graph, with the blocks that its kernels may access.
+    Graph(Arc<GraphExec>, Arc<BlockTable>),
     /// A wait for a mark of another stream.
     Wait(Mark),
     /// Records the time at which an event was reached.
@@ -106,6 +106,19 @@ impl Prepared<'_> {
 }
 
 impl Step {
+    /// The device memory that it copies from or to, or fills; none for a kernel.
+    pub(super) fn device_memory(&self) -> impl Iterator<Item = (DevicePtr, usize)> {
+        let ranges = match *self {
+            Step::Launch { .. } => [None, None],
+            Step::CopyIn { dst: ptr, bytes, .. } | Step::CopyOut { src: ptr, bytes, .. } => {
+                [Some((ptr, bytes)), None]
+            }
+            Step::Copy { dst, src, bytes } => [Some((dst, bytes)), Some((src, bytes))],
+            Step::Fill { dst, width, count, .. } => [Some((dst, width * count)), None],
+        };
+        ranges.into_iter().flatten()
+    }
+
     /// Returns the host memory that it copies from or to, as address and length in bytes.
     pub(super) fn host_memory(&self) -> Option<(*const u8, usize)> {
         match *self {
@@ -207,7 +220,8 @@ impl EmulatedDriver {
             }
             Work::Graph(exec) => {
                 let exec = self.launchable(call, device.id, exec)?;
-                push(call, stream, |_| Command::Graph(exec)).map(drop)
+                let blocks = self.blocks.capture();
+                push(call, stream, |_| Command::Graph(exec, blocks)).map(drop)
             }
             Work::Empty => Err(work.unsupported(call)),
             _ => {
@@ -221,10 +235,15 @@ impl EmulatedDriver {
                     Step::CopyOut { dst, bytes, .. } if !self.pinned.contains(dst.0, bytes) => {
                         // Checked before the copy is enqueued: its memory is only valid while the caller waits.
                         may_wait(call)?;
-                        push(call, stream, |_| Command::Step(prepared.step))?;
+                        push(call, stream, |_| Command::Step(prepared.step, None))?;
                         synchronize(call, stream)
                     }
-                    _ => push(call, stream, |batch| Command::Step(batch.stage_step(prepared))).map(drop),
+                    _ => {
+                        let is_kernel = matches!(prepared.step, Step::Launch { .. });
+                        let blocks = is_kernel.then(|| self.blocks.capture());
+                        push(call, stream, |batch| Command::Step(batch.stage_step(prepared), blocks))
+                            .map(drop)
+                    }
                 }
             }
         }
@@ -277,7 +296,9 @@ impl Device {
 
     fn try_execute(&self, command: Command, batch: &[u8], watched: &Watched) -> Result<(), (String, Error)> {
         match command {
-            Command::Step(step) => watched.time(None, || self.run_step(&step, batch)),
+            Command::Step(step, blocks) => {
+                watched.time(None, || self.run_step(&step, batch, blocks.as_ref()))
+            }
             Command::Write { dst, bytes } => watched.time(None, || self.write(dst, bytes.of(batch))),
             Command::WriteLarge { dst, bytes } => watched.time(None, || self.write(dst, &bytes)),
             Command::CopyPeer { dst, from, src, bytes } => watched.time(None, || {
@@ -285,7 +306,7 @@ impl Device {
                     .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))?;
                 Ok(None)
             }),
-            Command::Graph(graph) => graph.run(self, watched),
+            Command::Graph(graph, blocks) => graph.run(self, watched, &blocks),
             Command::Wait(mark) => {
                 mark.wait();
                 Ok(())
@@ -313,14 +334,17 @@ impl Device {
         Ok(None)
     }
 
-    /// Executes a step. Its kernel arguments are in `arguments`. An error says what was being done.
-    pub(super) fn run_step(&self, step: &Step, arguments: &[u8]) -> Ran {
+    /// Executes a step. Its kernel arguments are in `arguments`, and its kernel may access `blocks`. An error says what was
+    /// being done.
+    pub(super) fn run_step(&self, step: &Step, arguments: &[u8], blocks: Option<&Arc<BlockTable>>) -> Ran {
         match *step {
             Step::Launch { ref function, grid, block, dynamic_lds, kernarg, cooperative } => {
                 let kernarg = kernarg.of(arguments);
                 let dispatch =
                     Dispatch { cooperative, kernel: function.index, grid, block, dynamic_lds, kernarg };
-                let ran = self.machine.dispatch(&function.module.program, &dispatch).map_err(|error| {
+                let blocks = blocks.cloned().unwrap_or_else(|| self.space.blocks().capture());
+                let program = &function.module.program;
+                let ran = self.machine.dispatch_with_blocks(program, &dispatch, blocks).map_err(|error| {
                     let kernel = &function.signature().name;
                     (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
                 })?;

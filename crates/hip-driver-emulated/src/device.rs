@@ -199,7 +199,7 @@ impl Device {
     ) -> DriverResult<()> {
         let region = self.space.lookup(ptr.0);
         if region.is_some_and(|r| bytes as u64 <= r.len - (ptr.0 - r.base)) {
-            return Ok(());
+            return self.check_blocks(call, what, ptr, bytes);
         }
         let detail = match region {
             Some(r) => format!(
@@ -212,6 +212,20 @@ impl Device {
         Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
     }
 
+    /// Checks that `bytes` at `ptr` lie in one block of a pool, if they lie in a pool's segment.
+    pub(super) fn check_blocks(
+        &self,
+        call: &'static str,
+        what: &str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let checked = self.space.check_blocks(ptr.0, bytes as u64, &self.space.blocks().capture());
+        checked.map_err(|error| {
+            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, format!("{what}: {error}"))
+        })
+    }
+
     pub(super) fn mem_info(&self) -> MemInfo {
         let usage = self.space.usage();
         MemInfo { free: usage.capacity - usage.used, total: usage.capacity }
@@ -222,6 +236,11 @@ impl Device {
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "an allocation of 0 bytes"));
         }
         let address = self.space.alloc(bytes as u64, 0).map_err(|error| memory_error(call, &error))?;
+        self.allocated(address)
+    }
+
+    /// Takes in a new allocation, which the devices that may access this one's see, too.
+    pub(super) fn allocated(&self, address: u64) -> DriverResult<DevicePtr> {
         lock(&self.allocations).insert(address, Allocation::Live);
         for accessor in self.accessors() {
             // Fails only if the accessor has something at this address, which the devices' disjoint address ranges
@@ -231,6 +250,20 @@ impl Device {
             }
         }
         Ok(DevicePtr(address))
+    }
+
+    /// Divides an allocation into the blocks of a pool.
+    pub(super) fn divide(&self, ptr: DevicePtr) {
+        if let Err(error) = self.space.divide(ptr.0) {
+            log::error!("{ptr} of {} is no segment of a pool: {error}", self.id);
+            return;
+        }
+        for accessor in self.accessors() {
+            accessor.space.unshare(ptr.0);
+            if let Err(error) = self.space.share(ptr.0, &accessor.space) {
+                log::error!("{} cannot see {ptr} of {}: {error}", accessor.id, self.id);
+            }
+        }
     }
 
     /// Marks an allocation as about to be freed, so that it cannot be freed again.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gfx9_emulator::Error;
+use gfx9_emulator::{BlockTable, Error};
 
 use super::command::Step;
 use super::device::{Device, lock};
@@ -44,13 +44,19 @@ pub(super) struct GraphExec {
 
 impl GraphExec {
     /// Runs the nodes. Stops at the first that fails, or if another stream of the device has a fault.
-    pub(super) fn run(&self, device: &Device, watched: &Watched) -> Result<(), (String, Error)> {
+    pub(super) fn run(
+        &self,
+        device: &Device,
+        watched: &Watched,
+        blocks: &Arc<BlockTable>,
+    ) -> Result<(), (String, Error)> {
         for (index, step) in self.steps.iter().enumerate() {
             if device.is_poisoned() {
                 break;
             }
             let Some(step) = step else { continue };
-            let done = watched.time(Some(index as u32), || device.run_step(step, &self.arguments));
+            let done =
+                watched.time(Some(index as u32), || device.run_step(step, &self.arguments, Some(blocks)));
             done.map_err(|(what, error)| {
                 (format!("node {} of {} of a graph: {what}", index + 1, self.steps.len()), error)
             })?;
@@ -152,6 +158,10 @@ impl EmulatedDriver {
     ) -> DriverResult<Arc<GraphExec>> {
         let exec = self.execs.get(exec.0).ok_or_else(|| stale(call, "executable graph", exec.0))?;
         belongs(call, "executable graph", exec.device.id, device)?;
+        // The blocks of pools change between launches.
+        for (ptr, bytes) in exec.steps.iter().flatten().flat_map(Step::device_memory) {
+            exec.device.check_blocks(call, "a node", ptr, bytes)?;
+        }
         // Freed pinned memory must not be accessed: it is host memory, so the access would not be a fault of the
         // device.
         let mut host_memory = exec.steps.iter().flatten().filter_map(Step::host_memory);

@@ -30,6 +30,7 @@ mod device;
 mod event;
 mod graph;
 mod handles;
+mod memory;
 mod module;
 mod options;
 mod pinned;
@@ -44,7 +45,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use gfx9_emulator::{AddressSpace, Machine, MachineConfig};
+use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
     BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Profile, TraceFilter,
     TracedInstruction, TracedRegister,
@@ -77,6 +78,10 @@ pub struct KernelProfile {
 pub struct EmulatedDriver {
     devices: Vec<Arc<Device>>,
     watch: Arc<Watch>,
+    /// The blocks of pools, on all devices.
+    blocks: Arc<Blocks>,
+    pool_boundaries: bool,
+    shared: memory::SharedFiles,
     streams: Table<Arc<Stream>>,
     events: Table<Arc<Event>>,
     modules: Table<Arc<Module>>,
@@ -111,8 +116,10 @@ impl EmulatedDriver {
             config.threads = options.threads;
         }
         let watch = Arc::<Watch>::default();
+        let blocks = Arc::<Blocks>::default();
         let devices = (0..options.devices).map(|index| {
-            let space = Arc::new(AddressSpace::one_of(options.memory_bytes, index, options.devices));
+            let space = AddressSpace::one_of(options.memory_bytes, index, options.devices);
+            let space = Arc::new(space.with_blocks(Arc::clone(&blocks)));
             let machine = Machine::with_memory(config.clone(), Arc::clone(&space)).map_err(|error| {
                 DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, error.to_string())
             })?;
@@ -123,6 +130,9 @@ impl EmulatedDriver {
         Ok(Arc::new(EmulatedDriver {
             devices,
             watch,
+            blocks,
+            pool_boundaries: options.pool_boundaries,
+            shared: memory::SharedFiles::default(),
             streams: Table::new(1),
             events: Table::new(2),
             modules: Table::new(3),

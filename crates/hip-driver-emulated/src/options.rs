@@ -48,6 +48,10 @@ pub struct EmulatorOptions {
     /// Detects data races and reads of memory that was never written; a kernel with either ends with a fault. Kernels
     /// run very much slower. Memory that a pool allocates again counts as written. Default: off.
     pub sanitize: bool,
+    /// Finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
+    /// ([`Observer::separates_blocks`](hip_driver::Observer::separates_blocks)), and an access there is a fault whose report
+    /// names the block, and what a GPU would have accessed. Default: on.
+    pub pool_boundaries: bool,
     /// Receives the instructions that kernels execute. Default: `None`.
     pub instruction_trace: Option<InstructionTrace>,
 }
@@ -65,6 +69,7 @@ impl Default for EmulatorOptions {
             schedule_seed: None,
             profile: false,
             sanitize: false,
+            pool_boundaries: true,
             instruction_trace: None,
         }
     }

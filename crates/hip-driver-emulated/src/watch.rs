@@ -5,16 +5,17 @@ use std::time::Instant;
 
 use gfx9_emulator::Error;
 
+use super::EmulatedDriver;
 use super::command::Ran;
 use super::device::lock;
-use hip_driver::Observer;
 use hip_driver::activity::{Activity, ActivityObserver};
+use hip_driver::{Note, Observer};
 
 /// The driver's observer of activity, if it has one.
 #[derive(Default)]
 pub(super) struct Watch(Mutex<Option<Weak<dyn ActivityObserver>>>);
 
-impl Observer for Watch {
+impl Watch {
     /// Sets the observer. Returns `false` if another one is alive.
     fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
         let mut slot = lock(&self.0);
@@ -24,12 +25,37 @@ impl Observer for Watch {
         *slot = Some(observer);
         true
     }
-}
 
-impl Watch {
     pub(super) fn watched(&self, correlation: u64) -> Watched {
         let observer = lock(&self.0).as_ref().and_then(Weak::upgrade);
         Watched(observer.map(|observer| (observer, correlation)))
+    }
+}
+
+impl Observer for EmulatedDriver {
+    fn separates_blocks(&self) -> bool {
+        self.pool_boundaries
+    }
+
+    /// Takes the blocks of pools that separate them.
+    fn note(&self, note: &Note) {
+        if !self.pool_boundaries {
+            return;
+        }
+        match *note {
+            Note::PoolSegment { device, segment, .. } => {
+                if let Some(device) = self.devices.get(device.0 as usize) {
+                    device.divide(segment);
+                }
+            }
+            Note::PoolAllocate { block, bytes, .. } => self.blocks.add(block.0, bytes as u64),
+            Note::PoolFree { block, .. } => self.blocks.remove(block.0),
+            _ => {}
+        }
+    }
+
+    fn watch_activity(&self, observer: Weak<dyn ActivityObserver>) -> bool {
+        self.watch.watch_activity(observer)
     }
 }
 

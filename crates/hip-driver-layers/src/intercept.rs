@@ -7,8 +7,9 @@ use std::sync::{Arc, Weak};
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Call, Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    EventOptions, MemInfo, Note, Observer, Output, PinnedAllocation, RawEvent, RawFunction, RawGraph,
-    RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work, for_each_call,
+    EventOptions, MemInfo, MemoryReply, MemoryRequest, Note, Observer, Output, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
+    for_each_call,
 };
 
 /// Observes the calls of a driver. [`Intercepted`] makes a driver of it.
@@ -131,6 +132,10 @@ impl<L: Layer> fmt::Debug for Intercepted<L> {
 impl<L: Layer> Observer for Intercepted<L> {
     fn takes_notes(&self) -> bool {
         self.layer.takes_notes() || self.inner.observer().is_some_and(Observer::takes_notes)
+    }
+
+    fn separates_blocks(&self) -> bool {
+        self.inner.observer().is_some_and(Observer::separates_blocks)
     }
 
     fn note(&self, note: &Note) {

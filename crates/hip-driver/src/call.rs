@@ -9,8 +9,8 @@ use std::fmt;
 
 use crate::{
     DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions, HostFunc, KernelLaunch,
-    MemInfo, MemoryAccess, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode,
-    RawModule, RawStream, StreamOptions,
+    MemInfo, MemoryAccess, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction, RawGraph,
+    RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -37,6 +37,7 @@ macro_rules! for_each_call {
             HostFree "hipHostFree" [PinnedFree] (unsafe) fn host_free(device, allocation: PinnedAllocation) -> ();
             HostRegister "hipHostRegister" [] (unsafe) fn host_register(device, ptr: *mut u8, bytes: usize) -> PinnedAllocation;
             HostUnregister "hipHostUnregister" [] (unsafe) fn host_unregister(device, allocation: PinnedAllocation) -> ();
+            Memory "requests about memory" [] (unsafe) fn memory(device, request: &'a MemoryRequest) -> MemoryReply;
             StreamCreate "hipStreamCreateWithFlags" [] () fn stream_create(device, options: StreamOptions) -> RawStream;
             StreamDestroy "hipStreamDestroy" [] (unsafe) fn stream_destroy(device, stream: RawStream) -> ();
             StreamSynchronize "hipStreamSynchronize" [Synchronize] (unsafe) fn stream_synchronize(device, stream: RawStream) -> ();
@@ -149,6 +150,8 @@ macro_rules! define_calls {
                 NoteStreamRelease = "note of an adopted stream's release" [];
                 NoteEventAdopt = "note of an event's adoption" [];
                 NoteEventRelease = "note of an adopted event's release" [];
+                NoteBorrow = "note of borrowed memory" [];
+                NoteReturn = "note of memory given back" [];
             }
             groups {
                 /// Group: the calls that add a node to a graph.
@@ -267,6 +270,8 @@ pub enum Output {
     Global(DevicePtr, usize),
     /// Pinned memory.
     Pinned(PinnedAllocation),
+    /// The answer to a request about memory.
+    Reply(MemoryReply),
     /// A stream.
     Stream(RawStream),
     /// An event.
@@ -304,6 +309,7 @@ outputs! {
     DevicePtr: ptr => Output::Memory(*ptr);
     (DevicePtr, usize): global => Output::Global(global.0, global.1);
     PinnedAllocation: pinned => Output::Pinned(*pinned);
+    MemoryReply: reply => Output::Reply(*reply);
     RawStream: stream => Output::Stream(*stream);
     RawEvent: event => Output::Event(*event);
     RawModule: module => Output::Module(*module);
@@ -684,7 +690,7 @@ mod tests {
                 || kind.name().starts_with("note")
                 || ["info", "capabilities"].contains(&kind.name())
         }));
-        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 10);
+        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 12);
     }
 
     #[test]

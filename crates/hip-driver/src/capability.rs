@@ -42,11 +42,17 @@ pub enum Capability {
     CooperativeLaunch,
     /// Code objects for generic processors, such as gfx11-generic.
     GenericCodeObjects,
+    /// Memory that host and devices access at one address.
+    ManagedMemory,
+    /// Device memory that several processes use.
+    SharedMemory,
+    /// Saying which device an address belongs to.
+    PointerAttributes,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 18] = [
+    pub const ALL: [Capability; 21] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -65,6 +71,9 @@ impl Capability {
         Capability::PerThreadStream,
         Capability::CooperativeLaunch,
         Capability::GenericCodeObjects,
+        Capability::ManagedMemory,
+        Capability::SharedMemory,
+        Capability::PointerAttributes,
     ];
 
     /// Returns the first HIP version that has it; `None` if all supported versions have it.

@@ -21,6 +21,7 @@ mod device;
 mod graph;
 mod image;
 mod load;
+mod memory;
 mod process;
 mod symbols;
 #[cfg(test)]
@@ -82,8 +83,8 @@ pub use symbols::Symbol;
 
 use super::{
     Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
-    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
+    ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 /// The markers in the `extra` list of `hipModuleLaunchKernel` (macros with casts, which bindgen leaves out).
@@ -279,6 +280,11 @@ impl Driver for HipDriver {
         let unregister = self.optional(CALL, self.on(device, CALL)?.hipHostUnregister)?;
         // SAFETY: memory of `host_register` that nothing in flight uses (the caller's promise).
         check(CALL, unsafe { unregister(allocation.host.as_ptr().cast()) })
+    }
+
+    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
+        // SAFETY: the caller's promises.
+        unsafe { self.request_memory(device, request) }
     }
 
     #[inline]

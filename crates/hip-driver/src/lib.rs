@@ -36,6 +36,7 @@ mod code;
 pub mod compile;
 pub mod hip;
 mod library;
+mod memory;
 mod observer;
 mod types;
 
@@ -45,6 +46,7 @@ use std::fmt::Debug;
 pub use call::{AccessRange, Call, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary};
 pub use capability::{Capabilities, Capability};
 pub use code::{DriverError, DriverResult, ErrorCode};
+pub use memory::{IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
 pub use observer::{Note, Observer};
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
@@ -162,6 +164,17 @@ pub trait Driver: Send + Sync + Debug + 'static {
     unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
         let _ = (device, allocation);
         Err(lacking(CallKind::HostUnregister))
+    }
+
+    /// Does what a request about memory says: managed memory, memory of other processes, and whose an address is. What it
+    /// needs stands at the [kind](MemoryKind) or the request.
+    ///
+    /// # Safety
+    /// As the trait says, and what the request asks for.
+    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
+        let _ = device;
+        let detail = "this driver cannot do that";
+        Err(DriverError::with_detail(request.name(), ErrorCode::NOT_SUPPORTED, detail))
     }
 
     /// Creates a stream.

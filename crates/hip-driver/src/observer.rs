@@ -31,6 +31,9 @@ pub enum Note {
         device: DeviceId,
         /// The start of the allocation.
         segment: DevicePtr,
+        /// How many addresses the pool gives to blocks from there on: as many as the allocation has bytes, or twice as
+        /// many where the pool [separates](Observer::separates_blocks) them.
+        addresses: usize,
     },
     /// A pool allocates a block in one of its pool segments. Sent after the block has left the pool's lists, so that no
     /// later note about the same bytes can be sent before it.
@@ -86,6 +89,22 @@ pub enum Note {
         /// The event.
         event: RawEvent,
     },
+    /// Device memory that somebody else allocated is used from now on.
+    Borrow {
+        /// The memory's device.
+        device: DeviceId,
+        /// Its start.
+        ptr: DevicePtr,
+        /// Length in bytes.
+        bytes: usize,
+    },
+    /// Borrowed memory is not used any more.
+    Return {
+        /// The memory's device.
+        device: DeviceId,
+        /// Its start.
+        ptr: DevicePtr,
+    },
 }
 
 impl Note {
@@ -102,6 +121,8 @@ impl Note {
             Note::StreamRelease { .. } => CallKind::NoteStreamRelease,
             Note::EventAdopt { .. } => CallKind::NoteEventAdopt,
             Note::EventRelease { .. } => CallKind::NoteEventRelease,
+            Note::Borrow { .. } => CallKind::NoteBorrow,
+            Note::Return { .. } => CallKind::NoteReturn,
         }
     }
 }
@@ -111,6 +132,15 @@ pub trait Observer: Send + Sync {
     /// Returns whether this observer, or one in a layer below, uses [`Note`]s about memory. The answer never changes:
     /// launchers and pools ask once, and send them only if it is `true`. Notes about streams and events are always sent.
     fn takes_notes(&self) -> bool {
+        false
+    }
+
+    /// Whether a pool is to separate its blocks. It never changes.
+    ///
+    /// If it is `true`, the driver gives an allocation that a pool calls its segment twice as many addresses as it has
+    /// bytes, the pool places a block that begins `offset` bytes into the segment at address `segment + 2 * offset`, and
+    /// sends the notes of segments and blocks. The driver can then tell an access past the end of a block.
+    fn separates_blocks(&self) -> bool {
         false
     }
 

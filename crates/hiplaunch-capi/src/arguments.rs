@@ -363,7 +363,11 @@ where
             None => Arg::from(self.held_buffer(handle)?),
             Some(clones) => {
                 let (block, bytes) = self.cloned_buffer(clones, handle)?;
-                Arg::Buffer(BufferArg::first_bytes(block, bytes))
+                match block {
+                    Some(block) => Arg::Buffer(BufferArg::first_bytes(Some(block), bytes)),
+                    // No memory, or memory that is not the pool's.
+                    None => Arg::from(self.cloned_view(clones, handle)?),
+                }
             }
         })
     }
@@ -398,6 +402,16 @@ where
         Ok((block.and_then(|block| clones.blocks.put(block)), bytes))
     }
 
+    /// A view of all of a buffer, which keeps memory that is not the pool's.
+    fn cloned_view(
+        &self,
+        clones: &'h Clones<'_>,
+        handle: *const hiplaunch_buffer,
+    ) -> Result<&'h DeviceView<u8>> {
+        let view = BUFFERS.look(handle, |found| found.value.view())?;
+        clones.views.put(view).ok_or_else(|| Failure::new(hiplaunch_status::Internal, "too many views"))
+    }
+
     fn view(&self, handle: *const hiplaunch_view) -> std::result::Result<Arg<'h>, Stop> {
         let view = match self.clones {
             None => {
@@ -421,13 +435,22 @@ where
         let block = match self.clones {
             None => {
                 let buffer = self.held_buffer(handle)?;
+                if buffer.is_foreign() {
+                    return Ok(buffer.ptr());
+                }
                 let block = buffer.block().ok_or_else(none)?;
                 if self.stream.device() == buffer.device() {
                     self.stream.record_use(block);
                 }
                 block
             }
-            Some(clones) => self.cloned_buffer(clones, handle)?.0.ok_or_else(none)?,
+            Some(clones) => match self.cloned_buffer(clones, handle)?.0 {
+                Some(block) => block,
+                None => match self.cloned_view(clones, handle)?.ptr() {
+                    DevicePtr::NULL => return Err(none().into()),
+                    ptr => return Ok(ptr),
+                },
+            },
         };
         Ok(block.ptr())
     }

@@ -26,10 +26,11 @@ pub(super) enum Kind {
     LdsLayout = 10,
     Text = 11,
     Compiled = 12,
+    Pinned = 13,
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 13] = [
         Kind::Launcher,
         Kind::Stream,
         Kind::Event,
@@ -42,6 +43,7 @@ impl Kind {
         Kind::LdsLayout,
         Kind::Text,
         Kind::Compiled,
+        Kind::Pinned,
     ];
 
     fn name(self) -> &'static str {
@@ -58,6 +60,7 @@ impl Kind {
             Kind::LdsLayout => "LDS layout",
             Kind::Text => "text",
             Kind::Compiled => "compiled code",
+            Kind::Pinned => "pinned memory",
         }
     }
 }

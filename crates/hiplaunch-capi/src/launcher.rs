@@ -13,6 +13,7 @@ use super::graph::GRAPHS;
 use super::handles::{Found, Kind, Owner, Table};
 use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
 use super::kernels::KERNELS;
+use super::memory::PINNED;
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::STREAMS;
 use super::text::{hiplaunch_text, new_text};
@@ -256,6 +257,7 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         drop(GRAPHS.take_all(owner));
         drop(VIEWS.take_all(owner));
         drop(BUFFERS.take_all(owner));
+        drop(PINNED.take_all(owner));
         drop(EVENTS.take_all(owner));
         for kernel in KERNELS.take_all(owner) {
             // The kernel was registered with this launcher, and its handle is known only here: this can't fail.

@@ -26,6 +26,7 @@ mod launcher;
 mod layouts;
 mod lds;
 mod logging;
+mod memory;
 mod offsets;
 mod pool;
 mod status;
@@ -48,6 +49,7 @@ pub use launcher::*;
 pub use layouts::*;
 pub use lds::*;
 pub use logging::*;
+pub use memory::*;
 pub use offsets::*;
 pub use pool::*;
 pub use status::{

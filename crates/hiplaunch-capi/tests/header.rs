@@ -23,6 +23,7 @@ fn made(root: &Path) -> String {
         "events",
         "buffers",
         "views",
+        "memory",
         "compile",
         "kernels",
         "attributes",

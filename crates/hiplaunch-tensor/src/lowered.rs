@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Result;
-use hiplaunch::graph::CachedGraph;
+use hiplaunch::graph::{CachedGraph, GraphMemory};
 use hiplaunch::memory::DeviceBuffer;
 
 use super::dag::{entries, walk};
@@ -60,9 +60,13 @@ impl<'a, T: Element> ExpressionKey<'a, T> {
 
     /// Returns whether the expression reads a view of the memory of `destination`.
     pub(super) fn has_view_of(&self, destination: &DeviceBuffer<T>) -> bool {
-        let Some(block) = destination.block() else { return false };
         let is_view = |node: &&&Arc<Node<T>>| matches!(node.work, Operation::View(_));
-        self.leaves.iter().filter(is_view).filter_map(|node| node.memory()).any(|m| m.is_of(block))
+        let mut views = self.leaves.iter().filter(is_view).filter_map(|node| node.memory());
+        match destination.block() {
+            Some(block) => views.any(|m| m.is_of(block)),
+            // Borrowed memory has no block.
+            None => views.any(|m| m.overlaps(&GraphMemory::from(destination))),
+        }
     }
 
     /// Adds a node after its operands. Its shape follows from them and is not part of the key.

@@ -492,6 +492,11 @@ impl Heap {
         &self.nodes[id]
     }
 
+    /// The segment of a block.
+    pub(crate) fn segment_of(&self, id: u32) -> &PoolSegment {
+        &self.segments[self.nodes[id].segment as usize]
+    }
+
     /// The segments of the heap.
     pub(crate) fn live_segments(&self) -> impl Iterator<Item = &PoolSegment> {
         self.segments.iter().filter(|s| s.first != NIL)

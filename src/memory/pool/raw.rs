@@ -7,8 +7,9 @@ use hip_driver::{DeviceId, DevicePtr, Note};
 
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::block_records::State;
+use super::block_records::{BlockRecord, State};
 use super::core::PoolCore;
+use super::heap::PoolSegment;
 
 /// A misuse of an address of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -113,25 +114,20 @@ impl PoolCore {
         let device = self.shared.device;
         for arena in self.all() {
             let found = arena.core().with(|heap, _| {
-                let segment =
-                    heap.live_segments().find(|s| (s.address..s.address + s.bytes()).contains(&ptr.0))?;
-                let covers = |n: &super::block_records::BlockRecord| {
-                    (n.address..n.address + u64::from(n.units) * GRANULE).contains(&ptr.0)
-                };
-                heap.blocks(segment).find(|(_, n)| covers(n)).map(|(_, n)| *n)
+                let end = |s: &PoolSegment| self.shared.seen_at(s, s.address + s.bytes());
+                let segment = heap.live_segments().find(|s| (s.address..end(s)).contains(&ptr.0))?;
+                let seen = |n: &BlockRecord| self.shared.seen_at(segment, n.address);
+                // The last that begins there or before: where blocks are separated, the gap counts to the block before it.
+                let found = heap.blocks(segment).take_while(|(_, n)| seen(n) <= ptr.0).last();
+                found.map(|(_, n)| (*n, seen(n)))
             });
-            let Some(node) = found else { continue };
+            let Some((node, address)) = found else { continue };
             if node.state != State::Live {
                 return Err(PoolError::UseAfterFree { call, ptr, device });
             }
             let capacity = u64::from(node.units) * GRANULE;
             let bytes = capacity - u64::from(node.slack);
-            return Ok(PoolBlockInfo {
-                ptr: DevicePtr(node.address),
-                capacity,
-                bytes,
-                stream: arena.number(),
-            });
+            return Ok(PoolBlockInfo { ptr: DevicePtr(address), capacity, bytes, stream: arena.number() });
         }
         Err(PoolError::ForeignPointer { call, ptr, device })
     }

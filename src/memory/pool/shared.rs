@@ -9,6 +9,7 @@ use hip_driver::{
 };
 
 use super::arena::{Fences, Recorded};
+use super::heap::PoolSegment;
 use super::options::{PoolBackend, PoolOptions};
 use super::trace::{PoolTraceAction, Tracer};
 
@@ -26,6 +27,10 @@ pub(crate) struct PoolShared {
     peak_reserved: AtomicU64,
     /// Whether the driver's observer is told of segments and blocks.
     pub(crate) watched: bool,
+    /// Whether a layer wants to know what launches access.
+    pub(crate) wants_accesses: bool,
+    /// Whether the driver wants gaps between blocks: see [`seen_at`](PoolShared::seen_at).
+    separated: bool,
     pub(crate) tracer: Tracer,
     /// Whether `watched` is set or `tracer` is on: the only flag that a hit reads.
     noisy: AtomicBool,
@@ -61,8 +66,10 @@ impl PoolShared {
 
     pub(crate) fn new(driver: Arc<dyn Driver>, device: DeviceId, options: &PoolOptions) -> PoolShared {
         // With `StreamOrdered`, each block is an allocation of the driver's own pool, and layers see it as such.
-        let watched = driver.observer().is_some_and(Observer::takes_notes)
-            && options.backend != PoolBackend::StreamOrdered;
+        let observer = driver.observer().filter(|_| options.backend != PoolBackend::StreamOrdered);
+        let separated = observer.is_some_and(Observer::separates_blocks);
+        let wants_accesses = observer.is_some_and(Observer::takes_notes);
+        let watched = separated || wants_accesses;
         PoolShared {
             backend: options.backend,
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
@@ -70,6 +77,8 @@ impl PoolShared {
             reserved: AtomicU64::new(0),
             peak_reserved: AtomicU64::new(0),
             watched,
+            wants_accesses,
+            separated,
             tracer: Tracer::new(),
             noisy: AtomicBool::new(watched),
             events: Mutex::new(Vec::new()),
@@ -77,6 +86,16 @@ impl PoolShared {
             driver,
             device,
         }
+    }
+
+    /// The address of a block for the program, where it is at `address` for the pool.
+    ///
+    /// A driver that wants gaps gives segments twice as many addresses as bytes, and a block that begins so many bytes into
+    /// its segment is at twice as many addresses. The pool itself knows nothing of that: it cuts and joins blocks as if
+    /// there were no gaps, so that all that it counts is the same.
+    #[inline]
+    pub(crate) fn seen_at(&self, segment: &PoolSegment, address: u64) -> u64 {
+        if self.separated { segment.address + 2 * (address - segment.address) } else { address }
     }
 
     /// The number of bytes held from the driver.
@@ -147,7 +166,8 @@ impl PoolShared {
             Ok(ptr) => {
                 self.peak_reserved.fetch_max(before + bytes, Ordering::Relaxed);
                 if self.watched {
-                    self.note(&Note::PoolSegment { device: self.device, segment: *ptr });
+                    let addresses = bytes as usize * if self.separated { 2 } else { 1 };
+                    self.note(&Note::PoolSegment { device: self.device, segment: *ptr, addresses });
                 }
                 self.trace(PoolTraceAction::Grow, ptr.0, bytes, stream.map_or(0, OwnedStream::number), None);
             }

@@ -36,7 +36,7 @@ impl PoolBlockState {
 /// One pool block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolBlockSnapshot {
-    /// Its address.
+    /// Its address. On a driver that separates blocks, there are gaps between them.
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
@@ -90,7 +90,8 @@ impl PoolCore {
                         };
                         let live = n.state == State::Live;
                         let requested = if live { bytes - u64::from(n.slack) } else { 0 };
-                        PoolBlockSnapshot { address: n.address, bytes, requested, state }
+                        let address = self.shared.seen_at(segment, n.address);
+                        PoolBlockSnapshot { address, bytes, requested, state }
                     });
                     segments.push(PoolSegmentSnapshot {
                         stream,

@@ -9,7 +9,7 @@ use hip_driver::{DevicePtr, DriverResult, Note};
 use super::arena::{AllocatedBlock, Arena, Fences, Recorded};
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::block_records::State;
+use super::block_records::{BlockRecord, State};
 use super::heap::{PoolSegment, SegmentKind, units_of};
 use super::options::PoolBackend;
 use super::shared::{Fence, PoolShared, StreamRef};
@@ -114,25 +114,29 @@ impl StreamArena {
 
     /// Creates the owner of an allocated block.
     #[inline]
-    pub(crate) fn block(self: &Arc<Self>, taken: AllocatedBlock, bytes: u64) -> PoolBlock {
+    pub(crate) fn block(self: &Arc<Self>, mut taken: AllocatedBlock, bytes: u64) -> PoolBlock {
         if self.shared.is_noisy() {
-            self.say_allocated(taken, bytes);
+            taken.address = self.say_allocated(taken, bytes);
         }
         PoolBlock::new(self.clone(), taken, bytes)
     }
 
+    /// Tells of a block; its address for the program.
     #[cold]
-    fn say_allocated(&self, taken: AllocatedBlock, bytes: u64) {
+    fn say_allocated(&self, taken: AllocatedBlock, bytes: u64) -> u64 {
+        let shared = &self.shared;
+        let address = self.arena.with(|heap, _| shared.seen_at(heap.segment_of(taken.node), taken.address));
         if self.shared.watched {
             // All of the block may be used.
             let capacity = taken.units as usize * GRANULE as usize;
             self.shared.note(&Note::PoolAllocate {
                 device: self.shared.device,
-                block: DevicePtr(taken.address),
+                block: DevicePtr(address),
                 bytes: capacity,
             });
         }
-        self.shared.trace(PoolTraceAction::Allocate, taken.address, bytes, self.number(), None);
+        self.shared.trace(PoolTraceAction::Allocate, address, bytes, self.number(), None);
+        address
     }
 
     #[cold]
@@ -311,9 +315,10 @@ impl StreamArena {
     /// The address of each live block, and the number of bytes asked for.
     pub(crate) fn live_blocks(&self) -> Vec<(u64, u64)> {
         self.arena.with(|heap, _| {
-            let blocks = heap.live_segments().flat_map(|s| heap.blocks(s));
+            let blocks = heap.live_segments().flat_map(|s| heap.blocks(s).map(move |(_, n)| (s, n)));
             let live = blocks.filter(|(_, n)| n.state == State::Live);
-            live.map(|(_, n)| (n.address, u64::from(n.units) * GRANULE - u64::from(n.slack))).collect()
+            let asked = |n: &BlockRecord| u64::from(n.units) * GRANULE - u64::from(n.slack);
+            live.map(|(s, n)| (self.shared.seen_at(s, n.address), asked(n))).collect()
         })
     }
 }

@@ -51,6 +51,8 @@ pub(crate) mod altered_tests;
 #[cfg(test)]
 pub(crate) mod atomics_tests;
 #[cfg(test)]
+mod blocks_tests;
+#[cfg(test)]
 pub(crate) mod buffer_tests;
 #[cfg(test)]
 mod control_tests;

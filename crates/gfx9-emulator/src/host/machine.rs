@@ -13,6 +13,7 @@ use crate::host::launch::{Dispatch, DispatchSetup};
 use crate::host::program::LoadedProgram;
 use crate::host::run::{DispatchStats, Job, WorkgroupCache};
 use crate::memory::AddressSpace;
+use crate::memory::blocks::BlockTable;
 use crate::observe::{Observers, Sanitizer, Tracing};
 use crate::report::error::{Error, Result};
 use crate::state::gws::CounterTable;
@@ -147,6 +148,20 @@ impl Machine {
     /// - [`Error::Sanitizer`] if [`MachineConfig::sanitize`] is set and finds defects. The kernel has run to its end.
     /// - [`Error::Incomplete`] if a thread that runs the kernel panics. The kernel was stopped.
     pub fn dispatch(&self, program: &LoadedProgram, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
+        self.dispatch_with_blocks(program, dispatch, self.memory.blocks().capture())
+    }
+
+    /// As [`dispatch`](Self::dispatch); of divided allocations, the kernel may access the given blocks, and blocks that came
+    /// later where there was none.
+    ///
+    /// # Errors
+    /// The same as those of [`dispatch`](Self::dispatch).
+    pub fn dispatch_with_blocks(
+        &self,
+        program: &LoadedProgram,
+        dispatch: &Dispatch<'_>,
+        blocks: Arc<BlockTable>,
+    ) -> Result<DispatchStats> {
         let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch)?;
         let infos = || program.inner.infos(&setup.code);
         let sanitizer = self.config.sanitize.then(|| {
@@ -166,6 +181,7 @@ impl Machine {
             dispatch.kernel,
             setup,
             Arc::clone(&self.memory),
+            blocks,
             Arc::clone(&self.cache),
             dispatch.grid,
             self.config.instruction_budget,

@@ -17,6 +17,7 @@ use crate::exec::interpret::{run_wave, run_wave_observed};
 use crate::host::launch::DispatchSetup;
 use crate::host::program::LoadedProgram;
 use crate::host::schedule::{Schedule, ScheduleRng};
+use crate::memory::blocks::BlockTable;
 use crate::memory::lds::Lds;
 use crate::memory::{AddressSpace, RangeTable, View};
 use crate::observe::{Observers, Profile, WorkgroupObserver};
@@ -188,6 +189,8 @@ pub(crate) struct Job {
     kernel: usize,
     setup: DispatchSetup,
     snapshot: Arc<RangeTable>,
+    /// The blocks that the kernel may access.
+    blocks: Arc<BlockTable>,
     space: Arc<AddressSpace>,
     cache: Arc<WorkgroupCache>,
     grid: [u32; 3],
@@ -246,6 +249,7 @@ impl Job {
         kernel: usize,
         setup: DispatchSetup,
         space: Arc<AddressSpace>,
+        blocks: Arc<BlockTable>,
         cache: Arc<WorkgroupCache>,
         grid: [u32; 3],
         instruction_budget: Option<u64>,
@@ -261,6 +265,7 @@ impl Job {
             setup,
             snapshot: space.snapshot(),
             space,
+            blocks,
             cache,
             grid,
             total,
@@ -462,8 +467,12 @@ impl Job {
             .collect();
         let cx = ExecContext {
             code: Arc::clone(&self.setup.code),
-            mem: View::new(Arc::clone(&self.snapshot), Arc::clone(&self.setup.block))
-                .with_live(Arc::clone(&self.space)),
+            mem: View::new(
+                Arc::clone(&self.snapshot),
+                Arc::clone(&self.setup.block),
+                Arc::clone(&self.blocks),
+            )
+            .with_live(Arc::clone(&self.space)),
             lds,
             fault: None,
             count: 0,
@@ -661,9 +670,11 @@ impl Job {
         let pc = program.vaddr(cx.code.base + 4 * u64::from(i.pc));
         let nearest = match &cause {
             FaultCause::OutOfBounds { space: MemorySpace::Global, lanes, size, .. }
-            | FaultCause::Misaligned { space: MemorySpace::Global, lanes, size } => lanes
-                .first()
-                .map(|LaneAddress { address, .. }| self.space.nearest(*address, u64::from(*size))),
+            | FaultCause::Misaligned { space: MemorySpace::Global, lanes, size } => {
+                lanes.first().map(|LaneAddress { address, .. }| {
+                    self.space.nearest(*address, u64::from(*size), &self.blocks)
+                })
+            }
             FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
                 "the workgroup has {} bytes of LDS, {} of them dynamic",
                 self.setup.lds, self.setup.dynamic_lds

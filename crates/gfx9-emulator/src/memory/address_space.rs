@@ -1,11 +1,13 @@
 //! The guest's address space: device allocations at deterministic addresses, and mapped host ranges.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backing::Backing;
+use super::blocks::{BlockAt, BlockTable, Blocks};
 use super::guest_range::GuestRange;
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
@@ -26,7 +28,14 @@ const FREED_KEPT: usize = 64;
 #[derive(Clone)]
 pub(super) struct Region {
     pub(super) base: u64,
+    /// How many addresses it has.
     pub(super) len: u64,
+    /// How many bytes were asked for: half of `len` if it is divided.
+    pub(super) bytes: u64,
+    /// How many of them count as allocated.
+    pub(super) counted: u64,
+    /// Whether only the addresses of its blocks may be accessed.
+    pub(super) divided: bool,
     /// Whether it is another address space's allocation.
     pub(super) shared: bool,
     pub(super) backing: Arc<Backing>,
@@ -80,6 +89,7 @@ struct Inner {
 pub struct AddressSpace {
     inner: Mutex<Inner>,
     capacity: u64,
+    blocks: Arc<Blocks>,
 }
 
 impl AddressSpace {
@@ -108,7 +118,19 @@ impl AddressSpace {
                 tracked: false,
             }),
             capacity,
+            blocks: Arc::default(),
         }
+    }
+
+    /// Gives the address space the blocks of others, whose addresses differ from its own.
+    #[must_use]
+    pub fn with_blocks(self, blocks: Arc<Blocks>) -> AddressSpace {
+        AddressSpace { blocks, ..self }
+    }
+
+    /// Returns the blocks of divided allocations.
+    pub fn blocks(&self) -> &Arc<Blocks> {
+        &self.blocks
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -133,14 +155,56 @@ impl AddressSpace {
                 "an allocation's alignment of {align}: not a power of two up to 2 MiB"
             )));
         }
+        self.alloc_backed(bytes, align, true, Backing::zeroed)
+    }
+
+    /// Allocates device memory whose bytes are the first of a file. Other processes that map the file access the same
+    /// memory. The sanitizer takes all of it for written.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    ///
+    /// # Safety
+    /// The file has as many bytes until the allocation is freed and no dispatch runs that began before.
+    pub unsafe fn alloc_file(&self, file: &File, bytes: u64) -> Result<u64> {
+        // SAFETY: the caller's promise.
+        let map = |bytes| unsafe { Backing::of_file(file, bytes) };
+        let address = self.alloc_backed(bytes, MIN_ALIGN, true, map)?;
+        self.count_as_written(address, bytes);
+        Ok(address)
+    }
+
+    /// As [`alloc_file`](Self::alloc_file), for memory of another process, which is not counted as allocated here.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    ///
+    /// # Safety
+    /// As for [`alloc_file`](Self::alloc_file).
+    pub unsafe fn open_file(&self, file: &File, bytes: u64) -> Result<u64> {
+        // SAFETY: the caller's promise.
+        let map = |bytes| unsafe { Backing::of_file(file, bytes) };
+        let address = self.alloc_backed(bytes, MIN_ALIGN, false, map)?;
+        self.count_as_written(address, bytes);
+        Ok(address)
+    }
+
+    /// Allocates memory that `make` makes.
+    fn alloc_backed(
+        &self,
+        bytes: u64,
+        align: u64,
+        counts: bool,
+        make: impl FnOnce(usize) -> Option<Backing>,
+    ) -> Result<u64> {
         let mut inner = self.lock();
         let free = self.capacity - inner.used;
         let out_of_memory = Error::OutOfMemory { requested: bytes, free, total: self.capacity };
-        if bytes > free {
+        if bytes == 0 || counts && bytes > free {
             return Err(out_of_memory);
         }
         let Some(base) = inner.find_gap(bytes, align) else { return Err(out_of_memory) };
-        let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
+        let Some(backing) = usize::try_from(bytes).ok().and_then(make) else {
             return Err(out_of_memory);
         };
         let shadow = if inner.tracked {
@@ -150,9 +214,12 @@ impl AddressSpace {
             None
         };
         let backing = Arc::new(backing);
-        inner.regions.insert(base, Region { base, len: bytes, shared: false, backing, shadow });
-        inner.next = base + bytes + GUARD;
-        inner.used += bytes;
+        let counted = if counts { bytes } else { 0 };
+        let region =
+            Region { base, len: bytes, bytes, counted, divided: false, shared: false, backing, shadow };
+        inner.regions.insert(base, region);
+        inner.next = base + 2 * bytes + GUARD;
+        inner.used += counted;
         inner.snapshot = None;
         Ok(base)
     }
@@ -168,12 +235,43 @@ impl AddressSpace {
             _ => return Err(Error::NotAnAllocation { address }),
         }
         if let Some(region) = inner.regions.remove(&address) {
-            inner.used -= region.len;
+            inner.used -= region.counted;
+            if region.divided {
+                self.blocks.forget(region.base);
+            }
             if inner.freed.len() == FREED_KEPT {
                 inner.freed.pop_front();
             }
             inner.freed.push_back((region.base, region.len));
         }
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// Divides the device allocation at `address` into blocks: from now on it has twice as many addresses as bytes, and
+    /// kernels may access those that are in a block ([`Blocks::add`]). Nothing has been written to it yet. Does nothing if
+    /// it is divided already.
+    ///
+    /// # Errors
+    /// - [`Error::NotAnAllocation`] if no live device allocation begins at `address`.
+    /// - [`Error::OutOfMemory`] if the host has no memory left.
+    pub fn divide(&self, address: u64) -> Result<()> {
+        let mut inner = self.lock();
+        let (free, tracked) = (self.capacity - inner.used, inner.tracked);
+        let region = inner.regions.get_mut(&address).filter(|r| !r.shared && !r.is_host());
+        let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
+        if region.divided {
+            return Ok(());
+        }
+        let len = 2 * region.bytes;
+        let out_of_memory = || Error::OutOfMemory { requested: len, free, total: self.capacity };
+        // Pages that no block ever has are never touched, so that they need no memory.
+        let backing = usize::try_from(len).ok().and_then(Backing::zeroed).ok_or_else(out_of_memory)?;
+        if tracked {
+            region.shadow = Some(Arc::new(Shadow::new(len).ok_or_else(out_of_memory)?));
+        }
+        (region.len, region.divided, region.backing) = (len, true, Arc::new(backing));
+        self.blocks.divide(address);
         inner.snapshot = None;
         Ok(())
     }
@@ -196,7 +294,16 @@ impl AddressSpace {
             return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
         }
         let backing = Arc::new(Backing::of_caller(ptr));
-        inner.insert(Region { base, len, shared: false, backing, shadow: None })?;
+        inner.insert(Region {
+            base,
+            len,
+            bytes: len,
+            counted: 0,
+            divided: false,
+            shared: false,
+            backing,
+            shadow: None,
+        })?;
         Ok(base)
     }
 
@@ -220,6 +327,11 @@ impl AddressSpace {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
         (address - r.base < r.len).then_some(RegionInfo { base: r.base, len: r.len, is_host: r.is_host() })
+    }
+
+    /// Returns whether `address` is in a live device allocation of this address space, and not in another's or the host's.
+    pub fn owns(&self, address: u64) -> bool {
+        self.region(address).is_some_and(|region| !region.shared && !region.is_host())
     }
 
     /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told
@@ -367,14 +479,33 @@ impl AddressSpace {
             return Arc::clone(snapshot);
         }
         let regions: Box<[Region]> = inner.regions.values().cloned().collect();
-        let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(Region::range).collect(), regions });
+        // The view looks up the blocks of a divided allocation.
+        let range = |r: &Region| if r.divided { GuestRange { len: 0, ..r.range() } } else { r.range() };
+        let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(range).collect(), regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
 
     /// Describes the live and freed ranges nearest to `len` bytes at `address`, for error messages.
-    pub(crate) fn nearest(&self, address: u64, len: u64) -> String {
+    pub(crate) fn nearest(&self, address: u64, len: u64, blocks: &BlockTable) -> String {
+        if self.region(address).is_some_and(|region| region.divided) {
+            return blocks.describe(address, len);
+        }
         self.lock().nearest(address, len)
+    }
+
+    /// Checks that `len` bytes at `address` are in one of the given blocks, if they are in a divided allocation.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if they are not.
+    pub fn check_blocks(&self, address: u64, len: u64, blocks: &BlockTable) -> Result<()> {
+        if !self.region(address).is_some_and(|region| region.divided) {
+            return Ok(());
+        }
+        match blocks.find(address, len) {
+            BlockAt::Block(_) => Ok(()),
+            _ => Err(Error::OutOfBounds { address, len, nearest: blocks.describe(address, len) }),
+        }
     }
 }
 
@@ -417,7 +548,8 @@ impl Inner {
     fn find_gap(&self, bytes: u64, align: u64) -> Option<u64> {
         let fits = |from: u64, until: u64| {
             let base = from.checked_next_multiple_of(align)?;
-            (base.checked_add(bytes)?.checked_add(GUARD)? <= until).then_some(base)
+            // An allocation can be divided later, and then has twice as many addresses.
+            (base.checked_add(bytes.checked_mul(2)?)?.checked_add(GUARD)? <= until).then_some(base)
         };
         if let Some(base) = fits(self.next, self.arena.end) {
             return Some(base);
@@ -427,7 +559,7 @@ impl Inner {
             if let Some(base) = fits(from, region.base) {
                 return Some(base);
             }
-            from = region.base + region.len + GUARD;
+            from = region.base + 2 * region.bytes + GUARD;
         }
         fits(from, self.arena.end)
     }
@@ -466,6 +598,7 @@ pub(crate) struct RangeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{DispatchMemory, View};
 
     #[test]
     fn addresses_are_deterministic_and_separated_by_guards() {
@@ -517,6 +650,54 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_a_shared_allocation_are_checked_in_the_other_space_too() {
+        let blocks = Arc::<Blocks>::default();
+        let space = |index| AddressSpace::one_of(1 << 20, index, 2).with_blocks(Arc::clone(&blocks));
+        let (ours, theirs) = (space(0), space(1));
+        let a = ours.alloc(1024, 0).unwrap();
+        ours.divide(a).unwrap();
+        ours.divide(a).unwrap();
+        assert_eq!(ours.usage().used, 1024);
+        ours.share(a, &theirs).unwrap();
+        blocks.add(a, 256);
+        blocks.add(a + 512, 256);
+        let view = |space: &AddressSpace| {
+            let own = Arc::new(DispatchMemory::new(0x1000, 64).unwrap());
+            View::new(space.snapshot(), own, blocks.capture())
+        };
+        view(&ours).store_one(a + 512 + 252, [7u32; 1]).unwrap();
+        let mut theirs_view = view(&theirs);
+        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 512 + 252), Some([7]));
+        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 256), None);
+        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 512 + 256), None);
+        assert!(theirs.check_blocks(a + 512, 256, &blocks.capture()).is_ok());
+        assert!(theirs.check_blocks(a + 512, 257, &blocks.capture()).is_err());
+        theirs.unshare(a);
+        ours.free(a).unwrap();
+        assert_eq!(ours.usage().used, 0);
+    }
+
+    #[test]
+    fn a_file_is_the_same_memory_in_two_spaces() {
+        let path = std::env::temp_dir().join(format!("gfx9-emulator-test-{}", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.set_len(5000).unwrap();
+        let (ours, theirs) = (AddressSpace::new(8000), AddressSpace::new(8000));
+        // SAFETY: the file keeps its length.
+        let (a, b) =
+            unsafe { (ours.alloc_file(&file, 5000).unwrap(), theirs.open_file(&file, 5000).unwrap()) };
+        ours.write(a + 4999, &[7]).unwrap();
+        let mut byte = [0];
+        theirs.read(b + 4999, &mut byte).unwrap();
+        assert_eq!((byte, ours.usage().used, theirs.usage().used), ([7], 5000, 0));
+        ours.free(a).unwrap();
+        theirs.free(b).unwrap();
+        assert_eq!((ours.usage().used, theirs.usage().used), (0, 0));
+    }
+
+    #[test]
     fn misuse_returns_a_typed_error() {
         let space = AddressSpace::new(1000);
         assert!(matches!(space.alloc(0, 0), Err(Error::InvalidArgument(_))));
@@ -532,7 +713,7 @@ mod tests {
         assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
         space.free(a).unwrap();
         assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
-        assert!(space.nearest(a + 1, 1).contains("was freed"));
+        assert!(space.nearest(a + 1, 1, &space.blocks().capture()).contains("was freed"));
         assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
     }
 }

@@ -1,9 +1,10 @@
 //! The host memory that backs guest addresses.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fs::File;
 use std::ptr::NonNull;
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 /// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for
 /// the allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
@@ -46,6 +47,17 @@ impl Backing {
         // SAFETY: the layout's size is not 0.
         let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         Some(Backing { ptr, owner: Owner::Heap(layout) })
+    }
+
+    /// Maps the first `bytes` bytes of a file, which other processes may map, too.
+    ///
+    /// # Safety
+    /// The file has as many bytes as long as the memory lives.
+    pub(crate) unsafe fn of_file(file: &File, bytes: usize) -> Option<Backing> {
+        // SAFETY: the caller's promise. The bytes may change at any time, and are only accessed through atomic operations.
+        let mut map = unsafe { MmapOptions::new().len(bytes).map_mut(file) }.ok()?;
+        let ptr = NonNull::new(map.as_mut_ptr())?;
+        Some(Backing { ptr, owner: Owner::Map(map) })
     }
 
     /// Wraps memory that the caller owns.

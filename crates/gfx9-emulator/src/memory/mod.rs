@@ -10,6 +10,7 @@
 pub(crate) mod address_space;
 pub(crate) mod apertures;
 mod backing;
+pub(crate) mod blocks;
 mod gather;
 mod guest_range;
 pub(crate) mod image;

@@ -20,7 +20,7 @@ fn race(bodies: &[&(dyn Fn(&mut View, u64) + Sync)]) -> (AddressSpace, u64) {
     thread::scope(|scope| {
         for body in bodies {
             let block = Arc::new(DispatchMemory::new(0x1000, 64).unwrap());
-            let mut view = View::new(space.snapshot(), block);
+            let mut view = View::new(space.snapshot(), block, space.blocks().capture());
             scope.spawn(move || body(&mut view, at));
         }
     });

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::address_space::{AddressSpace, RangeTable, Region, ShadowRange};
 use super::backing::Backing;
+use super::blocks::{BlockAt, BlockTable};
 use super::gather::{Addresses, Checked, Element};
 use super::guest_range::GuestRange;
 use crate::report::error::{Error, Result};
@@ -41,6 +42,8 @@ pub(crate) struct View {
     recent: [GuestRange; SLOTS],
     snapshot: Arc<RangeTable>,
     block: Arc<DispatchMemory>,
+    /// The blocks that the dispatch may access.
+    blocks: Arc<BlockTable>,
     /// The address space, in which newer allocations are looked up.
     live: Option<Arc<AddressSpace>>,
     /// The newer allocations that were found.
@@ -48,9 +51,13 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn new(snapshot: Arc<RangeTable>, block: Arc<DispatchMemory>) -> View {
+    pub(crate) fn new(
+        snapshot: Arc<RangeTable>,
+        block: Arc<DispatchMemory>,
+        blocks: Arc<BlockTable>,
+    ) -> View {
         let recent = [GuestRange::EMPTY; SLOTS];
-        View { last: GuestRange::EMPTY, recent, snapshot, block, live: None, later: Vec::new() }
+        View { last: GuestRange::EMPTY, recent, snapshot, block, blocks, live: None, later: Vec::new() }
     }
 
     /// Returns a view that also has the memory that is allocated after the snapshot was taken, by the device's `malloc`
@@ -119,21 +126,43 @@ impl View {
             Some(w) if w.contains(address, size) => w,
             _ => match self.block.range() {
                 w if w.contains(address, size) => w,
-                _ => self.find_later(address, size)?,
+                _ => match n.checked_sub(1).map(|n| &self.snapshot.regions[n]) {
+                    Some(r) if r.divided && r.range().contains(address, size) => {
+                        self.within(r, address, size)?
+                    }
+                    _ => self.find_later(address, size)?,
+                },
             },
         };
         self.last = found;
         Some(found)
     }
 
+    /// Returns the range of a region that contains `size` bytes at `address`, which are in the region: all of it, or the
+    /// block.
+    fn within(&self, region: &Region, address: u64, size: u64) -> Option<GuestRange> {
+        let GuestRange { base, ptr, .. } = region.range();
+        if !region.divided {
+            return Some(region.range());
+        }
+        let found = match self.blocks.find(address, size) {
+            // A block that is newer than the dispatch, whose address the kernel was told otherwise.
+            BlockAt::Nothing => self.live.as_ref()?.blocks().capture().find(address, size),
+            found => found,
+        };
+        let BlockAt::Block(block) = found else { return None };
+        let offset = (block.start - base) as usize;
+        Some(GuestRange { base: block.start, len: block.bytes, ptr: ptr.wrapping_add(offset) })
+    }
+
     #[cold]
     fn find_later(&mut self, address: u64, size: u64) -> Option<GuestRange> {
         let contains = |r: &Region| r.range().contains(address, size);
         if let Some(region) = self.later.iter().find(|r| contains(r)) {
-            return Some(region.range());
+            return self.within(region, address, size);
         }
         let region = self.live.as_ref()?.region(address).filter(contains)?;
-        let range = region.range();
+        let range = self.within(&region, address, size)?;
         // Holding the region keeps the memory alive as the snapshot does.
         self.later.push(region);
         Some(range)

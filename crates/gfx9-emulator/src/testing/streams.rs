@@ -96,7 +96,7 @@ fn random_streams_end_when_observed() {
             rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
             rig.cx.code = Arc::new(code);
             let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
-            rig.cx.mem = View::new(rig.space.snapshot(), block);
+            rig.cx.mem = View::new(rig.space.snapshot(), block, rig.space.blocks().capture());
             let mut watch = observers.begin(0, [0; 3], 1);
             // Continues after a fault, so that the first one doesn't hide the following ones.
             for start in 0..rig.cx.code.insts.len() as u32 {

@@ -50,7 +50,7 @@ impl TestWave {
     pub(crate) fn new(target: Target, level: SimdLevel) -> TestWave {
         let space = AddressSpace::new(1 << 30);
         let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
-        let mem = View::new(space.snapshot(), block);
+        let mem = View::new(space.snapshot(), block, space.blocks().capture());
         let code = Arc::new(Code::decode(&[END], CODE, &[], target, level));
         let mut lds = Lds::new();
         lds.reset(MAX_LDS);
@@ -98,7 +98,7 @@ impl TestWave {
         self.w.next = 0;
         self.cx.code = Arc::new(code);
         let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
-        self.cx.mem = View::new(self.space.snapshot(), block);
+        self.cx.mem = View::new(self.space.snapshot(), block, self.space.blocks().capture());
         let start = self.w.count;
         loop {
             let code = std::sync::Arc::clone(&self.cx.code);

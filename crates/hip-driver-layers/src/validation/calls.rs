@@ -88,8 +88,8 @@ impl Layer for Validation {
         match *note {
             Note::HostWrite { ptr, bytes } => state.host_access(AccessRange::host(ptr, bytes, true)),
             Note::HostRead { ptr, bytes } => state.host_access(AccessRange::host(ptr, bytes, false)),
-            Note::PoolSegment { device, segment } => {
-                state.pool_note(|regions| regions.add_segment(kind, device, segment));
+            Note::PoolSegment { device, segment, addresses } => {
+                state.pool_note(|regions| regions.add_segment(kind, device, segment, addresses));
             }
             Note::PoolAllocate { device, block, bytes } => {
                 state.pool_note(|regions| regions.add_block(kind, device, block, bytes));
@@ -97,6 +97,8 @@ impl Layer for Validation {
             Note::PoolFree { device, block } => {
                 state.pool_note(|regions| regions.free_block(kind, device, block))
             }
+            Note::Borrow { device, ptr, bytes } => state.regions.add_borrowed(device, ptr, bytes),
+            Note::Return { device, ptr } => state.regions.return_borrowed(device, ptr),
             Note::PoolRecord { device, block } => {
                 state.pool_note(|regions| regions.check_block(kind, device, block));
             }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use hip_driver::{
-    AccessRange, Call, CallKind, DeviceId, DevicePtr, Output, PinnedAllocation, RawModule, RawStream, Space,
+    AccessRange, Call, CallKind, DeviceId, DevicePtr, MemoryReply, MemoryRequest, Output, PinnedAllocation,
+    RawModule, RawStream, Space,
 };
 
 use super::calls::{Checked, Held};
@@ -32,9 +33,25 @@ pub enum MemoryKind {
     Global,
     /// A pool block inside a pool segment.
     Pooled,
+    /// Managed memory.
+    Managed,
+    /// Memory that other processes may open.
+    Shared,
+    /// Another process's memory, opened here.
+    Opened,
+    /// Memory that somebody else allocated and a program borrows.
+    Borrowed,
 }
 
 impl MemoryKind {
+    const fn of(kind: hip_driver::MemoryKind) -> MemoryKind {
+        match kind {
+            hip_driver::MemoryKind::Managed => MemoryKind::Managed,
+            hip_driver::MemoryKind::Opened => MemoryKind::Opened,
+            _ => MemoryKind::Shared,
+        }
+    }
+
     /// Returns whether it is host memory.
     const fn is_host(self) -> bool {
         matches!(self, MemoryKind::Pinned | MemoryKind::Registered)
@@ -50,6 +67,10 @@ impl fmt::Display for MemoryKind {
             MemoryKind::Registered => "registered memory",
             MemoryKind::Global => "module global",
             MemoryKind::Pooled => "pool block",
+            MemoryKind::Managed => "managed memory",
+            MemoryKind::Shared => "shared memory",
+            MemoryKind::Opened => "opened memory",
+            MemoryKind::Borrowed => "borrowed memory",
         })
     }
 }
@@ -80,6 +101,10 @@ impl fmt::Display for MemoryInfo {
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) memory: MemoryInfo,
+    /// How many addresses it has: more than bytes, if it is a segment of a pool that separates its blocks.
+    pub(super) span: u64,
+    /// How often it is borrowed, beyond the first time.
+    borrows: u32,
     /// The address for kernels. It differs from `memory.address` only for pinned memory.
     device_address: u64,
     module: Option<RawModule>,
@@ -108,6 +133,16 @@ impl Region {
     }
 }
 
+/// Memory that was freed.
+#[derive(Clone, Copy, Debug)]
+struct Freed {
+    memory: MemoryInfo,
+    /// Where kernels saw it.
+    seen: u64,
+    /// How many addresses it had.
+    span: u64,
+}
+
 /// Identifies a region while it is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RegionKey {
@@ -128,7 +163,7 @@ pub(super) struct Regions {
     pinned: BTreeMap<u64, Region>,
     pinned_by_device: BTreeMap<u64, u64>,
     peers: Vec<(DeviceId, DeviceId)>,
-    freed: VecDeque<(MemoryInfo, u64)>,
+    freed: VecDeque<Freed>,
     pub(super) freed_blocks: FreedBlocks,
     made: u64,
 }
@@ -149,12 +184,49 @@ impl Regions {
         bytes: usize,
     ) -> Region {
         let memory = MemoryInfo { kind, device, address, bytes: bytes as u64, number: self.next_number() };
-        Region { memory, device_address: seen, module: None, blocks: None, accesses: Ranges::default() }
+        Region {
+            memory,
+            span: memory.bytes,
+            borrows: 0,
+            device_address: seen,
+            module: None,
+            blocks: None,
+            accesses: Ranges::default(),
+        }
     }
 
     pub(super) fn add_device(&mut self, kind: MemoryKind, device: DeviceId, ptr: DevicePtr, bytes: usize) {
         let region = self.region(kind, device, ptr.0, ptr.0, bytes);
         self.device.insert((device, ptr.0), region);
+    }
+
+    /// Memory that somebody else allocated, unless it is known.
+    pub(super) fn add_borrowed(&mut self, device: DeviceId, ptr: DevicePtr, bytes: usize) {
+        let known = self.device_at(device, ptr.0).or_else(|| self.pinned_at_device(ptr.0));
+        match known.map(|region| (region.memory.kind, region.key())) {
+            Some((MemoryKind::Borrowed, key)) => {
+                if let Some(region) = self.get_mut(key) {
+                    region.borrows += 1;
+                    let end = ptr.0 + bytes as u64 - region.memory.address;
+                    region.memory.bytes = region.memory.bytes.max(end);
+                    region.span = region.memory.bytes;
+                }
+            }
+            Some(_) => {}
+            None if bytes > 0 => self.add_device(MemoryKind::Borrowed, device, ptr, bytes),
+            None => {}
+        }
+    }
+
+    /// Borrowed memory is given back.
+    pub(super) fn return_borrowed(&mut self, device: DeviceId, ptr: DevicePtr) {
+        let known = self.device_at(device, ptr.0).filter(|region| region.memory.kind == MemoryKind::Borrowed);
+        let Some(key) = known.map(Region::key) else { return };
+        let Some(region) = self.get_mut(key) else { return };
+        match region.borrows {
+            0 => drop(self.remove(key)),
+            _ => region.borrows -= 1,
+        }
     }
 
     /// Adds a global variable of a module. Adding it again has no effect.
@@ -206,7 +278,7 @@ impl Regions {
 
     fn device_at(&self, device: DeviceId, address: u64) -> Option<&Region> {
         let (_, region) = self.device.range((device, 0)..=(device, address)).next_back()?;
-        (address - region.memory.address < region.memory.bytes).then_some(region)
+        (address - region.memory.address < region.span).then_some(region)
     }
 
     fn pinned_at_device(&self, address: u64) -> Option<&Region> {
@@ -260,12 +332,12 @@ impl Regions {
         if found.is_some() || bytes == 0 || space != Space::Host {
             return Ok(found);
         }
-        let holds = |(memory, _): &&(MemoryInfo, u64)| {
+        let holds = |Freed { memory, .. }: &&Freed| {
             memory.kind.is_host()
                 && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
         };
         Err(Box::new(match self.freed.iter().rev().find(holds) {
-            Some((memory, _)) => Violation::UseAfterFree { call, address, memory: *memory },
+            Some(Freed { memory, .. }) => Violation::UseAfterFree { call, address, memory: *memory },
             None => Violation::NotPinned { call, address, bytes },
         }))
     }
@@ -354,11 +426,11 @@ impl Regions {
 
     /// Returns the latest freed memory that contained the device address, including pinned memory.
     fn freed_at(&self, device: DeviceId, address: u64) -> Option<MemoryInfo> {
-        let holds = |(memory, seen): &&(MemoryInfo, u64)| {
+        let holds = |Freed { memory, seen, span }: &&Freed| {
             (memory.device == device || memory.kind.is_host())
-                && address.checked_sub(*seen).is_some_and(|offset| offset < memory.bytes)
+                && address.checked_sub(*seen).is_some_and(|offset| offset < *span)
         };
-        self.freed.iter().rev().find(holds).map(|(memory, _)| *memory)
+        self.freed.iter().rev().find(holds).map(|freed| freed.memory)
     }
 
     /// Returns the region that a free of device memory frees.
@@ -399,9 +471,9 @@ impl Regions {
     ) -> Result<RegionKey, Box<Violation>> {
         let address = pinned.host.as_ptr() as u64;
         let Some(region) = self.pinned_at(address) else {
-            let freed = |(memory, _): &&(MemoryInfo, u64)| memory.kind.is_host() && memory.address == address;
+            let freed = |Freed { memory, .. }: &&Freed| memory.kind.is_host() && memory.address == address;
             return Err(Box::new(match self.freed.iter().rev().find(freed) {
-                Some((memory, _)) => Violation::DoubleFree { call, memory: *memory },
+                Some(Freed { memory, .. }) => Violation::DoubleFree { call, memory: *memory },
                 None => {
                     let bytes = pinned.bytes as u64;
                     Violation::UnknownAddress { call, device, address, bytes, nearest: None }
@@ -446,13 +518,13 @@ impl Regions {
         if self.freed.len() == REMEMBERED {
             self.freed.pop_front();
         }
-        self.freed.push_back((region.memory, region.device_address));
+        self.freed.push_back(Freed { memory: region.memory, seen: region.device_address, span: region.span });
         Some(region)
     }
 
     /// Adds a region again, as its free failed.
     pub(super) fn put_back(&mut self, region: Region) {
-        self.freed.retain(|(memory, _)| memory.number != region.memory.number);
+        self.freed.retain(|freed| freed.memory.number != region.memory.number);
         let MemoryInfo { kind, device, address, .. } = region.memory;
         if kind.is_host() {
             self.pinned_by_device.insert(region.device_address, address);
@@ -465,7 +537,8 @@ impl Regions {
     /// Returns all live memory that must be freed. After a pool segment come its live blocks.
     pub(super) fn owned(&self) -> impl Iterator<Item = MemoryInfo> + '_ {
         let regions = self.device.values().chain(self.pinned.values());
-        let owned = regions.filter(|region| region.memory.kind != MemoryKind::Global);
+        let owned =
+            regions.filter(|region| !matches!(region.memory.kind, MemoryKind::Global | MemoryKind::Borrowed));
         owned.flat_map(|region| {
             std::iter::once(region.memory).chain(region.blocks.iter().flat_map(PoolBlocks::iter))
         })
@@ -510,6 +583,15 @@ impl State {
                     None => nonzero(kind, bytes as usize)?,
                 }
             }
+            Call::Memory { device, request: &MemoryRequest::Release { kind: released, ptr } } => {
+                let key = self.regions.find_to_free(kind, MemoryKind::of(released), device, ptr)?;
+                match released {
+                    // Closing waits for nothing.
+                    hip_driver::MemoryKind::Opened => self.remove_in_order(kind, key, None),
+                    _ => Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device))),
+                }
+            }
+            Call::Memory { request: &MemoryRequest::Allocate { bytes, .. }, .. } => nonzero(kind, bytes)?,
             Call::HostUnregister { device, ref allocation } => {
                 let key =
                     self.regions.find_pinned_to_free(kind, MemoryKind::Registered, device, allocation)?;
@@ -542,6 +624,14 @@ impl State {
             }
             (Call::HostRegister { device, .. }, Output::Pinned(pinned), _) => {
                 self.regions.add_pinned(MemoryKind::Registered, device, &pinned);
+            }
+            (Call::Memory { device, request }, Output::Reply(MemoryReply::Memory { ptr, .. }), _) => {
+                let (kind, bytes) = match *request {
+                    MemoryRequest::Allocate { kind, bytes } => (MemoryKind::of(kind), bytes),
+                    MemoryRequest::Open { bytes, .. } => (MemoryKind::Opened, bytes),
+                    _ => return,
+                };
+                self.regions.add_device(kind, device, ptr, bytes);
             }
             (_, _, Held::Region(_, Some(seen))) => self.order.host_learns(&seen),
             _ => {}

@@ -85,6 +85,7 @@ impl Regions {
         call: CallKind,
         device: DeviceId,
         segment: DevicePtr,
+        addresses: usize,
     ) -> Result<(), Box<Violation>> {
         let (region, offset) = self.own(call, &AccessRange::device(device, segment, 1, true), device)?;
         let (memory, key) = (region.memory, region.key());
@@ -93,6 +94,7 @@ impl Regions {
         }
         if let Some(region) = self.get_mut(key) {
             region.blocks.get_or_insert_default();
+            region.span = region.span.max(addresses as u64);
         }
         Ok(())
     }
@@ -111,11 +113,11 @@ impl Regions {
         let touch = AccessRange::device(device, block, bytes, true);
         let AccessRange { address, bytes, .. } = touch;
         let (region, offset) = self.own(call, &touch, device)?;
-        let (memory, key) = (region.memory, region.key());
+        let (memory, key, span) = (region.memory, region.key(), region.span);
         let Some(blocks) = &region.blocks else {
             return Err(Box::new(Violation::WrongPoolNote { call, address, memory }));
         };
-        let room = memory.bytes - offset;
+        let room = span - offset;
         if bytes > room {
             return Err(Box::new(Violation::OutOfRange { call, address, bytes, over: bytes - room, memory }));
         }

@@ -412,6 +412,8 @@ impl Observer for FakeDriver {
             Note::HostWrite { .. } => "note_host_write",
             Note::HostRead { .. } => "note_host_read",
             Note::PoolSegment { .. } => "note_pool_segment",
+            Note::Borrow { .. } => "note_borrow",
+            Note::Return { .. } => "note_return",
             Note::PoolAllocate { .. } => "note_pool_allocate",
             Note::PoolFree { .. } => "note_pool_free",
             Note::PoolRecord { .. } => "note_pool_record",

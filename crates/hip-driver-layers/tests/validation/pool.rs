@@ -72,7 +72,7 @@ fn notes_about_memory_outside_pool_segments() {
     rig.free(gone).unwrap();
     let far = rig.layer.malloc(D1, 64).unwrap();
     let notes: [&dyn Fn(DevicePtr); 4] = [
-        &|ptr| rig.layer.note(&Note::PoolSegment { device: D0, segment: ptr }),
+        &|ptr| rig.layer.note(&Note::PoolSegment { device: D0, segment: ptr, addresses: 0 }),
         &|ptr| rig.layer.note(&Note::PoolAllocate { device: D0, block: ptr, bytes: 16 }),
         &|ptr| rig.layer.note(&Note::PoolFree { device: D0, block: ptr }),
         &|ptr| rig.layer.note(&Note::PoolRecord { device: D0, block: ptr }),
@@ -105,7 +105,7 @@ fn notes_about_memory_outside_pool_segments() {
     }
     // Peers may access each other's memory, but not allocate blocks in it.
     rig.layer.enable_peer_access(D0, D1).unwrap();
-    rig.layer.note(&Note::PoolSegment { device: D1, segment: far });
+    rig.layer.note(&Note::PoolSegment { device: D1, segment: far, addresses: 0 });
     rig.layer.note(&Note::PoolAllocate { device: D1, block: far, bytes: 64 });
     rig.clean();
     for note in notes {
@@ -117,7 +117,7 @@ fn notes_about_memory_outside_pool_segments() {
     // Memory of the stream-ordered allocator cannot be a pool segment.
     // SAFETY: a live stream.
     let ordered = unsafe { rig.layer.malloc_async(D0, 64, rig.stream()) }.unwrap();
-    rig.layer.note(&Note::PoolSegment { device: D0, segment: ordered });
+    rig.layer.note(&Note::PoolSegment { device: D0, segment: ordered, addresses: 0 });
     assert!(matches!(rig.found(), Violation::WrongPoolNote { .. }));
 }
 
@@ -140,7 +140,7 @@ fn blocks_that_leave_their_segment_or_are_empty() {
     assert!(matches!(rig.found(), Violation::UnknownAddress { .. }));
     // Adding the pool segment again keeps its blocks.
     let block = rig.hand_out(segment, 256);
-    rig.layer.note(&Note::PoolSegment { device: D0, segment });
+    rig.layer.note(&Note::PoolSegment { device: D0, segment, addresses: 0 });
     rig.give_back(block);
     rig.clean();
 }
@@ -430,7 +430,7 @@ fn live_blocks_are_leaks() {
     let rig = Rig::new();
     let segment = rig.segment(1024);
     let (first, second) = (rig.hand_out(segment.offset(512), 16), rig.hand_out(segment, 512));
-    rig.layer.note(&Note::PoolSegment { device: D0, segment });
+    rig.layer.note(&Note::PoolSegment { device: D0, segment, addresses: 0 });
     let leaks = rig.layer.report_leaks();
     assert_eq!(leaks.len(), 3, "{leaks:?}");
     assert!(

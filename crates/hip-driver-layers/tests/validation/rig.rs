@@ -285,7 +285,7 @@ impl Rig {
     /// Allocates a pool segment.
     pub(crate) fn segment(&self, bytes: usize) -> DevicePtr {
         let segment = self.malloc(bytes);
-        self.layer.note(&Note::PoolSegment { device: D0, segment });
+        self.layer.note(&Note::PoolSegment { device: D0, segment, addresses: 0 });
         segment
     }
 

@@ -174,6 +174,42 @@ const _: () = {
     ["Offset of field: hipDeviceProp_t::pageableMemoryAccessUsesHostPageTables"]
         [::core::mem::offset_of!(hipDeviceProp_t, pageableMemoryAccessUsesHostPageTables) - 788usize];
 };
+impl hipMemoryType {
+    pub const hipMemoryTypeHost: hipMemoryType = hipMemoryType(0);
+    pub const hipMemoryTypeDevice: hipMemoryType = hipMemoryType(1);
+    pub const hipMemoryTypeArray: hipMemoryType = hipMemoryType(2);
+    pub const hipMemoryTypeUnified: hipMemoryType = hipMemoryType(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct hipMemoryType(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipPointerAttribute_t {
+    pub memoryType: hipMemoryType,
+    pub device: ::core::ffi::c_int,
+    pub devicePointer: *mut ::core::ffi::c_void,
+    pub hostPointer: *mut ::core::ffi::c_void,
+    pub isManaged: ::core::ffi::c_int,
+    pub allocationFlags: ::core::ffi::c_uint,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipPointerAttribute_t"][::core::mem::size_of::<hipPointerAttribute_t>() - 32usize];
+    ["Alignment of hipPointerAttribute_t"][::core::mem::align_of::<hipPointerAttribute_t>() - 8usize];
+    ["Offset of field: hipPointerAttribute_t::memoryType"]
+        [::core::mem::offset_of!(hipPointerAttribute_t, memoryType) - 0usize];
+    ["Offset of field: hipPointerAttribute_t::device"]
+        [::core::mem::offset_of!(hipPointerAttribute_t, device) - 4usize];
+    ["Offset of field: hipPointerAttribute_t::devicePointer"]
+        [::core::mem::offset_of!(hipPointerAttribute_t, devicePointer) - 8usize];
+    ["Offset of field: hipPointerAttribute_t::hostPointer"]
+        [::core::mem::offset_of!(hipPointerAttribute_t, hostPointer) - 16usize];
+    ["Offset of field: hipPointerAttribute_t::isManaged"]
+        [::core::mem::offset_of!(hipPointerAttribute_t, isManaged) - 24usize];
+    ["Offset of field: hipPointerAttribute_t::allocationFlags"]
+        [::core::mem::offset_of!(hipPointerAttribute_t, allocationFlags) - 28usize];
+};
 impl hipError_t {
     pub const hipSuccess: hipError_t = hipError_t(0);
     pub const hipErrorNotReady: hipError_t = hipError_t(600);
@@ -184,6 +220,7 @@ pub struct hipError_t(pub ::core::ffi::c_uint);
 impl hipDeviceAttribute_t {
     pub const hipDeviceAttributeClockRate: hipDeviceAttribute_t = hipDeviceAttribute_t(5);
     pub const hipDeviceAttributeL2CacheSize: hipDeviceAttribute_t = hipDeviceAttribute_t(19);
+    pub const hipDeviceAttributeManagedMemory: hipDeviceAttribute_t = hipDeviceAttribute_t(24);
     pub const hipDeviceAttributeMaxBlockDimX: hipDeviceAttribute_t = hipDeviceAttribute_t(26);
     pub const hipDeviceAttributeMaxBlockDimY: hipDeviceAttribute_t = hipDeviceAttribute_t(27);
     pub const hipDeviceAttributeMaxBlockDimZ: hipDeviceAttribute_t = hipDeviceAttribute_t(28);
@@ -219,6 +256,19 @@ pub struct ihipStream_t {
     _unused: [u8; 0],
 }
 pub type hipStream_t = *mut ihipStream_t;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipIpcMemHandle_st {
+    pub reserved: [::core::ffi::c_char; 64usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipIpcMemHandle_st"][::core::mem::size_of::<hipIpcMemHandle_st>() - 64usize];
+    ["Alignment of hipIpcMemHandle_st"][::core::mem::align_of::<hipIpcMemHandle_st>() - 1usize];
+    ["Offset of field: hipIpcMemHandle_st::reserved"]
+        [::core::mem::offset_of!(hipIpcMemHandle_st, reserved) - 0usize];
+};
+pub type hipIpcMemHandle_t = hipIpcMemHandle_st;
 #[repr(C)]
 #[derive(Debug)]
 pub struct ihipModule_t {
@@ -351,6 +401,14 @@ unsafe extern "C" {
     ) -> hipError_t;
     pub fn hipDeviceGetDefaultMemPool(mem_pool: *mut hipMemPool_t, device: ::core::ffi::c_int) -> hipError_t;
     pub fn hipGetDeviceProperties(prop: *mut hipDeviceProp_t, deviceId: ::core::ffi::c_int) -> hipError_t;
+    pub fn hipIpcGetMemHandle(handle: *mut hipIpcMemHandle_t, devPtr: *mut ::core::ffi::c_void)
+    -> hipError_t;
+    pub fn hipIpcOpenMemHandle(
+        devPtr: *mut *mut ::core::ffi::c_void,
+        handle: hipIpcMemHandle_t,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+    pub fn hipIpcCloseMemHandle(devPtr: *mut ::core::ffi::c_void) -> hipError_t;
     pub fn hipGetLastError() -> hipError_t;
     pub fn hipGetErrorName(hip_error: hipError_t) -> *const ::core::ffi::c_char;
     pub fn hipGetErrorString(hipError: hipError_t) -> *const ::core::ffi::c_char;
@@ -374,9 +432,18 @@ unsafe extern "C" {
     pub fn hipEventSynchronize(event: hipEvent_t) -> hipError_t;
     pub fn hipEventElapsedTime(ms: *mut f32, start: hipEvent_t, stop: hipEvent_t) -> hipError_t;
     pub fn hipEventQuery(event: hipEvent_t) -> hipError_t;
+    pub fn hipPointerGetAttributes(
+        attributes: *mut hipPointerAttribute_t,
+        ptr: *const ::core::ffi::c_void,
+    ) -> hipError_t;
     pub fn hipMalloc(ptr: *mut *mut ::core::ffi::c_void, size: usize) -> hipError_t;
     pub fn hipHostMalloc(
         ptr: *mut *mut ::core::ffi::c_void,
+        size: usize,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+    pub fn hipMallocManaged(
+        dev_ptr: *mut *mut ::core::ffi::c_void,
         size: usize,
         flags: ::core::ffi::c_uint,
     ) -> hipError_t;

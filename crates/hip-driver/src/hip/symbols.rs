@@ -180,6 +180,11 @@ table! {
         hipDeviceEnablePeerAccess(c_int, c_uint) for PeerAccess;
         hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, hipFunction_t, c_int, usize) for Occupancy;
         hipGetLastError();
+        hipMallocManaged(*mut *mut c_void, usize, c_uint) for ManagedMemory;
+        hipIpcGetMemHandle(*mut hipIpcMemHandle_t, *mut c_void) for SharedMemory;
+        hipIpcOpenMemHandle(*mut *mut c_void, hipIpcMemHandle_t, c_uint) for SharedMemory;
+        hipIpcCloseMemHandle(*mut c_void) for SharedMemory;
+        hipPointerGetAttributes(*mut hipPointerAttribute_t, *const c_void) for PointerAttributes;
         hipMallocAsync(*mut *mut c_void, usize, hipStream_t) since "5.1" for StreamOrderedAllocator;
         hipFreeAsync(*mut c_void, hipStream_t) since "5.1" for StreamOrderedAllocator;
         hipDeviceGetDefaultMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;

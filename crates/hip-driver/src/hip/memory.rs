@@ -1,0 +1,94 @@
+//! Requests about memory: managed memory, memory of other processes, and whose memory an address is.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+use super::HipDriver;
+use super::bindings::{hipDeviceAttribute_t, hipIpcMemHandle_t, hipPointerAttribute_t};
+use super::call::{check, number, ordinal, pointer};
+use crate::{
+    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, IpcHandle, MemoryKind, MemoryReply,
+    MemoryRequest,
+};
+
+/// `hipMemAttachGlobal`: any stream on any device.
+const ATTACH_GLOBAL: u32 = 1;
+/// `hipIpcMemLazyEnablePeerAccess`, the only flag there is; 0 in every version of HIP.
+const LAZY_PEER_ACCESS: u32 = 0;
+
+impl HipDriver {
+    /// # Safety
+    /// As for [`Driver::memory`](crate::Driver::memory).
+    pub(super) unsafe fn request_memory(
+        &self,
+        device: DeviceId,
+        request: &MemoryRequest,
+    ) -> DriverResult<MemoryReply> {
+        let call = request.name();
+        let api = self.on(device, call)?;
+        let mut memory: *mut c_void = ptr::null_mut();
+        match *request {
+            MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes } => {
+                let allocate = self.optional(call, api.hipMallocManaged)?;
+                let (mut has, attribute) = (0, hipDeviceAttribute_t::hipDeviceAttributeManagedMemory);
+                // SAFETY: the pointer is to a live integer.
+                let asked =
+                    unsafe { (api.hipDeviceGetAttribute)(&mut has, attribute, ordinal(call, device)?) };
+                // HIP does not refuse the allocation on a device without.
+                if check("hipDeviceGetAttribute", asked).is_err() || has == 0 {
+                    let detail = format!("{device} has no managed memory");
+                    return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
+                }
+                // SAFETY: the pointer is to a live pointer.
+                check(call, unsafe { allocate(&mut memory, bytes, ATTACH_GLOBAL) })?;
+                Ok(MemoryReply::Memory { ptr: DevicePtr(number(memory)), host: NonNull::new(memory.cast()) })
+            }
+            MemoryRequest::Allocate { kind: MemoryKind::Shared, bytes } => {
+                // Whatever `hipMalloc` gives can be shared.
+                // SAFETY: the pointer is to a live pointer.
+                check(call, unsafe { (api.hipMalloc)(&mut memory, bytes) })?;
+                Ok(MemoryReply::Memory { ptr: DevicePtr(number(memory)), host: None })
+            }
+            MemoryRequest::Release { kind: MemoryKind::Opened, ptr } => {
+                let close = self.optional(call, api.hipIpcCloseMemHandle)?;
+                // SAFETY: memory of `hipIpcOpenMemHandle` that nothing in flight uses (the caller's promise).
+                check(call, unsafe { close(pointer(ptr.0)) })?;
+                Ok(MemoryReply::Done)
+            }
+            MemoryRequest::Release { ptr, .. } => {
+                // SAFETY: a live allocation that nothing in flight uses (the caller's promise).
+                check(call, unsafe { (api.hipFree)(pointer(ptr.0)) })?;
+                Ok(MemoryReply::Done)
+            }
+            MemoryRequest::Share { ptr } => {
+                let share = self.optional(call, api.hipIpcGetMemHandle)?;
+                let mut handle = hipIpcMemHandle_t { reserved: [0; 64] };
+                // SAFETY: the pointer is to a live handle; an address that is no allocation's gives an error.
+                check(call, unsafe { share(&mut handle, pointer(ptr.0)) })?;
+                Ok(MemoryReply::Handle(IpcHandle(handle.reserved.map(|byte| byte as u8))))
+            }
+            MemoryRequest::Open { handle, .. } => {
+                let open = self.optional(call, api.hipIpcOpenMemHandle)?;
+                let handle = hipIpcMemHandle_t { reserved: handle.0.map(|byte| byte as _) };
+                // SAFETY: the pointer is to a live pointer; handles are plain bytes.
+                check(call, unsafe { open(&mut memory, handle, LAZY_PEER_ACCESS) })?;
+                Ok(MemoryReply::Memory { ptr: DevicePtr(number(memory)), host: None })
+            }
+            MemoryRequest::Describe { ptr } => {
+                let describe = self.optional(call, api.hipPointerGetAttributes)?;
+                let mut attributes = MaybeUninit::<hipPointerAttribute_t>::zeroed();
+                // SAFETY: the pointer is to memory for the attributes; the address is looked up and not accessed.
+                check(call, unsafe { describe(attributes.as_mut_ptr(), pointer(ptr.0)) })?;
+                // SAFETY: all bytes zero are attributes, and HIP has written them. `device` is where it always was.
+                let owner = unsafe { (&raw const (*attributes.as_ptr()).device).read() };
+                // HIP from 6.0 on knows host memory that is not registered, and says device -2.
+                match u32::try_from(owner) {
+                    Ok(device) => Ok(MemoryReply::Owner(DeviceId(device))),
+                    Err(_) => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
+                }
+            }
+            _ => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Memory beyond plain allocations: managed, shared between processes, or somebody else's.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use crate::{DeviceId, DevicePtr};
+
+/// How memory was obtained by [`Driver::memory`](crate::Driver::memory).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// Memory that host and devices access at one address (`hipMallocManaged`). Needs
+    /// [`Capability::ManagedMemory`](crate::Capability::ManagedMemory).
+    Managed,
+    /// Device memory that other processes may open. Needs [`Capability::SharedMemory`](crate::Capability::SharedMemory).
+    Shared,
+    /// Another process's memory, which was opened here.
+    Opened,
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            MemoryKind::Managed => "managed",
+            MemoryKind::Shared => "shared",
+            MemoryKind::Opened => "opened",
+        })
+    }
+}
+
+/// Names an allocation of a process for other processes (`hipIpcMemHandle_t`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IpcHandle(pub [u8; 64]);
+
+impl fmt::Debug for IpcHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IpcHandle(..)")
+    }
+}
+
+/// What [`Driver::memory`](crate::Driver::memory) is to do.
+#[derive(Clone, Copy, Debug)]
+pub enum MemoryRequest {
+    /// Allocates `bytes` bytes of managed or shared memory, aligned to 256 bytes. Replies
+    /// [`Memory`](MemoryReply::Memory).
+    Allocate {
+        /// Managed or shared.
+        kind: MemoryKind,
+        /// The size in bytes; not 0.
+        bytes: usize,
+    },
+    /// Releases memory that a request gave. Nothing in flight uses it, and nothing enqueued later. Replies
+    /// [`Done`](MemoryReply::Done).
+    Release {
+        /// How it was obtained.
+        kind: MemoryKind,
+        /// Its start.
+        ptr: DevicePtr,
+    },
+    /// Makes a handle of shared memory, which other processes may [open](MemoryRequest::Open) until it is released. Replies
+    /// [`Handle`](MemoryReply::Handle).
+    Share {
+        /// The start of the memory.
+        ptr: DevicePtr,
+    },
+    /// Opens another process's shared memory. Replies [`Memory`](MemoryReply::Memory).
+    Open {
+        /// What the other process made.
+        handle: IpcHandle,
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// Says whose memory is at an address. Replies [`Owner`](MemoryReply::Owner). Needs
+    /// [`Capability::PointerAttributes`](crate::Capability::PointerAttributes).
+    Describe {
+        /// The address.
+        ptr: DevicePtr,
+    },
+}
+
+impl MemoryRequest {
+    /// HIP's name of what it does.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            MemoryRequest::Allocate { kind: MemoryKind::Managed, .. } => "hipMallocManaged",
+            MemoryRequest::Allocate { .. } => "hipMalloc",
+            MemoryRequest::Release { kind: MemoryKind::Opened, .. } => "hipIpcCloseMemHandle",
+            MemoryRequest::Release { .. } => "hipFree",
+            MemoryRequest::Share { .. } => "hipIpcGetMemHandle",
+            MemoryRequest::Open { .. } => "hipIpcOpenMemHandle",
+            MemoryRequest::Describe { .. } => "hipPointerGetAttributes",
+        }
+    }
+}
+
+/// The answer to a [`MemoryRequest`].
+#[derive(Clone, Copy, Debug)]
+pub enum MemoryReply {
+    /// It was done.
+    Done,
+    /// Memory.
+    Memory {
+        /// Where kernels see it.
+        ptr: DevicePtr,
+        /// Where the host sees it; `None` for memory that it can't access.
+        host: Option<NonNull<u8>>,
+    },
+    /// A handle for other processes.
+    Handle(IpcHandle),
+    /// The device whose memory it is.
+    Owner(DeviceId),
+}
+
+// SAFETY: a description of memory; every access through it is an unsafe operation of its own.
+unsafe impl Send for MemoryReply {}
+// SAFETY: as above.
+unsafe impl Sync for MemoryReply {}
