@@ -118,12 +118,21 @@ fn the_memory_of_dropped_tickets_is_used_again() {
             let block = echo_block(&bytes, 4);
             rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap()
         };
-        (0..3000).for_each(|i| drop(launch(i)));
-        rig.stream.synchronize().unwrap();
-        let pinned = rig.stream.pinned_bytes();
+        // The device is never further behind than 100 launches, however busy the machine is.
+        let round = || {
+            for i in 0..3000 {
+                drop(launch(i));
+                if i % 100 == 99 {
+                    rig.stream.synchronize().unwrap();
+                }
+            }
+            rig.stream.pinned_bytes()
+        };
+        let pinned = round();
+        (0..3).for_each(|_| assert!(round() <= 2 * pinned, "{pinned} then {}", rig.stream.pinned_bytes()));
+        // Without waits, launches wait for the oldest dropped ticket when there are too many.
         (0..3000).for_each(|i| drop(launch(i)));
         assert_eq!(launch(7).read().unwrap().value::<u32>(0).unwrap(), 7);
-        assert!(rig.stream.pinned_bytes() <= 2 * pinned, "{pinned} then {}", rig.stream.pinned_bytes());
         rig.assert_clean();
     });
 }
