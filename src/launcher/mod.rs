@@ -11,6 +11,7 @@ mod args;
 mod attributes;
 mod description;
 mod destination;
+mod image;
 mod kernel;
 mod launch;
 mod registry;

@@ -1,0 +1,237 @@
+//! The image of a launch's host data: how long its parts are, what is written to them, and where the kernel finds them.
+
+use hip_driver::DevicePtr;
+
+use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
+use super::kernel::Kernel;
+use super::launch::ArgumentSource;
+use super::ticket::Spans;
+
+/// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
+const ALIGN: u64 = 64;
+
+/// The sizes in bytes of the image's three parts, with each piece padded to [`ALIGN`].
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub(super) struct StagedImage {
+    /// The bytes of argument blocks and in arrays.
+    pub(super) input: u64,
+    /// The bytes of inout arrays.
+    pub(super) inout: u64,
+    /// The bytes of out arrays and result blocks.
+    pub(super) output: u64,
+    /// Whether the arguments name a destination.
+    pub(super) has_destination: bool,
+}
+
+impl StagedImage {
+    pub(super) fn add(&mut self, data: &HostData<'_>) {
+        let (part, bytes) = match data {
+            HostData::In(d) => (&mut self.input, d.len()),
+            HostData::InOut(d) => (&mut self.inout, d.len()),
+            HostData::Out(n) => (&mut self.output, *n),
+        };
+        *part = part.saturating_add(padded(bytes));
+    }
+
+    pub(super) fn add_block(&mut self, block: &ArgumentBlock<'_>) {
+        self.add(&HostData::In(block.bytes));
+        block.arrays.iter().for_each(|s| self.add(s));
+        if block.result_bytes > 0 {
+            self.add(&HostData::Out(block.result_bytes));
+        }
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.input.saturating_add(self.inout).saturating_add(self.output)
+    }
+
+    pub(super) fn to_device(self) -> usize {
+        (self.input + self.inout) as usize
+    }
+
+    pub(super) fn to_host(self) -> usize {
+        (self.inout + self.output) as usize
+    }
+}
+
+/// Returns the length of a piece with its padding. An empty piece has padding too, so that it has an address of its
+/// own.
+#[inline]
+fn padded(bytes: usize) -> u64 {
+    (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
+}
+
+/// The addresses at which the kernel finds the next piece of each part of the image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor {
+    pub(super) input: u64,
+    pub(super) inout: u64,
+    pub(super) output: u64,
+}
+
+impl Cursor {
+    #[inline]
+    pub(super) fn next(&mut self, data: &HostData<'_>) -> DevicePtr {
+        let (at, bytes) = match data {
+            HostData::In(d) => (&mut self.input, d.len()),
+            HostData::InOut(d) => (&mut self.inout, d.len()),
+            HostData::Out(n) => (&mut self.output, *n),
+        };
+        let ptr = DevicePtr(*at);
+        *at += padded(bytes);
+        ptr
+    }
+
+    #[inline]
+    pub(super) fn skip(&mut self, data: &HostData<'_>) {
+        self.next(data);
+    }
+}
+
+/// One part of the image, filled from its start.
+struct ImagePart<'a> {
+    bytes: &'a mut [u8],
+    used: usize,
+}
+
+impl ImagePart<'_> {
+    /// Writes `bytes` at offset `at` of the current piece. Returns whether this changed the image.
+    #[inline]
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
+        let start = self.used + at;
+        let place = &mut self.bytes[start..start + bytes.len()];
+        let changed = place != bytes;
+        if changed {
+            place.copy_from_slice(bytes);
+        }
+        changed
+    }
+
+    /// Ends the current piece, which has `bytes` bytes.
+    #[inline]
+    pub(super) fn end(&mut self, bytes: usize) {
+        self.used += padded(bytes) as usize;
+    }
+}
+
+/// Writes the parts of the image that are copied to the device, and records whether they change.
+pub(super) struct Writer<'a> {
+    input: ImagePart<'a>,
+    inout: ImagePart<'a>,
+    pub(super) changed: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(input: &'a mut [u8], inout: &'a mut [u8], changed: bool) -> Writer<'a> {
+        Writer {
+            input: ImagePart { bytes: input, used: 0 },
+            inout: ImagePart { bytes: inout, used: 0 },
+            changed,
+        }
+    }
+
+    #[inline]
+    pub(super) fn data(&mut self, data: &HostData<'_>) {
+        match data {
+            HostData::In(d) => {
+                self.changed |= self.input.put(0, d);
+                self.input.end(d.len());
+            }
+            HostData::InOut(d) => {
+                self.inout.put(0, d);
+                self.inout.end(d.len());
+                // The kernel overwrites it on the device, so it is always copied.
+                self.changed = true;
+            }
+            HostData::Out(_) => {}
+        }
+    }
+
+    /// Writes an argument block with its addresses, and then its arrays. `segments` has the addresses of the pieces
+    /// after the block.
+    #[inline]
+    pub(super) fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
+        let mut from = 0;
+        for patch in block.patches {
+            self.changed |= self.input.put(from, &block.bytes[from..patch.offset]);
+            let address = match patch.target {
+                PatchTarget::Device(ptr) => ptr,
+                PatchTarget::Array(s) => {
+                    let mut at = segments;
+                    block.arrays[..s].iter().for_each(|d| at.skip(d));
+                    at.next(&block.arrays[s])
+                }
+                PatchTarget::Result => {
+                    let mut at = segments;
+                    block.arrays.iter().for_each(|d| at.skip(d));
+                    at.next(&HostData::Out(block.result_bytes))
+                }
+            };
+            self.changed |= self.input.put(patch.offset, &address.0.to_le_bytes());
+            from = patch.offset + 8;
+        }
+        self.changed |= self.input.put(from, &block.bytes[from..]);
+        self.input.end(block.bytes.len());
+        block.arrays.iter().for_each(|s| self.data(s));
+    }
+}
+
+/// Writes a value into the kernarg segment; offset and size were checked against it when the kernel was registered.
+#[inline(always)]
+pub(super) fn put(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
+    let at = offset as usize;
+    if let Some(place) = kernarg.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// The second walk over the arguments: writes the image's host-to-device part, packs the addresses of host data, and
+/// finds where the outputs lie in the result buffer.
+pub(super) struct ImageWalk<'a, 's> {
+    pub(super) writer: Writer<'a>,
+    pub(super) cursor: Cursor,
+    /// Where the part that comes back to the host begins, as the kernel sees it.
+    pub(super) to_host: u64,
+    pub(super) spans: &'s mut Spans,
+}
+
+impl ImageWalk<'_, '_> {
+    #[inline(always)]
+    pub(super) fn run(&mut self, kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>) {
+        let ArgumentSource::Args(args) = source else { return };
+        for (arg, parameter) in args.iter().zip(&kernel.parameters) {
+            let address = match arg {
+                Arg::Host(data) => {
+                    self.writer.data(data);
+                    self.place(data)
+                }
+                Arg::ArgumentBlock(block) => {
+                    let address = self.cursor.next(&HostData::In(block.bytes));
+                    self.writer.block(block, self.cursor);
+                    for array in block.arrays {
+                        self.place(array);
+                    }
+                    if block.result_bytes > 0 {
+                        self.place(&HostData::Out(block.result_bytes));
+                    }
+                    address
+                }
+                _ => continue,
+            };
+            put(kernarg, parameter.offset, &address.0.to_le_bytes());
+        }
+    }
+
+    /// Returns the address of a piece, and remembers where it lies if it is an output.
+    #[inline]
+    pub(super) fn place(&mut self, data: &HostData<'_>) -> DevicePtr {
+        let address = self.cursor.next(data);
+        let bytes = match data {
+            HostData::In(_) => return address,
+            HostData::InOut(d) => d.len(),
+            HostData::Out(n) => *n,
+        };
+        self.spans.push(((address.0 - self.to_host) as u32, bytes as u32));
+        address
+    }
+}
