@@ -1,9 +1,9 @@
 //! A driver's stream that is destroyed when its owner is dropped, unless others made it.
 
 use std::sync::Arc;
-use std::thread::ThreadId;
 
 use crate::deferred_event::DeferredEvent;
+use crate::thread_number::thread_number;
 use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions};
 
 /// Who made a stream.
@@ -14,7 +14,7 @@ enum Origin {
     /// Others, or nobody: the null stream.
     Adopted,
     /// Nobody. The raw handle means this stream on this thread alone.
-    Thread(ThreadId),
+    Thread(u64),
 }
 
 /// A stream of the driver, owned or adopted. Work may be enqueued on it while this lives.
@@ -58,7 +58,7 @@ impl OwnedStream {
         number: u64,
     ) -> OwnedStream {
         let origin = match raw {
-            RawStream::PER_THREAD => Origin::Thread(std::thread::current().id()),
+            RawStream::PER_THREAD => Origin::Thread(thread_number()),
             _ => Origin::Adopted,
         };
         let stream = OwnedStream {
@@ -107,7 +107,7 @@ impl OwnedStream {
     /// Whether the raw handle means this stream on the calling thread.
     #[inline]
     pub(crate) fn is_of_this_thread(&self) -> bool {
-        !matches!(self.origin, Origin::Thread(own) if own != std::thread::current().id())
+        !matches!(self.origin, Origin::Thread(own) if own != thread_number())
     }
 
     /// Returns the driver's handle for a call that enqueues. Records a deferred event first.

@@ -3,10 +3,11 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::thread_number::thread_number;
 use hip_driver::{DeviceId, RawEvent};
 
 /// The number of operations kept. Later ones are only counted.
@@ -180,14 +181,6 @@ impl Tracer {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut log.entries), std::mem::take(&mut log.dropped))
     }
-}
-
-fn thread_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local! {
-        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    NUMBER.try_with(|number| *number).unwrap_or(0)
 }
 
 #[cfg(test)]
