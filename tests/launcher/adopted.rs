@@ -1,7 +1,6 @@
 //! Streams and events that others made: one order with their owners' work, and nothing of them destroyed.
 
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use hiplaunch::driver::{
     Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, HostFunction, RawStream, StreamOptions,
@@ -9,7 +8,15 @@ use hiplaunch::driver::{
 };
 use hiplaunch::{Arg, DeviceBuffer, Error, Event, Launch, LaunchDims, Stream};
 
-use hiplaunch_testing::rig::*;
+use hiplaunch_testing::rig::{self, *};
+
+/// Runs a test on each backend, one test at a time. The null stream waits for the streams of all tests, of which some are
+/// held until a call of their test returns; and on HIP 7 one thread's wait for the device blocks the calls of others.
+fn on_each(test: impl Fn(Rig)) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    rig::on_each(test);
+}
 
 /// Somebody else: a program that uses the driver below the launcher's layers.
 struct Owner {
