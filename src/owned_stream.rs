@@ -37,14 +37,7 @@ impl OwnedStream {
         number: u64,
     ) -> DriverResult<OwnedStream> {
         let raw = driver.stream_create(device, options)?;
-        Ok(OwnedStream {
-            driver: driver.clone(),
-            device,
-            raw,
-            number,
-            origin: Origin::Own,
-            deferred: DeferredEvent::new(),
-        })
+        Ok(OwnedStream::of(driver, device, raw, number, Origin::Own))
     }
 
     /// Uses a stream that others made, or a default stream of the calling thread.
@@ -61,18 +54,21 @@ impl OwnedStream {
             RawStream::PER_THREAD => Origin::Thread(thread_number()),
             _ => Origin::Adopted,
         };
-        let stream = OwnedStream {
-            driver: driver.clone(),
-            device,
-            raw,
-            number,
-            origin,
-            deferred: DeferredEvent::new(),
-        };
+        let stream = OwnedStream::of(driver, device, raw, number, origin);
         // Its owner enqueues unseen.
         stream.share();
         stream.note(&Note::StreamAdopt { device, stream: raw });
         stream
+    }
+
+    fn of(
+        driver: &Arc<dyn Driver>,
+        device: DeviceId,
+        raw: RawStream,
+        number: u64,
+        origin: Origin,
+    ) -> OwnedStream {
+        OwnedStream { driver: driver.clone(), device, raw, number, origin, deferred: DeferredEvent::new() }
     }
 
     /// Tells whoever observes the driver about an adopted stream; default streams are known.

@@ -144,15 +144,13 @@ impl ResultBuffers {
     }
 
     /// Releases a result buffer that work at position `sequence` may still fill. Its event was recorded after that
-    /// work.
+    /// work, or is deferred.
     #[inline]
     pub(crate) fn return_after(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
-        if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
-            if stream.completed() >= sequence {
-                class.free.push(slot);
-            } else {
-                class.abandoned.push_back((slot, sequence));
-            }
+        if stream.completed() >= sequence {
+            self.release(slot);
+        } else if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
+            class.abandoned.push_back((slot, sequence));
         }
     }
 
