@@ -441,13 +441,20 @@ typedef struct hiplaunch_buffer hiplaunch_buffer;
 typedef struct hiplaunch_compiled hiplaunch_compiled;
 
 /**
+ * A graph that is compiled for one stream, and submitted there many times: with the recorded buffers, scalars and
+ * argument blocks, or with others.
+ */
+typedef struct hiplaunch_compiled_graph hiplaunch_compiled_graph;
+
+/**
  * An event: a point in the order of a stream, for which other streams and the host can wait.
  */
 typedef struct hiplaunch_event hiplaunch_event;
 
 /**
  * A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted
- * together. A graph that is recorded again with other buffers and scalars uses the same plan.
+ * together. A graph that is recorded again with other buffers and scalars uses the same plan. To record it only once
+ * too, compile it (hiplaunch_graph_compile).
  */
 typedef struct hiplaunch_graph hiplaunch_graph;
 
@@ -473,6 +480,12 @@ typedef struct hiplaunch_lds_kernel hiplaunch_lds_kernel;
  * code.
  */
 typedef struct hiplaunch_lds_layout hiplaunch_lds_layout;
+
+/**
+ * A code object that is loaded on a device. Several kernels can be registered from it (hiplaunch_register_from), which
+ * then share its global variables.
+ */
+typedef struct hiplaunch_module hiplaunch_module;
 
 /**
  * Pinned host memory, which kernels can access and which copies use without waiting.
@@ -1068,6 +1081,11 @@ typedef struct hiplaunch_graph_arg {
 } hiplaunch_graph_arg;
 
 /**
+ * The number of a node within its graph, in the order of recording: 0 for the first node, and so on.
+ */
+typedef uint32_t hiplaunch_node;
+
+/**
  * Eight bytes of a graph's argument block into which the library writes the address of a value.
  */
 typedef struct hiplaunch_graph_patch {
@@ -1084,6 +1102,33 @@ typedef struct hiplaunch_graph_patch {
    */
   uint32_t reserved;
 } hiplaunch_graph_patch;
+
+/**
+ * What a submission of a compiled graph takes.
+ */
+typedef struct hiplaunch_compiled_graph_summary {
+  /**
+   * sizeof(hiplaunch_compiled_graph_summary), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * The number of nodes that run: the recorded ones, without those whose results nothing uses and copies that are
+   * not needed.
+   */
+  uint64_t steps;
+  /**
+   * The number of streams, its own included.
+   */
+  uint64_t streams;
+  /**
+   * The number of events between these streams in a submission.
+   */
+  uint64_t events;
+  /**
+   * The number of bytes of its temporaries and argument blocks.
+   */
+  uint64_t workspace_bytes;
+} hiplaunch_compiled_graph_summary;
 
 /**
  * The goal of a layout. Set struct_size to sizeof(hiplaunch_lds_goal) and the fields that the kind does not use to
@@ -1395,8 +1440,8 @@ enum hiplaunch_status hiplaunch_open(const struct hiplaunch_options *options,
                                      struct hiplaunch_launcher **launcher);
 
 /**
- * Closes a launcher and everything that was opened from it: tickets, graphs that are being recorded, views, buffers,
- * events, kernels and streams. Their handles are refused from now on. Waits for the streams' work, and for calls on
+ * Closes a launcher and everything that was opened from it: tickets, graphs, views, buffers, events, kernels, streams
+ * and modules. Their handles are refused from now on. Waits for the streams' work, and for calls on
  * other threads that use these objects.
  *
  * Ownership: results that hiplaunch_ticket_output returned become invalid. LDS layouts, compiled code and texts belong
@@ -1478,6 +1523,30 @@ enum hiplaunch_status hiplaunch_text_data(const struct hiplaunch_text *text,
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_text_close(struct hiplaunch_text *text);
+
+/**
+ * The bytes of device memory that the driver has free, and all bytes of the device, as hipMemGetInfo returns them.
+ * Memory that the pool holds is not free: hiplaunch_get_pool_stats counts it. `total` may be null.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not
+ * exist; HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_get_memory_info(const struct hiplaunch_launcher *launcher,
+                                                uint32_t device,
+                                                uint64_t *free,
+                                                uint64_t *total);
+
+/**
+ * The report of a device's fault: the call that returned the error, the driver's details, and the launches that were in
+ * flight. It is the message of HIPLAUNCH_STATUS_DEVICE_LOST. The text is empty while the device is not lost. Makes no
+ * driver call.
+ *
+ * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE;
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist; HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_describe_fault(const struct hiplaunch_launcher *launcher,
+                                               uint32_t device,
+                                               struct hiplaunch_text **text);
 
 /**
  * Creates a stream on a device. It does not wait for HIP's null stream, nor that for it.
@@ -2052,6 +2121,46 @@ enum hiplaunch_status hiplaunch_describe_compiler(const char *target,
                                                   struct hiplaunch_text **text);
 
 /**
+ * Loads a code object on a device: a raw AMDGPU ELF or an offload bundle, compressed or not, whose entry for the
+ * device's target is used. The code is trusted, as hiplaunch_register says.
+ *
+ * Ownership: the bytes are copied; the caller closes the module, or the launcher. Threads: any. Errors:
+ * HIPLAUNCH_STATUS_CODE_OBJECT, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_module_open(const struct hiplaunch_launcher *launcher,
+                                            uint32_t device,
+                                            const void *code_object,
+                                            size_t code_object_bytes,
+                                            struct hiplaunch_module **module);
+
+/**
+ * The device address and the number of bytes of a global variable of a module: a __device__ or __constant__ variable.
+ * `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and read the
+ * variable:
+ *
+ *   hiplaunch_module_global(module, "gain", &address, &bytes);
+ *   hiplaunch_buffer_borrow(launcher, 0, address, bytes, &gain);
+ *   hiplaunch_buffer_upload(gain, stream, 0, &value, sizeof value);
+ *
+ * Ownership: the address is valid while the module is open or a kernel of it is registered; work that uses it has to
+ * finish before. Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER for a name that the module does not have;
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_module_global(const struct hiplaunch_module *module,
+                                              const char *name,
+                                              uint64_t *address,
+                                              size_t *bytes);
+
+/**
+ * Closes a module. Its code is unloaded when no kernel of it is registered any more and their last launches have
+ * finished.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_module_close(struct hiplaunch_module *module);
+
+/**
  * Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
  * bundle, compressed or not, whose entry for the device's target is used.
  *
@@ -2074,9 +2183,26 @@ enum hiplaunch_status hiplaunch_register(const struct hiplaunch_launcher *launch
                                          struct hiplaunch_kernel **kernel);
 
 /**
+ * Registers a kernel of a module, as hiplaunch_register does that of a code object. `layout` is the LDS layout that the
+ * kernel's code was generated for; null for none.
+ *
+ * Ownership: the module may be closed afterwards; the caller unregisters the kernel, or closes the launcher. Threads:
+ * any. Errors: as hiplaunch_register.
+ */
+enum hiplaunch_status hiplaunch_register_from(const struct hiplaunch_module *module,
+                                              const char *name,
+                                              const struct hiplaunch_lds_layout *layout,
+                                              struct hiplaunch_kernel **kernel);
+
+/**
  * Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
  * kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
  * is not declared in place.
+ *
+ * The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs. A
+ * launch that a graph recorded before keeps the old kernel: hiplaunch_graph_compute runs it, while
+ * hiplaunch_graph_compile and hiplaunch_compiled_graph_submit return HIPLAUNCH_STATUS_GRAPH, after which the graph is
+ * recorded again.
  *
  * Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
  * kernel.
@@ -2087,12 +2213,30 @@ enum hiplaunch_status hiplaunch_replace(const struct hiplaunch_kernel *kernel,
                                         const char *name);
 
 /**
+ * Replaces the kernel of a handle by a kernel of a module, as hiplaunch_replace does by that of a code object.
+ *
+ * Ownership: the module may be closed afterwards. Threads: any. Errors: as hiplaunch_replace;
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a module on another device than the kernel's.
+ */
+enum hiplaunch_status hiplaunch_replace_from(const struct hiplaunch_kernel *kernel,
+                                             const struct hiplaunch_module *module,
+                                             const char *name);
+
+/**
  * Unregisters a kernel and closes its handle. Its module is unloaded when its last launch has finished; this function
  * does not wait for that.
  *
  * Threads: any; waits for calls on other threads that launch the kernel. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_unregister(struct hiplaunch_kernel *kernel);
+
+/**
+ * Unloads the modules of replaced and unregistered kernels whose last launch has finished. Never waits. Replacing,
+ * unregistering, reading a ticket and waiting for a stream do this too.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_collect(const struct hiplaunch_launcher *launcher);
 
 /**
  * Sets the LDS layout that a kernel's code was generated for. A launch whose dynamic_lds is 0 gets the layout's total.
@@ -2285,8 +2429,8 @@ enum hiplaunch_status hiplaunch_pool_snapshot_json(const struct hiplaunch_launch
 /**
  * Begins to record a graph of work for a device. Makes no device call.
  *
- * Ownership: the caller computes or closes the graph, or closes the launcher. Threads: any, one after the other.
- * Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Ownership: the caller computes, compiles or closes the graph, or closes the launcher. Threads: any, one after the
+ * other. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_open(const struct hiplaunch_launcher *launcher,
                                            uint32_t device,
@@ -2294,7 +2438,7 @@ enum hiplaunch_status hiplaunch_graph_open(const struct hiplaunch_launcher *laun
 
 /**
  * Records a launch, with the same checks as hiplaunch_launch. The kernel must access only the memory of its arguments,
- * and only as their kinds say.
+ * and only as their kinds say. `node`, which may be null, gets the number of the node.
  *
  * Ownership: bytes are copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_LAUNCH,
  * HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
@@ -2304,7 +2448,8 @@ enum hiplaunch_status hiplaunch_graph_launch(const struct hiplaunch_graph *graph
                                              const struct hiplaunch_kernel *kernel,
                                              const struct hiplaunch_dims *dims,
                                              const struct hiplaunch_graph_arg *args,
-                                             size_t arg_count);
+                                             size_t arg_count,
+                                             hiplaunch_node *node);
 
 /**
  * Records that the last recorded node accesses a value through an address in an argument block.
@@ -2318,52 +2463,81 @@ enum hiplaunch_status hiplaunch_graph_uses(const struct hiplaunch_graph *graph,
                                            bool writes);
 
 /**
- * Records a copy of all bytes of one value to another.
+ * Records a copy of all bytes of one value to another. `node`, which may be null, gets the number of the node.
  *
  * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
  */
 enum hiplaunch_status hiplaunch_graph_copy(const struct hiplaunch_graph *graph,
                                            hiplaunch_value from,
-                                           hiplaunch_value to);
+                                           hiplaunch_value to,
+                                           hiplaunch_node *node);
 
 /**
- * Records a fill of every byte of a value.
+ * Records a fill of every byte of a value. `node`, which may be null, gets the number of the node.
  *
  * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
  */
 enum hiplaunch_status hiplaunch_graph_fill(const struct hiplaunch_graph *graph,
                                            hiplaunch_value value,
-                                           uint8_t byte);
+                                           uint8_t byte,
+                                           hiplaunch_node *node);
 
 /**
- * Records a fill of a value's 32-bit words.
+ * Records a fill of a value's 32-bit words. `node`, which may be null, gets the number of the node.
  *
  * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_GRAPH if its size is not
  * a multiple of 4.
  */
 enum hiplaunch_status hiplaunch_graph_fill_words(const struct hiplaunch_graph *graph,
                                                  hiplaunch_value value,
-                                                 uint32_t word);
+                                                 uint32_t word,
+                                                 hiplaunch_node *node);
 
 /**
- * Records that the host reads a value's bytes. They are the next output of the ticket.
+ * Records that the host reads a value's bytes. They are the next output of the ticket. `node`, which may be null, gets
+ * the number of the node.
  *
  * Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
  */
 enum hiplaunch_status hiplaunch_graph_read(const struct hiplaunch_graph *graph,
-                                           hiplaunch_value value);
+                                           hiplaunch_value value,
+                                           hiplaunch_node *node);
 
 /**
- * Submits a graph on a stream once, in the order of recording, and closes it, also if this fails. Never waits for the
- * device. The ticket, which may be null, has an output for each recorded read. `submission` is a hiplaunch_submission.
+ * Orders node `after` after node `before`, where their values do not. Nodes that access the same bytes run in the order
+ * of recording if one of them writes; other nodes may run at the same time, on several streams
+ * (hiplaunch_graph_set_branches) or in a driver graph.
+ *
+ * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a node that does not exist, or if `before` was
+ * not recorded earlier than `after`; HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_graph_order(const struct hiplaunch_graph *graph,
+                                            hiplaunch_node before,
+                                            hiplaunch_node after);
+
+/**
+ * Sets the greatest number of streams on which independent branches of a graph run at the same time: 1, the default,
+ * to 32. The results are the same to the last bit; the workspace may be larger.
+ *
+ * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for 0 streams and for more than 32;
+ * HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_graph_set_branches(const struct hiplaunch_graph *graph,
+                                                   uint32_t streams);
+
+/**
+ * Submits a graph on a stream once, in the order of recording. Never waits for the device. The ticket, which may be
+ * null, has an output for each recorded read. `submission` is a hiplaunch_submission.
  *
  * The first graph of a structure is planned, and its memory is allocated from the pool. Later graphs of the same
- * structure use that plan and memory.
+ * structure use that plan and memory. A kernel that was replaced or unregistered since its launch was recorded runs as
+ * it was recorded.
  *
- * Ownership: the graph is closed; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
- * HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
- * the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST. The graph stays
- * open only after HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+ * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
+ * as it is. Buffers may be closed at once; the caller closes the ticket. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH
+ * and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver refused a
+ * node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  */
 enum hiplaunch_status hiplaunch_graph_compute(struct hiplaunch_graph *graph,
                                               const struct hiplaunch_stream *stream,
@@ -2373,13 +2547,13 @@ enum hiplaunch_status hiplaunch_graph_compute(struct hiplaunch_graph *graph,
 /**
  * Closes a graph without computing it.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for a graph that was computed.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for a graph that was computed or compiled.
  */
 enum hiplaunch_status hiplaunch_graph_close(struct hiplaunch_graph *graph);
 
 /**
  * Drops the graph programs of all computed graphs and returns their memory to the pool. `forgotten`, which may be
- * null, gets the number of graph programs.
+ * null, gets the number of graph programs. A compiled graph keeps its own.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
@@ -2387,8 +2561,30 @@ enum hiplaunch_status hiplaunch_forget_graphs(const struct hiplaunch_launcher *l
                                               size_t *forgotten);
 
 /**
+ * Sets the number of nodes from which on HIPLAUNCH_SUBMISSION_AUTO submits a graph as a driver graph. Until this is
+ * called, it never does, because a driver graph takes longer on several versions of ROCm.
+ * hiplaunch_measure_break_even measures the number.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_set_break_even(const struct hiplaunch_launcher *launcher,
+                                               uint32_t nodes);
+
+/**
+ * Measures on a stream from how many nodes on a driver graph is faster than one call for each node, for
+ * hiplaunch_set_break_even. `nodes` gets UINT32_MAX if it never is, or if the driver has no graphs. Waits for the
+ * stream. Takes milliseconds on a GPU.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_OUT_OF_MEMORY,
+ * HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_measure_break_even(const struct hiplaunch_launcher *launcher,
+                                                   const struct hiplaunch_stream *stream,
+                                                   uint32_t *nodes);
+
+/**
  * Adds a value that is the memory of a buffer. The buffer keeps what nodes write to it. It may be closed once the
- * graph is computed.
+ * graph is computed or compiled.
  *
  * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a buffer of another device,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -2396,6 +2592,18 @@ enum hiplaunch_status hiplaunch_forget_graphs(const struct hiplaunch_launcher *l
 enum hiplaunch_status hiplaunch_graph_buffer(const struct hiplaunch_graph *graph,
                                              const struct hiplaunch_buffer *buffer,
                                              hiplaunch_value *value);
+
+/**
+ * Adds a value that is the memory of a view whose elements are contiguous. Values may overlap, as a buffer and a view of
+ * it do: which nodes depend on each other is found by their bytes. The view may be closed once the graph is computed or
+ * compiled.
+ *
+ * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a view of another device or with gaps between its
+ * elements, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_graph_view(const struct hiplaunch_graph *graph,
+                                           const struct hiplaunch_view *view,
+                                           hiplaunch_value *value);
 
 /**
  * Adds a temporary of `bytes` bytes: a value that only this graph uses, and which the graph places in its workspace.
@@ -2434,6 +2642,109 @@ enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_grap
                                                      const struct hiplaunch_graph_patch *patches,
                                                      size_t patch_count,
                                                      hiplaunch_value *value);
+
+/**
+ * Compiles a recorded graph for a stream: plans it, and allocates its workspace from the pool. Submits nothing.
+ *
+ * Values and nodes keep their numbers. The compiled graph keeps its buffers' memory, and after hiplaunch_forget_graphs
+ * its workspace, too, until it is closed.
+ *
+ * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
+ * as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed before.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its launch
+ * was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_graph_compile(struct hiplaunch_graph *graph,
+                                              const struct hiplaunch_stream *stream,
+                                              struct hiplaunch_compiled_graph **compiled);
+
+/**
+ * Replaces the buffer of a value by another buffer with as many bytes, from the next submission on. Two buffers may be
+ * exchanged. Parts of the value (hiplaunch_graph_slice) are then parts of the new buffer.
+ *
+ * Buffers may overlap differently than before: the next submission then uses another plan, and makes it if there is
+ * none.
+ *
+ * Ownership: the buffer may be closed at once. Threads: any, one after the other. Errors: HIPLAUNCH_STATUS_GRAPH for
+ * another number of bytes, a buffer of another device, or a value that is no buffer or view;
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value that does not exist; HIPLAUNCH_STATUS_INVALID_HANDLE. After an error,
+ * the value keeps its buffer.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_set_buffer(const struct hiplaunch_compiled_graph *compiled,
+                                                          hiplaunch_value value,
+                                                          const struct hiplaunch_buffer *buffer);
+
+/**
+ * Replaces the buffer or view of a value by a view, as hiplaunch_compiled_graph_set_buffer does by a buffer.
+ *
+ * Ownership: the view may be closed at once. Threads, errors: as hiplaunch_compiled_graph_set_buffer;
+ * HIPLAUNCH_STATUS_GRAPH for a view with gaps between its elements.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_set_view(const struct hiplaunch_compiled_graph *compiled,
+                                                        hiplaunch_value value,
+                                                        const struct hiplaunch_view *view);
+
+/**
+ * Replaces a scalar or a struct by value among the arguments of a recorded launch, from the next submission on: `size`
+ * bytes in memory order, as in `hiplaunch_compiled_graph_set_scalar(compiled, node, 0, &a, sizeof a)`. `argument` is
+ * the argument's index, from 0.
+ *
+ * Ownership: the bytes are copied. Threads: as hiplaunch_compiled_graph_set_buffer. Errors: HIPLAUNCH_STATUS_GRAPH for
+ * a node that is no launch or does not exist, and for an argument that is not passed by value; HIPLAUNCH_STATUS_LAUNCH
+ * for another size; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT. After an error, the argument keeps its value.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_set_scalar(const struct hiplaunch_compiled_graph *compiled,
+                                                          hiplaunch_node node,
+                                                          size_t argument,
+                                                          const void *data,
+                                                          size_t size);
+
+/**
+ * Replaces all bytes of an argument block (hiplaunch_graph_argument_block), from the next submission on. The library
+ * writes the addresses of the recorded patches into them as before.
+ *
+ * Ownership: the bytes are copied. Threads: as hiplaunch_compiled_graph_set_buffer. Errors: HIPLAUNCH_STATUS_GRAPH for
+ * another number of bytes, and for a value that is no argument block; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a value
+ * that does not exist; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER. After an error, the block keeps
+ * its bytes.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_set_argument_block(const struct hiplaunch_compiled_graph *compiled,
+                                                                  hiplaunch_value value,
+                                                                  const void *data,
+                                                                  size_t size);
+
+/**
+ * Submits a compiled graph once, on its stream, after everything that was enqueued there. Never waits for the device.
+ * In the steady state it allocates nothing. The ticket, which may be null, has an output for each recorded read.
+ * `submission` is a hiplaunch_submission.
+ *
+ * Ownership: the compiled graph stays open, also after an error; the caller closes the ticket. Threads: any; each
+ * submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel that
+ * was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would have
+ * refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver
+ * refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_submit(const struct hiplaunch_compiled_graph *compiled,
+                                                      uint32_t submission,
+                                                      struct hiplaunch_ticket **ticket);
+
+/**
+ * Fills `summary`, whose struct_size the caller has set, with what a submission of a compiled graph takes.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_summarize(const struct hiplaunch_compiled_graph *compiled,
+                                                         struct hiplaunch_compiled_graph_summary *summary);
+
+/**
+ * Closes a compiled graph. What was submitted runs to its end; its tickets stay open.
+ *
+ * Threads: any; waits for calls on other threads that use it. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_compiled_graph_close(struct hiplaunch_compiled_graph *compiled);
 
 /**
  * Begins the description of a kernel with positions `first` to `last`, both included. Needs no launcher and no device.
@@ -2646,6 +2957,15 @@ static inline hiplaunch_arg hiplaunch_arg_scalar(const void *value, size_t size)
   return arg;
 }
 
+static inline hiplaunch_arg hiplaunch_arg_bool(bool value) {
+  uint8_t byte = value ? 1 : 0;
+  return hiplaunch_arg_scalar(&byte, 1);
+}
+static inline hiplaunch_arg hiplaunch_arg_i8(int8_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
+static inline hiplaunch_arg hiplaunch_arg_u8(uint8_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
+static inline hiplaunch_arg hiplaunch_arg_i16(int16_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
+/* Also the bits of a 16-bit float. */
+static inline hiplaunch_arg hiplaunch_arg_u16(uint16_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
 static inline hiplaunch_arg hiplaunch_arg_i32(int32_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
 static inline hiplaunch_arg hiplaunch_arg_u32(uint32_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
 static inline hiplaunch_arg hiplaunch_arg_i64(int64_t value) { return hiplaunch_arg_scalar(&value, sizeof value); }
@@ -2703,10 +3023,128 @@ static inline hiplaunch_arg hiplaunch_arg_argument_block(const hiplaunch_argumen
   return arg;
 }
 
-/* Grid and block of a one-dimensional launch, in workgroups and work-items. */
-static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block) {
-  hiplaunch_dims dims = {{grid, 1, 1}, {block, 1, 1}, 0};
+/* Bytes for a parameter of any kind; only their number is checked. */
+static inline hiplaunch_arg hiplaunch_arg_raw(const void *data, size_t size) {
+  hiplaunch_arg arg = {HIPLAUNCH_ARG_KIND_RAW, 0, 0, data, size};
+  return arg;
+}
+
+/* Argument blocks: one without patches, arrays and results, whose fields are then set; its patches; its arrays. */
+
+static inline hiplaunch_argument_block hiplaunch_argument_block_of(const void *bytes, size_t size) {
+  hiplaunch_argument_block block = {sizeof(hiplaunch_argument_block), bytes, size, NULL, 0, NULL, 0, 0};
+  return block;
+}
+
+/* At `offset`, the address of the result block; of the array with an index; a device address; that of a buffer. */
+static inline hiplaunch_patch hiplaunch_patch_result(size_t offset) {
+  hiplaunch_patch patch = {offset, HIPLAUNCH_PATCH_TARGET_RESULT, 0, 0};
+  return patch;
+}
+
+static inline hiplaunch_patch hiplaunch_patch_array(size_t offset, size_t index) {
+  hiplaunch_patch patch = {offset, HIPLAUNCH_PATCH_TARGET_ARRAY, 0, index};
+  return patch;
+}
+
+static inline hiplaunch_patch hiplaunch_patch_address(size_t offset, uint64_t address) {
+  hiplaunch_patch patch = {offset, HIPLAUNCH_PATCH_TARGET_ADDRESS, 0, address};
+  return patch;
+}
+
+static inline hiplaunch_patch hiplaunch_patch_buffer(size_t offset, const hiplaunch_buffer *buffer) {
+  hiplaunch_patch patch = {offset, HIPLAUNCH_PATCH_TARGET_BUFFER, 0, (uint64_t)(uintptr_t)buffer};
+  return patch;
+}
+
+static inline hiplaunch_array hiplaunch_array_in(const void *data, size_t size) {
+  hiplaunch_array array = {HIPLAUNCH_ARG_KIND_HOST_IN, 0, data, size};
+  return array;
+}
+
+static inline hiplaunch_array hiplaunch_array_inout(const void *data, size_t size) {
+  hiplaunch_array array = {HIPLAUNCH_ARG_KIND_HOST_INOUT, 0, data, size};
+  return array;
+}
+
+static inline hiplaunch_array hiplaunch_array_out(size_t size) {
+  hiplaunch_array array = {HIPLAUNCH_ARG_KIND_HOST_OUT, 0, NULL, size};
+  return array;
+}
+
+/* Arguments of a recorded launch. */
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_scalar(const void *value, size_t size) {
+  hiplaunch_graph_arg arg = {HIPLAUNCH_GRAPH_ARG_KIND_SCALAR, 0, 0, NULL, size};
+  arg.bits = hiplaunch_arg_scalar(value, size).bits;
+  return arg;
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_bool(bool value) {
+  uint8_t byte = value ? 1 : 0;
+  return hiplaunch_graph_arg_scalar(&byte, 1);
+}
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i8(int8_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u8(uint8_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i16(int16_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u16(uint16_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i32(int32_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u32(uint32_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i64(int64_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u64(uint64_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_f32(float v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_f64(double v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+
+/* A struct by value, in memory order. */
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_value(const void *value, size_t size) {
+  hiplaunch_graph_arg arg = {HIPLAUNCH_GRAPH_ARG_KIND_VALUE, 0, 0, value, size};
+  return arg;
+}
+
+/* A pointer to bytes that the kernel reads; that it writes, all of them; that it reads and may write. */
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_read(hiplaunch_value value) {
+  hiplaunch_graph_arg arg = {HIPLAUNCH_GRAPH_ARG_KIND_READ, value, 0, NULL, 0};
+  return arg;
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_write(hiplaunch_value value) {
+  hiplaunch_graph_arg arg = {HIPLAUNCH_GRAPH_ARG_KIND_WRITE, value, 0, NULL, 0};
+  return arg;
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_read_write(hiplaunch_value value) {
+  hiplaunch_graph_arg arg = {HIPLAUNCH_GRAPH_ARG_KIND_READ_WRITE, value, 0, NULL, 0};
+  return arg;
+}
+
+/* At `offset` of a graph's argument block, the address of a value. */
+static inline hiplaunch_graph_patch hiplaunch_graph_patch_value(size_t offset, hiplaunch_value value) {
+  hiplaunch_graph_patch patch = {offset, value, 0};
+  return patch;
+}
+
+/* Dimensions of launches: the grid in workgroups, the block in work-items. Set dynamic_lds where it is not 0. */
+
+static inline hiplaunch_dims hiplaunch_dims_3d(uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
+                                               uint32_t block_y, uint32_t block_z) {
+  hiplaunch_dims dims;
+  dims.grid[0] = grid_x, dims.grid[1] = grid_y, dims.grid[2] = grid_z;
+  dims.block[0] = block_x, dims.block[1] = block_y, dims.block[2] = block_z;
+  dims.dynamic_lds = 0;
   return dims;
+}
+
+static inline hiplaunch_dims hiplaunch_dims_2d(uint32_t grid_x, uint32_t grid_y, uint32_t block_x, uint32_t block_y) {
+  return hiplaunch_dims_3d(grid_x, grid_y, 1, block_x, block_y, 1);
+}
+
+static inline hiplaunch_dims hiplaunch_dims_linear(uint32_t grid, uint32_t block) {
+  return hiplaunch_dims_3d(grid, 1, 1, block, 1, 1);
+}
+
+/* As many blocks of `block` work-items as `items` need. */
+static inline hiplaunch_dims hiplaunch_dims_cover(uint32_t items, uint32_t block) {
+  return hiplaunch_dims_linear(block ? items / block + (items % block != 0) : 0, block);
 }
 
 /* A launch of `dims` without arguments, for hiplaunch_submit. Set its fields for everything else. */

@@ -174,11 +174,12 @@ impl CompiledGraph {
         if !matches!(info.place, Storage::External { .. }) {
             return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
         }
+        // Before the length, which the gaps of a view change.
+        let place = graph.external(value.index, &memory)?;
         if info.bytes != memory.bytes {
             let (recorded, given) = (info.bytes, memory.bytes);
             return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
         }
-        let place = graph.external(value.index, &memory)?;
         self.recorded.set_place(value.index, place);
         Ok(())
     }

@@ -162,6 +162,8 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         );
         let view = a.view_strided(0, &[N / 2, 2], &[1, (N / 2) as isize]).unwrap();
         assert_eq!(graph_problem(graph.set_buffer(&x, &view)), GraphProblem::NotContiguous { value: 0 });
+        let gaps = of(2 * N).view_strided(0, &[N], &[2]).unwrap();
+        assert_eq!(graph_problem(graph.set_buffer(&x, &gaps)), GraphProblem::NotContiguous { value: 0 });
         let mut foreign = rig.launcher.graph(&rig.device).unwrap();
         let foreign = foreign.buffer(&a).unwrap();
         assert_eq!(graph_problem(graph.set_buffer(&foreign, &a)), GraphProblem::ForeignValue { value: 0 });

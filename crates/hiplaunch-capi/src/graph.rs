@@ -1,6 +1,8 @@
 //! Graphs: recording nodes and computing them.
 
-use hiplaunch::graph::{Access, Graph, GraphArg, GraphValue, Submission};
+use hiplaunch::graph::{
+    Access, Branches, Graph, GraphArg, GraphValue, NodeId, Submission, measure_break_even,
+};
 use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
@@ -17,7 +19,8 @@ use super::streams::hiplaunch_stream;
 use super::tickets::{hand_out, hiplaunch_ticket};
 
 /// A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted
-/// together. A graph that is recorded again with other buffers and scalars uses the same plan.
+/// together. A graph that is recorded again with other buffers and scalars uses the same plan. To record it only once
+/// too, compile it (hiplaunch_graph_compile).
 pub struct hiplaunch_graph {
     _opaque: (),
 }
@@ -29,6 +32,16 @@ pub(super) struct GraphObject {
 }
 
 pub(super) static GRAPHS: Table<GraphObject> = Table::new(Kind::Graph);
+
+/// The number of a node within its graph, in the order of recording: 0 for the first node, and so on.
+pub type hiplaunch_node = u32;
+
+/// Writes the number of a recorded node, unless the program does not want it.
+fn number(node: NodeId, out: Option<&mut MaybeUninit<hiplaunch_node>>) {
+    if let Some(out) = out {
+        out.write(node.0);
+    }
+}
 
 /// Calls `record` with a graph that is being recorded.
 pub(super) fn recording<R>(
@@ -84,10 +97,20 @@ pub enum hiplaunch_submission {
 }
 enumeration!(hiplaunch_submission: Auto, Stream, DriverGraph);
 
+/// Returns the method of submission that a number of C's stands for.
+#[inline]
+pub(super) fn submission_of(submission: u32) -> Result<Submission> {
+    Ok(match enumerator(submission)? {
+        hiplaunch_submission::Auto => Submission::Auto,
+        hiplaunch_submission::Stream => Submission::Stream,
+        hiplaunch_submission::DriverGraph => Submission::DriverGraph,
+    })
+}
+
 /// Begins to record a graph of work for a device. Makes no device call.
 ///
-/// Ownership: the caller computes or closes the graph, or closes the launcher. Threads: any, one after the other.
-/// Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Ownership: the caller computes, compiles or closes the graph, or closes the launcher. Threads: any, one after the
+/// other. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_open(
     launcher: *const hiplaunch_launcher,
@@ -104,7 +127,7 @@ pub extern "C" fn hiplaunch_graph_open(
 }
 
 /// Records a launch, with the same checks as hiplaunch_launch. The kernel must access only the memory of its arguments,
-/// and only as their kinds say.
+/// and only as their kinds say. `node`, which may be null, gets the number of the node.
 ///
 /// Ownership: bytes are copied. Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_LAUNCH,
 /// HIPLAUNCH_STATUS_GRAPH, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
@@ -116,6 +139,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
     dims: Option<&hiplaunch_dims>,
     args: *const hiplaunch_graph_arg,
     arg_count: usize,
+    node: Option<&mut MaybeUninit<hiplaunch_node>>,
 ) -> hiplaunch_status {
     call("hiplaunch_graph_launch", || {
         let dims = given(dims, "dims")?.get();
@@ -130,7 +154,7 @@ pub unsafe extern "C" fn hiplaunch_graph_launch(
                 all.push(unsafe { read_arg(arg, &object.values) }.map_err(|f| f.of_argument(index))?);
             }
             // SAFETY: the caller's promise for the kernel.
-            unsafe { object.graph.launch(handle, dims, &all) }?;
+            number(unsafe { object.graph.launch(handle, dims, &all) }?, node);
             Ok(())
         })
     })
@@ -178,7 +202,7 @@ pub extern "C" fn hiplaunch_graph_uses(
     })
 }
 
-/// Records a copy of all bytes of one value to another.
+/// Records a copy of all bytes of one value to another. `node`, which may be null, gets the number of the node.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
 #[unsafe(no_mangle)]
@@ -186,17 +210,18 @@ pub extern "C" fn hiplaunch_graph_copy(
     graph: *const hiplaunch_graph,
     from: hiplaunch_value,
     to: hiplaunch_value,
+    node: Option<&mut MaybeUninit<hiplaunch_node>>,
 ) -> hiplaunch_status {
     call("hiplaunch_graph_copy", || {
         recording(graph, |object, _| {
             let (from, to) = (value_of(&object.values, from)?, value_of(&object.values, to)?);
-            object.graph.copy(&from, &to)?;
+            number(object.graph.copy(&from, &to)?, node);
             Ok(())
         })
     })
 }
 
-/// Records a fill of every byte of a value.
+/// Records a fill of every byte of a value. `node`, which may be null, gets the number of the node.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
 #[unsafe(no_mangle)]
@@ -204,17 +229,18 @@ pub extern "C" fn hiplaunch_graph_fill(
     graph: *const hiplaunch_graph,
     value: hiplaunch_value,
     byte: u8,
+    node: Option<&mut MaybeUninit<hiplaunch_node>>,
 ) -> hiplaunch_status {
     call("hiplaunch_graph_fill", || {
         recording(graph, |object, _| {
             let value = value_of(&object.values, value)?;
-            object.graph.fill_bytes(&value, byte)?;
+            number(object.graph.fill_bytes(&value, byte)?, node);
             Ok(())
         })
     })
 }
 
-/// Records a fill of a value's 32-bit words.
+/// Records a fill of a value's 32-bit words. `node`, which may be null, gets the number of the node.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_GRAPH if its size is not
 /// a multiple of 4.
@@ -223,43 +249,88 @@ pub extern "C" fn hiplaunch_graph_fill_words(
     graph: *const hiplaunch_graph,
     value: hiplaunch_value,
     word: u32,
+    node: Option<&mut MaybeUninit<hiplaunch_node>>,
 ) -> hiplaunch_status {
     call("hiplaunch_graph_fill_words", || {
         recording(graph, |object, _| {
             let value = value_of(&object.values, value)?;
-            object.graph.fill_words(&value, word)?;
+            number(object.graph.fill_words(&value, word)?, node);
             Ok(())
         })
     })
 }
 
-/// Records that the host reads a value's bytes. They are the next output of the ticket.
+/// Records that the host reads a value's bytes. They are the next output of the ticket. `node`, which may be null, gets
+/// the number of the node.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_read(
     graph: *const hiplaunch_graph,
     value: hiplaunch_value,
+    node: Option<&mut MaybeUninit<hiplaunch_node>>,
 ) -> hiplaunch_status {
     call("hiplaunch_graph_read", || {
         recording(graph, |object, _| {
             let value = value_of(&object.values, value)?;
-            object.graph.read(&value)?;
+            number(object.graph.read(&value)?, node);
             Ok(())
         })
     })
 }
 
-/// Submits a graph on a stream once, in the order of recording, and closes it, also if this fails. Never waits for the
-/// device. The ticket, which may be null, has an output for each recorded read. `submission` is a hiplaunch_submission.
+/// Orders node `after` after node `before`, where their values do not. Nodes that access the same bytes run in the order
+/// of recording if one of them writes; other nodes may run at the same time, on several streams
+/// (hiplaunch_graph_set_branches) or in a driver graph.
+///
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a node that does not exist, or if `before` was
+/// not recorded earlier than `after`; HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_graph_order(
+    graph: *const hiplaunch_graph,
+    before: hiplaunch_node,
+    after: hiplaunch_node,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_order", || {
+        recording(graph, |object, _| Ok(object.graph.order(NodeId(before), NodeId(after))?))
+    })
+}
+
+/// Sets the greatest number of streams on which independent branches of a graph run at the same time: 1, the default,
+/// to 32. The results are the same to the last bit; the workspace may be larger.
+///
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for 0 streams and for more than 32;
+/// HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_graph_set_branches(
+    graph: *const hiplaunch_graph,
+    streams: u32,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_set_branches", || {
+        let branches = match streams {
+            1 => Branches::One,
+            2..=32 => Branches::Streams(streams),
+            _ => return Err(Failure::invalid(format!("{streams} streams for branches: 1 to 32"))),
+        };
+        recording(graph, |object, _| {
+            object.graph.set_branches(branches);
+            Ok(())
+        })
+    })
+}
+
+/// Submits a graph on a stream once, in the order of recording. Never waits for the device. The ticket, which may be
+/// null, has an output for each recorded read. `submission` is a hiplaunch_submission.
 ///
 /// The first graph of a structure is planned, and its memory is allocated from the pool. Later graphs of the same
-/// structure use that plan and memory.
+/// structure use that plan and memory. A kernel that was replaced or unregistered since its launch was recorded runs as
+/// it was recorded.
 ///
-/// Ownership: the graph is closed; buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
-/// the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST. The graph stays
-/// open only after HIPLAUNCH_STATUS_INVALID_HANDLE and HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+/// Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
+/// as it is. Buffers may be closed at once; the caller closes the ticket. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH
+/// and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver refused a
+/// node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_compute(
     graph: *mut hiplaunch_graph,
@@ -268,28 +339,24 @@ pub extern "C" fn hiplaunch_graph_compute(
     ticket: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
 ) -> hiplaunch_status {
     call("hiplaunch_graph_compute", || {
-        let way = match enumerator(submission)? {
-            hiplaunch_submission::Auto => Submission::Auto,
-            hiplaunch_submission::Stream => Submission::Stream,
-            hiplaunch_submission::DriverGraph => Submission::DriverGraph,
-        };
-        let owner = GRAPHS.look(graph, |found| found.owner)?;
+        // First, so that every error closes it.
+        let Found { owner, value: GraphObject { graph, .. } } = GRAPHS.take(graph)?;
+        let way = submission_of(submission)?;
         let stream = stream_of(stream, owner)?;
-        let Found { value: GraphObject { graph, .. }, .. } = GRAPHS.take(graph)?;
         hand_out(owner, graph.compute_by(&stream, way)?, ticket)
     })
 }
 
 /// Closes a graph without computing it.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for a graph that was computed.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, also for a graph that was computed or compiled.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_close(graph: *mut hiplaunch_graph) -> hiplaunch_status {
     call("hiplaunch_graph_close", || GRAPHS.take(graph).map(drop))
 }
 
 /// Drops the graph programs of all computed graphs and returns their memory to the pool. `forgotten`, which may be
-/// null, gets the number of graph programs.
+/// null, gets the number of graph programs. A compiled graph keeps its own.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
 #[unsafe(no_mangle)]
@@ -302,6 +369,43 @@ pub extern "C" fn hiplaunch_forget_graphs(
         if let Some(forgotten) = forgotten {
             forgotten.write(count);
         }
+        Ok(())
+    })
+}
+
+/// Sets the number of nodes from which on HIPLAUNCH_SUBMISSION_AUTO submits a graph as a driver graph. Until this is
+/// called, it never does, because a driver graph takes longer on several versions of ROCm.
+/// hiplaunch_measure_break_even measures the number.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_set_break_even(
+    launcher: *const hiplaunch_launcher,
+    nodes: u32,
+) -> hiplaunch_status {
+    call("hiplaunch_set_break_even", || {
+        launcher_of(launcher)?.value.set_graph_break_even(nodes);
+        Ok(())
+    })
+}
+
+/// Measures on a stream from how many nodes on a driver graph is faster than one call for each node, for
+/// hiplaunch_set_break_even. `nodes` gets UINT32_MAX if it never is, or if the driver has no graphs. Waits for the
+/// stream. Takes milliseconds on a GPU.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_OUT_OF_MEMORY,
+/// HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_measure_break_even(
+    launcher: *const hiplaunch_launcher,
+    stream: *const hiplaunch_stream,
+    nodes: Option<&mut MaybeUninit<u32>>,
+) -> hiplaunch_status {
+    call("hiplaunch_measure_break_even", || {
+        let nodes = wanted(nodes, "nodes")?;
+        let Found { owner, value: launcher } = launcher_of(launcher)?;
+        let stream = stream_of(stream, owner)?;
+        nodes.write(measure_break_even(&launcher, &stream)?);
         Ok(())
     })
 }

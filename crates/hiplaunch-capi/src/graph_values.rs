@@ -10,6 +10,7 @@ use super::graph::{GraphObject, hiplaunch_graph, recording};
 use super::handles::same_owner;
 use super::input::{bytes, slice, wanted};
 use super::status::{Failure, Result, call, hiplaunch_status};
+use super::views::{VIEWS, hiplaunch_view};
 
 /// The number of a graph value within its graph: 0 for the first value, and so on.
 pub type hiplaunch_value = u32;
@@ -41,7 +42,7 @@ fn add(object: &mut GraphObject, value: GraphValue, out: &mut MaybeUninit<hiplau
 }
 
 /// Adds a value that is the memory of a buffer. The buffer keeps what nodes write to it. It may be closed once the
-/// graph is computed.
+/// graph is computed or compiled.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a buffer of another device,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -57,6 +58,30 @@ pub extern "C" fn hiplaunch_graph_buffer(
             let value = BUFFERS.look(buffer, |found| {
                 same_owner(owner, found.owner, "buffer")?;
                 Ok::<GraphValue, Failure>(object.graph.buffer(&found.value)?)
+            })??;
+            add(object, value, out)
+        })
+    })
+}
+
+/// Adds a value that is the memory of a view whose elements are contiguous. Values may overlap, as a buffer and a view of
+/// it do: which nodes depend on each other is found by their bytes. The view may be closed once the graph is computed or
+/// compiled.
+///
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a view of another device or with gaps between its
+/// elements, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_graph_view(
+    graph: *const hiplaunch_graph,
+    view: *const hiplaunch_view,
+    value: Option<&mut MaybeUninit<hiplaunch_value>>,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_view", || {
+        let out = wanted(value, "value")?;
+        recording(graph, |object, owner| {
+            let value = VIEWS.look(view, |found| {
+                same_owner(owner, found.owner, "view")?;
+                Ok::<GraphValue, Failure>(object.graph.buffer(&found.value.view)?)
             })??;
             add(object, value, out)
         })

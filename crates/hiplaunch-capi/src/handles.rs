@@ -27,10 +27,12 @@ pub(super) enum Kind {
     Text = 11,
     Compiled = 12,
     Pinned = 13,
+    Module = 14,
+    CompiledGraph = 15,
 }
 
 impl Kind {
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 15] = [
         Kind::Launcher,
         Kind::Stream,
         Kind::Event,
@@ -44,6 +46,8 @@ impl Kind {
         Kind::Text,
         Kind::Compiled,
         Kind::Pinned,
+        Kind::Module,
+        Kind::CompiledGraph,
     ];
 
     fn name(self) -> &'static str {
@@ -61,6 +65,8 @@ impl Kind {
             Kind::Text => "text",
             Kind::Compiled => "compiled code",
             Kind::Pinned => "pinned memory",
+            Kind::Module => "module",
+            Kind::CompiledGraph => "compiled graph",
         }
     }
 }
@@ -116,7 +122,9 @@ impl<T> Table<T> {
             Error::Full => Failure::invalid(format!("too many {name}s are open")),
             Error::Foreign(kind) => {
                 let other = Kind::ALL.into_iter().find(|other| *other as u8 == kind && *other != self.kind);
-                Failure::handle(match other {
+                // -1 and the like have the bits of the last kind.
+                let small_negative = (-0x1_0000_0000..0).contains(&handle.cast_signed());
+                Failure::handle(match other.filter(|_| !small_negative) {
                     Some(other) => {
                         format!("{handle:#x} is the handle of a {}, not of a {name}", other.name())
                     }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use hiplaunch::Module;
 use hiplaunch::launcher::{Kernel, KernelHandle, Launcher, Registration};
 
-use super::handles::{Found, Kind, Table};
+use super::handles::{Found, Kind, Owner, Table, same_owner};
 use super::input::{bytes, text, wanted};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of, launcher_that_owns};
-use super::layouts::{LAYOUTS, hiplaunch_lds_layout};
+use super::layouts::{LAYOUTS, LayoutObject, hiplaunch_lds_layout};
+use super::modules::{MODULES, hiplaunch_module};
 use super::status::{Failure, Result, call, hiplaunch_status};
 
 /// A registered kernel.
@@ -45,6 +46,51 @@ pub(super) fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandl
     Ok((handle, launcher_that_owns(owner)?))
 }
 
+/// Returns an LDS layout, or `None` for a null handle.
+fn layout_of(layout: *const hiplaunch_lds_layout) -> Result<Option<Arc<LayoutObject>>> {
+    if layout.is_null() { Ok(None) } else { Ok(Some(LAYOUTS.get(layout)?.value)) }
+}
+
+/// Registers a kernel of a module and returns its handle.
+fn register(
+    launcher: &Launcher,
+    owner: Owner,
+    module: &Module,
+    name: &str,
+    layout: Option<&LayoutObject>,
+) -> Result<*mut hiplaunch_kernel> {
+    let mut registration = Registration::new(module, name);
+    if let Some(layout) = layout {
+        registration = registration.lds_layout(layout.layout());
+    }
+    let handle = launcher.register_kernel(registration)?;
+    KernelObject::new(launcher, handle).and_then(|object| insert_in(&KERNELS, owner, object)).inspect_err(
+        |_| {
+            // The thread that closed the launcher did not see this kernel.
+            let _ = launcher.unregister(handle);
+        },
+    )
+}
+
+/// Has `change` replace the launcher's kernel of a handle, which then launches the new one.
+fn replace(
+    kernel: *const hiplaunch_kernel,
+    change: impl FnOnce(&Launcher, KernelHandle) -> hiplaunch::Result<()>,
+) -> Result<()> {
+    let (handle, launcher) = registered(kernel)?;
+    change(&launcher, handle)?;
+    // The change runs without the handle's lock, for which launches wait. The launcher's kernel is read under that
+    // lock, so that after several calls at once the handle has the kernel that was registered last.
+    let replaced = KERNELS.with(kernel, |found| {
+        let new = launcher.kernel(handle)?;
+        Ok::<_, Failure>(std::mem::replace(&mut found.value.kernel, new))
+    })??;
+    drop(replaced);
+    // `replaced` may have been the old kernel's last reference.
+    launcher.collect();
+    Ok(())
+}
+
 /// Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
 /// bundle, compressed or not, whose entry for the device's target is used.
 ///
@@ -76,35 +122,45 @@ pub unsafe extern "C" fn hiplaunch_register(
             let image = bytes(code_object, code_object_bytes, "code_object")?;
             (image, text(name, "name")?)
         };
-        let layout = match layout.is_null() {
-            true => None,
-            false => Some(LAYOUTS.get(layout)?.value),
-        };
+        let layout = layout_of(layout)?;
         // SAFETY: the caller vouches for the code.
         let module = unsafe { Module::load(device, image) }?;
-        let mut registration = Registration::new(&module, name);
-        if let Some(layout) = &layout {
-            registration = registration.lds_layout(layout.layout());
-        }
-        let handle = launcher.register_kernel(registration)?;
-        let object = KernelObject::new(&launcher, handle);
-        match object.and_then(|object| insert_in(&KERNELS, owner, object)) {
-            Ok(new) => {
-                kernel.write(new);
-                Ok(())
-            }
-            Err(failure) => {
-                // The thread that closed the launcher did not see this kernel.
-                let _ = launcher.unregister(handle);
-                Err(failure)
-            }
-        }
+        kernel.write(register(&launcher, owner, &module, name, layout.as_deref())?);
+        Ok(())
+    })
+}
+
+/// Registers a kernel of a module, as hiplaunch_register does that of a code object. `layout` is the LDS layout that the
+/// kernel's code was generated for; null for none.
+///
+/// Ownership: the module may be closed afterwards; the caller unregisters the kernel, or closes the launcher. Threads:
+/// any. Errors: as hiplaunch_register.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_register_from(
+    module: *const hiplaunch_module,
+    name: *const c_char,
+    layout: *const hiplaunch_lds_layout,
+    kernel: Option<&mut MaybeUninit<*mut hiplaunch_kernel>>,
+) -> hiplaunch_status {
+    call("hiplaunch_register_from", || {
+        let kernel = wanted(kernel, "kernel")?;
+        // SAFETY: the caller's promise for texts.
+        let name = unsafe { text(name, "name") }?;
+        let Found { owner, value: module } = MODULES.get(module)?;
+        let layout = layout_of(layout)?;
+        kernel.write(register(&launcher_that_owns(owner)?, owner, &module, name, layout.as_deref())?);
+        Ok(())
     })
 }
 
 /// Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
 /// kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
 /// is not declared in place.
+///
+/// The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs. A
+/// launch that a graph recorded before keeps the old kernel: hiplaunch_graph_compute runs it, while
+/// hiplaunch_graph_compile and hiplaunch_compiled_graph_submit return HIPLAUNCH_STATUS_GRAPH, after which the graph is
+/// recorded again.
 ///
 /// Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
 /// kernel.
@@ -116,22 +172,30 @@ pub unsafe extern "C" fn hiplaunch_replace(
     name: *const c_char,
 ) -> hiplaunch_status {
     call("hiplaunch_replace", || {
-        let (handle, launcher) = registered(kernel)?;
-        // SAFETY: the caller's promises for arrays and texts, and for the code.
-        unsafe {
-            let image = bytes(code_object, code_object_bytes, "code_object")?;
-            launcher.replace(handle, image, text(name, "name")?)?;
-        }
-        // `replace` runs without the handle's lock, for which launches wait. The launcher's kernel is read under that
-        // lock, so that after several calls at once the handle has the kernel that was registered last.
-        let replaced = KERNELS.with(kernel, |found| {
-            let new = launcher.kernel(handle)?;
-            Ok::<_, Failure>(std::mem::replace(&mut found.value.kernel, new))
-        })??;
-        drop(replaced);
-        // `replaced` may have been the old kernel's last reference.
-        launcher.collect();
-        Ok(())
+        // SAFETY: the caller's promises for arrays and texts.
+        let (image, name) =
+            unsafe { (bytes(code_object, code_object_bytes, "code_object")?, text(name, "name")?) };
+        // SAFETY: the caller vouches for the code.
+        replace(kernel, |launcher, handle| unsafe { launcher.replace(handle, image, name) })
+    })
+}
+
+/// Replaces the kernel of a handle by a kernel of a module, as hiplaunch_replace does by that of a code object.
+///
+/// Ownership: the module may be closed afterwards. Threads: any. Errors: as hiplaunch_replace;
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a module on another device than the kernel's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_replace_from(
+    kernel: *const hiplaunch_kernel,
+    module: *const hiplaunch_module,
+    name: *const c_char,
+) -> hiplaunch_status {
+    call("hiplaunch_replace_from", || {
+        // SAFETY: the caller's promise for texts.
+        let name = unsafe { text(name, "name") }?;
+        let Found { owner, value: module } = MODULES.get(module)?;
+        same_owner(owner, KERNELS.look(kernel, |found| found.owner)?, "kernel")?;
+        replace(kernel, |launcher, handle| launcher.replace_kernel(handle, Registration::new(&module, name)))
     })
 }
 
@@ -144,6 +208,18 @@ pub extern "C" fn hiplaunch_unregister(kernel: *mut hiplaunch_kernel) -> hiplaun
     call("hiplaunch_unregister", || {
         let Found { owner, value: object } = KERNELS.take(kernel)?;
         object.unregister(&launcher_that_owns(owner)?)
+    })
+}
+
+/// Unloads the modules of replaced and unregistered kernels whose last launch has finished. Never waits. Replacing,
+/// unregistering, reading a ticket and waiting for a stream do this too.
+///
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_collect(launcher: *const hiplaunch_launcher) -> hiplaunch_status {
+    call("hiplaunch_collect", || {
+        launcher_of(launcher)?.value.collect();
+        Ok(())
     })
 }
 

@@ -8,12 +8,14 @@ use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::buffers::BUFFERS;
+use super::compiled_graph::COMPILED_GRAPHS;
 use super::events::EVENTS;
 use super::graph::GRAPHS;
 use super::handles::{Found, Kind, Owner, Table};
 use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
 use super::kernels::KERNELS;
 use super::memory::PINNED;
+use super::modules::MODULES;
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::STREAMS;
 use super::text::{hiplaunch_text, new_text};
@@ -240,8 +242,8 @@ pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Resul
     Ok(handle)
 }
 
-/// Closes a launcher and everything that was opened from it: tickets, graphs that are being recorded, views, buffers,
-/// events, kernels and streams. Their handles are refused from now on. Waits for the streams' work, and for calls on
+/// Closes a launcher and everything that was opened from it: tickets, graphs, views, buffers, events, kernels, streams
+/// and modules. Their handles are refused from now on. Waits for the streams' work, and for calls on
 /// other threads that use these objects.
 ///
 /// Ownership: results that hiplaunch_ticket_output returned become invalid. LDS layouts, compiled code and texts belong
@@ -252,9 +254,10 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
     call("hiplaunch_close", || {
         let Found { value, .. } = LAUNCHERS.take(launcher)?;
         let owner = Owner(launcher.addr() as u64);
-        // Streams are dropped last: dropping a stream waits for its work, which may use the other objects.
+        // Streams are dropped late: dropping a stream waits for its work, which may use the other objects.
         drop(TICKETS.take_all(owner));
         drop(GRAPHS.take_all(owner));
+        drop(COMPILED_GRAPHS.take_all(owner));
         drop(VIEWS.take_all(owner));
         drop(BUFFERS.take_all(owner));
         drop(PINNED.take_all(owner));
@@ -267,6 +270,8 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         // No launch uses a stream any more. Launches that ran meanwhile may have added tickets.
         drop(TICKETS.take_all(owner));
         drop(streams);
+        // No copy is in flight any more that uses a module's global variable.
+        drop(MODULES.take_all(owner));
         drop(value);
         Ok(())
     })

@@ -131,6 +131,12 @@ fn graphs_layouts_and_plans_from_c() {
 }
 
 #[test]
+fn compiled_graphs_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("rebinding.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
 fn streams_of_others_and_cooperative_launches_from_c() {
     let Some(cc) = tool("CC", "cc") else { return };
     program("others.c", &cc, "c99", Linked::Shared);

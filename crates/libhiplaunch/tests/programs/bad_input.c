@@ -96,7 +96,7 @@ static void handles(void) {
     FAILS(hiplaunch_ticket_is_ready((const hiplaunch_ticket *)wrong[i], &yes), HIPLAUNCH_STATUS_INVALID_HANDLE, "ticket");
     FAILS(hiplaunch_ticket_close((hiplaunch_ticket *)wrong[i]), HIPLAUNCH_STATUS_INVALID_HANDLE, "ticket");
     FAILS(hiplaunch_graph_close((hiplaunch_graph *)wrong[i]), HIPLAUNCH_STATUS_INVALID_HANDLE, "graph");
-    FAILS(hiplaunch_graph_read((hiplaunch_graph *)wrong[i], 0), HIPLAUNCH_STATUS_INVALID_HANDLE, "graph");
+    FAILS(hiplaunch_graph_read((hiplaunch_graph *)wrong[i], 0, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "graph");
     FAILS(hiplaunch_lds_barrier((hiplaunch_lds_kernel *)wrong[i], 1), HIPLAUNCH_STATUS_INVALID_HANDLE, "LDS kernel");
     FAILS(hiplaunch_lds_layout_close((hiplaunch_lds_layout *)wrong[i]), HIPLAUNCH_STATUS_INVALID_HANDLE, "LDS layout");
     FAILS(hiplaunch_text_close((hiplaunch_text *)wrong[i]), HIPLAUNCH_STATUS_INVALID_HANDLE, "text");
@@ -142,7 +142,7 @@ static void handles(void) {
   FAILS(hiplaunch_close(launcher), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   FAILS(hiplaunch_stream_synchronize(stream), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   FAILS(hiplaunch_view_size(view, &size), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
-  FAILS(hiplaunch_graph_read(graph, 0), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
+  FAILS(hiplaunch_graph_read(graph, 0, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   FAILS(hiplaunch_stream_open(launcher, 0, &stream), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   OK(hiplaunch_close(other));
 }
@@ -355,16 +355,19 @@ static void graphs_and_plans(void) {
   FAILS(hiplaunch_graph_argument_block(graph, bytes, 16, &patch, 1, &other), HIPLAUNCH_STATUS_GRAPH, "16");
   memset(args, 0, sizeof args);
   args[0].kind = 50;
-  FAILS(hiplaunch_graph_launch(graph, vadd, &dims, args, 4), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "argument 0: 50");
+  FAILS(hiplaunch_graph_launch(graph, vadd, &dims, args, 4, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "argument 0: 50");
   args[0].kind = HIPLAUNCH_GRAPH_ARG_KIND_READ, args[0].value = 12;
-  FAILS(hiplaunch_graph_launch(graph, vadd, &dims, args, 4), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 12");
-  FAILS(hiplaunch_graph_launch(graph, vadd, NULL, args, 4), HIPLAUNCH_STATUS_NULL_POINTER, "dims");
-  FAILS(hiplaunch_graph_launch(graph, vadd, &dims, NULL, 0), HIPLAUNCH_STATUS_LAUNCH, "takes 4 arguments");
+  FAILS(hiplaunch_graph_launch(graph, vadd, &dims, args, 4, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 12");
+  FAILS(hiplaunch_graph_launch(graph, vadd, NULL, args, 4, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "dims");
+  FAILS(hiplaunch_graph_launch(graph, vadd, &dims, NULL, 0, NULL), HIPLAUNCH_STATUS_LAUNCH, "takes 4 arguments");
   FAILS(hiplaunch_graph_uses(graph, value, true, true), HIPLAUNCH_STATUS_GRAPH, "");
-  OK(hiplaunch_graph_read(graph, value));
-  FAILS(hiplaunch_graph_compute(graph, stream, 9, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "9 is no");
-  FAILS(hiplaunch_graph_compute(graph, stream, HIPLAUNCH_SUBMISSION_AUTO, NULL), HIPLAUNCH_STATUS_GRAPH, "no node before wrote");
-  FAILS(hiplaunch_graph_compute(graph, stream, HIPLAUNCH_SUBMISSION_AUTO, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
+  OK(hiplaunch_graph_read(graph, value, NULL));
+  FAILS(hiplaunch_graph_order(graph, 0, 0), HIPLAUNCH_STATUS_GRAPH, "node 0 can't come after node 0");
+  FAILS(hiplaunch_graph_order(graph, 0, 1), HIPLAUNCH_STATUS_GRAPH, "there are 1 nodes");
+  FAILS(hiplaunch_graph_set_branches(graph, 0), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "0 streams");
+  FAILS(hiplaunch_graph_set_branches(graph, 33), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "33 streams");
+  OK(hiplaunch_graph_close(graph));
+  FAILS(hiplaunch_graph_close(graph), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
 
   FAILS(hiplaunch_lds_open(9, 1, &lds), HIPLAUNCH_STATUS_LDS, "9");
   OK(hiplaunch_lds_open(0, 9, &lds));

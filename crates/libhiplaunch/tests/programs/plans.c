@@ -5,23 +5,6 @@ static hiplaunch_launcher *launcher;
 static hiplaunch_stream *stream;
 static const char *folder;
 
-static hiplaunch_graph_arg value_arg(hiplaunch_graph_arg_kind kind, hiplaunch_value value) {
-  hiplaunch_graph_arg arg;
-  memset(&arg, 0, sizeof arg);
-  arg.kind = kind;
-  arg.value = value;
-  return arg;
-}
-
-static hiplaunch_graph_arg scalar_arg(const void *value, size_t size) {
-  hiplaunch_graph_arg arg;
-  memset(&arg, 0, sizeof arg);
-  arg.kind = HIPLAUNCH_GRAPH_ARG_KIND_SCALAR;
-  arg.size = size;
-  memcpy(&arg.bits, value, size);
-  return arg;
-}
-
 /* out = a * (x + x), through a temporary, several times. Only the first graph is planned. */
 static void graphs(void) {
   enum { N = 256 };
@@ -31,7 +14,6 @@ static void graphs(void) {
   hiplaunch_buffer *dx, *out;
   hiplaunch_counters counters;
   float x[N], read[N];
-  const int n = N;
   size_t forgotten;
   int i, round;
   for (i = 0; i < N; i++) x[i] = (float)i;
@@ -50,23 +32,22 @@ static void graphs(void) {
     OK(hiplaunch_graph_buffer(graph, out, &vout));
     OK(hiplaunch_graph_temporary(graph, sizeof x, &sum));
     OK(hiplaunch_graph_temporary(graph, sizeof x / 2, &copy));
-    args[0] = args[1] = value_arg(HIPLAUNCH_GRAPH_ARG_KIND_READ, vx);
-    args[2] = value_arg(HIPLAUNCH_GRAPH_ARG_KIND_WRITE, sum);
-    args[3] = scalar_arg(&n, sizeof n);
-    OK(hiplaunch_graph_launch(graph, vadd, &dims, args, 4));
-    args[0] = scalar_arg(&a, sizeof a);
-    args[1] = value_arg(HIPLAUNCH_GRAPH_ARG_KIND_READ, sum);
-    args[2] = value_arg(HIPLAUNCH_GRAPH_ARG_KIND_WRITE, vout);
-    OK(hiplaunch_graph_launch(graph, vscale, &dims, args, 4));
+    args[0] = args[1] = hiplaunch_graph_arg_read(vx);
+    args[2] = hiplaunch_graph_arg_write(sum);
+    args[3] = hiplaunch_graph_arg_i32(N);
+    OK(hiplaunch_graph_launch(graph, vadd, &dims, args, 4, NULL));
+    args[0] = hiplaunch_graph_arg_f32(a);
+    args[1] = hiplaunch_graph_arg_read(sum);
+    args[2] = hiplaunch_graph_arg_write(vout);
+    OK(hiplaunch_graph_launch(graph, vscale, &dims, args, 4, NULL));
     OK(hiplaunch_graph_slice(graph, vout, sizeof x / 2, sizeof x / 2, &half));
-    OK(hiplaunch_graph_copy(graph, half, copy));
-    OK(hiplaunch_graph_read(graph, copy));
-    OK(hiplaunch_graph_fill_words(graph, copy, 0x3f800000));
-    OK(hiplaunch_graph_read(graph, copy));
-    OK(hiplaunch_graph_fill(graph, copy, 0));
-    OK(hiplaunch_graph_read(graph, copy));
-    OK(hiplaunch_graph_compute(graph, stream, (uint32_t)(round % 2 ? HIPLAUNCH_SUBMISSION_STREAM : HIPLAUNCH_SUBMISSION_AUTO),
-                               &ticket));
+    OK(hiplaunch_graph_copy(graph, half, copy, NULL));
+    OK(hiplaunch_graph_read(graph, copy, NULL));
+    OK(hiplaunch_graph_fill_words(graph, copy, 0x3f800000, NULL));
+    OK(hiplaunch_graph_read(graph, copy, NULL));
+    OK(hiplaunch_graph_fill(graph, copy, 0, NULL));
+    OK(hiplaunch_graph_read(graph, copy, NULL));
+    OK(hiplaunch_graph_compute(graph, stream, round % 2 ? HIPLAUNCH_SUBMISSION_STREAM : HIPLAUNCH_SUBMISSION_AUTO, &ticket));
     OK(hiplaunch_ticket_outputs(ticket, &count));
     CHECK(count == 3);
     OK(hiplaunch_ticket_read(ticket, 0, read, sizeof x / 2));
@@ -107,15 +88,14 @@ static void graph_blocks(void) {
   OK(hiplaunch_graph_open(launcher, 0, &graph));
   OK(hiplaunch_graph_temporary(graph, 256, &ones));
   OK(hiplaunch_graph_temporary(graph, 8, &result));
-  OK(hiplaunch_graph_fill_words(graph, ones, 0x3f800000));
-  memset(patches, 0, sizeof patches);
-  for (i = 0; i < 3; i++) patches[i].offset = 8 * (size_t)i, patches[i].value = i ? ones : result;
+  OK(hiplaunch_graph_fill_words(graph, ones, 0x3f800000, NULL));
+  for (i = 0; i < 3; i++) patches[i] = hiplaunch_graph_patch_value(8 * (size_t)i, i ? ones : result);
   OK(hiplaunch_graph_argument_block(graph, &bytes, sizeof bytes, patches, 3, &block));
-  arg = value_arg(HIPLAUNCH_GRAPH_ARG_KIND_READ, block);
-  OK(hiplaunch_graph_launch(graph, dot, &dims, &arg, 1));
+  arg = hiplaunch_graph_arg_read(block);
+  OK(hiplaunch_graph_launch(graph, dot, &dims, &arg, 1, NULL));
   OK(hiplaunch_graph_uses(graph, ones, true, false));
   OK(hiplaunch_graph_uses(graph, result, false, true));
-  OK(hiplaunch_graph_read(graph, result));
+  OK(hiplaunch_graph_read(graph, result, NULL));
   OK(hiplaunch_graph_compute(graph, stream, HIPLAUNCH_SUBMISSION_STREAM, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, &sum, sizeof sum));
   CHECK(sum == 64.0);
