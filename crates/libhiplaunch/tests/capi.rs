@@ -137,6 +137,19 @@ fn compiled_graphs_from_c() {
 }
 
 #[test]
+fn modules_and_replaced_kernels_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("modules.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
+fn the_headers_functions_and_the_order_of_outputs_from_c_and_cpp() {
+    let (Some(cc), Some(cxx)) = (tool("CC", "cc"), tool("CXX", "c++")) else { return };
+    program("helpers.c", &cc, "c99", Linked::Shared);
+    program("helpers.c", &cxx, "c++17", Linked::Shared);
+}
+
+#[test]
 fn streams_of_others_and_cooperative_launches_from_c() {
     let Some(cc) = tool("CC", "cc") else { return };
     program("others.c", &cc, "c99", Linked::Shared);
