@@ -55,7 +55,8 @@ struct SubmissionFailure {
 impl Graph {
     /// Runs the graph once on `stream`: its kernels, copies and fills in the order of recording, or its
     /// [branches](Graph::set_branches) on several streams. Doesn't wait for the device. The outputs of the ticket are
-    /// the values that [`read`](Graph::read) named, in that order.
+    /// the values that [`read`](Graph::read) named, in that order. A kernel that was replaced or unregistered since its
+    /// launch was recorded runs as it was recorded.
     ///
     /// The first compute of a graph key plans the graph and allocates its workspace from the pool. Later ones find both
     /// and allocate nothing.
@@ -99,8 +100,11 @@ impl Graph {
             return Ok(instance);
         }
         let instance = Arc::new(self.prepare(stream_state)?);
-        let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
-        cache.insert(key, stream_state, &instance);
+        // No other graph will have the key of a kernel that is gone, and the cache would keep its module.
+        if self.check_kernels().is_ok() {
+            let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
+            cache.insert(key, stream_state, &instance);
+        }
         Ok(instance)
     }
 

@@ -336,7 +336,7 @@ impl Launcher {
     }
 
     /// Loads a code object and replaces the kernel of a handle by one of its kernels, without an LDS layout and not in
-    /// place. [`replace_kernel`](Launcher::replace_kernel) says what a replacement does.
+    /// place. [`replace_kernel`](Launcher::replace_kernel) says what a replacement does, and what graphs do with it.
     ///
     /// # Safety
     /// As for [`register`](Launcher::register).
@@ -353,6 +353,12 @@ impl Launcher {
 
     /// Replaces the kernel of a handle by another, for example by one that was compiled with more optimization.
     /// Launches from now on run the new kernel. The old kernel's module is kept until its last launch has finished.
+    ///
+    /// The new kernel may have another name and other parameters: each launch is checked against the kernel that it
+    /// runs. A launch that a [`Graph`] recorded before keeps the old kernel: [`Graph::compute`] runs it, while
+    /// [`Graph::compile`] and [`CompiledGraph::submit`](crate::graph::CompiledGraph::submit) refuse with
+    /// [`GraphProblem::KernelChanged`](crate::graph::GraphProblem::KernelChanged), after which the graph is recorded
+    /// again.
     ///
     /// # Errors
     /// [`Error::StaleHandle`] for the handle; [`Error::Invalid`] for a module on another device than the old kernel's;

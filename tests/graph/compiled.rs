@@ -234,6 +234,35 @@ fn a_kernel_that_was_unregistered_or_replaced_is_named() {
 }
 
 #[test]
+fn a_graph_recorded_before_a_replacement_computes_with_the_old_kernel_and_does_not_keep_it() {
+    on_each(|rig| {
+        let k = Kernels::of(&rig);
+        let x = DeviceBuffer::from_slice(&rig.stream, &[1.0f32; N]).unwrap();
+        let recorded = || {
+            let mut g = rig.launcher.graph(&rig.device).unwrap();
+            let (from, to) = (g.buffer(&x).unwrap(), g.temporary::<f32>(N).unwrap());
+            k.scale(&mut g, 2.0, &from, &to);
+            g.read(&to.slice(0, 4).unwrap()).unwrap();
+            g
+        };
+        let [first, second, third] = [recorded(), recorded(), recorded()];
+        assert_eq!(first.compute(&rig.stream).unwrap().read().unwrap().value::<f32>(0).unwrap(), 2.0);
+        // Another name and other parameters.
+        // SAFETY: a kernel of hip/.
+        unsafe { rig.launcher.replace(k.vscale, VECTOR.for_device(&rig.device), "fill_u32") }.unwrap();
+        assert_eq!(rig.launcher.graph_counts().0, 0);
+        let kernel = "vscale".into();
+        assert_eq!(graph_problem(second.compile(&rig.stream)), GraphProblem::KernelChanged { kernel });
+        let before = rig.validation().counts();
+        assert_eq!(third.compute(&rig.stream).unwrap().read().unwrap().value::<f32>(0).unwrap(), 2.0);
+        rig.launcher.collect();
+        assert_eq!(rig.launcher.graph_counts().0, 0);
+        assert_eq!(rig.validation().counts().since(&before).get(CallKind::ModuleUnload), 1);
+        rig.assert_clean();
+    });
+}
+
+#[test]
 fn a_compiled_graph_may_be_submitted_by_another_thread() {
     on_each(|rig| {
         let k = Kernels::of(&rig);

@@ -6,7 +6,9 @@ use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Capability, DevicePtr};
 use hiplaunch::graph::GraphArg;
 use hiplaunch::memory::SharedHandle;
-use hiplaunch::{Arg, Backend, DeviceBuffer, Error, Launch, LaunchDims, Launcher, PinnedBuffer, args};
+use hiplaunch::{
+    Arg, Backend, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Module, PinnedBuffer, Registration, args,
+};
 
 use hiplaunch_testing::rig::*;
 
@@ -32,6 +34,27 @@ impl Drop for Theirs<'_> {
         // SAFETY: allocated in `new`; the tests have waited for their work.
         unsafe { self.rig.device.driver().free(self.rig.device.id(), self.ptr) }.unwrap();
     }
+}
+
+#[test]
+fn a_modules_global_variable_is_set_and_read_as_borrowed_memory() {
+    on_each(|rig| {
+        // SAFETY: kernels of hip/.
+        let module = unsafe { Module::load(&rig.device, PROBE.for_device(&rig.device)) }.unwrap();
+        let bump = rig.launcher.register_kernel(Registration::new(&module, "bump_global")).unwrap();
+        let variable = |name: &str| {
+            let (ptr, bytes) = module.global(name).unwrap();
+            // SAFETY: the module keeps its variables for as long as the buffer is used.
+            unsafe { DeviceBuffer::<u32>::borrow_raw(&rig.device, ptr, bytes / 4) }.unwrap()
+        };
+        let (counter, mut step) = (variable("device_counter"), variable("device_step"));
+        step.upload(&rig.stream, &[5]).unwrap();
+        rig.launch(bump, LaunchDims::linear(2, 64), &[]).unwrap();
+        assert_eq!(counter.to_vec(&rig.stream).unwrap(), [5 * 128]);
+        assert!(matches!(module.global("nothing"), Err(Error::Driver { .. })));
+        drop((counter, step));
+        rig.assert_clean();
+    });
 }
 
 #[test]

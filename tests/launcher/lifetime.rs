@@ -1,7 +1,7 @@
 //! Lifetimes: kernels that are replaced or unregistered, and objects that are dropped, while launches are in flight.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::{Arg, DeviceBuffer, Error, Launch, LaunchDims, Launcher, Registration, args};
+use hiplaunch::{Arg, DeviceBuffer, Error, Launch, LaunchDims, LaunchProblem, Launcher, Registration, args};
 
 use hiplaunch_testing::rig::*;
 
@@ -126,6 +126,32 @@ fn replacing_keeps_launches_in_flight_on_the_old_kernel() {
         let failed = unsafe { rig.launcher.replace(handle, VECTOR.for_device(&rig.device), "nothing") };
         assert!(matches!(failed, Err(Error::CodeObject(_))));
         assert_eq!(launch(9).read().unwrap().slice::<u32>(0).unwrap(), [9; 4]);
+        rig.assert_clean();
+    });
+}
+
+#[test]
+fn launches_are_checked_against_the_kernel_that_replaced_the_one_with_other_parameters() {
+    on_each(|rig| {
+        let handle = rig.kernel(&VECTOR, "vscale");
+        let dims = LaunchDims::linear(1, 64);
+        let scale = || [3.0f32.into(), Arg::input(&[1.0f32; 4]), Arg::output::<f32>(4), Arg::from(4i32)];
+        let fill = || [Arg::output::<u32>(4), Arg::from(7u32), Arg::from(4i32)];
+        let refused = |args: &[Arg<'_>], name: &str, takes: usize| match rig.launch(handle, dims, args) {
+            Err(Error::Launch { kernel, problem }) => {
+                let (expected, got) = (takes, args.len());
+                assert_eq!(*problem, LaunchProblem::ArgumentCount { expected, got });
+                assert_eq!(&*kernel, name);
+            }
+            other => panic!("{other:?}"),
+        };
+        rig.launch(handle, dims, &scale()).unwrap();
+        refused(&fill(), "vscale", 4);
+        // SAFETY: a kernel of hip/.
+        unsafe { rig.launcher.replace(handle, VECTOR.for_device(&rig.device), "fill_u32") }.unwrap();
+        refused(&scale(), "fill_u32", 3);
+        let ticket = rig.launch(handle, dims, &fill()).unwrap();
+        assert_eq!(ticket.read().unwrap().slice::<u32>(0).unwrap(), [7; 4]);
         rig.assert_clean();
     });
 }
