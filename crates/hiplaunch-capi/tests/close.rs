@@ -58,6 +58,20 @@ fn closing_a_launcher_closes_everything_opened_from_it() {
     let download = made(|out| hiplaunch_buffer_read(buffer, stream, 0, 256, out));
     let graph = made(|out| hiplaunch_graph_open(launcher, 0, out));
     made(|out| hiplaunch_graph_buffer(graph, buffer, out));
+    let copied = made(|out| hiplaunch_graph_open(launcher, 0, out));
+    let value = made(|out| hiplaunch_graph_buffer(copied, buffer, out));
+    assert_eq!(hiplaunch_graph_read(copied, value, None), OK);
+    let compiled = made(|out| hiplaunch_graph_compile(copied, stream, out));
+    assert_eq!(hiplaunch_compiled_graph_submit(compiled, 0, None), OK);
+    let probe = include_bytes!("../../../hip/probe.gfx90a.co");
+    // SAFETY: an array of its length; nothing of it is launched.
+    let module =
+        made(|out| unsafe { hiplaunch_module_open(launcher, 0, probe.as_ptr().cast(), probe.len(), out) });
+    // SAFETY: a text; the module keeps the variable.
+    let global = made(|out| unsafe { hiplaunch_module_global(module, c"device_step".as_ptr(), out, None) });
+    // SAFETY: the variable's four bytes.
+    let variable = made(|out| unsafe { hiplaunch_buffer_borrow(launcher, 0, global, 4, out) });
+    assert_eq!(hiplaunch_buffer_fill(variable, stream, 0, 4, 0), OK);
 
     assert_eq!(hiplaunch_close(launcher), OK);
     layer.assert_clean_and_empty().unwrap();
@@ -66,6 +80,9 @@ fn closing_a_launcher_closes_everything_opened_from_it() {
         assert_eq!(hiplaunch_ticket_close(ticket), gone);
     }
     assert_eq!(hiplaunch_graph_close(graph), gone);
+    assert_eq!(hiplaunch_compiled_graph_close(compiled), gone);
+    assert_eq!(hiplaunch_module_close(module), gone);
+    assert_eq!(hiplaunch_buffer_close(variable), gone);
     assert_eq!(hiplaunch_view_close(view), gone);
     assert_eq!(hiplaunch_buffer_close(buffer), gone);
     assert_eq!(hiplaunch_event_close(event), gone);
