@@ -276,28 +276,25 @@ fn the_shared_library_exports_only_names_with_the_prefix() {
     assert!(names.iter().all(|name| name.starts_with("hiplaunch_")), "{names:?}");
 }
 
-/// The first example runs, and reports an error in its argument.
+/// The examples in C run, and report an error in their argument.
 #[test]
-fn the_c_example() {
-    let source = root().join("examples/c/saxpy.c");
+fn the_c_examples() {
     let Some(cc) = tool("CC", "cc") else { return };
-    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi-example");
     let folder = libraries();
-    let mut compile = Command::new(cc);
-    compile
-        .arg("-std=c99")
-        .args(WARNINGS)
-        .arg("-I")
-        .arg(root().join("hip"))
-        .arg(&source)
-        .arg("-o")
-        .arg(&binary);
-    run(compile.arg("-L").arg(&folder).arg("-lhiplaunch").arg(format!("-Wl,-rpath,{}", folder.display())));
-    let emulated = [("HIPLAUNCH_BACKEND", "emulator")];
-    run(Command::new(&binary).arg(root().join("hip/vector.hipfb")).envs(emulated));
-    let refused = Command::new(&binary).arg("/nowhere").envs(emulated).output().unwrap();
-    assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
-    std::fs::remove_file(&binary).unwrap();
+    for (name, says) in [("saxpy", "y[999] = 5"), ("rebind", "10000 submissions")] {
+        let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("capi-example-{name}"));
+        let mut compile = Command::new(&cc);
+        compile.arg("-std=c99").args(WARNINGS).arg("-I").arg(root().join("hip"));
+        compile.arg(root().join("examples/c").join(name).with_extension("c")).arg("-o").arg(&binary);
+        compile.arg("-L").arg(&folder).arg("-lhiplaunch");
+        run(compile.arg(format!("-Wl,-rpath,{}", folder.display())));
+        let emulated = [("HIPLAUNCH_BACKEND", "emulator")];
+        let said = run(Command::new(&binary).arg(root().join("hip/vector.hipfb")).envs(emulated));
+        assert!(String::from_utf8_lossy(&said.stdout).contains(says), "{said:?}");
+        let refused = Command::new(&binary).arg("/nowhere").envs(emulated).output().unwrap();
+        assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
+        std::fs::remove_file(&binary).unwrap();
+    }
 }
 
 /// The Python example runs with only the standard library.
