@@ -5,14 +5,17 @@ use std::mem::MaybeUninit;
 
 use std::sync::Arc;
 
-use hiplaunch::Module;
-use hiplaunch::launcher::{Kernel, KernelHandle, Launcher, Registration};
+use hiplaunch::launcher::{Kernel, KernelHandle, KernelSource, Launcher, Registration};
+use hiplaunch::{FatBinary, LazyModule, Module};
 
 use super::handles::{Found, Kind, Table};
 use super::input::{bytes, text, wanted};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of, launcher_that_owns};
 use super::layouts::{LAYOUTS, hiplaunch_lds_layout};
 use super::status::{Failure, Result, call, hiplaunch_status};
+
+/// As a device of hiplaunch_register: all devices of the launcher.
+pub const HIPLAUNCH_ALL_DEVICES: u32 = 0xffff_ffff;
 
 /// A registered kernel.
 pub struct hiplaunch_kernel {
@@ -48,12 +51,16 @@ pub(super) fn registered(kernel: *const hiplaunch_kernel) -> Result<(KernelHandl
 /// Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
 /// bundle, compressed or not, whose entry for the device's target is used.
 ///
+/// With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher. The
+/// code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a bundle.
+///
 /// `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
 ///
 /// The code is trusted: the library can't check what a kernel does with the memory that it is given.
 ///
 /// Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
-/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
+/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if none
+/// of them has code; HIPLAUNCH_STATUS_LAUNCH
 /// for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
 /// registered then.
@@ -70,7 +77,6 @@ pub unsafe extern "C" fn hiplaunch_register(
     call("hiplaunch_register", || {
         let kernel = wanted(kernel, "kernel")?;
         let Found { owner, value: launcher } = launcher_of(launcher)?;
-        let device = launcher.device(device)?;
         // SAFETY: the caller's promise for arrays and texts.
         let (image, name) = unsafe {
             let image = bytes(code_object, code_object_bytes, "code_object")?;
@@ -80,9 +86,12 @@ pub unsafe extern "C" fn hiplaunch_register(
             true => None,
             false => Some(LAYOUTS.get(layout)?.value),
         };
-        // SAFETY: the caller vouches for the code.
-        let module = unsafe { Module::load(device, image) }?;
-        let mut registration = Registration::new(&module, name);
+        // SAFETY (of both): the caller vouches for the code.
+        let source: KernelSource = match device {
+            HIPLAUNCH_ALL_DEVICES => (&unsafe { LazyModule::new(FatBinary::new(name, image)) }).into(),
+            one => (&unsafe { Module::load(launcher.device(one)?, image) }?).into(),
+        };
+        let mut registration = Registration::new(source, name);
         if let Some(layout) = &layout {
             registration = registration.lds_layout(layout.layout());
         }
@@ -104,7 +113,7 @@ pub unsafe extern "C" fn hiplaunch_register(
 
 /// Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
 /// kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
-/// is not declared in place.
+/// is not declared in place. A kernel of HIPLAUNCH_ALL_DEVICES is replaced on all devices.
 ///
 /// Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
 /// kernel.
