@@ -363,10 +363,13 @@ impl Launcher {
     /// then.
     pub unsafe fn replace(&self, handle: KernelHandle, code: &[u8], kernel: &str) -> Result<()> {
         let old = self.0.registry.get(handle)?;
-        // SAFETY (of both): the caller vouches for the code.
-        let source: KernelSource = match old.device() {
-            Some(device) => (&unsafe { Module::load(self.device(device.0)?, code) }?).into(),
-            None => (&unsafe { LazyModule::new(FatBinary::new(old.name(), code)) }).into(),
+        let source = match old.device() {
+            Some(device) => {
+                // SAFETY: the caller vouches for the code.
+                KernelSource::Module(unsafe { Module::load(self.device(device.0)?, code) }?)
+            }
+            // SAFETY: as above.
+            None => KernelSource::LazyModule(unsafe { LazyModule::new(FatBinary::new(old.name(), code)) }),
         };
         drop(old);
         self.replace_kernel(handle, Registration::new(source, kernel))

@@ -189,7 +189,8 @@ impl Kernel {
         if let Some(kernel) = self.find(&state, device)? {
             return Ok(kernel);
         }
-        let kernel = DeviceKernel::new(&module, &self.name, self.id, state.options)?;
+        let kernel = DeviceKernel::new(&module, &self.name, self.id, state.options)
+            .map_err(|error| error.for_kernel(&self.name))?;
         let kernel = Arc::new(kernel);
         if !state.registered {
             kernel.retire();

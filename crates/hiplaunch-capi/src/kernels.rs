@@ -86,10 +86,13 @@ pub unsafe extern "C" fn hiplaunch_register(
             true => None,
             false => Some(LAYOUTS.get(layout)?.value),
         };
-        // SAFETY (of both): the caller vouches for the code.
-        let source: KernelSource = match device {
-            HIPLAUNCH_ALL_DEVICES => (&unsafe { LazyModule::new(FatBinary::new(name, image)) }).into(),
-            one => (&unsafe { Module::load(launcher.device(one)?, image) }?).into(),
+        let source = match device {
+            HIPLAUNCH_ALL_DEVICES => {
+                // SAFETY: the caller vouches for the code.
+                KernelSource::LazyModule(unsafe { LazyModule::new(FatBinary::new(name, image)) })
+            }
+            // SAFETY: as above.
+            one => KernelSource::Module(unsafe { Module::load(launcher.device(one)?, image) }?),
         };
         let mut registration = Registration::new(source, name);
         if let Some(layout) = &layout {
