@@ -47,6 +47,11 @@
 #define HIPLAUNCH_VERSION_PATCH 0
 
 /**
+ * As a device of hiplaunch_register: all devices of the launcher.
+ */
+#define HIPLAUNCH_ALL_DEVICES 4294967295
+
+/**
  * The result of a function. For any value but HIPLAUNCH_STATUS_OK, hiplaunch_last_error_message returns a message.
  */
 typedef enum hiplaunch_status {
@@ -482,8 +487,8 @@ typedef struct hiplaunch_lds_kernel hiplaunch_lds_kernel;
 typedef struct hiplaunch_lds_layout hiplaunch_lds_layout;
 
 /**
- * A code object that is loaded on a device. Several kernels can be registered from it (hiplaunch_register_from), which
- * then share its global variables.
+ * A code object that is loaded on a device, or on each device that needs it. Several kernels can be registered from it
+ * (hiplaunch_register_from), which then share its global variables.
  */
 typedef struct hiplaunch_module hiplaunch_module;
 
@@ -2124,6 +2129,8 @@ enum hiplaunch_status hiplaunch_describe_compiler(const char *target,
  * Loads a code object on a device: a raw AMDGPU ELF or an offload bundle, compressed or not, whose entry for the
  * device's target is used. The code is trusted, as hiplaunch_register says.
  *
+ * `device` may be HIPLAUNCH_ALL_DEVICES. The code is then loaded on a device when it is first needed there.
+ *
  * Ownership: the bytes are copied; the caller closes the module, or the launcher. Threads: any. Errors:
  * HIPLAUNCH_STATUS_CODE_OBJECT, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
@@ -2135,19 +2142,23 @@ enum hiplaunch_status hiplaunch_module_open(const struct hiplaunch_launcher *lau
                                             struct hiplaunch_module **module);
 
 /**
- * The device address and the number of bytes of a global variable of a module: a __device__ or __constant__ variable.
- * `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and read the
- * variable:
+ * The address and the number of bytes of a global variable of a module, a __device__ or __constant__ variable, on a
+ * device. `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and read
+ * the variable:
  *
- *   hiplaunch_module_global(module, "gain", &address, &bytes);
+ *   hiplaunch_module_global(module, 0, "gain", &address, &bytes);
  *   hiplaunch_buffer_borrow(launcher, 0, address, bytes, &gain);
  *   hiplaunch_buffer_upload(gain, stream, 0, &value, sizeof value);
  *
+ * A module of HIPLAUNCH_ALL_DEVICES is loaded on the device if it is not yet, and has other variables on each device.
+ *
  * Ownership: the address is valid while the module is open or a kernel of it is registered; work that uses it has to
  * finish before. Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER for a name that the module does not have;
- * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist or where the module is not; those of loading, as
+ * hiplaunch_module_open; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_module_global(const struct hiplaunch_module *module,
+                                              uint32_t device,
                                               const char *name,
                                               uint64_t *address,
                                               size_t *bytes);
@@ -2164,15 +2175,18 @@ enum hiplaunch_status hiplaunch_module_close(struct hiplaunch_module *module);
  * Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
  * bundle, compressed or not, whose entry for the device's target is used.
  *
+ * With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher. The
+ * code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a bundle.
+ *
  * `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
  *
  * The code is trusted: the library can't check what a kernel does with the memory that it is given.
  *
  * Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
- * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
- * for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
- * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
- * registered then.
+ * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if none
+ * of them has code; HIPLAUNCH_STATUS_LAUNCH for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
  */
 enum hiplaunch_status hiplaunch_register(const struct hiplaunch_launcher *launcher,
                                          uint32_t device,
@@ -2197,7 +2211,7 @@ enum hiplaunch_status hiplaunch_register_from(const struct hiplaunch_module *mod
 /**
  * Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
  * kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
- * is not declared in place.
+ * is not declared in place. A kernel of HIPLAUNCH_ALL_DEVICES is replaced on all devices.
  *
  * The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs. A
  * launch that a graph recorded before keeps the old kernel: hiplaunch_graph_compute runs it, while
@@ -2216,7 +2230,7 @@ enum hiplaunch_status hiplaunch_replace(const struct hiplaunch_kernel *kernel,
  * Replaces the kernel of a handle by a kernel of a module, as hiplaunch_replace does by that of a code object.
  *
  * Ownership: the module may be closed afterwards. Threads: any. Errors: as hiplaunch_replace;
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a module on another device than the kernel's.
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a module of other devices than the kernel's.
  */
 enum hiplaunch_status hiplaunch_replace_from(const struct hiplaunch_kernel *kernel,
                                              const struct hiplaunch_module *module,
@@ -2259,22 +2273,26 @@ enum hiplaunch_status hiplaunch_declare_in_place(const struct hiplaunch_kernel *
                                                  bool yes);
 
 /**
- * Fills `attributes`, whose struct_size the caller has set, with what a kernel needs.
+ * Fills `attributes`, whose struct_size the caller has set, with what a kernel needs on a device. A kernel of
+ * HIPLAUNCH_ALL_DEVICES is loaded there if it is not yet.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a kernel of another device; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a
+ * device that is not there; those of loading, as hiplaunch_register; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_get_kernel_attributes(const struct hiplaunch_kernel *kernel,
+                                                      uint32_t device,
                                                       struct hiplaunch_kernel_attributes *attributes);
 
 /**
  * Fills `occupancy`, whose struct_size the caller has set: how many workgroups of `block` work-items with `dynamic_lds`
- * bytes of dynamic LDS a compute unit of the kernel's device holds at once. Makes no driver call.
+ * bytes of dynamic LDS a compute unit of a device holds at once. Makes no driver call if the kernel is loaded there.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a block or LDS that the kernel can't have;
- * HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ * HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; as hiplaunch_get_kernel_attributes.
  */
 enum hiplaunch_status hiplaunch_get_kernel_occupancy(const struct hiplaunch_kernel *kernel,
+                                                     uint32_t device,
                                                      uint32_t block,
                                                      uint32_t dynamic_lds,
                                                      struct hiplaunch_kernel_occupancy *occupancy);

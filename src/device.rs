@@ -129,6 +129,34 @@ impl Device {
         self.0.held_pinned.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// Returns whether kernels on this device can be allowed to access memory of `peer` (`hipDeviceCanAccessPeer`). `false`
+    /// for the device itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a device of another driver; else returns the driver's error.
+    pub fn can_access_peer(&self, peer: &Device) -> Result<bool> {
+        self.is_of_driver(peer, "Device::can_access_peer")?;
+        self.raw().can_access_peer(self.id(), peer.id()).map_err(|e| self.error(e))
+    }
+
+    /// Allows kernels on this device to access memory of `peer` from now on (`hipDeviceEnablePeerAccess`), in this
+    /// direction alone. It succeeds if that is allowed already. Copies between devices do not need it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a device of another driver; else returns the driver's error, which is `NOT_SUPPORTED` if the
+    /// driver lacks [`Capability::PeerAccess`](crate::driver::Capability::PeerAccess).
+    pub fn enable_peer_access(&self, peer: &Device) -> Result<()> {
+        self.is_of_driver(peer, "Device::enable_peer_access")?;
+        self.raw().enable_peer_access(self.id(), peer.id()).map_err(|e| self.error(e))
+    }
+
+    fn is_of_driver(&self, peer: &Device, what: &'static str) -> Result<()> {
+        if Arc::ptr_eq(self.driver(), peer.driver()) {
+            return self.check();
+        }
+        Err(Error::invalid(what, "the peer is a device of another launcher's driver"))
+    }
+
     /// Returns the report of the fault after which the device was lost, if it is lost.
     pub fn fault(&self) -> Option<Arc<FaultReport>> {
         self.0.fault.get().cloned()

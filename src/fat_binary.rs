@@ -103,24 +103,32 @@ impl<'a> FatBinary<'a> {
     /// that does not know the device; [`Error::CodeObject`] for bytes that can't be read; [`Error::Compile`] if the source
     /// has errors.
     pub fn for_device(&self, device: &Device) -> Result<CodeObject> {
-        let target = &device.properties().target;
+        match self.in_bundle(device)? {
+            Ok(code) => Ok(code),
+            Err(why) => self.compile(device, why),
+        }
+    }
+
+    /// Returns the bundle's code object that the device runs, or why none of them can be used. Compiles nothing.
+    ///
+    /// # Errors
+    /// [`Error::CodeObject`] for bytes that can't be read.
+    pub(crate) fn in_bundle(&self, device: &Device) -> Result<std::result::Result<CodeObject, NoCodeReason>> {
         let loads_generic = device.raw().capabilities().has(Capability::GenericCodeObjects);
-        let why = match CodeObject::from_any(&self.bundle, target) {
-            Ok(code) if loads_generic || !code.target().processor.is_generic() => return Ok(code),
-            Ok(code) => NoCodeReason::generic(device, &code),
-            Err(code_object::Error::NoMatchingTarget { .. }) => NoCodeReason::Target { has: self.targets() },
-            Err(error) => return Err(error.into()),
-        };
-        let none = |compile: Option<CompileError>| {
-            Error::NoCode(Box::new(NoCode {
-                name: self.name.clone().into_owned(),
-                device: device.id(),
-                target: target.clone(),
-                why: why.clone(),
-                compile,
-            }))
-        };
-        let Some(source) = &self.source else { return Err(none(None)) };
+        match CodeObject::from_any(&self.bundle, &device.properties().target) {
+            Ok(code) if loads_generic || !code.target().processor.is_generic() => Ok(Ok(code)),
+            Ok(code) => Ok(Err(NoCodeReason::generic(device, &code))),
+            Err(code_object::Error::NoMatchingTarget { .. }) => {
+                Ok(Err(NoCodeReason::Target { has: self.targets() }))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Compiles the source for the device, because the bundle has nothing for it.
+    fn compile(&self, device: &Device, why: NoCodeReason) -> Result<CodeObject> {
+        let target = &device.properties().target;
+        let Some(source) = &self.source else { return Err(self.no_code(device, why, None)) };
         log::info!("compiling {} for {target:#}: {why}", self.name);
         let mut compiler = Compiler::new(&TargetId::new(target.processor.clone()))
             .name(format!("{}.hip", self.name))
@@ -132,9 +140,36 @@ impl<'a> FatBinary<'a> {
         match compiler.compile(source) {
             Ok(compiled) => Ok(compiled.code_object().clone()),
             Err(error @ (CompileError::NotFound { .. } | CompileError::UnknownTarget { .. })) => {
-                Err(none(Some(error)))
+                Err(self.no_code(device, why, Some(error)))
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The error for a device that has no code.
+    pub(crate) fn no_code(&self, device: &Device, why: NoCodeReason, compile: Option<CompileError>) -> Error {
+        Error::NoCode(Box::new(NoCode {
+            name: self.name.clone().into_owned(),
+            device: device.id(),
+            target: device.properties().target.clone(),
+            why,
+            compile,
+        }))
+    }
+
+    /// Whether there is a source, from which code for other devices may be compiled.
+    pub(crate) fn has_source(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// Copies what is borrowed.
+    pub fn into_owned(self) -> FatBinary<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        FatBinary {
+            name: owned(self.name),
+            bundle: Cow::Owned(self.bundle.into_owned()),
+            source: self.source.map(owned),
+            headers: self.headers.into_iter().map(|(name, text)| (owned(name), owned(text))).collect(),
         }
     }
 

@@ -141,6 +141,7 @@ pub mod fat_binary;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
+mod lazy_module;
 pub mod memory;
 pub mod module;
 mod owned_stream;
@@ -186,6 +187,7 @@ pub use launcher::{
     Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelAttributes, KernelHandle, Launch, LaunchDims,
     Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
 };
+pub use lazy_module::LazyModule;
 pub use lds_layout as lds;
 pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions};
 pub use module::Module;

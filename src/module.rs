@@ -42,8 +42,21 @@ impl Module {
     /// else returns the driver's error.
     pub unsafe fn load(device: &Device, image: &[u8]) -> Result<Module> {
         device.check()?;
+        let code = CodeObject::from_any(image, &device.properties().target)?;
+        // SAFETY: the caller's promise.
+        unsafe { Module::load_code(device, code) }
+    }
+
+    /// Loads a code object that was read before.
+    ///
+    /// # Safety
+    /// As for [`load`](Module::load).
+    ///
+    /// # Errors
+    /// As for [`load`](Module::load), but never [`Error::CodeObject`].
+    pub(crate) unsafe fn load_code(device: &Device, code: CodeObject) -> Result<Module> {
+        device.check()?;
         let target = &device.properties().target;
-        let code = CodeObject::from_any(image, target)?;
         if !code.target().is_compatible_with(target) {
             return Err(Error::WrongTarget {
                 code_object: code.target().short().into_boxed_str(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::launcher::{Kernel, LaunchDims};
+use crate::launcher::{DeviceKernel, LaunchDims};
 use hip_driver::RawFunction;
 
 use super::branches::{Order, Schedule};
@@ -36,7 +36,7 @@ pub(super) enum Location {
 pub(super) enum Step {
     Launch {
         function: RawFunction,
-        /// The number of the kernel, [`Kernel::id`].
+        /// The number of the kernel, [`DeviceKernel::id`].
         kernel: u64,
         dims: LaunchDims,
         /// The range of its arguments among the packed ones.
@@ -103,7 +103,7 @@ pub(super) struct GraphProgram {
     pub(super) result_bytes: u32,
     /// The values whose buffers the program uses, and which have to be kept for it.
     pub(super) external: Vec<u32>,
-    pub(super) kernels: Vec<Arc<Kernel>>,
+    pub(super) kernels: Vec<Arc<DeviceKernel>>,
 }
 
 /// Compiles a recorded graph to a graph program.

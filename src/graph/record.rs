@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::launcher::{Arg, Kernel, KernelHandle, LaunchDims, Launcher};
+use crate::error::{Error, LaunchProblem, Result};
+use crate::launcher::{Arg, DeviceKernel, KernelHandle, LaunchDims, Launcher};
 use crate::memory::{Foreign, PoolBlock};
 
 use super::branches::Branches;
@@ -128,7 +128,7 @@ pub(super) struct ValueInfo {
 #[derive(Clone, Debug)]
 pub(super) enum NodeKind {
     Launch {
-        kernel: Arc<Kernel>,
+        kernel: Arc<DeviceKernel>,
         handle: KernelHandle,
         dims: LaunchDims,
     },
@@ -449,11 +449,15 @@ impl Graph {
         dims: LaunchDims,
         args: &[GraphArg<'_>],
     ) -> Result<NodeId> {
-        let kernel = self.launcher.kernel(handle)?;
-        if *kernel.device() != self.device {
-            let kernel = kernel.name.clone();
-            return Err(problem(Some(self.nodes.len() as u32), GraphProblem::ForeignKernel { kernel }));
-        }
+        let kernel = match self.launcher.kernel(handle)?.load(&self.device) {
+            Ok(kernel) => kernel,
+            Err(Error::Launch { kernel, problem: wrong })
+                if matches!(*wrong, LaunchProblem::WrongDevice { .. }) =>
+            {
+                return Err(problem(Some(self.nodes.len() as u32), GraphProblem::ForeignKernel { kernel }));
+            }
+            Err(error) => return Err(error),
+        };
         let dims = dims.with_lds(kernel.with_layout(dims.dynamic_lds)?);
         kernel.check_dims(&dims)?;
         let marks = (self.uses.len(), self.immediates.len(), self.bytes.len());
@@ -469,7 +473,7 @@ impl Graph {
     }
 
     #[inline]
-    fn record_args(&mut self, kernel: &Kernel, args: &[GraphArg<'_>]) -> Result<()> {
+    fn record_args(&mut self, kernel: &DeviceKernel, args: &[GraphArg<'_>]) -> Result<()> {
         if args.len() != kernel.parameters.len() {
             return Err(kernel.refuse_count(args.len()));
         }
@@ -525,7 +529,7 @@ impl Graph {
     }
 
     /// Checks that an argument that is written overlaps no other one, unless the kernel is declared in place.
-    fn check_overlaps(&self, kernel: &Kernel, node: u32, uses: &[ValueAccess]) -> Result<()> {
+    fn check_overlaps(&self, kernel: &DeviceKernel, node: u32, uses: &[ValueAccess]) -> Result<()> {
         for (i, w) in uses.iter().enumerate().filter(|(_, u)| u.write) {
             for (_, r) in uses.iter().enumerate().filter(|&(j, _)| j != i) {
                 if let Some(same_start) = self.overlap(w, r)

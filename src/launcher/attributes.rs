@@ -2,9 +2,10 @@
 
 use code_object::occupancy::{self, Occupancy};
 
-use super::kernel::Kernel;
+use super::registered::Kernel;
 use super::registry::KernelHandle;
 use super::{Launcher, Result};
+use crate::device::Device;
 
 /// What a kernel needs, as its code object says (`hipFuncGetAttributes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +39,16 @@ pub struct KernelAttributes {
 }
 
 impl Kernel {
-    /// Returns what the kernel needs; as [`Launcher::attributes`], without a look-up.
-    pub fn attributes(&self) -> KernelAttributes {
-        let signature = self.signature();
+    /// Returns what the kernel needs on a device; as [`Launcher::attributes`], without a look-up.
+    ///
+    /// # Errors
+    /// As [`Launcher::attributes`], but never [`Error::StaleHandle`](crate::Error::StaleHandle).
+    pub fn attributes(&self, device: &Device) -> Result<KernelAttributes> {
+        let kernel = self.load(device)?;
+        let signature = kernel.signature();
         let (vgprs, agprs) =
-            occupancy::vector_registers(self.code_object().target().processor.name(), signature);
-        KernelAttributes {
+            occupancy::vector_registers(kernel.code_object().target().processor.name(), signature);
+        Ok(KernelAttributes {
             vgprs,
             agprs,
             sgprs: signature.sgpr_count,
@@ -52,40 +57,42 @@ impl Kernel {
             static_lds: signature.group_segment_fixed_size,
             private_bytes: signature.private_segment_fixed_size,
             uses_dynamic_stack: signature.uses_dynamic_stack,
-            max_threads_per_block: self.max_threads_per_block(),
+            max_threads_per_block: kernel.max_threads_per_block(),
             required_block: signature.reqd_workgroup_size,
             wavefront_size: signature.wavefront_size,
             kernarg_bytes: signature.kernarg_size,
-        }
+        })
     }
 
-    /// Returns how many workgroups a compute unit of the kernel's device holds at once; as [`Launcher::occupancy`], without
-    /// a look-up.
+    /// Returns how many workgroups a compute unit of a device holds at once; as [`Launcher::occupancy`], without a look-up.
     ///
     /// # Errors
     /// As [`Launcher::occupancy`], but never [`Error::StaleHandle`](crate::Error::StaleHandle).
-    pub fn occupancy(&self, block: u32, dynamic_lds: u32) -> Result<Occupancy> {
-        let dynamic_lds = self.with_layout(dynamic_lds)?;
-        let processor = &self.device().properties().target.processor;
-        Ok(occupancy::on(processor.name(), self.signature(), block, dynamic_lds)?)
+    pub fn occupancy(&self, device: &Device, block: u32, dynamic_lds: u32) -> Result<Occupancy> {
+        let kernel = self.load(device)?;
+        let dynamic_lds = kernel.with_layout(dynamic_lds)?;
+        let processor = &device.properties().target.processor;
+        Ok(occupancy::on(processor.name(), kernel.signature(), block, dynamic_lds)?)
     }
 }
 
 impl Launcher {
-    /// Returns what a registered kernel needs: registers, LDS, private memory.
+    /// Returns what a registered kernel needs on a device: registers, LDS, private memory. Loads a kernel of a
+    /// [`LazyModule`](crate::LazyModule) there if it is not loaded yet.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`](crate::Error::StaleHandle).
-    pub fn attributes(&self, handle: KernelHandle) -> Result<KernelAttributes> {
-        Ok(self.kernel(handle)?.attributes())
+    /// [`Error::StaleHandle`](crate::Error::StaleHandle); [`LaunchProblem::WrongDevice`](crate::LaunchProblem::WrongDevice)
+    /// for a kernel of another device; the errors of [`LazyModule::on`](crate::LazyModule::on).
+    pub fn attributes(&self, handle: KernelHandle, device: &Device) -> Result<KernelAttributes> {
+        self.kernel(handle)?.attributes(device)
     }
 
-    /// Returns how many workgroups of `block` work-items with `dynamic_lds` bytes of dynamic LDS a compute unit of the
-    /// kernel's device holds at once, and what limits it. A kernel with an LDS layout has at least the LDS of the layout,
-    /// as in a launch. Makes no driver call.
+    /// Returns how many workgroups of `block` work-items with `dynamic_lds` bytes of dynamic LDS a compute unit of a device
+    /// holds at once, and what limits it. A kernel with an LDS layout has at least the LDS of the layout, as in a launch.
+    /// Makes no driver call if the kernel is loaded there.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`](crate::Error::StaleHandle); [`Error::Occupancy`](crate::Error::Occupancy) for a block that
+    /// The errors of [`attributes`](Launcher::attributes); [`Error::Occupancy`](crate::Error::Occupancy) for a block that
     /// the kernel can't have, for more LDS than there is, and on a device whose limits are not known here;
     /// [`LaunchProblem::LdsLayout`](crate::LaunchProblem::LdsLayout) for less LDS than the layout needs.
     ///
@@ -98,14 +105,20 @@ impl Launcher {
     /// let code = FatBinary::read("hip/reduce.hipfb")?.for_device(device)?;
     /// // SAFETY: it is not launched.
     /// let sum = unsafe { launcher.register(device, code.elf(), "reduce_sum_f32")? };
-    /// let attributes = launcher.attributes(sum)?;
+    /// let attributes = launcher.attributes(sum, device)?;
     /// assert_eq!((attributes.static_lds, attributes.spilled_vgprs), (1024, 0));
-    /// let occupancy = launcher.occupancy(sum, 256, 0)?;
+    /// let occupancy = launcher.occupancy(sum, device, 256, 0)?;
     /// println!("{} workgroups, limited by {}", occupancy.blocks_per_cu, occupancy.limited_by.name());
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn occupancy(&self, handle: KernelHandle, block: u32, dynamic_lds: u32) -> Result<Occupancy> {
-        self.kernel(handle)?.occupancy(block, dynamic_lds)
+    pub fn occupancy(
+        &self,
+        handle: KernelHandle,
+        device: &Device,
+        block: u32,
+        dynamic_lds: u32,
+    ) -> Result<Occupancy> {
+        self.kernel(handle)?.occupancy(device, block, dynamic_lds)
     }
 }

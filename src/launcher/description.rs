@@ -5,6 +5,7 @@ use lds_layout::LdsLayout;
 use super::args::{Arg, LaunchDims, Staging};
 use super::destination::{Destination, Placement};
 use super::launch::ArgumentSource;
+use crate::lazy_module::LazyModule;
 use crate::module::Module;
 
 /// One launch of a kernel: its dimensions, its arguments, how host data reach the kernel, and its destination.
@@ -150,14 +151,37 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// A kernel to register: a module, the kernel's name, and what is known about the kernel.
+/// Where the code of a kernel to register is: on one device, or on each that needs it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum KernelSource {
+    /// A module that is loaded on a device. The kernel can be launched there.
+    Module(Module),
+    /// A module that is loaded on a device when it is first needed there. The kernel can be launched on all devices of the
+    /// launcher.
+    LazyModule(LazyModule),
+}
+
+impl From<&Module> for KernelSource {
+    fn from(module: &Module) -> KernelSource {
+        KernelSource::Module(module.clone())
+    }
+}
+
+impl From<&LazyModule> for KernelSource {
+    fn from(module: &LazyModule) -> KernelSource {
+        KernelSource::LazyModule(module.clone())
+    }
+}
+
+/// A kernel to register: where its code is, the kernel's name, and what is known about the kernel.
 ///
 /// [`Launcher::register_kernel`](crate::Launcher::register_kernel) registers it, and
 /// [`Launcher::replace_kernel`](crate::Launcher::replace_kernel) replaces the kernel of an existing handle by it.
 #[derive(Clone, Debug)]
 #[must_use = "a description registers nothing; give it to `Launcher::register_kernel`"]
 pub struct Registration<'a> {
-    pub(super) module: &'a Module,
+    pub(super) source: KernelSource,
     pub(super) name: &'a str,
     pub(super) lds_bytes: Option<u32>,
     pub(super) in_place: bool,
@@ -165,8 +189,11 @@ pub struct Registration<'a> {
 
 impl<'a> Registration<'a> {
     /// Describes the kernel `name` of a module, without an LDS layout and not in place.
-    pub fn new(module: &'a Module, name: &'a str) -> Registration<'a> {
-        Registration { module, name, lds_bytes: None, in_place: false }
+    ///
+    /// The kernel of a [`Module`] can be launched on the module's device. The kernel of a [`LazyModule`] has one handle for
+    /// all devices of the launcher.
+    pub fn new(source: impl Into<KernelSource>, name: &'a str) -> Registration<'a> {
+        Registration { source: source.into(), name, lds_bytes: None, in_place: false }
     }
 
     /// Sets the layout of dynamic LDS that the kernel's code was generated for.

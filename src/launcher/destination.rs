@@ -8,8 +8,9 @@ use crate::memory::{DeviceBuffer, DeviceView, Layout};
 
 use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
-use super::kernel::{Kernel, ParameterKind};
+use super::kernel::{DeviceKernel, ParameterKind};
 use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
+use super::registered::Kernel;
 use super::stream_state::Stream;
 
 /// Device memory of the caller into which a launch writes its result. See
@@ -117,17 +118,17 @@ fn filled<T: Pod>(stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Resu
     Ok(new)
 }
 
-/// Launches a kernel whose `description` has a destination. Dimensions and arguments are checked before any memory is
+/// Launches a kernel whose `description` has a destination; `kernel` is `callee` on the stream's device. Dimensions and arguments are checked before any memory is
 /// allocated.
 pub(super) fn launch_into<R: Receipt>(
-    kernel: &Kernel,
+    callee: &Kernel,
+    kernel: &DeviceKernel,
     stream: &Stream,
     description: Launch<'_>,
     placement: Placement<'_>,
 ) -> Result<R> {
     let Launch { mut dims, source, staging, cooperative, .. } = description;
     let device = stream.device();
-    stream.core().check()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
         return refuse(kernel, "`destination_parameter` is set, but no memory is given");
     };
@@ -144,7 +145,7 @@ pub(super) fn launch_into<R: Receipt>(
     }
     let enqueue = |target: BufferArg<'_>| {
         let destination = Some(Target { parameter, buffer: target });
-        launch(Callee::Kernel(kernel), &stream.0, Request { dims, staging, source, cooperative, destination })
+        launch(Callee::Kernel(callee), &stream.0, Request { dims, staging, source, cooperative, destination })
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {
@@ -187,7 +188,7 @@ pub(super) fn launch_into<R: Receipt>(
 }
 
 /// Returns the index of the parameter that takes the destination's address. `said` is what the caller named.
-fn parameter_of(kernel: &Kernel, source: ArgumentSource<'_>, said: Option<usize>) -> Result<usize> {
+fn parameter_of(kernel: &DeviceKernel, source: ArgumentSource<'_>, said: Option<usize>) -> Result<usize> {
     match source {
         ArgumentSource::Args(args) => {
             let mut marked =
@@ -217,14 +218,14 @@ fn parameter_of(kernel: &Kernel, source: ArgumentSource<'_>, said: Option<usize>
 }
 
 #[cold]
-fn refuse<R>(kernel: &Kernel, problem: impl Into<String>) -> Result<R> {
+fn refuse<R>(kernel: &DeviceKernel, problem: impl Into<String>) -> Result<R> {
     Err(kernel.refuse(LaunchProblem::Destination(problem.into().into_boxed_str())))
 }
 
 /// Refuses a launch with an input that overlaps the destination. Allows it for a kernel that is declared in place if
 /// both begin at the same byte.
 fn check_aliases(
-    kernel: &Kernel,
+    kernel: &DeviceKernel,
     source: ArgumentSource<'_>,
     parameter: usize,
     target: &BufferArg<'_>,
@@ -295,6 +296,6 @@ fn check_aliases(
     Ok(())
 }
 
-fn is_pointer(kernel: &Kernel, index: usize) -> bool {
+fn is_pointer(kernel: &DeviceKernel, index: usize) -> bool {
     kernel.parameters.get(index).is_some_and(|p| p.kind == ParameterKind::Pointer)
 }

@@ -3,7 +3,7 @@
 use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
-use super::kernel::Kernel;
+use super::kernel::DeviceKernel;
 use super::launch::ArgumentSource;
 use super::ticket::Spans;
 
@@ -197,7 +197,7 @@ pub(super) struct ImageWalk<'a, 's> {
 
 impl ImageWalk<'_, '_> {
     #[inline(always)]
-    pub(super) fn run(&mut self, kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>) {
+    pub(super) fn run(&mut self, kernel: &DeviceKernel, kernarg: &mut [u8], source: ArgumentSource<'_>) {
         let ArgumentSource::Args(args) = source else { return };
         for (arg, parameter) in args.iter().zip(&kernel.parameters) {
             let address = match arg {

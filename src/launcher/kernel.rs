@@ -1,22 +1,17 @@
-//! A registered kernel: its function, its parameters and limits, and the streams that it was launched on.
+//! A kernel on a device: its function, its parameters and limits, and the streams that it was launched on.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use code_object::{CodeObject, KernelSignature, ValueKind};
+use code_object::{ArgSignature, CodeObject, KernelSignature, ValueKind};
 
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::module::Module;
-use hip_driver::{CallKind, Capability, DriverError, DriverResult, ErrorCode, RawFunction};
+use hip_driver::{CallKind, Capability, DeviceProperties, DriverError, DriverResult, ErrorCode, RawFunction};
 
 use super::args::{Arg, LaunchDims};
-use super::description::{Launch, Registration};
-use super::destination::launch_into;
-use super::launch::{Callee, Receipt, Request, launch};
-use super::registry::{KernelHandle, Registry};
-use super::stream_state::{Stream, StreamState};
-use super::ticket::Ticket;
+use super::stream_state::StreamState;
 
 /// The largest kernarg segment in bytes: HIP guarantees no more than 4 KiB of arguments.
 const MAX_KERNARG: u32 = 4096;
@@ -36,15 +31,21 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
 }
 
-/// A registered kernel on a device. [`Launcher::kernel`](crate::Launcher::kernel) returns it for callers that launch it
-/// often and do not want to look up its handle each time.
-///
-/// It stays the same kernel when its handle's kernel is replaced or unregistered. When the last reference is dropped,
-/// its module is kept until the last launch has finished.
+/// What is said about a kernel when it is registered, and may change later.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KernelOptions {
+    /// Whether an input may be the output.
+    pub(super) in_place: bool,
+    /// The dynamic LDS of the kernel's LDS layout in bytes; 0 without one.
+    pub(super) lds_layout: u32,
+}
+
+/// A registered kernel on a device. When the last reference is dropped, its module is kept until the last launch has
+/// finished.
 #[derive(Debug)]
-pub struct Kernel {
-    pub(crate) handle: KernelHandle,
-    /// A number that no other kernel of the process has, not even one that replaces this kernel under its handle.
+pub(crate) struct DeviceKernel {
+    /// The number of the registered kernel: no other kernel of the device has it, not even one that replaces this kernel
+    /// under its handle.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
     pub(crate) function: RawFunction,
@@ -71,24 +72,18 @@ pub struct Kernel {
     lds_layout: AtomicU32,
 }
 
-impl Kernel {
+impl DeviceKernel {
     /// Finds a kernel in a loaded module and checks that it can be launched.
-    pub(crate) fn new(registration: &Registration<'_>, handle: KernelHandle) -> Result<Kernel> {
-        static ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let Registration { module, name, lds_bytes, in_place } = registration;
+    pub(super) fn new(module: &Module, name: &str, id: u64, options: KernelOptions) -> Result<DeviceKernel> {
         let signature = module.code_object().kernel(name)?.clone();
         let name: Arc<str> = Arc::from(signature.name.as_str());
-        let refuse = |problem| Error::Launch { kernel: name.clone(), problem: Box::new(problem) };
-        if signature.kernarg_size > MAX_KERNARG {
-            return Err(refuse(LaunchProblem::KernargTooLarge {
-                bytes: signature.kernarg_size,
-                limit: MAX_KERNARG,
-            }));
-        }
         let limits = module.device().properties();
-        if signature.group_segment_fixed_size > limits.max_lds_per_block {
-            let (fixed, limit) = (signature.group_segment_fixed_size, limits.max_lds_per_block);
-            return Err(refuse(LaunchProblem::Lds { fixed, dynamic: 0, limit }));
+        check_limits(&signature, limits)?;
+        let (fixed, dynamic, limit) =
+            (signature.group_segment_fixed_size, options.lds_layout, limits.max_lds_per_block);
+        if u64::from(fixed) + u64::from(dynamic) > u64::from(limit) {
+            let problem = Box::new(LaunchProblem::Lds { fixed, dynamic, limit });
+            return Err(Error::Launch { kernel: name, problem });
         }
         let parameters: Vec<Parameter> = signature
             .explicit_args()
@@ -103,24 +98,13 @@ impl Kernel {
                 },
             })
             .collect();
-        // Packing relies on this, and the metadata come from a file.
-        if parameters
-            .iter()
-            .any(|p| u64::from(p.offset) + u64::from(p.size) > u64::from(signature.kernarg_size))
-        {
-            return Err(Error::invalid(
-                "kernel metadata",
-                format!("`{name}` has an argument outside its kernarg segment"),
-            ));
-        }
         let function = module.function(&signature.name)?;
         let max_total = match signature.max_flat_workgroup_size {
             0 => limits.max_threads_per_block,
             n => n.min(limits.max_threads_per_block),
         };
-        let kernel = Kernel {
-            handle,
-            id: ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        Ok(DeviceKernel {
+            id,
             name,
             function,
             offsets: parameters.iter().map(|p| p.offset).collect(),
@@ -137,65 +121,9 @@ impl Kernel {
             module: Module::clone(module),
             states: Mutex::new(Vec::new()),
             registered: AtomicBool::new(true),
-            in_place: AtomicBool::new(*in_place),
-            lds_layout: AtomicU32::new(0),
-        };
-        if let Some(bytes) = lds_bytes {
-            kernel.set_lds_layout(*bytes)?;
-        }
-        Ok(kernel)
-    }
-
-    /// Returns the handle that the kernel was registered under.
-    pub fn handle(&self) -> KernelHandle {
-        self.handle
-    }
-
-    /// Launches the kernel, as [`Launcher::submit`](crate::Launcher::submit) does, without looking up a handle.
-    ///
-    /// # Safety
-    /// As for [`Launcher::submit`](crate::Launcher::submit).
-    ///
-    /// # Errors
-    /// The errors of [`Launcher::submit`](crate::Launcher::submit), but never [`Error::StaleHandle`].
-    #[inline]
-    pub unsafe fn submit(&self, stream: &Stream, launch: Launch<'_>) -> Result<Ticket> {
-        self.launch_on(stream, launch)
-    }
-
-    /// Launches the kernel without a ticket, as [`Launcher::enqueue`](crate::Launcher::enqueue) does, without looking
-    /// up a handle.
-    ///
-    /// # Safety
-    /// As for [`Launcher::submit`](crate::Launcher::submit).
-    ///
-    /// # Errors
-    /// The errors of [`Launcher::enqueue`](crate::Launcher::enqueue), but never [`Error::StaleHandle`].
-    #[inline]
-    pub unsafe fn enqueue(&self, stream: &Stream, launch: Launch<'_>) -> Result<()> {
-        self.launch_on(stream, launch)
-    }
-
-    #[inline(always)]
-    fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
-        match description.placement.take() {
-            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description)),
-            Some(placement) => launch_into(self, stream, description, placement),
-        }
-    }
-
-    /// Launches the kernel that a handle names.
-    #[inline(always)]
-    pub(super) fn launch_by_handle<R: Receipt>(
-        registry: &Registry,
-        handle: KernelHandle,
-        stream: &Stream,
-        description: Launch<'_>,
-    ) -> Result<R> {
-        if description.placement.is_some() {
-            return registry.get(handle)?.launch_on(stream, description);
-        }
-        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description))
+            in_place: AtomicBool::new(options.in_place),
+            lds_layout: AtomicU32::new(options.lds_layout),
+        })
     }
 
     /// Whether its handle names it.
@@ -246,18 +174,9 @@ impl Kernel {
         self.in_place.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn declare_in_place(&self, yes: bool) {
-        self.in_place.store(yes, Ordering::Relaxed);
-    }
-
-    /// Sets the bytes of dynamic LDS that a launch gets from now on if it does not ask for more.
-    pub(crate) fn set_lds_layout(&self, bytes: u32) -> Result<()> {
-        let limit = self.device().properties().max_lds_per_block;
-        if u64::from(self.static_lds) + u64::from(bytes) > u64::from(limit) {
-            return Err(self.refuse(LaunchProblem::Lds { fixed: self.static_lds, dynamic: bytes, limit }));
-        }
-        self.lds_layout.store(bytes, Ordering::Relaxed);
-        Ok(())
+    pub(super) fn set_options(&self, options: KernelOptions) {
+        self.in_place.store(options.in_place, Ordering::Relaxed);
+        self.lds_layout.store(options.lds_layout, Ordering::Relaxed);
     }
 
     /// Returns the bytes of dynamic LDS for a launch that asks for `asked`: those of the kernel's LDS layout for 0.
@@ -427,6 +346,29 @@ impl Kernel {
     }
 }
 
+/// Checks that a device can launch a kernel at all, and that its metadata, which come from a file, are what packing relies
+/// on.
+pub(super) fn check_limits(signature: &KernelSignature, limits: &DeviceProperties) -> Result<()> {
+    let name = &signature.name;
+    let refuse =
+        |problem| Err(Error::Launch { kernel: Arc::from(name.as_str()), problem: Box::new(problem) });
+    if signature.kernarg_size > MAX_KERNARG {
+        return refuse(LaunchProblem::KernargTooLarge { bytes: signature.kernarg_size, limit: MAX_KERNARG });
+    }
+    let (fixed, limit) = (signature.group_segment_fixed_size, limits.max_lds_per_block);
+    if fixed > limit {
+        return refuse(LaunchProblem::Lds { fixed, dynamic: 0, limit });
+    }
+    let end = |a: &ArgSignature| u64::from(a.offset) + u64::from(a.size);
+    if signature.explicit_args().iter().any(|a| end(a) > u64::from(signature.kernarg_size)) {
+        return Err(Error::invalid(
+            "kernel metadata",
+            format!("`{name}` has an argument outside its kernarg segment"),
+        ));
+    }
+    Ok(())
+}
+
 /// Whether the parameter takes an argument of that kind, whatever its size.
 fn takes(parameter: &Parameter, arg: &Arg<'_>) -> bool {
     match arg {
@@ -446,7 +388,7 @@ fn packed_limit(signature: &KernelSignature) -> u32 {
     padded.map_or(signature.kernarg_size, |padded| padded.max(signature.kernarg_size))
 }
 
-impl Drop for Kernel {
+impl Drop for DeviceKernel {
     /// Passes the module to every stream that may still run a launch of the kernel.
     fn drop(&mut self) {
         let states = std::mem::take(self.states.get_mut().unwrap_or_else(PoisonError::into_inner));

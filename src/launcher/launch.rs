@@ -15,6 +15,7 @@
 
 use std::sync::Arc;
 
+use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::RequestContext;
 use crate::memory::{LockedFailure, ResultBuffer, StagingRing};
@@ -23,7 +24,8 @@ use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess,
 use super::args::{Arg, ArgumentBlock, BufferArg, LaunchDims, PatchTarget, Staging};
 use super::description::Launch;
 use super::image::{Cursor, ImageWalk, StagedImage, Writer, put};
-use super::kernel::{Kernel, Parameter, ParameterKind};
+use super::kernel::{DeviceKernel, Parameter, ParameterKind};
+use super::registered::Kernel;
 use super::registry::{KernelHandle, Registry};
 use super::stream_state::{EnqueueState, KernelMemory, StreamState};
 use super::ticket::{Spans, Ticket};
@@ -66,6 +68,26 @@ pub(super) enum Callee<'a> {
     Kernel(&'a Kernel),
     /// The kernel that the handle names now.
     Handle(&'a Registry, KernelHandle),
+}
+
+impl Callee<'_> {
+    #[inline(always)]
+    pub(super) fn handle(self) -> KernelHandle {
+        match self {
+            Callee::Kernel(kernel) => kernel.handle(),
+            Callee::Handle(_, handle) => handle,
+        }
+    }
+
+    /// Loads the kernel on a device where it is not loaded yet. The caller holds the lock of no stream.
+    #[cold]
+    fn load(self, device: &Device) -> Result<()> {
+        match self {
+            Callee::Kernel(kernel) => kernel.load(device)?,
+            Callee::Handle(registry, handle) => registry.get(handle)?.load(device)?,
+        };
+        Ok(())
+    }
 }
 
 /// The memory that the kernel writes its result to, and the parameter that takes its address.
@@ -111,9 +133,11 @@ impl Receipt for () {
 }
 
 /// Why a launch was not enqueued, or not wholly.
-enum Stop {
+pub(super) enum Stop {
     /// A check refused it, and nothing was enqueued.
     Refused(Error),
+    /// The kernel is not loaded on the stream's device yet. Nothing was enqueued.
+    NotLoaded,
     /// The driver or an allocation failed, for the kernel of that name.
     Failed(LockedFailure, Arc<str>),
 }
@@ -134,20 +158,35 @@ pub(super) fn launch<R: Receipt>(
         Ok(receipt) => return Ok(receipt),
         Err(stop) => stop,
     };
+    launch_again(callee, stream_state, &request, stop)
+}
+
+/// Mends what stopped a launch, if that can be mended, and enqueues it again. The stream's lock is released by now: loading
+/// a kernel and callbacks that free memory may take it.
+#[cold]
+fn launch_again<R: Receipt>(
+    callee: Callee<'_>,
+    stream_state: &Arc<StreamState>,
+    request: &Request<'_>,
+    mut stop: Stop,
+) -> Result<R> {
     let device = stream_state.core.device();
-    let into_error = |failed: LockedFailure, name: &Arc<str>| failed.into_error(device).for_kernel(name);
-    match stop {
-        Stop::Refused(error) => Err(error),
-        // The stream's lock is released by now: callbacks that free memory may take it.
-        Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
-            if device.pool_core().ladder.run_callbacks(bytes as u64) =>
-        {
-            enqueue(callee, stream_state, &request).map_err(|stop| match stop {
-                Stop::Refused(error) => error,
-                Stop::Failed(failed, name) => into_error(failed, &name),
-            })
+    let mut freed = false;
+    loop {
+        match stop {
+            Stop::Refused(error) => return Err(error),
+            Stop::NotLoaded => callee.load(device)?,
+            Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
+                if !freed && device.pool_core().ladder.run_callbacks(bytes as u64) =>
+            {
+                freed = true;
+            }
+            Stop::Failed(failed, name) => return Err(failed.into_error(device).for_kernel(&name)),
         }
-        Stop::Failed(failed, name) => Err(into_error(failed, &name)),
+        stop = match enqueue(callee, stream_state, request) {
+            Ok(receipt) => return Ok(receipt),
+            Err(stop) => stop,
+        };
     }
 }
 
@@ -162,13 +201,8 @@ fn enqueue<R: Receipt>(
     let mut state = stream_state.lock();
     let EnqueueState { ring, kernels, recent, .. } = &mut *state;
     let on_stream = kernels.find(callee, stream_state, &mut later)?;
-    let (kernel, memory) = match callee {
-        Callee::Kernel(kernel) => (kernel, &mut on_stream.memory),
-        Callee::Handle(_, handle) => match &on_stream.kernel {
-            Some(kernel) => (&**kernel, &mut on_stream.memory),
-            None => return Err(Error::StaleHandle(handle.0).into()),
-        },
-    };
+    let memory = &mut on_stream.memory;
+    let Some(kernel) = &on_stream.kernel else { return Err(Error::StaleHandle(callee.handle().0).into()) };
     let failed = |failed| Stop::Failed(failed, kernel.name.clone());
 
     let mut dims = request.dims;
@@ -227,7 +261,7 @@ fn enqueue<R: Receipt>(
 /// that were recorded for earlier arguments stay recorded; they only delay reuse.
 #[inline(always)]
 fn pack(
-    kernel: &Kernel,
+    kernel: &DeviceKernel,
     stream_state: &StreamState,
     kernarg: &mut [u8],
     request: &Request<'_>,
@@ -309,7 +343,7 @@ fn pack_arg(
     true
 }
 
-fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
+fn check_patches(kernel: &DeviceKernel, block: &ArgumentBlock<'_>) -> Result<()> {
     let refuse = |problem: String| Err(kernel.refuse(LaunchProblem::Patch(problem.into_boxed_str())));
     let mut end = 0;
     for (i, patch) in block.patches.iter().enumerate() {
@@ -343,7 +377,7 @@ fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
 }
 
 #[inline(always)]
-fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, reads: bool) -> Result<()> {
+fn check_image(kernel: &DeviceKernel, request: &Request<'_>, image: &StagedImage, reads: bool) -> Result<()> {
     if !reads && image.inout + image.output > 0 {
         return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
     }
@@ -392,7 +426,7 @@ impl StagedLaunch {
 #[inline(always)]
 fn stage(
     stream_state: &StreamState,
-    kernel: &Kernel,
+    kernel: &DeviceKernel,
     memory: &mut KernelMemory,
     ring: &mut StagingRing,
     request: &Request<'_>,
@@ -522,7 +556,7 @@ fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -
 // function calls is inlined by itself, but not what two do.
 #[inline(always)]
 fn submit(
-    kernel: &Kernel,
+    kernel: &DeviceKernel,
     stream_state: &StreamState,
     request: &Request<'_>,
     dims: LaunchDims,

@@ -14,6 +14,7 @@ mod destination;
 mod image;
 mod kernel;
 mod launch;
+mod registered;
 mod registry;
 mod stream_state;
 #[cfg(all(test, feature = "emulator"))]
@@ -27,8 +28,9 @@ use code_object::KernelSignature;
 
 pub use args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
 pub use attributes::KernelAttributes;
-pub use description::{Launch, Registration};
+pub use description::{KernelSource, Launch, Registration};
 pub use destination::Destination;
+pub use registered::Kernel;
 pub use registry::KernelHandle;
 pub use stream_state::Stream;
 pub use ticket::{Output, Ticket};
@@ -36,13 +38,15 @@ pub use ticket::{Output, Ticket};
 use crate::backend::{self, Backend};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fat_binary::FatBinary;
 use crate::graph::{Graph, GraphCache};
+use crate::lazy_module::LazyModule;
 use crate::memory::PoolOptions;
 use crate::module::Module;
 use hip_driver::{DeviceId, Driver, RawStream, StreamOptions};
 use hip_driver_layers::timeline::Timeline;
 use hip_driver_layers::validation::ValidationDriver;
-pub use kernel::Kernel;
+pub(crate) use kernel::DeviceKernel;
 use lds_layout::LdsLayout;
 use registry::Registry;
 use stream_state::StagingOptions;
@@ -304,7 +308,10 @@ impl Launcher {
         self.register_kernel(Registration::new(&module, kernel))
     }
 
-    /// Registers a kernel of a loaded module and returns its handle.
+    /// Registers a kernel of a module and returns its handle.
+    ///
+    /// A kernel of a [`Module`] is for the module's device, and a kernel of a [`LazyModule`](crate::LazyModule) for all
+    /// devices of the launcher: the stream of a launch decides on which it runs.
     ///
     /// # Errors
     /// Nothing is registered after an error:
@@ -316,10 +323,17 @@ impl Launcher {
     ///   can't pass
     /// - [`LaunchProblem::Lds`](crate::LaunchProblem::Lds) for a kernel whose static LDS, with the layout, is larger
     ///   than the device's
+    /// - [`Error::NoCode`] for a lazy module that none of the launcher's devices can run
     /// - else the driver's error
+    ///
+    /// The code objects of a lazy module are checked for every device that has one in the bundle. What is compiled for a
+    /// device is checked at the first launch there, which returns these errors then.
     pub fn register_kernel(&self, registration: Registration<'_>) -> Result<KernelHandle> {
-        self.own(registration.module.device())?;
-        Ok(self.0.registry.insert(Arc::new(Kernel::new(&registration, KernelHandle::next())?)))
+        if let KernelSource::Module(module) = &registration.source {
+            self.own(module.device())?;
+        }
+        let kernel = Kernel::new(&registration, KernelHandle::next(), &self.0.devices)?;
+        Ok(self.0.registry.insert(Arc::new(kernel)))
     }
 
     /// Sets the layout of dynamic LDS that a kernel's code was generated for.
@@ -338,6 +352,9 @@ impl Launcher {
     /// Loads a code object and replaces the kernel of a handle by one of its kernels, without an LDS layout and not in
     /// place. [`replace_kernel`](Launcher::replace_kernel) says what a replacement does, and what graphs do with it.
     ///
+    /// If the kernel is for all devices, `code` is an offload bundle or a code object that is loaded on each device at the
+    /// next launch there.
+    ///
     /// # Safety
     /// As for [`register`](Launcher::register).
     ///
@@ -345,14 +362,21 @@ impl Launcher {
     /// [`Error::StaleHandle`] for the handle, and the errors of [`register`](Launcher::register). The old kernel stays
     /// then.
     pub unsafe fn replace(&self, handle: KernelHandle, code: &[u8], kernel: &str) -> Result<()> {
-        let device = self.0.registry.get(handle)?.device().clone();
-        // SAFETY: the caller vouches for the code.
-        let module = unsafe { Module::load(&device, code) }?;
-        self.replace_kernel(handle, Registration::new(&module, kernel))
+        let old = self.0.registry.get(handle)?;
+        let source = match old.device() {
+            Some(device) => {
+                // SAFETY: the caller vouches for the code.
+                KernelSource::Module(unsafe { Module::load(self.device(device.0)?, code) }?)
+            }
+            // SAFETY: as above.
+            None => KernelSource::LazyModule(unsafe { LazyModule::new(FatBinary::new(old.name(), code)) }),
+        };
+        drop(old);
+        self.replace_kernel(handle, Registration::new(source, kernel))
     }
 
     /// Replaces the kernel of a handle by another, for example by one that was compiled with more optimization.
-    /// Launches from now on run the new kernel. The old kernel's module is kept until its last launch has finished.
+    /// Launches from now on run the new kernel. The old kernel's modules are kept until its last launch has finished.
     ///
     /// The new kernel may have another name and other parameters: each launch is checked against the kernel that it
     /// runs. A launch that a [`Graph`] recorded before keeps the old kernel: [`Graph::compute`] runs it, while
@@ -361,16 +385,18 @@ impl Launcher {
     /// again.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`] for the handle; [`Error::Invalid`] for a module on another device than the old kernel's;
-    /// the errors of [`register_kernel`](Launcher::register_kernel). The old kernel stays then.
+    /// [`Error::StaleHandle`] for the handle; [`Error::Invalid`] for a kernel of other devices than the old kernel's: a
+    /// kernel of one device is replaced by one of that device, and a kernel of all devices by one of all devices; the
+    /// errors of [`register_kernel`](Launcher::register_kernel). The old kernel stays then.
     pub fn replace_kernel(&self, handle: KernelHandle, registration: Registration<'_>) -> Result<()> {
-        if self.0.registry.get(handle)?.device() != registration.module.device() {
+        if !self.0.registry.get(handle)?.is_for_devices_of(&registration) {
             return Err(Error::invalid(
                 "Launcher::replace_kernel",
-                "the module is on another device than the kernel",
+                "the module is for other devices than the kernel",
             ));
         }
-        let old = self.0.registry.replace(Arc::new(Kernel::new(&registration, handle)?))?;
+        let kernel = Kernel::new(&registration, handle, &self.0.devices)?;
+        let old = self.0.registry.replace(Arc::new(kernel))?;
         old.retire();
         self.0.graphs.forget(old.id);
         drop(old);
@@ -446,12 +472,14 @@ impl Launcher {
         self.0.registry.len()
     }
 
-    /// Returns a registered kernel's signature, as its code object's metadata have it.
+    /// Returns a registered kernel's signature, as its code object's metadata have it. For a kernel of all devices, it is
+    /// that of the first device that the bundle has code for; if there is none, it is compiled for device 0 now.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`] for the handle.
+    /// [`Error::StaleHandle`] for the handle; the errors of [`LazyModule::on`](crate::LazyModule::on) where the code must be
+    /// compiled.
     pub fn signature(&self, handle: KernelHandle) -> Result<KernelSignature> {
-        Ok(self.0.registry.get(handle)?.signature().clone())
+        self.0.registry.get(handle)?.signature(self.device(0)?)
     }
 
     /// Declares whether the destination of a registered kernel's launch may be one of its inputs too, as

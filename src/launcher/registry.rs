@@ -8,7 +8,7 @@ use dashmap::DashMap;
 
 use crate::error::{Error, Result};
 
-use super::kernel::Kernel;
+use super::registered::Kernel;
 
 /// Names a registered kernel. It is a plain `u64`, which compiled code can hold as a constant.
 ///
@@ -61,7 +61,7 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn insert(&self, kernel: Arc<Kernel>) -> KernelHandle {
-        let handle = kernel.handle;
+        let handle = kernel.handle();
         self.kernels.insert(handle, kernel);
         handle
     }
@@ -77,9 +77,9 @@ impl Registry {
 
     /// Replaces the kernel of `kernel`'s handle by `kernel`, and returns the old one.
     pub(crate) fn replace(&self, kernel: Arc<Kernel>) -> Result<Arc<Kernel>> {
-        match self.kernels.get_mut(&kernel.handle) {
+        match self.kernels.get_mut(&kernel.handle()) {
             Some(mut slot) => Ok(std::mem::replace(&mut *slot, kernel)),
-            None => Err(Error::StaleHandle(kernel.handle.0)),
+            None => Err(Error::StaleHandle(kernel.handle().0)),
         }
     }
 

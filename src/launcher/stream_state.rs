@@ -1,6 +1,7 @@
 //! A stream and its state, which launches on it share: the staging ring, the result buffers, the device scratch of each
 //! kernel, and the recent launches.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasherDefault;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use crate::device::Device;
-use crate::error::{LaunchProblem, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::fault::LaunchInFlight;
 use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
@@ -17,8 +18,8 @@ use crate::stream::{StreamCore, next_number};
 use hip_driver::{Capability, DriverError, ErrorCode, EventOptions, RawStream, StreamOptions, Work};
 
 use super::args::LaunchDims;
-use super::kernel::Kernel;
-use super::launch::Callee;
+use super::kernel::DeviceKernel;
+use super::launch::{Callee, Stop};
 use super::registry::{HandleHasher, KernelHandle};
 
 /// The number of recent launches that each stream keeps for a fault report.
@@ -274,7 +275,7 @@ pub(crate) struct StreamState {
     state: Mutex<EnqueueState>,
     result_buffers: Mutex<ResultBuffers>,
     retired: AtomicUsize,
-    /// The names of kernels that may be launched here, by [`Kernel::id`].
+    /// The names of kernels that may be launched here, by [`DeviceKernel::id`].
     names: Mutex<HashMap<u64, Arc<str>>>,
     pub(crate) core: StreamCore,
     /// Streams for the branches of graphs. A graph makes later work of `core` wait for its work on them.
@@ -295,8 +296,8 @@ pub(crate) struct EnqueueState {
 pub(crate) struct KernelOnStream {
     /// The kernel that the handle named at its last launch by handle, until it is unregistered or replaced; none if it was
     /// launched without its handle since.
-    pub(super) kernel: Option<Arc<Kernel>>,
-    /// [`Kernel::id`] of the kernel whose arguments `memory` holds.
+    pub(super) kernel: Option<Arc<DeviceKernel>>,
+    /// [`DeviceKernel::id`] of the kernel whose arguments `memory` holds.
     id: u64,
     /// The dimensions that were checked last.
     pub(super) checked_dims: Option<LaunchDims>,
@@ -317,7 +318,7 @@ pub(crate) struct KernelMemory {
 #[derive(Debug)]
 struct RecentLaunch {
     sequence: u64,
-    /// [`Kernel::id`].
+    /// [`DeviceKernel::id`].
     kernel: u64,
     dims: LaunchDims,
     bytes: u32,
@@ -329,7 +330,7 @@ struct RecentLaunch {
 struct RetiredResource {
     sequence: u64,
     fence: Event,
-    /// The [`Kernel::id`] whose name is removed then.
+    /// The [`DeviceKernel::id`] whose name is removed then.
     kernel: Option<u64>,
     _kept: Box<dyn std::any::Any + Send>,
 }
@@ -400,7 +401,7 @@ impl StreamState {
 
     /// Records the name of a kernel that is about to be launched here. It is kept until the kernel's last launch has
     /// finished.
-    pub(super) fn note_name(&self, kernel: &Kernel) {
+    pub(super) fn note_name(&self, kernel: &DeviceKernel) {
         self.names().insert(kernel.id, kernel.name.clone());
     }
 
@@ -528,7 +529,7 @@ pub(crate) struct KernelsOnStream(HashMap<KernelHandle, KernelOnStream, BuildHas
 
 impl KernelsOnStream {
     /// Finds the kernel to launch, as it was launched here before. The first launch on the stream looks its handle up
-    /// among all registered kernels; later ones rely on [`Kernel::retire`] to take the kernel out of here.
+    /// among all registered kernels; later ones rely on [`DeviceKernel::retire`] to take the kernel out of here.
     ///
     /// What is put into `later` is to be dropped once the stream's lock is released.
     #[inline(always)]
@@ -536,12 +537,9 @@ impl KernelsOnStream {
         &mut self,
         callee: Callee<'_>,
         stream_state: &Arc<StreamState>,
-        later: &mut Vec<Arc<Kernel>>,
-    ) -> Result<&mut KernelOnStream> {
-        let handle = match callee {
-            Callee::Kernel(kernel) => kernel.handle,
-            Callee::Handle(_, handle) => handle,
-        };
+        later: &mut Vec<Arc<dyn Any + Send + Sync>>,
+    ) -> std::result::Result<&mut KernelOnStream, Stop> {
+        let handle = callee.handle();
         let mut found = match self.0.entry(handle) {
             MapEntry::Occupied(found) => found,
             MapEntry::Vacant(place) => place.insert_entry(KernelOnStream::new(stream_state)),
@@ -550,11 +548,11 @@ impl KernelsOnStream {
             Callee::Kernel(kernel) => found.get().id == kernel.id,
             Callee::Handle(..) => found.get().kernel.as_ref().is_some_and(|kernel| kernel.is_registered()),
         };
-        if !is_current && let Err(error) = found.get_mut().look_up(callee, stream_state, later) {
+        if !is_current && let Err(stop) = found.get_mut().look_up(callee, stream_state, later) {
             if found.get().id == 0 {
                 found.remove();
             }
-            return Err(error);
+            return Err(stop);
         }
         Ok(found.into_mut())
     }
@@ -589,38 +587,35 @@ impl KernelOnStream {
         &mut self,
         callee: Callee<'_>,
         stream_state: &Arc<StreamState>,
-        later: &mut Vec<Arc<Kernel>>,
-    ) -> Result<()> {
-        later.extend(self.kernel.take());
-        match callee {
-            Callee::Kernel(kernel) => self.becomes(kernel, stream_state),
-            Callee::Handle(registry, handle) => loop {
-                let kernel = registry.get(handle)?;
-                later.push(kernel.clone());
-                self.becomes(&kernel, stream_state)?;
-                // Asked after `becomes`: from then on, whoever unregisters the kernel finds it on this stream.
-                if kernel.is_registered() {
-                    self.kernel = Some(kernel);
-                    return Ok(());
-                }
-            },
-        }
-    }
-
-    fn becomes(&mut self, kernel: &Kernel, stream_state: &Arc<StreamState>) -> Result<()> {
+        later: &mut Vec<Arc<dyn Any + Send + Sync>>,
+    ) -> std::result::Result<(), Stop> {
         let device = stream_state.core.device();
-        if kernel.device() != device {
-            let (kernel_device, stream) = (kernel.device().id(), device.id());
-            return Err(kernel.refuse(LaunchProblem::WrongDevice { kernel: kernel_device, stream }));
+        loop {
+            let on_device = match callee {
+                Callee::Kernel(kernel) => kernel.loaded_on(device)?,
+                Callee::Handle(registry, handle) => {
+                    let kernel = registry.get(handle)?;
+                    later.push(kernel.clone());
+                    kernel.loaded_on(device)?
+                }
+            };
+            let Some(kernel) = on_device else { return Err(Stop::NotLoaded) };
+            kernel.runs_on(stream_state);
+            if self.id != kernel.id {
+                self.id = kernel.id;
+                self.checked_dims = None;
+                self.memory.kernarg.clear();
+                self.memory.kernarg.resize(kernel.kernarg_bytes as usize, 0);
+            }
+            // Asked after `runs_on`: from then on, whoever unregisters the kernel finds it on this stream.
+            let is_it = matches!(callee, Callee::Kernel(_)) || kernel.is_registered();
+            if let Some(old) = self.kernel.replace(kernel) {
+                later.push(old);
+            }
+            if is_it {
+                return Ok(());
+            }
         }
-        kernel.runs_on(stream_state);
-        if self.id != kernel.id {
-            self.id = kernel.id;
-            self.checked_dims = None;
-            self.memory.kernarg.clear();
-            self.memory.kernarg.resize(kernel.kernarg_bytes as usize, 0);
-        }
-        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use super::foreign::Foreign;
 use super::layout::{Layout, elements};
 use super::pinned_buffer::is_pinned;
 use super::pool::{PoolBlock, RequestContext};
+use super::transfer::copy_between;
 use super::view::DeviceView;
 
 /// `len` elements of `T` in device memory, in row-major order of a [shape](DeviceBuffer::shape).
@@ -361,32 +362,23 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Copies all elements of `source` to the first elements of this buffer, in stream order.
     ///
+    /// `source` may be on another device of the driver; the stream is on the device of this buffer (`hipMemcpyPeerAsync`).
+    /// The copy is ordered on the stream alone: if a stream of the other device writes the source, let this stream
+    /// [wait](crate::Event::wait_on) for it.
+    ///
     /// # Errors
-    /// Returns [`Error::Invalid`] if `source` has more elements than this buffer, is not contiguous, or overlaps the
-    /// elements that are written, or if the stream, `source` and this buffer are not all on one device. Otherwise
-    /// returns the driver's error.
+    /// Returns [`Error::Invalid`] if `source` has more elements than this buffer, is not contiguous, of another driver, or
+    /// overlaps the elements that are written, or if the stream is not on this buffer's device. Otherwise returns the
+    /// driver's error, which is `NOT_SUPPORTED` between devices if the driver lacks
+    /// [`Capability::CopyPeer`](crate::driver::Capability::CopyPeer).
     pub fn copy_from(&mut self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceBuffer::copy_from";
         self.check(stream, source.len(), what)?;
-        if source.device() != &self.device {
-            let problem = format!("the source is on {}, this on {}", source.device().id(), self.device.id());
-            return Err(Error::invalid(what, problem));
-        }
-        if !source.layout().is_contiguous() {
-            return Err(Error::invalid(what, "the source has gaps; copy it with a kernel"));
-        }
-        let bytes = source.len() * size_of::<T>();
-        if bytes == 0 {
-            return Ok(());
-        }
-        let (from, to) = (source.address(), self.memory.address());
-        if from.0 < to.0 + bytes as u64 && to.0 < from.0 + bytes as u64 {
-            return Err(Error::invalid(what, "the source's elements overlap those that are written"));
-        }
+        let copy = copy_between(what, stream, self.memory.address(), source)?;
         self.memory.used_on(stream);
         source.memory().used_on(stream);
-        // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe { stream.enqueue_work(&Work::CopyWithin { dst: to, src: from, bytes }) }
+        // SAFETY: both ranges lie in live blocks, of the devices that the copy names, and do not overlap.
+        copy.map_or(Ok(()), |copy| unsafe { stream.enqueue_work(&copy) })
     }
 
     /// Sets every byte to `value`, in stream order.

@@ -1,7 +1,9 @@
-//! Copies to, from and between contiguous views.
+//! Copies to, from and between contiguous views, also of two devices.
+
+use std::sync::Arc;
 
 use bytemuck::Pod;
-use hip_driver::Work;
+use hip_driver::{DevicePtr, Work};
 
 use crate::error::{Error, Result};
 use crate::launcher::Stream;
@@ -40,27 +42,20 @@ impl<T: Pod> DeviceView<T> {
         download(self.address(), stream, data)
     }
 
-    /// Copies the elements of `source`, which has as many, to the view's elements, in stream order.
+    /// Copies the elements of `source`, which has as many, to the view's elements, in stream order. `source` may be on
+    /// another device ([`DeviceBuffer::copy_from`](super::DeviceBuffer::copy_from)).
     ///
     /// # Errors
     /// Returns the errors of [`upload`](DeviceView::upload), and [`Error::Invalid`] if the two overlap, or `source` is
-    /// not contiguous or on another device.
+    /// not contiguous or of another driver.
     pub fn copy_from(&self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceView::copy_from";
         self.check(stream, source.len(), what)?;
-        source.check(stream, self.len(), what)?;
-        let bytes = self.len() * size_of::<T>();
-        if bytes == 0 {
-            return Ok(());
-        }
-        let (to, from) = (self.address(), source.address());
-        if from.0 < to.0 + bytes as u64 && to.0 < from.0 + bytes as u64 {
-            return Err(Error::invalid(what, "the source's elements overlap those that are written"));
-        }
+        let copy = copy_between(what, stream, self.address(), source)?;
         self.memory().used_on(stream);
         source.memory().used_on(stream);
-        // SAFETY: both ranges lie in live blocks of this device and do not overlap.
-        unsafe { stream.enqueue_work(&Work::CopyWithin { dst: to, src: from, bytes }) }
+        // SAFETY: both ranges lie in live blocks, of the devices that the copy names, and do not overlap.
+        copy.map_or(Ok(()), |copy| unsafe { stream.enqueue_work(&copy) })
     }
 
     /// Sets every byte of the view's elements to `value`, in stream order.
@@ -93,4 +88,35 @@ impl<T: Pod> DeviceView<T> {
         }
         Ok(())
     }
+}
+
+/// Returns the copy of all elements of `source` to `to`, which is on the stream's device; `None` if there is nothing to copy.
+///
+/// # Errors
+/// [`Error::Invalid`] for a source that is not contiguous, of another driver, or overlaps what is written.
+pub(super) fn copy_between<T: Pod>(
+    what: &'static str,
+    stream: &Stream,
+    to: DevicePtr,
+    source: &DeviceView<T>,
+) -> Result<Option<Work<'static>>> {
+    if !source.layout().is_contiguous() {
+        return Err(Error::invalid(what, "the source has gaps; copy it with a kernel"));
+    }
+    let (device, from_device) = (stream.device(), source.device());
+    let (from, bytes) = (source.address(), source.len() * size_of::<T>());
+    if bytes == 0 {
+        return Ok(None);
+    }
+    if device == from_device {
+        if from.0 < to.0 + bytes as u64 && to.0 < from.0 + bytes as u64 {
+            return Err(Error::invalid(what, "the source's elements overlap those that are written"));
+        }
+        return Ok(Some(Work::CopyWithin { dst: to, src: from, bytes }));
+    }
+    if !Arc::ptr_eq(device.driver(), from_device.driver()) {
+        return Err(Error::invalid(what, "the source is memory of another launcher's driver"));
+    }
+    from_device.check()?;
+    Ok(Some(Work::CopyFromPeer { dst: to, src_device: from_device.id(), src: from, bytes }))
 }

@@ -8,6 +8,7 @@ mod combinations;
 mod concurrency;
 mod cooperative;
 mod destination;
+mod devices;
 mod fat_binary;
 mod faults;
 mod foreign;

@@ -1,5 +1,6 @@
 //! What kernels need, and how much of them fits on a device.
 
+use hiplaunch::Device;
 use hiplaunch::launcher::{Kernel, Launcher};
 use hiplaunch::occupancy::OccupancyLimit;
 
@@ -89,21 +90,29 @@ unsafe impl Versioned for hiplaunch_kernel_occupancy {
     const SIZES: &'static [usize] = &[size_of::<hiplaunch_kernel_occupancy>()];
 }
 
-fn of<T>(kernel: *const hiplaunch_kernel, ask: impl FnOnce(&Kernel) -> hiplaunch::Result<T>) -> Result<T> {
+fn of<T>(
+    kernel: *const hiplaunch_kernel,
+    device: u32,
+    ask: impl FnOnce(&Kernel, &Device) -> hiplaunch::Result<T>,
+) -> Result<T> {
     let (handle, launcher): (_, Launcher) = registered(kernel)?;
-    Ok(ask(&*launcher.kernel(handle)?)?)
+    Ok(ask(&*launcher.kernel(handle)?, launcher.device(device)?)?)
 }
 
-/// Fills `attributes`, whose struct_size the caller has set, with what a kernel needs.
+/// Fills `attributes`, whose struct_size the caller has set, with what a kernel needs on a device. A kernel of
+/// HIPLAUNCH_ALL_DEVICES is loaded there if it is not yet.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a kernel of another device; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a
+/// device that is not there; those of loading, as hiplaunch_register; HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_get_kernel_attributes(
     kernel: *const hiplaunch_kernel,
+    device: u32,
     attributes: *mut hiplaunch_kernel_attributes,
 ) -> hiplaunch_status {
     call("hiplaunch_get_kernel_attributes", || {
-        let a = of(kernel, |kernel| Ok(kernel.attributes()))?;
+        let a = of(kernel, device, Kernel::attributes)?;
         // SAFETY: the caller's promise for versioned structs.
         unsafe {
             fill(attributes, "attributes", |struct_size| {
@@ -128,20 +137,20 @@ pub unsafe extern "C" fn hiplaunch_get_kernel_attributes(
 }
 
 /// Fills `occupancy`, whose struct_size the caller has set: how many workgroups of `block` work-items with `dynamic_lds`
-/// bytes of dynamic LDS a compute unit of the kernel's device holds at once. Makes no driver call.
+/// bytes of dynamic LDS a compute unit of a device holds at once. Makes no driver call if the kernel is loaded there.
 ///
 /// Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a block or LDS that the kernel can't have;
-/// HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+/// HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; as hiplaunch_get_kernel_attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_get_kernel_occupancy(
     kernel: *const hiplaunch_kernel,
+    device: u32,
     block: u32,
     dynamic_lds: u32,
     occupancy: *mut hiplaunch_kernel_occupancy,
 ) -> hiplaunch_status {
     call("hiplaunch_get_kernel_occupancy", || {
-        let o = of(kernel, |kernel| kernel.occupancy(block, dynamic_lds))?;
+        let o = of(kernel, device, |kernel, device| kernel.occupancy(device, block, dynamic_lds))?;
         // SAFETY: the caller's promise for versioned structs.
         unsafe {
             fill(occupancy, "occupancy", |struct_size| {

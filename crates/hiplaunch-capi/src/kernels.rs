@@ -5,15 +5,17 @@ use std::mem::MaybeUninit;
 
 use std::sync::Arc;
 
-use hiplaunch::Module;
-use hiplaunch::launcher::{Kernel, KernelHandle, Launcher, Registration};
+use hiplaunch::launcher::{Kernel, KernelHandle, KernelSource, Launcher, Registration};
 
 use super::handles::{Found, Kind, Owner, Table, same_owner};
 use super::input::{bytes, text, wanted};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of, launcher_that_owns};
 use super::layouts::{LAYOUTS, LayoutObject, hiplaunch_lds_layout};
-use super::modules::{MODULES, hiplaunch_module};
+use super::modules::{MODULES, hiplaunch_module, load};
 use super::status::{Failure, Result, call, hiplaunch_status};
+
+/// As a device of hiplaunch_register: all devices of the launcher.
+pub const HIPLAUNCH_ALL_DEVICES: u32 = 0xffff_ffff;
 
 /// A registered kernel.
 pub struct hiplaunch_kernel {
@@ -55,11 +57,11 @@ fn layout_of(layout: *const hiplaunch_lds_layout) -> Result<Option<Arc<LayoutObj
 fn register(
     launcher: &Launcher,
     owner: Owner,
-    module: &Module,
+    source: KernelSource,
     name: &str,
     layout: Option<&LayoutObject>,
 ) -> Result<*mut hiplaunch_kernel> {
-    let mut registration = Registration::new(module, name);
+    let mut registration = Registration::new(source, name);
     if let Some(layout) = layout {
         registration = registration.lds_layout(layout.layout());
     }
@@ -94,15 +96,18 @@ fn replace(
 /// Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
 /// bundle, compressed or not, whose entry for the device's target is used.
 ///
+/// With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher. The
+/// code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a bundle.
+///
 /// `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
 ///
 /// The code is trusted: the library can't check what a kernel does with the memory that it is given.
 ///
 /// Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
-/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
-/// for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
-/// registered then.
+/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if none
+/// of them has code; HIPLAUNCH_STATUS_LAUNCH for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_register(
     launcher: *const hiplaunch_launcher,
@@ -116,7 +121,6 @@ pub unsafe extern "C" fn hiplaunch_register(
     call("hiplaunch_register", || {
         let kernel = wanted(kernel, "kernel")?;
         let Found { owner, value: launcher } = launcher_of(launcher)?;
-        let device = launcher.device(device)?;
         // SAFETY: the caller's promise for arrays and texts.
         let (image, name) = unsafe {
             let image = bytes(code_object, code_object_bytes, "code_object")?;
@@ -124,8 +128,8 @@ pub unsafe extern "C" fn hiplaunch_register(
         };
         let layout = layout_of(layout)?;
         // SAFETY: the caller vouches for the code.
-        let module = unsafe { Module::load(device, image) }?;
-        kernel.write(register(&launcher, owner, &module, name, layout.as_deref())?);
+        let source = unsafe { load(&launcher, device, image, name) }?;
+        kernel.write(register(&launcher, owner, source, name, layout.as_deref())?);
         Ok(())
     })
 }
@@ -146,16 +150,16 @@ pub unsafe extern "C" fn hiplaunch_register_from(
         let kernel = wanted(kernel, "kernel")?;
         // SAFETY: the caller's promise for texts.
         let name = unsafe { text(name, "name") }?;
-        let Found { owner, value: module } = MODULES.get(module)?;
+        let Found { owner, value: source } = MODULES.get(module)?;
         let layout = layout_of(layout)?;
-        kernel.write(register(&launcher_that_owns(owner)?, owner, &module, name, layout.as_deref())?);
+        kernel.write(register(&launcher_that_owns(owner)?, owner, source, name, layout.as_deref())?);
         Ok(())
     })
 }
 
 /// Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
 /// kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
-/// is not declared in place.
+/// is not declared in place. A kernel of HIPLAUNCH_ALL_DEVICES is replaced on all devices.
 ///
 /// The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs. A
 /// launch that a graph recorded before keeps the old kernel: hiplaunch_graph_compute runs it, while
@@ -183,7 +187,7 @@ pub unsafe extern "C" fn hiplaunch_replace(
 /// Replaces the kernel of a handle by a kernel of a module, as hiplaunch_replace does by that of a code object.
 ///
 /// Ownership: the module may be closed afterwards. Threads: any. Errors: as hiplaunch_replace;
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a module on another device than the kernel's.
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a module of other devices than the kernel's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_replace_from(
     kernel: *const hiplaunch_kernel,
@@ -193,9 +197,9 @@ pub unsafe extern "C" fn hiplaunch_replace_from(
     call("hiplaunch_replace_from", || {
         // SAFETY: the caller's promise for texts.
         let name = unsafe { text(name, "name") }?;
-        let Found { owner, value: module } = MODULES.get(module)?;
+        let Found { owner, value: source } = MODULES.get(module)?;
         same_owner(owner, KERNELS.look(kernel, |found| found.owner)?, "kernel")?;
-        replace(kernel, |launcher, handle| launcher.replace_kernel(handle, Registration::new(&module, name)))
+        replace(kernel, |launcher, handle| launcher.replace_kernel(handle, Registration::new(source, name)))
     })
 }
 

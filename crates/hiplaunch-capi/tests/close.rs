@@ -68,7 +68,8 @@ fn closing_a_launcher_closes_everything_opened_from_it() {
     let module =
         made(|out| unsafe { hiplaunch_module_open(launcher, 0, probe.as_ptr().cast(), probe.len(), out) });
     // SAFETY: a text; the module keeps the variable.
-    let global = made(|out| unsafe { hiplaunch_module_global(module, c"device_step".as_ptr(), out, None) });
+    let global =
+        made(|out| unsafe { hiplaunch_module_global(module, 0, c"device_step".as_ptr(), out, None) });
     // SAFETY: the variable's four bytes.
     let variable = made(|out| unsafe { hiplaunch_buffer_borrow(launcher, 0, global, 4, out) });
     assert_eq!(hiplaunch_buffer_fill(variable, stream, 0, 4, 0), OK);

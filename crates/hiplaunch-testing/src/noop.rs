@@ -18,7 +18,8 @@ use hip_driver::{
 #[derive(Debug)]
 pub struct NoopDriver {
     next: AtomicU64,
-    target: TargetId,
+    /// What each device says that it is.
+    targets: Vec<TargetId>,
     capabilities: Capabilities,
 }
 
@@ -30,9 +31,14 @@ impl NoopDriver {
 
     /// A driver whose device says that it is a `target`, with the capabilities `more` besides the usual ones.
     pub fn of(target: TargetId, more: Capabilities) -> Arc<dyn Driver> {
+        NoopDriver::with_devices(vec![target], more)
+    }
+
+    /// A driver with a device for each of the targets, with the capabilities `more` besides the usual ones.
+    pub fn with_devices(targets: Vec<TargetId>, more: Capabilities) -> Arc<dyn Driver> {
         let usual = [Capability::MappedHostMemory, Capability::StreamOrderedAllocator];
         let capabilities = usual.into_iter().chain(more.iter()).collect();
-        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000), target, capabilities })
+        Arc::new(NoopDriver { next: AtomicU64::new(0x10_0000), targets, capabilities })
     }
 
     fn id(&self, size: u64) -> u64 {
@@ -58,16 +64,18 @@ impl Driver for NoopDriver {
         self.capabilities
     }
     fn device_count(&self) -> DriverResult<u32> {
-        Ok(1)
+        Ok(self.targets.len() as u32)
     }
-    fn device_properties(&self, _: DeviceId) -> DriverResult<DeviceProperties> {
+    fn device_properties(&self, device: DeviceId) -> DriverResult<DeviceProperties> {
+        let no_device = DriverError::new("hipDeviceGetAttribute", ErrorCode::INVALID_DEVICE);
+        let target = self.targets.get(device.0 as usize).cloned().ok_or(no_device)?;
         Ok(DeviceProperties {
             name: "nothing".into(),
-            target: self.target.clone(),
+            wavefront_size: if target.processor.name().starts_with("gfx9") { 64 } else { 32 },
+            target,
             pci_bus_id: "none".into(),
             total_memory: 1 << 40,
             compute_units: 104,
-            wavefront_size: if self.target.processor.name().starts_with("gfx9") { 64 } else { 32 },
             max_threads_per_block: 1024,
             max_block: [1024; 3],
             max_grid: [i32::MAX as u32, 65535, 65535],

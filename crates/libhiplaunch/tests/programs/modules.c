@@ -20,7 +20,7 @@ static hiplaunch_buffer *global(const hiplaunch_module *module, const char *name
   hiplaunch_buffer *buffer;
   uint64_t address;
   size_t bytes;
-  OK(hiplaunch_module_global(module, name, &address, &bytes));
+  OK(hiplaunch_module_global(module, 0, name, &address, &bytes));
   CHECK(address != 0 && bytes == size);
   OK(hiplaunch_buffer_borrow(launcher, 0, address, bytes, &buffer));
   return buffer;
@@ -52,9 +52,10 @@ static void globals(void) {
   OK(hiplaunch_buffer_download(others, stream, 0, &read, sizeof read));
   CHECK(read == 0); /* another module has variables of its own */
 
-  FAILS(hiplaunch_module_global(module, "nothing", &address, NULL), HIPLAUNCH_STATUS_DRIVER, "nothing");
-  FAILS(hiplaunch_module_global(module, "device_step", NULL, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "address");
-  FAILS(hiplaunch_module_global(module, NULL, &address, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "name");
+  FAILS(hiplaunch_module_global(module, 0, "nothing", &address, NULL), HIPLAUNCH_STATUS_DRIVER, "nothing");
+  FAILS(hiplaunch_module_global(module, 0, "device_step", NULL, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "address");
+  FAILS(hiplaunch_module_global(module, 0, NULL, &address, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "name");
+  FAILS(hiplaunch_module_global(module, 1, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 1 of 1");
   FAILS(hiplaunch_register_from(module, "nothing", NULL, &none), HIPLAUNCH_STATUS_CODE_OBJECT, "bump_global");
   FAILS(hiplaunch_register_from(module, NULL, NULL, &none), HIPLAUNCH_STATUS_NULL_POINTER, "name");
   FAILS(hiplaunch_register_from(module, "bump_global", NULL, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "kernel");
@@ -67,7 +68,7 @@ static void globals(void) {
   /* Its kernels keep a module that is closed, and its variables. */
   OK(hiplaunch_module_close(module));
   FAILS(hiplaunch_module_close(module), HIPLAUNCH_STATUS_INVALID_HANDLE, "the module was closed");
-  FAILS(hiplaunch_module_global(module, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
+  FAILS(hiplaunch_module_global(module, 0, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "closed");
   OK(hiplaunch_launch(bump, stream, &dims, NULL, 0, NULL));
   OK(hiplaunch_buffer_download(counter, stream, 0, &read, sizeof read));
   CHECK(read == 2 * 5 * 128);
@@ -163,6 +164,55 @@ static void replaced(void) {
   free(bytes);
 }
 
+/* One module for two devices: it is loaded where it is needed, and has variables of its own on each. */
+static void on_all_devices(void) {
+  hiplaunch_options options;
+  hiplaunch_launcher *both;
+  hiplaunch_module *all, *first;
+  hiplaunch_kernel *bump;
+  hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
+  uint64_t loads, address;
+  uint32_t device, step = 1, read;
+  size_t size;
+  void *bytes = code_object(folder, "probe", "gfx90a", &size);
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.backend = HIPLAUNCH_BACKEND_EMULATOR;
+  options.validate = HIPLAUNCH_SWITCH_ON;
+  options.emulator_devices = 2;
+  OK(hiplaunch_open(&options, &both));
+  OK(hiplaunch_module_open(both, HIPLAUNCH_ALL_DEVICES, bytes, size, &all));
+  OK(hiplaunch_register_from(all, "bump_global", NULL, &bump));
+  OK(hiplaunch_count_driver_calls(both, "hipModuleLoadData", &loads));
+  CHECK(loads == 0);
+  for (device = 0; device < 2; device++, step++) {
+    hiplaunch_stream *its;
+    hiplaunch_buffer *variable, *counter;
+    OK(hiplaunch_stream_open(both, device, &its));
+    OK(hiplaunch_module_global(all, device, "device_step", &address, &size));
+    OK(hiplaunch_buffer_borrow(both, device, address, size, &variable));
+    OK(hiplaunch_buffer_upload(variable, its, 0, &step, sizeof step));
+    OK(hiplaunch_launch(bump, its, &dims, NULL, 0, NULL));
+    OK(hiplaunch_module_global(all, device, "device_counter", &address, &size));
+    OK(hiplaunch_buffer_borrow(both, device, address, size, &counter));
+    OK(hiplaunch_buffer_download(counter, its, 0, &read, sizeof read));
+    CHECK(read == 64 * step);
+    OK(hiplaunch_buffer_close(variable));
+    OK(hiplaunch_buffer_close(counter));
+  }
+  OK(hiplaunch_count_driver_calls(both, "hipModuleLoadData", &loads));
+  CHECK(loads == 2);
+  FAILS(hiplaunch_module_global(all, 2, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 2 of 2");
+  free(bytes);
+  bytes = code_object(folder, "probe", "gfx90a", &size);
+  OK(hiplaunch_module_open(both, 0, bytes, size, &first));
+  FAILS(hiplaunch_module_global(first, 1, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "the module is not on");
+  FAILS(hiplaunch_replace_from(bump, first, "bump_global"), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "other devices");
+  free(bytes);
+  check_clean(both);
+  OK(hiplaunch_close(both));
+}
+
 static void memory_of_the_device(void) {
   uint64_t before, after, total;
   hiplaunch_buffer *buffer;
@@ -214,6 +264,7 @@ int main(int argc, char **argv) {
   OK(hiplaunch_stream_open(launcher, 0, &stream));
   globals();
   replaced();
+  on_all_devices();
   memory_of_the_device();
   fault();
   check_clean(launcher);
