@@ -171,34 +171,35 @@ fn named_files_exist() {
     assert!(seen > 10, "{seen} files");
 }
 
-/// The Rust in the README and in the guide is part of an example, which the tests compile and run.
+/// The Rust and C in the README and in the guide are parts of examples and test programs, which the tests compile and
+/// run.
 #[test]
-fn rust_in_the_pages_is_part_of_an_example() {
-    let of_crates =
-        ["lds-layout", "hiplaunch-tensor"].map(|name| root().join("crates").join(name).join("examples"));
+fn code_in_the_pages_is_part_of_an_example() {
+    let of_crates = ["lds-layout/examples", "hiplaunch-tensor/examples", "libhiplaunch/tests/programs"];
     let mut folders = vec![root().join("examples")];
-    folders.extend(of_crates);
+    folders.extend(of_crates.map(|folder| root().join("crates").join(folder)));
     let mut examples = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "c") {
                 let text = std::fs::read_to_string(&path).unwrap();
                 examples.push(text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>());
             }
         }
     }
-    let mut seen = 0;
+    let mut seen = [("rust", 0), ("c", 0)];
     for page in [root().join("README.md")].into_iter().chain(pages("docs")) {
-        for (_, code) in prose_and_code(&page).1.iter().filter(|(language, _)| language == "rust") {
+        for (language, code) in &prose_and_code(&page).1 {
+            let Some((_, count)) = seen.iter_mut().find(|(name, _)| name == language) else { continue };
             let found = examples.iter().any(|example| example.contains(code.as_str()));
             assert!(found, "{}: no example has this:\n{code}", page.display());
-            seen += 1;
+            *count += 1;
         }
     }
-    assert!(seen >= 7, "{seen} pieces of Rust");
+    assert!(seen[0].1 >= 7 && seen[1].1 >= 4, "{seen:?}");
 }
 
 #[test]

@@ -21,8 +21,8 @@ static hiplaunch_buffer *global(const hiplaunch_module *module, const char *name
   uint64_t address;
   size_t bytes;
   OK(hiplaunch_module_global(module, 0, name, &address, &bytes));
-  CHECK(address != 0 && bytes == size);
   OK(hiplaunch_buffer_borrow(launcher, 0, address, bytes, &buffer));
+  CHECK(address != 0 && bytes == size);
   return buffer;
 }
 
