@@ -511,16 +511,15 @@ typedef struct hiplaunch_text hiplaunch_text;
  * The pending results of one launch, graph or read: its outputs, which are numbered from 0.
  *
  * The outputs of a launch are its inout and out arrays and result blocks, in the order of the arguments. An argument
- * block has its inout and out arrays, in their order, and then its result block. Nothing else is an output:
+ * block has its inout and out arrays, in their order, and then its result block. Nothing else is an output. For the
+ * arguments
  *
- *   array[0] = hiplaunch_array_in(x, 4 * n);
- *   array[1] = hiplaunch_array_out(4 * n);           output 1
- *   block.result_bytes = 8;                          output 2
- *   arg[0] = hiplaunch_arg_host_inout(y, 4 * n);     output 0
- *   arg[1] = hiplaunch_arg_argument_block(&block);   outputs 1 and 2
- *   arg[2] = hiplaunch_arg_host_in(z, 4 * n);
- *   arg[3] = hiplaunch_arg_buffer(buffer);
- *   arg[4] = hiplaunch_arg_host_out(4 * n);          output 3
+ *   hiplaunch_arg_host_inout(y, size),
+ *   hiplaunch_arg_argument_block(&block), with hiplaunch_array_in, hiplaunch_array_out and result_bytes,
+ *   hiplaunch_arg_host_in(z, size), hiplaunch_arg_buffer(buffer), hiplaunch_arg_i32(n),
+ *   hiplaunch_arg_host_out(size)
+ *
+ * output 0 is y, 1 is the block's out array, 2 is its result block, and 3 is the last argument.
  *
  * The outputs of a graph are the values that it reads (hiplaunch_graph_read), in the order of recording.
  */
