@@ -47,6 +47,11 @@
 #define HIPLAUNCH_VERSION_PATCH 0
 
 /**
+ * As a device of hiplaunch_register: all devices of the launcher.
+ */
+#define HIPLAUNCH_ALL_DEVICES 4294967295
+
+/**
  * The result of a function. For any value but HIPLAUNCH_STATUS_OK, hiplaunch_last_error_message returns a message.
  */
 typedef enum hiplaunch_status {
@@ -1462,6 +1467,28 @@ enum hiplaunch_status hiplaunch_take_violations(const struct hiplaunch_launcher 
                                                 struct hiplaunch_text **text);
 
 /**
+ * Sets `can` to whether kernels on `device` can be allowed to access memory of `peer`; false for the device itself.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that is not there;
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_can_access_peer(const struct hiplaunch_launcher *launcher,
+                                                uint32_t device,
+                                                uint32_t peer,
+                                                bool *can);
+
+/**
+ * Allows kernels on `device` to access memory of `peer` from now on, in this direction alone. It succeeds if that is
+ * allowed already. hiplaunch_buffer_copy between devices does not need it.
+ *
+ * Threads: any. Errors: as hiplaunch_can_access_peer; HIPLAUNCH_STATUS_UNSUPPORTED if the driver has no peer access.
+ */
+enum hiplaunch_status hiplaunch_enable_peer_access(const struct hiplaunch_launcher *launcher,
+                                                   uint32_t device,
+                                                   uint32_t peer);
+
+/**
  * The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the number of bytes before
  * the NUL.
  *
@@ -1743,8 +1770,9 @@ enum hiplaunch_status hiplaunch_buffer_read(const struct hiplaunch_buffer *buffe
                                             struct hiplaunch_ticket **ticket);
 
 /**
- * Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but
- * the bytes may not overlap.
+ * Copies `size` bytes from one buffer to another, in stream order. The two may be one buffer, but the bytes may not
+ * overlap. They may be on two devices; the stream is on the device of `to`, and does not wait for the other device's
+ * streams by itself.
  *
  * Threads: any. Errors: as hiplaunch_buffer_upload.
  */
@@ -2055,12 +2083,16 @@ enum hiplaunch_status hiplaunch_describe_compiler(const char *target,
  * Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
  * bundle, compressed or not, whose entry for the device's target is used.
  *
+ * With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher. The
+ * code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a bundle.
+ *
  * `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
  *
  * The code is trusted: the library can't check what a kernel does with the memory that it is given.
  *
  * Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
- * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels; HIPLAUNCH_STATUS_LAUNCH
+ * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if none
+ * of them has code; HIPLAUNCH_STATUS_LAUNCH
  * for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is
  * registered then.
@@ -2076,7 +2108,7 @@ enum hiplaunch_status hiplaunch_register(const struct hiplaunch_launcher *launch
 /**
  * Replaces the kernel of a handle by another one, such as a better compiled one. Launches from now on run the new
  * kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
- * is not declared in place.
+ * is not declared in place. A kernel of HIPLAUNCH_ALL_DEVICES is replaced on all devices.
  *
  * Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
  * kernel.
@@ -2115,22 +2147,26 @@ enum hiplaunch_status hiplaunch_declare_in_place(const struct hiplaunch_kernel *
                                                  bool yes);
 
 /**
- * Fills `attributes`, whose struct_size the caller has set, with what a kernel needs.
+ * Fills `attributes`, whose struct_size the caller has set, with what a kernel needs on a device. A kernel of
+ * HIPLAUNCH_ALL_DEVICES is loaded there if it is not yet.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a kernel of another device; HIPLAUNCH_STATUS_INVALID_ARGUMENT for a
+ * device that is not there; those of loading, as hiplaunch_register; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_get_kernel_attributes(const struct hiplaunch_kernel *kernel,
+                                                      uint32_t device,
                                                       struct hiplaunch_kernel_attributes *attributes);
 
 /**
  * Fills `occupancy`, whose struct_size the caller has set: how many workgroups of `block` work-items with `dynamic_lds`
- * bytes of dynamic LDS a compute unit of the kernel's device holds at once. Makes no driver call.
+ * bytes of dynamic LDS a compute unit of a device holds at once. Makes no driver call if the kernel is loaded there.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_LAUNCH for a block or LDS that the kernel can't have;
- * HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_STRUCT_SIZE, HIPLAUNCH_STATUS_NULL_POINTER.
+ * HIPLAUNCH_STATUS_UNSUPPORTED on a device whose limits the library does not know; as hiplaunch_get_kernel_attributes.
  */
 enum hiplaunch_status hiplaunch_get_kernel_occupancy(const struct hiplaunch_kernel *kernel,
+                                                     uint32_t device,
                                                      uint32_t block,
                                                      uint32_t dynamic_lds,
                                                      struct hiplaunch_kernel_occupancy *occupancy);

@@ -28,6 +28,7 @@ mod lds;
 mod logging;
 mod memory;
 mod offsets;
+mod peers;
 mod pool;
 mod status;
 mod streams;
@@ -51,6 +52,7 @@ pub use lds::*;
 pub use logging::*;
 pub use memory::*;
 pub use offsets::*;
+pub use peers::*;
 pub use pool::*;
 pub use status::{
     hiplaunch_clear_last_error, hiplaunch_last_driver_code, hiplaunch_last_error,
