@@ -1524,6 +1524,28 @@ enum hiplaunch_status hiplaunch_take_violations(const struct hiplaunch_launcher 
                                                 struct hiplaunch_text **text);
 
 /**
+ * Sets `can` to whether kernels on `device` can be allowed to access memory of `peer`; false for the device itself.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that is not there;
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_can_access_peer(const struct hiplaunch_launcher *launcher,
+                                                uint32_t device,
+                                                uint32_t peer,
+                                                bool *can);
+
+/**
+ * Allows kernels on `device` to access memory of `peer` from now on, in this direction alone. It succeeds if that is
+ * allowed already. hiplaunch_buffer_copy between devices does not need it.
+ *
+ * Threads: any. Errors: as hiplaunch_can_access_peer; HIPLAUNCH_STATUS_UNSUPPORTED if the driver has no peer access.
+ */
+enum hiplaunch_status hiplaunch_enable_peer_access(const struct hiplaunch_launcher *launcher,
+                                                   uint32_t device,
+                                                   uint32_t peer);
+
+/**
  * The characters of a text: UTF-8, with a NUL at the end. `length`, which may be null, gets the number of bytes before
  * the NUL.
  *
@@ -1829,8 +1851,9 @@ enum hiplaunch_status hiplaunch_buffer_read(const struct hiplaunch_buffer *buffe
                                             struct hiplaunch_ticket **ticket);
 
 /**
- * Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but
- * the bytes may not overlap.
+ * Copies `size` bytes from one buffer to another, in stream order. The two may be one buffer, but the bytes may not
+ * overlap. They may be on two devices; the stream is on the device of `to`, and does not wait for the other device's
+ * streams by itself.
  *
  * Threads: any. Errors: as hiplaunch_buffer_upload.
  */

@@ -65,9 +65,10 @@
 //! | `hipMemGetInfo` | [`Driver::mem_info`](driver::Driver::mem_info); what this library holds: [`Pool::counters`] |
 //! | `hipHostMalloc` | the launcher's staging ring ([`LauncherBuilder::staging_ring`]); [`Staging::Mapped`] for kernels that use pinned memory themselves |
 //! | `hipMemcpy`, `hipMemcpyAsync` | within a launch [`Arg::input`], [`Arg::output`], [`Arg::inout`]; else [`DeviceBuffer::upload`], [`DeviceBuffer::download`], [`DeviceBuffer::copy_from`] |
+//! | `hipMemcpyPeerAsync`, `hipDeviceEnablePeerAccess` | [`DeviceBuffer::copy_from`] a view on another device; [`Device::enable_peer_access`] |
 //! | `hipMemset`, `hipMemsetD32Async` | [`DeviceBuffer::fill_bytes`], [`DeviceBuffer::fill`] |
 //! | `hipModuleLoadData`, `hipModuleUnload` | [`Module::load`], or within [`Launcher::register`]; unloaded once unused and after the last launch |
-//! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`] |
+//! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`]; for all devices, [`Launcher::register_kernel`] of a [`LazyModule`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
 //! | `hipFuncGetAttributes` | [`Launcher::attributes`], [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |

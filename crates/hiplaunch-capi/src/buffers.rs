@@ -226,8 +226,9 @@ pub extern "C" fn hiplaunch_buffer_read(
     })
 }
 
-/// Copies `size` bytes from one buffer to another of the same device, in stream order. The two may be one buffer, but
-/// the bytes may not overlap.
+/// Copies `size` bytes from one buffer to another, in stream order. The two may be one buffer, but the bytes may not
+/// overlap. They may be on two devices; the stream is on the device of `to`, and does not wait for the other device's
+/// streams by itself.
 ///
 /// Threads: any. Errors: as hiplaunch_buffer_upload.
 #[unsafe(no_mangle)]

@@ -31,6 +31,7 @@ mod logging;
 mod memory;
 mod modules;
 mod offsets;
+mod peers;
 mod pool;
 mod status;
 mod streams;
@@ -57,6 +58,7 @@ pub use logging::*;
 pub use memory::*;
 pub use modules::*;
 pub use offsets::*;
+pub use peers::*;
 pub use pool::*;
 pub use status::{
     hiplaunch_clear_last_error, hiplaunch_last_driver_code, hiplaunch_last_error,

@@ -18,6 +18,7 @@ fn made(root: &Path) -> String {
         "version",
         "status",
         "launcher",
+        "peers",
         "text",
         "devices",
         "streams",

@@ -32,6 +32,10 @@ pub(crate) struct DriverArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<TargetId>,
 
+    /// The number of devices that the emulator has, 1 to 64; otherwise HIPLAUNCH_EMULATOR_DEVICES says so.
+    #[arg(long, value_name = "N")]
+    pub(crate) devices: Option<u32>,
+
     /// Put the validation layer over the driver. If it reports anything, the command fails.
     #[arg(long)]
     pub(crate) validate: bool,
@@ -222,6 +226,9 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     if args.target.is_some() {
         return emulate(args, "--target");
     }
+    if args.devices.is_some() {
+        return emulate(args, "--devices");
+    }
     let opened = backend::open(args.backend, Some(false)).map_err(|error| {
         let next = match args.backend {
             Backend::Hip if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
@@ -257,6 +264,9 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;
     if let Some(target) = &args.target {
         options.target = target.clone();
+    }
+    if let Some(devices) = args.devices {
+        options.devices = devices;
     }
     if let Some(settings) = &args.emulator {
         settings.set(&mut options);

@@ -302,6 +302,21 @@ fn one_case_of_the_demo() {
 }
 
 #[test]
+fn the_emulator_has_as_many_devices_as_the_option_or_the_environment_says() {
+    let args = ["demo", "--only", "value/hiplaunch", "--launches", "1", "--device", "2"];
+    for extra in [&["--devices", "3"][..], &["--devices", "3", "--target", "gfx942"]] {
+        let (status, out, err) = hiplaunch(&[&args, extra].concat());
+        assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    }
+    let run = |devices| {
+        let mut command = command(&[&args[..], &["--backend", "emulator"]].concat());
+        read(command.env("HIPLAUNCH_EMULATOR_DEVICES", devices).output().unwrap())
+    };
+    assert_eq!(run("4").0, 0);
+    assert_eq!(run("2").0, 2);
+}
+
+#[test]
 fn wrong_command_lines() {
     for (args, words) in [
         (&["run"][..], "FILE"),
@@ -311,6 +326,8 @@ fn wrong_command_lines() {
         (&["demo", "--backend", "emulator", "--device", "7"], "--device 7"),
         (&["demo", "--target", "gfx1100"], "gfx1100"),
         (&["demo", "--target", "gfx942", "--backend", "hip"], "--backend emulator"),
+        (&["demo", "--devices", "2", "--backend", "hip"], "--devices is for the emulator"),
+        (&["demo", "--devices", "65"], "1 to 64"),
     ] {
         let (status, out, err) = hiplaunch(args);
         assert_eq!((status, out.as_str()), (2, ""), "{args:?}: {err}");

@@ -1,10 +1,11 @@
-/* Streams and events that others made, and cooperative launches. */
+/* Streams and events that others made, cooperative launches, and several devices. */
 #include "check.h"
 
 #include <stddef.h>
 
 static hiplaunch_launcher *launcher;
 static const char *folder;
+static const hiplaunch_dims one_block = {{1, 1, 1}, {64, 1, 1}, 0};
 
 static void add_one(hiplaunch_kernel *bump, hiplaunch_stream *stream, hiplaunch_buffer *buffer, int n) {
   hiplaunch_dims dims = hiplaunch_dims_linear(4, 64);
@@ -112,12 +113,77 @@ static void cooperative(void) {
   OK(hiplaunch_stream_close(stream));
 }
 
+/* One kernel on three devices, whose memory the host never sees on the way. */
+static void devices(void) {
+  enum { N = 256, DEVICES = 3 };
+  hiplaunch_options options;
+  hiplaunch_launcher *several;
+  hiplaunch_kernel *bump, *one;
+  hiplaunch_kernel_attributes attributes;
+  hiplaunch_stream *streams[DEVICES];
+  hiplaunch_buffer *buffers[DEVICES];
+  unsigned values[N];
+  size_t size;
+  void *code = code_object(folder, "probe", "gfx90a", &size);
+  bool can;
+  int i;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.backend = HIPLAUNCH_BACKEND_EMULATOR;
+  options.validate = HIPLAUNCH_SWITCH_ON;
+  options.emulator_devices = DEVICES;
+  OK(hiplaunch_open(&options, &several));
+  OK(hiplaunch_register(several, HIPLAUNCH_ALL_DEVICES, code, size, "bump", NULL, &bump));
+  FAILS(hiplaunch_register(several, HIPLAUNCH_ALL_DEVICES, code, size, "bmup", NULL, &one),
+        HIPLAUNCH_STATUS_CODE_OBJECT, "bump");
+  FAILS(hiplaunch_register(several, DEVICES, code, size, "bump", NULL, &one), HIPLAUNCH_STATUS_INVALID_ARGUMENT,
+        "device 3");
+  memset(values, 0, sizeof values);
+  for (i = 0; i < DEVICES; i++) {
+    OK(hiplaunch_stream_open(several, (uint32_t)i, &streams[i]));
+    OK(hiplaunch_buffer_open(several, (uint32_t)i, streams[i], sizeof values, &buffers[i]));
+    if (i == 0) {
+      OK(hiplaunch_buffer_upload(buffers[0], streams[0], 0, values, sizeof values));
+    } else {
+      OK(hiplaunch_stream_synchronize(streams[i - 1]));
+      OK(hiplaunch_buffer_copy(buffers[i], 0, buffers[i - 1], 0, sizeof values, streams[i]));
+    }
+    add_one(bump, streams[i], buffers[i], N);
+    attributes.struct_size = sizeof attributes;
+    OK(hiplaunch_get_kernel_attributes(bump, (uint32_t)i, &attributes));
+    CHECK(attributes.wavefront_size == 64);
+  }
+  OK(hiplaunch_buffer_download(buffers[DEVICES - 1], streams[DEVICES - 1], 0, values, sizeof values));
+  CHECK(values[0] == DEVICES && values[N - 1] == DEVICES);
+
+  OK(hiplaunch_can_access_peer(several, 0, 2, &can));
+  CHECK(can);
+  OK(hiplaunch_can_access_peer(several, 1, 1, &can));
+  CHECK(!can);
+  OK(hiplaunch_enable_peer_access(several, 0, 2));
+  OK(hiplaunch_enable_peer_access(several, 0, 2));
+  add_one(bump, streams[0], buffers[2], N);
+  OK(hiplaunch_stream_synchronize(streams[0]));
+  OK(hiplaunch_buffer_download(buffers[2], streams[2], 0, values, sizeof values));
+  CHECK(values[0] == DEVICES + 1);
+  FAILS(hiplaunch_enable_peer_access(several, 0, 0), HIPLAUNCH_STATUS_DRIVER, "device 0");
+  FAILS(hiplaunch_enable_peer_access(several, 0, 9), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 9");
+  FAILS(hiplaunch_can_access_peer(several, 0, 1, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "can");
+
+  OK(hiplaunch_replace(bump, code, size, "no_args"));
+  OK(hiplaunch_launch(bump, streams[1], &one_block, NULL, 0, NULL));
+  check_clean(several);
+  OK(hiplaunch_close(several));
+  free(code);
+}
+
 int main(int argc, char **argv) {
   CHECK(argc == 2);
   folder = argv[1];
   launcher = open_emulator();
   streams();
   cooperative();
+  devices();
   check_clean(launcher);
   OK(hiplaunch_close(launcher));
   puts("others: all is well");
