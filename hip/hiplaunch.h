@@ -879,6 +879,32 @@ typedef struct hiplaunch_kernel_occupancy {
 } hiplaunch_kernel_occupancy;
 
 /**
+ * A parameter of a kernel, as its code object says.
+ */
+typedef struct hiplaunch_kernel_parameter {
+  /**
+   * sizeof(hiplaunch_kernel_parameter), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * The offset in the kernarg segment, and so in packed arguments, in bytes.
+   */
+  uint32_t offset;
+  /**
+   * The number of bytes.
+   */
+  uint32_t size;
+  /**
+   * Whether it takes a pointer to device memory, not a value: 0 or 1.
+   */
+  uint32_t is_pointer;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+} hiplaunch_kernel_parameter;
+
+/**
  * Grid, block and dynamic LDS of a launch.
  */
 typedef struct hiplaunch_dims {
@@ -1876,6 +1902,19 @@ enum hiplaunch_status hiplaunch_buffer_fill(const struct hiplaunch_buffer *buffe
                                             uint8_t value);
 
 /**
+ * Sets `size` bytes of a buffer, from its byte `offset` on, to a 32-bit word again and again, in stream order: to the
+ * bits of a float, for example.
+ *
+ * Threads: any. Errors: as hiplaunch_buffer_upload; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `offset` or `size` is not a
+ * multiple of 4.
+ */
+enum hiplaunch_status hiplaunch_buffer_fill_words(const struct hiplaunch_buffer *buffer,
+                                                  const struct hiplaunch_stream *stream,
+                                                  size_t offset,
+                                                  size_t size,
+                                                  uint32_t word);
+
+/**
  * Creates a view of a buffer: element `i, j, ...` is at byte `offset + element * (i * strides[0] + j * strides[1]
  * ...)`.
  *
@@ -2331,6 +2370,25 @@ enum hiplaunch_status hiplaunch_get_kernel_occupancy(const struct hiplaunch_kern
                                                      uint32_t block,
                                                      uint32_t dynamic_lds,
                                                      struct hiplaunch_kernel_occupancy *occupancy);
+
+/**
+ * The number of parameters of a kernel, which is the number of arguments of a launch.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER; those of loading, as
+ * hiplaunch_register, for a kernel of HIPLAUNCH_ALL_DEVICES.
+ */
+enum hiplaunch_status hiplaunch_kernel_parameters(const struct hiplaunch_kernel *kernel,
+                                                  size_t *count);
+
+/**
+ * Fills `parameter`, whose struct_size the caller has set, for the parameter with an index, from 0.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a parameter that does not exist;
+ * HIPLAUNCH_STATUS_STRUCT_SIZE; as hiplaunch_kernel_parameters.
+ */
+enum hiplaunch_status hiplaunch_get_kernel_parameter(const struct hiplaunch_kernel *kernel,
+                                                     size_t index,
+                                                     struct hiplaunch_kernel_parameter *parameter);
 
 /**
  * Launches a kernel: enqueues the copies to the device, the kernel, and the copies of its outputs to the host, in the

@@ -73,6 +73,30 @@ impl<T: Pod> DeviceView<T> {
         unsafe { stream.enqueue_work(&Work::FillBytes { dst: self.address(), value, bytes }) }
     }
 
+    /// Sets every 32-bit word of the view's elements to `word`, in stream order.
+    ///
+    /// # Errors
+    /// Returns the errors of [`upload`](DeviceView::upload), and [`Error::Invalid`] if the elements do not begin and end at
+    /// multiples of 4 bytes.
+    pub fn fill_words(&self, stream: &Stream, word: u32) -> Result<()> {
+        let what = "DeviceView::fill_words";
+        self.check(stream, self.len(), what)?;
+        let bytes = self.len() * size_of::<T>();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let to = self.address();
+        if !bytes.is_multiple_of(4) || !to.0.is_multiple_of(4) {
+            return Err(Error::invalid(
+                what,
+                format!("{bytes} bytes at {to} are not whole words of 4 bytes"),
+            ));
+        }
+        self.memory().used_on(stream);
+        // SAFETY: the range lies in the view's live block, and consists of whole words.
+        unsafe { stream.enqueue_work(&Work::FillWords { dst: to, value: word, count: bytes / 4 }) }
+    }
+
     fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
         stream.core().check()?;
         if stream.device() != self.device() {

@@ -12,7 +12,8 @@ fn copies_of_a_view_change_only_its_elements() {
         part(2, 3).upload(&rig.stream, &[20, 30, 40]).unwrap();
         part(6, 2).copy_from(&rig.stream, &part(2, 2)).unwrap();
         part(0, 1).fill_bytes(&rig.stream, 0xff).unwrap();
-        assert_eq!(buffer.to_vec(&rig.stream).unwrap(), [u32::MAX, 1, 20, 30, 40, 5, 20, 30]);
+        part(1, 1).fill_words(&rig.stream, 0x1234_5678).unwrap();
+        assert_eq!(buffer.to_vec(&rig.stream).unwrap(), [u32::MAX, 0x1234_5678, 20, 30, 40, 5, 20, 30]);
         let mut read = [0; 4];
         part(4, 4).download(&rig.stream, &mut read).unwrap();
         assert_eq!(read, [40, 5, 20, 30]);
@@ -30,6 +31,7 @@ fn copies_that_do_not_fit_a_view_are_refused_and_write_nothing() {
         let gaps = buffer.view_strided(0, &[4], &[2]).unwrap();
         let other = Launcher::builder().backend(hiplaunch::Backend::Emulator).build().unwrap();
         let foreign = other.stream(other.device(0).unwrap()).unwrap();
+        let bytes = DeviceBuffer::from_slice(&rig.stream, &[1u8; 16]).unwrap();
         let mut read = [0; 8];
         for refused in [
             view.upload(&rig.stream, &[2; 7]),
@@ -41,6 +43,10 @@ fn copies_that_do_not_fit_a_view_are_refused_and_write_nothing() {
             view.copy_from(&rig.stream, &gaps),
             view.copy_from(&rig.stream, &view),
             view.fill_bytes(&foreign, 0),
+            gaps.fill_words(&rig.stream, 0),
+            view.fill_words(&foreign, 0),
+            bytes.view_strided(2, &[8], &[1]).unwrap().fill_words(&rig.stream, 0),
+            bytes.view_strided(4, &[6], &[1]).unwrap().fill_words(&rig.stream, 0),
         ] {
             assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
         }

@@ -264,3 +264,22 @@ pub extern "C" fn hiplaunch_buffer_fill(
         Ok(view.fill_bytes(&stream, value)?)
     })
 }
+
+/// Sets `size` bytes of a buffer, from its byte `offset` on, to a 32-bit word again and again, in stream order: to the
+/// bits of a float, for example.
+///
+/// Threads: any. Errors: as hiplaunch_buffer_upload; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `offset` or `size` is not a
+/// multiple of 4.
+#[unsafe(no_mangle)]
+pub extern "C" fn hiplaunch_buffer_fill_words(
+    buffer: *const hiplaunch_buffer,
+    stream: *const hiplaunch_stream,
+    offset: usize,
+    size: usize,
+    word: u32,
+) -> hiplaunch_status {
+    call("hiplaunch_buffer_fill_words", || {
+        let (view, stream, _) = part(buffer, offset, size, stream)?;
+        Ok(view.fill_words(&stream, word)?)
+    })
+}

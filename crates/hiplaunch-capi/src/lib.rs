@@ -31,6 +31,7 @@ mod logging;
 mod memory;
 mod modules;
 mod offsets;
+mod parameters;
 mod peers;
 mod pool;
 mod status;
@@ -58,6 +59,7 @@ pub use logging::*;
 pub use memory::*;
 pub use modules::*;
 pub use offsets::*;
+pub use parameters::*;
 pub use peers::*;
 pub use pool::*;
 pub use status::{

@@ -30,6 +30,7 @@ fn made(root: &Path) -> String {
         "modules",
         "kernels",
         "attributes",
+        "parameters",
         "arguments",
         "launch",
         "tickets",

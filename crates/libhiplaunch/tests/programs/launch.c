@@ -49,6 +49,12 @@ static void by_buffers(void) {
   OK(hiplaunch_buffer_copy(copy, 8, dy, 4, 16, stream));
   OK(hiplaunch_buffer_download(copy, stream, 0, read, 64));
   CHECK(read[0] == 0.0f && read[2] == 3.0f && read[5] == 9.0f && read[6] == 0.0f);
+  OK(hiplaunch_buffer_fill_words(copy, stream, 8, 16, 0x3fc00000));
+  OK(hiplaunch_buffer_download(copy, stream, 0, read, 64));
+  CHECK(read[1] == 0.0f && read[2] == 1.5f && read[5] == 1.5f && read[6] == 0.0f);
+  FAILS(hiplaunch_buffer_fill_words(copy, stream, 6, 16, 1), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "whole words");
+  FAILS(hiplaunch_buffer_fill_words(copy, stream, 8, 6, 1), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "6 bytes");
+  FAILS(hiplaunch_buffer_fill_words(copy, stream, 8, 60, 1), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "64");
   OK(hiplaunch_buffer_resize(copy, stream, 32, &moved));
   CHECK(!moved);
   OK(hiplaunch_buffer_resize(copy, stream, 1 << 20, &moved));
@@ -266,6 +272,25 @@ static void by_the_driver_that_there_is(void) {
   OK(hiplaunch_close(any));
 }
 
+/* reduce_sum_f32(const float *x, float *out, int n). */
+static void parameters(const hiplaunch_kernel *sum) {
+  hiplaunch_kernel_parameter parameter;
+  size_t count;
+  OK(hiplaunch_kernel_parameters(sum, &count));
+  CHECK(count == 3);
+  FAILS(hiplaunch_kernel_parameters(sum, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "count");
+  memset(&parameter, 0, sizeof parameter);
+  FAILS(hiplaunch_get_kernel_parameter(sum, 0, &parameter), HIPLAUNCH_STATUS_STRUCT_SIZE, "struct_size 0");
+  parameter.struct_size = sizeof parameter;
+  OK(hiplaunch_get_kernel_parameter(sum, 0, &parameter));
+  CHECK(parameter.offset == 0 && parameter.size == 8 && parameter.is_pointer == 1);
+  OK(hiplaunch_get_kernel_parameter(sum, 2, &parameter));
+  CHECK(parameter.offset == 16 && parameter.size == 4 && parameter.is_pointer == 0);
+  FAILS(hiplaunch_get_kernel_parameter(sum, 3, &parameter), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "parameter 3 of 3");
+  FAILS(hiplaunch_get_kernel_parameter(sum, 0, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "parameter");
+  FAILS(hiplaunch_get_kernel_parameter(NULL, 0, &parameter), HIPLAUNCH_STATUS_INVALID_HANDLE, "kernel");
+}
+
 /* Attributes and occupancy of a kernel, properties of the device; a struct of the first version is filled as far as it
    goes. */
 static void attributes_and_occupancy(void) {
@@ -288,6 +313,7 @@ static void attributes_and_occupancy(void) {
   OK(hiplaunch_get_kernel_occupancy(sum, 0, 256, 31 * 1024, &occupancy));
   CHECK(occupancy.blocks_per_cu == 2 && occupancy.limited_by == HIPLAUNCH_OCCUPANCY_LIMIT_LDS);
   FAILS(hiplaunch_get_kernel_occupancy(sum, 0, 257, 0, &occupancy), HIPLAUNCH_STATUS_LAUNCH, "at most 256");
+  parameters(sum);
   OK(hiplaunch_unregister(sum));
   FAILS(hiplaunch_get_kernel_attributes(sum, 0, &attributes), HIPLAUNCH_STATUS_INVALID_HANDLE, "");
   memset(&properties, 0xff, sizeof properties);
