@@ -11,7 +11,7 @@ pub(super) use handle_table::{Found, Lock, Owner, Reading};
 use super::arena::Arena;
 use super::status::{Failure, Result};
 
-/// The kind of object that a handle names.
+/// The kind of object that a handle names. A handle has four bits for it, so there can be no more than these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Launcher = 1,
