@@ -1,5 +1,5 @@
 // Threads with one launcher: streams of their own and a shared one, tickets for which several threads wait, errors that
-// belong to one thread, and a launcher that is closed while other threads use it.
+// belong to one thread, compiled graphs, and a launcher that is closed while other threads use it.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -103,6 +103,78 @@ void a_ticket_for_all(hiplaunch_launcher *launcher, hiplaunch_kernel *spin) {
   });
 }
 
+// A compiled graph of out = a * x, which the host reads. x is full of ones; a is argument 0 of node 0.
+hiplaunch_compiled_graph *scaled(hiplaunch_launcher *launcher, const hiplaunch_kernel *vscale,
+                                 const hiplaunch_stream *stream) {
+  hiplaunch_graph *graph;
+  hiplaunch_compiled_graph *compiled;
+  hiplaunch_value x, out;
+  Buffer ones;
+  OK(hiplaunch_buffer_open(launcher, 0, stream, 256, ones.out()));
+  OK(hiplaunch_buffer_fill_words(ones.get(), stream, 0, 256, 0x3f800000));
+  OK(hiplaunch_graph_open(launcher, 0, &graph));
+  OK(hiplaunch_graph_buffer(graph, ones.get(), &x));
+  OK(hiplaunch_graph_temporary(graph, 256, &out));
+  const hiplaunch_graph_arg args[4] = {hiplaunch_graph_arg_f32(0.0f), hiplaunch_graph_arg_read(x),
+                                       hiplaunch_graph_arg_write(out), hiplaunch_graph_arg_i32(64)};
+  const hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
+  OK(hiplaunch_graph_launch(graph, vscale, &dims, args, 4, nullptr));
+  OK(hiplaunch_graph_read(graph, out, nullptr));
+  OK(hiplaunch_graph_compile(graph, stream, &compiled));
+  return compiled;
+}
+
+// Each submission of a compiled graph has one of the factors that the threads set before it.
+void a_compiled_graph_for_all(hiplaunch_launcher *launcher, const hiplaunch_kernel *vscale) {
+  Stream stream;
+  OK(hiplaunch_stream_open(launcher, 0, stream.out()));
+  hiplaunch_compiled_graph *compiled = scaled(launcher, vscale, stream.get());
+  on_threads([&](int t) {
+    for (int round = 0; round < kRounds; round++) {
+      const float a = static_cast<float>(t + 1);
+      float read[64];
+      Ticket ticket;
+      OK(hiplaunch_compiled_graph_set_scalar(compiled, 0, 0, &a, sizeof a));
+      OK(hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, ticket.out()));
+      OK(hiplaunch_ticket_read(ticket.get(), 0, read, sizeof read));
+      CHECK(read[0] >= 1.0f && read[0] <= static_cast<float>(kThreads));
+      for (float value : read) CHECK(value == read[0]);
+    }
+  });
+  OK(hiplaunch_compiled_graph_close(compiled));
+}
+
+// A compiled graph that one thread closes, or whose launcher it closes, while others submit it.
+void compiled_graphs_that_go(const char *folder) {
+  for (int round = 0; round < 6; round++) {
+    hiplaunch_launcher *launcher = open_emulator();
+    hiplaunch_stream *stream;
+    OK(hiplaunch_stream_open(launcher, 0, &stream));
+    hiplaunch_compiled_graph *compiled = scaled(launcher, kernel_of(launcher, folder, "vector", "vscale"), stream);
+    on_threads([&](int t) {
+      if (t == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(round));
+        if (round % 2) OK(hiplaunch_close(launcher));
+        else OK(hiplaunch_compiled_graph_close(compiled));
+        return;
+      }
+      for (;;) {
+        hiplaunch_ticket *ticket;
+        hiplaunch_status status = hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, &ticket);
+        if (status == HIPLAUNCH_STATUS_OK) status = hiplaunch_ticket_close(ticket);
+        if (status != HIPLAUNCH_STATUS_OK) {
+          CHECK(status == HIPLAUNCH_STATUS_INVALID_HANDLE);
+          return;
+        }
+      }
+    });
+    if (round % 2 == 0) {
+      check_clean(launcher);
+      OK(hiplaunch_close(launcher));
+    }
+  }
+}
+
 void errors_of_their_own() {
   on_threads([](int t) {
     CHECK(hiplaunch_last_error() == HIPLAUNCH_STATUS_OK && hiplaunch_last_error_message()[0] == 0);
@@ -165,10 +237,12 @@ int main(int argc, char **argv) {
   own_and_shared_streams(launcher, saxpy);
   buffers_that_go(launcher, saxpy);
   a_ticket_for_all(launcher, kernel_of(launcher, argv[1], "probe", "spin"));
+  a_compiled_graph_for_all(launcher, kernel_of(launcher, argv[1], "vector", "vscale"));
   errors_of_their_own();
   check_clean(launcher);
   OK(hiplaunch_close(launcher));
   closed_while_others_work(argv[1]);
+  compiled_graphs_that_go(argv[1]);
   puts("threads: all is well");
   return 0;
 }
