@@ -1,4 +1,4 @@
-//! Measures launches through the C API and through Rust, on a driver that does nothing.
+//! Measures launches and compiled graphs through the C API and through Rust, on a driver that does nothing.
 //!
 //! `cargo bench -p hiplaunch-capi --bench capi` prints the times side by side. With `-- --count CASE N`, it launches N
 //! times and exits, for an instruction counter, as hiplaunch-cli's `benches/launch.rs` does.
@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use std::ptr::null;
 
 use criterion::Criterion;
+use hiplaunch::graph::{CompiledGraph, GraphArg, GraphValue, NodeId};
 use hiplaunch::{
     Arg, ArgumentBlock, DeviceBuffer, KernelHandle, LaunchDims, Launcher, Patch, PatchTarget, Stream, args,
 };
@@ -25,6 +26,8 @@ struct Rust {
     polynomial: KernelHandle,
     x: DeviceBuffer<f32>,
     y: DeviceBuffer<f32>,
+    graph: CompiledGraph,
+    value: GraphValue,
 }
 
 struct C {
@@ -34,6 +37,7 @@ struct C {
     polynomial: *mut hiplaunch_kernel,
     x: *mut hiplaunch_buffer,
     y: *mut hiplaunch_buffer,
+    graph: *mut hiplaunch_compiled_graph,
 }
 
 struct Bench {
@@ -69,7 +73,14 @@ impl Rust {
             (launcher.register(&device, VECTOR, "saxpy")?, launcher.register(&device, JIT, "jit_polynomial")?)
         };
         let (x, y) = (DeviceBuffer::new(&device, 1024)?, DeviceBuffer::new(&device, 1024)?);
-        Ok(Rust { launcher, stream, saxpy, polynomial, x, y })
+        let mut graph = launcher.graph(&device)?;
+        let (value, to) = (graph.buffer(&x)?, DeviceBuffer::<f32>::new(&device, 1024)?);
+        let args =
+            [0f32.into(), GraphArg::Read(value), GraphArg::ReadWrite(graph.buffer(&to)?), 1024i32.into()];
+        // SAFETY: the driver runs nothing.
+        unsafe { graph.launch(saxpy, LaunchDims::linear(4, 256), &args) }?;
+        let graph = graph.compile(&stream)?;
+        Ok(Rust { launcher, stream, saxpy, polynomial, x, y, graph, value })
     }
 }
 
@@ -83,14 +94,29 @@ impl C {
             })
         };
         let buffer = || made(|out| hiplaunch_buffer_open(launcher, 0, null(), 4096, out));
-        Ok(C {
-            launcher,
-            stream: made(|out| hiplaunch_stream_open(launcher, 0, out)),
-            saxpy: register(VECTOR, c"saxpy"),
-            polynomial: register(JIT, c"jit_polynomial"),
-            x: buffer(),
-            y: buffer(),
-        })
+        let stream = made(|out| hiplaunch_stream_open(launcher, 0, out));
+        let (saxpy, polynomial) = (register(VECTOR, c"saxpy"), register(JIT, c"jit_polynomial"));
+        let (x, y, to) = (buffer(), buffer(), buffer());
+        let graph = made(|out| hiplaunch_graph_open(launcher, 0, out));
+        let value = |buffer| made(|out| hiplaunch_graph_buffer(graph, buffer, out));
+        let arg = |kind: hiplaunch_graph_arg_kind, value, bits| hiplaunch_graph_arg {
+            kind: kind as u32,
+            value,
+            bits,
+            data: null(),
+            size: 4,
+        };
+        let args = [
+            arg(hiplaunch_graph_arg_kind::Scalar, 0, 0),
+            arg(hiplaunch_graph_arg_kind::Read, value(x), 0),
+            arg(hiplaunch_graph_arg_kind::ReadWrite, value(to), 0),
+            arg(hiplaunch_graph_arg_kind::Scalar, 0, 1024),
+        ];
+        let dims = hiplaunch_dims { grid: [4, 1, 1], block: [256, 1, 1], dynamic_lds: 0 };
+        // SAFETY: the driver runs nothing; an array of its length.
+        made(|out| unsafe { hiplaunch_graph_launch(graph, saxpy, Some(&dims), args.as_ptr(), 4, out) });
+        let graph = made(|out| hiplaunch_graph_compile(graph, stream, out));
+        Ok(C { launcher, stream, saxpy, polynomial, x, y, graph })
     }
 }
 
@@ -173,6 +199,26 @@ impl Bench {
         black_box(hiplaunch_ticket_close(ticket));
     }
 
+    /// Sets a buffer and a scalar of a compiled graph, and submits it.
+    fn rebind_rust(&mut self) {
+        let Rust { graph, value, x, y, .. } = &mut self.rust;
+        let from = if self.count.is_multiple_of(2) { x } else { y };
+        black_box(graph.set_buffer(value, &*from).is_ok());
+        // SAFETY: the driver runs nothing.
+        black_box(unsafe { graph.set_scalar(NodeId(0), 0, self.count as f32) }.is_ok());
+        black_box(graph.submit().is_ok());
+    }
+
+    fn rebind_c(&mut self) {
+        let C { graph, x, y, .. } = self.c;
+        let from = if self.count.is_multiple_of(2) { x } else { y };
+        let a = self.count as f32;
+        black_box(hiplaunch_compiled_graph_set_buffer(graph, 0, from));
+        // SAFETY: the driver runs nothing; four bytes.
+        black_box(unsafe { hiplaunch_compiled_graph_set_scalar(graph, 0, 0, (&raw const a).cast(), 4) });
+        black_box(hiplaunch_compiled_graph_submit(graph, 0, None));
+    }
+
     fn run(&mut self, case: &str) -> bool {
         self.count += 1;
         self.bytes[16..20].copy_from_slice(&self.count.to_le_bytes());
@@ -182,14 +228,23 @@ impl Bench {
             "by-value+ticket/c" => self.by_value_c(true),
             "block+result/rust" => self.block_rust(),
             "block+result/c" => self.block_c(),
+            "rebind/rust" => self.rebind_rust(),
+            "rebind/c" => self.rebind_c(),
             _ => return false,
         }
         true
     }
 }
 
-const CASES: [&str; 5] =
-    ["by-value/rust", "by-value/c", "by-value+ticket/c", "block+result/rust", "block+result/c"];
+const CASES: [&str; 7] = [
+    "by-value/rust",
+    "by-value/c",
+    "by-value+ticket/c",
+    "block+result/rust",
+    "block+result/c",
+    "rebind/rust",
+    "rebind/c",
+];
 
 fn main() -> Result<(), hiplaunch::Error> {
     let words: Vec<String> = std::env::args().collect();
