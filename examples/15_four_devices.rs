@@ -5,7 +5,8 @@
 
 use hiplaunch::driver::emulated::EmulatorOptions;
 use hiplaunch::{
-    Backend, DeviceBuffer, Event, EventOptions, FatBinary, LaunchDims, Launcher, LazyModule, Registration, args,
+    Backend, DeviceBuffer, Event, EventOptions, FatBinary, LaunchDims, Launcher, LazyModule, Registration,
+    args,
 };
 
 /// Elements of a device's part.
