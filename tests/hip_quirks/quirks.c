@@ -41,8 +41,14 @@ typedef struct {
   size_t width;
 } MemsetNode;
 
+typedef struct {
+  char reserved[64];
+} IpcHandle;
+
 static int (*hipInit)(unsigned);
 static int (*hipRuntimeGetVersion)(int *);
+static int (*hipIpcGetMemHandle)(IpcHandle *, void *);
+static int (*hipIpcOpenMemHandle)(void **, IpcHandle, unsigned);
 static int (*hipMalloc)(void **, size_t);
 static int (*hipMemset)(void *, int, size_t);
 static int (*hipMemcpyDtoH)(void *, void *, size_t);
@@ -66,7 +72,7 @@ static int (*hipGraphAddMemsetNode)(Handle *, Handle, const Handle *, size_t, co
 static int (*hipGraphInstantiate)(Handle *, Handle, Handle *, char *, size_t);
 static int (*hipGraphLaunch)(Handle, Handle);
 
-enum { NON_BLOCKING = 1 };
+enum { INVALID_VALUE = 1, NON_BLOCKING = 1 };
 
 static Handle module;   /* probe.gfx90a.co */
 static Handle bump;     /* void bump(unsigned *p, int n): p[i] += 1 for i < n */
@@ -125,6 +131,22 @@ static void empty_function_name(void) {
 static void unknown_function_name(void) {
   Handle function;
   say_code(hipModuleGetFunction(&function, module, "no_such_kernel"));
+}
+
+/* ---- memory of other processes ---- */
+
+/* Which flag of hipIpcOpenMemHandle is not refused as such. The software device shares no memory, so the handle is not
+ * whole and the call fails anyway. */
+static void ipc_open_flags(void) {
+  IpcHandle handle = {{0}};
+  void *shared;
+  CHECK(hipMalloc(&shared, 4096));
+  (void)hipIpcGetMemHandle(&handle, shared);
+  for (unsigned flags = 0; flags < 8; flags++) {
+    void *memory;
+    if (hipIpcOpenMemHandle(&memory, handle, flags) != INVALID_VALUE) say_code((int)flags);
+  }
+  say("none");
 }
 
 /* ---- arithmetic: the device's ---- */
@@ -305,6 +327,7 @@ static const struct {
 } QUIRKS[] = {
     {"empty-function-name", empty_function_name, 1},
     {"unknown-function-name", unknown_function_name, 1},
+    {"ipc-open-flags", ipc_open_flags, 1},
     {"subnormal-quotient", subnormal_quotient, 1},
     {"memset-node", memset_node, 1},
     {"launches-beside-graphs", launches_beside_graphs, 5},
@@ -330,7 +353,7 @@ static void load(const char *library, const char *kernels) {
   if (!hip) fprintf(stderr, "%s\n", dlerror()), _exit(2);
 #define FIND(name) *(void **)&name = dlsym(hip, #name)
   FIND(hipInit), FIND(hipRuntimeGetVersion), FIND(hipMalloc), FIND(hipMemset), FIND(hipMemcpyDtoH);
-  FIND(hipMemcpyHtoD);
+  FIND(hipMemcpyHtoD), FIND(hipIpcGetMemHandle), FIND(hipIpcOpenMemHandle);
   FIND(hipStreamCreateWithFlags), FIND(hipStreamDestroy), FIND(hipStreamSynchronize), FIND(hipLaunchHostFunc);
   FIND(hipStreamQuery), FIND(hipStreamWaitEvent), FIND(hipEventCreateWithFlags), FIND(hipEventRecord);
   FIND(hipDeviceSynchronize);

@@ -14,8 +14,9 @@ use crate::{
 
 /// `hipMemAttachGlobal`: any stream on any device.
 const ATTACH_GLOBAL: u32 = 1;
-/// `hipIpcMemLazyEnablePeerAccess`, the only flag there is; 0 in every version of HIP.
-const LAZY_PEER_ACCESS: u32 = 0;
+/// `hipIpcMemLazyEnablePeerAccess`, the only flag there is, which must be given: 1 in 6.4 and 7.2, 0 in 5.2. Each
+/// version refuses the other number before it looks at the handle (`tests/hip_quirks/`).
+const LAZY_PEER_ACCESS: [u32; 2] = [1, 0];
 
 impl HipDriver {
     /// # Safety
@@ -71,8 +72,15 @@ impl HipDriver {
             MemoryRequest::Open { handle, .. } => {
                 let open = self.optional(call, api.hipIpcOpenMemHandle)?;
                 let handle = hipIpcMemHandle_t { reserved: handle.0.map(|byte| byte as _) };
+                let [flag, old_flag] = LAZY_PEER_ACCESS;
                 // SAFETY: the pointer is to a live pointer; handles are plain bytes.
-                check(call, unsafe { open(&mut memory, handle, LAZY_PEER_ACCESS) })?;
+                let opened = check(call, unsafe { open(&mut memory, handle, flag) });
+                if opened.as_ref().is_err_and(|error| error.code == ErrorCode::INVALID_VALUE) {
+                    // SAFETY: as above.
+                    check(call, unsafe { open(&mut memory, handle, old_flag) })?;
+                } else {
+                    opened?;
+                }
                 Ok(MemoryReply::Memory { ptr: DevicePtr(number(memory)), host: None })
             }
             MemoryRequest::Describe { ptr } => {
