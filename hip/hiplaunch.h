@@ -1602,9 +1602,9 @@ enum hiplaunch_status hiplaunch_get_memory_info(const struct hiplaunch_launcher 
                                                 uint64_t *total);
 
 /**
- * The report of a device's fault: the call that returned the error, the driver's details, and the launches that were in
- * flight. It is the message of HIPLAUNCH_STATUS_DEVICE_LOST. The text is empty while the device is not lost. Makes no
- * driver call.
+ * The report of a device's fault: the call that returned the error, the driver's details, and the launches that were
+ * in flight. It is the message of HIPLAUNCH_STATUS_DEVICE_LOST. The text is empty while the device is not lost. Makes
+ * no driver call.
  *
  * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE;
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist; HIPLAUNCH_STATUS_NULL_POINTER.
@@ -2206,8 +2206,8 @@ enum hiplaunch_status hiplaunch_describe_compiler(const char *target,
  * `device` may be HIPLAUNCH_ALL_DEVICES. The code is then loaded on a device when it is first needed there.
  *
  * Ownership: the bytes are copied; the caller closes the module, or the launcher. Threads: any. Errors:
- * HIPLAUNCH_STATUS_CODE_OBJECT, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+ * HIPLAUNCH_STATUS_CODE_OBJECT, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_module_open(const struct hiplaunch_launcher *launcher,
                                             uint32_t device,
@@ -2217,8 +2217,8 @@ enum hiplaunch_status hiplaunch_module_open(const struct hiplaunch_launcher *lau
 
 /**
  * The address and the number of bytes of a global variable of a module, a __device__ or __constant__ variable, on a
- * device. `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and read
- * the variable:
+ * device. `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and
+ * read the variable:
  *
  *   hiplaunch_module_global(module, 0, "gain", &address, &bytes);
  *   hiplaunch_buffer_borrow(launcher, 0, address, bytes, &gain);
@@ -2249,16 +2249,17 @@ enum hiplaunch_status hiplaunch_module_close(struct hiplaunch_module *module);
  * Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
  * bundle, compressed or not, whose entry for the device's target is used.
  *
- * With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher. The
- * code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a bundle.
+ * With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher.
+ * The code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a
+ * bundle.
  *
  * `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
  *
  * The code is trusted: the library can't check what a kernel does with the memory that it is given.
  *
  * Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
- * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if none
- * of them has code; HIPLAUNCH_STATUS_LAUNCH for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER,
+ * any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if
+ * none of them has code; HIPLAUNCH_STATUS_LAUNCH for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER,
  * HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
  * HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
  */
@@ -2271,8 +2272,8 @@ enum hiplaunch_status hiplaunch_register(const struct hiplaunch_launcher *launch
                                          struct hiplaunch_kernel **kernel);
 
 /**
- * Registers a kernel of a module, as hiplaunch_register does that of a code object. `layout` is the LDS layout that the
- * kernel's code was generated for; null for none.
+ * Registers a kernel of a module, as hiplaunch_register does that of a code object. `layout` is the LDS layout that
+ * the kernel's code was generated for; null for none.
  *
  * Ownership: the module may be closed afterwards; the caller unregisters the kernel, or closes the launcher. Threads:
  * any. Errors: as hiplaunch_register.
@@ -2615,8 +2616,8 @@ enum hiplaunch_status hiplaunch_graph_read(const struct hiplaunch_graph *graph,
                                            hiplaunch_node *node);
 
 /**
- * Orders node `after` after node `before`, where their values do not. Nodes that access the same bytes run in the order
- * of recording if one of them writes; other nodes may run at the same time, on several streams
+ * Orders node `after` after node `before`, where their values do not. Nodes that access the same bytes run in the
+ * order of recording if one of them writes; other nodes may run at the same time, on several streams
  * (hiplaunch_graph_set_branches) or in a driver graph.
  *
  * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a node that does not exist, or if `before` was
@@ -2644,11 +2645,11 @@ enum hiplaunch_status hiplaunch_graph_set_branches(const struct hiplaunch_graph 
  * structure use that plan and memory. A kernel that was replaced or unregistered since its launch was recorded runs as
  * it was recorded.
  *
- * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
- * as it is. Buffers may be closed at once; the caller closes the ticket. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH
- * and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver refused a
- * node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
- * HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+ * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph
+ * stays as it is. Buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
+ * HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
+ * the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  */
 enum hiplaunch_status hiplaunch_graph_compute(struct hiplaunch_graph *graph,
                                               const struct hiplaunch_stream *stream,
@@ -2686,8 +2687,8 @@ enum hiplaunch_status hiplaunch_set_break_even(const struct hiplaunch_launcher *
  * hiplaunch_set_break_even. `nodes` gets UINT32_MAX if it never is, or if the driver has no graphs. Waits for the
  * stream. Takes milliseconds on a GPU.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_OUT_OF_MEMORY,
- * HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+ * HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_measure_break_even(const struct hiplaunch_launcher *launcher,
                                                    const struct hiplaunch_stream *stream,
@@ -2705,12 +2706,12 @@ enum hiplaunch_status hiplaunch_graph_buffer(const struct hiplaunch_graph *graph
                                              hiplaunch_value *value);
 
 /**
- * Adds a value that is the memory of a view whose elements are contiguous. Values may overlap, as a buffer and a view of
- * it do: which nodes depend on each other is found by their bytes. The view may be closed once the graph is computed or
- * compiled.
+ * Adds a value that is the memory of a view whose elements are contiguous. Values may overlap, as a buffer and a view
+ * of it do: which nodes depend on each other is found by their bytes. The view may be closed once the graph is
+ * computed or compiled.
  *
- * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a view of another device or with gaps between its
- * elements, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ * Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a view of another device or with gaps between
+ * its elements, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_view(const struct hiplaunch_graph *graph,
                                            const struct hiplaunch_view *view,
@@ -2760,10 +2761,10 @@ enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_grap
  * Values and nodes keep their numbers. The compiled graph keeps its buffers' memory, and after hiplaunch_forget_graphs
  * its workspace, too, until it is closed.
  *
- * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
- * as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed before.
- * Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its launch
- * was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+ * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph
+ * stays as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed
+ * before. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its
+ * launch was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_compile(struct hiplaunch_graph *graph,
@@ -2832,10 +2833,10 @@ enum hiplaunch_status hiplaunch_compiled_graph_set_argument_block(const struct h
  * `submission` is a hiplaunch_submission.
  *
  * Ownership: the compiled graph stays open, also after an error; the caller closes the ticket. Threads: any; each
- * submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel that
- * was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would have
- * refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver
- * refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
+ * submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel
+ * that was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would
+ * have refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
+ * driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  */
 enum hiplaunch_status hiplaunch_compiled_graph_submit(const struct hiplaunch_compiled_graph *compiled,
@@ -3195,16 +3196,46 @@ static inline hiplaunch_graph_arg hiplaunch_graph_arg_bool(bool value) {
   uint8_t byte = value ? 1 : 0;
   return hiplaunch_graph_arg_scalar(&byte, 1);
 }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i8(int8_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u8(uint8_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i16(int16_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u16(uint16_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i32(int32_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u32(uint32_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i64(int64_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u64(uint64_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_f32(float v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_f64(double v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i8(int8_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u8(uint8_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i16(int16_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u16(uint16_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i32(int32_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u32(uint32_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i64(int64_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u64(uint64_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_f32(float v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_f64(double v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
 
 /* A struct by value, in memory order. */
 static inline hiplaunch_graph_arg hiplaunch_graph_arg_value(const void *value, size_t size) {

@@ -76,8 +76,8 @@ impl<T: Pod> DeviceView<T> {
     /// Sets every 32-bit word of the view's elements to `word`, in stream order.
     ///
     /// # Errors
-    /// Returns the errors of [`upload`](DeviceView::upload), and [`Error::Invalid`] if the elements do not begin and end at
-    /// multiples of 4 bytes.
+    /// Returns the errors of [`upload`](DeviceView::upload), and [`Error::Invalid`] if the elements do not begin and end
+    /// at multiples of 4 bytes.
     pub fn fill_words(&self, stream: &Stream, word: u32) -> Result<()> {
         let what = "DeviceView::fill_words";
         self.check(stream, self.len(), what)?;

@@ -43,10 +43,10 @@ fn changing<R>(
 /// Values and nodes keep their numbers. The compiled graph keeps its buffers' memory, and after hiplaunch_forget_graphs
 /// its workspace, too, until it is closed.
 ///
-/// Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
-/// as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed before.
-/// Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its launch
-/// was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+/// Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph
+/// stays as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed
+/// before. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its
+/// launch was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_compile(
@@ -168,10 +168,10 @@ pub unsafe extern "C" fn hiplaunch_compiled_graph_set_argument_block(
 /// `submission` is a hiplaunch_submission.
 ///
 /// Ownership: the compiled graph stays open, also after an error; the caller closes the ticket. Threads: any; each
-/// submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel that
-/// was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would have
-/// refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver
-/// refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
+/// submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel
+/// that was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would
+/// have refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
+/// driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_compiled_graph_submit(

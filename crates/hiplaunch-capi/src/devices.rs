@@ -33,9 +33,9 @@ pub extern "C" fn hiplaunch_get_memory_info(
     })
 }
 
-/// The report of a device's fault: the call that returned the error, the driver's details, and the launches that were in
-/// flight. It is the message of HIPLAUNCH_STATUS_DEVICE_LOST. The text is empty while the device is not lost. Makes no
-/// driver call.
+/// The report of a device's fault: the call that returned the error, the driver's details, and the launches that were
+/// in flight. It is the message of HIPLAUNCH_STATUS_DEVICE_LOST. The text is empty while the device is not lost. Makes
+/// no driver call.
 ///
 /// Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE;
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT for a device that does not exist; HIPLAUNCH_STATUS_NULL_POINTER.

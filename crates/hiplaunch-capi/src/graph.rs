@@ -279,8 +279,8 @@ pub extern "C" fn hiplaunch_graph_read(
     })
 }
 
-/// Orders node `after` after node `before`, where their values do not. Nodes that access the same bytes run in the order
-/// of recording if one of them writes; other nodes may run at the same time, on several streams
+/// Orders node `after` after node `before`, where their values do not. Nodes that access the same bytes run in the
+/// order of recording if one of them writes; other nodes may run at the same time, on several streams
 /// (hiplaunch_graph_set_branches) or in a driver graph.
 ///
 /// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a node that does not exist, or if `before` was
@@ -326,11 +326,11 @@ pub extern "C" fn hiplaunch_graph_set_branches(
 /// structure use that plan and memory. A kernel that was replaced or unregistered since its launch was recorded runs as
 /// it was recorded.
 ///
-/// Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph stays
-/// as it is. Buffers may be closed at once; the caller closes the ticket. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH
-/// and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the driver refused a
-/// node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+/// Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph
+/// stays as it is. Buffers may be closed at once; the caller closes the ticket. Threads: any. Errors:
+/// HIPLAUNCH_STATUS_GRAPH and HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if
+/// the driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_compute(
     graph: *mut hiplaunch_graph,
@@ -393,8 +393,8 @@ pub extern "C" fn hiplaunch_set_break_even(
 /// hiplaunch_set_break_even. `nodes` gets UINT32_MAX if it never is, or if the driver has no graphs. Waits for the
 /// stream. Takes milliseconds on a GPU.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_OUT_OF_MEMORY,
-/// HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
+/// HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_measure_break_even(
     launcher: *const hiplaunch_launcher,

@@ -64,12 +64,12 @@ pub extern "C" fn hiplaunch_graph_buffer(
     })
 }
 
-/// Adds a value that is the memory of a view whose elements are contiguous. Values may overlap, as a buffer and a view of
-/// it do: which nodes depend on each other is found by their bytes. The view may be closed once the graph is computed or
-/// compiled.
+/// Adds a value that is the memory of a view whose elements are contiguous. Values may overlap, as a buffer and a view
+/// of it do: which nodes depend on each other is found by their bytes. The view may be closed once the graph is
+/// computed or compiled.
 ///
-/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a view of another device or with gaps between its
-/// elements, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+/// Threads: as hiplaunch_graph_open. Errors: HIPLAUNCH_STATUS_GRAPH for a view of another device or with gaps between
+/// its elements, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_view(
     graph: *const hiplaunch_graph,

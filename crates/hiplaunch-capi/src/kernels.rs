@@ -96,16 +96,17 @@ fn replace(
 /// Loads a code object on a device and registers one of its kernels. The code object is a raw AMDGPU ELF or an offload
 /// bundle, compressed or not, whose entry for the device's target is used.
 ///
-/// With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher. The
-/// code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a bundle.
+/// With HIPLAUNCH_ALL_DEVICES for `device`, the kernel can be launched on the streams of every device of the launcher.
+/// The code object is kept, and loaded on a device at the first launch there; each device gets its own entry of a
+/// bundle.
 ///
 /// `layout` is the LDS layout that the kernel's code was generated for (hiplaunch_set_lds_layout); null for none.
 ///
 /// The code is trusted: the library can't check what a kernel does with the memory that it is given.
 ///
 /// Ownership: the bytes and the name are copied; the caller unregisters the kernel, or closes the launcher. Threads:
-/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if none
-/// of them has code; HIPLAUNCH_STATUS_LAUNCH for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER,
+/// any. Errors: HIPLAUNCH_STATUS_CODE_OBJECT, whose message lists the code object's kernels, and for all devices if
+/// none of them has code; HIPLAUNCH_STATUS_LAUNCH for a layout that does not fit; HIPLAUNCH_STATUS_DRIVER,
 /// HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER,
 /// HIPLAUNCH_STATUS_INVALID_ARGUMENT. Nothing is registered then.
 #[unsafe(no_mangle)]
@@ -134,8 +135,8 @@ pub unsafe extern "C" fn hiplaunch_register(
     })
 }
 
-/// Registers a kernel of a module, as hiplaunch_register does that of a code object. `layout` is the LDS layout that the
-/// kernel's code was generated for; null for none.
+/// Registers a kernel of a module, as hiplaunch_register does that of a code object. `layout` is the LDS layout that
+/// the kernel's code was generated for; null for none.
 ///
 /// Ownership: the module may be closed afterwards; the caller unregisters the kernel, or closes the launcher. Threads:
 /// any. Errors: as hiplaunch_register.

@@ -54,8 +54,8 @@ fn on(source: &KernelSource, device: &Device) -> Result<Module> {
 /// `device` may be HIPLAUNCH_ALL_DEVICES. The code is then loaded on a device when it is first needed there.
 ///
 /// Ownership: the bytes are copied; the caller closes the module, or the launcher. Threads: any. Errors:
-/// HIPLAUNCH_STATUS_CODE_OBJECT, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE,
-/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
+/// HIPLAUNCH_STATUS_CODE_OBJECT, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_module_open(
     launcher: *const hiplaunch_launcher,
@@ -78,8 +78,8 @@ pub unsafe extern "C" fn hiplaunch_module_open(
 }
 
 /// The address and the number of bytes of a global variable of a module, a __device__ or __constant__ variable, on a
-/// device. `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and read
-/// the variable:
+/// device. `bytes` may be null. hiplaunch_buffer_borrow makes a buffer of them, with which copies and fills set and
+/// read the variable:
 ///
 ///   hiplaunch_module_global(module, 0, "gain", &address, &bytes);
 ///   hiplaunch_buffer_borrow(launcher, 0, address, bytes, &gain);

@@ -135,16 +135,46 @@ static inline hiplaunch_graph_arg hiplaunch_graph_arg_bool(bool value) {
   uint8_t byte = value ? 1 : 0;
   return hiplaunch_graph_arg_scalar(&byte, 1);
 }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i8(int8_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u8(uint8_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i16(int16_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u16(uint16_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i32(int32_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u32(uint32_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_i64(int64_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_u64(uint64_t v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_f32(float v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
-static inline hiplaunch_graph_arg hiplaunch_graph_arg_f64(double v) { return hiplaunch_graph_arg_scalar(&v, sizeof v); }
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i8(int8_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u8(uint8_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i16(int16_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u16(uint16_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i32(int32_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u32(uint32_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_i64(int64_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_u64(uint64_t v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_f32(float v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
+
+static inline hiplaunch_graph_arg hiplaunch_graph_arg_f64(double v) {
+  return hiplaunch_graph_arg_scalar(&v, sizeof v);
+}
 
 /* A struct by value, in memory order. */
 static inline hiplaunch_graph_arg hiplaunch_graph_arg_value(const void *value, size_t size) {

@@ -162,8 +162,8 @@ fn binding_and_submitting_a_compiled_graph_through_the_c_api_allocates_nothing()
         arg(hiplaunch_graph_arg_kind::Write, to, 0),
         arg(hiplaunch_graph_arg_kind::Scalar, 0, 64),
     ];
-    // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; the same holds for the calls
-    // below.
+    // SAFETY: kernels of hip/, launched as their README says, with arrays of their lengths; the same holds for the
+    // calls below.
     let scale =
         made(|out| unsafe { hiplaunch_graph_launch(graph, vscale, Some(&dims), args.as_ptr(), 4, out) });
     assert_eq!(hiplaunch_graph_read(graph, to, None), OK);

@@ -62,8 +62,8 @@ enum Linked {
     Static,
 }
 
-/// Compiles a program of tests/programs and runs it, and again under memcheck if `HIPLAUNCH_MEMCHECK` is set, unless it is
-/// a C program compiled as C++, which does what it does in C.
+/// Compiles a program of tests/programs and runs it, and again under memcheck if `HIPLAUNCH_MEMCHECK` is set, unless it
+/// is a C program compiled as C++, which does what it does in C.
 fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
     let folder = libraries();
     let suffix = if matches!(linked, Linked::Static) { "static" } else { "shared" };

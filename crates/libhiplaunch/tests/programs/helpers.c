@@ -72,7 +72,7 @@ static void values(void) {
   are_mixed(words);
   OK(hiplaunch_unregister(mixed));
 
-  CHECK(hiplaunch_arg_bool(true).bits == 1 && hiplaunch_arg_bool(false).bits == 0 && hiplaunch_arg_bool(true).size == 1);
+  CHECK(hiplaunch_arg_bool(true).bits == 1 && hiplaunch_arg_bool(true).size == 1 && hiplaunch_arg_bool(false).bits == 0);
   CHECK(hiplaunch_arg_i8(-1).bits == 0xff && hiplaunch_arg_i8(-1).size == 1);
   CHECK(hiplaunch_arg_u8(200).bits == 200 && hiplaunch_arg_u8(200).size == 1);
   CHECK(hiplaunch_arg_i16(-2).bits == 0xfffe && hiplaunch_arg_i16(-2).size == 2);
@@ -91,7 +91,8 @@ static void dimensions(void) {
   int i;
   dims[0] = hiplaunch_dims_3d(2, 3, 2, 3, 2, 2);
   dims[1] = hiplaunch_dims_2d(2, 3, 3, 2);
-  CHECK(cover.grid[0] == 4 && cover.block[0] == 256 && cover.grid[1] == 1 && cover.block[2] == 1 && cover.dynamic_lds == 0);
+  CHECK(cover.grid[0] == 4 && cover.grid[1] == 1 && cover.grid[2] == 1 && cover.dynamic_lds == 0);
+  CHECK(cover.block[0] == 256 && cover.block[1] == 1 && cover.block[2] == 1);
   CHECK(hiplaunch_dims_cover(1024, 256).grid[0] == 4 && hiplaunch_dims_cover(0, 256).grid[0] == 0);
   CHECK(hiplaunch_dims_cover(1, 0).grid[0] == 0 && hiplaunch_dims_cover(UINT32_MAX, 2).grid[0] == 1u << 31);
   for (i = 0; i < 2; i++) {

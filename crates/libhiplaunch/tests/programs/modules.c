@@ -55,7 +55,8 @@ static void globals(void) {
   FAILS(hiplaunch_module_global(module, 0, "nothing", &address, NULL), HIPLAUNCH_STATUS_DRIVER, "nothing");
   FAILS(hiplaunch_module_global(module, 0, "device_step", NULL, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "address");
   FAILS(hiplaunch_module_global(module, 0, NULL, &address, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "name");
-  FAILS(hiplaunch_module_global(module, 1, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 1 of 1");
+  FAILS(hiplaunch_module_global(module, 1, "device_step", &address, NULL),
+        HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 1 of 1");
   FAILS(hiplaunch_register_from(module, "nothing", NULL, &none), HIPLAUNCH_STATUS_CODE_OBJECT, "bump_global");
   FAILS(hiplaunch_register_from(module, NULL, NULL, &none), HIPLAUNCH_STATUS_NULL_POINTER, "name");
   FAILS(hiplaunch_register_from(module, "bump_global", NULL, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "kernel");
@@ -128,10 +129,12 @@ static void replaced(void) {
   }
   OK(hiplaunch_graph_compile(graphs[0], stream, &compiled));
   OK(hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, NULL));
-  FAILS(hiplaunch_launch(kernel, stream, &dims, words, 3, &ticket), HIPLAUNCH_STATUS_LAUNCH, "takes 4 arguments, got 3");
+  FAILS(hiplaunch_launch(kernel, stream, &dims, words, 3, &ticket),
+        HIPLAUNCH_STATUS_LAUNCH, "takes 4 arguments, got 3");
 
   OK(hiplaunch_replace(kernel, bytes, size, "fill_u32"));
-  FAILS(hiplaunch_launch(kernel, stream, &dims, scale, 4, &ticket), HIPLAUNCH_STATUS_LAUNCH, "`fill_u32`: takes 3 arguments, got 4");
+  FAILS(hiplaunch_launch(kernel, stream, &dims, scale, 4, &ticket),
+        HIPLAUNCH_STATUS_LAUNCH, "`fill_u32`: takes 3 arguments, got 4");
   OK(hiplaunch_launch(kernel, stream, &dims, words, 3, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, filled, sizeof filled));
   OK(hiplaunch_ticket_close(ticket));
@@ -139,7 +142,8 @@ static void replaced(void) {
   FAILS(hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, &ticket), HIPLAUNCH_STATUS_GRAPH,
         "`vscale` was unregistered or replaced");
   OK(hiplaunch_compiled_graph_close(compiled));
-  FAILS(hiplaunch_graph_compile(graphs[1], stream, &compiled), HIPLAUNCH_STATUS_GRAPH, "`vscale` was unregistered or replaced");
+  FAILS(hiplaunch_graph_compile(graphs[1], stream, &compiled),
+        HIPLAUNCH_STATUS_GRAPH, "`vscale` was unregistered or replaced");
   OK(hiplaunch_graph_compute(graphs[2], stream, HIPLAUNCH_SUBMISSION_AUTO, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, read, sizeof read));
   OK(hiplaunch_ticket_close(ticket));
@@ -202,11 +206,13 @@ static void on_all_devices(void) {
   }
   OK(hiplaunch_count_driver_calls(both, "hipModuleLoadData", &loads));
   CHECK(loads == 2);
-  FAILS(hiplaunch_module_global(all, 2, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 2 of 2");
+  FAILS(hiplaunch_module_global(all, 2, "device_step", &address, NULL),
+        HIPLAUNCH_STATUS_INVALID_ARGUMENT, "device 2 of 2");
   free(bytes);
   bytes = code_object(folder, "probe", "gfx90a", &size);
   OK(hiplaunch_module_open(both, 0, bytes, size, &first));
-  FAILS(hiplaunch_module_global(first, 1, "device_step", &address, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "the module is not on");
+  FAILS(hiplaunch_module_global(first, 1, "device_step", &address, NULL),
+        HIPLAUNCH_STATUS_INVALID_ARGUMENT, "the module is not on");
   FAILS(hiplaunch_replace_from(bump, first, "bump_global"), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "other devices");
   free(bytes);
   check_clean(both);

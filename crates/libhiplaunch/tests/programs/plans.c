@@ -47,7 +47,8 @@ static void graphs(void) {
     OK(hiplaunch_graph_read(graph, copy, NULL));
     OK(hiplaunch_graph_fill(graph, copy, 0, NULL));
     OK(hiplaunch_graph_read(graph, copy, NULL));
-    OK(hiplaunch_graph_compute(graph, stream, round % 2 ? HIPLAUNCH_SUBMISSION_STREAM : HIPLAUNCH_SUBMISSION_AUTO, &ticket));
+    OK(hiplaunch_graph_compute(graph, stream, round % 2 ? HIPLAUNCH_SUBMISSION_STREAM : HIPLAUNCH_SUBMISSION_AUTO,
+                               &ticket));
     OK(hiplaunch_ticket_outputs(ticket, &count));
     CHECK(count == 3);
     OK(hiplaunch_ticket_read(ticket, 0, read, sizeof x / 2));

@@ -18,8 +18,8 @@ static hiplaunch_buffer *buffer_of(float first) {
   return buffer;
 }
 
-/* A recorded graph: out = a * x + y, which the host reads. Its values, in order, are x, y and out; `scale` gets the node
-   that has a. */
+/* A recorded graph: out = a * x + y, which the host reads. Its values, in order, are x, y and out; `scale` gets the
+   node that has a. */
 static hiplaunch_graph *recorded(hiplaunch_buffer *const buffers[3], hiplaunch_node *scale) {
   hiplaunch_graph *graph;
   hiplaunch_value v[4];
@@ -59,7 +59,8 @@ static void expect(hiplaunch_compiled_graph *compiled, hiplaunch_submission subm
 }
 
 static void rebind(void) {
-  hiplaunch_buffer *buffers[3] = {buffer_of(100.0f), buffer_of(200.0f), buffer_of(0.0f)}, *other = buffer_of(300.0f), *large;
+  hiplaunch_buffer *buffers[3] = {buffer_of(100.0f), buffer_of(200.0f), buffer_of(0.0f)};
+  hiplaunch_buffer *other = buffer_of(300.0f), *large;
   hiplaunch_view *view, *gaps;
   hiplaunch_node scale = 9;
   hiplaunch_compiled_graph *compiled;
@@ -100,8 +101,10 @@ static void rebind(void) {
   OK(hiplaunch_buffer_open(launcher, 0, stream, 2 * BYTES, &large));
   OK(hiplaunch_view_open(large, 0, sizeof(float), 1, &shape, &two, &gaps));
   FAILS(hiplaunch_compiled_graph_set_buffer(compiled, 0, large), HIPLAUNCH_STATUS_GRAPH, "512 bytes for value 0");
-  FAILS(hiplaunch_compiled_graph_set_buffer(compiled, 3, buffers[0]), HIPLAUNCH_STATUS_GRAPH, "value 3 is of another kind");
-  FAILS(hiplaunch_compiled_graph_set_buffer(compiled, 4, buffers[0]), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 4 of a graph of 4");
+  FAILS(hiplaunch_compiled_graph_set_buffer(compiled, 3, buffers[0]),
+        HIPLAUNCH_STATUS_GRAPH, "value 3 is of another kind");
+  FAILS(hiplaunch_compiled_graph_set_buffer(compiled, 4, buffers[0]),
+        HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 4 of a graph of 4");
   FAILS(hiplaunch_compiled_graph_set_buffer(compiled, 0, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "buffer");
   FAILS(hiplaunch_compiled_graph_set_view(compiled, 0, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "view");
   FAILS(hiplaunch_compiled_graph_set_view(compiled, 0, gaps), HIPLAUNCH_STATUS_GRAPH, "not contiguous");
@@ -111,7 +114,8 @@ static void rebind(void) {
   FAILS(hiplaunch_compiled_graph_set_scalar(compiled, scale, 0, &a, 2), HIPLAUNCH_STATUS_LAUNCH, "argument 0");
   FAILS(hiplaunch_compiled_graph_set_scalar(compiled, scale, 0, NULL, 4), HIPLAUNCH_STATUS_NULL_POINTER, "data");
   FAILS(hiplaunch_compiled_graph_set_argument_block(compiled, 0, &a, 4), HIPLAUNCH_STATUS_GRAPH, "value 0");
-  FAILS(hiplaunch_compiled_graph_submit(compiled, 7, NULL), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "7 is no hiplaunch_submission");
+  FAILS(hiplaunch_compiled_graph_submit(compiled, 7, NULL),
+        HIPLAUNCH_STATUS_INVALID_ARGUMENT, "7 is no hiplaunch_submission");
   expect(compiled, HIPLAUNCH_SUBMISSION_AUTO, a, 300.0f, 200.0f);
   OK(hiplaunch_view_close(gaps));
 
@@ -206,8 +210,10 @@ static void argument_blocks(void) {
     for (i = 0; i < 16; i++) CHECK(read[i] == (float)round + 2.0f * (float)(i * i));
     OK(hiplaunch_ticket_close(ticket));
   }
-  FAILS(hiplaunch_compiled_graph_set_argument_block(compiled, block, &bytes, 8), HIPLAUNCH_STATUS_GRAPH, "8 bytes for value 1");
-  FAILS(hiplaunch_compiled_graph_set_argument_block(compiled, 2, &bytes, 8), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 2");
+  FAILS(hiplaunch_compiled_graph_set_argument_block(compiled, block, &bytes, 8),
+        HIPLAUNCH_STATUS_GRAPH, "8 bytes for value 1");
+  FAILS(hiplaunch_compiled_graph_set_argument_block(compiled, 2, &bytes, 8),
+        HIPLAUNCH_STATUS_INVALID_ARGUMENT, "value 2");
   FAILS(hiplaunch_compiled_graph_set_argument_block(compiled, block, NULL, 8), HIPLAUNCH_STATUS_NULL_POINTER, "data");
   FAILS(hiplaunch_compiled_graph_set_buffer(compiled, block, NULL), HIPLAUNCH_STATUS_INVALID_HANDLE, "buffer");
   OK(hiplaunch_compiled_graph_close(compiled));
@@ -276,7 +282,8 @@ static void ownership(void) {
     FAILS(hiplaunch_graph_close(graph), HIPLAUNCH_STATUS_INVALID_HANDLE, "the graph was closed"); \
   } while (0)
   graph = recorded(buffers, &node);
-  CLOSED(hiplaunch_graph_compute(graph, stream, 9, &ticket), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "9 is no hiplaunch_submission");
+  CLOSED(hiplaunch_graph_compute(graph, stream, 9, &ticket),
+         HIPLAUNCH_STATUS_INVALID_ARGUMENT, "9 is no hiplaunch_submission");
   graph = recorded(buffers, &node);
   CLOSED(hiplaunch_graph_compute(graph, NULL, 0, &ticket), HIPLAUNCH_STATUS_INVALID_HANDLE, "stream's handle is null");
   graph = recorded(buffers, &node);
