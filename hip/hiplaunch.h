@@ -579,6 +579,10 @@ typedef struct hiplaunch_options {
    * null with HIPLAUNCH_BACKEND_HIP. The text is copied.
    */
   const char *emulator_target;
+  /**
+   * 1 to record a timeline (hiplaunch_timeline_json), else 0.
+   */
+  uint32_t timeline;
 } hiplaunch_options;
 
 /**
@@ -2487,6 +2491,17 @@ enum hiplaunch_status hiplaunch_ticket_read(const struct hiplaunch_ticket *ticke
  * for the ticket. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_ticket_close(struct hiplaunch_ticket *ticket);
+
+/**
+ * The driver calls and the device's work of a launcher that was opened with a timeline, as JSON: a Chrome trace, which
+ * <https://ui.perfetto.dev> opens. Work in flight is not included; wait for the streams first to include it. The first
+ * 1,048,576 calls, and as much work, are kept; later ones are only counted.
+ *
+ * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT for a launcher without
+ * a timeline; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_timeline_json(const struct hiplaunch_launcher *launcher,
+                                              struct hiplaunch_text **json);
 
 /**
  * Fills `stats`, whose struct_size the caller has set, for the pool of a device.

@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::mem::{MaybeUninit, offset_of};
 
+use hip_driver_layers::timeline::{Timeline, TimelineOptions};
 use hiplaunch::backend::Backend;
 use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
@@ -28,7 +29,13 @@ pub struct hiplaunch_launcher {
     _opaque: (),
 }
 
-pub(super) static LAUNCHERS: Table<Launcher> = Table::new(Kind::Launcher);
+/// A launcher, and its timeline if it was opened with one.
+struct LauncherObject {
+    launcher: Launcher,
+    timeline: Option<Timeline>,
+}
+
+static LAUNCHERS: Table<LauncherObject> = Table::new(Kind::Launcher);
 
 /// Which driver to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,12 +107,15 @@ pub struct hiplaunch_options {
     /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
     /// null with HIPLAUNCH_BACKEND_HIP. The text is copied.
     pub emulator_target: *const c_char,
+    /// 1 to record a timeline (hiplaunch_timeline_json), else 0.
+    pub timeline: u32,
 }
 
-// SAFETY: integers and a pointer; the one version.
+// SAFETY: integers and a pointer; the first version ended before `timeline`.
 unsafe impl Versioned for hiplaunch_options {
     const NAME: &'static str = "hiplaunch_options";
-    const SIZES: &'static [usize] = &[size_of::<hiplaunch_options>()];
+    const SIZES: &'static [usize] =
+        &[offset_of!(hiplaunch_options, timeline), size_of::<hiplaunch_options>()];
 }
 
 /// Opens a driver with all of its devices. A null `options` means the defaults.
@@ -120,12 +130,23 @@ pub unsafe extern "C" fn hiplaunch_open(
 ) -> hiplaunch_status {
     call("hiplaunch_open", || {
         let launcher = wanted(launcher, "launcher")?;
-        let builder = match options.is_null() {
-            true => Launcher::builder(),
-            // SAFETY: the caller's promise for options.
-            false => builder(&unsafe { versioned(options, "options") }?)?,
+        let (mut builder, timeline) = match options.is_null() {
+            true => (Launcher::builder(), None),
+            false => {
+                // SAFETY: the caller's promise for options.
+                let options = unsafe { versioned(options, "options") }?;
+                let timeline = match options.timeline {
+                    0 => None,
+                    1 => Some(Timeline::new(TimelineOptions::default())),
+                    n => return Err(Failure::invalid(format!("`timeline` is {n}; it is 0 or 1"))),
+                };
+                (builder(&options)?, timeline)
+            }
         };
-        launcher.write(adopt(builder.build()?)?);
+        if let Some(timeline) = &timeline {
+            builder = builder.timeline(timeline);
+        }
+        launcher.write(adopt(builder.build()?, timeline)?);
         Ok(())
     })
 }
@@ -205,27 +226,32 @@ fn emulator(_: LauncherBuilder, _: Backend, _: u32, _: Option<&str>) -> Result<L
 /// Returns [`hiplaunch_status::InvalidArgument`] if 2^24 launchers are open.
 pub fn hiplaunch_adopt(launcher: Launcher) -> std::result::Result<*mut hiplaunch_launcher, hiplaunch_status> {
     let mut handle = std::ptr::null_mut();
-    match call("hiplaunch_adopt", || adopt(launcher).map(|h| handle = h)) {
+    match call("hiplaunch_adopt", || adopt(launcher, None).map(|h| handle = h)) {
         hiplaunch_status::Ok => Ok(handle),
         status => Err(status),
     }
 }
 
-fn adopt(launcher: Launcher) -> Result<*mut hiplaunch_launcher> {
-    LAUNCHERS.insert(Owner::NONE, launcher)
+fn adopt(launcher: Launcher, timeline: Option<Timeline>) -> Result<*mut hiplaunch_launcher> {
+    LAUNCHERS.insert(Owner::NONE, LauncherObject { launcher, timeline })
 }
 
 /// Returns a launcher, and itself as the owner of the objects that are opened from it.
 #[inline]
 pub(super) fn launcher_of(handle: *const hiplaunch_launcher) -> Result<Found<Launcher>> {
-    let found = LAUNCHERS.get(handle)?;
-    Ok(Found { owner: Owner(handle.addr() as u64), value: found.value })
+    let launcher = LAUNCHERS.look(handle, |found| found.value.launcher.clone())?;
+    Ok(Found { owner: Owner(handle.addr() as u64), value: launcher })
+}
+
+/// Returns the timeline of a launcher that was opened with one.
+pub(super) fn timeline_of(handle: *const hiplaunch_launcher) -> Result<Option<Timeline>> {
+    LAUNCHERS.look(handle, |found| found.value.timeline.clone())
 }
 
 /// Returns the launcher that owns an object.
 pub(super) fn launcher_that_owns(owner: Owner) -> Result<Launcher> {
     let handle: *const hiplaunch_launcher = std::ptr::without_provenance(owner.0 as usize);
-    Ok(LAUNCHERS.get(handle)?.value)
+    Ok(launcher_of(handle)?.value)
 }
 
 /// Adds a new object of a launcher and returns its handle, unless the launcher was closed meanwhile.
@@ -252,7 +278,7 @@ pub(super) fn insert_in<T, H>(table: &Table<T>, owner: Owner, value: T) -> Resul
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunch_status {
     call("hiplaunch_close", || {
-        let Found { value, .. } = LAUNCHERS.take(launcher)?;
+        let value = LAUNCHERS.take(launcher)?.value.launcher;
         let owner = Owner(launcher.addr() as u64);
         // Streams are dropped late: dropping a stream waits for its work, which may use the other objects.
         drop(TICKETS.take_all(owner));

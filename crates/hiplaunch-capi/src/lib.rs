@@ -38,6 +38,7 @@ mod status;
 mod streams;
 mod text;
 mod tickets;
+mod timeline;
 mod version;
 mod views;
 
@@ -69,5 +70,6 @@ pub use status::{
 pub use streams::*;
 pub use text::*;
 pub use tickets::*;
+pub use timeline::*;
 pub use version::*;
 pub use views::*;

@@ -34,6 +34,7 @@ fn made(root: &Path) -> String {
         "arguments",
         "launch",
         "tickets",
+        "timeline",
         "pool",
         "graph",
         "graph_values",
