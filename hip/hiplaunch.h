@@ -3284,10 +3284,13 @@ static inline hiplaunch_graph_patch hiplaunch_graph_patch_value(size_t offset, h
 
 static inline hiplaunch_dims hiplaunch_dims_3d(uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,
                                                uint32_t block_y, uint32_t block_z) {
-  hiplaunch_dims dims;
-  dims.grid[0] = grid_x, dims.grid[1] = grid_y, dims.grid[2] = grid_z;
-  dims.block[0] = block_x, dims.block[1] = block_y, dims.block[2] = block_z;
-  dims.dynamic_lds = 0;
+  hiplaunch_dims dims = {{0, 0, 0}, {0, 0, 0}, 0};
+  dims.grid[0] = grid_x;
+  dims.grid[1] = grid_y;
+  dims.grid[2] = grid_z;
+  dims.block[0] = block_x;
+  dims.block[1] = block_y;
+  dims.block[2] = block_z;
   return dims;
 }
 
