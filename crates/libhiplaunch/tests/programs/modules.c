@@ -1,5 +1,5 @@
 /* Modules and their global variables; kernels that are replaced by others with other parameters; a device's memory and
-   its fault; a timeline. */
+   its fault. */
 #include "check.h"
 
 static hiplaunch_launcher *launcher;
@@ -263,42 +263,6 @@ static void fault(void) {
   OK(hiplaunch_close(lost));
 }
 
-static void timeline(void) {
-  hiplaunch_options options;
-  hiplaunch_launcher *recorded, *plain;
-  hiplaunch_kernel *none;
-  hiplaunch_stream *its;
-  hiplaunch_text *json;
-  const char *text;
-  size_t length;
-  hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
-  memset(&options, 0, sizeof options);
-  options.struct_size = sizeof options;
-  options.backend = HIPLAUNCH_BACKEND_EMULATOR;
-  options.timeline = 2;
-  FAILS(hiplaunch_open(&options, &recorded), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "`timeline` is 2");
-  options.timeline = 1;
-  OK(hiplaunch_open(&options, &recorded));
-  none = kernel_of(recorded, folder, "probe", "no_args");
-  OK(hiplaunch_stream_open(recorded, 0, &its));
-  OK(hiplaunch_launch(none, its, &dims, NULL, 0, NULL));
-  OK(hiplaunch_stream_synchronize(its));
-  OK(hiplaunch_timeline_json(recorded, &json));
-  OK(hiplaunch_text_data(json, &text, &length));
-  CHECK(text[0] == '{' && length == strlen(text) && strstr(text, "\"traceEvents\"") != NULL);
-  CHECK(strstr(text, "hipModuleLaunchKernel") != NULL && strstr(text, "no_args") != NULL);
-  OK(hiplaunch_text_close(json));
-  FAILS(hiplaunch_timeline_json(recorded, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "json");
-  FAILS(hiplaunch_timeline_json(launcher, &json), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no timeline");
-  FAILS(hiplaunch_timeline_json(NULL, &json), HIPLAUNCH_STATUS_INVALID_HANDLE, "launcher");
-  OK(hiplaunch_close(recorded));
-  /* The first version of the options had no timeline. */
-  options.struct_size = offsetof(hiplaunch_options, timeline);
-  OK(hiplaunch_open(&options, &plain));
-  FAILS(hiplaunch_timeline_json(plain, &json), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no timeline");
-  OK(hiplaunch_close(plain));
-}
-
 int main(int argc, char **argv) {
   CHECK(argc == 2);
   folder = argv[1];
@@ -309,7 +273,6 @@ int main(int argc, char **argv) {
   on_all_devices();
   memory_of_the_device();
   fault();
-  timeline();
   check_clean(launcher);
   OK(hiplaunch_close(launcher));
   puts("modules: all is well");

@@ -1,5 +1,5 @@
 // Threads with one launcher: streams of their own and a shared one, tickets for which several threads wait, errors that
-// belong to one thread, compiled graphs, and a launcher that is closed while other threads use it.
+// belong to one thread, compiled graphs, timelines, and a launcher that is closed while other threads use it.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -175,6 +175,44 @@ void compiled_graphs_that_go(const char *folder) {
   }
 }
 
+// Not for the main thread: what Rust's standard library allocates for it once, memcheck takes for lost.
+void timelines(const char *folder) {
+  hiplaunch_options options;
+  hiplaunch_launcher *recorded, *plain, *launcher = open_emulator();
+  hiplaunch_kernel *none;
+  hiplaunch_stream *its;
+  hiplaunch_text *json;
+  const char *text;
+  size_t length;
+  const hiplaunch_dims dims = hiplaunch_dims_linear(1, 64);
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.backend = HIPLAUNCH_BACKEND_EMULATOR;
+  options.timeline = 2;
+  FAILS(hiplaunch_open(&options, &recorded), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "`timeline` is 2");
+  options.timeline = 1;
+  OK(hiplaunch_open(&options, &recorded));
+  none = kernel_of(recorded, folder, "probe", "no_args");
+  OK(hiplaunch_stream_open(recorded, 0, &its));
+  OK(hiplaunch_launch(none, its, &dims, NULL, 0, NULL));
+  OK(hiplaunch_stream_synchronize(its));
+  OK(hiplaunch_timeline_json(recorded, &json));
+  OK(hiplaunch_text_data(json, &text, &length));
+  CHECK(text[0] == '{' && length == strlen(text) && strstr(text, "\"traceEvents\"") != NULL);
+  CHECK(strstr(text, "hipModuleLaunchKernel") != NULL && strstr(text, "no_args") != NULL);
+  OK(hiplaunch_text_close(json));
+  FAILS(hiplaunch_timeline_json(recorded, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "json");
+  FAILS(hiplaunch_timeline_json(launcher, &json), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no timeline");
+  FAILS(hiplaunch_timeline_json(NULL, &json), HIPLAUNCH_STATUS_INVALID_HANDLE, "launcher");
+  OK(hiplaunch_close(recorded));
+  /* The first version of the options had no timeline. */
+  options.struct_size = offsetof(hiplaunch_options, timeline);
+  OK(hiplaunch_open(&options, &plain));
+  FAILS(hiplaunch_timeline_json(plain, &json), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no timeline");
+  OK(hiplaunch_close(plain));
+  OK(hiplaunch_close(launcher));
+}
+
 void errors_of_their_own() {
   on_threads([](int t) {
     CHECK(hiplaunch_last_error() == HIPLAUNCH_STATUS_OK && hiplaunch_last_error_message()[0] == 0);
@@ -243,6 +281,7 @@ int main(int argc, char **argv) {
   OK(hiplaunch_close(launcher));
   closed_while_others_work(argv[1]);
   compiled_graphs_that_go(argv[1]);
+  std::thread(timelines, argv[1]).join();
   puts("threads: all is well");
   return 0;
 }
