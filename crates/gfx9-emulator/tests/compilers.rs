@@ -16,6 +16,10 @@ const TRITON: [(&str, &[u8]); 2] = [
     ("gfx942 -O3", include_bytes!("data/compilers/triton.gfx942.co")),
     ("gfx90a -O0", include_bytes!("data/compilers/triton.gfx90a.O0.co")),
 ];
+const TRITON_GRID: [(&str, &[u8]); 2] = [
+    ("gfx942 -O3", include_bytes!("data/compilers/triton_grid.gfx942.co")),
+    ("gfx90a -O0", include_bytes!("data/compilers/triton_grid.gfx90a.O0.co")),
+];
 const WAVE: [(&str, &[u8]); 2] = [
     ("gfx90a, LLVM 15, -O2", include_bytes!("data/compilers/wave.gfx90a.co")),
     ("gfx942, LLVM 22, GlobalISel -O0", include_bytes!("data/compilers/wave.gfx942.co")),
@@ -280,4 +284,27 @@ fn atomics_on_the_last_byte_and_half() {
     memory.read(halves, &mut words).unwrap();
     assert_eq!(bytes, [210; 70]);
     assert_eq!(words, [1, 0, 2, 0, (3 + 700 - 512) as u8, 2]);
+}
+
+/// Each of four steps adds the two neighbours of every element in a ring, which a workgroup's neighbours write.
+#[test]
+fn a_grid_barrier_of_triton() {
+    const N: usize = 700;
+    const STEPS: u32 = 4;
+    let mut expected: Vec<u32> = (0..N as u32).map(|n| n * n % 17).collect();
+    let start = expected.clone();
+    for _ in 0..STEPS {
+        expected = (0..N).map(|i| expected[(i + N - 1) % N].wrapping_add(expected[(i + 1) % N])).collect();
+    }
+    for (name, object) in TRITON_GRID {
+        for threads in [threads(1), threads(2)] {
+            let rig = rig_of(threads, name, object);
+            let (a, b, barrier) = (rig.words(&start), rig.words(&[0; N]), rig.words(&[0]));
+            let args = [U64(a), U64(b), U64(barrier), U32(N as u32), U32(STEPS), U64(0), U64(0)];
+            let groups = N.div_ceil(128) as u32;
+            rig.run_cooperative("grid_stencil", groups, 128, 4, &args);
+            assert_eq!(rig.read(a, N), expected, "{name}");
+            assert_eq!(rig.read(barrier, 1), [groups * STEPS], "{name}");
+        }
+    }
 }

@@ -6,9 +6,11 @@
 //! runs is the cost of the launches alone (see BENCHMARKS.md).
 
 use criterion::{Criterion, Throughput};
+use hiplaunch::code_object::{Processor, TargetId};
+use hiplaunch::driver::Capabilities;
 use hiplaunch::{
-    Arg, ArgumentBlock, DeviceBuffer, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget,
-    Registration, Staging, Stream, args,
+    Arg, ArgumentBlock, DeviceBuffer, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, LazyModule,
+    Patch, PatchTarget, Registration, Staging, Stream, args,
 };
 use hiplaunch_testing::{counting, noop};
 use std::hint::black_box;
@@ -134,11 +136,53 @@ const CASES: [&str; 7] = [
     "mapped+result",
 ];
 
+/// Launches by one handle, in turn on each of several devices.
+struct Devices {
+    launcher: Launcher,
+    saxpy: KernelHandle,
+    /// A stream and a buffer of each device.
+    devices: Vec<(Stream, DeviceBuffer<f32>)>,
+    next: usize,
+}
+
+impl Devices {
+    fn new(devices: usize) -> Result<Devices, hiplaunch::Error> {
+        let target = TargetId::new(Processor::Gfx90a);
+        let driver = noop::NoopDriver::with_devices(vec![target; devices], Capabilities::NONE);
+        let launcher = Launcher::builder().driver(driver).validate(false).build()?;
+        // SAFETY: the driver runs nothing.
+        let vector = unsafe { LazyModule::new(FatBinary::new("vector", VECTOR)) };
+        let saxpy = launcher.register_kernel(Registration::new(&vector, "saxpy"))?;
+        let of_device = |device| Ok((launcher.stream(device)?, DeviceBuffer::new(device, 1024)?));
+        let devices = launcher.devices().iter().map(of_device).collect::<Result<_, hiplaunch::Error>>()?;
+        Ok(Devices { launcher, saxpy, devices, next: 0 })
+    }
+
+    fn launch(&mut self) {
+        self.next = if self.next + 1 < self.devices.len() { self.next + 1 } else { 0 };
+        let (stream, x) = &self.devices[self.next];
+        let args = args![1.0f32, x, x, 1024i32];
+        // SAFETY: the driver runs nothing.
+        let ticket = unsafe { self.launcher.launch(self.saxpy, stream, LaunchDims::linear(4, 256), &args) };
+        black_box(ticket.is_ok());
+    }
+}
+
+/// The `N` of the case `N devices`.
+fn devices_of(case: &str) -> Option<usize> {
+    case.strip_suffix(" devices")?.parse().ok()
+}
+
 fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
+    if let Some(devices) = devices_of(case) {
+        let mut bench = Devices::new(devices)?;
+        (0..launches).for_each(|_| bench.launch());
+        return Ok(());
+    }
     let mut bench = Bench::new(0)?;
     for _ in 0..launches {
         if !bench.run(case) {
-            eprintln!("no case `{case}`: use one of {CASES:?}");
+            eprintln!("no case `{case}`: use one of {CASES:?}, or a number and `devices`");
             std::process::exit(2);
         }
     }
@@ -203,6 +247,13 @@ fn main() -> Result<(), hiplaunch::Error> {
         }
         group.finish();
     }
+    let mut group = criterion.benchmark_group("launch by value, one handle, in turn on");
+    group.throughput(Throughput::Elements(1));
+    for devices in [1, 2, 4, 8] {
+        let mut bench = Devices::new(devices)?;
+        group.bench_function(format!("{devices} devices"), |b| b.iter(|| bench.launch()));
+    }
+    group.finish();
     #[cfg(feature = "emulator")]
     on_the_emulator(&mut criterion)?;
     criterion.final_summary();

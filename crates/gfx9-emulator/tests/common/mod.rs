@@ -66,6 +66,30 @@ impl Rig {
         dynamic_lds: u32,
         args: &[Arg],
     ) -> Result<DispatchStats, Error> {
+        self.dispatch(false, kernel, (grid, block), dynamic_lds, args)
+    }
+
+    /// Launches a one-dimensional grid whose workgroups all run at the same time.
+    pub(crate) fn run_cooperative(
+        &self,
+        kernel: &str,
+        grid: u32,
+        block: u32,
+        dynamic_lds: u32,
+        args: &[Arg],
+    ) {
+        self.dispatch(true, kernel, ([grid, 1, 1], [block, 1, 1]), dynamic_lds, args)
+            .unwrap_or_else(|e| panic!("{}: {kernel}: {e}", self.name));
+    }
+
+    fn dispatch(
+        &self,
+        cooperative: bool,
+        kernel: &str,
+        (grid, block): ([u32; 3], [u32; 3]),
+        dynamic_lds: u32,
+        args: &[Arg],
+    ) -> Result<DispatchStats, Error> {
         let index = self.program.kernel_index(kernel).unwrap();
         let signature = &self.program.kernels()[index];
         let mut kernarg = vec![0; signature.explicit_size() as usize];
@@ -79,7 +103,7 @@ impl Rig {
         }
         self.machine.dispatch(
             &self.program,
-            &Dispatch { cooperative: false, kernel: index, grid, block, dynamic_lds, kernarg: &kernarg },
+            &Dispatch { cooperative, kernel: index, grid, block, dynamic_lds, kernarg: &kernarg },
         )
     }
 

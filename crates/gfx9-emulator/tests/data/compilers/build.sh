@@ -14,6 +14,8 @@ ir() {
 }
 ir 22 gfx942 -O3 triton.ll triton.gfx942.co
 ir 22 gfx90a -O0 triton.ll triton.gfx90a.O0.co
+ir 22 gfx942 -O3 triton_grid.ll triton_grid.gfx942.co
+ir 22 gfx90a -O0 triton_grid.ll triton_grid.gfx90a.O0.co
 ir 22 gfx90a -O2 constructor.ll constructor.gfx90a.co
 ir 15 gfx90a -O2 wave.ll wave.gfx90a.co
 ir 22 gfx942 "-O0 -global-isel" wave.ll wave.gfx942.co
