@@ -209,10 +209,6 @@ impl Driver for FakeDriver {
         self.call("free_async").map(|mut state| state.dispose(ptr.0))
     }
 
-    fn mem_pool_trim(&self, _: DeviceId, _: usize) -> DriverResult<()> {
-        self.call("mem_pool_trim").map(drop)
-    }
-
     fn host_malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let address = self.call("host_malloc")?.malloc(bytes);
         // Pinned memory has another address for kernels than for the host, so that confusing the two is detected.
