@@ -127,7 +127,7 @@ pub(super) fn launch_into<R: Receipt>(
 ) -> Result<R> {
     let Launch { mut dims, source, staging, cooperative, .. } = description;
     let device = stream.device();
-    stream.core().check()?;
+    stream.core().check_capturable()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
         return refuse(kernel, "`destination_parameter` is set, but no memory is given");
     };

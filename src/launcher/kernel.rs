@@ -146,6 +146,10 @@ impl Kernel {
         Ok(kernel)
     }
 
+    pub(super) fn module(&self) -> &Module {
+        &self.module
+    }
+
     /// Returns the handle that the kernel was registered under.
     pub fn handle(&self) -> KernelHandle {
         self.handle

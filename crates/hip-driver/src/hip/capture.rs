@@ -61,6 +61,9 @@ impl HipDriver {
                 ended.map(CaptureReply::Graph)
             }
             CaptureRequest::Query => {
+                if stream.is_default() && stream != RawStream::PER_THREAD {
+                    return Ok(CaptureReply::Status { status: CaptureStatus::None, id: 0 });
+                }
                 let ask = self.optional(call, api.hipStreamGetCaptureInfo)?;
                 let (mut status, mut id) = (hipStreamCaptureStatus::hipStreamCaptureStatusNone, 0);
                 // SAFETY: a live stream of the current device (the caller's promise), pointers to live numbers.
