@@ -27,10 +27,11 @@ pub(super) enum Kind {
     Text = 11,
     Compiled = 12,
     Pinned = 13,
+    CapturedGraph = 14,
 }
 
 impl Kind {
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 14] = [
         Kind::Launcher,
         Kind::Stream,
         Kind::Event,
@@ -44,6 +45,7 @@ impl Kind {
         Kind::Text,
         Kind::Compiled,
         Kind::Pinned,
+        Kind::CapturedGraph,
     ];
 
     fn name(self) -> &'static str {
@@ -61,6 +63,7 @@ impl Kind {
             Kind::Text => "text",
             Kind::Compiled => "compiled code",
             Kind::Pinned => "pinned memory",
+            Kind::CapturedGraph => "captured graph",
         }
     }
 }

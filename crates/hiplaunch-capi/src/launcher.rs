@@ -8,6 +8,7 @@ use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::buffers::BUFFERS;
+use super::capture::CAPTURED_GRAPHS;
 use super::events::EVENTS;
 use super::graph::GRAPHS;
 use super::handles::{Found, Kind, Owner, Table};
@@ -255,6 +256,7 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         // Streams are dropped last: dropping a stream waits for its work, which may use the other objects.
         drop(TICKETS.take_all(owner));
         drop(GRAPHS.take_all(owner));
+        drop(CAPTURED_GRAPHS.take_all(owner));
         drop(VIEWS.take_all(owner));
         drop(BUFFERS.take_all(owner));
         drop(PINNED.take_all(owner));

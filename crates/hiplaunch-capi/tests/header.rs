@@ -33,6 +33,7 @@ fn made(root: &Path) -> String {
         "pool",
         "graph",
         "graph_values",
+        "capture",
         "lds",
         "layouts",
         "offsets",

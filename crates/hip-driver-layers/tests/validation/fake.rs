@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hip_driver::{
-    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
+    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    Recovery, StreamOptions, Work,
 };
 
 const DEVICES: u32 = 2;
@@ -297,6 +298,19 @@ impl Driver for FakeDriver {
 
     unsafe fn occupancy(&self, _: DeviceId, _: RawFunction, _: u32, _: u32) -> DriverResult<u32> {
         self.call("occupancy").map(|_| 1)
+    }
+
+    unsafe fn stream_capture(
+        &self,
+        _: DeviceId,
+        _: RawStream,
+        request: &CaptureRequest,
+    ) -> DriverResult<CaptureReply> {
+        let mut state = self.call("stream_capture")?;
+        Ok(match request {
+            CaptureRequest::End => CaptureReply::Graph(RawGraph(state.handle())),
+            _ => CaptureReply::Done,
+        })
     }
 
     fn graph_create(&self, _: DeviceId) -> DriverResult<RawGraph> {
