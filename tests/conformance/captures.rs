@@ -271,21 +271,25 @@ pub(crate) fn waiting_for_captured_work_breaks_the_capture(rig: &Rig) {
     }
     let (probe, event, word) = (rig.load(&PROBE), rig.event(), rig.malloc(4));
     let d = &rig.driver;
-    // SAFETY (of all): see above.
+    // SAFETY: see above.
     let synchronize = |stream| unsafe { d.stream_synchronize(D0, stream) };
+    // SAFETY: see above.
     let query = |stream| unsafe { d.stream_query(D0, stream) }.map(drop);
     let whole_device = |_| d.device_synchronize(D0);
     let event_query = |stream| {
         rig.record(event, stream);
+        // SAFETY: see above.
         unsafe { d.event_query(D0, event) }.map(drop)
     };
     let event_synchronize = |stream| {
         rig.record(event, stream);
+        // SAFETY: see above.
         unsafe { d.event_synchronize(D0, event) }
     };
     let copy = |_| {
         let bytes = [7u8; 4];
         let work = Work::CopyToDevice { dst: word, src: bytes.as_ptr(), bytes: 4 };
+        // SAFETY: see above.
         unsafe { d.copy_blocking(D0, &work) }
     };
     let unsupported = ErrorCode::STREAM_CAPTURE_UNSUPPORTED;
@@ -307,10 +311,13 @@ pub(crate) fn the_mode_says_which_calls_break_a_capture(rig: &Rig) {
     rig.record(event, idle);
     rig.sync(idle);
     let d = &rig.driver;
-    // SAFETY (of all): see above; what is allocated is freed at once.
+    // SAFETY: see above; freed at once.
     let device_memory = || d.malloc(D0, 64).and_then(|ptr| unsafe { d.free(D0, ptr) });
+    // SAFETY: see above; freed at once.
     let pinned_memory = || d.host_malloc(D0, 64).and_then(|memory| unsafe { d.host_free(D0, memory) });
+    // SAFETY: see above.
     let other_stream = || unsafe { d.stream_synchronize(D0, idle) };
+    // SAFETY: see above.
     let other_event = || unsafe { d.event_synchronize(D0, event) };
     let calls: [&(dyn Fn() -> DriverResult<()> + Sync); 4] =
         [&device_memory, &pinned_memory, &other_stream, &other_event];
