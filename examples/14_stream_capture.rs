@@ -5,7 +5,7 @@
 
 use hiplaunch::capture::CaptureMode;
 use hiplaunch::driver::Capability;
-use hiplaunch::{DeviceBuffer, Error, Launch, LaunchDims, Launcher, args};
+use hiplaunch::{DeviceBuffer, Error, Launch, LaunchDims, Launcher, Stream, args};
 
 const N: usize = 1000;
 const STEPS: i32 = 50;
@@ -22,36 +22,40 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (saxpy, vscale) =
         unsafe { (launcher.register(device, &code, "saxpy")?, launcher.register(device, &code, "vscale")?) };
     let stream = launcher.stream(device)?;
-    let mut position = DeviceBuffer::from_slice(&stream, &[0.0f32; N])?;
+    let position = DeviceBuffer::from_slice(&stream, &[0.0f32; N])?;
     let velocity = DeviceBuffer::from_slice(&stream, &[1.0f32; N])?;
     let slower = DeviceBuffer::<f32>::on(&stream, N)?;
     let dims = LaunchDims::cover(N as u32, 256);
 
-    // Memory is allocated before. What is enqueued from here on does not run.
-    let graph = stream.capture(CaptureMode::ThreadLocal, |stream| {
-        for _ in 0..STEPS {
-            let (damp, keep) =
-                (args![0.5f32, &velocity, &slower, N as i32], args![1.0f32, &slower, &velocity, N as i32]);
-            let advance = args![0.25f32, &velocity, &position, N as i32];
+    // What changes the buffers, one step at a time. Their memory is allocated before the capture.
+    let step = |stream: &Stream| -> hiplaunch::Result<()> {
+        let damp = args![0.5f32, &velocity, &slower, N as i32];
+        let keep = args![1.0f32, &slower, &velocity, N as i32];
+        let advance = args![0.25f32, &velocity, &position, N as i32];
+        for (kernel, args) in [(vscale, &damp), (vscale, &keep), (saxpy, &advance)] {
             // SAFETY: the buffers have N elements, as the last argument says.
-            unsafe {
-                launcher.enqueue(vscale, stream, Launch::new(dims).args(&damp))?;
-                launcher.enqueue(vscale, stream, Launch::new(dims).args(&keep))?;
-                launcher.enqueue(saxpy, stream, Launch::new(dims).args(&advance))?;
-            }
+            unsafe { launcher.enqueue(kernel, stream, Launch::new(dims).args(args))? };
         }
-        // Data of the host can't be captured, as the memory in which it travels is used again.
-        let refused = velocity.to_vec(stream);
-        assert!(matches!(refused, Err(Error::Captured { .. })));
         Ok(())
-    })?;
+    };
 
-    for start in [0.0f32, 3.0] {
-        position.upload(&stream, &[start; N])?;
-        // SAFETY: nothing else uses the buffers at the same time.
-        unsafe { graph.launch(&stream)? };
-        println!("from {start} to {}", position.to_vec(&stream)?[0]);
-    }
+    let graph =
+        stream.capture(CaptureMode::ThreadLocal, |stream| (0..STEPS).try_for_each(|_| step(stream)))?;
+    // SAFETY: nothing else uses the buffers at the same time.
+    unsafe { graph.launch(&stream)? };
+    println!("from 0 to {}", position.to_vec(&stream)?[0]);
+
+    // Other data, in the same buffers.
+    let mut position = position;
+    position.upload(&stream, &[3.0; N])?;
+    // SAFETY: as above.
+    unsafe { graph.launch(&stream)? };
+    println!("from 3 to {}", position.to_vec(&stream)?[0]);
+
+    // Data of the host can't be captured, as the memory in which it travels is used again.
+    let refused = stream.capture(CaptureMode::ThreadLocal, |stream| velocity.to_vec(stream).map(drop));
+    assert!(matches!(refused, Err(Error::Captured { .. })));
+
     // The first launch used up nearly all of the velocity: 1/8 + 1/16 + ...
     let (mut speed, mut at) = (1.0f32, 0.0f32);
     for step in 0..2 * STEPS {
