@@ -156,8 +156,9 @@ impl Stream {
     /// before the capture. A ticket of a captured launch has no results and is done at once.
     ///
     /// HIP itself refuses more calls meanwhile, and breaks the capture when one is made: in
-    /// [`CaptureMode::Global`], memory must not be allocated, and other streams must not be waited for, on any thread; in
-    /// [`CaptureMode::ThreadLocal`] on this one; in [`CaptureMode::Relaxed`] this is allowed.
+    /// [`CaptureMode::Global`], memory must not be allocated, and other streams must not be waited for or asked whether they
+    /// are idle (as reading tickets and unregistering kernels does), on any thread; in [`CaptureMode::ThreadLocal`] on this
+    /// one; in [`CaptureMode::Relaxed`] this is allowed. No mode allows waiting for a whole device.
     ///
     /// # Errors
     /// [`Error::Driver`] with `NOT_SUPPORTED` where the driver lacks [`Capability::StreamCapture`];

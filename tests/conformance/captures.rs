@@ -5,7 +5,8 @@ use hiplaunch::driver::{
     HostFunction, RawGraph, RawStream, Work,
 };
 
-use crate::rig::{D0, Kernels, PROBE, Rig, code, output, value};
+use crate::launch::survives_faults;
+use crate::rig::{D0, D1, Kernels, PROBE, Rig, code, output, value};
 use crate::subject::Subject;
 
 // SAFETY comments below: streams and events are live, and the memory of captured work lives to the end of the case.
@@ -404,4 +405,61 @@ pub(crate) fn order_that_would_be_lost_is_refused(rig: &Rig) {
     assert_eq!(code(try_end(rig, one)), ErrorCode::STREAM_CAPTURE_INVALIDATED);
     takes_work(rig, &probe, one);
     takes_work(rig, &probe, two);
+}
+
+pub(crate) fn threads_capture_streams_of_their_own(rig: &Rig) {
+    if !rig.has(Capability::StreamCapture) {
+        return;
+    }
+    let probe = rig.load(&PROBE);
+    let streams: Vec<_> = (0..4).map(|_| rig.stream()).collect();
+    let words = rig.upload(&[0u32; 4], streams[0]);
+    rig.sync(streams[0]);
+    std::thread::scope(|scope| {
+        for (i, &stream) in streams.iter().enumerate() {
+            let (probe, word) = (&probe, words.offset(4 * i as u64));
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    begin(rig, stream, CaptureMode::ThreadLocal);
+                    (0..=i).for_each(|_| bump(probe, word, stream));
+                    let exec = rig.instantiate(end(rig, stream));
+                    (0..2).for_each(|_| rig.launch_graph(exec, stream));
+                    rig.sync(stream);
+                }
+            });
+        }
+    });
+    assert_eq!(rig.read::<u32>(words, 4, streams[0]), [40, 80, 120, 160]);
+}
+
+pub(crate) fn a_capture_ends_on_a_lost_device(rig: &Rig) {
+    if !rig.has(Capability::StreamCapture) || !survives_faults(rig) {
+        return;
+    }
+    let (stream, other, probe) = (rig.stream(), rig.stream(), rig.load(&PROBE));
+    let word = rig.malloc(256);
+    begin(rig, stream, CaptureMode::Relaxed);
+    bump(&probe, word, stream);
+    probe.launch("oob_store", 1, 64, other, &[output(word, 256), value(1i64 << 30)]).unwrap();
+    // SAFETY: a live stream.
+    assert_eq!(code(unsafe { rig.driver.stream_synchronize(D0, other) }), ErrorCode::ILLEGAL_ADDRESS);
+    rig.lose_device();
+    end(rig, stream);
+    assert_eq!(is(rig, stream), CaptureStatus::None);
+    // The other device is as before.
+    rig.malloc_on(D1, 64);
+}
+
+/// HIP 7.2 makes a graph of both devices' work, and 6.4 crashes.
+pub(crate) fn a_stream_of_another_device_stays_out_of_a_capture(rig: &Rig) {
+    if !rig.has(Capability::StreamCapture) || matches!(rig.subject, Subject::Hip { .. }) {
+        return;
+    }
+    let (stream, other, event) = (rig.stream(), rig.stream_on(D1), rig.event());
+    begin(rig, stream, CaptureMode::Global);
+    rig.record(event, stream);
+    // SAFETY: live handles.
+    let joined = unsafe { rig.driver.stream_wait_event(D1, other, event) };
+    assert_eq!(code(joined), ErrorCode::NOT_SUPPORTED);
+    end(rig, stream);
 }

@@ -172,6 +172,9 @@ conformance!({
         the_mode_says_which_calls_break_a_capture,
         work_that_is_no_node_is_refused_and_the_capture_goes_on,
         order_that_would_be_lost_is_refused,
+        threads_capture_streams_of_their_own,
+        a_capture_ends_on_a_lost_device,
+        a_stream_of_another_device_stays_out_of_a_capture,
     ]
     threads: [
         threads_launch_on_their_own_streams,

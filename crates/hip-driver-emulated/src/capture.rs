@@ -118,13 +118,15 @@ impl EmulatedDriver {
         request: &CaptureRequest,
     ) -> DriverResult<CaptureReply> {
         let call = request.name();
-        self.device(call, device)?;
+        // A capture can be ended on a lost device, too.
+        self.any_device(call, device)?;
         if let CaptureRequest::ExchangeMode(mode) = *request {
             return Ok(CaptureReply::Mode(MODE.replace(mode)));
         }
         let stream = self.any_stream(call, device, stream)?;
         match *request {
             CaptureRequest::Begin(mode) => {
+                self.device(call, device)?;
                 self.begin_capture(call, stream, mode).map(|()| CaptureReply::Done)
             }
             CaptureRequest::End => self.end_capture(call, &stream).map(CaptureReply::Graph),

@@ -6,6 +6,9 @@
 //!   `tests/hip_quirks/`). Work that no graph takes is refused on a stream that this driver knows to be captured.
 //! * After an end that fails, HIP leaves the stream captured, and a second end crashes (seen with both). The driver takes
 //!   such a stream, and those that joined, out of the capture.
+//!
+//! HIP runs the branches of a captured graph on queues of its own. It may lose dependencies between them, which graphs that
+//! this driver builds avoid (`graph.rs`).
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
