@@ -130,8 +130,8 @@ typedef enum hiplaunch_status {
 } hiplaunch_status;
 
 /**
- * Which calls of the driver break a capture, because they could wait for work that does not run: allocating and freeing
- * memory, and waiting for other streams and events. (hipStreamCaptureMode)
+ * Which calls of the driver break a capture, because they could wait for work that does not run: allocating and
+ * freeing memory, and waiting for other streams and events. (hipStreamCaptureMode)
  */
 typedef enum hiplaunch_capture_mode {
   /**
@@ -459,7 +459,8 @@ typedef enum hiplaunch_switch {
 typedef struct hiplaunch_buffer hiplaunch_buffer;
 
 /**
- * A graph of what was enqueued on a stream while it was captured. It keeps the modules and the pool memory that it uses.
+ * A graph of what was enqueued on a stream while it was captured. It keeps the modules and the pool memory that it
+ * uses.
  */
 typedef struct hiplaunch_captured_graph hiplaunch_captured_graph;
 
@@ -1535,10 +1536,11 @@ enum hiplaunch_status hiplaunch_stream_open_with_priority(const struct hiplaunch
  * one stream with two handles. hiplaunch_stream_close waits for all its work, the owner's included, once the last handle
  * and ticket goes, and does not destroy it.
  *
- * The raw stream must be alive until then. While its owner captures it, launches without host data and results become part
- * of the owner's graph, whose kernels and memory the caller keeps as long. If its owner destroys it earlier, the emulator
- * and the validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The stream of hipStreamPerThread
- * is that of the calling thread, and is refused on others with HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+ * The raw stream must be alive until then. While its owner captures it, launches without host data and results
+ * become part of the owner's graph, whose kernels and memory the caller keeps as long. If its owner destroys it
+ * earlier, the emulator and the validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The
+ * stream of hipStreamPerThread is that of the calling thread, and is refused on others with
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  *
  * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_stream_open.
  */
@@ -2465,14 +2467,14 @@ enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_grap
                                                      hiplaunch_value *value);
 
 /**
- * Begins to capture a stream: until hiplaunch_stream_end_capture, launches without host data and results, copies within the
- * device and fills do not run, but become nodes of a graph. Everything else on the stream that would wait, allocate, copy
- * host memory or record an event is refused with HIPLAUNCH_STATUS_CAPTURED or, for launches, HIPLAUNCH_STATUS_LAUNCH, and the
- * capture goes on. `mode` is a hiplaunch_capture_mode.
+ * Begins to capture a stream: until hiplaunch_stream_end_capture, launches without host data and results, copies
+ * within the device and fills do not run, but become nodes of a graph. Everything else on the stream that would
+ * wait, allocate, copy host memory or record an event is refused with HIPLAUNCH_STATUS_CAPTURED or, for launches,
+ * HIPLAUNCH_STATUS_LAUNCH, and the capture goes on. `mode` is a hiplaunch_capture_mode.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER, also where the driver captures no streams; HIPLAUNCH_STATUS_CAPTURED for a
- * stream that is captured; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
- * HIPLAUNCH_STATUS_DEVICE_LOST.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER, also where the driver captures no streams;
+ * HIPLAUNCH_STATUS_CAPTURED for a stream that is captured; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_stream_begin_capture(const struct hiplaunch_stream *stream,
                                                      uint32_t mode);
@@ -2481,9 +2483,9 @@ enum hiplaunch_status hiplaunch_stream_begin_capture(const struct hiplaunch_stre
  * Ends the capture of a stream, and returns its graph.
  *
  * Ownership: the caller closes the graph, or the launcher. Threads: the one that began the capture, or any if it is
- * relaxed. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if the stream is not captured; HIPLAUNCH_STATUS_DRIVER, with HIP's code
- * 908 on another thread, on which the capture goes on, and 901 if a call broke the capture, which has ended then;
- * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ * relaxed. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if the stream is not captured; HIPLAUNCH_STATUS_DRIVER, with
+ * HIP's code 908 on another thread, on which the capture goes on, and 901 if a call broke the capture, which has
+ * ended then; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_stream_end_capture(const struct hiplaunch_stream *stream,
                                                    struct hiplaunch_captured_graph **graph);
@@ -2497,11 +2499,13 @@ enum hiplaunch_status hiplaunch_stream_is_capturing(const struct hiplaunch_strea
                                                     bool *capturing);
 
 /**
- * Launches a captured graph on a stream of its device: one driver call. Addresses that the captured launches were given
- * other than by buffers must be valid until it has run. Launches of one graph must be on one stream, or ordered by events.
+ * Launches a captured graph on a stream of its device: one driver call. Addresses that the captured launches were
+ * given other than by buffers must be valid until it has run. Launches of one graph must be on one stream, or
+ * ordered by events.
  *
- * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT for a stream of another device,
- * HIPLAUNCH_STATUS_CAPTURED on a stream that is captured, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT for a stream of another
+ * device, HIPLAUNCH_STATUS_CAPTURED on a stream that is captured, HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST.
  */
 enum hiplaunch_status hiplaunch_captured_graph_launch(const struct hiplaunch_captured_graph *graph,
                                                       const struct hiplaunch_stream *stream);

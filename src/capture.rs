@@ -55,8 +55,8 @@ impl Kept {
 /// launched any number of times; a launch is one driver call, and allocates nothing and waits for nothing.
 ///
 /// The values of arguments are those of the captured launches. So are the addresses: data that differs from launch to
-/// launch is written to the buffers that the captured launches use. The graph keeps the modules and the pool memory that it
-/// uses, buffers that were dropped meanwhile included.
+/// launch is written to the buffers that the captured launches use. The graph keeps the modules and the pool memory
+/// that it uses, buffers that were dropped meanwhile included.
 ///
 /// Dropping it does not wait: what it holds is released when its last launch has finished.
 #[derive(Debug)]
@@ -118,7 +118,8 @@ impl CapturedGraph {
         }
         let _state = stream.0.lock();
         let sequence = core.next();
-        // SAFETY: the nodes use what the graph keeps, and what the caller promises; the stream is live and of its device.
+        // SAFETY: the nodes use what the graph keeps, and what the caller promises; the stream is live and of its
+        // device.
         let enqueued = core.for_work().and_then(|raw| unsafe {
             self.device.raw().enqueue(self.device.id(), raw, &Work::Graph(self.exec.raw))
         });
@@ -147,18 +148,19 @@ impl Drop for Scope<'_> {
 }
 
 impl Stream {
-    /// Begins to capture the stream: until [`end_capture`](Stream::end_capture), launches without host data, copies within
-    /// the device and fills do not run, but become nodes of a graph.
+    /// Begins to capture the stream: until [`end_capture`](Stream::end_capture), launches without host data, copies
+    /// within the device and fills do not run, but become nodes of a graph.
     ///
     /// Everything else on this stream that would wait, allocate, copy host memory or record an event is refused with
-    /// [`Error::Captured`] before it reaches the driver, and the capture goes on: host arrays, argument blocks and results
-    /// of launches, uploads and downloads, allocations, events, graphs, [`synchronize`](Stream::synchronize). Do these
-    /// before the capture. A ticket of a captured launch has no results and is done at once.
+    /// [`Error::Captured`] before it reaches the driver, and the capture goes on: host arrays, argument blocks and
+    /// results of launches, uploads and downloads, allocations, events, graphs, [`synchronize`](Stream::synchronize).
+    /// Do these before the capture. A ticket of a captured launch has no results and is done at once.
     ///
     /// HIP itself refuses more calls meanwhile, and breaks the capture when one is made: in
-    /// [`CaptureMode::Global`], memory must not be allocated, and other streams must not be waited for or asked whether they
-    /// are idle (as reading tickets and unregistering kernels does), on any thread; in [`CaptureMode::ThreadLocal`] on this
-    /// one; in [`CaptureMode::Relaxed`] this is allowed. No mode allows waiting for a whole device.
+    /// [`CaptureMode::Global`], memory must not be allocated, and other streams must not be waited for or asked
+    /// whether they are idle (as reading tickets and unregistering kernels does), on any thread; in
+    /// [`CaptureMode::ThreadLocal`] on this one; in [`CaptureMode::Relaxed`] this is allowed. No mode allows waiting
+    /// for a whole device.
     ///
     /// # Errors
     /// [`Error::Driver`] with `NOT_SUPPORTED` where the driver lacks [`Capability::StreamCapture`];
@@ -182,8 +184,8 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Invalid`] if no capture was begun here. `STREAM_CAPTURE_WRONG_THREAD` on another thread than that of
-    /// [`begin_capture`](Stream::begin_capture), unless the capture is relaxed; then it goes on. After every other error it
-    /// has ended, and the stream takes work again: `STREAM_CAPTURE_INVALIDATED` if a call broke it.
+    /// [`begin_capture`](Stream::begin_capture), unless the capture is relaxed; then it goes on. After every other
+    /// error it has ended, and the stream takes work again: `STREAM_CAPTURE_INVALIDATED` if a call broke it.
     pub fn end_capture(&self) -> Result<CapturedGraph> {
         let device = self.device();
         let (graph, kept) = self.0.end_capture()?;
@@ -215,7 +217,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`begin_capture`](Stream::begin_capture), of `enqueue` and of [`end_capture`](Stream::end_capture).
+    /// The errors of [`begin_capture`](Stream::begin_capture), of `enqueue` and of
+    /// [`end_capture`](Stream::end_capture).
     pub fn capture(
         &self,
         mode: CaptureMode,

@@ -83,7 +83,8 @@ pub enum Error {
         /// The driver's error.
         source: Box<Error>,
     },
-    /// The stream is captured, and this can't become a part of its graph. No device call was made, and the capture goes on.
+    /// The stream is captured, and this can't become a part of its graph. No device call was made, and the capture
+    /// goes on.
     #[error(
         "{what} is refused while the stream is captured: only launches without host data, copies within the device and fills become \
          part of its graph; do this before the capture begins or after it has ended"

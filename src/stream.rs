@@ -28,7 +28,8 @@ pub(crate) fn next_number() -> u64 {
 pub(crate) struct StreamCore {
     device: Device,
     raw: RawStream,
-    /// Whether [`check`](StreamCore::check) has more to check than the device: a per-thread stream, or one that is captured.
+    /// Whether [`check`](StreamCore::check) has more to check than the device: a per-thread stream, or one that is
+    /// captured.
     special: AtomicBool,
     owned: Arc<OwnedStream>,
     progress: Progress,
@@ -71,8 +72,8 @@ impl StreamCore {
         StreamCore { device: device.clone(), raw, special, owned, progress: Progress::new(), arena }
     }
 
-    /// Fails once the device is lost, on a thread on which the driver's handle means another stream, and while the stream is
-    /// captured by this library. Makes no device call.
+    /// Fails once the device is lost, on a thread on which the driver's handle means another stream, and while the
+    /// stream is captured by this library. Makes no device call.
     ///
     /// # Errors
     /// As [`Device::check`]; [`Error::Invalid`](crate::Error::Invalid) for a per-thread stream of another thread;
@@ -119,8 +120,8 @@ impl StreamCore {
         self.special.store(capturing || self.raw == RawStream::PER_THREAD, Ordering::Relaxed);
     }
 
-    /// Fails if the stream is captured, by this library or, if others made it, by them. Asks the driver about a stream of
-    /// others.
+    /// Fails if the stream is captured, by this library or, if others made it, by them. Asks the driver about a
+    /// stream of others.
     ///
     /// # Errors
     /// [`Error::Captured`](crate::Error::Captured); the driver's error.

@@ -1,5 +1,5 @@
-//! Captures of streams by the launcher, with the validation layer on: what becomes a graph, what is refused, and what is
-//! kept. They are apart from other tests, since HIP's captures concern the whole process.
+//! Captures of streams by the launcher, with the validation layer on: what becomes a graph, what is refused, and what
+//! is kept. They are apart from other tests, since HIP's captures concern the whole process.
 
 use std::sync::{Mutex, PoisonError};
 

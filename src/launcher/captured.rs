@@ -9,21 +9,20 @@ use crate::error::{Error, LaunchProblem};
 
 use super::args::Arg;
 use super::kernel::Kernel;
-use super::launch::{ArgumentSource, Callee, Receipt, Request, StagedLaunch, Stop, pack, submit};
+use super::launch::{ArgumentSource, Callee, Request, StagedLaunch, Stop, pack, submit};
 use super::stream_state::{EnqueueState, StreamState};
-use super::ticket::Spans;
 
-/// Enqueues a launch on a stream, which is locked, and on which nothing else may be enqueued, as `error` says: one that is
-/// captured takes it. What is put into `later` is to be dropped once the lock is released.
+/// Enqueues a launch on a stream, which is locked, and on which nothing else may be enqueued, as `error` says: one
+/// that is captured takes it. What is put into `later` is to be dropped once the lock is released.
 #[cold]
-pub(super) fn enqueue<R: Receipt>(
+pub(super) fn enqueue(
     callee: Callee<'_>,
     stream_state: &Arc<StreamState>,
     request: &Request<'_>,
     EnqueueState { kernels, .. }: &mut EnqueueState,
     later: &mut Vec<Arc<Kernel>>,
     error: Error,
-) -> Result<R, Stop> {
+) -> Result<(), Stop> {
     if !matches!(error, Error::Captured { .. }) {
         return Err(error.into());
     }
@@ -60,7 +59,5 @@ pub(super) fn enqueue<R: Receipt>(
     if let Some(block) = request.destination.as_ref().and_then(|target| target.buffer.block()) {
         kept.block(block);
     }
-    drop(kept);
-    // Nothing was enqueued that runs, so a ticket has nothing to wait for.
-    Ok(R::new(stream_state, stream_state.core.completed(), None, Spans::new()))
+    Ok(())
 }

@@ -74,8 +74,9 @@ impl Stream {
     /// Dropping the last clone waits for all work on the stream, its owner's included, and does not destroy it. Its
     /// device memory goes back to the pool then; let go of what the owner's code still uses afterwards.
     ///
-    /// While its owner captures the stream (`hipStreamBeginCapture`), launches without host data and results, copies within
-    /// the device and fills become part of the owner's graph; what can't is [`Error::Captured`](crate::Error::Captured).
+    /// While its owner captures the stream (`hipStreamBeginCapture`), launches without host data and results, copies
+    /// within the device and fills become part of the owner's graph; what can't is
+    /// [`Error::Captured`](crate::Error::Captured).
     ///
     /// The stream of a thread can be used on that thread alone; launches, copies and events on others are
     /// [`Error::Invalid`](crate::Error::Invalid). Its tickets can be read anywhere.
@@ -86,10 +87,11 @@ impl Stream {
     ///
     /// # Safety
     /// `stream` is a live stream of the device, and of the driver that the device was opened with, as long as the `Stream`
-    /// lives: all its clones, tickets and outputs. While its owner captures it, kernels that are launched stay registered and
-    /// memory that they use lives as long as the owner's graph. If its owner destroys it earlier, the emulator
-    /// and the validation layer refuse later calls with [`INVALID_HANDLE`](crate::driver::ErrorCode::INVALID_HANDLE); HIP
-    /// may do that, crash, or use another stream that has the handle by then.
+    /// lives: all its clones, tickets and outputs. While its owner captures it, kernels that are launched stay
+    /// registered and memory that they use lives as long as the owner's graph. If its owner destroys it earlier, the
+    /// emulator and the validation layer refuse later calls with
+    /// [`INVALID_HANDLE`](crate::driver::ErrorCode::INVALID_HANDLE); HIP may do that, crash, or use another stream
+    /// that has the handle by then.
     pub unsafe fn from_raw(device: &Device, stream: RawStream) -> Result<Stream> {
         // SAFETY: the caller's promise.
         unsafe { Stream::from_raw_with_staging(device, stream, StagingOptions::default()) }

@@ -1,9 +1,10 @@
 //! Captures of streams: work that becomes nodes of a graph, streams that join, and calls that break a capture.
 //!
-//! The codes are those of HIP 7.2 (seen), with these exceptions. HIP lets a stream wait for an event of another capture,
-//! or for one that was recorded outside, and loses the order; here both fail with the codes that HIP has for them. HIP
-//! breaks the capture of one stream of several; here it is broken for all. An end that fails ends the capture, as
-//! [`Driver::stream_capture`](hip_driver::Driver::stream_capture) says. A stream of another device can't join.
+//! The codes are those of HIP 7.2 (seen), with these exceptions. HIP lets a stream wait for an event of another
+//! capture, or for one that was recorded outside, and loses the order; here both fail with the codes that HIP has for
+//! them. HIP breaks the capture of one stream of several; here it is broken for all. An end that fails ends the
+//! capture, as [`Driver::stream_capture`](hip_driver::Driver::stream_capture) says. A stream of another device can't
+//! join.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

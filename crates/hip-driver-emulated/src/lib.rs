@@ -19,8 +19,9 @@
 //!
 //! # What differs
 //!
-//! A stream capture is stricter than HIP's (`capture.rs`). Stream priorities are accepted and have no effect. Kernels are slower than on a GPU. A kernel that never ends blocks
-//! everything that waits for its stream; with [`EmulatorOptions::time_budget`], it is a fault instead.
+//! A stream capture is stricter than HIP's (`capture.rs`). Stream priorities are accepted and have no effect. Kernels
+//! are slower than on a GPU. A kernel that never ends blocks everything that waits for its stream; with
+//! [`EmulatorOptions::time_budget`], it is a fault instead.
 //!
 //! Dropping the driver waits for the enqueued work, joins the workers and frees everything.
 

@@ -22,14 +22,14 @@
 //! * **Graphs.** A node runs after the nodes that it depends on. Whether it runs at the same time as others is the
 //!   driver's choice. Nodes contain no data and cannot be changed: values that differ between launches are in memory
 //!   that the nodes point to.
-//! * **Captures.** What is enqueued on a stream that is [captured](Driver::stream_capture) does not run. It becomes a node
-//!   of a graph, if [`graph_add`](Driver::graph_add) takes such work; a copy of pageable memory becomes one too, and reads
-//!   or writes the memory when the graph runs. Other work, and allocations in stream order, fail with
-//!   `STREAM_CAPTURE_UNSUPPORTED`. A stream that waits for an event that was recorded in a capture joins the capture. A
-//!   call that would wait for captured work breaks the capture: waiting for such a stream or event or asking for its state,
-//!   `device_synchronize`, and a blocking copy. So do allocating, freeing, pinning and unpinning memory, unloading a module,
-//!   and waiting for other streams and events or asking for their state, where the [mode](CaptureMode) says so. Work on the
-//!   null stream neither waits for a captured stream nor breaks its capture.
+//! * **Captures.** What is enqueued on a stream that is [captured](Driver::stream_capture) does not run. It becomes a
+//!   node of a graph, if [`graph_add`](Driver::graph_add) takes such work; a copy of pageable memory becomes one too,
+//!   and reads or writes the memory when the graph runs. Other work, and allocations in stream order, fail with
+//!   `STREAM_CAPTURE_UNSUPPORTED`. A stream that waits for an event that was recorded in a capture joins the capture.
+//!   A call that would wait for captured work breaks the capture: waiting for such a stream or event or asking for
+//!   its state, `device_synchronize`, and a blocking copy. So do allocating, freeing, pinning and unpinning memory,
+//!   unloading a module, and waiting for other streams and events or asking for their state, where the
+//!   [mode](CaptureMode) says so. Work on the null stream neither waits for a captured stream nor breaks its capture.
 //! * **Errors.** [`ErrorCode`]s have HIP's numbers. `NOT_READY` is never returned as an error: the queries return
 //!   `false`. After a [sticky](ErrorCode::is_sticky) code, every later call on that device fails with it.
 //! * **Threads.** Every method may be called from any thread. The driver remembers the current device of each thread
@@ -169,8 +169,8 @@ pub trait Driver: Send + Sync + Debug + 'static {
         Err(lacking(CallKind::HostUnregister))
     }
 
-    /// Does what a request about memory says: managed memory, memory of other processes, whose an address is, and what the
-    /// device's pool keeps. What it needs stands at the [kind](MemoryKind) or the request.
+    /// Does what a request about memory says: managed memory, memory of other processes, whose an address is, and
+    /// what the device's pool keeps. What it needs stands at the [kind](MemoryKind) or the request.
     ///
     /// # Safety
     /// As the trait says, and what the request asks for.
@@ -213,15 +213,15 @@ pub trait Driver: Send + Sync + Debug + 'static {
     ///
     /// A capture begins on a stream other than the null stream (else `STREAM_CAPTURE_UNSUPPORTED`) that is not captured
     /// (else `ILLEGAL_STATE`). Streams that wait for its events join it, and leave it when it ends. It is ended on the
-    /// stream on which it was begun (else `STREAM_CAPTURE_UNMATCHED`, or `ILLEGAL_STATE` if the stream is not captured), and
-    /// by the thread that began it unless the mode is relaxed (else `STREAM_CAPTURE_WRONG_THREAD`). Nothing changes after
-    /// these. Ending fails with `STREAM_CAPTURE_INVALIDATED` if a call broke the capture, and with
-    /// `STREAM_CAPTURE_UNJOINED` if the stream does not wait for all work of those that joined; then the capture is over,
-    /// and there is no graph.
+    /// stream on which it was begun (else `STREAM_CAPTURE_UNMATCHED`, or `ILLEGAL_STATE` if the stream is not
+    /// captured), and by the thread that began it unless the mode is relaxed (else `STREAM_CAPTURE_WRONG_THREAD`).
+    /// Nothing changes after these. Ending fails with `STREAM_CAPTURE_INVALIDATED` if a call broke the capture, and
+    /// with `STREAM_CAPTURE_UNJOINED` if the stream does not wait for all work of those that joined; then the capture
+    /// is over, and there is no graph.
     ///
     /// # Safety
-    /// What [`Work`] requires of a node holds for captured work, whenever the graph is launched: kernels stay loaded, and
-    /// memory stays valid, pageable memory, too.
+    /// What [`Work`] requires of a node holds for captured work, whenever the graph is launched: kernels stay loaded,
+    /// and memory stays valid, pageable memory, too.
     unsafe fn stream_capture(
         &self,
         device: DeviceId,

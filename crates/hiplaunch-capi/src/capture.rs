@@ -12,15 +12,16 @@ use super::launcher::insert_in;
 use super::status::{call, hiplaunch_status};
 use super::streams::{STREAMS, hiplaunch_stream};
 
-/// A graph of what was enqueued on a stream while it was captured. It keeps the modules and the pool memory that it uses.
+/// A graph of what was enqueued on a stream while it was captured. It keeps the modules and the pool memory that it
+/// uses.
 pub struct hiplaunch_captured_graph {
     _opaque: (),
 }
 
 pub(super) static CAPTURED_GRAPHS: Table<Arc<CapturedGraph>> = Table::new(Kind::CapturedGraph);
 
-/// Which calls of the driver break a capture, because they could wait for work that does not run: allocating and freeing
-/// memory, and waiting for other streams and events. (hipStreamCaptureMode)
+/// Which calls of the driver break a capture, because they could wait for work that does not run: allocating and
+/// freeing memory, and waiting for other streams and events. (hipStreamCaptureMode)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum hiplaunch_capture_mode {
@@ -33,14 +34,14 @@ pub enum hiplaunch_capture_mode {
 }
 enumeration!(hiplaunch_capture_mode: Global, ThreadLocal, Relaxed);
 
-/// Begins to capture a stream: until hiplaunch_stream_end_capture, launches without host data and results, copies within the
-/// device and fills do not run, but become nodes of a graph. Everything else on the stream that would wait, allocate, copy
-/// host memory or record an event is refused with HIPLAUNCH_STATUS_CAPTURED or, for launches, HIPLAUNCH_STATUS_LAUNCH, and the
-/// capture goes on. `mode` is a hiplaunch_capture_mode.
+/// Begins to capture a stream: until hiplaunch_stream_end_capture, launches without host data and results, copies
+/// within the device and fills do not run, but become nodes of a graph. Everything else on the stream that would
+/// wait, allocate, copy host memory or record an event is refused with HIPLAUNCH_STATUS_CAPTURED or, for launches,
+/// HIPLAUNCH_STATUS_LAUNCH, and the capture goes on. `mode` is a hiplaunch_capture_mode.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER, also where the driver captures no streams; HIPLAUNCH_STATUS_CAPTURED for a
-/// stream that is captured; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT,
-/// HIPLAUNCH_STATUS_DEVICE_LOST.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER, also where the driver captures no streams;
+/// HIPLAUNCH_STATUS_CAPTURED for a stream that is captured; HIPLAUNCH_STATUS_INVALID_HANDLE,
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_stream_begin_capture(
     stream: *const hiplaunch_stream,
@@ -59,9 +60,9 @@ pub extern "C" fn hiplaunch_stream_begin_capture(
 /// Ends the capture of a stream, and returns its graph.
 ///
 /// Ownership: the caller closes the graph, or the launcher. Threads: the one that began the capture, or any if it is
-/// relaxed. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if the stream is not captured; HIPLAUNCH_STATUS_DRIVER, with HIP's code
-/// 908 on another thread, on which the capture goes on, and 901 if a call broke the capture, which has ended then;
-/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// relaxed. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if the stream is not captured; HIPLAUNCH_STATUS_DRIVER, with
+/// HIP's code 908 on another thread, on which the capture goes on, and 901 if a call broke the capture, which has
+/// ended then; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_stream_end_capture(
     stream: *const hiplaunch_stream,
@@ -90,11 +91,13 @@ pub extern "C" fn hiplaunch_stream_is_capturing(
     })
 }
 
-/// Launches a captured graph on a stream of its device: one driver call. Addresses that the captured launches were given
-/// other than by buffers must be valid until it has run. Launches of one graph must be on one stream, or ordered by events.
+/// Launches a captured graph on a stream of its device: one driver call. Addresses that the captured launches were
+/// given other than by buffers must be valid until it has run. Launches of one graph must be on one stream, or
+/// ordered by events.
 ///
-/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT for a stream of another device,
-/// HIPLAUNCH_STATUS_CAPTURED on a stream that is captured, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST.
+/// Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT for a stream of another
+/// device, HIPLAUNCH_STATUS_CAPTURED on a stream that is captured, HIPLAUNCH_STATUS_DRIVER,
+/// HIPLAUNCH_STATUS_DEVICE_LOST.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_captured_graph_launch(
     graph: *const hiplaunch_captured_graph,

@@ -44,9 +44,9 @@
 //!
 //! # Captures
 //!
-//! Captured work becomes the nodes of a graph, ordered as its streams and events are, and is checked like them. Pageable
-//! memory of captured copies is not known to the layer. A capture that others begin beside this layer is not seen: the layer
-//! takes its work for work that runs.
+//! Captured work becomes the nodes of a graph, ordered as its streams and events are, and is checked like them.
+//! Pageable memory of captured copies is not known to the layer. A capture that others begin beside this layer is not
+//! seen: the layer takes its work for work that runs.
 //!
 //! # Pools
 //!

@@ -4,11 +4,11 @@
 //!
 //! * HIP 6.4 and 7.2 run a graph at once that is launched on a captured stream, and 6.4 a cooperative kernel (seen;
 //!   `tests/hip_quirks/`). Work that no graph takes is refused on a stream that this driver knows to be captured.
-//! * After an end that fails, HIP leaves the stream captured, and a second end crashes (seen with both). The driver takes
-//!   such a stream, and those that joined, out of the capture.
+//! * After an end that fails, HIP leaves the stream captured, and a second end crashes (seen with both). The driver
+//!   takes such a stream, and those that joined, out of the capture.
 //!
-//! HIP runs the branches of a captured graph on queues of its own. It may lose dependencies between them, which graphs that
-//! this driver builds avoid (`graph.rs`).
+//! HIP runs the branches of a captured graph on queues of its own. It may lose dependencies between them, which
+//! graphs that this driver builds avoid (`graph.rs`).
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -101,8 +101,8 @@ impl HipDriver {
         Ok(RawGraph(number(graph)))
     }
 
-    /// Takes a stream whose capture could not be ended out of it, with those that joined: a capture that was invalidated
-    /// is replaced by an empty one, which ends for all of them.
+    /// Takes a stream whose capture could not be ended out of it, with those that joined: a capture that was
+    /// invalidated is replaced by an empty one, which ends for all of them.
     fn let_go(&self, call: &'static str, stream: RawStream) {
         let emptied = (|| {
             let api = self.api(call)?;

@@ -20,8 +20,8 @@ use crate::{Capabilities, Capability, DeviceId, DriverResult, ErrorCode};
 /// The first version that is known to accept kernels of modules as nodes of graphs (seen with 5.2). Earlier ones accept
 /// kernels with which the program was linked.
 const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
-/// Below this version `hipModuleLaunchKernel` on a captured stream runs the kernel at once (5.2.3, seen). This is the oldest
-/// that was seen to capture it, 6.4.3; `tests/hip_quirks/` shows both.
+/// Below this version `hipModuleLaunchKernel` on a captured stream runs the kernel at once (5.2.3, seen). This is the
+/// oldest that was seen to capture it, 6.4.3; `tests/hip_quirks/` shows both.
 const CAPTURES_TAKE_MODULE_LAUNCHES: i32 = 60_443_484;
 /// From this version on HIP loads code objects for generic processors; [`Capability::since`] says how that is known.
 const LOADS_GENERIC_CODE: i32 = 60_400_000;
