@@ -128,7 +128,30 @@ typedef enum hiplaunch_status {
    * The source could not be compiled. The message has the compiler's log.
    */
   HIPLAUNCH_STATUS_COMPILE = 17,
+  /**
+   * The stream is captured, and this can't become a part of its graph. The capture goes on.
+   */
+  HIPLAUNCH_STATUS_CAPTURED = 18,
 } hiplaunch_status;
+
+/**
+ * Which calls of the driver break a capture, because they could wait for work that does not run: allocating and
+ * freeing memory, and waiting for other streams and events. (hipStreamCaptureMode)
+ */
+typedef enum hiplaunch_capture_mode {
+  /**
+   * Those of all threads.
+   */
+  HIPLAUNCH_CAPTURE_MODE_GLOBAL = 0,
+  /**
+   * Those of the thread that began the capture.
+   */
+  HIPLAUNCH_CAPTURE_MODE_THREAD_LOCAL = 1,
+  /**
+   * None of them.
+   */
+  HIPLAUNCH_CAPTURE_MODE_RELAXED = 2,
+} hiplaunch_capture_mode;
 
 /**
  * The kind of an argument. In parentheses are the fields of hiplaunch_arg that it uses.
@@ -439,6 +462,12 @@ typedef enum hiplaunch_switch {
  * finished.
  */
 typedef struct hiplaunch_buffer hiplaunch_buffer;
+
+/**
+ * A graph of what was enqueued on a stream while it was captured. It keeps the modules and the pool memory that it
+ * uses.
+ */
+typedef struct hiplaunch_captured_graph hiplaunch_captured_graph;
 
 /**
  * A code object that was compiled by this call or read from the cache.
@@ -1645,9 +1674,11 @@ enum hiplaunch_status hiplaunch_stream_open_with_priority(const struct hiplaunch
  * one stream with two handles. hiplaunch_stream_close waits for all its work, the owner's included, once the last handle
  * and ticket goes, and does not destroy it.
  *
- * The raw stream must be alive until then, and must not be captured. If its owner destroys it earlier, the emulator and the
- * validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The stream of hipStreamPerThread is that
- * of the calling thread, and is refused on others with HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+ * The raw stream must be alive until then. While its owner captures it, launches without host data and results
+ * become part of the owner's graph, whose kernels and memory the caller keeps as long. If its owner destroys it
+ * earlier, the emulator and the validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The
+ * stream of hipStreamPerThread is that of the calling thread, and is refused on others with
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  *
  * Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_stream_open.
  */
@@ -2872,6 +2903,57 @@ enum hiplaunch_status hiplaunch_compiled_graph_summarize(const struct hiplaunch_
  * Threads: any; waits for calls on other threads that use it. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
  */
 enum hiplaunch_status hiplaunch_compiled_graph_close(struct hiplaunch_compiled_graph *compiled);
+
+/**
+ * Begins to capture a stream: until hiplaunch_stream_end_capture, launches without host data and results, copies
+ * within the device and fills do not run, but become nodes of a graph. Everything else on the stream that would
+ * wait, allocate, copy host memory or record an event is refused with HIPLAUNCH_STATUS_CAPTURED or, for launches,
+ * HIPLAUNCH_STATUS_LAUNCH, and the capture goes on. `mode` is a hiplaunch_capture_mode.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER, also where the driver captures no streams;
+ * HIPLAUNCH_STATUS_CAPTURED for a stream that is captured; HIPLAUNCH_STATUS_INVALID_HANDLE,
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_stream_begin_capture(const struct hiplaunch_stream *stream,
+                                                     uint32_t mode);
+
+/**
+ * Ends the capture of a stream, and returns its graph.
+ *
+ * Ownership: the caller closes the graph, or the launcher. Threads: the one that began the capture, or any if it is
+ * relaxed. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if the stream is not captured; HIPLAUNCH_STATUS_DRIVER, with
+ * HIP's code 908 on another thread, on which the capture goes on, and 901 if a call broke the capture, which has
+ * ended then; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER, HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_stream_end_capture(const struct hiplaunch_stream *stream,
+                                                   struct hiplaunch_captured_graph **graph);
+
+/**
+ * Whether a stream is captured, also by the owner of an adopted stream.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_stream_is_capturing(const struct hiplaunch_stream *stream,
+                                                    bool *capturing);
+
+/**
+ * Launches a captured graph on a stream of its device: one driver call. Addresses that the captured launches were
+ * given other than by buffers must be valid until it has run. Launches of one graph must be on one stream, or
+ * ordered by events.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT for a stream of another
+ * device, HIPLAUNCH_STATUS_CAPTURED on a stream that is captured, HIPLAUNCH_STATUS_DRIVER,
+ * HIPLAUNCH_STATUS_DEVICE_LOST.
+ */
+enum hiplaunch_status hiplaunch_captured_graph_launch(const struct hiplaunch_captured_graph *graph,
+                                                      const struct hiplaunch_stream *stream);
+
+/**
+ * Closes a captured graph. Launches in flight still run, and what the graph keeps is released after them.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_HANDLE.
+ */
+enum hiplaunch_status hiplaunch_captured_graph_close(struct hiplaunch_captured_graph *graph);
 
 /**
  * Begins the description of a kernel with positions `first` to `last`, both included. Needs no launcher and no device.

@@ -83,6 +83,16 @@ pub enum Error {
         /// The driver's error.
         source: Box<Error>,
     },
+    /// The stream is captured, and this can't become a part of its graph. No device call was made, and the capture
+    /// goes on.
+    #[error(
+        "{what} is refused while the stream is captured: only launches without host data, copies within the device and fills become \
+         part of its graph; do this before the capture begins or after it has ended"
+    )]
+    Captured {
+        /// What was to be done.
+        what: &'static str,
+    },
     /// The memory pool refused an address that it was given.
     #[error(transparent)]
     Pool(#[from] crate::memory::pool::PoolError),
@@ -349,6 +359,10 @@ pub enum LaunchProblem {
         "has outputs (an inout or out array, or a result block) but no ticket to read them by; ask for a ticket, or pass device memory"
     )]
     OutputWithoutTicket,
+    /// The stream is captured, and such a launch can't become a node of its graph. Says what it is, and what to do
+    /// instead.
+    #[error("the stream is captured, and no graph takes {0}")]
+    Captured(&'static str),
     /// The host data and results of the launch are larger than one launch may stage.
     #[error("its staged arguments and results are {bytes} bytes, over the limit of {limit}")]
     TooMuchData {

@@ -81,7 +81,7 @@
 //! | `hipEventQuery`, `hipEventSynchronize`, `hipEventElapsedTime` | [`Event::is_reached`], [`Event::synchronize`], [`Event::elapsed_ms`] |
 //! | `hipLaunchHostFunc`, `hipStreamAddCallback` | a [`Ticket`] is a [`Future`] |
 //! | `hipGraphCreate`, `hipGraphAddKernelNode`, `hipGraphAddMemcpyNode` | [`Launcher::graph`], [`Graph::launch`](graph::Graph::launch), [`Graph::copy`](graph::Graph::copy); dependencies follow from what nodes read and write |
-//! | `hipStreamBeginCapture` | not needed: a [`Graph`](graph::Graph) records without a device call |
+//! | `hipStreamBeginCapture`, `hipStreamEndCapture` | [`Stream::capture`], [`Stream::begin_capture`], [`Stream::end_capture`]; a [`Graph`](graph::Graph) records without a device call |
 //! | `hipGraphInstantiate`, `hipGraphLaunch` | [`Graph::compile`](graph::Graph::compile), [`CompiledGraph::submit`](graph::CompiledGraph::submit); to run a graph once: [`Graph::compute`](graph::Graph::compute) |
 //! | `hipGraphExecKernelNodeSetParams` | [`CompiledGraph::set_buffer`](graph::CompiledGraph::set_buffer), [`set_scalar`](graph::CompiledGraph::set_scalar), [`set_argument_block`](graph::CompiledGraph::set_argument_block) |
 //! | `hiprtcCompileProgram`, `hiprtcGetCode` | [`CodeObject::compile`](Compile::compile) with a [`Compiler`] |
@@ -134,6 +134,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backend;
+pub mod capture;
 mod deferred_event;
 pub mod device;
 pub mod error;
@@ -170,10 +171,11 @@ const _: () = {
     const fn shared_by_threads<T: Send + Sync>() {}
     shared_by_threads::<(Launcher, Stream, Device, Event, Module)>();
     shared_by_threads::<(DeviceBuffer<f32>, DeviceView<f32>, Pool, PoolBlock)>();
-    shared_by_threads::<(Ticket, Output, Compiler, graph::CompiledGraph, Error)>();
+    shared_by_threads::<(Ticket, Output, Compiler, graph::CompiledGraph, CapturedGraph, Error)>();
 };
 
 pub use backend::Backend;
+pub use capture::CapturedGraph;
 /// Reads code objects: targets, kernel signatures, globals.
 pub use code_object;
 pub use code_object::occupancy;

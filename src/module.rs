@@ -29,6 +29,10 @@ impl std::fmt::Debug for Module {
 }
 
 impl Module {
+    pub(crate) fn is_same(&self, other: &Module) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Loads a code object from `image`: an ELF file, or an offload bundle (compressed or not) from which the entry for
     /// the device's target is taken.
     ///

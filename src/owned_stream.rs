@@ -1,7 +1,9 @@
 //! A driver's stream that is destroyed when its owner is dropped, unless others made it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::capture::{asks, refusal};
 use crate::deferred_event::DeferredEvent;
 use crate::thread_number::thread_number;
 use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions};
@@ -26,6 +28,8 @@ pub(crate) struct OwnedStream {
     number: u64,
     origin: Origin,
     deferred: DeferredEvent,
+    /// Whether the stream is captured, by this library.
+    capturing: AtomicBool,
 }
 
 impl OwnedStream {
@@ -68,7 +72,8 @@ impl OwnedStream {
         number: u64,
         origin: Origin,
     ) -> OwnedStream {
-        OwnedStream { driver: driver.clone(), device, raw, number, origin, deferred: DeferredEvent::new() }
+        let (deferred, capturing) = (DeferredEvent::new(), AtomicBool::new(false));
+        OwnedStream { driver: driver.clone(), device, raw, number, origin, deferred, capturing }
     }
 
     /// Tells whoever observes the driver about an adopted stream; default streams are known.
@@ -104,6 +109,23 @@ impl OwnedStream {
     #[inline]
     pub(crate) fn is_of_this_thread(&self) -> bool {
         !matches!(self.origin, Origin::Thread(own) if own != thread_number())
+    }
+
+    /// Whether the stream is captured, by this library.
+    #[inline]
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.capturing.load(Ordering::Relaxed)
+    }
+
+    /// Fails if the stream is captured, by this library or, if others made it, by them.
+    pub(crate) fn refuse_if_captured(&self, call: &'static str) -> DriverResult<()> {
+        let captured = self.is_capturing()
+            || self.is_adopted() && self.is_of_this_thread() && asks(&*self.driver, self.device, self.raw)?;
+        if captured { Err(refusal(call)) } else { Ok(()) }
+    }
+
+    pub(crate) fn set_capturing(&self, capturing: bool) {
+        self.capturing.store(capturing, Ordering::Relaxed);
     }
 
     /// Returns the driver's handle for a call that enqueues. Records a deferred event first.
@@ -147,6 +169,9 @@ impl OwnedStream {
 
     /// Waits for all work on the stream. On a thread that cannot name the stream, for all work on the device.
     pub(crate) fn synchronize(&self) -> DriverResult<()> {
+        if self.is_capturing() {
+            return Err(refusal("hipStreamSynchronize"));
+        }
         if !self.is_of_this_thread() {
             return self.driver.device_synchronize(self.device);
         }
@@ -154,9 +179,10 @@ impl OwnedStream {
         unsafe { self.driver.stream_synchronize(self.device, self.raw) }
     }
 
-    /// Whether all work on the stream has finished; never waits. `false` on a thread that cannot name the stream.
+    /// Whether all work on the stream has finished; never waits. `false` on a thread that cannot name the
+    /// stream, and while the stream is captured.
     pub(crate) fn query(&self) -> DriverResult<bool> {
-        if !self.is_of_this_thread() {
+        if !self.is_of_this_thread() || self.is_capturing() {
             return Ok(false);
         }
         // SAFETY: as in `synchronize`.

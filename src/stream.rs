@@ -1,14 +1,20 @@
 //! The driver's stream within a [`Stream`](crate::Stream): its device, its arena in the pool, and its progress.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::capture::{asks, refusal};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
 use crate::owned_stream::OwnedStream;
 use crate::progress::Progress;
 use hip_driver::{DriverResult, RawEvent, RawStream, StreamOptions};
+
+#[cold]
+pub(crate) fn captured(what: &'static str) -> Error {
+    Error::Captured { what }
+}
 
 /// Returns a number that no other stream of the process has.
 pub(crate) fn next_number() -> u64 {
@@ -22,6 +28,9 @@ pub(crate) fn next_number() -> u64 {
 pub(crate) struct StreamCore {
     device: Device,
     raw: RawStream,
+    /// Whether [`check`](StreamCore::check) has more to check than the device: a per-thread stream, or one that is
+    /// captured.
+    special: AtomicBool,
     owned: Arc<OwnedStream>,
     progress: Progress,
     /// The stream's segments and blocks in the device's pool.
@@ -59,21 +68,28 @@ impl StreamCore {
         let raw = owned.raw();
         let owned = Arc::new(owned);
         let arena = device.pool_core().join(&owned);
-        StreamCore { device: device.clone(), raw, owned, progress: Progress::new(), arena }
+        let special = AtomicBool::new(raw == RawStream::PER_THREAD);
+        StreamCore { device: device.clone(), raw, special, owned, progress: Progress::new(), arena }
     }
 
-    /// Fails once the device is lost, and on a thread on which the driver's handle means another stream. Makes no device
-    /// call.
+    /// Fails once the device is lost, on a thread on which the driver's handle means another stream, and while the
+    /// stream is captured by this library. Makes no device call.
     ///
     /// # Errors
-    /// As [`Device::check`]; [`Error::Invalid`](crate::Error::Invalid) for a per-thread stream of another thread.
+    /// As [`Device::check`]; [`Error::Invalid`](crate::Error::Invalid) for a per-thread stream of another thread;
+    /// [`Error::Captured`](crate::Error::Captured).
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         self.device.check()?;
-        if self.raw == RawStream::PER_THREAD { self.check_thread() } else { Ok(()) }
+        if self.special.load(Ordering::Relaxed) { self.check_special() } else { Ok(()) }
     }
 
     #[cold]
+    fn check_special(&self) -> Result<()> {
+        self.check_thread()?;
+        if self.is_capturing() { Err(captured("the call")) } else { Ok(()) }
+    }
+
     fn check_thread(&self) -> Result<()> {
         if self.owned.is_of_this_thread() {
             return Ok(());
@@ -82,6 +98,44 @@ impl StreamCore {
             "Stream",
             "a per-thread default stream is used on another thread than its own",
         ))
+    }
+
+    /// Does what [`check`](StreamCore::check) does, for work that can be captured.
+    ///
+    /// # Errors
+    /// Those of [`check`](StreamCore::check), but never [`Error::Captured`](crate::Error::Captured).
+    pub(crate) fn check_capturable(&self) -> Result<()> {
+        self.device.check()?;
+        self.check_thread()
+    }
+
+    /// Whether this library captures the stream.
+    #[inline]
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.owned.is_capturing()
+    }
+
+    pub(crate) fn set_capturing(&self, capturing: bool) {
+        self.owned.set_capturing(capturing);
+        self.special.store(capturing || self.raw == RawStream::PER_THREAD, Ordering::Relaxed);
+    }
+
+    /// Fails if the stream is captured, by this library or, if others made it, by them. Asks the driver about a
+    /// stream of others.
+    ///
+    /// # Errors
+    /// [`Error::Captured`](crate::Error::Captured); the driver's error.
+    #[inline]
+    pub(crate) fn refuse_if_captured(&self, what: &'static str) -> Result<()> {
+        if self.is_capturing() || self.is_adopted() && self.is_captured_by_others()? {
+            return Err(captured(what));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn is_captured_by_others(&self) -> Result<bool> {
+        asks(self.device.raw(), self.device.id(), self.raw).map_err(|e| self.device.error(e))
     }
 
     /// Whether the driver's handle means this stream on the calling thread.
@@ -183,6 +237,9 @@ impl StreamCore {
     /// Returns the driver's error; [`Error::DeviceLost`](crate::Error::DeviceLost) if a kernel has faulted.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.device.check()?;
+        if self.is_capturing() {
+            return Err(captured("`synchronize`"));
+        }
         let upto = self.enqueued();
         // Taken out of the arena before the wait, so that work enqueued from now on can't use them.
         let excess = self.device.pool_core().take_excess(&self.arena);
@@ -221,6 +278,9 @@ impl StreamCore {
             self.mark_completed(sequence);
             return Ok(());
         }
+        if self.is_capturing() {
+            return Err(refusal("hipEventSynchronize"));
+        }
         // SAFETY: callers pass a live event of this device.
         unsafe { self.device.raw().event_synchronize(self.device.id(), event) }?;
         self.mark_completed(sequence);
@@ -231,6 +291,10 @@ impl StreamCore {
     pub(crate) fn reached(&self, sequence: u64, event: RawEvent) -> DriverResult<bool> {
         if self.completed() >= sequence {
             return Ok(true);
+        }
+        // Asking would break the capture.
+        if self.is_capturing() {
+            return Ok(false);
         }
         let done = match self.owned.deferred() == sequence {
             true => self.owned.query(),

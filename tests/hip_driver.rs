@@ -10,7 +10,7 @@ use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::hip::{HipDriver, LoadError};
 use hiplaunch::driver::{
     Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, HostFunction, KernelLaunch,
-    RawFunction, RawModule, RawStream, StreamOptions, Work,
+    MemoryRequest, RawFunction, RawModule, RawStream, StreamOptions, Work,
 };
 
 const DEVICE: DeviceId = DeviceId(0);
@@ -542,7 +542,8 @@ fn a_stream_can_be_destroyed_after_memory_was_freed_in_its_order() {
             driver.stream_destroy(DEVICE, s).unwrap();
             driver.stream_destroy(DEVICE, t).unwrap();
         }
-        driver.mem_pool_trim(DEVICE, 0).unwrap();
+        // SAFETY: the request needs nothing.
+        unsafe { driver.memory(DEVICE, &MemoryRequest::TrimPool { keep: 0 }) }.unwrap();
     });
 }
 

@@ -163,7 +163,6 @@ impl Driver for Ledger {
     }
 
     forward! { counted:
-        fn mem_pool_trim(d: DeviceId, keep: usize) -> ();
         unsafe fn stream_query(d: DeviceId, stream: RawStream) -> bool;
         unsafe fn stream_wait_event(d: DeviceId, stream: RawStream, event: RawEvent) -> ();
         fn event_create(d: DeviceId, options: EventOptions) -> RawEvent;

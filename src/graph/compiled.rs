@@ -142,6 +142,7 @@ impl CompiledGraph {
     pub fn submit_by(&mut self, way: Submission) -> Result<Ticket> {
         let recorded = &mut self.recorded;
         recorded.stream.core().check()?;
+        recorded.stream.core().refuse_if_captured("a graph")?;
         let changes = recorded.graph.launcher.graphs().changes();
         if recorded.kernels != changes {
             recorded.graph.check_kernels()?;

@@ -83,6 +83,7 @@ impl Graph {
 
     pub(super) fn check_stream(&self, stream_state: &StreamState) -> Result<()> {
         stream_state.core.check()?;
+        stream_state.core.refuse_if_captured("a graph")?;
         if *stream_state.core.device() != self.device {
             return Err(problem(None, GraphProblem::WrongDevice));
         }

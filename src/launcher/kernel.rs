@@ -126,6 +126,10 @@ impl DeviceKernel {
         })
     }
 
+    pub(super) fn module(&self) -> &Module {
+        &self.module
+    }
+
     /// Whether its handle names it.
     #[inline]
     pub(crate) fn is_registered(&self) -> bool {

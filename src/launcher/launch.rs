@@ -195,10 +195,14 @@ fn enqueue<R: Receipt>(
     stream_state: &Arc<StreamState>,
     request: &Request<'_>,
 ) -> std::result::Result<R, Stop> {
-    stream_state.core.check()?;
     // Dropped after the lock: the last reference to a kernel takes the lock of every stream that it ran on.
     let mut later = Vec::new();
     let mut state = stream_state.lock();
+    if let Err(error) = stream_state.core.check() {
+        super::captured::enqueue(callee, stream_state, request, &mut state, &mut later, error)?;
+        // Nothing was enqueued that runs, so a ticket has nothing to wait for.
+        return Ok(R::new(stream_state, stream_state.core.completed(), None, Spans::new()));
+    }
     let EnqueueState { ring, kernels, recent, .. } = &mut *state;
     let on_stream = kernels.find(callee, stream_state, &mut later)?;
     let memory = &mut on_stream.memory;
@@ -220,6 +224,7 @@ fn enqueue<R: Receipt>(
         StagedLaunch::NONE
     } else {
         check_image(kernel, request, &image, R::READS)?;
+        stream_state.core.refuse_if_captured("a launch with host data or results")?;
         stage(stream_state, kernel, memory, ring, request, &image, &mut spans).map_err(failed)?
     };
 
@@ -260,7 +265,7 @@ fn enqueue<R: Receipt>(
 /// uses the buffers among them, so that they may be dropped before it has done with them. If an argument is refused, uses
 /// that were recorded for earlier arguments stay recorded; they only delay reuse.
 #[inline(always)]
-fn pack(
+pub(super) fn pack(
     kernel: &DeviceKernel,
     stream_state: &StreamState,
     kernarg: &mut [u8],
@@ -405,7 +410,7 @@ fn check_image(kernel: &DeviceKernel, request: &Request<'_>, image: &StagedImage
 }
 
 /// What is enqueued around the kernel, once there is memory for it.
-struct StagedLaunch {
+pub(super) struct StagedLaunch {
     /// Where the kernel sees the first two parts: what it reads, and what comes back.
     input: u64,
     to_host: u64,
@@ -418,7 +423,7 @@ struct StagedLaunch {
 
 impl StagedLaunch {
     /// A launch without host data.
-    const NONE: StagedLaunch =
+    pub(super) const NONE: StagedLaunch =
         StagedLaunch { input: 0, to_host: 0, copy_from: None, uses_ring: false, buffer: None };
 }
 
@@ -518,8 +523,8 @@ unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut
 }
 
 /// Why `submit` failed, and what it had enqueued by then.
-struct EnqueueFailure {
-    failed: LockedFailure,
+pub(super) struct EnqueueFailure {
+    pub(super) failed: LockedFailure,
     /// The kernel was enqueued.
     launched: bool,
     /// What was enqueued writes the result buffer.
@@ -555,7 +560,7 @@ fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -
 // Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
 // function calls is inlined by itself, but not what two do.
 #[inline(always)]
-fn submit(
+pub(super) fn submit(
     kernel: &DeviceKernel,
     stream_state: &StreamState,
     request: &Request<'_>,

@@ -9,6 +9,7 @@
 
 mod args;
 mod attributes;
+mod captured;
 mod description;
 mod destination;
 mod image;

@@ -140,7 +140,7 @@ impl Kernel {
         match description.placement.take() {
             None => launch(Callee::Kernel(self), &stream.0, Request::new(&description)),
             Some(placement) => {
-                stream.core().check()?;
+                stream.core().check_capturable()?;
                 let on_device = self.load(stream.device())?;
                 launch_into(self, &on_device, stream, description, placement)
             }

@@ -8,13 +8,14 @@ use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
+use crate::capture::Kept;
 use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::LaunchInFlight;
 use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
 use crate::owned_stream::OwnedStream;
-use crate::stream::{StreamCore, next_number};
+use crate::stream::{StreamCore, captured, next_number};
 use hip_driver::{Capability, DriverError, ErrorCode, EventOptions, RawStream, StreamOptions, Work};
 
 use super::args::LaunchDims;
@@ -74,6 +75,10 @@ impl Stream {
     /// Dropping the last clone waits for all work on the stream, its owner's included, and does not destroy it. Its
     /// device memory goes back to the pool then; let go of what the owner's code still uses afterwards.
     ///
+    /// While its owner captures the stream (`hipStreamBeginCapture`), launches without host data and results, copies
+    /// within the device and fills become part of the owner's graph; what can't is
+    /// [`Error::Captured`](crate::Error::Captured).
+    ///
     /// The stream of a thread can be used on that thread alone; launches, copies and events on others are
     /// [`Error::Invalid`](crate::Error::Invalid). Its tickets can be read anywhere.
     ///
@@ -83,9 +88,11 @@ impl Stream {
     ///
     /// # Safety
     /// `stream` is a live stream of the device, and of the driver that the device was opened with, as long as the `Stream`
-    /// lives: all its clones, tickets and outputs. It is not being captured. If its owner destroys it earlier, the emulator
-    /// and the validation layer refuse later calls with [`INVALID_HANDLE`](crate::driver::ErrorCode::INVALID_HANDLE); HIP
-    /// may do that, crash, or use another stream that has the handle by then.
+    /// lives: all its clones, tickets and outputs. While its owner captures it, kernels that are launched stay
+    /// registered and memory that they use lives as long as the owner's graph. If its owner destroys it earlier, the
+    /// emulator and the validation layer refuse later calls with
+    /// [`INVALID_HANDLE`](crate::driver::ErrorCode::INVALID_HANDLE); HIP may do that, crash, or use another stream
+    /// that has the handle by then.
     pub unsafe fn from_raw(device: &Device, stream: RawStream) -> Result<Stream> {
         // SAFETY: the caller's promise.
         unsafe { Stream::from_raw_with_staging(device, stream, StagingOptions::default()) }
@@ -156,6 +163,9 @@ impl Stream {
     /// As [`Driver::enqueue`](hip_driver::Driver::enqueue), for the stream's device.
     pub(crate) unsafe fn enqueue_work(&self, work: &Work<'_>) -> Result<()> {
         let device = self.device();
+        if work.host_memory().is_some() {
+            self.core().refuse_if_captured("a copy from or to host memory")?;
+        }
         let stream = self.core().for_work().map_err(|e| device.error(e))?;
         // SAFETY: the caller's promise; the stream is live, and of this device.
         unsafe { device.raw().enqueue(device.id(), stream, work) }.map_err(|e| device.error(e))
@@ -191,6 +201,9 @@ impl Stream {
     /// # Errors
     /// [`Error::DeviceLost`](crate::Error::DeviceLost) if the device is lost; else returns the driver's error.
     pub fn is_idle(&self) -> Result<bool> {
+        if self.core().is_capturing() {
+            return Err(captured("`is_idle`"));
+        }
         self.core().is_idle()
     }
 
@@ -275,6 +288,8 @@ pub(crate) struct StreamState {
     state: Mutex<EnqueueState>,
     result_buffers: Mutex<ResultBuffers>,
     retired: AtomicUsize,
+    /// What the capture of this stream uses.
+    captured: Mutex<Kept>,
     /// The names of kernels that may be launched here, by [`DeviceKernel::id`].
     names: Mutex<HashMap<u64, Arc<str>>>,
     pub(crate) core: StreamCore,
@@ -362,6 +377,7 @@ impl StreamState {
             state: Mutex::new(state),
             result_buffers: Mutex::new(ResultBuffers::default()),
             retired: AtomicUsize::new(0),
+            captured: Mutex::default(),
             names: Mutex::default(),
             core,
             side: Mutex::default(),
@@ -374,6 +390,11 @@ impl StreamState {
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, EnqueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the capture of this stream uses, for as long as its graph lives.
+    pub(crate) fn captured(&self) -> MutexGuard<'_, Kept> {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[inline]
@@ -429,6 +450,11 @@ impl StreamState {
 
     /// Does what [`keep_until_done`](StreamState::keep_until_done) does, and keeps the name of `kernel` as long.
     fn keep(&self, kernel: Option<u64>, what: Box<dyn std::any::Any + Send>) {
+        if self.core.is_capturing() {
+            self.captured().other(what);
+            self.forget_name(kernel);
+            return;
+        }
         let fence = Event::new(self.core.device(), EventOptions::default());
         let mut state = self.lock();
         let sequence = self.core.enqueued();
@@ -666,6 +692,7 @@ impl RecentLaunches {
 
 impl Drop for StreamState {
     fn drop(&mut self) {
+        self.abandon_capture();
         // A lost device runs nothing any more, and its error was returned before.
         if self.core.completed() < self.core.enqueued()
             && self.core.device().check().is_ok()

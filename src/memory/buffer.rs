@@ -92,6 +92,21 @@ impl Memory {
         if let Some(block) = &self.block {
             stream.record_use(block);
         }
+        if stream.core().is_capturing() {
+            self.keep_captured(stream);
+        }
+    }
+
+    /// Keeps the memory for the graph of a stream that is captured.
+    #[cold]
+    fn keep_captured(&self, stream: &Stream) {
+        let mut kept = stream.0.captured();
+        if let Some(block) = &self.block {
+            kept.block(block);
+        }
+        if let Some(foreign) = &self.foreign {
+            kept.other(Box::new(foreign.clone()));
+        }
     }
 
     /// To be called before an owner is dropped. If the address of a block of no stream was read, any stream may have
@@ -445,7 +460,7 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     pub(super) fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
-        stream.core().check()?;
+        stream.core().check_capturable()?;
         if *stream.device() != self.device {
             let problem =
                 format!("the stream is on {}, the buffer on {}", stream.device().id(), self.device.id());

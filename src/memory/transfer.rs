@@ -98,7 +98,7 @@ impl<T: Pod> DeviceView<T> {
     }
 
     fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
-        stream.core().check()?;
+        stream.core().check_capturable()?;
         if stream.device() != self.device() {
             let problem =
                 format!("the stream is on {}, the view on {}", stream.device().id(), self.device().id());

@@ -270,7 +270,7 @@ pub(crate) fn configurations_out_of_limits_are_refused(rig: &Rig) {
 
 /// Returns whether the process can go on after a fault. After a fault HIP can't be used in the process any more
 /// (versions 5 and 6 abort it), so only the emulator's devices can be lost in a test.
-fn survives_faults(rig: &Rig) -> bool {
+pub(crate) fn survives_faults(rig: &Rig) -> bool {
     let survives = matches!(rig.subject, Subject::Emulated { .. });
     if !survives {
         rig.skip("HIP can't be used in the process any more when a kernel faults");

@@ -1,6 +1,7 @@
 //! What every driver must do: one set of cases, run on each driver of the machine, with and without layers. A driver
 //! that is missing, or that lacks a capability that a case needs, is skipped, and the reason is printed.
 
+mod captures;
 mod default_streams;
 mod graph_rig;
 mod graphs;
@@ -157,6 +158,23 @@ conformance!({
         many_threads_record_and_launch_graphs,
         a_fault_names_its_node,
         a_launch_of_a_destroyed_graph_finishes,
+    ]
+    captures: [
+        captured_work_runs_when_its_graph_is_launched,
+        a_capture_is_no_part_of_the_work_around_it,
+        an_empty_capture_is_a_graph_that_does_nothing,
+        pageable_memory_is_copied_when_the_graph_runs,
+        streams_join_a_capture_by_its_events,
+        work_that_the_capture_does_not_wait_for_is_refused_at_its_end,
+        a_capture_begins_and_ends_where_it_may,
+        a_thread_may_enqueue_in_anothers_capture,
+        waiting_for_captured_work_breaks_the_capture,
+        the_mode_says_which_calls_break_a_capture,
+        work_that_is_no_node_is_refused_and_the_capture_goes_on,
+        order_that_would_be_lost_is_refused,
+        threads_capture_streams_of_their_own,
+        a_capture_ends_on_a_lost_device,
+        a_stream_of_another_device_stays_out_of_a_capture,
     ]
     threads: [
         threads_launch_on_their_own_streams,

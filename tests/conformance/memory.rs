@@ -1,7 +1,7 @@
 //! Device and pinned memory, copies and fills: their sizes, their order, and which calls wait.
 
 use hiplaunch::driver::validation::{CallKind, Violation};
-use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, Work};
+use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, MemoryRequest, Work};
 
 use crate::rig::{D0, D1, PROBE, Rig, VECTOR, code, input, output, value};
 
@@ -298,7 +298,8 @@ pub(crate) fn memory_is_allocated_and_freed_in_stream_order(rig: &Rig) {
         unsafe { rig.driver.free_async(D0, ptr, stream) }.unwrap();
     }
     rig.sync(stream);
-    rig.driver.mem_pool_trim(D0, 0).unwrap();
+    // SAFETY: the request needs nothing.
+    unsafe { rig.driver.memory(D0, &MemoryRequest::TrimPool { keep: 0 }) }.unwrap();
 }
 
 pub(crate) fn copies_between_devices(rig: &Rig) {

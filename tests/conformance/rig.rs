@@ -322,7 +322,11 @@ impl Rig {
     }
 
     pub(crate) fn graph(&self) -> RawGraph {
-        let graph = self.driver.graph_create(D0).unwrap();
+        self.own_graph(self.driver.graph_create(D0).unwrap())
+    }
+
+    /// Has a graph destroyed at the end of the case.
+    pub(crate) fn own_graph(&self, graph: RawGraph) -> RawGraph {
         self.owned.lock().unwrap().graphs.push(graph);
         graph
     }

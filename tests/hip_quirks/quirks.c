@@ -71,8 +71,14 @@ static int (*hipGraphAddKernelNode)(Handle *, Handle, const Handle *, size_t, co
 static int (*hipGraphAddMemsetNode)(Handle *, Handle, const Handle *, size_t, const MemsetNode *);
 static int (*hipGraphInstantiate)(Handle *, Handle, Handle *, char *, size_t);
 static int (*hipGraphLaunch)(Handle, Handle);
+static int (*hipStreamBeginCapture)(Handle, int);
+static int (*hipStreamEndCapture)(Handle, Handle *);
+static int (*hipStreamIsCapturing)(Handle, int *);
+static int (*hipModuleLaunchCooperativeKernel)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                               unsigned, Handle, void **);
+static int (*hipMemcpyHtoDAsync)(void *, void *, size_t, Handle);
 
-enum { INVALID_VALUE = 1, NON_BLOCKING = 1 };
+enum { INVALID_VALUE = 1, NON_BLOCKING = 1, GLOBAL = 0 /* hipStreamCaptureModeGlobal */ };
 
 static Handle module;   /* probe.gfx90a.co */
 static Handle bump;     /* void bump(unsigned *p, int n): p[i] += 1 for i < n */
@@ -166,6 +172,92 @@ static void subnormal_quotient(void) {
   CHECK(hipStreamSynchronize(s));
   CHECK(hipMemcpyDtoH(&out, arguments.out, 4));
   say(out == x / y ? "right" : out != out ? "nan" : "wrong");
+}
+
+/* ---- captures ---- */
+
+/* Ends the capture of s, and says whether what added to *p there ran. */
+static void say_whether_it_ran(unsigned *p, Handle s) {
+  Handle graph;
+  unsigned value;
+  CHECK(hipStreamEndCapture(s, &graph));
+  CHECK(hipStreamSynchronize(s));
+  CHECK(hipMemcpyDtoH(&value, p, 4));
+  say(value ? "runs" : "captured");
+}
+
+static void captured_launch(void) {
+  unsigned *p = zeroed(1);
+  Handle s = stream();
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  launch_bump(p, s);
+  say_whether_it_ran(p, s);
+}
+
+static void captured_cooperative_launch(void) {
+  unsigned *p = zeroed(1);
+  int n = 1;
+  void *arguments[] = {&p, &n};
+  Handle s = stream();
+  if (!hipModuleLaunchCooperativeKernel) say("no-cooperative-launches");
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  CHECK(hipModuleLaunchCooperativeKernel(bump, 1, 1, 1, 1, 1, 1, 0, s, arguments));
+  say_whether_it_ran(p, s);
+}
+
+static void captured_graph_launch(void) {
+  unsigned *p = zeroed(1);
+  MemsetNode fill = {.dst = p, .element_size = 4, .height = 1, .pitch = 4, .value = 7, .width = 1};
+  Handle s = stream(), graph, node, exec;
+  CHECK(hipGraphCreate(&graph, 0));
+  CHECK(hipGraphAddMemsetNode(&node, graph, NULL, 0, &fill));
+  CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  CHECK(hipGraphLaunch(exec, s));
+  say_whether_it_ran(p, s);
+}
+
+static void captured_copy_of_no_bytes(void) {
+  unsigned *p = zeroed(1), word = 0;
+  Handle s = stream();
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  say_code(hipMemcpyHtoDAsync(p, &word, 0, s));
+}
+
+static Handle event(void) {
+  Handle made;
+  CHECK(hipEventCreateWithFlags(&made, 2 /* hipEventDisableTiming */));
+  return made;
+}
+
+static void captured_wait_for_work_outside(void) {
+  Handle s = stream(), other = stream(), e = event();
+  CHECK(hipEventRecord(e, other));
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  say_code(hipStreamWaitEvent(s, e, 0));
+}
+
+static void end_of_a_broken_capture(void) {
+  Handle s = stream(), graph;
+  int status;
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  if (hipStreamSynchronize(s) == 0) say("not-broken");
+  hipStreamEndCapture(s, &graph);
+  CHECK(hipStreamIsCapturing(s, &status));
+  say(status ? "leaves-the-stream-captured" : "ends");
+}
+
+static void second_end_of_an_unjoined_capture(void) {
+  Handle s = stream(), side = stream(), fork = event(), join = event(), graph;
+  unsigned *p = zeroed(1);
+  CHECK(hipStreamBeginCapture(s, GLOBAL));
+  CHECK(hipEventRecord(fork, s));
+  CHECK(hipStreamWaitEvent(side, fork, 0));
+  launch_bump(p, side);
+  if (hipStreamEndCapture(s, &graph) == 0) say("none-needed");
+  CHECK(hipEventRecord(join, side));
+  CHECK(hipStreamWaitEvent(s, join, 0));
+  say_code(hipStreamEndCapture(s, &graph));
 }
 
 /* ---- graphs ---- */
@@ -330,6 +422,13 @@ static const struct {
     {"ipc-open-flags", ipc_open_flags, 1},
     {"subnormal-quotient", subnormal_quotient, 1},
     {"memset-node", memset_node, 1},
+    {"captured-launch", captured_launch, 1},
+    {"captured-cooperative-launch", captured_cooperative_launch, 1},
+    {"captured-graph-launch", captured_graph_launch, 1},
+    {"captured-copy-of-no-bytes", captured_copy_of_no_bytes, 1},
+    {"captured-wait-for-work-outside", captured_wait_for_work_outside, 1},
+    {"end-of-a-broken-capture", end_of_a_broken_capture, 1},
+    {"second-end-of-an-unjoined-capture", second_end_of_an_unjoined_capture, 1},
     {"launches-beside-graphs", launches_beside_graphs, 5},
     {"launch-on-a-threads-stream", launch_on_a_threads_stream, 1},
     {"query-beside-the-null-stream", query_beside_the_null_stream, 1},
@@ -359,7 +458,8 @@ static void load(const char *library, const char *kernels) {
   FIND(hipDeviceSynchronize);
   FIND(hipModuleLoad), FIND(hipModuleGetFunction), FIND(hipModuleLaunchKernel);
   FIND(hipGraphCreate), FIND(hipGraphAddKernelNode), FIND(hipGraphAddMemsetNode), FIND(hipGraphInstantiate);
-  FIND(hipGraphLaunch);
+  FIND(hipGraphLaunch), FIND(hipStreamBeginCapture), FIND(hipStreamEndCapture), FIND(hipStreamIsCapturing);
+  FIND(hipModuleLaunchCooperativeKernel), FIND(hipMemcpyHtoDAsync);
   sem_init(&blocked, 0, 0), sem_init(&let_go, 0, 0);
   CHECK(hipInit(0));
   module = load_module(kernels, "probe");

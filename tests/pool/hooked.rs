@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::{
-    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverInfo, DriverResult,
-    EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction, RawGraph,
-    RawGraphExec, RawModule, RawStream, StreamOptions, Work,
+    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverInfo, DriverResult, EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawModule, RawStream, StreamOptions, Work,
 };
 
 type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;

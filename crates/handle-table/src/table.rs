@@ -1,7 +1,7 @@
 //! The table of objects by 64-bit handle.
 //!
 //! ```text
-//!  63  60 59                     24 23             0
+//!  63  59 58                     23 22             0
 //! +------+-------------------------+----------------+
 //! | kind |       generation        |     index      |
 //! +------+-------------------------+----------------+
@@ -21,14 +21,14 @@ use super::free_stack::FreeStack;
 use super::slot_lock::{Entry, Gone, Key, LAST_GENERATION, SlotLock, WaitQueue};
 use super::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, PoisonError};
 
-const INDEX_BITS: u32 = 24;
+const INDEX_BITS: u32 = 23;
 const GENERATION_BITS: u32 = 36;
 
 /// The number of slots of the first chunk; each later chunk has twice as many as the one before. Indices begin with
 /// this number. The highest bit that is set in an index says which chunk, and the bits below it say which slot of the
 /// chunk.
 const FIRST_CHUNK: u32 = 64;
-/// The number of chunks for all indices of 24 bits.
+/// The number of chunks for all indices of 23 bits.
 const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK.ilog2()) as usize;
 
 /// Why a handle names no object.
@@ -43,7 +43,7 @@ pub enum Error {
     /// The handle was closed: its object was removed.
     #[error("the object was closed")]
     Closed,
-    /// All slots have objects (nearly 2^24) or used up generations.
+    /// All slots have objects (nearly 2^23) or used up generations.
     #[error("too many objects are open")]
     Full,
 }
@@ -215,7 +215,7 @@ fn place(index: u32) -> (usize, usize) {
 }
 
 impl<T> Table<T> {
-    /// Creates a table without objects. Its handles have `kind`, 1 to 15, in their highest four bits.
+    /// Creates a table without objects. Its handles have `kind`, 1 to 31, in their highest five bits.
     pub const fn new(kind: u8) -> Table<T> {
         Table {
             kind,
@@ -582,7 +582,7 @@ mod tests {
         assert_eq!(says(0), Error::Null);
         assert_eq!(says(stream), Error::Foreign(1));
         assert_eq!(says((&raw const stream).addr() as u64), Error::Foreign(0));
-        assert_eq!(says(u64::MAX), Error::Foreign(15));
+        assert_eq!(says(u64::MAX), Error::Foreign(31));
         let event = events.insert(Owner::NONE, 2).unwrap();
         for made_up in [event + 1, event ^ 1 << INDEX_BITS, event + (1 << 20)] {
             assert!(events.get(made_up).is_err(), "{made_up:#x}");

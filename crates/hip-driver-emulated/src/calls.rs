@@ -11,10 +11,10 @@ use super::pinned::Owner;
 use super::stream::StreamKind;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
 use hip_driver::{
-    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, Observer, PinnedAllocation,
-    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
-    StreamOptions, Work,
+    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest,
+    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
+    RawStream, Recovery, StreamOptions, Work,
 };
 
 // SAFETY of the unsafe methods below: they check handles and device addresses themselves, whatever the caller
@@ -53,6 +53,7 @@ impl Driver for EmulatedDriver {
             Capability::ManagedMemory,
             Capability::SharedMemory,
             Capability::PointerAttributes,
+            Capability::StreamCapture,
         ]
         .into_iter()
         .collect()
@@ -77,6 +78,7 @@ impl Driver for EmulatedDriver {
     fn device_synchronize(&self, device: DeviceId) -> DriverResult<()> {
         let call = "hipDeviceSynchronize";
         let device = self.any_device(call, device)?;
+        self.captures_nothing(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED)?;
         device.synchronize(call)?;
         device.check(call)
     }
@@ -100,7 +102,9 @@ impl Driver for EmulatedDriver {
 
     fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
         let call = "hipMalloc";
-        self.device(call, device)?.allocate(call, bytes)
+        let device = self.device(call, device)?;
+        self.captures_allow(call)?;
+        device.allocate(call, bytes)
     }
 
     unsafe fn free(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
@@ -109,6 +113,7 @@ impl Driver for EmulatedDriver {
         if ptr.is_null() {
             return Ok(());
         }
+        self.captures_allow(call)?;
         device.begin_free(call, ptr)?;
         device.synchronize(call).inspect_err(|_| device.cancel_free(ptr))?;
         device.finish_free(ptr);
@@ -123,6 +128,7 @@ impl Driver for EmulatedDriver {
     ) -> DriverResult<DevicePtr> {
         let call = "hipMallocAsync";
         let stream = self.ordered_stream(call, device, stream)?;
+        self.not_captured(call, &stream)?;
         match stream.device.allocate(call, bytes) {
             // The stream may be about to free enough memory, and this call is ordered after that.
             Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.is_idle() => {
@@ -140,19 +146,16 @@ impl Driver for EmulatedDriver {
         if ptr.is_null() {
             return Ok(());
         }
+        self.not_captured(call, &stream)?;
         stream.order_with_null();
         stream.device.begin_free(call, ptr)?;
         push(call, &stream, |_| Command::Free(ptr)).inspect_err(|_| stream.device.cancel_free(ptr)).map(drop)
     }
 
-    fn mem_pool_trim(&self, device: DeviceId, _keep: usize) -> DriverResult<()> {
-        // The emulated pool keeps no memory: what is freed in stream order is returned to the device at once.
-        self.device("hipMemPoolTrimTo", device).map(drop)
-    }
-
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let call = "hipHostMalloc";
         self.device(call, device)?;
+        self.captures_allow(call)?;
         self.map(call, self.pinned.allocate(call, bytes)?)
     }
 
@@ -168,6 +171,7 @@ impl Driver for EmulatedDriver {
     ) -> DriverResult<PinnedAllocation> {
         let call = "hipHostRegister";
         self.device(call, device)?;
+        self.captures_allow(call)?;
         self.map(call, self.pinned.register(call, ptr, bytes)?)
     }
 
@@ -182,12 +186,16 @@ impl Driver for EmulatedDriver {
 
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
         let stream = self.ordered_stream(work.kind().name(), device, stream)?;
+        if self.capture_work(&stream, work)? {
+            return Ok(());
+        }
         self.enqueue_work(&stream, work)
     }
 
     unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
         let call = work.blocking_kind().name();
         let device = self.device(call, device)?;
+        self.captures_nothing(call, ErrorCode::STREAM_CAPTURE_IMPLICIT)?;
         device.synchronize_with_null(call)?;
         let done = match *work {
             Work::CopyToDevice { bytes: 0, .. } | Work::CopyToHost { bytes: 0, .. } => return Ok(()),
@@ -221,7 +229,9 @@ impl Driver for EmulatedDriver {
         let call = "hipStreamDestroy";
         self.any_device(call, device)?;
         let found = self.streams.remove_if(stream.0, |s| belongs(call, "stream", s.device.id, device))?;
-        found.ok_or_else(|| stale(call, "stream", stream.0))?.close();
+        let found = found.ok_or_else(|| stale(call, "stream", stream.0))?;
+        self.forget_capture(&found);
+        found.close();
         self.reap();
         Ok(())
     }
@@ -249,6 +259,9 @@ impl Driver for EmulatedDriver {
         let call = "hipStreamWaitEvent";
         let stream = self.ordered_stream(call, device, stream)?;
         let event = self.event(call, event)?;
+        if self.capture_wait(call, &stream, &event)? {
+            return Ok(());
+        }
         match event.mark() {
             // The stream's own earlier work, and a record that is reached already, need no wait.
             Some(mark) if !Arc::ptr_eq(&mark.stream, &stream) && !mark.is_reached() => {
@@ -256,6 +269,15 @@ impl Driver for EmulatedDriver {
             }
             _ => Ok(()),
         }
+    }
+
+    unsafe fn stream_capture(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        request: &CaptureRequest,
+    ) -> DriverResult<CaptureReply> {
+        self.request_capture(device, stream, request)
     }
 
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
@@ -275,7 +297,8 @@ impl Driver for EmulatedDriver {
     unsafe fn event_record(&self, device: DeviceId, event: RawEvent, stream: RawStream) -> DriverResult<()> {
         let call = "hipEventRecord";
         let stream = self.ordered_stream(call, device, stream)?;
-        if self.event_of(call, device, event)?.record(&stream) {
+        let event = self.event_of(call, device, event)?;
+        if self.capture_record(&stream, &event) || event.record(&stream) {
             return Ok(());
         }
         let detail = "the stream was destroyed while it was used";
@@ -284,14 +307,18 @@ impl Driver for EmulatedDriver {
 
     unsafe fn event_query(&self, device: DeviceId, event: RawEvent) -> DriverResult<bool> {
         let call = "hipEventQuery";
-        let reached = self.event_of(call, device, event)?.mark().is_none_or(|mark| mark.is_reached());
+        let event = self.event_of(call, device, event)?;
+        self.may_observe_event(call, &event)?;
+        let reached = event.mark().is_none_or(|mark| mark.is_reached());
         self.device(call, device)?;
         Ok(reached)
     }
 
     unsafe fn event_synchronize(&self, device: DeviceId, event: RawEvent) -> DriverResult<()> {
         let call = "hipEventSynchronize";
-        if let Some(mark) = self.event_of(call, device, event)?.mark() {
+        let event = self.event_of(call, device, event)?;
+        self.may_observe_event(call, &event)?;
+        if let Some(mark) = event.mark() {
             wait(call, &mark)?;
         }
         self.device(call, device).map(drop)
@@ -328,6 +355,7 @@ impl Driver for EmulatedDriver {
     unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()> {
         let call = "hipModuleUnload";
         self.any_device(call, device)?;
+        self.captures_allow(call)?;
         let found = self.modules.remove_if(module.0, |m| belongs(call, "module", m.device.id, device))?;
         found.ok_or_else(|| stale(call, "module", module.0))?.forget_functions(&self.functions);
         Ok(())
@@ -428,6 +456,7 @@ impl EmulatedDriver {
         owner: Owner,
     ) -> DriverResult<()> {
         self.any_device(call, device)?;
+        self.captures_allow(call)?;
         if !self.pinned.begins_at(ptr.0, owner) {
             let detail = format!("{ptr} is not the start of such memory");
             return Err(DriverError::with_detail(call, owner.unknown(), detail));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use gfx9_emulator::{BlockTable, Error};
 
-use super::command::Step;
+use super::command::{HostSource, Step};
 use super::device::{Device, lock};
 use super::watch::Watched;
 use super::{EmulatedDriver, belongs, exhausted, stale};
@@ -27,12 +27,21 @@ pub(super) struct Graph {
 }
 
 #[derive(Default)]
-struct Recorded {
+pub(super) struct Recorded {
     /// The indices of the nodes in `steps`, by handle.
     nodes: HashMap<u64, usize>,
     /// The nodes' steps; `None` for a node that only joins dependencies or whose range is empty.
-    steps: Vec<Option<Step>>,
-    arguments: Vec<u8>,
+    pub(super) steps: Vec<Option<Step>>,
+    pub(super) arguments: Vec<u8>,
+    /// The host memory of steps that must be pinned at a launch; captured copies of pageable memory are not among them.
+    pinned: Vec<(HostSource, usize)>,
+}
+
+impl Recorded {
+    /// Has a launch check that host memory of a step is pinned.
+    pub(super) fn must_be_pinned(&mut self, host: *const u8, bytes: usize) {
+        self.pinned.push((HostSource(host), bytes));
+    }
 }
 
 /// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
@@ -40,6 +49,7 @@ pub(super) struct GraphExec {
     device: Arc<Device>,
     steps: Box<[Option<Step>]>,
     arguments: Box<[u8]>,
+    pinned: Box<[(HostSource, usize)]>,
 }
 
 impl GraphExec {
@@ -87,7 +97,20 @@ impl EmulatedDriver {
     pub(super) fn create_graph(&self, device: DeviceId) -> DriverResult<RawGraph> {
         let call = "hipGraphCreate";
         let device = Arc::clone(self.device(call, device)?);
-        let graph = Graph { device, recorded: Mutex::default() };
+        self.add_graph(call, Graph { device, recorded: Mutex::default() })
+    }
+
+    /// Adds the graph of a capture.
+    pub(super) fn add_captured(
+        &self,
+        call: &'static str,
+        device: Arc<Device>,
+        recorded: Recorded,
+    ) -> DriverResult<RawGraph> {
+        self.add_graph(call, Graph { device, recorded: Mutex::new(recorded) })
+    }
+
+    fn add_graph(&self, call: &'static str, graph: Graph) -> DriverResult<RawGraph> {
         self.graphs.insert(Arc::new(graph)).map(RawGraph).ok_or_else(|| exhausted(call))
     }
 
@@ -118,6 +141,7 @@ impl EmulatedDriver {
             self.prepare(call, &found.device, work)?.map(|prepared| prepared.stage(&mut recorded.arguments));
         if let Some((host, bytes)) = step.as_ref().and_then(Step::host_memory) {
             self.check_pinned(call, host, bytes)?;
+            recorded.must_be_pinned(host, bytes);
         }
         let node = self.nodes.next();
         let place = recorded.steps.len();
@@ -144,6 +168,7 @@ impl EmulatedDriver {
                 device: Arc::clone(&graph.device),
                 steps: recorded.steps.as_slice().into(),
                 arguments: recorded.arguments.as_slice().into(),
+                pinned: recorded.pinned.as_slice().into(),
             }
         };
         self.execs.insert(Arc::new(exec)).map(RawGraphExec).ok_or_else(|| exhausted(call))
@@ -164,8 +189,7 @@ impl EmulatedDriver {
         }
         // Freed pinned memory must not be accessed: it is host memory, so the access would not be a fault of the
         // device.
-        let mut host_memory = exec.steps.iter().flatten().filter_map(Step::host_memory);
-        host_memory.try_for_each(|(host, bytes)| self.check_pinned(call, host, bytes))?;
+        exec.pinned.iter().try_for_each(|&(host, bytes)| self.check_pinned(call, host.0, bytes))?;
         Ok(exec)
     }
 

@@ -22,7 +22,7 @@ impl<T: Clone> Table<T> {
         Table(handle_table::Table::new(kind))
     }
 
-    /// Adds `value` and returns its handle; `None` if 2^24 objects of the kind are alive.
+    /// Adds `value` and returns its handle; `None` if 2^23 objects of the kind are alive.
     pub(super) fn insert(&self, value: T) -> Option<u64> {
         self.0.insert(Owner::NONE, value).ok()
     }

@@ -19,12 +19,14 @@
 //!
 //! # What differs
 //!
-//! Stream priorities are accepted and have no effect. Kernels are slower than on a GPU. A kernel that never ends blocks
-//! everything that waits for its stream; with [`EmulatorOptions::time_budget`], it is a fault instead.
+//! A stream capture is stricter than HIP's (`capture.rs`). Stream priorities are accepted and have no effect. Kernels
+//! are slower than on a GPU. A kernel that never ends blocks everything that waits for its stream; with
+//! [`EmulatorOptions::time_budget`], it is a fault instead.
 //!
 //! Dropping the driver waits for the enqueued work, joins the workers and frees everything.
 
 mod calls;
+mod capture;
 mod command;
 mod device;
 mod event;
@@ -51,6 +53,7 @@ pub use gfx9_emulator::{
     TracedInstruction, TracedRegister,
 };
 
+use self::capture::Captures;
 use self::command::Command;
 use self::device::{Device, lock, wait};
 use self::event::Event;
@@ -88,6 +91,7 @@ pub struct EmulatedDriver {
     functions: Table<Arc<Function>>,
     graphs: Table<Arc<Graph>>,
     execs: Table<Arc<GraphExec>>,
+    captures: Captures,
     nodes: NodeNumbers,
     pinned: PinnedMemory,
     workers: Mutex<Vec<JoinHandle<()>>>,
@@ -139,6 +143,7 @@ impl EmulatedDriver {
             functions: Table::new(4),
             graphs: Table::new(5),
             execs: Table::new(6),
+            captures: Captures::default(),
             nodes: NodeNumbers::default(),
             pinned: PinnedMemory::default(),
             workers: Mutex::default(),

@@ -99,6 +99,10 @@ impl EmulatedDriver {
         let failed = |error: std::io::Error| {
             DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, format!("shared memory: {error}"))
         };
+        match request {
+            MemoryRequest::Allocate { .. } | MemoryRequest::Release { .. } => self.captures_allow(call)?,
+            _ => {}
+        }
         match *request {
             MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes } => {
                 self.device(call, device)?;
@@ -156,6 +160,8 @@ impl EmulatedDriver {
                     None => Err(invalid(format!("{ptr} is in no live memory of this driver"))),
                 }
             }
+            // The emulated pool keeps no memory: what is freed in stream order is returned to the device at once.
+            MemoryRequest::TrimPool { .. } => self.device(call, device).map(|_| MemoryReply::Done),
             _ => Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, "the emulator cannot do that")),
         }
     }

@@ -72,7 +72,10 @@ impl EmulatedDriver {
     ) -> DriverResult<Arc<Stream>> {
         self.device(call, device)?;
         let found = self.any_stream(call, device, stream)?;
-        found.order_with_null();
+        // Captured work is ordered by its graph's launches.
+        if !self.is_captured(&found) {
+            found.order_with_null();
+        }
         Ok(found)
     }
 
@@ -87,6 +90,7 @@ impl EmulatedDriver {
     ) -> DriverResult<Arc<Stream>> {
         self.device(call, device)?;
         let found = self.any_stream(call, device, stream)?;
+        self.may_observe_stream(call, &found)?;
         if found.kind() == StreamKind::Null {
             found.order_with_null();
         }

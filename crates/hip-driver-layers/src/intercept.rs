@@ -6,10 +6,10 @@ use std::sync::{Arc, Weak};
 
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
-    Call, Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    EventOptions, MemInfo, MemoryReply, MemoryRequest, Note, Observer, Output, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
-    for_each_call,
+    Call, Capabilities, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverError, DriverInfo, DriverResult, EventOptions, MemInfo, MemoryReply, MemoryRequest, Note, Observer,
+    Output, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
+    RawStream, StreamOptions, Work, for_each_call,
 };
 
 /// Observes the calls of a driver. [`Intercepted`] makes a driver of it.

@@ -7,6 +7,7 @@
 //! * [`counts`] only counts calls and injects faults.
 //! * [`timeline`] records when the host called the driver and when the device ran the work.
 
+mod captures;
 pub mod counts;
 mod default_streams;
 mod inject;

@@ -8,9 +8,10 @@ use std::ffi::CStr;
 use std::fmt;
 
 use crate::{
-    DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions, HostFunc, KernelLaunch,
-    MemInfo, MemoryAccess, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction, RawGraph,
-    RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode,
+    EventOptions, HostFunc, KernelLaunch, MemInfo, MemoryAccess, MemoryReply, MemoryRequest,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -32,7 +33,6 @@ macro_rules! for_each_call {
             Free "hipFree" [DeviceFree] (unsafe) fn free(device, ptr: DevicePtr) -> ();
             MallocAsync "hipMallocAsync" [DeviceAllocation] (unsafe) fn malloc_async(device, bytes: usize, stream: RawStream) -> DevicePtr;
             FreeAsync "hipFreeAsync" [DeviceFree] (unsafe) fn free_async(device, ptr: DevicePtr, stream: RawStream) -> ();
-            MemPoolTrim "hipMemPoolTrimTo" [] () fn mem_pool_trim(device, keep: usize) -> ();
             HostMalloc "hipHostMalloc" [PinnedAllocation] () fn host_malloc(device, bytes: usize) -> PinnedAllocation;
             HostFree "hipHostFree" [PinnedFree] (unsafe) fn host_free(device, allocation: PinnedAllocation) -> ();
             HostRegister "hipHostRegister" [] (unsafe) fn host_register(device, ptr: *mut u8, bytes: usize) -> PinnedAllocation;
@@ -43,6 +43,7 @@ macro_rules! for_each_call {
             StreamSynchronize "hipStreamSynchronize" [Synchronize] (unsafe) fn stream_synchronize(device, stream: RawStream) -> ();
             StreamQuery "hipStreamQuery" [] (unsafe) fn stream_query(device, stream: RawStream) -> bool;
             StreamWaitEvent "hipStreamWaitEvent" [] (unsafe) fn stream_wait_event(device, stream: RawStream, event: RawEvent) -> ();
+            StreamCapture "requests about captures" [] (unsafe) fn stream_capture(device, stream: RawStream, request: &'a CaptureRequest) -> CaptureReply;
             EventCreate "hipEventCreateWithFlags" [] () fn event_create(device, options: EventOptions) -> RawEvent;
             EventDestroy "hipEventDestroy" [] (unsafe) fn event_destroy(device, event: RawEvent) -> ();
             EventRecord "hipEventRecord" [] (unsafe) fn event_record(device, event: RawEvent, stream: RawStream) -> ();
@@ -272,6 +273,8 @@ pub enum Output {
     Pinned(PinnedAllocation),
     /// The answer to a request about memory.
     Reply(MemoryReply),
+    /// The answer to a request about a capture.
+    Capture(CaptureReply),
     /// A stream.
     Stream(RawStream),
     /// An event.
@@ -310,6 +313,7 @@ outputs! {
     (DevicePtr, usize): global => Output::Global(global.0, global.1);
     PinnedAllocation: pinned => Output::Pinned(*pinned);
     MemoryReply: reply => Output::Reply(*reply);
+    CaptureReply: reply => Output::Capture(*reply);
     RawStream: stream => Output::Stream(*stream);
     RawEvent: event => Output::Event(*event);
     RawModule: module => Output::Module(*module);

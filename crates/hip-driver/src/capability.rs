@@ -48,11 +48,13 @@ pub enum Capability {
     SharedMemory,
     /// Saying which device an address belongs to.
     PointerAttributes,
+    /// [Captures](super::Driver::stream_capture) of streams that get launches of modules' kernels.
+    StreamCapture,
 }
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 21] = [
+    pub const ALL: [Capability; 22] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -74,6 +76,7 @@ impl Capability {
         Capability::ManagedMemory,
         Capability::SharedMemory,
         Capability::PointerAttributes,
+        Capability::StreamCapture,
     ];
 
     /// Returns the first HIP version that has it; `None` if all supported versions have it.
@@ -89,6 +92,8 @@ impl Capability {
             // libamdhip64 6.4.43484 knows every generic processor; the sources of 6.3 (clr, rocm-rel-6.3.0.1) know none, and
             // 5.2.21153 refuses code objects of version 6 with hipErrorSharedObjectInitFailed.
             Capability::GenericCodeObjects => Some("6.4"),
+            // The oldest seen to capture launches of modules' kernels; 5.2.3 runs them at once.
+            Capability::StreamCapture => Some("6.4"),
             _ => None,
         }
     }

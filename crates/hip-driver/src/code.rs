@@ -65,9 +65,13 @@ codes! {
     NOT_SUPPORTED = 801, "hipErrorNotSupported", "this driver lacks the capability";
     STREAM_CAPTURE_UNSUPPORTED = 900, "hipErrorStreamCaptureUnsupported", "the call is illegal while a stream is captured";
     STREAM_CAPTURE_INVALIDATED = 901, "hipErrorStreamCaptureInvalidated", "an earlier call broke the capture";
+    STREAM_CAPTURE_MERGE = 902, "hipErrorStreamCaptureMerge", "a stream of one capture would wait for another capture";
+    STREAM_CAPTURE_UNMATCHED = 903, "hipErrorStreamCaptureUnmatched", "end the capture on the stream on which it was begun";
     STREAM_CAPTURE_UNJOINED = 904, "hipErrorStreamCaptureUnjoined", "a forked stream was not joined before the capture ended";
+    STREAM_CAPTURE_ISOLATION = 905, "hipErrorStreamCaptureIsolation", "captured work would wait for work outside the capture";
     STREAM_CAPTURE_IMPLICIT = 906, "hipErrorStreamCaptureImplicit", "the null stream depends on a capture";
     CAPTURED_EVENT = 907, "hipErrorCapturedEvent", "the event was recorded in a capture";
+    STREAM_CAPTURE_WRONG_THREAD = 908, "hipErrorStreamCaptureWrongThread", "end the capture on the thread that began it";
     UNKNOWN = 999, "hipErrorUnknown", "the runtime gave no reason; AMD_LOG_LEVEL=4 may show one";
 }
 

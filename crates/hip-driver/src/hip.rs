@@ -17,6 +17,7 @@
 //! * **Errors.** Errors, including sticky ones, are HIP's own, and so is the state of `hipGetLastError`.
 
 mod call;
+mod capture;
 mod device;
 mod graph;
 mod image;
@@ -76,15 +77,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use call::{check, check_ready, number, ordinal, pointer};
+use capture::Captures;
 use graph::Graphs;
 use image::Image;
 pub use load::{LoadAttempt, LoadError};
 pub use symbols::Symbol;
 
 use super::{
-    Capabilities, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo, DriverResult,
-    ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
+    Capabilities, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
+    DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
+    StreamOptions, Work,
 };
 
 /// The markers in the `extra` list of `hipModuleLaunchKernel` (macros with casts, which bindgen leaves out).
@@ -106,6 +109,7 @@ pub struct HipDriver {
     /// The code objects of the loaded modules.
     images: Mutex<HashMap<RawModule, Image>>,
     graphs: Graphs,
+    captures: Captures,
     /// Locked for reading while memory is freed in stream order, and for writing while a stream is destroyed.
     pool_gate: RwLock<()>,
     /// Whether memory was ever freed in stream order.
@@ -201,6 +205,7 @@ impl Driver for HipDriver {
     ) -> DriverResult<DevicePtr> {
         const CALL: &str = "hipMallocAsync";
         let malloc = self.optional(CALL, self.on(device, CALL)?.hipMallocAsync)?;
+        self.not_captured(CALL, stream)?;
         let mut ptr: *mut c_void = ptr::null_mut();
         // SAFETY: a live stream of the current device, a live pointer.
         check(CALL, unsafe { malloc(&mut ptr, bytes, pointer(stream.0)) })?;
@@ -214,22 +219,11 @@ impl Driver for HipDriver {
         if ptr.is_null() {
             return Ok(());
         }
+        self.not_captured(CALL, stream)?;
         let _gate = self.pool_gate.read().unwrap_or_else(PoisonError::into_inner);
         self.pool_used.store(true, Ordering::Relaxed);
         // SAFETY: a live allocation, a live stream of the current device.
         check(CALL, unsafe { free(pointer(ptr.0), pointer(stream.0)) })
-    }
-
-    fn mem_pool_trim(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
-        const CALL: &str = "hipMemPoolTrimTo";
-        let api = self.on(device, CALL)?;
-        let trim = self.optional(CALL, api.hipMemPoolTrimTo)?;
-        let default_pool = self.optional("hipDeviceGetDefaultMemPool", api.hipDeviceGetDefaultMemPool)?;
-        let mut pool = ptr::null_mut();
-        // SAFETY: the pointer is to a live handle.
-        check("hipDeviceGetDefaultMemPool", unsafe { default_pool(&mut pool, ordinal(CALL, device)?) })?;
-        // SAFETY: the pool lives as long as its device.
-        check(CALL, unsafe { trim(pool, keep) })
     }
 
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
@@ -330,7 +324,7 @@ impl Driver for HipDriver {
             if self.loaded.version < STREAM_DESTROY_IS_MENDED && self.pool_used.load(Ordering::Relaxed) {
                 let gate = self.pool_gate.write().unwrap_or_else(PoisonError::into_inner);
                 self.device_synchronize(device)?;
-                self.mem_pool_trim(device, 0)?;
+                self.trim_pool(device, 0)?;
                 Some(gate)
             } else {
                 None
@@ -361,6 +355,16 @@ impl Driver for HipDriver {
         let api = self.on(device, CALL)?;
         // SAFETY: a live stream of the current device and a live event; flags must be 0.
         check(CALL, unsafe { (api.hipStreamWaitEvent)(pointer(stream.0), pointer(event.0), 0) })
+    }
+
+    unsafe fn stream_capture(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        request: &CaptureRequest,
+    ) -> DriverResult<CaptureReply> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.request_capture(device, stream, request) }
     }
 
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {

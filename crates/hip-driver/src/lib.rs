@@ -17,12 +17,19 @@
 //!   stream. A [blocking copy](Driver::copy_blocking) waits as work on the null stream does. Other streams take no notice of
 //!   these. `NULL` and `PER_THREAD` may be given wherever a stream is asked for, but to
 //!   [`stream_destroy`](Driver::stream_destroy).
-//! * **Asynchrony.** A copy from pinned memory reads it when the copy runs, not when it is called. A copy from pageable
 //! * **Asynchrony.** A copy from pinned memory reads it when the copy runs, not when the call is made. A copy from
 //!   pageable memory has read it when the call returns. A copy to pageable memory waits for the whole stream.
 //! * **Graphs.** A node runs after the nodes that it depends on. Whether it runs at the same time as others is the
 //!   driver's choice. Nodes contain no data and cannot be changed: values that differ between launches are in memory
 //!   that the nodes point to.
+//! * **Captures.** What is enqueued on a stream that is [captured](Driver::stream_capture) does not run. It becomes a
+//!   node of a graph, if [`graph_add`](Driver::graph_add) takes such work; a copy of pageable memory becomes one too,
+//!   and reads or writes the memory when the graph runs. Other work, and allocations in stream order, fail with
+//!   `STREAM_CAPTURE_UNSUPPORTED`. A stream that waits for an event that was recorded in a capture joins the capture.
+//!   A call that would wait for captured work breaks the capture: waiting for such a stream or event or asking for
+//!   its state, `device_synchronize`, and a blocking copy. So do allocating, freeing, pinning and unpinning memory,
+//!   unloading a module, and waiting for other streams and events or asking for their state, where the
+//!   [mode](CaptureMode) says so. Work on the null stream neither waits for a captured stream nor breaks its capture.
 //! * **Errors.** [`ErrorCode`]s have HIP's numbers. `NOT_READY` is never returned as an error: the queries return
 //!   `false`. After a [sticky](ErrorCode::is_sticky) code, every later call on that device fails with it.
 //! * **Threads.** Every method may be called from any thread. The driver remembers the current device of each thread
@@ -32,6 +39,7 @@
 pub mod activity;
 mod call;
 mod capability;
+mod capture;
 mod code;
 pub mod compile;
 pub mod hip;
@@ -45,6 +53,7 @@ use std::fmt::Debug;
 
 pub use call::{AccessRange, Call, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary};
 pub use capability::{Capabilities, Capability};
+pub use capture::{CaptureMode, CaptureReply, CaptureRequest, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use memory::{IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
 pub use observer::{Note, Observer};
@@ -128,12 +137,6 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, ptr, stream);
         Err(lacking(CallKind::FreeAsync))
     }
-    /// Returns unused memory of the device's default memory pool to the device until `keep` bytes are left in it. Needs
-    /// [`Capability::StreamOrderedAllocator`].
-    fn mem_pool_trim(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
-        let _ = (device, keep);
-        Err(lacking(CallKind::MemPoolTrim))
-    }
     /// Allocates `bytes` bytes of pinned host memory and maps them for kernels. `bytes` is not 0.
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation>;
     /// Frees memory that [`host_malloc`](Driver::host_malloc) allocated.
@@ -166,8 +169,8 @@ pub trait Driver: Send + Sync + Debug + 'static {
         Err(lacking(CallKind::HostUnregister))
     }
 
-    /// Does what a request about memory says: managed memory, memory of other processes, and whose an address is. What it
-    /// needs stands at the [kind](MemoryKind) or the request.
+    /// Does what a request about memory says: managed memory, memory of other processes, whose an address is, and
+    /// what the device's pool keeps. What it needs stands at the [kind](MemoryKind) or the request.
     ///
     /// # Safety
     /// As the trait says, and what the request asks for.
@@ -205,6 +208,30 @@ pub trait Driver: Send + Sync + Debug + 'static {
         stream: RawStream,
         event: RawEvent,
     ) -> DriverResult<()>;
+
+    /// Begins, ends or asks about the capture of a stream. Needs [`Capability::StreamCapture`].
+    ///
+    /// A capture begins on a stream other than the null stream (else `STREAM_CAPTURE_UNSUPPORTED`) that is not captured
+    /// (else `ILLEGAL_STATE`). Streams that wait for its events join it, and leave it when it ends. It is ended on the
+    /// stream on which it was begun (else `STREAM_CAPTURE_UNMATCHED`, or `ILLEGAL_STATE` if the stream is not
+    /// captured), and by the thread that began it unless the mode is relaxed (else `STREAM_CAPTURE_WRONG_THREAD`).
+    /// Nothing changes after these. Ending fails with `STREAM_CAPTURE_INVALIDATED` if a call broke the capture, and
+    /// with `STREAM_CAPTURE_UNJOINED` if the stream does not wait for all work of those that joined; then the capture
+    /// is over, and there is no graph.
+    ///
+    /// # Safety
+    /// What [`Work`] requires of a node holds for captured work, whenever the graph is launched: kernels stay loaded,
+    /// and memory stays valid, pageable memory, too.
+    unsafe fn stream_capture(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        request: &CaptureRequest,
+    ) -> DriverResult<CaptureReply> {
+        let _ = (device, stream);
+        let detail = "this driver captures no streams";
+        Err(DriverError::with_detail(request.name(), ErrorCode::NOT_SUPPORTED, detail))
+    }
 
     /// Creates an event.
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent>;

@@ -1,4 +1,4 @@
-//! Memory beyond plain allocations: managed, shared between processes, or somebody else's.
+//! Memory beyond plain allocations: managed, shared between processes, somebody else's, or kept by the device's pool.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -70,6 +70,13 @@ pub enum MemoryRequest {
         /// How many bytes it has.
         bytes: usize,
     },
+    /// Returns unused memory of the device's default pool to the device until `keep` bytes are left in it. Replies
+    /// [`Done`](MemoryReply::Done). Needs
+    /// [`Capability::StreamOrderedAllocator`](crate::Capability::StreamOrderedAllocator).
+    TrimPool {
+        /// How many bytes may stay.
+        keep: usize,
+    },
     /// Says whose memory is at an address. Replies [`Owner`](MemoryReply::Owner). Needs
     /// [`Capability::PointerAttributes`](crate::Capability::PointerAttributes).
     Describe {
@@ -88,6 +95,7 @@ impl MemoryRequest {
             MemoryRequest::Release { .. } => "hipFree",
             MemoryRequest::Share { .. } => "hipIpcGetMemHandle",
             MemoryRequest::Open { .. } => "hipIpcOpenMemHandle",
+            MemoryRequest::TrimPool { .. } => "hipMemPoolTrimTo",
             MemoryRequest::Describe { .. } => "hipPointerGetAttributes",
         }
     }

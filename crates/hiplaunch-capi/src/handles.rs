@@ -11,7 +11,7 @@ pub(super) use handle_table::{Found, Lock, Owner, Reading};
 use super::arena::Arena;
 use super::status::{Failure, Result};
 
-/// The kind of object that a handle names. A handle has four bits for it, so there can be no more than these.
+/// The kind of object that a handle names. A handle has five bits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Launcher = 1,
@@ -29,10 +29,11 @@ pub(super) enum Kind {
     Pinned = 13,
     Module = 14,
     CompiledGraph = 15,
+    CapturedGraph = 16,
 }
 
 impl Kind {
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 16] = [
         Kind::Launcher,
         Kind::Stream,
         Kind::Event,
@@ -48,6 +49,7 @@ impl Kind {
         Kind::Pinned,
         Kind::Module,
         Kind::CompiledGraph,
+        Kind::CapturedGraph,
     ];
 
     fn name(self) -> &'static str {
@@ -67,6 +69,7 @@ impl Kind {
             Kind::Pinned => "pinned memory",
             Kind::Module => "module",
             Kind::CompiledGraph => "compiled graph",
+            Kind::CapturedGraph => "captured graph",
         }
     }
 }

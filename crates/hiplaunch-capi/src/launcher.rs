@@ -9,6 +9,7 @@ use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
 use super::buffers::BUFFERS;
+use super::capture::CAPTURED_GRAPHS;
 use super::compiled_graph::COMPILED_GRAPHS;
 use super::events::EVENTS;
 use super::graph::GRAPHS;
@@ -284,6 +285,7 @@ pub extern "C" fn hiplaunch_close(launcher: *mut hiplaunch_launcher) -> hiplaunc
         drop(TICKETS.take_all(owner));
         drop(GRAPHS.take_all(owner));
         drop(COMPILED_GRAPHS.take_all(owner));
+        drop(CAPTURED_GRAPHS.take_all(owner));
         drop(VIEWS.take_all(owner));
         drop(BUFFERS.take_all(owner));
         drop(PINNED.take_all(owner));

@@ -50,6 +50,8 @@ pub enum hiplaunch_status {
     NoCompiler = 16,
     /// The source could not be compiled. The message has the compiler's log.
     Compile = 17,
+    /// The stream is captured, and this can't become a part of its graph. The capture goes on.
+    Captured = 18,
 }
 
 /// Why a call failed. It is boxed, so that a `Result` is small.
@@ -118,6 +120,7 @@ fn status_of(error: &Error) -> hiplaunch_status {
         Error::Occupancy(_) => hiplaunch_status::Launch,
         Error::Pool(_) | Error::Invalid { .. } => hiplaunch_status::InvalidArgument,
         Error::Open(_) => hiplaunch_status::NoDriver,
+        Error::Captured { .. } => hiplaunch_status::Captured,
         // `Error` is non-exhaustive: a newer launcher may have more variants.
         _ => hiplaunch_status::Internal,
     }
@@ -215,7 +218,7 @@ pub extern "C" fn hiplaunch_clear_last_error() {
 /// static.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_status_name(status: i32) -> *const c_char {
-    const NAMES: [&CStr; 18] = [
+    const NAMES: [&CStr; 19] = [
         c"ok",
         c"null pointer",
         c"invalid handle",
@@ -234,6 +237,7 @@ pub extern "C" fn hiplaunch_status_name(status: i32) -> *const c_char {
         c"internal",
         c"no compiler",
         c"compile",
+        c"captured",
     ];
     let name = usize::try_from(status).ok().and_then(|i| NAMES.get(i).copied());
     name.unwrap_or(c"no status of this library").as_ptr()
@@ -286,6 +290,7 @@ mod tests {
         assert_eq!(name(hiplaunch_status::Lds as i32), "lds");
         assert_eq!(name(hiplaunch_status::Internal as i32), "internal");
         assert_eq!(name(hiplaunch_status::Compile as i32), "compile");
-        assert_eq!((name(18), name(-1)), ("no status of this library", "no status of this library"));
+        assert_eq!(name(hiplaunch_status::Captured as i32), "captured");
+        assert_eq!((name(19), name(-1)), ("no status of this library", "no status of this library"));
     }
 }

@@ -65,9 +65,11 @@ fn open(
 /// one stream with two handles. hiplaunch_stream_close waits for all its work, the owner's included, once the last handle
 /// and ticket goes, and does not destroy it.
 ///
-/// The raw stream must be alive until then, and must not be captured. If its owner destroys it earlier, the emulator and the
-/// validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The stream of hipStreamPerThread is that
-/// of the calling thread, and is refused on others with HIPLAUNCH_STATUS_INVALID_ARGUMENT.
+/// The raw stream must be alive until then. While its owner captures it, launches without host data and results
+/// become part of the owner's graph, whose kernels and memory the caller keeps as long. If its owner destroys it
+/// earlier, the emulator and the validation layer refuse later calls with HIPLAUNCH_STATUS_DRIVER; HIP may crash. The
+/// stream of hipStreamPerThread is that of the calling thread, and is refused on others with
+/// HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 ///
 /// Ownership: the caller closes it, or the launcher. Threads: any. Errors: as hiplaunch_stream_open.
 #[unsafe(no_mangle)]

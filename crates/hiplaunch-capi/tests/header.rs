@@ -39,6 +39,7 @@ fn made(root: &Path) -> String {
         "graph",
         "graph_values",
         "compiled_graph",
+        "capture",
         "lds",
         "layouts",
         "offsets",

@@ -105,9 +105,6 @@ impl Driver for NoopDriver {
     unsafe fn free_async(&self, _: DeviceId, _: DevicePtr, _: RawStream) -> DriverResult<()> {
         Ok(())
     }
-    fn mem_pool_trim(&self, _: DeviceId, _: usize) -> DriverResult<()> {
-        Ok(())
-    }
     fn host_malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         // SAFETY: the trait's contract says that `bytes` is not 0.
         let host = unsafe { std::alloc::alloc_zeroed(layout(bytes)?) };

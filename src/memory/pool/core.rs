@@ -164,6 +164,9 @@ impl PoolCore {
         let stream = arena.stream();
         // The stream is alive for the whole call: its owner is the caller.
         let stream = stream.as_ref().and_then(|s| s.stream.upgrade());
+        if let Some(stream) = &stream {
+            stream.refuse_if_captured("hipMalloc")?;
+        }
         let request = MissRequest { arena, stream: stream.as_ref(), bytes, units, caller };
         let result = if arena.is_caching() { self.refill(&request) } else { self.uncached(&request) };
         if result.is_err() {
@@ -236,6 +239,10 @@ impl PoolCore {
             }
         }
         for other in others.iter().filter(|o| o.number() != 0 && !Arc::ptr_eq(o, arena)) {
+            // No stream can wait for one that is captured.
+            if other.stream().is_some_and(|owner| owner.is_capturing()) {
+                continue;
+            }
             let Some(segment) = other.core().release_free_segment(units, kind) else { continue };
             // This stream waits for the work of the stream that had the segment.
             if let Some(owner) = other.stream()

@@ -290,6 +290,11 @@ impl StreamRef {
     pub(crate) fn new(stream: &Arc<OwnedStream>) -> StreamRef {
         StreamRef { stream: Arc::downgrade(stream), number: stream.number() }
     }
+
+    /// Whether the stream is alive and captured by this library.
+    pub(crate) fn is_capturing(&self) -> bool {
+        self.stream.upgrade().is_some_and(|stream| stream.is_capturing())
+    }
 }
 
 impl PartialEq for StreamRef {
@@ -318,7 +323,8 @@ impl Fences for PoolShared {
     fn record(&self, stream: &StreamRef) -> Recorded<Fence> {
         // A stream waits for its work before it is destroyed.
         let Some(stream) = stream.stream.upgrade() else { return Recorded::Nothing };
-        if !stream.is_of_this_thread() {
+        // A record on a captured stream would say nothing of the work before the capture.
+        if !stream.is_of_this_thread() || stream.is_capturing() {
             return Recorded::Fence(Fence::Stream(stream));
         }
         count(&self.calls.records);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use hip_driver::activity::{Correlated, correlated};
 use hip_driver::{
-    Call, DeviceId, DriverError, DriverResult, ErrorCode, Note, Output, RawStream, Work as DriverWork,
+    Call, CaptureReply, CaptureRequest, DeviceId, DriverError, DriverResult, ErrorCode, Note, Output,
+    RawStream, Work as DriverWork,
 };
 
 use super::events::Track;
@@ -12,6 +13,7 @@ use super::layer::{BetweenEvents, TimelineLayer, Times};
 use super::record::CallDetail;
 use super::work::DeviceWork;
 use crate::Layer;
+use crate::captures::ends_capture;
 use crate::default_streams::identity;
 use crate::pinned::Released;
 
@@ -23,6 +25,8 @@ pub struct StartedCall {
     correlated: Option<Correlated>,
     events: Option<BetweenEvents>,
     pageable: bool,
+    /// The capture whose graph the work becomes a node of.
+    capture: Option<u64>,
     taken: Taken,
 }
 
@@ -32,6 +36,8 @@ enum Taken {
     Pinned(Released),
     Stream(Option<Arc<Track>>),
     Graph(Option<Vec<DeviceWork>>),
+    /// The number of a capture that a call may end.
+    Capture(Option<u64>),
 }
 
 impl TimelineLayer {
@@ -42,12 +48,15 @@ impl TimelineLayer {
         if stream.is_default() {
             timeline.add_others_stream(device, stream);
         }
+        let capture = timeline.capture_of(device, stream);
         let mut begun = StartedCall {
             begin: 0,
-            correlation: timeline.recorder.correlate(),
+            // Captured work does not run.
+            correlation: if capture.is_some() { 0 } else { timeline.recorder.correlate() },
             correlated: None,
             events: None,
             pageable: false,
+            capture,
             taken: Taken::Nothing,
         };
         match timeline.times {
@@ -76,20 +85,27 @@ impl Layer for TimelineLayer {
             Call::Enqueue { device, stream, work } => return Ok(self.before_work(device, stream, work)),
             Call::StreamDestroy { stream, .. } => Taken::Stream(timeline.take_stream(stream)),
             Call::GraphDestroy { graph, .. } => Taken::Graph(timeline.take_graph(graph)),
+            Call::StreamCapture { device, stream, request: CaptureRequest::End } => {
+                Taken::Capture(timeline.capture_of(device, stream))
+            }
             _ if timeline.times == Times::Events => Taken::Pinned(timeline.pinned.before(call)),
             _ => Taken::Nothing,
         };
         let begin = timeline.recorder.now();
-        Ok(StartedCall { begin, correlation: 0, correlated: None, events: None, pageable: false, taken })
+        let (correlated, events) = (None, None);
+        Ok(StartedCall { begin, correlation: 0, correlated, events, pageable: false, capture: None, taken })
     }
 
     #[inline]
     fn after(&self, call: &Call<'_>, begun: StartedCall, result: Result<Output, &DriverError>) {
-        let StartedCall { begin, correlation, correlated, events, pageable, taken } = begun;
+        let StartedCall { begin, correlation, correlated, events, pageable, capture, taken } = begun;
         let timeline = &*self.0;
         let times = (begin, timeline.recorder.now());
         drop(correlated);
-        let detail = detail_of(call);
+        let detail = match (capture, *call) {
+            (Some(_), Call::Enqueue { device, stream, .. }) => CallDetail::Stream(identity(device, stream)),
+            _ => detail_of(call),
+        };
         if let Some(events) = events {
             let waited =
                 pageable && matches!(call, Call::Enqueue { work: DriverWork::CopyToHost { .. }, .. });
@@ -124,6 +140,21 @@ impl Layer for TimelineLayer {
                 timeline.put_back_graph(graph, nodes);
             }
             (Call::GraphAdd { graph, work, .. }, Ok(_), _) => timeline.add_node(graph, work.summary()),
+            (Call::Enqueue { work, .. }, Ok(_), _) => {
+                if let Some(capture) = capture {
+                    timeline.add_captured(capture, work.summary());
+                }
+            }
+            (Call::StreamCapture { request: CaptureRequest::Begin(_), .. }, Ok(_), _) => {
+                timeline.begin_capture();
+            }
+            (Call::StreamCapture { .. }, Ok(Output::Capture(CaptureReply::Graph(graph))), taken) => {
+                let capture = if let Taken::Capture(capture) = taken { capture } else { None };
+                timeline.end_capture(capture, Some(graph));
+            }
+            (Call::StreamCapture { .. }, Err(error), Taken::Capture(capture)) if ends_capture(error) => {
+                timeline.end_capture(capture, None);
+            }
             (Call::GraphInstantiate { graph, .. }, Ok(Output::Exec(exec)), _) => {
                 timeline.add_exec(graph, exec)
             }
@@ -159,6 +190,7 @@ fn detail_of(call: &Call<'_>) -> CallDetail {
         | Call::StreamSynchronize { stream, .. }
         | Call::StreamQuery { stream, .. }
         | Call::StreamWaitEvent { stream, .. }
+        | Call::StreamCapture { stream, .. }
         | Call::EventRecord { stream, .. } => CallDetail::Stream(stream),
         _ => CallDetail::None,
     }

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use dashmap::{DashMap, DashSet};
 
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
-    CallKind, Capability, DeviceId, Driver, DriverResult, ErrorCode, RawFunction, RawGraph, RawGraphExec,
-    RawStream, WorkSummary,
+    CallKind, Capability, CaptureMode, CaptureReply, CaptureRequest, CaptureStatus, DeviceId, Driver,
+    DriverResult, ErrorCode, RawFunction, RawGraph, RawGraphExec, RawStream, WorkSummary,
 };
 
 use super::events::{StartedCall, Track, Turn};
@@ -58,6 +59,10 @@ pub(super) struct Recording {
     pub(super) pinned: PinnedRanges,
     /// The nodes of the graphs that are alive.
     graphs: Mutex<HashMap<RawGraph, Vec<DeviceWork>>>,
+    /// How many captures are open, as far as is known. Without any, no stream is asked.
+    open_captures: AtomicU32,
+    /// The nodes of open captures, by the captures' numbers.
+    captured: Mutex<HashMap<u64, Vec<DeviceWork>>>,
 }
 
 /// A piece of work whose first event was recorded.
@@ -90,6 +95,8 @@ impl Recording {
             left: Mutex::default(),
             pinned: PinnedRanges::default(),
             graphs: Mutex::default(),
+            open_captures: AtomicU32::new(0),
+            captured: Mutex::default(),
         })
     }
 
@@ -105,7 +112,8 @@ impl Recording {
             // No other thread's work may come between the events. A copy that waits must not hold the turn: its end may
             // depend on another thread's work on the stream.
             let turn = (!pageable).then(|| Turn::take(Arc::clone(&track)));
-            let begun = track.begin(&mut track.lock(), &*self.inner, &self.recorder)?;
+            let begin = || track.begin(&mut track.lock(), &*self.inner, &self.recorder);
+            let begun = self.beside_captures(begin)?;
             Some(BetweenEvents { track, begun, turn })
         };
         let begun = begun();
@@ -128,7 +136,9 @@ impl Recording {
         let mut state = track.lock();
         if refused {
             Track::cancel(&mut state, &begun);
-        } else if !track.end(&mut state, &*self.inner, begun, correlation, times, waited) {
+        } else if !self
+            .beside_captures(|| track.end(&mut state, &*self.inner, begun, correlation, times, waited))
+        {
             self.recorder.work.drop_one();
         }
         drop(state);
@@ -198,7 +208,8 @@ impl Recording {
     pub(super) fn add_stream(&self, device: DeviceId, stream: RawStream) {
         self.name_stream(device, stream);
         if self.times == Times::Events {
-            self.add_track(stream, Track::new(&*self.inner, &self.recorder, device, stream));
+            let track = || self.beside_captures(|| Track::new(&*self.inner, &self.recorder, device, stream));
+            self.add_track(stream, track());
         }
     }
 
@@ -214,7 +225,7 @@ impl Recording {
     /// Removes a stream that is about to be destroyed.
     pub(super) fn take_stream(&self, stream: RawStream) -> Option<Arc<Track>> {
         let (_, track) = self.tracks.remove(&stream)?;
-        track.collect(&mut track.lock(), &*self.inner, &self.recorder);
+        self.collect_track(&track);
         Some(track)
     }
 
@@ -235,7 +246,7 @@ impl Recording {
             return;
         }
         if let Some(track) = self.tracks.get(&stream).map(|track| Arc::clone(&track)) {
-            track.collect(&mut track.lock(), &*self.inner, &self.recorder);
+            self.collect_track(&track);
         }
         self.collect_left();
     }
@@ -247,9 +258,13 @@ impl Recording {
         }
         let tracks: Vec<Arc<Track>> = self.tracks.iter().map(|track| Arc::clone(&track)).collect();
         for track in tracks {
-            track.collect(&mut track.lock(), &*self.inner, &self.recorder);
+            self.collect_track(&track);
         }
         self.collect_left();
+    }
+
+    fn collect_track(&self, track: &Track) {
+        self.beside_captures(|| track.collect(&mut track.lock(), &*self.inner, &self.recorder));
     }
 
     /// Lets go of what nobody else destroys, when the host has waited for the device.
@@ -267,13 +282,68 @@ impl Recording {
 
     fn collect_left(&self) {
         lock(&self.left).retain(|track| {
-            track.collect(&mut track.lock(), &*self.inner, &self.recorder);
+            self.collect_track(track);
             let done = track.is_empty();
             if done {
                 track.destroy(&*self.inner, &self.recorder);
             }
             !done
         });
+    }
+
+    // Captures.
+
+    /// Returns the number of a stream's capture; `None` if it is not captured.
+    #[inline]
+    pub(super) fn capture_of(&self, device: DeviceId, stream: RawStream) -> Option<u64> {
+        if self.open_captures.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        // SAFETY: the caller of the layer guarantees that the stream is live; the request needs nothing else.
+        match unsafe { self.inner.stream_capture(device, stream, &CaptureRequest::Query) } {
+            Ok(CaptureReply::Status { status: CaptureStatus::Active | CaptureStatus::Invalidated, id }) => {
+                Some(id)
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes calls of the timeline's own about events, which must not break a capture of the program's.
+    fn beside_captures<R>(&self, calls: impl FnOnce() -> R) -> R {
+        if self.open_captures.load(Ordering::Relaxed) == 0 {
+            return calls();
+        }
+        let exchange = |mode| {
+            let request = CaptureRequest::ExchangeMode(mode);
+            // SAFETY: the request needs nothing.
+            match unsafe { self.inner.stream_capture(DeviceId(0), RawStream::NULL, &request) } {
+                Ok(CaptureReply::Mode(before)) => Some(before),
+                _ => None,
+            }
+        };
+        let before = exchange(CaptureMode::Relaxed);
+        let result = calls();
+        before.map(exchange);
+        result
+    }
+
+    pub(super) fn begin_capture(&self) {
+        self.open_captures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_captured(&self, capture: u64, work: WorkSummary) {
+        let work = self.recorder.names().work(self.number, work, self.recorder.now());
+        lock(&self.captured).entry(capture).or_default().push(work);
+    }
+
+    /// Gives the graph of a capture that ended its nodes.
+    pub(super) fn end_capture(&self, capture: Option<u64>, graph: Option<RawGraph>) {
+        let fewer = |open: u32| open.checked_sub(1);
+        let _ = self.open_captures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        let nodes = capture.and_then(|capture| lock(&self.captured).remove(&capture)).unwrap_or_default();
+        if let Some(graph) = graph {
+            lock(&self.graphs).insert(graph, nodes);
+        }
     }
 
     // Kernels and graphs.

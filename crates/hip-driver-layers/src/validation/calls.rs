@@ -6,7 +6,8 @@ use std::sync::Arc;
 use code_object::CodeObject;
 
 use hip_driver::{
-    AccessRange, Call, CallKind, DeviceId, Driver, DriverError, DriverResult, Note, Output, RawStream, Work,
+    AccessRange, Call, CallKind, CaptureRequest, DeviceId, Driver, DriverError, DriverResult, Note, Output,
+    RawStream, Work,
 };
 
 use super::Validation;
@@ -16,6 +17,7 @@ use super::memory::Region;
 use super::state::{EventState, ModuleState, RemovedModule, State, StreamEntry, refusal};
 use super::violation::{Operation, Violation};
 use crate::Layer;
+use crate::captures::ends_capture;
 
 /// The result of a check.
 pub(super) type Checked<T> = Result<T, Box<Violation>>;
@@ -70,6 +72,11 @@ impl Layer for Validation {
             Ok(output) => state.succeeded(call, held, output, kernarg),
             Err(error) => {
                 state.failed(call, held);
+                if let Call::StreamCapture { device, stream, request: CaptureRequest::End } = *call
+                    && ends_capture(error)
+                {
+                    state.forget_capture(device, stream);
+                }
                 // The device runs nothing any more.
                 if let (true, Some(device)) = (error.code.is_sticky(), call.device()) {
                     state.order.abandon(device);
@@ -116,6 +123,11 @@ impl State {
         let kind = call.kind();
         Ok(match *call {
             Call::DeviceSynchronize { device } => Held::Learns(vec![self.order.snapshot_device(device)]),
+            Call::StreamCapture { request: CaptureRequest::ExchangeMode(_), .. } => Held::Nothing,
+            Call::StreamCapture { device, stream, .. } => {
+                self.slot_of(kind, device, stream)?;
+                Held::Nothing
+            }
             Call::StreamDestroy { device, stream } => {
                 self.streams.of(kind, device, stream.0)?;
                 Held::Stream(self.streams.remove(stream.0))
@@ -186,20 +198,30 @@ impl State {
                 let kind = if options.blocking { StreamKind::Blocking } else { StreamKind::NonBlocking };
                 self.add_stream(device, stream, kind, 0);
             }
-            (Call::StreamDestroy { .. }, _, Held::Stream(Some((_, entry)))) => {
+            (Call::StreamCapture { device, stream, request }, output, _) => {
+                self.after_capture(device, stream, request, output);
+            }
+            (Call::StreamDestroy { stream, .. }, _, Held::Stream(Some((device, entry)))) => {
+                self.forget_capture(device, stream);
                 self.order.remove_stream(entry.slot);
             }
-            (Call::StreamWaitEvent { device, stream, .. }, _, Held::Point(Some(recorded))) => {
-                if let Some(slot) = self.known_slot(device, stream) {
+            (Call::StreamWaitEvent { device, stream, event }, _, Held::Point(recorded)) => {
+                if !self.captured_wait(device, stream, event)
+                    && let Some(recorded) = recorded
+                    && let Some(slot) = self.known_slot(device, stream)
+                {
                     self.order.stream_waits(slot, &recorded);
                 }
             }
             (Call::EventCreate { device, .. }, Output::Event(event), _) => {
                 self.events.add(event.0, device, EventState::default());
             }
-            (Call::EventRecord { event, .. }, _, Held::Point(point)) => {
+            (Call::EventRecord { device, event, stream }, _, Held::Point(point)) => {
+                let captured = self.captured_record(device, stream);
                 if let Some(state) = self.events.get_mut(event.0) {
-                    state.recorded = point;
+                    // After the capture, the event is as if it was never recorded.
+                    state.recorded = if captured.is_some() { None } else { point };
+                    state.captured = captured;
                 }
             }
             (Call::ModuleLoad { device, .. }, Output::Module(module), _) => {
@@ -262,7 +284,9 @@ impl State {
         work.access_ranges(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
         // A copy to memory that is not pinned waits for the stream.
         Ok(match *work {
-            Work::CopyToHost { dst, .. } if !self.regions.is_pinned(dst) => {
+            Work::CopyToHost { dst, .. }
+                if !self.regions.is_pinned(dst) && !self.is_captured(device, stream) =>
+            {
                 Held::Learns(vec![self.snapshot(device, stream)])
             }
             _ => Held::Nothing,
@@ -288,6 +312,7 @@ impl State {
     /// Records work that a stream has accepted.
     fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
         match (work, held) {
+            _ if self.is_captured(device, stream) => self.add_captured(device, stream, work),
             (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, device, stream, &nodes),
             _ => {
                 self.commit(Operation::of_work(work.kind(), work), device, stream, work.access_ranges(device))

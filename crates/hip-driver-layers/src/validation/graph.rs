@@ -36,7 +36,7 @@ pub(super) struct GraphState {
 
 impl GraphState {
     /// Adds a node. It extends a chain that ends with one of its dependencies, or begins a new chain.
-    fn add(
+    pub(super) fn add(
         &mut self,
         handle: RawGraphNode,
         dependencies: &[RawGraphNode],

@@ -42,6 +42,12 @@
 //! accesses what its nodes access, in the order in which they were added. Nodes are ordered only by their dependencies,
 //! whatever order a driver runs them in. This is checked when the graph is instantiated.
 //!
+//! # Captures
+//!
+//! Captured work becomes the nodes of a graph, ordered as its streams and events are, and is checked like them.
+//! Pageable memory of captured copies is not known to the layer. A capture that others begin beside this layer is not
+//! seen: the layer takes its work for work that runs.
+//!
 //! # Pools
 //!
 //! A pool that divides driver allocations into blocks sends [notes](hip_driver::Note) about them. In an allocation that
@@ -52,6 +58,7 @@
 //! work: a next use that is not ordered after it is reported like other work without an order.
 
 mod calls;
+mod capture;
 mod clock;
 mod graph;
 mod memory;

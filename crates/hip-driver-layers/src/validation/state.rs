@@ -8,6 +8,7 @@ use hip_driver::{
     AccessRange, CallKind, DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream,
 };
 
+use super::capture::{CaptureState, CapturedRecord};
 use super::clock::{Clock, HappensBefore, StreamKind, WorkPosition};
 use super::graph::{ExecState, GraphState};
 use super::memory::{MemoryInfo, Region, RegionKey, Regions};
@@ -116,6 +117,8 @@ pub(super) struct StreamEntry {
 #[derive(Debug, Default)]
 pub(super) struct EventState {
     pub(super) recorded: Option<Clock>,
+    /// The last record, if it was on a captured stream.
+    pub(super) captured: Option<CapturedRecord>,
     /// How many use the event that others made, and may record; 0 for an event of this driver.
     adopted: u32,
 }
@@ -154,6 +157,9 @@ pub(super) struct State {
     pub(super) functions: Handles<FunctionState>,
     pub(super) graphs: Handles<GraphState>,
     pub(super) execs: Handles<ExecState>,
+    /// The captures that have not ended, and how many were begun.
+    pub(super) captures: Vec<CaptureState>,
+    pub(super) captures_begun: u64,
     violations: Vec<Violation>,
     dropped: u64,
 }
@@ -169,6 +175,8 @@ impl State {
             functions: Handles::new(HandleKind::Kernel),
             graphs: Handles::new(HandleKind::Graph),
             execs: Handles::new(HandleKind::GraphExec),
+            captures: Vec::new(),
+            captures_begun: 0,
             violations: Vec::new(),
             dropped: 0,
         }
@@ -252,7 +260,7 @@ impl State {
     /// Somebody uses an event that others made.
     pub(super) fn adopt_event(&mut self, device: DeviceId, event: RawEvent) {
         match self.events.get_mut(event.0) {
-            None => self.events.add(event.0, device, EventState { recorded: None, adopted: 1 }),
+            None => self.events.add(event.0, device, EventState { adopted: 1, ..EventState::default() }),
             Some(state) if state.adopted > 0 => state.adopted += 1,
             Some(_) => {}
         }

@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hip_driver::{
-    Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
-    DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
+    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    Recovery, StreamOptions, Work,
 };
 
 const DEVICES: u32 = 2;
@@ -209,10 +210,6 @@ impl Driver for FakeDriver {
         self.call("free_async").map(|mut state| state.dispose(ptr.0))
     }
 
-    fn mem_pool_trim(&self, _: DeviceId, _: usize) -> DriverResult<()> {
-        self.call("mem_pool_trim").map(drop)
-    }
-
     fn host_malloc(&self, _: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let address = self.call("host_malloc")?.malloc(bytes);
         // Pinned memory has another address for kernels than for the host, so that confusing the two is detected.
@@ -301,6 +298,19 @@ impl Driver for FakeDriver {
 
     unsafe fn occupancy(&self, _: DeviceId, _: RawFunction, _: u32, _: u32) -> DriverResult<u32> {
         self.call("occupancy").map(|_| 1)
+    }
+
+    unsafe fn stream_capture(
+        &self,
+        _: DeviceId,
+        _: RawStream,
+        request: &CaptureRequest,
+    ) -> DriverResult<CaptureReply> {
+        let mut state = self.call("stream_capture")?;
+        Ok(match request {
+            CaptureRequest::End => CaptureReply::Graph(RawGraph(state.handle())),
+            _ => CaptureReply::Done,
+        })
     }
 
     fn graph_create(&self, _: DeviceId) -> DriverResult<RawGraph> {

@@ -1,6 +1,7 @@
 //! Tests of the validation layer over a driver that does everything at once: counts, refusals, violations, injected
 //! faults.
 
+mod captures;
 mod fake;
 mod graphs;
 mod lifetimes;

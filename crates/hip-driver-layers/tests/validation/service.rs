@@ -175,7 +175,6 @@ fn arguments_results_and_notes_are_passed_on() {
     assert_eq!(rig.layer.device_count(), Ok(2));
     assert_eq!(rig.layer.can_access_peer(D0, D0), Ok(true));
     assert_eq!(rig.layer.mem_info(D0).unwrap().free, 1 << 30);
-    rig.layer.mem_pool_trim(D0, 0).unwrap();
     let (stream, ptr, pinned) = (rig.stream(), rig.malloc(8), rig.pinned(8));
     // SAFETY: alive, and as long as the copies; the function is live.
     unsafe {

@@ -376,6 +376,22 @@ const _: () = {
     ["Offset of field: hipMemsetParams::value"][::core::mem::offset_of!(hipMemsetParams, value) - 32usize];
     ["Offset of field: hipMemsetParams::width"][::core::mem::offset_of!(hipMemsetParams, width) - 40usize];
 };
+impl hipStreamCaptureMode {
+    pub const hipStreamCaptureModeGlobal: hipStreamCaptureMode = hipStreamCaptureMode(0);
+    pub const hipStreamCaptureModeThreadLocal: hipStreamCaptureMode = hipStreamCaptureMode(1);
+    pub const hipStreamCaptureModeRelaxed: hipStreamCaptureMode = hipStreamCaptureMode(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct hipStreamCaptureMode(pub ::core::ffi::c_uint);
+impl hipStreamCaptureStatus {
+    pub const hipStreamCaptureStatusNone: hipStreamCaptureStatus = hipStreamCaptureStatus(0);
+    pub const hipStreamCaptureStatusActive: hipStreamCaptureStatus = hipStreamCaptureStatus(1);
+    pub const hipStreamCaptureStatusInvalidated: hipStreamCaptureStatus = hipStreamCaptureStatus(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct hipStreamCaptureStatus(pub ::core::ffi::c_uint);
 unsafe extern "C" {
     pub fn hipInit(flags: ::core::ffi::c_uint) -> hipError_t;
     pub fn hipRuntimeGetVersion(runtimeVersion: *mut ::core::ffi::c_int) -> hipError_t;
@@ -549,11 +565,23 @@ unsafe extern "C" {
         blockSize: ::core::ffi::c_int,
         dynSharedMemPerBlk: usize,
     ) -> hipError_t;
+    pub fn hipStreamBeginCapture(stream: hipStream_t, mode: hipStreamCaptureMode) -> hipError_t;
+    pub fn hipStreamEndCapture(stream: hipStream_t, pGraph: *mut hipGraph_t) -> hipError_t;
+    pub fn hipStreamGetCaptureInfo(
+        stream: hipStream_t,
+        pCaptureStatus: *mut hipStreamCaptureStatus,
+        pId: *mut ::core::ffi::c_ulonglong,
+    ) -> hipError_t;
+    pub fn hipStreamIsCapturing(
+        stream: hipStream_t,
+        pCaptureStatus: *mut hipStreamCaptureStatus,
+    ) -> hipError_t;
     pub fn hipLaunchHostFunc(
         stream: hipStream_t,
         fn_: hipHostFn_t,
         userData: *mut ::core::ffi::c_void,
     ) -> hipError_t;
+    pub fn hipThreadExchangeStreamCaptureMode(mode: *mut hipStreamCaptureMode) -> hipError_t;
     pub fn hipGraphCreate(pGraph: *mut hipGraph_t, flags: ::core::ffi::c_uint) -> hipError_t;
     pub fn hipGraphDestroy(graph: hipGraph_t) -> hipError_t;
     pub fn hipGraphInstantiate(

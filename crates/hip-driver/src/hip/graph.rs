@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Eight bytes of each value: the source of a short fill that becomes a copy, which may run at any later time.
-static FILLED: [[u8; 8]; 256] = {
+pub(super) static FILLED: [[u8; 8]; 256] = {
     let mut all = [[0; 8]; 256];
     let mut value = 0;
     while value < all.len() {

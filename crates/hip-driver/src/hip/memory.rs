@@ -1,4 +1,4 @@
-//! Requests about memory: managed memory, memory of other processes, and whose memory an address is.
+//! Requests about memory: managed memory, memory of other processes, whose memory an address is, and the device's pool.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -96,7 +96,20 @@ impl HipDriver {
                     Err(_) => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
                 }
             }
+            MemoryRequest::TrimPool { keep } => self.trim_pool(device, keep).map(|()| MemoryReply::Done),
             _ => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
         }
+    }
+
+    pub(super) fn trim_pool(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
+        const CALL: &str = "hipMemPoolTrimTo";
+        let api = self.on(device, CALL)?;
+        let trim = self.optional(CALL, api.hipMemPoolTrimTo)?;
+        let default_pool = self.optional("hipDeviceGetDefaultMemPool", api.hipDeviceGetDefaultMemPool)?;
+        let mut pool = ptr::null_mut();
+        // SAFETY: the pointer is to a live handle.
+        check("hipDeviceGetDefaultMemPool", unsafe { default_pool(&mut pool, ordinal(CALL, device)?) })?;
+        // SAFETY: the pool lives as long as its device.
+        check(CALL, unsafe { trim(pool, keep) })
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use once_cell::sync::OnceCell;
 
 use super::call::{check, code_of, forked, ordinal, owned, unsupported};
+use super::capture::Captures;
 use super::graph::Graphs;
 use super::symbols::Api;
 use super::{HipDriver, LoadError, Symbol, load};
@@ -19,6 +20,9 @@ use crate::{Capabilities, Capability, DeviceId, DriverResult, ErrorCode};
 /// The first version that is known to accept kernels of modules as nodes of graphs (seen with 5.2). Earlier ones accept
 /// kernels with which the program was linked.
 const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
+/// Below this version `hipModuleLaunchKernel` on a captured stream runs the kernel at once (5.2.3, seen). This is the
+/// oldest that was seen to capture it, 6.4.3; `tests/hip_quirks/` shows both.
+const CAPTURES_TAKE_MODULE_LAUNCHES: i32 = 60_443_484;
 /// From this version on HIP loads code objects for generic processors; [`Capability::since`] says how that is known.
 const LOADS_GENERIC_CODE: i32 = 60_400_000;
 
@@ -54,8 +58,10 @@ impl HipDriver {
     }
 
     pub(super) fn new(loaded: load::Loaded) -> HipDriver {
-        let works = |capability: &Capability| {
-            *capability != Capability::Graphs || loaded.version >= GRAPHS_TAKE_MODULE_KERNELS
+        let works = |capability: &Capability| match capability {
+            Capability::Graphs => loaded.version >= GRAPHS_TAKE_MODULE_KERNELS,
+            Capability::StreamCapture => loaded.version >= CAPTURES_TAKE_MODULE_LAUNCHES,
+            _ => true,
         };
         let mut capabilities: Capabilities = loaded
             .api
@@ -72,6 +78,7 @@ impl HipDriver {
             loaded,
             images: Mutex::new(HashMap::new()),
             graphs: Graphs::default(),
+            captures: Captures::default(),
             pool_gate: RwLock::new(()),
             pool_used: AtomicBool::new(false),
             kernel_gate: RwLock::new(()),

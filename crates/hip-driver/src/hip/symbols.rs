@@ -4,7 +4,7 @@
 //! belongs. `build.rs` reads the names from this file, to generate bindings for these alone.
 #![allow(non_snake_case, reason = "fields carry HIP's names")]
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::mem::transmute_copy;
 use std::ptr::NonNull;
 
@@ -199,6 +199,11 @@ table! {
         hipGraphInstantiate(*mut hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut c_char, usize) since "4.3" for Graphs;
         hipGraphLaunch(hipGraphExec_t, hipStream_t) since "4.3" for Graphs;
         hipGraphExecDestroy(hipGraphExec_t) since "4.3" for Graphs;
+        hipStreamBeginCapture(hipStream_t, hipStreamCaptureMode) since "4.3" for StreamCapture;
+        hipStreamEndCapture(hipStream_t, *mut hipGraph_t) since "4.3" for StreamCapture;
+        hipStreamIsCapturing(hipStream_t, *mut hipStreamCaptureStatus) since "5.0" for StreamCapture;
+        hipStreamGetCaptureInfo(hipStream_t, *mut hipStreamCaptureStatus, *mut c_ulonglong) since "5.0" for StreamCapture;
+        hipThreadExchangeStreamCaptureMode(*mut hipStreamCaptureMode) since "5.2" for StreamCapture;
     }
     // Not in the header of HIP 5.2, from which the checked-in bindings were generated.
     newer {

@@ -9,10 +9,11 @@ use std::sync::atomic::AtomicUsize;
 use super::bindings::*;
 use super::process::{CURRENT_DEVICE, NO_DEVICE_SET};
 use super::*;
-use crate::{Capability, HostFunc, HostFunction, KernelLaunch};
+use crate::{Capability, CaptureMode, HostFunc, HostFunction, KernelLaunch};
 
 thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    static NEXT_END: Cell<u32> = const { Cell::new(0) };
     static REFUSE: Cell<&'static str> = const { Cell::new("") };
     static SEEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static FILL: Cell<Option<hipMemsetParams>> = const { Cell::new(None) };
@@ -25,6 +26,7 @@ fn note(call: &'static str) -> hipError_t {
     hipError_t(match call {
         _ if REFUSE.get() == call => 1917,
         "hipStreamQuery" => 600,
+        "hipStreamEndCapture" => NEXT_END.take(),
         "hipDeviceEnablePeerAccess" => 704,
         "hipGetDeviceCount" => 100,
         "hipModuleGetFunction" => 1,
@@ -185,6 +187,15 @@ mod functions {
             // SAFETY: the driver gives a live pointer.
             unsafe { *exec = pointer(0x90) };
         }
+        hipStreamBeginCapture(_stream: hipStream_t, _mode: hipStreamCaptureMode) {}
+        hipStreamEndCapture(_stream: hipStream_t, graph: *mut hipGraph_t) {
+            // SAFETY: the driver gives a live pointer.
+            unsafe { *graph = pointer(0x80) };
+        }
+        hipStreamIsCapturing(_stream: hipStream_t, status: *mut hipStreamCaptureStatus) {
+            // SAFETY: as above.
+            unsafe { *status = hipStreamCaptureStatus::hipStreamCaptureStatusActive };
+        }
         hipGraphLaunch(_exec: hipGraphExec_t, _stream: hipStream_t) {}
         hipGraphExecDestroy(_exec: hipGraphExec_t) {}
         hipModuleGetFunction(_function: *mut hipFunction_t, _module: hipModule_t, _name: *const c_char) {}
@@ -244,6 +255,53 @@ fn a_launch_is_one_call_and_the_device_is_set_once() {
         driver.enqueue(DeviceId(0), STREAM, &Work::Kernel(&launch(&[]))).unwrap();
         assert_eq!(calls(), ["hipSetDevice", "hipModuleLaunchKernel"]);
     }
+}
+
+const BEGIN: CaptureRequest = CaptureRequest::Begin(CaptureMode::Global);
+
+#[test]
+fn hip_is_asked_whether_a_stream_is_captured_only_while_one_is() {
+    let driver = driver(70_000_000);
+    let graph = Work::Graph(RawGraphExec(0x90));
+    // SAFETY: the stand-ins do nothing.
+    unsafe {
+        driver.enqueue(DEVICE, STREAM, &graph).unwrap();
+        assert_eq!(calls(), ["hipSetDevice", "hipGraphLaunch"]);
+        assert_eq!(driver.stream_capture(DEVICE, STREAM, &BEGIN), Ok(CaptureReply::Done));
+        let refused = driver.enqueue(DEVICE, STREAM, &graph).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::STREAM_CAPTURE_UNSUPPORTED);
+        assert_eq!(calls(), ["hipStreamBeginCapture", "hipStreamIsCapturing"]);
+        let ended = driver.stream_capture(DEVICE, STREAM, &CaptureRequest::End);
+        assert_eq!(ended, Ok(CaptureReply::Graph(RawGraph(0x80))));
+        driver.enqueue(DEVICE, STREAM, &graph).unwrap();
+        assert_eq!(calls(), ["hipStreamEndCapture", "hipGraphLaunch"]);
+    }
+}
+
+#[test]
+fn a_stream_whose_capture_failed_is_taken_out_of_it() {
+    let driver = driver(70_000_000);
+    // SAFETY: the stand-ins do nothing.
+    let request = |request| unsafe { driver.stream_capture(DEVICE, STREAM, &request) };
+    for code in [ErrorCode::STREAM_CAPTURE_INVALIDATED, ErrorCode::STREAM_CAPTURE_UNJOINED] {
+        request(BEGIN).unwrap();
+        calls();
+        NEXT_END.set(code.0 as u32);
+        assert_eq!(request(CaptureRequest::End).unwrap_err().code, code);
+        let emptied = ["hipStreamQuery", "hipStreamBeginCapture", "hipStreamEndCapture", "hipGraphDestroy"];
+        assert_eq!(calls(), [&["hipStreamEndCapture"], &emptied[..]].concat());
+    }
+    request(BEGIN).unwrap();
+    calls();
+    NEXT_END.set(ErrorCode::STREAM_CAPTURE_WRONG_THREAD.0 as u32);
+    request(CaptureRequest::End).unwrap_err();
+    assert_eq!(calls(), ["hipStreamEndCapture"]);
+    let old = self::driver(50_221_153);
+    // SAFETY: as above.
+    let refused = unsafe { old.stream_capture(DEVICE, STREAM, &BEGIN) }.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NOT_SUPPORTED);
+    assert!(!old.capabilities().has(Capability::StreamCapture));
+    assert_eq!(calls(), ["hipSetDevice"]);
 }
 
 #[test]

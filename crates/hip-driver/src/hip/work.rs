@@ -6,6 +6,7 @@ use std::ptr;
 
 use super::bindings::hipMemcpyKind;
 use super::call::{check, ordinal, pointer};
+use super::graph::FILLED;
 use super::{HipDriver, extra_of};
 use crate::{
     DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostFunction, KernelLaunch,
@@ -26,6 +27,7 @@ impl HipDriver {
             match *work {
                 Work::Kernel(launch) => self.launch_kernel(device, stream, launch),
                 Work::CooperativeKernel { launch, offsets } => {
+                    self.not_captured(work.kind().name(), stream)?;
                     self.launch_cooperative(device, stream, launch, offsets)
                 }
                 Work::CopyToDevice { dst, src, bytes } => {
@@ -34,12 +36,19 @@ impl HipDriver {
                 Work::CopyToHost { dst, src, bytes } => self.copy_to_host(device, stream, dst, src, bytes),
                 Work::CopyWithin { dst, src, bytes } => self.copy_within(device, stream, dst, src, bytes),
                 Work::CopyFromPeer { dst, src_device, src, bytes } => {
+                    self.not_captured(work.kind().name(), stream)?;
                     self.copy_from_peer(device, stream, dst, (src_device, src), bytes)
                 }
                 Work::FillBytes { dst, value, bytes } => self.fill_bytes(device, stream, dst, value, bytes),
                 Work::FillWords { dst, value, count } => self.fill_words(device, stream, dst, value, count),
-                Work::HostFunction(function) => self.launch_host_function(device, stream, function),
-                Work::Graph(exec) => self.launch_graph(device, exec, stream),
+                Work::HostFunction(function) => {
+                    self.not_captured(work.kind().name(), stream)?;
+                    self.launch_host_function(device, stream, function)
+                }
+                Work::Graph(exec) => {
+                    self.not_captured(work.kind().name(), stream)?;
+                    self.launch_graph(device, exec, stream)
+                }
                 Work::Empty => Err(work.unsupported(work.kind().name())),
             }
         }
@@ -198,6 +207,10 @@ impl HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipMemcpyHtoDAsync";
         let copy = self.on(device, CALL)?.hipMemcpyHtoDAsync;
+        // On a captured stream, 7.2 refuses it, and 6.4 makes a node of it.
+        if bytes == 0 && self.is_captured(stream) {
+            return Ok(());
+        }
         // SAFETY: live ranges of `bytes`, `src` unchanged until the copy has run where it is pinned, a live stream of
         // the current device (the caller's promises); HIP only reads `src`.
         check(CALL, unsafe { copy(pointer(dst.0), src.cast_mut().cast(), bytes, pointer(stream.0)) })
@@ -214,6 +227,9 @@ impl HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipMemcpyDtoHAsync";
         let copy = self.on(device, CALL)?.hipMemcpyDtoHAsync;
+        if bytes == 0 && self.is_captured(stream) {
+            return Ok(());
+        }
         // SAFETY: as in `copy_to_device`; `dst` is not accessed until the copy has run.
         check(CALL, unsafe { copy(dst.cast(), pointer(src.0), bytes, pointer(stream.0)) })
     }
@@ -228,6 +244,9 @@ impl HipDriver {
     ) -> DriverResult<()> {
         const CALL: &str = "hipMemcpyDtoDAsync";
         let copy = self.optional(CALL, self.on(device, CALL)?.hipMemcpyDtoDAsync)?;
+        if bytes == 0 && self.is_captured(stream) {
+            return Ok(());
+        }
         // SAFETY: live ranges of `bytes` on the device, a live stream of it (the caller's promises).
         check(CALL, unsafe { copy(pointer(dst.0), pointer(src.0), bytes, pointer(stream.0)) })
     }
@@ -260,9 +279,10 @@ impl HipDriver {
         // HIP 5.2 first fills up to the next multiple of 8, even if fewer bytes were requested; the number of the
         // remaining bytes then wraps around below 0 (clr, `FillBufferInfo::PackInfo`). Such a fill becomes a copy.
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
-            // SAFETY: seven bytes at most, from memory that is pageable and therefore read during the call; the rest is
+            let src = FILLED[usize::from(value)].as_ptr();
+            // SAFETY: seven bytes at most, from memory that lives for ever, as a captured copy needs; the rest is
             // guaranteed by the caller.
-            return unsafe { self.copy_to_device(device, stream, dst, [value; 8].as_ptr(), bytes) };
+            return unsafe { self.copy_to_device(device, stream, dst, src, bytes) };
         }
         // SAFETY: a live range of `bytes`, a live stream of the device (the caller's promises).
         check(CALL, unsafe { fill(pointer(dst.0), value, bytes, pointer(stream.0)) })

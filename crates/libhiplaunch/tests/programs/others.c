@@ -74,6 +74,44 @@ static void streams(void) {
   OK(hiplaunch_stream_close(adopted));
 }
 
+/* Launches that become a graph, and what is refused meanwhile. */
+static void capture(void) {
+  enum { N = 256 };
+  hiplaunch_kernel *bump = kernel_of(launcher, folder, "probe", "bump");
+  hiplaunch_captured_graph *graph;
+  hiplaunch_stream *stream;
+  hiplaunch_buffer *buffer;
+  unsigned words[N];
+  bool capturing = true;
+  int i;
+  memset(words, 0, sizeof words);
+  OK(hiplaunch_stream_open(launcher, 0, &stream));
+  OK(hiplaunch_buffer_open(launcher, 0, stream, sizeof words, &buffer));
+  OK(hiplaunch_buffer_upload(buffer, stream, 0, words, sizeof words));
+  OK(hiplaunch_stream_synchronize(stream));
+  FAILS(hiplaunch_stream_end_capture(stream, &graph), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no capture");
+  FAILS(hiplaunch_stream_begin_capture(stream, 3), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "3 is no");
+  OK(hiplaunch_stream_begin_capture(stream, HIPLAUNCH_CAPTURE_MODE_THREAD_LOCAL));
+  OK(hiplaunch_stream_is_capturing(stream, &capturing));
+  CHECK(capturing);
+  add_one(bump, stream, buffer, N);
+  add_one(bump, stream, buffer, N);
+  FAILS(hiplaunch_stream_synchronize(stream), HIPLAUNCH_STATUS_CAPTURED, "captured");
+  FAILS(hiplaunch_buffer_download(buffer, stream, 0, words, sizeof words), HIPLAUNCH_STATUS_CAPTURED, "host memory");
+  FAILS(hiplaunch_stream_end_capture(stream, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "graph");
+  OK(hiplaunch_stream_end_capture(stream, &graph));
+  OK(hiplaunch_stream_is_capturing(stream, &capturing));
+  CHECK(!capturing);
+  OK(hiplaunch_unregister(bump));
+  for (i = 0; i < 3; i++) OK(hiplaunch_captured_graph_launch(graph, stream));
+  OK(hiplaunch_captured_graph_close(graph));
+  FAILS(hiplaunch_captured_graph_launch(graph, stream), HIPLAUNCH_STATUS_INVALID_HANDLE, "was closed");
+  OK(hiplaunch_buffer_download(buffer, stream, 0, words, sizeof words));
+  CHECK(words[0] == 6 && words[N - 1] == 6);
+  OK(hiplaunch_buffer_close(buffer));
+  OK(hiplaunch_stream_close(stream));
+}
+
 /* A grid that waits for itself, and one that is too large. */
 static void cooperative(void) {
   enum { N = 1000 };
@@ -182,6 +220,7 @@ int main(int argc, char **argv) {
   folder = argv[1];
   launcher = open_emulator();
   streams();
+  capture();
   cooperative();
   devices();
   check_clean(launcher);
