@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::deferred_event::DeferredEvent;
+use crate::progress::Progress;
 use crate::thread_number::thread_number;
 use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions};
 
@@ -25,6 +26,7 @@ pub(crate) struct OwnedStream {
     raw: RawStream,
     number: u64,
     origin: Origin,
+    pub(crate) progress: Progress,
     deferred: DeferredEvent,
 }
 
@@ -68,7 +70,8 @@ impl OwnedStream {
         number: u64,
         origin: Origin,
     ) -> OwnedStream {
-        OwnedStream { driver: driver.clone(), device, raw, number, origin, deferred: DeferredEvent::new() }
+        let (progress, deferred) = (Progress::new(), DeferredEvent::new());
+        OwnedStream { driver: driver.clone(), device, raw, number, origin, progress, deferred }
     }
 
     /// Tells whoever observes the driver about an adopted stream; default streams are known.
@@ -109,7 +112,7 @@ impl OwnedStream {
     /// Returns the driver's handle for a call that enqueues. Records a deferred event first.
     #[inline]
     pub(crate) fn for_work(&self) -> DriverResult<RawStream> {
-        self.deferred.settle(|event| self.record(event))?;
+        self.deferred.settle(self.progress.completed(), |event| self.record(event))?;
         Ok(self.raw)
     }
 
@@ -125,15 +128,9 @@ impl OwnedStream {
         self.deferred.position()
     }
 
-    /// See [`DeferredEvent::finished`].
-    #[inline]
-    pub(crate) fn finished(&self, position: u64) {
-        self.deferred.finished(position);
-    }
-
     /// Returns the driver's handle for others, who may enqueue on the stream from now on.
     pub(crate) fn share(&self) -> RawStream {
-        if let Err(e) = self.deferred.share(|event| self.record(event)) {
+        if let Err(e) = self.deferred.share(self.progress.completed(), |event| self.record(event)) {
             // It stays deferred, so that its results are waited for with the stream.
             log::warn!("recording an event on a stream of {}: {e}", self.device);
         }

@@ -125,7 +125,7 @@ pub(super) fn launch_into<R: Receipt>(
     description: Launch<'_>,
     placement: Placement<'_>,
 ) -> Result<R> {
-    let Launch { mut dims, source, staging, cooperative, .. } = description;
+    let Launch { mut dims, source, cooperative, .. } = description;
     let device = stream.device();
     stream.core().check()?;
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
@@ -143,8 +143,8 @@ pub(super) fn launch_into<R: Receipt>(
         ArgumentSource::Packed(bytes) => kernel.check_packed(bytes.len())?,
     }
     let enqueue = |target: BufferArg<'_>| {
-        let destination = Some(Target { parameter, buffer: target });
-        launch(Callee::Kernel(kernel), &stream.0, Request { dims, staging, source, cooperative, destination })
+        let target = Target { parameter, buffer: target };
+        launch(Callee::Kernel(kernel), &stream.0, Request::new(&description, Some(&target)))
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {

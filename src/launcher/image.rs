@@ -1,11 +1,11 @@
 //! The image of a launch's host data: how long its parts are, what is written to them, and where the kernel finds them.
 
+use crate::memory::Spans;
 use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
 use super::kernel::Kernel;
-use super::launch::ArgumentSource;
-use super::ticket::Spans;
+use super::launch::{ArgumentSource, StagedLaunch};
 
 /// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
@@ -55,10 +55,10 @@ impl StagedImage {
 }
 
 /// Returns the length of a piece with its padding. An empty piece has padding too, so that it has an address of its
-/// own.
-#[inline]
+/// own. A piece that is too long for an image stays so.
+#[inline(always)]
 fn padded(bytes: usize) -> u64 {
-    (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
+    (bytes.max(1) as u64).saturating_add(ALIGN - 1) & !(ALIGN - 1)
 }
 
 /// The addresses at which the kernel finds the next piece of each part of the image.
@@ -118,7 +118,7 @@ impl ImagePart<'_> {
 pub(super) struct Writer<'a> {
     input: ImagePart<'a>,
     inout: ImagePart<'a>,
-    pub(super) changed: bool,
+    changed: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -188,17 +188,30 @@ pub(super) fn put(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
 /// The second walk over the arguments: writes the image's host-to-device part, packs the addresses of host data, and
 /// finds where the outputs lie in the result buffer.
 pub(super) struct ImageWalk<'a, 's> {
-    pub(super) writer: Writer<'a>,
-    pub(super) cursor: Cursor,
+    writer: Writer<'a>,
+    cursor: Cursor,
     /// Where the part that comes back to the host begins, as the kernel sees it.
-    pub(super) to_host: u64,
-    pub(super) spans: &'s mut Spans,
+    to_host: u64,
+    /// The outputs; none if nothing comes back.
+    spans: Option<&'s mut Spans>,
 }
 
-impl ImageWalk<'_, '_> {
+impl<'a, 's> ImageWalk<'a, 's> {
+    pub(super) fn new(
+        writer: Writer<'a>,
+        image: &StagedImage,
+        staged: &'s mut StagedLaunch,
+    ) -> ImageWalk<'a, 's> {
+        let StagedLaunch { input, to_host, .. } = *staged;
+        let cursor = Cursor { input, inout: to_host, output: to_host + image.inout };
+        let spans = staged.buffer.as_mut().map(|buffer| &mut buffer.value.spans);
+        ImageWalk { writer, cursor, to_host, spans }
+    }
+
+    /// Returns whether the image has changed.
     #[inline(always)]
-    pub(super) fn run(&mut self, kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>) {
-        let ArgumentSource::Args(args) = source else { return };
+    pub(super) fn run(mut self, kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>) -> bool {
+        let ArgumentSource::Args(args) = source else { return self.writer.changed };
         for (arg, parameter) in args.iter().zip(&kernel.parameters) {
             let address = match arg {
                 Arg::Host(data) => {
@@ -220,18 +233,21 @@ impl ImageWalk<'_, '_> {
             };
             put(kernarg, parameter.offset, &address.0.to_le_bytes());
         }
+        self.writer.changed
     }
 
     /// Returns the address of a piece, and remembers where it lies if it is an output.
     #[inline]
-    pub(super) fn place(&mut self, data: &HostData<'_>) -> DevicePtr {
+    fn place(&mut self, data: &HostData<'_>) -> DevicePtr {
         let address = self.cursor.next(data);
         let bytes = match data {
             HostData::In(_) => return address,
             HostData::InOut(d) => d.len(),
             HostData::Out(n) => *n,
         };
-        self.spans.push(((address.0 - self.to_host) as u32, bytes as u32));
+        if let Some(spans) = &mut self.spans {
+            spans.push(((address.0 - self.to_host) as u32, bytes as u32));
+        }
         address
     }
 }

@@ -179,7 +179,7 @@ impl Kernel {
     #[inline(always)]
     fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
         match description.placement.take() {
-            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description)),
+            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description, None)),
             Some(placement) => launch_into(self, stream, description, placement),
         }
     }
@@ -195,7 +195,7 @@ impl Kernel {
         if description.placement.is_some() {
             return registry.get(handle)?.launch_on(stream, description);
         }
-        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description))
+        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description, None))
     }
 
     /// Whether its handle names it.

@@ -18,15 +18,16 @@ use std::sync::Arc;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::RequestContext;
 use crate::memory::{LockedFailure, ResultBuffer, StagingRing};
+use crate::stream::StreamCore;
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::args::{Arg, ArgumentBlock, BufferArg, LaunchDims, PatchTarget, Staging};
 use super::description::Launch;
-use super::image::{Cursor, ImageWalk, StagedImage, Writer, put};
+use super::image::{ImageWalk, StagedImage, Writer, put};
 use super::kernel::{Kernel, Parameter, ParameterKind};
 use super::registry::{KernelHandle, Registry};
 use super::stream_state::{EnqueueState, KernelMemory, StreamState};
-use super::ticket::{Spans, Ticket};
+use super::ticket::Ticket;
 
 /// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
 const MAX_IMAGE: u64 = 1 << 31;
@@ -43,19 +44,17 @@ pub(super) enum ArgumentSource<'a> {
 /// One launch, with the memory of its destination found.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    pub(super) dims: LaunchDims,
-    pub(super) staging: Staging,
-    pub(super) source: ArgumentSource<'a>,
-    pub(super) cooperative: bool,
-    pub(super) destination: Option<Target<'a>>,
+    /// The launch, without its placement.
+    pub(super) launch: &'a Launch<'a>,
+    pub(super) destination: Option<&'a Target<'a>>,
+    /// Whether memory ran out, and the launch is tried once more.
+    pub(super) tried_before: bool,
 }
 
 impl<'a> Request<'a> {
-    /// A launch without a destination.
     #[inline(always)]
-    pub(super) fn new(description: &Launch<'a>) -> Request<'a> {
-        let Launch { dims, staging, source, cooperative, .. } = *description;
-        Request { dims, staging, source, cooperative, destination: None }
+    pub(super) fn new(launch: &'a Launch<'a>, destination: Option<&'a Target<'a>>) -> Request<'a> {
+        Request { launch, destination, tried_before: false }
     }
 }
 
@@ -80,25 +79,15 @@ pub(super) trait Receipt: Sized {
     /// Whether the caller can read outputs with it.
     const READS: bool;
 
-    fn new(
-        stream_state: &Arc<StreamState>,
-        sequence: u64,
-        buffer: Option<ResultBuffer>,
-        spans: Spans,
-    ) -> Self;
+    fn new(stream_state: &Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Self;
 }
 
 impl Receipt for Ticket {
     const READS: bool = true;
 
     #[inline(always)]
-    fn new(
-        stream_state: &Arc<StreamState>,
-        sequence: u64,
-        buffer: Option<ResultBuffer>,
-        spans: Spans,
-    ) -> Ticket {
-        Ticket::new(stream_state.clone(), sequence, buffer, spans)
+    fn new(stream_state: &Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Ticket {
+        Ticket::new(stream_state.clone(), sequence, buffer)
     }
 }
 
@@ -107,10 +96,10 @@ impl Receipt for () {
 
     /// A launch with outputs is refused, so there is no result buffer to release.
     #[inline(always)]
-    fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>, _: Spans) {}
+    fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>) {}
 }
 
-/// Why a launch was not enqueued, or not wholly.
+/// Why a launch was not enqueued, or not wholly. It is boxed, so that the result of a launch without an error is small.
 enum Stop {
     /// A check refused it, and nothing was enqueued.
     Refused(Error),
@@ -118,100 +107,122 @@ enum Stop {
     Failed(LockedFailure, Arc<str>),
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Refused(error)
+impl From<Error> for Box<Stop> {
+    #[cold]
+    fn from(error: Error) -> Box<Stop> {
+        Box::new(Stop::Refused(error))
+    }
+}
+
+impl Stop {
+    /// Launches again if that may succeed, and returns the error otherwise. The caller holds no lock.
+    #[cold]
+    #[inline(never)]
+    fn resolve<R: Receipt>(
+        self: Box<Self>,
+        callee: Callee<'_>,
+        stream_state: &Arc<StreamState>,
+        request: Request<'_>,
+    ) -> Result<R> {
+        let device = stream_state.core.device();
+        match *self {
+            Stop::Refused(error) => Err(error),
+            // Callbacks that free memory may take the stream's lock.
+            Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
+                if !request.tried_before && device.pool_core().ladder.run_callbacks(bytes as u64) =>
+            {
+                launch(callee, stream_state, Request { tried_before: true, ..request })
+            }
+            Stop::Failed(failed, name) => Err(failed.into_error(device).for_kernel(&name)),
+        }
     }
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
+// What follows an error is not inlined, and no loop: both would make every launch save more values on the stack.
 pub(super) fn launch<R: Receipt>(
     callee: Callee<'_>,
     stream_state: &Arc<StreamState>,
     request: Request<'_>,
 ) -> Result<R> {
-    let stop = match enqueue(callee, stream_state, &request) {
-        Ok(receipt) => return Ok(receipt),
-        Err(stop) => stop,
-    };
-    let device = stream_state.core.device();
-    let into_error = |failed: LockedFailure, name: &Arc<str>| failed.into_error(device).for_kernel(name);
-    match stop {
-        Stop::Refused(error) => Err(error),
-        // The stream's lock is released by now: callbacks that free memory may take it.
-        Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
-            if device.pool_core().ladder.run_callbacks(bytes as u64) =>
-        {
-            enqueue(callee, stream_state, &request).map_err(|stop| match stop {
-                Stop::Refused(error) => error,
-                Stop::Failed(failed, name) => into_error(failed, &name),
-            })
-        }
-        Stop::Failed(failed, name) => Err(into_error(failed, &name)),
+    match enqueue(callee, stream_state, request) {
+        Ok(receipt) => Ok(receipt),
+        Err(stop) => stop.resolve(callee, stream_state, request),
     }
 }
 
+#[inline(always)]
 fn enqueue<R: Receipt>(
     callee: Callee<'_>,
     stream_state: &Arc<StreamState>,
-    request: &Request<'_>,
-) -> std::result::Result<R, Stop> {
-    stream_state.core.check()?;
+    request: Request<'_>,
+) -> std::result::Result<R, Box<Stop>> {
+    let core = &stream_state.core;
+    core.check()?;
     // Dropped after the lock: the last reference to a kernel takes the lock of every stream that it ran on.
-    let mut later = Vec::new();
+    let mut later = None;
     let mut state = stream_state.lock();
-    let EnqueueState { ring, kernels, recent, .. } = &mut *state;
+    let EnqueueState { ring, results, kernels, recent, .. } = &mut *state;
     let on_stream = kernels.find(callee, stream_state, &mut later)?;
-    let (kernel, memory) = match callee {
-        Callee::Kernel(kernel) => (kernel, &mut on_stream.memory),
+    let memory = &mut on_stream.memory;
+    let kernel = match callee {
+        Callee::Kernel(kernel) => kernel,
         Callee::Handle(_, handle) => match &on_stream.kernel {
-            Some(kernel) => (&**kernel, &mut on_stream.memory),
+            Some(kernel) => &**kernel,
             None => return Err(Error::StaleHandle(handle.0).into()),
         },
     };
-    let failed = |failed| Stop::Failed(failed, kernel.name.clone());
+    let failed = |failed| Box::new(Stop::Failed(failed, kernel.name.clone()));
 
-    let mut dims = request.dims;
-    dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
-    if on_stream.checked_dims != Some(dims) {
-        kernel.check_dims(&dims)?;
-        on_stream.checked_dims = Some(dims);
-    }
-    if request.cooperative {
-        kernel.check_cooperative(&dims).map_err(|e| failed(e.into()))??;
-    }
-    let image = pack(kernel, stream_state, &mut memory.kernarg, request)?;
-    let mut spans = Spans::new();
-    let staged = if image.total() == 0 {
-        StagedLaunch::NONE
-    } else {
-        check_image(kernel, request, &image, R::READS)?;
-        stage(stream_state, kernel, memory, ring, request, &image, &mut spans).map_err(failed)?
+    let asked = &request.launch.dims;
+    let dynamic_lds = kernel.with_layout(asked.dynamic_lds)?;
+    // Compared in place, because a copy would cost more than the comparison.
+    let dims = match &mut on_stream.checked_dims {
+        Some(checked)
+            if checked.grid == asked.grid
+                && checked.block == asked.block
+                && checked.dynamic_lds == dynamic_lds =>
+        {
+            checked
+        }
+        last => {
+            let dims = LaunchDims { dynamic_lds, ..*asked };
+            kernel.check_dims(&dims)?;
+            last.insert(dims)
+        }
     };
+    if request.launch.cooperative {
+        kernel.check_cooperative(dims).map_err(|e| failed(e.into()))??;
+    }
+    let image = pack(kernel, core, &mut memory.kernarg, request)?;
+    let mut staged = StagedLaunch::NONE;
+    if image.total() != 0 {
+        check_image(kernel, request.launch, &image, R::READS)?;
+        if image.to_host() != 0 {
+            let taken = results.take(core, &stream_state.returned, image.to_host());
+            staged.buffer = Some(taken.map_err(failed)?);
+        }
+        if let Err(e) = stage(core, kernel, memory, ring, request.launch, &image, &mut staged) {
+            staged.buffer.into_iter().for_each(|buffer| results.release(buffer));
+            return Err(failed(e));
+        }
+    }
 
-    let sequence = stream_state.core.next();
+    let sequence = core.next();
     if staged.uses_ring {
         ring.used_by(sequence);
     }
-    let mut outcome = submit(kernel, stream_state, request, dims, &image, memory, &staged);
-    if outcome.is_ok()
-        && let Some(buffer) = &staged.buffer
-        && let Err(e) = stream_state.core.defer(sequence, buffer.event)
-    {
-        outcome = Err(EnqueueFailure { failed: e.into(), launched: true, writes_results: true });
-    }
+    let outcome = submit(kernel, core, request, dims, &image, memory, &staged, sequence);
     // Whatever happened, something may have been enqueued.
-    stream_state.core.publish(sequence);
-    let launched = outcome.as_ref().map_or_else(|failure| failure.launched, |()| true);
-    if launched {
+    core.publish(sequence);
+    if outcome.as_ref().map_or_else(|failure| failure.launched, |()| true) {
         recent.push(sequence, kernel.id, dims, kernel.explicit_bytes, &memory.kernarg);
     }
     if let Err(failure) = outcome {
         if let Some(buffer) = staged.buffer {
-            let mut buffers = stream_state.result_buffers();
             match failure.writes_results {
-                true => buffers.return_after(&stream_state.core, buffer, sequence),
-                false => buffers.release(buffer),
+                true => results.abandon(buffer, sequence),
+                false => results.release(buffer),
             }
         }
         return Err(failed(failure.failed));
@@ -219,21 +230,26 @@ fn enqueue<R: Receipt>(
     if staged.copy_from.is_some() {
         memory.shadow_good = true;
     }
-    Ok(R::new(stream_state, sequence, staged.buffer, spans))
+    drop(state);
+    // By itself it would be dropped by a function call, also where there is nothing.
+    if let Some(kernels) = later {
+        drop_kernels(kernels);
+    }
+    Ok(R::new(stream_state, sequence, staged.buffer))
+}
+
+#[cold]
+fn drop_kernels(kernels: Vec<Arc<Kernel>>) {
+    drop(kernels);
 }
 
 /// Checks the arguments, packs those whose values are known, and measures what the others stage. Records that the stream
 /// uses the buffers among them, so that they may be dropped before it has done with them. If an argument is refused, uses
 /// that were recorded for earlier arguments stay recorded; they only delay reuse.
 #[inline(always)]
-fn pack(
-    kernel: &Kernel,
-    stream_state: &StreamState,
-    kernarg: &mut [u8],
-    request: &Request<'_>,
-) -> Result<StagedImage> {
+fn pack(kernel: &Kernel, core: &StreamCore, kernarg: &mut [u8], request: Request<'_>) -> Result<StagedImage> {
     let mut image = StagedImage::default();
-    match request.source {
+    match request.launch.source {
         // What follows the explicit bytes is padding, or where hidden arguments go.
         ArgumentSource::Packed(bytes) => {
             kernel.check_packed(bytes.len())?;
@@ -242,7 +258,7 @@ fn pack(
         ArgumentSource::Args(args) => {
             kernel.check_count(args.len())?;
             for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
-                if !pack_arg(arg, parameter, stream_state, kernarg, &mut image) {
+                if !pack_arg(arg, parameter, core, kernarg, &mut image) {
                     return Err(kernel.refuse_arg(index, arg));
                 }
             }
@@ -252,9 +268,9 @@ fn pack(
             }
         }
     }
-    if let Some(target) = &request.destination {
+    if let Some(target) = request.destination {
         if let Some(block) = target.buffer.block() {
-            stream_state.core.record_use(block);
+            core.record_use(block);
         }
         let at = kernel.parameters[target.parameter].offset;
         put(kernarg, at, &target.buffer.ptr().0.to_le_bytes());
@@ -267,7 +283,7 @@ fn pack(
 fn pack_arg(
     arg: &Arg<'_>,
     parameter: &Parameter,
-    stream_state: &StreamState,
+    core: &StreamCore,
     kernarg: &mut [u8],
     image: &mut StagedImage,
 ) -> bool {
@@ -298,7 +314,7 @@ fn pack_arg(
         Arg::Pointer(ptr) => put(kernarg, at, &ptr.0.to_le_bytes()),
         Arg::Buffer(buffer) => {
             if let Some(block) = buffer.block() {
-                stream_state.core.record_use(block);
+                core.record_use(block);
             }
             put(kernarg, at, &buffer.ptr().0.to_le_bytes());
         }
@@ -343,14 +359,14 @@ fn check_patches(kernel: &Kernel, block: &ArgumentBlock<'_>) -> Result<()> {
 }
 
 #[inline(always)]
-fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, reads: bool) -> Result<()> {
+fn check_image(kernel: &Kernel, launch: &Launch<'_>, image: &StagedImage, reads: bool) -> Result<()> {
     if !reads && image.inout + image.output > 0 {
         return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
     }
     if image.total() > MAX_IMAGE {
         return Err(kernel.refuse(LaunchProblem::TooMuchData { bytes: image.total(), limit: MAX_IMAGE }));
     }
-    if request.staging == Staging::Mapped
+    if launch.staging == Staging::Mapped
         && !kernel.device().raw().capabilities().has(Capability::MappedHostMemory)
     {
         return Err(Error::invalid(
@@ -358,7 +374,7 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, read
             "the driver has no mapped host memory; use Staging::Copy",
         ));
     }
-    if let ArgumentSource::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = launch.source {
         for arg in args {
             if let Arg::ArgumentBlock(block) = arg
                 && !block.patches.is_empty()
@@ -371,15 +387,15 @@ fn check_image(kernel: &Kernel, request: &Request<'_>, image: &StagedImage, read
 }
 
 /// What is enqueued around the kernel, once there is memory for it.
-struct StagedLaunch {
+pub(super) struct StagedLaunch {
     /// Where the kernel sees the first two parts: what it reads, and what comes back.
-    input: u64,
-    to_host: u64,
+    pub(super) input: u64,
+    pub(super) to_host: u64,
     /// Host address of an H2D copy to the scratch, if one is needed.
     copy_from: Option<std::ptr::NonNull<u8>>,
     /// Whether the launch reads from the staging ring.
     uses_ring: bool,
-    buffer: Option<ResultBuffer>,
+    pub(super) buffer: Option<ResultBuffer>,
 }
 
 impl StagedLaunch {
@@ -388,87 +404,70 @@ impl StagedLaunch {
         StagedLaunch { input: 0, to_host: 0, copy_from: None, uses_ring: false, buffer: None };
 }
 
-/// Finds memory for the image, writes its host-to-device part, and packs the addresses.
+/// Finds memory for the rest of the image, beside the result buffer, writes its host-to-device part, and packs the addresses.
 #[inline(always)]
 fn stage(
-    stream_state: &StreamState,
+    core: &StreamCore,
     kernel: &Kernel,
     memory: &mut KernelMemory,
     ring: &mut StagingRing,
-    request: &Request<'_>,
+    launch: &Launch<'_>,
     image: &StagedImage,
-    spans: &mut Spans,
-) -> std::result::Result<StagedLaunch, LockedFailure> {
-    let (core, device) = (&stream_state.core, stream_state.core.device());
-    let to_host = image.to_host();
-    let buffer = if to_host > 0 { Some(stream_state.result_buffers().take(core, to_host)?) } else { None };
-    let release = |failed| {
-        if let Some(buffer) = buffer {
-            stream_state.result_buffers().release(buffer);
-        }
-        failed
-    };
+    staged: &mut StagedLaunch,
+) -> std::result::Result<(), LockedFailure> {
+    let device = core.device();
     let KernelMemory { kernarg, scratch, shadow, shadow_good } = memory;
-    let mut walk = |writer, input, to_host| {
-        let cursor = Cursor { input, inout: to_host, output: to_host + image.inout };
-        let mut walk = ImageWalk { writer, cursor, to_host, spans };
-        walk.run(kernel, kernarg, request.source);
-        walk.writer.changed
-    };
-    if request.staging == Staging::Mapped {
+    let (to_device, to_host) = (image.to_device(), image.to_host());
+    if launch.staging == Staging::Mapped {
         let (input, inout) = (image.input as usize, image.inout as usize);
-        let mut at = 0;
         // SAFETY (of both slices below): ring and result buffers returned that many bytes, which no work in flight uses
         // and nobody else accesses, as the stream's lock is held and the result buffer is this launch's; the two do not
         // overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
-            let staging = ring.take(core, input).map_err(release)?;
-            at = staging.device.0;
+            let staging = ring.take(core, input)?;
+            (staged.input, staged.uses_ring) = (staging.device.0, true);
             device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
-        let (mut inout_bytes, mut out_at): (&mut [u8], u64) = (&mut [], 0);
-        if let Some(buffer) = &buffer {
-            out_at = buffer.device.0;
-            device.note(&Note::HostWrite { ptr: buffer.host.as_ptr(), bytes: to_host });
+        let mut inout_bytes: &mut [u8] = &mut [];
+        if let Some(buffer) = &staged.buffer {
+            staged.to_host = buffer.value.device.0;
+            device.note(&Note::HostWrite { ptr: buffer.value.host.as_ptr(), bytes: to_host });
             // SAFETY: as above. The outputs are zeroed too: the kernel may write less than there is.
-            inout_bytes = &mut unsafe { zeroed_slice(buffer.host, to_host) }[..inout];
+            inout_bytes = &mut unsafe { zeroed_slice(buffer.value.host, to_host) }[..inout];
         }
-        walk(Writer::new(input_bytes, inout_bytes, false), at, out_at);
-        return Ok(StagedLaunch {
-            input: at,
-            to_host: out_at,
-            copy_from: None,
-            uses_ring: input > 0,
-            buffer,
-        });
+        ImageWalk::new(Writer::new(input_bytes, inout_bytes, false), image, staged).run(
+            kernel,
+            kernarg,
+            launch.source,
+        );
+        return Ok(());
     }
 
-    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock).map_err(release)? {
+    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock)? {
         *shadow_good = false;
     }
-    let base = scratch.ptr().0;
-    let to_device = image.to_device();
+    staged.input = scratch.ptr().0;
+    staged.to_host = staged.input + image.input;
     let same_size = shadow.len() == to_device;
     if !same_size {
         shadow.resize(to_device, 0);
     }
     let unknown = to_device > 0 && (!*shadow_good || !same_size);
     let (input, inout) = shadow.split_at_mut(image.input as usize);
-    let to_host = base + image.input;
-    let mut staged = StagedLaunch { input: base, to_host, copy_from: None, uses_ring: false, buffer };
-    if walk(Writer::new(input, inout, unknown), base, to_host) {
+    let walk = ImageWalk::new(Writer::new(input, inout, unknown), image, staged);
+    if walk.run(kernel, kernarg, launch.source) {
         // Until the copy is enqueued, the device holds something else than the shadow.
         *shadow_good = false;
-        let staging = ring.take(core, to_device).map_err(release)?;
+        let staging = ring.take(core, to_device)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
         // SAFETY: the ring returned `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(shadow.as_ptr(), staging.host.as_ptr(), to_device) };
         (staged.copy_from, staged.uses_ring) = (Some(staging.host), true);
     }
-    Ok(staged)
+    Ok(())
 }
 
 /// Zeroes pinned memory, which may never have been written, and returns it as a slice.
@@ -495,21 +494,21 @@ struct EnqueueFailure {
 /// What the launch is known to access: what it stages, its buffers, of which it is known that it reads them, and its
 /// destination.
 #[cold]
-fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -> Vec<MemoryAccess> {
+fn accesses(request: Request<'_>, image: &StagedImage, staged: &StagedLaunch) -> Vec<MemoryAccess> {
     let access =
         |(ptr, bytes): (u64, u64), write| MemoryAccess { ptr: DevicePtr(ptr), bytes: bytes as usize, write };
     let mut all = vec![
         access((staged.input, image.input), false),
         access((staged.to_host, image.inout + image.output), true),
     ];
-    if let ArgumentSource::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = request.launch.source {
         for arg in args {
             if let Arg::Buffer(buffer) = arg {
                 all.push(access(buffer.range(), false));
             }
         }
     }
-    if let Some(target) = &request.destination {
+    if let Some(target) = request.destination {
         all.push(access(target.buffer.range(), true));
     }
     all.retain(|a| a.bytes > 0);
@@ -517,25 +516,27 @@ fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -
 }
 
 /// Enqueues the copies and the kernel. The event of a result buffer is recorded when something is enqueued after it
-/// ([`StreamCore::defer`](crate::stream::StreamCore::defer)).
+/// ([`StreamCore::defer`]).
 // Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
 // function calls is inlined by itself, but not what two do.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "inlined, so that nothing is gathered in a struct")]
 fn submit(
     kernel: &Kernel,
-    stream_state: &StreamState,
-    request: &Request<'_>,
-    dims: LaunchDims,
+    core: &StreamCore,
+    request: Request<'_>,
+    dims: &LaunchDims,
     image: &StagedImage,
     memory: &KernelMemory,
     staged: &StagedLaunch,
+    sequence: u64,
 ) -> std::result::Result<(), EnqueueFailure> {
-    let device = stream_state.core.device();
+    let device = core.device();
     let (driver, id) = (device.raw(), device.id());
     let stopped =
         |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched, writes_results: false };
     let free = |e| stopped(e, false);
-    let stream = stream_state.core.for_work().map_err(free)?;
+    let stream = core.for_work().map_err(free)?;
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
         // the image.
@@ -569,7 +570,7 @@ fn submit(
             kernarg: &memory.kernarg,
             accesses,
         };
-        let work = match request.cooperative {
+        let work = match request.launch.cooperative {
             false => Work::Kernel(&launch),
             true => Work::CooperativeKernel { launch: &launch, offsets: &kernel.offsets },
         };
@@ -577,22 +578,18 @@ fn submit(
         // them; what the caller's own pointers are good for is the caller's promise.
         unsafe { driver.enqueue(id, stream, &work) }.map_err(free)?;
     }
-    if let Some(buffer) = &staged.buffer
-        && request.staging != Staging::Mapped
-    {
-        // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
-        unsafe {
-            driver.enqueue(
-                id,
-                stream,
-                &Work::CopyToHost {
-                    dst: buffer.host.as_ptr(),
-                    src: DevicePtr(staged.to_host),
-                    bytes: image.to_host(),
-                },
-            )
+    if let Some(buffer) = &staged.buffer {
+        if request.launch.staging != Staging::Mapped {
+            let (dst, src) = (buffer.value.host.as_ptr(), DevicePtr(staged.to_host));
+            let copy = Work::CopyToHost { dst, src, bytes: image.to_host() };
+            // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
+            unsafe { driver.enqueue(id, stream, &copy) }.map_err(|e| stopped(e, true))?;
         }
-        .map_err(|e| stopped(e, true))?;
+        core.defer(sequence, buffer.value.event).map_err(|e| EnqueueFailure {
+            failed: e.into(),
+            launched: true,
+            writes_results: true,
+        })?;
     }
     Ok(())
 }
