@@ -5,7 +5,7 @@ use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
 use super::kernel::Kernel;
-use super::launch::{ArgumentSource, StagedLaunch};
+use super::launch::ArgumentSource;
 
 /// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
@@ -19,8 +19,6 @@ pub(super) struct StagedImage {
     pub(super) inout: u64,
     /// The bytes of out arrays and result blocks.
     pub(super) output: u64,
-    /// Whether the arguments name a destination.
-    pub(super) has_destination: bool,
 }
 
 impl StagedImage {
@@ -43,6 +41,12 @@ impl StagedImage {
 
     pub(super) fn total(&self) -> u64 {
         self.input.saturating_add(self.inout).saturating_add(self.output)
+    }
+
+    /// Where the kernel finds the pieces of an image whose first part begins at `input` and whose others at `to_host`.
+    #[inline(always)]
+    pub(super) fn begin_at(&self, input: u64, to_host: u64) -> Cursor {
+        Cursor { input, inout: to_host, output: to_host + self.inout }
     }
 
     pub(super) fn to_device(self) -> usize {
@@ -188,26 +192,15 @@ pub(super) fn put(kernarg: &mut [u8], offset: u32, bytes: &[u8]) {
 /// The second walk over the arguments: writes the image's host-to-device part, packs the addresses of host data, and
 /// finds where the outputs lie in the result buffer.
 pub(super) struct ImageWalk<'a, 's> {
-    writer: Writer<'a>,
-    cursor: Cursor,
+    pub(super) writer: Writer<'a>,
+    pub(super) cursor: Cursor,
     /// Where the part that comes back to the host begins, as the kernel sees it.
-    to_host: u64,
+    pub(super) to_host: u64,
     /// The outputs; none if nothing comes back.
-    spans: Option<&'s mut Spans>,
+    pub(super) spans: Option<&'s mut Spans>,
 }
 
-impl<'a, 's> ImageWalk<'a, 's> {
-    pub(super) fn new(
-        writer: Writer<'a>,
-        image: &StagedImage,
-        staged: &'s mut StagedLaunch,
-    ) -> ImageWalk<'a, 's> {
-        let StagedLaunch { input, to_host, .. } = *staged;
-        let cursor = Cursor { input, inout: to_host, output: to_host + image.inout };
-        let spans = staged.buffer.as_mut().map(|buffer| &mut buffer.value.spans);
-        ImageWalk { writer, cursor, to_host, spans }
-    }
-
+impl ImageWalk<'_, '_> {
     /// Returns whether the image has changed.
     #[inline(always)]
     pub(super) fn run(mut self, kernel: &Kernel, kernarg: &mut [u8], source: ArgumentSource<'_>) -> bool {

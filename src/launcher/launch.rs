@@ -194,7 +194,9 @@ fn enqueue<R: Receipt>(
     if request.launch.cooperative {
         kernel.check_cooperative(dims).map_err(|e| failed(e.into()))??;
     }
-    let image = pack(kernel, core, &mut memory.kernarg, request)?;
+    // Written in place: a copy in wider pieces than it was written in waits until the cache has it.
+    let mut image = StagedImage::default();
+    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
     let mut staged = StagedLaunch::NONE;
     if image.total() != 0 {
         check_image(kernel, request.launch, &image, R::READS)?;
@@ -247,8 +249,13 @@ fn drop_kernels(kernels: Vec<Arc<Kernel>>) {
 /// uses the buffers among them, so that they may be dropped before it has done with them. If an argument is refused, uses
 /// that were recorded for earlier arguments stay recorded; they only delay reuse.
 #[inline(always)]
-fn pack(kernel: &Kernel, core: &StreamCore, kernarg: &mut [u8], request: Request<'_>) -> Result<StagedImage> {
-    let mut image = StagedImage::default();
+fn pack(
+    kernel: &Kernel,
+    core: &StreamCore,
+    kernarg: &mut [u8],
+    request: Request<'_>,
+    image: &mut StagedImage,
+) -> Result<()> {
     match request.launch.source {
         // What follows the explicit bytes is padding, or where hidden arguments go.
         ArgumentSource::Packed(bytes) => {
@@ -258,13 +265,13 @@ fn pack(kernel: &Kernel, core: &StreamCore, kernarg: &mut [u8], request: Request
         ArgumentSource::Args(args) => {
             kernel.check_count(args.len())?;
             for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
-                if !pack_arg(arg, parameter, core, kernarg, &mut image) {
+                if !pack_arg(arg, parameter, core, kernarg, image) {
                     return Err(kernel.refuse_arg(index, arg));
                 }
-            }
-            if image.has_destination && request.destination.is_none() {
-                let problem = "an argument is `Arg::Destination`, but the launch has no destination";
-                return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
+                if matches!(arg, Arg::Destination) && request.destination.is_none() {
+                    let problem = "an argument is `Arg::Destination`, but the launch has no destination";
+                    return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
+                }
             }
         }
     }
@@ -275,7 +282,7 @@ fn pack(kernel: &Kernel, core: &StreamCore, kernarg: &mut [u8], request: Request
         let at = kernel.parameters[target.parameter].offset;
         put(kernarg, at, &target.buffer.ptr().0.to_le_bytes());
     }
-    Ok(image)
+    Ok(())
 }
 
 /// Packs one argument, or measures what it stages. Returns whether kind and size are the parameter's.
@@ -318,7 +325,7 @@ fn pack_arg(
             }
             put(kernarg, at, &buffer.ptr().0.to_le_bytes());
         }
-        Arg::Destination => image.has_destination = true,
+        Arg::Destination => {}
         Arg::Host(data) => image.add(data),
         Arg::ArgumentBlock(block) => image.add_block(block),
     }
@@ -387,15 +394,15 @@ fn check_image(kernel: &Kernel, launch: &Launch<'_>, image: &StagedImage, reads:
 }
 
 /// What is enqueued around the kernel, once there is memory for it.
-pub(super) struct StagedLaunch {
+struct StagedLaunch {
     /// Where the kernel sees the first two parts: what it reads, and what comes back.
-    pub(super) input: u64,
-    pub(super) to_host: u64,
+    input: u64,
+    to_host: u64,
     /// Host address of an H2D copy to the scratch, if one is needed.
     copy_from: Option<std::ptr::NonNull<u8>>,
     /// Whether the launch reads from the staging ring.
     uses_ring: bool,
-    pub(super) buffer: Option<ResultBuffer>,
+    buffer: Option<ResultBuffer>,
 }
 
 impl StagedLaunch {
@@ -417,8 +424,9 @@ fn stage(
 ) -> std::result::Result<(), LockedFailure> {
     let device = core.device();
     let KernelMemory { kernarg, scratch, shadow, shadow_good } = memory;
-    let (to_device, to_host) = (image.to_device(), image.to_host());
+    let to_device = image.to_device();
     if launch.staging == Staging::Mapped {
+        let to_host = image.to_host();
         let (input, inout) = (image.input as usize, image.inout as usize);
         // SAFETY (of both slices below): ring and result buffers returned that many bytes, which no work in flight uses
         // and nobody else accesses, as the stream's lock is held and the result buffer is this launch's; the two do not
@@ -431,34 +439,35 @@ fn stage(
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
-        let mut inout_bytes: &mut [u8] = &mut [];
-        if let Some(buffer) = &staged.buffer {
+        let (mut inout_bytes, mut spans): (&mut [u8], _) = (&mut [], None);
+        if let Some(buffer) = &mut staged.buffer {
             staged.to_host = buffer.value.device.0;
             device.note(&Note::HostWrite { ptr: buffer.value.host.as_ptr(), bytes: to_host });
             // SAFETY: as above. The outputs are zeroed too: the kernel may write less than there is.
             inout_bytes = &mut unsafe { zeroed_slice(buffer.value.host, to_host) }[..inout];
+            spans = Some(&mut buffer.value.spans);
         }
-        ImageWalk::new(Writer::new(input_bytes, inout_bytes, false), image, staged).run(
-            kernel,
-            kernarg,
-            launch.source,
-        );
+        let (writer, to_host) = (Writer::new(input_bytes, inout_bytes, false), staged.to_host);
+        let cursor = image.begin_at(staged.input, to_host);
+        ImageWalk { writer, cursor, to_host, spans }.run(kernel, kernarg, launch.source);
         return Ok(());
     }
 
     if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock)? {
         *shadow_good = false;
     }
-    staged.input = scratch.ptr().0;
-    staged.to_host = staged.input + image.input;
+    let base = scratch.ptr().0;
+    let to_host = base + image.input;
+    (staged.input, staged.to_host) = (base, to_host);
     let same_size = shadow.len() == to_device;
     if !same_size {
         shadow.resize(to_device, 0);
     }
     let unknown = to_device > 0 && (!*shadow_good || !same_size);
     let (input, inout) = shadow.split_at_mut(image.input as usize);
-    let walk = ImageWalk::new(Writer::new(input, inout, unknown), image, staged);
-    if walk.run(kernel, kernarg, launch.source) {
+    let (writer, cursor) = (Writer::new(input, inout, unknown), image.begin_at(base, to_host));
+    let spans = staged.buffer.as_mut().map(|buffer| &mut buffer.value.spans);
+    if (ImageWalk { writer, cursor, to_host, spans }).run(kernel, kernarg, launch.source) {
         // Until the copy is enqueued, the device holds something else than the shadow.
         *shadow_good = false;
         let staging = ring.take(core, to_device)?;
