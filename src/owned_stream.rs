@@ -18,8 +18,10 @@ enum Origin {
     Thread(u64),
 }
 
-/// A stream of the driver, owned or adopted. Work may be enqueued on it while this lives.
+/// A stream of the driver, owned or adopted. Work may be enqueued on it while this lives. Aligned so that no two streams
+/// write the same cache lines.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct OwnedStream {
     driver: Arc<dyn Driver>,
     device: DeviceId,
