@@ -116,7 +116,7 @@ impl StreamCore {
     }
 
     /// See [`Stream::record_use`](crate::Stream::record_use).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record_use(&self, block: &PoolBlock) {
         if !block.has_recorded(self.number()) {
             block.record(self.stream_ref());

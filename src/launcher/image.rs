@@ -86,9 +86,13 @@ impl Cursor {
         ptr
     }
 
-    #[inline]
-    pub(super) fn skip(&mut self, data: &HostData<'_>) {
-        self.next(data);
+    /// The addresses of the pieces after those of `arrays`.
+    #[inline(never)]
+    fn behind(mut self, arrays: &[HostData<'_>]) -> Cursor {
+        arrays.iter().for_each(|array| {
+            self.next(array);
+        });
+        self
     }
 }
 
@@ -99,23 +103,23 @@ struct ImagePart<'a> {
 }
 
 impl ImagePart<'_> {
-    /// Writes `bytes` at offset `at` of the current piece. Returns whether this changed the image.
+    /// Begins the next piece, of `bytes` bytes, and returns its place.
     #[inline]
-    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
-        let start = self.used + at;
-        let place = &mut self.bytes[start..start + bytes.len()];
-        let changed = place != bytes;
-        if changed {
-            place.copy_from_slice(bytes);
-        }
-        changed
-    }
-
-    /// Ends the current piece, which has `bytes` bytes.
-    #[inline]
-    pub(super) fn end(&mut self, bytes: usize) {
+    fn piece(&mut self, bytes: usize) -> &mut [u8] {
+        let start = self.used;
         self.used += padded(bytes) as usize;
+        &mut self.bytes[start..][..bytes]
     }
+}
+
+/// Writes `bytes` to a place of the same length. Returns whether this changed it.
+#[inline(always)]
+fn update(place: &mut [u8], bytes: &[u8]) -> bool {
+    let changed = place != bytes;
+    if changed {
+        place.copy_from_slice(bytes);
+    }
+    changed
 }
 
 /// Writes the parts of the image that are copied to the device, and records whether they change.
@@ -137,13 +141,9 @@ impl<'a> Writer<'a> {
     #[inline]
     pub(super) fn data(&mut self, data: &HostData<'_>) {
         match data {
-            HostData::In(d) => {
-                self.changed |= self.input.put(0, d);
-                self.input.end(d.len());
-            }
+            HostData::In(d) => self.changed |= update(self.input.piece(d.len()), d),
             HostData::InOut(d) => {
-                self.inout.put(0, d);
-                self.inout.end(d.len());
+                self.inout.piece(d.len()).copy_from_slice(d);
                 // The kernel overwrites it on the device, so it is always copied.
                 self.changed = true;
             }
@@ -155,27 +155,24 @@ impl<'a> Writer<'a> {
     /// after the block.
     #[inline]
     pub(super) fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
-        let mut from = 0;
+        let (bytes, place) = (block.bytes, self.input.piece(block.bytes.len()));
+        let (mut from, mut changed) = (0, false);
         for patch in block.patches {
-            self.changed |= self.input.put(from, &block.bytes[from..patch.offset]);
+            let (at, next) = (patch.offset, patch.offset + 8);
+            if from < at {
+                changed |= update(&mut place[from..at], &bytes[from..at]);
+            }
             let address = match patch.target {
-                PatchTarget::Device(ptr) => ptr,
-                PatchTarget::Array(s) => {
-                    let mut at = segments;
-                    block.arrays[..s].iter().for_each(|d| at.skip(d));
-                    at.next(&block.arrays[s])
-                }
-                PatchTarget::Result => {
-                    let mut at = segments;
-                    block.arrays.iter().for_each(|d| at.skip(d));
-                    at.next(&HostData::Out(block.result_bytes))
-                }
+                PatchTarget::Device(ptr) => ptr.0,
+                PatchTarget::Result if block.arrays.is_empty() => segments.output,
+                PatchTarget::Result => segments.behind(block.arrays).output,
+                PatchTarget::Array(s) => segments.behind(&block.arrays[..s]).next(&block.arrays[s]).0,
             };
-            self.changed |= self.input.put(patch.offset, &address.0.to_le_bytes());
-            from = patch.offset + 8;
+            changed |= update(&mut place[at..next], &address.to_le_bytes());
+            from = next;
         }
-        self.changed |= self.input.put(from, &block.bytes[from..]);
-        self.input.end(block.bytes.len());
+        changed |= update(&mut place[from..], &bytes[from..]);
+        self.changed |= changed;
         block.arrays.iter().for_each(|s| self.data(s));
     }
 }
