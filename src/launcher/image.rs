@@ -39,6 +39,10 @@ impl StagedImage {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        (self.input | self.inout | self.output) == 0
+    }
+
     pub(super) fn total(&self) -> u64 {
         self.input.saturating_add(self.inout).saturating_add(self.output)
     }

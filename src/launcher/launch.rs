@@ -198,7 +198,7 @@ fn enqueue<R: Receipt>(
     let mut image = StagedImage::default();
     pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
     let mut staged = StagedLaunch::NONE;
-    if image.total() != 0 {
+    if !image.is_empty() {
         check_image(kernel, request.launch, &image, R::READS)?;
         if image.to_host() != 0 {
             let taken = results.take(core, &stream_state.returned, image.to_host());
