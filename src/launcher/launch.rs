@@ -119,13 +119,13 @@ impl Stop {
     #[cold]
     #[inline(never)]
     fn resolve<R: Receipt>(
-        self: Box<Self>,
+        self,
         callee: Callee<'_>,
         stream_state: &Arc<StreamState>,
         request: Request<'_>,
     ) -> Result<R> {
         let device = stream_state.core.device();
-        match *self {
+        match self {
             Stop::Refused(error) => Err(error),
             // Callbacks that free memory may take the stream's lock.
             Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
@@ -147,7 +147,7 @@ pub(super) fn launch<R: Receipt>(
 ) -> Result<R> {
     match enqueue(callee, stream_state, request) {
         Ok(receipt) => Ok(receipt),
-        Err(stop) => stop.resolve(callee, stream_state, request),
+        Err(stop) => (*stop).resolve(callee, stream_state, request),
     }
 }
 
