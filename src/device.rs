@@ -92,6 +92,14 @@ impl Device {
         }
     }
 
+    /// As [`note`](Device::note), for a note that costs something to make.
+    #[inline]
+    pub(crate) fn note_with(&self, note: impl FnOnce() -> Note) {
+        if self.0.takes_notes {
+            self.tell(&note());
+        }
+    }
+
     #[cold]
     fn tell(&self, note: &Note) {
         if let Some(observer) = self.raw().observer() {

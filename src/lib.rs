@@ -162,7 +162,7 @@ pub mod driver {
 
 /// The atomics of the lock-free parts. Tests replace them by loom's.
 mod sync {
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
     pub(crate) use std::sync::{Mutex, PoisonError};
 }
 

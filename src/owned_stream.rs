@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::capture::{asks, refusal};
 use crate::deferred_event::DeferredEvent;
+use crate::progress::Progress;
 use crate::thread_number::thread_number;
 use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions};
 
@@ -19,14 +20,17 @@ enum Origin {
     Thread(u64),
 }
 
-/// A stream of the driver, owned or adopted. Work may be enqueued on it while this lives.
+/// A stream of the driver, owned or adopted. Work may be enqueued on it while this lives. Aligned so that no two streams
+/// write the same cache lines.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct OwnedStream {
     driver: Arc<dyn Driver>,
     device: DeviceId,
     raw: RawStream,
     number: u64,
     origin: Origin,
+    pub(crate) progress: Progress,
     deferred: DeferredEvent,
     /// Whether the stream is captured, by this library.
     capturing: AtomicBool,
@@ -72,8 +76,16 @@ impl OwnedStream {
         number: u64,
         origin: Origin,
     ) -> OwnedStream {
-        let (deferred, capturing) = (DeferredEvent::new(), AtomicBool::new(false));
-        OwnedStream { driver: driver.clone(), device, raw, number, origin, deferred, capturing }
+        OwnedStream {
+            driver: driver.clone(),
+            device,
+            raw,
+            number,
+            origin,
+            progress: Progress::new(),
+            deferred: DeferredEvent::new(),
+            capturing: AtomicBool::new(false),
+        }
     }
 
     /// Tells whoever observes the driver about an adopted stream; default streams are known.
@@ -131,7 +143,7 @@ impl OwnedStream {
     /// Returns the driver's handle for a call that enqueues. Records a deferred event first.
     #[inline]
     pub(crate) fn for_work(&self) -> DriverResult<RawStream> {
-        self.deferred.settle(|event| self.record(event))?;
+        self.deferred.settle(self.progress.completed(), |event| self.record(event))?;
         Ok(self.raw)
     }
 
@@ -147,15 +159,9 @@ impl OwnedStream {
         self.deferred.position()
     }
 
-    /// See [`DeferredEvent::finished`].
-    #[inline]
-    pub(crate) fn finished(&self, position: u64) {
-        self.deferred.finished(position);
-    }
-
     /// Returns the driver's handle for others, who may enqueue on the stream from now on.
     pub(crate) fn share(&self) -> RawStream {
-        if let Err(e) = self.deferred.share(|event| self.record(event)) {
+        if let Err(e) = self.deferred.share(self.progress.completed(), |event| self.record(event)) {
             // It stays deferred, so that its results are waited for with the stream.
             log::warn!("recording an event on a stream of {}: {e}", self.device);
         }

@@ -8,7 +8,6 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
 use crate::owned_stream::OwnedStream;
-use crate::progress::Progress;
 use hip_driver::{DriverResult, RawEvent, RawStream, StreamOptions};
 
 #[cold]
@@ -32,7 +31,6 @@ pub(crate) struct StreamCore {
     /// captured.
     special: AtomicBool,
     owned: Arc<OwnedStream>,
-    progress: Progress,
     /// The stream's segments and blocks in the device's pool.
     arena: Arc<StreamArena>,
 }
@@ -69,7 +67,7 @@ impl StreamCore {
         let owned = Arc::new(owned);
         let arena = device.pool_core().join(&owned);
         let special = AtomicBool::new(raw == RawStream::PER_THREAD);
-        StreamCore { device: device.clone(), raw, special, owned, progress: Progress::new(), arena }
+        StreamCore { device: device.clone(), raw, special, owned, arena }
     }
 
     /// Fails once the device is lost, on a thread on which the driver's handle means another stream, and while the
@@ -172,7 +170,7 @@ impl StreamCore {
     }
 
     /// See [`Stream::record_use`](crate::Stream::record_use).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record_use(&self, block: &PoolBlock) {
         if !block.has_recorded(self.number()) {
             block.record(self.stream_ref());
@@ -183,16 +181,16 @@ impl StreamCore {
         StreamRef::new(&self.owned)
     }
 
-    /// See [`Progress::next`].
+    /// See [`Progress::next`](crate::progress::Progress::next).
     #[inline]
     pub(crate) fn next(&self) -> u64 {
-        self.progress.next()
+        self.owned.progress.next()
     }
 
-    /// See [`Progress::publish`].
+    /// See [`Progress::publish`](crate::progress::Progress::publish).
     #[inline]
     pub(crate) fn publish(&self, sequence: u64) {
-        self.progress.publish(sequence);
+        self.owned.progress.publish(sequence);
     }
 
     /// The driver's handle, for a call that enqueues; see [`OwnedStream::for_work`].
@@ -215,20 +213,19 @@ impl StreamCore {
     /// The last position enqueued.
     #[inline]
     pub(crate) fn enqueued(&self) -> u64 {
-        self.progress.enqueued()
+        self.owned.progress.enqueued()
     }
 
     /// Returns the last position that the host has seen complete.
     #[inline]
     pub(crate) fn completed(&self) -> u64 {
-        self.progress.completed()
+        self.owned.progress.completed()
     }
 
     /// Records that all work up to position `sequence` has finished.
     #[inline]
     pub(crate) fn mark_completed(&self, sequence: u64) {
-        self.progress.mark_completed(sequence);
-        self.owned.finished(sequence);
+        self.owned.progress.mark_completed(sequence);
     }
 
     /// Waits for all work on the stream, and then frees cached segments above the pool's soft target.

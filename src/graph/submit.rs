@@ -329,15 +329,16 @@ impl Graph {
             submitted: 0,
         };
         let mut locked = stream_state.lock();
-        let EnqueueState { ring, recent, .. } = &mut *locked;
-        let slot = match program.result_bytes {
-            0 => None,
-            bytes => Some(
-                stream_state
-                    .result_buffers()
-                    .take(&stream_state.core, bytes as usize)
-                    .map_err(|e| stop(last, e))?,
-            ),
+        let EnqueueState { ring, results, recent, .. } = &mut *locked;
+        let slot = match program.outputs.is_empty() {
+            true => None,
+            false => {
+                let bytes = program.result_bytes as usize;
+                let taken = results.take(&stream_state.core, &stream_state.returned, bytes);
+                let mut slot = taken.map_err(|e| stop(last, e))?;
+                slot.value.spans.extend_from_slice(&program.outputs);
+                Some(slot)
+            }
         };
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let bound = &mut *bound;
@@ -350,7 +351,7 @@ impl Graph {
             changed |= before != bound.addresses;
         }
         let sequence = stream_state.core.next();
-        let host = slot.map(|s| s.host);
+        let host = slot.as_ref().map(|slot| slot.value.host);
         // Before anything is submitted, because it may fail.
         let outcome = match by_graph {
             DriverGraphUse::Never => Ok(false),
@@ -385,7 +386,7 @@ impl Graph {
         let outcome = outcome.and_then(|()| {
             let Some(slot) = &slot else { return Ok(()) };
             deferred = true;
-            stream_state.core.defer(sequence, slot.event).map_err(|e| SubmissionFailure {
+            stream_state.core.defer(sequence, slot.value.event).map_err(|e| SubmissionFailure {
                 node: last,
                 failed: e.into(),
                 slot_in_use: true,
@@ -398,21 +399,20 @@ impl Graph {
         for step in &program.steps[submitted.saturating_sub(crate::launcher::REMEMBERED)..submitted] {
             if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
                 let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
-                recent.push(sequence, *kernel, *dims, *explicit_bytes, bytes);
+                recent.push(sequence, *kernel, dims, *explicit_bytes, bytes);
             }
         }
         if let Err(stopped) = outcome {
             if let Some(slot) = slot {
-                let mut buffers = stream_state.result_buffers();
                 match stopped.slot_in_use {
-                    true if deferred => buffers.return_after(&stream_state.core, slot, sequence),
+                    true if deferred => results.abandon(slot, sequence),
                     true => {}
-                    false => buffers.release(slot),
+                    false => results.release(slot),
                 }
             }
             return Err(stopped);
         }
-        Ok(Ticket::new(stream_state.clone(), sequence, slot, program.outputs.clone()))
+        Ok(Ticket::new(stream_state.clone(), sequence, slot))
     }
 
     /// Ensures that there is a driver graph for the bound arguments and addresses.

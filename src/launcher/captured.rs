@@ -3,13 +3,13 @@
 //! Host data can't be captured: the staging ring and the device scratch, in which it travels, are used again by later
 //! launches, and results belong to one launch.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use crate::error::{Error, LaunchProblem};
 
-use super::args::Arg;
-use super::launch::{ArgumentSource, Callee, Request, StagedLaunch, Stop, pack, submit};
+use super::args::{Arg, LaunchDims};
+use super::image::StagedImage;
+use super::launch::{ArgumentSource, Callee, Later, Request, StagedLaunch, Stop, pack, submit};
 use super::stream_state::{EnqueueState, StreamState};
 
 /// Enqueues a launch on a stream, which is locked, and on which nothing else may be enqueued, as `error` says: one
@@ -18,40 +18,43 @@ use super::stream_state::{EnqueueState, StreamState};
 pub(super) fn enqueue(
     callee: Callee<'_>,
     stream_state: &Arc<StreamState>,
-    request: &Request<'_>,
+    request: Request<'_>,
     EnqueueState { kernels, .. }: &mut EnqueueState,
-    later: &mut Vec<Arc<dyn Any + Send + Sync>>,
+    later: &mut Option<Later>,
     error: Error,
-) -> Result<(), Stop> {
+) -> Result<(), Box<Stop>> {
     if !matches!(error, Error::Captured { .. }) {
         return Err(error.into());
     }
     let on_stream = kernels.find(callee, stream_state, later)?;
     let memory = &mut on_stream.memory;
     let Some(kernel) = &on_stream.kernel else { return Err(Error::StaleHandle(callee.handle().0).into()) };
-    let mut dims = request.dims;
-    dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
+    let asked = request.launch.dims;
+    let dims = LaunchDims { dynamic_lds: kernel.with_layout(asked.dynamic_lds)?, ..asked };
     kernel.check_dims(&dims)?;
-    if request.cooperative {
+    if request.launch.cooperative {
         return Err(kernel.refuse(LaunchProblem::Captured("a cooperative launch")).into());
     }
-    let image = pack(kernel, stream_state, &mut memory.kernarg, request)?;
-    if image.total() > 0 {
+    let core = &stream_state.core;
+    let mut image = StagedImage::default();
+    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
+    if !image.is_empty() {
         let what = "a launch with host data or results; pass values and device buffers";
         return Err(kernel.refuse(LaunchProblem::Captured(what)).into());
     }
-    submit(kernel, stream_state, request, dims, &image, memory, &StagedLaunch::NONE)
-        .map_err(|failure| Stop::Failed(failure.failed, kernel.name.clone()))?;
+    // Nothing is copied, so no position on the stream is needed.
+    submit(kernel, core, request, &dims, &image, memory, &StagedLaunch::NONE, core.completed())
+        .map_err(|failure| Box::new(Stop::Failed(failure.failed, kernel.name.clone())))?;
     let mut kept = stream_state.captured();
     kept.module(kernel.module());
-    if let ArgumentSource::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = request.launch.source {
         let buffers = args.iter().filter_map(|arg| match arg {
             Arg::Buffer(buffer) => buffer.block(),
             _ => None,
         });
         buffers.for_each(|block| kept.block(block));
     }
-    if let Some(block) = request.destination.as_ref().and_then(|target| target.buffer.block()) {
+    if let Some(block) = request.destination.and_then(|target| target.buffer.block()) {
         kept.block(block);
     }
     Ok(())

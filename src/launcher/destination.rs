@@ -4,9 +4,9 @@ use bytemuck::Pod;
 
 use crate::device::Device;
 use crate::error::{LaunchProblem, Result};
-use crate::memory::{DeviceBuffer, DeviceView, Layout};
+use crate::memory::{DeviceBuffer, DeviceView, Layout, elements};
 
-use super::args::{Arg, BufferArg, HostData, PatchTarget};
+use super::args::{Arg, BufferArg, HostData, LaunchDims, PatchTarget};
 use super::description::Launch;
 use super::kernel::{DeviceKernel, ParameterKind};
 use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
@@ -77,33 +77,59 @@ struct Room<'a> {
 /// A function that launches the kernel with the result in the given memory.
 type Enqueue<'e> = &'e mut dyn FnMut(Room<'_>) -> Result<()>;
 
+/// A function that checks the launch before memory is allocated for its result.
+type Check<'e> = &'e dyn Fn() -> Result<()>;
+
 /// A buffer of any element type, or none, whose memory a launch may replace.
 trait Resizable {
-    /// Finds memory for `layout` on the stream's device, calls `enqueue` to launch the kernel with it, and keeps memory
-    /// and layout if `enqueue` succeeds.
-    fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()>;
+    /// Finds memory for a result of `shape` on the stream's device, calls `enqueue` to launch the kernel with it, and keeps
+    /// memory and shape if `enqueue` succeeds. Calls `check` before it allocates.
+    fn fill_with(
+        &mut self,
+        stream: &Stream,
+        shape: &[usize],
+        check: Check<'_>,
+        enqueue: Enqueue<'_>,
+    ) -> Result<()>;
 }
 
 impl<T: Pod> Resizable for DeviceBuffer<T> {
-    fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
-        if !self.fits(stream, layout.len()) {
+    fn fill_with(
+        &mut self,
+        stream: &Stream,
+        shape: &[usize],
+        check: Check<'_>,
+        enqueue: Enqueue<'_>,
+    ) -> Result<()> {
+        let same = self.shape() == shape;
+        let len = if same { self.len() } else { elements(shape)? };
+        if !self.fits(stream, len) {
             // This frees the old memory in stream order.
-            *self = filled(stream, layout, enqueue)?;
+            *self = filled(stream, shape, check, enqueue)?;
             return Ok(());
         }
-        let bytes = (layout.len() * size_of::<T>()) as u64;
+        let layout = if same { None } else { Some(Layout::contiguous(0, shape)?) };
+        let bytes = (len * size_of::<T>()) as u64;
         enqueue(Room { target: BufferArg::of_buffer(self, bytes), is_new: false })?;
-        self.set_layout(layout);
+        if let Some(layout) = layout {
+            self.set_layout(layout);
+        }
         Ok(())
     }
 }
 
 impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
-    fn fill_with(&mut self, stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<()> {
+    fn fill_with(
+        &mut self,
+        stream: &Stream,
+        shape: &[usize],
+        check: Check<'_>,
+        enqueue: Enqueue<'_>,
+    ) -> Result<()> {
         match self {
-            Some(buffer) => buffer.fill_with(stream, layout, enqueue),
+            Some(buffer) => buffer.fill_with(stream, shape, check, enqueue),
             None => {
-                *self = Some(filled(stream, layout, enqueue)?);
+                *self = Some(filled(stream, shape, check, enqueue)?);
                 Ok(())
             }
         }
@@ -111,15 +137,22 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
 }
 
 /// Allocates a buffer on the stream, launches the kernel with it, and returns it.
-fn filled<T: Pod>(stream: &Stream, layout: Layout, enqueue: Enqueue<'_>) -> Result<DeviceBuffer<T>> {
+fn filled<T: Pod>(
+    stream: &Stream,
+    shape: &[usize],
+    check: Check<'_>,
+    enqueue: Enqueue<'_>,
+) -> Result<DeviceBuffer<T>> {
+    let layout = Layout::contiguous(0, shape)?;
+    check()?;
     let mut new = DeviceBuffer::on(stream, layout.len())?;
     new.set_layout(layout);
     enqueue(Room { target: BufferArg::of_buffer(&new, new.bytes() as u64), is_new: true })?;
     Ok(new)
 }
 
-/// Launches a kernel whose `description` has a destination; `kernel` is `callee` on the stream's device. Dimensions and arguments are checked before any memory is
-/// allocated.
+/// Launches a kernel whose `description` has a destination; `kernel` is `callee` on the stream's device. Dimensions and
+/// arguments are checked before any memory is allocated, and otherwise by the launch alone.
 pub(super) fn launch_into<R: Receipt>(
     callee: &Kernel,
     kernel: &DeviceKernel,
@@ -127,25 +160,26 @@ pub(super) fn launch_into<R: Receipt>(
     description: Launch<'_>,
     placement: Placement<'_>,
 ) -> Result<R> {
-    let Launch { mut dims, source, staging, cooperative, .. } = description;
+    let Launch { dims, source, cooperative, .. } = description;
     let device = stream.device();
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
         return refuse(kernel, "`destination_parameter` is set, but no memory is given");
     };
-    let layout = Layout::contiguous(0, shape)?;
     let parameter = parameter_of(kernel, source, parameter)?;
-    dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
-    kernel.check_dims(&dims)?;
-    if cooperative {
-        kernel.check_cooperative(&dims).map_err(|e| device.error(e))??;
-    }
-    match source {
-        ArgumentSource::Args(args) => kernel.check_args(args)?,
-        ArgumentSource::Packed(bytes) => kernel.check_packed(bytes.len())?,
-    }
+    let check = || {
+        let dims = LaunchDims { dynamic_lds: kernel.with_layout(dims.dynamic_lds)?, ..dims };
+        kernel.check_dims(&dims)?;
+        if cooperative {
+            kernel.check_cooperative(&dims).map_err(|e| device.error(e))??;
+        }
+        match source {
+            ArgumentSource::Args(args) => kernel.check_args(args),
+            ArgumentSource::Packed(bytes) => kernel.check_packed(bytes.len()),
+        }
+    };
     let enqueue = |target: BufferArg<'_>| {
-        let destination = Some(Target { parameter, buffer: target });
-        launch(Callee::Kernel(callee), &stream.0, Request { dims, staging, source, cooperative, destination })
+        let target = Target { parameter, buffer: target };
+        launch(Callee::Kernel(callee), &stream.0, Request::new(&description, Some(&target)))
     };
     match to {
         Kind::View { layout: view, device: of_view, target } => {
@@ -171,7 +205,7 @@ pub(super) fn launch_into<R: Receipt>(
         }
         Kind::Buffer(buffer) => {
             let mut receipt = None;
-            let filled = buffer.fill_with(stream, layout, &mut |room| {
+            let filled = buffer.fill_with(stream, shape, &check, &mut |room| {
                 if !room.is_new {
                     check_aliases(kernel, source, parameter, &room.target)?;
                 }

@@ -1,11 +1,11 @@
 //! The image of a launch's host data: how long its parts are, what is written to them, and where the kernel finds them.
 
+use crate::memory::Spans;
 use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
 use super::kernel::DeviceKernel;
 use super::launch::ArgumentSource;
-use super::ticket::Spans;
 
 /// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
@@ -19,8 +19,6 @@ pub(super) struct StagedImage {
     pub(super) inout: u64,
     /// The bytes of out arrays and result blocks.
     pub(super) output: u64,
-    /// Whether the arguments name a destination.
-    pub(super) has_destination: bool,
 }
 
 impl StagedImage {
@@ -41,8 +39,18 @@ impl StagedImage {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        (self.input | self.inout | self.output) == 0
+    }
+
     pub(super) fn total(&self) -> u64 {
         self.input.saturating_add(self.inout).saturating_add(self.output)
+    }
+
+    /// Where the kernel finds the pieces of an image whose first part begins at `input` and whose others at `to_host`.
+    #[inline(always)]
+    pub(super) fn begin_at(&self, input: u64, to_host: u64) -> Cursor {
+        Cursor { input, inout: to_host, output: to_host + self.inout }
     }
 
     pub(super) fn to_device(self) -> usize {
@@ -55,10 +63,10 @@ impl StagedImage {
 }
 
 /// Returns the length of a piece with its padding. An empty piece has padding too, so that it has an address of its
-/// own.
-#[inline]
+/// own. A piece that is too long for an image stays so.
+#[inline(always)]
 fn padded(bytes: usize) -> u64 {
-    (bytes.max(1) as u64).checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
+    (bytes.max(1) as u64).saturating_add(ALIGN - 1) & !(ALIGN - 1)
 }
 
 /// The addresses at which the kernel finds the next piece of each part of the image.
@@ -82,9 +90,13 @@ impl Cursor {
         ptr
     }
 
-    #[inline]
-    pub(super) fn skip(&mut self, data: &HostData<'_>) {
-        self.next(data);
+    /// The addresses of the pieces after those of `arrays`.
+    #[inline(never)]
+    fn behind(mut self, arrays: &[HostData<'_>]) -> Cursor {
+        arrays.iter().for_each(|array| {
+            self.next(array);
+        });
+        self
     }
 }
 
@@ -95,30 +107,30 @@ struct ImagePart<'a> {
 }
 
 impl ImagePart<'_> {
-    /// Writes `bytes` at offset `at` of the current piece. Returns whether this changed the image.
+    /// Begins the next piece, of `bytes` bytes, and returns its place.
     #[inline]
-    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
-        let start = self.used + at;
-        let place = &mut self.bytes[start..start + bytes.len()];
-        let changed = place != bytes;
-        if changed {
-            place.copy_from_slice(bytes);
-        }
-        changed
-    }
-
-    /// Ends the current piece, which has `bytes` bytes.
-    #[inline]
-    pub(super) fn end(&mut self, bytes: usize) {
+    fn piece(&mut self, bytes: usize) -> &mut [u8] {
+        let start = self.used;
         self.used += padded(bytes) as usize;
+        &mut self.bytes[start..][..bytes]
     }
+}
+
+/// Writes `bytes` to a place of the same length. Returns whether this changed it.
+#[inline(always)]
+fn update(place: &mut [u8], bytes: &[u8]) -> bool {
+    let changed = place != bytes;
+    if changed {
+        place.copy_from_slice(bytes);
+    }
+    changed
 }
 
 /// Writes the parts of the image that are copied to the device, and records whether they change.
 pub(super) struct Writer<'a> {
     input: ImagePart<'a>,
     inout: ImagePart<'a>,
-    pub(super) changed: bool,
+    changed: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -133,13 +145,9 @@ impl<'a> Writer<'a> {
     #[inline]
     pub(super) fn data(&mut self, data: &HostData<'_>) {
         match data {
-            HostData::In(d) => {
-                self.changed |= self.input.put(0, d);
-                self.input.end(d.len());
-            }
+            HostData::In(d) => self.changed |= update(self.input.piece(d.len()), d),
             HostData::InOut(d) => {
-                self.inout.put(0, d);
-                self.inout.end(d.len());
+                self.inout.piece(d.len()).copy_from_slice(d);
                 // The kernel overwrites it on the device, so it is always copied.
                 self.changed = true;
             }
@@ -151,27 +159,24 @@ impl<'a> Writer<'a> {
     /// after the block.
     #[inline]
     pub(super) fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
-        let mut from = 0;
+        let (bytes, place) = (block.bytes, self.input.piece(block.bytes.len()));
+        let (mut from, mut changed) = (0, false);
         for patch in block.patches {
-            self.changed |= self.input.put(from, &block.bytes[from..patch.offset]);
+            let (at, next) = (patch.offset, patch.offset + 8);
+            if from < at {
+                changed |= update(&mut place[from..at], &bytes[from..at]);
+            }
             let address = match patch.target {
-                PatchTarget::Device(ptr) => ptr,
-                PatchTarget::Array(s) => {
-                    let mut at = segments;
-                    block.arrays[..s].iter().for_each(|d| at.skip(d));
-                    at.next(&block.arrays[s])
-                }
-                PatchTarget::Result => {
-                    let mut at = segments;
-                    block.arrays.iter().for_each(|d| at.skip(d));
-                    at.next(&HostData::Out(block.result_bytes))
-                }
+                PatchTarget::Device(ptr) => ptr.0,
+                PatchTarget::Result if block.arrays.is_empty() => segments.output,
+                PatchTarget::Result => segments.behind(block.arrays).output,
+                PatchTarget::Array(s) => segments.behind(&block.arrays[..s]).next(&block.arrays[s]).0,
             };
-            self.changed |= self.input.put(patch.offset, &address.0.to_le_bytes());
-            from = patch.offset + 8;
+            changed |= update(&mut place[at..next], &address.to_le_bytes());
+            from = next;
         }
-        self.changed |= self.input.put(from, &block.bytes[from..]);
-        self.input.end(block.bytes.len());
+        changed |= update(&mut place[from..], &bytes[from..]);
+        self.changed |= changed;
         block.arrays.iter().for_each(|s| self.data(s));
     }
 }
@@ -192,13 +197,20 @@ pub(super) struct ImageWalk<'a, 's> {
     pub(super) cursor: Cursor,
     /// Where the part that comes back to the host begins, as the kernel sees it.
     pub(super) to_host: u64,
-    pub(super) spans: &'s mut Spans,
+    /// The outputs; none if nothing comes back.
+    pub(super) spans: Option<&'s mut Spans>,
 }
 
 impl ImageWalk<'_, '_> {
+    /// Returns whether the image has changed.
     #[inline(always)]
-    pub(super) fn run(&mut self, kernel: &DeviceKernel, kernarg: &mut [u8], source: ArgumentSource<'_>) {
-        let ArgumentSource::Args(args) = source else { return };
+    pub(super) fn run(
+        mut self,
+        kernel: &DeviceKernel,
+        kernarg: &mut [u8],
+        source: ArgumentSource<'_>,
+    ) -> bool {
+        let ArgumentSource::Args(args) = source else { return self.writer.changed };
         for (arg, parameter) in args.iter().zip(&kernel.parameters) {
             let address = match arg {
                 Arg::Host(data) => {
@@ -220,18 +232,21 @@ impl ImageWalk<'_, '_> {
             };
             put(kernarg, parameter.offset, &address.0.to_le_bytes());
         }
+        self.writer.changed
     }
 
     /// Returns the address of a piece, and remembers where it lies if it is an output.
     #[inline]
-    pub(super) fn place(&mut self, data: &HostData<'_>) -> DevicePtr {
+    fn place(&mut self, data: &HostData<'_>) -> DevicePtr {
         let address = self.cursor.next(data);
         let bytes = match data {
             HostData::In(_) => return address,
             HostData::InOut(d) => d.len(),
             HostData::Out(n) => *n,
         };
-        self.spans.push(((address.0 - self.to_host) as u32, bytes as u32));
+        if let Some(spans) = &mut self.spans {
+            spans.push(((address.0 - self.to_host) as u32, bytes as u32));
+        }
         address
     }
 }

@@ -13,22 +13,24 @@
 //! All of it happens under the stream's lock. A launch without host data walks its arguments once; one with host data
 //! walks them a second time, when the addresses of its image are known.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::memory::pool::RequestContext;
 use crate::memory::{LockedFailure, ResultBuffer, StagingRing};
+use crate::stream::StreamCore;
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::args::{Arg, ArgumentBlock, BufferArg, LaunchDims, PatchTarget, Staging};
 use super::description::Launch;
-use super::image::{Cursor, ImageWalk, StagedImage, Writer, put};
+use super::image::{ImageWalk, StagedImage, Writer, put};
 use super::kernel::{DeviceKernel, Parameter, ParameterKind};
 use super::registered::Kernel;
 use super::registry::{KernelHandle, Registry};
 use super::stream_state::{EnqueueState, KernelMemory, StreamState};
-use super::ticket::{Spans, Ticket};
+use super::ticket::Ticket;
 
 /// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
 const MAX_IMAGE: u64 = 1 << 31;
@@ -45,21 +47,22 @@ pub(super) enum ArgumentSource<'a> {
 /// One launch, with the memory of its destination found.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    pub(super) dims: LaunchDims,
-    pub(super) staging: Staging,
-    pub(super) source: ArgumentSource<'a>,
-    pub(super) cooperative: bool,
-    pub(super) destination: Option<Target<'a>>,
+    /// The launch, without its placement.
+    pub(super) launch: &'a Launch<'a>,
+    pub(super) destination: Option<&'a Target<'a>>,
+    /// Whether memory ran out, and the launch is tried once more.
+    pub(super) tried_before: bool,
 }
 
 impl<'a> Request<'a> {
-    /// A launch without a destination.
     #[inline(always)]
-    pub(super) fn new(description: &Launch<'a>) -> Request<'a> {
-        let Launch { dims, staging, source, cooperative, .. } = *description;
-        Request { dims, staging, source, cooperative, destination: None }
+    pub(super) fn new(launch: &'a Launch<'a>, destination: Option<&'a Target<'a>>) -> Request<'a> {
+        Request { launch, destination, tried_before: false }
     }
 }
+
+/// Kernels that a launch has done with. Dropping the last reference to one takes the lock of every stream that it ran on.
+pub(super) type Later = Vec<Arc<dyn Any + Send + Sync>>;
 
 /// Which kernel to launch.
 #[derive(Clone, Copy)]
@@ -102,25 +105,15 @@ pub(super) trait Receipt: Sized {
     /// Whether the caller can read outputs with it.
     const READS: bool;
 
-    fn new(
-        stream_state: &Arc<StreamState>,
-        sequence: u64,
-        buffer: Option<ResultBuffer>,
-        spans: Spans,
-    ) -> Self;
+    fn new(stream_state: &Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Self;
 }
 
 impl Receipt for Ticket {
     const READS: bool = true;
 
     #[inline(always)]
-    fn new(
-        stream_state: &Arc<StreamState>,
-        sequence: u64,
-        buffer: Option<ResultBuffer>,
-        spans: Spans,
-    ) -> Ticket {
-        Ticket::new(stream_state.clone(), sequence, buffer, spans)
+    fn new(stream_state: &Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Ticket {
+        Ticket::new(stream_state.clone(), sequence, buffer)
     }
 }
 
@@ -129,10 +122,10 @@ impl Receipt for () {
 
     /// A launch with outputs is refused, so there is no result buffer to release.
     #[inline(always)]
-    fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>, _: Spans) {}
+    fn new(_: &Arc<StreamState>, _: u64, _: Option<ResultBuffer>) {}
 }
 
-/// Why a launch was not enqueued, or not wholly.
+/// Why a launch was not enqueued, or not wholly. It is boxed, so that the result of a launch without an error is small.
 pub(super) enum Stop {
     /// A check refused it, and nothing was enqueued.
     Refused(Error),
@@ -142,115 +135,127 @@ pub(super) enum Stop {
     Failed(LockedFailure, Arc<str>),
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Refused(error)
+impl From<Error> for Box<Stop> {
+    #[cold]
+    fn from(error: Error) -> Box<Stop> {
+        Box::new(Stop::Refused(error))
+    }
+}
+
+impl Stop {
+    /// Launches again if that may succeed, and returns the error otherwise. The caller holds no lock.
+    #[cold]
+    #[inline(never)]
+    fn resolve<R: Receipt>(
+        self,
+        callee: Callee<'_>,
+        stream_state: &Arc<StreamState>,
+        request: Request<'_>,
+    ) -> Result<R> {
+        let device = stream_state.core.device();
+        match self {
+            Stop::Refused(error) => Err(error),
+            Stop::NotLoaded => {
+                callee.load(device)?;
+                launch(callee, stream_state, request)
+            }
+            // Callbacks that free memory may take the stream's lock.
+            Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
+                if !request.tried_before && device.pool_core().ladder.run_callbacks(bytes as u64) =>
+            {
+                launch(callee, stream_state, Request { tried_before: true, ..request })
+            }
+            Stop::Failed(failed, name) => Err(failed.into_error(device).for_kernel(&name)),
+        }
     }
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
+// What follows an error is not inlined, and no loop: both would make every launch save more values on the stack.
 pub(super) fn launch<R: Receipt>(
     callee: Callee<'_>,
     stream_state: &Arc<StreamState>,
     request: Request<'_>,
 ) -> Result<R> {
-    let stop = match enqueue(callee, stream_state, &request) {
-        Ok(receipt) => return Ok(receipt),
-        Err(stop) => stop,
-    };
-    launch_again(callee, stream_state, &request, stop)
-}
-
-/// Mends what stopped a launch, if that can be mended, and enqueues it again. The stream's lock is released by now: loading
-/// a kernel and callbacks that free memory may take it.
-#[cold]
-fn launch_again<R: Receipt>(
-    callee: Callee<'_>,
-    stream_state: &Arc<StreamState>,
-    request: &Request<'_>,
-    mut stop: Stop,
-) -> Result<R> {
-    let device = stream_state.core.device();
-    let mut freed = false;
-    loop {
-        match stop {
-            Stop::Refused(error) => return Err(error),
-            Stop::NotLoaded => callee.load(device)?,
-            Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
-                if !freed && device.pool_core().ladder.run_callbacks(bytes as u64) =>
-            {
-                freed = true;
-            }
-            Stop::Failed(failed, name) => return Err(failed.into_error(device).for_kernel(&name)),
-        }
-        stop = match enqueue(callee, stream_state, request) {
-            Ok(receipt) => return Ok(receipt),
-            Err(stop) => stop,
-        };
+    match enqueue(callee, stream_state, request) {
+        Ok(receipt) => Ok(receipt),
+        Err(stop) => (*stop).resolve(callee, stream_state, request),
     }
 }
 
+#[inline(always)]
 fn enqueue<R: Receipt>(
     callee: Callee<'_>,
     stream_state: &Arc<StreamState>,
-    request: &Request<'_>,
-) -> std::result::Result<R, Stop> {
+    request: Request<'_>,
+) -> std::result::Result<R, Box<Stop>> {
+    let core = &stream_state.core;
     // Dropped after the lock: the last reference to a kernel takes the lock of every stream that it ran on.
-    let mut later = Vec::new();
+    let mut later = None;
     let mut state = stream_state.lock();
-    if let Err(error) = stream_state.core.check() {
+    if let Err(error) = core.check() {
         super::captured::enqueue(callee, stream_state, request, &mut state, &mut later, error)?;
         // Nothing was enqueued that runs, so a ticket has nothing to wait for.
-        return Ok(R::new(stream_state, stream_state.core.completed(), None, Spans::new()));
+        return Ok(R::new(stream_state, core.completed(), None));
     }
-    let EnqueueState { ring, kernels, recent, .. } = &mut *state;
+    let EnqueueState { ring, results, kernels, recent, .. } = &mut *state;
     let on_stream = kernels.find(callee, stream_state, &mut later)?;
     let memory = &mut on_stream.memory;
     let Some(kernel) = &on_stream.kernel else { return Err(Error::StaleHandle(callee.handle().0).into()) };
-    let failed = |failed| Stop::Failed(failed, kernel.name.clone());
+    let failed = |failed| Box::new(Stop::Failed(failed, kernel.name.clone()));
 
-    let mut dims = request.dims;
-    dims.dynamic_lds = kernel.with_layout(dims.dynamic_lds)?;
-    if on_stream.checked_dims != Some(dims) {
-        kernel.check_dims(&dims)?;
-        on_stream.checked_dims = Some(dims);
-    }
-    if request.cooperative {
-        kernel.check_cooperative(&dims).map_err(|e| failed(e.into()))??;
-    }
-    let image = pack(kernel, stream_state, &mut memory.kernarg, request)?;
-    let mut spans = Spans::new();
-    let staged = if image.total() == 0 {
-        StagedLaunch::NONE
-    } else {
-        check_image(kernel, request, &image, R::READS)?;
-        stream_state.core.refuse_if_captured("a launch with host data or results")?;
-        stage(stream_state, kernel, memory, ring, request, &image, &mut spans).map_err(failed)?
+    let asked = &request.launch.dims;
+    let dynamic_lds = kernel.with_layout(asked.dynamic_lds)?;
+    // Compared in place, because a copy would cost more than the comparison.
+    let dims = match &mut on_stream.checked_dims {
+        Some(checked)
+            if checked.grid == asked.grid
+                && checked.block == asked.block
+                && checked.dynamic_lds == dynamic_lds =>
+        {
+            checked
+        }
+        last => {
+            let dims = LaunchDims { dynamic_lds, ..*asked };
+            kernel.check_dims(&dims)?;
+            last.insert(dims)
+        }
     };
+    if request.launch.cooperative {
+        kernel.check_cooperative(dims).map_err(|e| failed(e.into()))??;
+    }
+    // Written in place: a copy in wider pieces than it was written in waits until the cache has it.
+    let mut image = StagedImage::default();
+    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
+    let mut staged = StagedLaunch::NONE;
+    if !image.is_empty() {
+        check_image(kernel, request.launch, &image, R::READS)?;
+        core.refuse_if_captured("a launch with host data or results")?;
+        if image.to_host() != 0 {
+            let taken = results.take(core, &stream_state.returned, image.to_host());
+            staged.buffer = Some(taken.map_err(failed)?);
+        }
+        if let Err(e) = stage(core, kernel, memory, ring, request.launch, &image, &mut staged) {
+            staged.buffer.into_iter().for_each(|buffer| results.release(buffer));
+            return Err(failed(e));
+        }
+    }
 
-    let sequence = stream_state.core.next();
+    let sequence = core.next();
     if staged.uses_ring {
         ring.used_by(sequence);
     }
-    let mut outcome = submit(kernel, stream_state, request, dims, &image, memory, &staged);
-    if outcome.is_ok()
-        && let Some(buffer) = &staged.buffer
-        && let Err(e) = stream_state.core.defer(sequence, buffer.event)
-    {
-        outcome = Err(EnqueueFailure { failed: e.into(), launched: true, writes_results: true });
-    }
+    let outcome = submit(kernel, core, request, dims, &image, memory, &staged, sequence);
     // Whatever happened, something may have been enqueued.
-    stream_state.core.publish(sequence);
-    let launched = outcome.as_ref().map_or_else(|failure| failure.launched, |()| true);
-    if launched {
+    core.publish(sequence);
+    if outcome.as_ref().map_or_else(|failure| failure.launched, |()| true) {
         recent.push(sequence, kernel.id, dims, kernel.explicit_bytes, &memory.kernarg);
     }
     if let Err(failure) = outcome {
         if let Some(buffer) = staged.buffer {
-            let mut buffers = stream_state.result_buffers();
             match failure.writes_results {
-                true => buffers.return_after(&stream_state.core, buffer, sequence),
-                false => buffers.release(buffer),
+                true => results.abandon(buffer, sequence),
+                false => results.release(buffer),
             }
         }
         return Err(failed(failure.failed));
@@ -258,7 +263,17 @@ fn enqueue<R: Receipt>(
     if staged.copy_from.is_some() {
         memory.shadow_good = true;
     }
-    Ok(R::new(stream_state, sequence, staged.buffer, spans))
+    drop(state);
+    // By itself it would be dropped by a function call, also where there is nothing.
+    if let Some(kernels) = later {
+        drop_kernels(kernels);
+    }
+    Ok(R::new(stream_state, sequence, staged.buffer))
+}
+
+#[cold]
+fn drop_kernels(kernels: Later) {
+    drop(kernels);
 }
 
 /// Checks the arguments, packs those whose values are known, and measures what the others stage. Records that the stream
@@ -267,12 +282,12 @@ fn enqueue<R: Receipt>(
 #[inline(always)]
 pub(super) fn pack(
     kernel: &DeviceKernel,
-    stream_state: &StreamState,
+    core: &StreamCore,
     kernarg: &mut [u8],
-    request: &Request<'_>,
-) -> Result<StagedImage> {
-    let mut image = StagedImage::default();
-    match request.source {
+    request: Request<'_>,
+    image: &mut StagedImage,
+) -> Result<()> {
+    match request.launch.source {
         // What follows the explicit bytes is padding, or where hidden arguments go.
         ArgumentSource::Packed(bytes) => {
             kernel.check_packed(bytes.len())?;
@@ -281,24 +296,24 @@ pub(super) fn pack(
         ArgumentSource::Args(args) => {
             kernel.check_count(args.len())?;
             for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
-                if !pack_arg(arg, parameter, stream_state, kernarg, &mut image) {
+                if !pack_arg(arg, parameter, core, kernarg, image) {
                     return Err(kernel.refuse_arg(index, arg));
                 }
-            }
-            if image.has_destination && request.destination.is_none() {
-                let problem = "an argument is `Arg::Destination`, but the launch has no destination";
-                return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
+                if matches!(arg, Arg::Destination) && request.destination.is_none() {
+                    let problem = "an argument is `Arg::Destination`, but the launch has no destination";
+                    return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
+                }
             }
         }
     }
-    if let Some(target) = &request.destination {
+    if let Some(target) = request.destination {
         if let Some(block) = target.buffer.block() {
-            stream_state.core.record_use(block);
+            core.record_use(block);
         }
         let at = kernel.parameters[target.parameter].offset;
         put(kernarg, at, &target.buffer.ptr().0.to_le_bytes());
     }
-    Ok(image)
+    Ok(())
 }
 
 /// Packs one argument, or measures what it stages. Returns whether kind and size are the parameter's.
@@ -306,7 +321,7 @@ pub(super) fn pack(
 fn pack_arg(
     arg: &Arg<'_>,
     parameter: &Parameter,
-    stream_state: &StreamState,
+    core: &StreamCore,
     kernarg: &mut [u8],
     image: &mut StagedImage,
 ) -> bool {
@@ -337,11 +352,11 @@ fn pack_arg(
         Arg::Pointer(ptr) => put(kernarg, at, &ptr.0.to_le_bytes()),
         Arg::Buffer(buffer) => {
             if let Some(block) = buffer.block() {
-                stream_state.core.record_use(block);
+                core.record_use(block);
             }
             put(kernarg, at, &buffer.ptr().0.to_le_bytes());
         }
-        Arg::Destination => image.has_destination = true,
+        Arg::Destination => {}
         Arg::Host(data) => image.add(data),
         Arg::ArgumentBlock(block) => image.add_block(block),
     }
@@ -382,14 +397,14 @@ fn check_patches(kernel: &DeviceKernel, block: &ArgumentBlock<'_>) -> Result<()>
 }
 
 #[inline(always)]
-fn check_image(kernel: &DeviceKernel, request: &Request<'_>, image: &StagedImage, reads: bool) -> Result<()> {
+fn check_image(kernel: &DeviceKernel, launch: &Launch<'_>, image: &StagedImage, reads: bool) -> Result<()> {
     if !reads && image.inout + image.output > 0 {
         return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
     }
     if image.total() > MAX_IMAGE {
         return Err(kernel.refuse(LaunchProblem::TooMuchData { bytes: image.total(), limit: MAX_IMAGE }));
     }
-    if request.staging == Staging::Mapped
+    if launch.staging == Staging::Mapped
         && !kernel.device().raw().capabilities().has(Capability::MappedHostMemory)
     {
         return Err(Error::invalid(
@@ -397,7 +412,7 @@ fn check_image(kernel: &DeviceKernel, request: &Request<'_>, image: &StagedImage
             "the driver has no mapped host memory; use Staging::Copy",
         ));
     }
-    if let ArgumentSource::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = launch.source {
         for arg in args {
             if let Arg::ArgumentBlock(block) = arg
                 && !block.patches.is_empty()
@@ -427,87 +442,72 @@ impl StagedLaunch {
         StagedLaunch { input: 0, to_host: 0, copy_from: None, uses_ring: false, buffer: None };
 }
 
-/// Finds memory for the image, writes its host-to-device part, and packs the addresses.
+/// Finds memory for the rest of the image, beside the result buffer, writes its host-to-device part, and packs the addresses.
 #[inline(always)]
 fn stage(
-    stream_state: &StreamState,
+    core: &StreamCore,
     kernel: &DeviceKernel,
     memory: &mut KernelMemory,
     ring: &mut StagingRing,
-    request: &Request<'_>,
+    launch: &Launch<'_>,
     image: &StagedImage,
-    spans: &mut Spans,
-) -> std::result::Result<StagedLaunch, LockedFailure> {
-    let (core, device) = (&stream_state.core, stream_state.core.device());
-    let to_host = image.to_host();
-    let buffer = if to_host > 0 { Some(stream_state.result_buffers().take(core, to_host)?) } else { None };
-    let release = |failed| {
-        if let Some(buffer) = buffer {
-            stream_state.result_buffers().release(buffer);
-        }
-        failed
-    };
+    staged: &mut StagedLaunch,
+) -> std::result::Result<(), LockedFailure> {
+    let device = core.device();
     let KernelMemory { kernarg, scratch, shadow, shadow_good } = memory;
-    let mut walk = |writer, input, to_host| {
-        let cursor = Cursor { input, inout: to_host, output: to_host + image.inout };
-        let mut walk = ImageWalk { writer, cursor, to_host, spans };
-        walk.run(kernel, kernarg, request.source);
-        walk.writer.changed
-    };
-    if request.staging == Staging::Mapped {
+    let to_device = image.to_device();
+    if launch.staging == Staging::Mapped {
+        let to_host = image.to_host();
         let (input, inout) = (image.input as usize, image.inout as usize);
-        let mut at = 0;
         // SAFETY (of both slices below): ring and result buffers returned that many bytes, which no work in flight uses
         // and nobody else accesses, as the stream's lock is held and the result buffer is this launch's; the two do not
         // overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
-            let staging = ring.take(core, input).map_err(release)?;
-            at = staging.device.0;
+            let staging = ring.take(core, input)?;
+            (staged.input, staged.uses_ring) = (staging.device.0, true);
             device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
-        let (mut inout_bytes, mut out_at): (&mut [u8], u64) = (&mut [], 0);
-        if let Some(buffer) = &buffer {
-            out_at = buffer.device.0;
-            device.note(&Note::HostWrite { ptr: buffer.host.as_ptr(), bytes: to_host });
+        let (mut inout_bytes, mut spans): (&mut [u8], _) = (&mut [], None);
+        if let Some(buffer) = &mut staged.buffer {
+            staged.to_host = buffer.value.device.0;
+            device.note(&Note::HostWrite { ptr: buffer.value.host.as_ptr(), bytes: to_host });
             // SAFETY: as above. The outputs are zeroed too: the kernel may write less than there is.
-            inout_bytes = &mut unsafe { zeroed_slice(buffer.host, to_host) }[..inout];
+            inout_bytes = &mut unsafe { zeroed_slice(buffer.value.host, to_host) }[..inout];
+            spans = Some(&mut buffer.value.spans);
         }
-        walk(Writer::new(input_bytes, inout_bytes, false), at, out_at);
-        return Ok(StagedLaunch {
-            input: at,
-            to_host: out_at,
-            copy_from: None,
-            uses_ring: input > 0,
-            buffer,
-        });
+        let (writer, to_host) = (Writer::new(input_bytes, inout_bytes, false), staged.to_host);
+        let cursor = image.begin_at(staged.input, to_host);
+        ImageWalk { writer, cursor, to_host, spans }.run(kernel, kernarg, launch.source);
+        return Ok(());
     }
 
-    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock).map_err(release)? {
+    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock)? {
         *shadow_good = false;
     }
     let base = scratch.ptr().0;
-    let to_device = image.to_device();
+    let to_host = base + image.input;
+    (staged.input, staged.to_host) = (base, to_host);
     let same_size = shadow.len() == to_device;
     if !same_size {
         shadow.resize(to_device, 0);
     }
     let unknown = to_device > 0 && (!*shadow_good || !same_size);
     let (input, inout) = shadow.split_at_mut(image.input as usize);
-    let to_host = base + image.input;
-    let mut staged = StagedLaunch { input: base, to_host, copy_from: None, uses_ring: false, buffer };
-    if walk(Writer::new(input, inout, unknown), base, to_host) {
+    let (writer, cursor) = (Writer::new(input, inout, unknown), image.begin_at(base, to_host));
+    let spans = staged.buffer.as_mut().map(|buffer| &mut buffer.value.spans);
+    if (ImageWalk { writer, cursor, to_host, spans }).run(kernel, kernarg, launch.source) {
         // Until the copy is enqueued, the device holds something else than the shadow.
         *shadow_good = false;
-        let staging = ring.take(core, to_device).map_err(release)?;
+        let staging = ring.take(core, to_device)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
         // SAFETY: the ring returned `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(shadow.as_ptr(), staging.host.as_ptr(), to_device) };
         (staged.copy_from, staged.uses_ring) = (Some(staging.host), true);
     }
-    Ok(staged)
+    Ok(())
 }
 
 /// Zeroes pinned memory, which may never have been written, and returns it as a slice.
@@ -534,21 +534,21 @@ pub(super) struct EnqueueFailure {
 /// What the launch is known to access: what it stages, its buffers, of which it is known that it reads them, and its
 /// destination.
 #[cold]
-fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -> Vec<MemoryAccess> {
+fn accesses(request: Request<'_>, image: &StagedImage, staged: &StagedLaunch) -> Vec<MemoryAccess> {
     let access =
         |(ptr, bytes): (u64, u64), write| MemoryAccess { ptr: DevicePtr(ptr), bytes: bytes as usize, write };
     let mut all = vec![
         access((staged.input, image.input), false),
         access((staged.to_host, image.inout + image.output), true),
     ];
-    if let ArgumentSource::Args(args) = request.source {
+    if let ArgumentSource::Args(args) = request.launch.source {
         for arg in args {
             if let Arg::Buffer(buffer) = arg {
                 all.push(access(buffer.range(), false));
             }
         }
     }
-    if let Some(target) = &request.destination {
+    if let Some(target) = request.destination {
         all.push(access(target.buffer.range(), true));
     }
     all.retain(|a| a.bytes > 0);
@@ -556,25 +556,27 @@ fn accesses(request: &Request<'_>, image: &StagedImage, staged: &StagedLaunch) -
 }
 
 /// Enqueues the copies and the kernel. The event of a result buffer is recorded when something is enqueued after it
-/// ([`StreamCore::defer`](crate::stream::StreamCore::defer)).
+/// ([`StreamCore::defer`]).
 // Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
 // function calls is inlined by itself, but not what two do.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "inlined, so that nothing is gathered in a struct")]
 pub(super) fn submit(
     kernel: &DeviceKernel,
-    stream_state: &StreamState,
-    request: &Request<'_>,
-    dims: LaunchDims,
+    core: &StreamCore,
+    request: Request<'_>,
+    dims: &LaunchDims,
     image: &StagedImage,
     memory: &KernelMemory,
     staged: &StagedLaunch,
+    sequence: u64,
 ) -> std::result::Result<(), EnqueueFailure> {
-    let device = stream_state.core.device();
+    let device = core.device();
     let (driver, id) = (device.raw(), device.id());
     let stopped =
         |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched, writes_results: false };
     let free = |e| stopped(e, false);
-    let stream = stream_state.core.for_work().map_err(free)?;
+    let stream = core.for_work().map_err(free)?;
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
         // the image.
@@ -608,7 +610,7 @@ pub(super) fn submit(
             kernarg: &memory.kernarg,
             accesses,
         };
-        let work = match request.cooperative {
+        let work = match request.launch.cooperative {
             false => Work::Kernel(&launch),
             true => Work::CooperativeKernel { launch: &launch, offsets: &kernel.offsets },
         };
@@ -616,22 +618,18 @@ pub(super) fn submit(
         // them; what the caller's own pointers are good for is the caller's promise.
         unsafe { driver.enqueue(id, stream, &work) }.map_err(free)?;
     }
-    if let Some(buffer) = &staged.buffer
-        && request.staging != Staging::Mapped
-    {
-        // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
-        unsafe {
-            driver.enqueue(
-                id,
-                stream,
-                &Work::CopyToHost {
-                    dst: buffer.host.as_ptr(),
-                    src: DevicePtr(staged.to_host),
-                    bytes: image.to_host(),
-                },
-            )
+    if let Some(buffer) = &staged.buffer {
+        if request.launch.staging != Staging::Mapped {
+            let (dst, src) = (buffer.value.host.as_ptr(), DevicePtr(staged.to_host));
+            let copy = Work::CopyToHost { dst, src, bytes: image.to_host() };
+            // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
+            unsafe { driver.enqueue(id, stream, &copy) }.map_err(|e| stopped(e, true))?;
         }
-        .map_err(|e| stopped(e, true))?;
+        core.defer(sequence, buffer.value.event).map_err(|e| EnqueueFailure {
+            failed: e.into(),
+            launched: true,
+            writes_results: true,
+        })?;
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ impl Kernel {
     #[inline(always)]
     fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
         match description.placement.take() {
-            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description)),
+            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description, None)),
             Some(placement) => {
                 stream.core().check_capturable()?;
                 let on_device = self.load(stream.device())?;
@@ -158,7 +158,7 @@ impl Kernel {
         if description.placement.is_some() {
             return registry.get(handle)?.launch_on(stream, description);
         }
-        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description))
+        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description, None))
     }
 
     /// Returns the kernel on a device; `None` if it is not loaded there yet. Makes no driver call.

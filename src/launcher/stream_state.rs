@@ -1,7 +1,6 @@
 //! A stream and its state, which launches on it share: the staging ring, the result buffers, the device scratch of each
 //! kernel, and the recent launches.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasherDefault;
@@ -13,14 +12,14 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::LaunchInFlight;
-use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, StagingRing};
+use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, ReturnedResults, StagingRing};
 use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, captured, next_number};
 use hip_driver::{Capability, DriverError, ErrorCode, EventOptions, RawStream, StreamOptions, Work};
 
 use super::args::LaunchDims;
 use super::kernel::DeviceKernel;
-use super::launch::{Callee, Stop};
+use super::launch::{Callee, Later, Stop};
 use super::registry::{HandleHasher, KernelHandle};
 
 /// The number of recent launches that each stream keeps for a fault report.
@@ -225,7 +224,8 @@ impl Stream {
 
     /// Returns the bytes of pinned host memory in the stream's staging ring and result buffers.
     pub fn pinned_bytes(&self) -> usize {
-        self.0.lock().ring.held() + self.0.result_buffers().held()
+        let state = self.0.lock();
+        state.ring.held() + state.results.held()
     }
 
     /// Waits for the stream, frees its device scratch, and gives the cached memory of the device's pool to the driver.
@@ -280,13 +280,17 @@ impl StreamStates {
     }
 }
 
-/// A stream and the state that launches on it share. One lock makes the enqueuing of a launch atomic. Another guards
-/// the result buffers, which tickets return from any thread.
+/// A stream and the state that launches on it share. One lock makes the enqueuing of a launch atomic. Tickets return
+/// their result buffers without it, from any thread.
+///
+/// Aligned to two cache lines, which a processor may fetch together, so that no two streams write the same ones.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct StreamState {
     // Fields are dropped in this order: the memory of state and result buffers is freed before the stream is destroyed.
     state: Mutex<EnqueueState>,
-    result_buffers: Mutex<ResultBuffers>,
+    /// The result buffers that no launch has taken again yet.
+    pub(crate) returned: ReturnedResults,
     retired: AtomicUsize,
     /// What the capture of this stream uses.
     captured: Mutex<Kept>,
@@ -301,6 +305,7 @@ pub(crate) struct StreamState {
 #[derive(Debug)]
 pub(crate) struct EnqueueState {
     pub(crate) ring: StagingRing,
+    pub(crate) results: ResultBuffers,
     pub(crate) kernels: KernelsOnStream,
     pub(crate) recent: RecentLaunches,
     retired: Vec<RetiredResource>,
@@ -330,7 +335,7 @@ pub(crate) struct KernelMemory {
     pub(super) shadow_good: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct RecentLaunch {
     sequence: u64,
     /// [`DeviceKernel::id`].
@@ -369,13 +374,14 @@ impl StreamState {
     fn with(core: StreamCore, stream: StreamOptions, options: StagingOptions) -> Arc<StreamState> {
         let state = EnqueueState {
             ring: StagingRing::new(options.buffer_bytes, options.max_buffers),
+            results: ResultBuffers::default(),
             kernels: KernelsOnStream::default(),
             recent: RecentLaunches::new(),
             retired: Vec::new(),
         };
         Arc::new(StreamState {
             state: Mutex::new(state),
-            result_buffers: Mutex::new(ResultBuffers::default()),
+            returned: ReturnedResults::new(),
             retired: AtomicUsize::new(0),
             captured: Mutex::default(),
             names: Mutex::default(),
@@ -395,11 +401,6 @@ impl StreamState {
     /// What the capture of this stream uses, for as long as its graph lives.
     pub(crate) fn captured(&self) -> MutexGuard<'_, Kept> {
         self.captured.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[inline]
-    pub(crate) fn result_buffers(&self) -> MutexGuard<'_, ResultBuffers> {
-        self.result_buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns `count` streams for the branches of a graph, and creates those that are missing. They live as long as
@@ -492,10 +493,15 @@ impl StreamState {
     }
 
     /// Drops retired resources whose fence has been reached. Never waits.
+    #[inline]
     pub(crate) fn collect(&self) {
-        if self.retired.load(Ordering::Relaxed) == 0 {
-            return;
+        if self.retired.load(Ordering::Relaxed) != 0 {
+            self.collect_retired();
         }
+    }
+
+    #[cold]
+    fn collect_retired(&self) {
         let mut done = Vec::new();
         {
             let mut state = self.lock();
@@ -563,8 +569,8 @@ impl KernelsOnStream {
         &mut self,
         callee: Callee<'_>,
         stream_state: &Arc<StreamState>,
-        later: &mut Vec<Arc<dyn Any + Send + Sync>>,
-    ) -> std::result::Result<&mut KernelOnStream, Stop> {
+        later: &mut Option<Later>,
+    ) -> std::result::Result<&mut KernelOnStream, Box<Stop>> {
         let handle = callee.handle();
         let mut found = match self.0.entry(handle) {
             MapEntry::Occupied(found) => found,
@@ -613,8 +619,9 @@ impl KernelOnStream {
         &mut self,
         callee: Callee<'_>,
         stream_state: &Arc<StreamState>,
-        later: &mut Vec<Arc<dyn Any + Send + Sync>>,
-    ) -> std::result::Result<(), Stop> {
+        later: &mut Option<Later>,
+    ) -> std::result::Result<(), Box<Stop>> {
+        let later = later.get_or_insert_default();
         let device = stream_state.core.device();
         loop {
             let on_device = match callee {
@@ -625,7 +632,7 @@ impl KernelOnStream {
                     kernel.loaded_on(device)?
                 }
             };
-            let Some(kernel) = on_device else { return Err(Stop::NotLoaded) };
+            let Some(kernel) = on_device else { return Err(Box::new(Stop::NotLoaded)) };
             kernel.runs_on(stream_state);
             if self.id != kernel.id {
                 self.id = kernel.id;
@@ -648,14 +655,22 @@ impl KernelOnStream {
 /// The last launches on a stream, for a fault report.
 #[derive(Debug)]
 pub(crate) struct RecentLaunches {
-    ring: Vec<RecentLaunch>,
-    /// The index of the oldest launch once the ring is full; the next launch overwrites it.
+    /// Those at position 0 have not been launched yet.
+    ring: Box<[RecentLaunch; REMEMBERED]>,
+    /// The index of the oldest launch, modulo their number; the next launch overwrites it.
     next: usize,
 }
 
 impl RecentLaunches {
     fn new() -> RecentLaunches {
-        RecentLaunches { ring: Vec::with_capacity(REMEMBERED), next: 0 }
+        let none = RecentLaunch {
+            sequence: 0,
+            kernel: 0,
+            dims: LaunchDims::linear(0, 0),
+            bytes: 0,
+            start: [0; REMEMBERED_BYTES],
+        };
+        RecentLaunches { ring: Box::new([none; REMEMBERED]), next: 0 }
     }
 
     #[inline]
@@ -663,20 +678,13 @@ impl RecentLaunches {
         &mut self,
         sequence: u64,
         kernel: u64,
-        dims: LaunchDims,
+        dims: &LaunchDims,
         explicit_bytes: u32,
         kernarg: &[u8],
     ) {
-        if self.ring.len() < REMEMBERED {
-            let recent =
-                RecentLaunch { sequence, kernel, dims, bytes: explicit_bytes, start: [0; REMEMBERED_BYTES] };
-            self.ring.push(recent);
-            self.next = self.ring.len() - 1;
-        }
-        let next = self.next;
-        self.next = if next + 1 < REMEMBERED { next + 1 } else { 0 };
-        let Some(recent) = self.ring.get_mut(next) else { return };
-        (recent.sequence, recent.kernel, recent.dims) = (sequence, kernel, dims);
+        let recent = &mut self.ring[self.next % REMEMBERED];
+        self.next = self.next.wrapping_add(1);
+        (recent.sequence, recent.kernel, recent.dims) = (sequence, kernel, *dims);
         recent.bytes = explicit_bytes;
         match kernarg.first_chunk::<REMEMBERED_BYTES>() {
             Some(first) => recent.start = *first,
@@ -686,7 +694,8 @@ impl RecentLaunches {
 
     /// Iterates over the launches, the oldest first.
     fn iter(&self) -> impl Iterator<Item = &RecentLaunch> {
-        self.ring[self.next..].iter().chain(&self.ring[..self.next])
+        let oldest = self.next % REMEMBERED;
+        self.ring[oldest..].iter().chain(&self.ring[..oldest])
     }
 }
 
@@ -704,6 +713,6 @@ impl Drop for StreamState {
         state.ring.clear(&self.core);
         state.kernels.0.clear();
         state.retired.clear();
-        self.result_buffers.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.core);
+        state.results.clear(&self.core);
     }
 }

@@ -7,16 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytemuck::Pod;
-use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 use crate::memory::ResultBuffer;
 
 use super::stream_state::StreamState;
 use super::waker::{self, Registration};
-
-/// The offset and length in bytes of each output in the result buffer.
-pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 
 /// The pending results of one submission: a launch, a graph or a read.
 ///
@@ -28,7 +24,6 @@ pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
 #[derive(Debug)]
 pub struct Ticket {
     results: Results,
-    spans: Spans,
     waiting: Option<Arc<Registration>>,
     /// Whether [`finish`](Ticket::finish) has waited for the submission without an error, so that outputs may be read.
     finished: bool,
@@ -47,28 +42,46 @@ impl Drop for Results {
     #[inline]
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
-            let stream = &self.stream_state;
-            stream.result_buffers().return_after(&stream.core, buffer, self.sequence);
+            self.stream_state.returned.add(buffer, self.sequence);
         }
+    }
+}
+
+impl Results {
+    /// The number of outputs.
+    fn outputs(&self) -> usize {
+        self.buffer.as_ref().map_or(0, |buffer| buffer.value.spans.len())
+    }
+
+    /// Returns output `index`.
+    ///
+    /// # Safety
+    /// The work has finished.
+    #[inline]
+    unsafe fn output(&self, index: usize) -> Result<&[u8]> {
+        if let Some(buffer) = &self.buffer
+            && let Some(&(at, len)) = buffer.value.spans.get(index)
+        {
+            // SAFETY: the result buffer is `at + len` bytes long at least, and nobody writes it any more. The D2H copy, or
+            // the zeroing and the kernel, wrote it. `self` keeps it from being used again.
+            return Ok(unsafe {
+                std::slice::from_raw_parts(buffer.value.host.as_ptr().add(at as usize), len as usize)
+            });
+        }
+        Err(no_output(index, self.outputs()))
     }
 }
 
 impl Ticket {
     #[inline]
-    pub(crate) fn new(
-        stream_state: Arc<StreamState>,
-        sequence: u64,
-        buffer: Option<ResultBuffer>,
-        spans: Spans,
-    ) -> Ticket {
-        let results = Results { stream_state, sequence, buffer };
-        Ticket { results, spans, waiting: None, finished: false }
+    pub(crate) fn new(stream_state: Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Ticket {
+        Ticket { results: Results { stream_state, sequence, buffer }, waiting: None, finished: false }
     }
 
     /// Returns the number of outputs. Those of a launch are its inout and out arrays and its result blocks, in the
     /// order of the arguments.
     pub fn outputs(&self) -> usize {
-        self.spans.len()
+        self.results.outputs()
     }
 
     /// Returns whether the submission has finished. Never waits. Returns true after an error of the device too, which
@@ -80,7 +93,7 @@ impl Ticket {
             return true;
         }
         match buffer {
-            Some(buffer) => core.reached(*sequence, buffer.event).unwrap_or(true),
+            Some(buffer) => core.reached(*sequence, buffer.value.event).unwrap_or(true),
             None => core.is_idle().unwrap_or(true),
         }
     }
@@ -93,15 +106,15 @@ impl Ticket {
     pub fn read(self) -> Result<Output> {
         self.wait()?;
         self.note_read();
-        Ok(Output { results: self.results, spans: self.spans })
+        Ok(Output { results: self.results })
     }
 
     /// Tells layers that the host is about to read the outputs.
     fn note_read(&self) {
         if let Some(buffer) = &self.results.buffer {
-            let bytes = self.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
+            let bytes = || buffer.value.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
             let device = self.results.stream_state.core.device();
-            device.note(&Note::HostRead { ptr: buffer.host.as_ptr(), bytes });
+            device.note_with(|| Note::HostRead { ptr: buffer.value.host.as_ptr(), bytes: bytes() });
         }
     }
 
@@ -127,12 +140,11 @@ impl Ticket {
     /// failed.
     #[inline]
     pub fn output(&self, index: usize) -> Result<&[u8]> {
-        match &self.results.buffer {
-            // SAFETY: the launch has finished, and `self` keeps the result buffer.
-            Some(buffer) if self.finished => unsafe { output_of(buffer, &self.spans, index) },
-            _ => None,
+        if !self.finished {
+            return Err(no_output(index, self.outputs()));
         }
-        .ok_or_else(|| no_output(index, self.spans.len()))
+        // SAFETY: the launch has finished.
+        unsafe { self.results.output(index) }
     }
 
     /// Waits for the submission and copies each output into its slice of `destinations`.
@@ -166,7 +178,7 @@ impl Ticket {
             _ if core.completed() >= *sequence => Ok(()),
             Some(buffer) => {
                 device.check()?;
-                core.wait_for(*sequence, buffer.event).map_err(|e| device.error(e))
+                core.wait_for(*sequence, buffer.value.event).map_err(|e| device.error(e))
             }
             None => core.synchronize(),
         }?;
@@ -186,7 +198,7 @@ impl Future for Ticket {
                 Some(registration) => registration.set(context.waker()),
                 None => {
                     let Results { stream_state, sequence, buffer } = &self.results;
-                    let event = buffer.map(|buffer| buffer.event);
+                    let event = buffer.as_ref().map(|buffer| buffer.value.event);
                     let registration = waker::watch(stream_state.clone(), *sequence, event, context.waker());
                     self.waiting = Some(registration);
                 }
@@ -196,22 +208,8 @@ impl Future for Ticket {
         }
         let Results { stream_state, sequence, buffer } = &mut self.results;
         let (stream_state, sequence, buffer) = (stream_state.clone(), *sequence, buffer.take());
-        let spans = std::mem::take(&mut self.spans);
-        Poll::Ready(Ticket::new(stream_state, sequence, buffer, spans).read())
+        Poll::Ready(Ticket::new(stream_state, sequence, buffer).read())
     }
-}
-
-/// Returns output `index` in a result buffer.
-///
-/// # Safety
-/// The work has finished, `spans` are those of its ticket, and the buffer is not returned to the stream while the bytes
-/// are borrowed.
-#[inline]
-unsafe fn output_of<'a>(buffer: &'a ResultBuffer, spans: &Spans, index: usize) -> Option<&'a [u8]> {
-    let &(at, len) = spans.get(index)?;
-    // SAFETY: the slot is `at + len` bytes long at least, and nobody writes it any more. The D2H copy, or the zeroing and
-    // the kernel, wrote it.
-    Some(unsafe { std::slice::from_raw_parts(buffer.host.as_ptr().add(at as usize), len as usize) })
 }
 
 #[cold]
@@ -224,18 +222,17 @@ fn no_output(index: usize, outputs: usize) -> Error {
 #[derive(Debug)]
 pub struct Output {
     results: Results,
-    spans: Spans,
 }
 
 impl Output {
     /// Returns the number of outputs.
     pub fn len(&self) -> usize {
-        self.spans.len()
+        self.results.outputs()
     }
 
     /// Returns whether there are no outputs.
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.len() == 0
     }
 
     /// Returns the bytes of output `index`, counted from 0. They are aligned to 64 bytes.
@@ -243,10 +240,8 @@ impl Output {
     /// # Errors
     /// [`Error::Invalid`] when there is no such output.
     pub fn bytes(&self, index: usize) -> Result<&[u8]> {
-        let buffer = self.results.buffer.as_ref();
-        // SAFETY: the launch has finished, and `self` keeps the result buffer.
-        let bytes = buffer.and_then(|buffer| unsafe { output_of(buffer, &self.spans, index) });
-        bytes.ok_or_else(|| no_output(index, self.spans.len()))
+        // SAFETY: the launch has finished.
+        unsafe { self.results.output(index) }
     }
 
     /// Returns output `index`, counted from 0, as elements.

@@ -21,6 +21,7 @@ mod pinned;
 mod pinned_buffer;
 pub(crate) mod pool;
 mod result_buffers;
+mod returned;
 mod scratch;
 mod staging_ring;
 mod transfer;
@@ -42,7 +43,7 @@ pub use scratch::DeviceScratchBuffer;
 pub use view::DeviceView;
 
 pub(crate) use foreign::Foreign;
-pub(crate) use result_buffers::{ResultBuffer, ResultBuffers};
+pub(crate) use result_buffers::{ResultBuffer, ResultBuffers, ReturnedResults, Spans};
 pub(crate) use staging_ring::StagingRing;
 
 use crate::device::Device;

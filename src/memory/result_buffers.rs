@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
+use smallvec::SmallVec;
+
 use crate::stream::StreamCore;
 use hip_driver::{DevicePtr, EventOptions, RawEvent};
 
 use super::LockedFailure;
 use super::pinned::Pinned;
+use super::returned::{Returnable, ReturnedList};
 
 /// The size of the smallest result buffer in bytes: a cache line.
 const MIN_SLOT: usize = 64;
@@ -17,29 +20,56 @@ const CHUNK: usize = 64 * 1024;
 /// them.
 const MAX_ABANDONED: usize = 1024;
 
+/// The offset and length in bytes of each output in a result buffer.
+pub(crate) type Spans = SmallVec<[(u32, u32); 4]>;
+
 /// Pinned memory for the results of one ticket, and the event that says when they are complete.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultBuffer {
+#[derive(Debug)]
+pub(crate) struct ResultMemory {
     pub(crate) host: NonNull<u8>,
     pub(crate) device: DevicePtr,
     pub(crate) event: RawEvent,
+    /// Where the ticket's outputs lie.
+    pub(crate) spans: Spans,
+    /// The position of the work that fills it; 0 if nothing does.
+    sequence: u64,
     class: u8,
 }
 
 // SAFETY: a description of memory that [`ResultBuffers`] owns; the holder of the result buffer is its only user.
-unsafe impl Send for ResultBuffer {}
+unsafe impl Send for ResultMemory {}
 // SAFETY: as above; nothing is accessible through a shared reference without unsafe code.
-unsafe impl Sync for ResultBuffer {}
+unsafe impl Sync for ResultMemory {}
+
+/// A result buffer, which belongs to a launch, then to its ticket and output, and then to its stream again.
+pub(crate) type ResultBuffer = Box<Returnable<ResultMemory>>;
+
+/// The result buffers that tickets and outputs of a stream have returned, from any thread, until a launch takes them.
+#[derive(Debug)]
+pub(crate) struct ReturnedResults(ReturnedList<ResultMemory>);
+
+impl ReturnedResults {
+    pub(crate) fn new() -> ReturnedResults {
+        ReturnedResults(ReturnedList::new())
+    }
+
+    /// Returns a result buffer that work at position `sequence` may still fill. Its event was recorded after that work,
+    /// or is deferred.
+    #[inline]
+    pub(crate) fn add(&self, mut buffer: ResultBuffer, sequence: u64) {
+        buffer.value.sequence = sequence;
+        self.0.add(buffer);
+    }
+}
 
 #[derive(Debug, Default)]
 struct Class {
     free: Vec<ResultBuffer>,
-    /// Buffers that were released before their results were complete, oldest first, each with the position of the work
-    /// that fills it.
-    abandoned: VecDeque<(ResultBuffer, u64)>,
+    /// Buffers that were returned before their results were complete, oldest first.
+    abandoned: VecDeque<ResultBuffer>,
 }
 
-/// The result buffers of one stream. Their sizes are powers of two.
+/// The result buffers of one stream that are not in use. Their sizes are powers of two.
 #[derive(Debug, Default)]
 pub(crate) struct ResultBuffers {
     classes: Vec<Class>,
@@ -47,26 +77,43 @@ pub(crate) struct ResultBuffers {
     events: Vec<RawEvent>,
 }
 
+#[inline]
 fn class_of(bytes: usize) -> u8 {
     (bytes.max(MIN_SLOT).next_power_of_two().trailing_zeros() - MIN_SLOT.trailing_zeros()) as u8
 }
 
 impl ResultBuffers {
-    /// Takes a result buffer of at least `bytes` bytes.
+    /// Takes a result buffer of at least `bytes` bytes, without outputs. `returned` are those of the same stream.
     #[inline]
-    pub(crate) fn take(&mut self, stream: &StreamCore, bytes: usize) -> Result<ResultBuffer, LockedFailure> {
+    pub(crate) fn take(
+        &mut self,
+        stream: &StreamCore,
+        returned: &ReturnedResults,
+        bytes: usize,
+    ) -> Result<ResultBuffer, LockedFailure> {
         let class = class_of(bytes);
-        match self.classes.get_mut(usize::from(class)).and_then(|c| c.free.pop()) {
-            Some(slot) => Ok(slot),
-            None => self.take_slow(stream, class),
-        }
+        let mut buffer = match self.classes.get_mut(usize::from(class)).and_then(|c| c.free.pop()) {
+            Some(buffer) => buffer,
+            None => self.take_slow(stream, returned, class)?,
+        };
+        buffer.value.spans.clear();
+        Ok(buffer)
     }
 
     #[cold]
-    fn take_slow(&mut self, stream: &StreamCore, class: u8) -> Result<ResultBuffer, LockedFailure> {
+    fn take_slow(
+        &mut self,
+        stream: &StreamCore,
+        returned: &ReturnedResults,
+        class: u8,
+    ) -> Result<ResultBuffer, LockedFailure> {
         let index = usize::from(class);
         if self.classes.len() <= index {
             self.classes.resize_with(index + 1, Class::default);
+        }
+        self.collect(stream, returned);
+        if let Some(buffer) = self.classes[index].free.pop() {
+            return Ok(buffer);
         }
         self.reclaim(stream, index, false)?;
         if self.classes[index].free.is_empty() && self.classes[index].abandoned.len() >= MAX_ABANDONED {
@@ -94,15 +141,15 @@ impl ResultBuffers {
     fn reclaim(&mut self, stream: &StreamCore, class: usize, wait: bool) -> Result<(), LockedFailure> {
         let class = &mut self.classes[class];
         let mut waited = !wait;
-        while let Some(&(slot, sequence)) = class.abandoned.front() {
+        while let Some(oldest) = class.abandoned.front() {
+            let (sequence, event) = (oldest.value.sequence, oldest.value.event);
             if !waited {
-                stream.wait_for(sequence, slot.event)?;
+                stream.wait_for(sequence, event)?;
                 waited = true;
-            } else if !stream.reached(sequence, slot.event)? {
+            } else if !stream.reached(sequence, event)? {
                 break;
             }
-            class.abandoned.pop_front();
-            class.free.push(slot);
+            class.free.extend(class.abandoned.pop_front());
         }
         Ok(())
     }
@@ -124,10 +171,11 @@ impl ResultBuffers {
             self.events.push(event);
             // SAFETY: `i < count`, and the chunk is `count` result buffers long.
             let host = unsafe { memory.host.add(i * bytes) };
-            let slot = ResultBuffer { host, device: memory.device.offset((i * bytes) as u64), event, class };
-            self.classes[usize::from(class)].free.push(slot);
+            let device = memory.device.offset((i * bytes) as u64);
+            let memory = ResultMemory { host, device, event, spans: Spans::new(), sequence: 0, class };
+            self.classes[usize::from(class)].free.push(Returnable::new(memory));
         }
-        // Reserves space for every buffer in both lists, so that releasing one never allocates.
+        // Reserves space for every buffer in both lists, so that none of them grows later.
         let class = &mut self.classes[usize::from(class)];
         let total = self.events.len();
         class.free.reserve(total);
@@ -135,22 +183,32 @@ impl ResultBuffers {
         Ok(())
     }
 
-    /// Releases a result buffer whose results were read, or that no work uses.
-    #[inline]
-    pub(crate) fn release(&mut self, slot: ResultBuffer) {
-        if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
-            class.free.push(slot);
+    /// Takes back what tickets and outputs have returned.
+    fn collect(&mut self, stream: &StreamCore, returned: &ReturnedResults) {
+        let completed = stream.completed();
+        returned.0.take_all(|buffer| {
+            let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) else { return };
+            if buffer.value.sequence <= completed {
+                class.free.push(buffer);
+            } else {
+                class.abandoned.push_back(buffer);
+            }
+        });
+    }
+
+    /// Keeps a result buffer that work at position `sequence` fills, whose event is deferred, until that has finished.
+    pub(crate) fn abandon(&mut self, mut buffer: ResultBuffer, sequence: u64) {
+        buffer.value.sequence = sequence;
+        if let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) {
+            class.abandoned.push_back(buffer);
         }
     }
 
-    /// Releases a result buffer that work at position `sequence` may still fill. Its event was recorded after that
-    /// work, or is deferred.
+    /// Releases a result buffer that no work uses.
     #[inline]
-    pub(crate) fn return_after(&mut self, stream: &StreamCore, slot: ResultBuffer, sequence: u64) {
-        if stream.completed() >= sequence {
-            self.release(slot);
-        } else if let Some(class) = self.classes.get_mut(usize::from(slot.class)) {
-            class.abandoned.push_back((slot, sequence));
+    pub(crate) fn release(&mut self, buffer: ResultBuffer) {
+        if let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) {
+            class.free.push(buffer);
         }
     }
 

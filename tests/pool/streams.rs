@@ -32,6 +32,21 @@ fn reuse_on_the_same_stream_makes_no_call_and_needs_no_wait() {
 }
 
 #[test]
+fn the_uses_of_many_streams_that_take_turns_cost_one_event_each() {
+    on_each(|rig| {
+        // More than an owner of the block remembers.
+        let (a, others): (_, Vec<_>) = (rig.stream(), (0..20).map(|_| rig.stream()).collect());
+        let block = rig.allocate(&a, MIB);
+        rig.without_calls(|| (0..5).for_each(|_| others.iter().for_each(|other| other.record_use(&block))));
+        let ((), counts) = rig.calls(|| drop(block));
+        assert_eq!((counts[CallKind::EventRecord], counts[CallKind::Synchronize]), (20, 0));
+        assert_eq!(rig.counters().held_back, MIB);
+        drop((a, others));
+        rig.finish();
+    });
+}
+
+#[test]
 fn a_recorded_use_costs_one_event_and_only_when_the_block_is_freed() {
     on_each(|rig| {
         let (a, b) = (rig.stream(), rig.stream());

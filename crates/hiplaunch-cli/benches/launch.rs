@@ -3,7 +3,9 @@
 //! `cargo bench -p hiplaunch-cli --bench launch` prints the heap allocations of a launch, which must be 0, and the
 //! times. On the emulator, it also measures the launch methods of `hiplaunch bench`, which compares more cases, and in
 //! turns. With `-- --count CASE N`, it launches N times and exits, for an instruction counter: the difference of two
-//! runs is the cost of the launches alone (see BENCHMARKS.md).
+//! runs is the cost of the launches alone (see BENCHMARKS.md). With `-- --threads CASE`, it prints the processor time of a
+//! launch for 1, 2 and 8 threads, each on its own stream: it grows if the threads hinder each other, and does not depend on
+//! other work of the machine.
 
 use criterion::{Criterion, Throughput};
 use hiplaunch::code_object::{Processor, TargetId};
@@ -55,6 +57,15 @@ impl Bench {
         let mut bytes = [0; 96];
         bytes[8..12].copy_from_slice(&16u32.to_le_bytes());
         Ok(Bench { launcher, stream, saxpy, polynomial, x, y, bytes, count: 0 })
+    }
+
+    /// The same kernels on another stream, with buffers of its own.
+    #[cfg(unix)]
+    fn on_another_stream(&self) -> Result<Bench, hiplaunch::Error> {
+        let stream = self.launcher.stream(self.stream.device())?;
+        let (x, y) = (DeviceBuffer::on(&stream, 1024)?, DeviceBuffer::on(&stream, 1024)?);
+        let Bench { saxpy, polynomial, bytes, .. } = *self;
+        Ok(Bench { launcher: self.launcher.clone(), stream, saxpy, polynomial, x, y, bytes, count: 0 })
     }
 
     fn by_value(&mut self) {
@@ -219,12 +230,64 @@ fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
     Ok(())
 }
 
+/// The launches of a thread in one measurement.
+const LAUNCHES: u32 = 20_000;
+/// The measurements for each number of threads.
+const REPEATS: usize = 40;
+
+/// Returns the processor time in nanoseconds that `thread` takes for a launch.
+#[cfg(unix)]
+fn processor_time_of_a_launch(thread: &mut Bench, case: &str) -> f64 {
+    let now = || {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is valid for writes.
+        assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+        time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+    };
+    (0..LAUNCHES / 10).for_each(|_| assert!(thread.run(case)));
+    let start = now();
+    (0..LAUNCHES).for_each(|_| assert!(thread.run(case)));
+    (now() - start) / f64::from(LAUNCHES)
+}
+
+#[cfg(unix)]
+fn threads(case: &str) -> Result<(), hiplaunch::Error> {
+    let first = Bench::new(0)?;
+    if !CASES.contains(&case) {
+        eprintln!("no case `{case}`: use one of {CASES:?}");
+        std::process::exit(2);
+    }
+    for count in [1, 2, 8] {
+        let mut benches = (0..count).map(|_| first.on_another_stream()).collect::<Result<Vec<_>, _>>()?;
+        let mut times: Vec<f64> = (0..REPEATS)
+            .map(|_| {
+                std::thread::scope(|scope| {
+                    let start = |thread| scope.spawn(move || processor_time_of_a_launch(thread, case));
+                    let running: Vec<_> = benches.iter_mut().map(start).collect();
+                    let all = running.into_iter().map(|thread| thread.join().expect("a thread panicked"));
+                    all.sum::<f64>() / f64::from(count)
+                })
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        let (best, median) = (times[0], times[REPEATS / 2]);
+        println!("{case}, threads {count}: {best:.1} ns of processor time a launch, median {median:.1}");
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), hiplaunch::Error> {
     let words: Vec<String> = std::env::args().collect();
     if let Some(at) = words.iter().position(|w| w == "--count")
         && let (Some(case), Some(Ok(launches))) = (words.get(at + 1), words.get(at + 2).map(|n| n.parse()))
     {
         return count(case, launches);
+    }
+    #[cfg(unix)]
+    if let Some(at) = words.iter().position(|w| w == "--threads")
+        && let Some(case) = words.get(at + 1)
+    {
+        return threads(case);
     }
 
     let mut bench = Bench::new(0)?;

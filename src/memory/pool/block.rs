@@ -27,15 +27,25 @@ pub struct PoolBlock {
     units: u32,
     address: u64,
     bytes: u64,
-    /// The number of the other stream whose use was recorded last, so that it is not recorded again.
-    recorded: AtomicU64,
+    /// The numbers of other streams whose uses were recorded, so that they are not recorded again: each stream's number in
+    /// the place that it gives. With one place, streams that take turns would record their uses at each launch.
+    recorded: [AtomicU64; RECORDED],
+}
+
+/// The number of streams whose recorded uses an owner remembers.
+const RECORDED: usize = 8;
+
+/// The place of a stream's number in [`PoolBlock::recorded`].
+#[inline]
+fn place(stream: u64) -> usize {
+    stream as usize % RECORDED
 }
 
 impl PoolBlock {
     #[inline]
     pub(crate) fn new(arena: Arc<StreamArena>, taken: AllocatedBlock, bytes: u64) -> PoolBlock {
         let AllocatedBlock { node, units, address } = taken;
-        PoolBlock { arena, node, units, address, bytes, recorded: AtomicU64::new(0) }
+        PoolBlock { arena, node, units, address, bytes, recorded: Default::default() }
     }
 
     /// Its address.
@@ -90,14 +100,14 @@ impl PoolBlock {
     pub(crate) fn record(&self, stream: StreamRef) {
         let number = stream.number;
         self.arena.mark(self.node, self.address, stream);
-        self.recorded.store(number, Ordering::Relaxed);
+        self.recorded[place(number)].store(number, Ordering::Relaxed);
     }
 
-    /// Returns whether a use on the stream with that number need not be recorded: it is the block's own stream, or the
-    /// one recorded last.
+    /// Returns whether a use on the stream with that number need not be recorded: it is the block's own stream, or its
+    /// recorded use is remembered.
     #[inline]
     pub(crate) fn has_recorded(&self, stream: u64) -> bool {
-        self.arena.number() == stream || self.recorded.load(Ordering::Relaxed) == stream
+        self.arena.number() == stream || self.recorded[place(stream)].load(Ordering::Relaxed) == stream
     }
 }
 
@@ -107,7 +117,9 @@ impl Clone for PoolBlock {
         let Self { node, units, address, .. } = *self;
         let clone = PoolBlock::new(self.arena.clone(), AllocatedBlock { node, units, address }, self.bytes);
         // A recorded use is one of the block, whichever owner recorded it.
-        clone.recorded.store(self.recorded.load(Ordering::Relaxed), Ordering::Relaxed);
+        for (to, from) in clone.recorded.iter().zip(&self.recorded) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
         clone
     }
 }
