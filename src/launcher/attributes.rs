@@ -2,7 +2,7 @@
 
 use code_object::occupancy::{self, Occupancy};
 
-use super::registered::Kernel;
+use super::kernel::Kernel;
 use super::registry::KernelHandle;
 use super::{Launcher, Result};
 use crate::device::Device;

@@ -8,9 +8,9 @@ use crate::memory::{DeviceBuffer, DeviceView, Layout, elements};
 
 use super::args::{Arg, BufferArg, HostData, LaunchDims, PatchTarget};
 use super::description::Launch;
-use super::kernel::{DeviceKernel, ParameterKind};
+use super::device_kernel::{DeviceKernel, ParameterKind};
+use super::kernel::Kernel;
 use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
-use super::registered::Kernel;
 use super::stream_state::Stream;
 
 /// Device memory of the caller into which a launch writes its result. See

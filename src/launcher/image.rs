@@ -4,7 +4,7 @@ use crate::memory::Spans;
 use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
-use super::kernel::DeviceKernel;
+use super::device_kernel::DeviceKernel;
 use super::launch::ArgumentSource;
 
 /// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.

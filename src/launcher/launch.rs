@@ -25,9 +25,9 @@ use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess,
 
 use super::args::{Arg, ArgumentBlock, BufferArg, LaunchDims, PatchTarget, Staging};
 use super::description::Launch;
+use super::device_kernel::{DeviceKernel, Parameter, ParameterKind};
 use super::image::{ImageWalk, StagedImage, Writer, put};
-use super::kernel::{DeviceKernel, Parameter, ParameterKind};
-use super::registered::Kernel;
+use super::kernel::Kernel;
 use super::registry::{KernelHandle, Registry};
 use super::stream_state::{EnqueueState, KernelMemory, StreamState};
 use super::ticket::Ticket;

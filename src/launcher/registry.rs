@@ -8,7 +8,7 @@ use dashmap::DashMap;
 
 use crate::error::{Error, Result};
 
-use super::registered::Kernel;
+use super::kernel::Kernel;
 
 /// Names a registered kernel. It is a plain `u64`, which compiled code can hold as a constant.
 ///

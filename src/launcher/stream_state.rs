@@ -18,7 +18,7 @@ use crate::stream::{StreamCore, captured, next_number};
 use hip_driver::{Capability, DriverError, ErrorCode, EventOptions, RawStream, StreamOptions, Work};
 
 use super::args::LaunchDims;
-use super::kernel::DeviceKernel;
+use super::device_kernel::DeviceKernel;
 use super::launch::{Callee, Later, Stop};
 use super::registry::{HandleHasher, KernelHandle};
 
