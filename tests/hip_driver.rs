@@ -190,7 +190,10 @@ fn the_symbols_that_are_present_agree_with_the_capabilities() {
         // Before HIP 5.2 the functions of graphs are there, but graphs do not take kernels of modules.
         let by_version = matches!(
             capability,
-            Capability::Graphs | Capability::PerThreadStream | Capability::GenericCodeObjects
+            Capability::Graphs
+                | Capability::PerThreadStream
+                | Capability::GenericCodeObjects
+                | Capability::StreamCapture
         );
         assert!(has == whole || by_version && !has, "{capability:?}");
     }
