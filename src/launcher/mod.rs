@@ -311,7 +311,7 @@ impl Launcher {
 
     /// Registers a kernel of a module and returns its handle.
     ///
-    /// A kernel of a [`Module`] is for the module's device, and a kernel of a [`LazyModule`](crate::LazyModule) for all
+    /// A kernel of a [`Module`] is for the module's device, and a kernel of a [`LazyModule`] for all
     /// devices of the launcher: the stream of a launch decides on which it runs.
     ///
     /// # Errors
