@@ -47,7 +47,7 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Profile, TraceFilter,
+    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream, Profile, TraceFilter,
     TracedInstruction, TracedRegister,
 };
 
@@ -114,6 +114,9 @@ impl EmulatedDriver {
         config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {
             config.threads = options.threads;
+        }
+        if let Some(printer) = &options.printer {
+            config.printer = printer.clone();
         }
         let watch = Arc::<Watch>::default();
         let blocks = Arc::<Blocks>::default();

@@ -1,0 +1,265 @@
+//! Copies of rectangles and boxes: rows that lie at distances (pitches) from each other.
+
+use crate::abi::{HIP_MEMCPY3D, hip_Memcpy2D, hipMemcpy3DParms};
+use crate::c_caller::{Address, In};
+use crate::call::call;
+use crate::copy::{DEFAULT, HOST_TO_HOST, Order, Pair, Route, check_kind};
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+use crate::summary;
+
+/// One side of a copy.
+#[derive(Clone, Copy)]
+pub(crate) struct Side {
+    /// The first byte of the first row.
+    pub(crate) start: Address,
+    /// The distance of two rows in bytes.
+    pub(crate) pitch: usize,
+    /// The distance of two slices in bytes.
+    pub(crate) slice: usize,
+}
+
+/// A copy of a box.
+#[derive(Clone, Copy)]
+pub(crate) struct BoxCopy {
+    pub(crate) dst: Side,
+    pub(crate) src: Side,
+    /// The bytes of a row.
+    pub(crate) width: usize,
+    /// The rows of a slice.
+    pub(crate) height: usize,
+    /// The slices.
+    pub(crate) depth: usize,
+    /// A `hipMemcpyKind`.
+    pub(crate) kind: i32,
+}
+
+impl BoxCopy {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Checks what HIP checks before it copies.
+    pub(crate) fn check(&self) -> HipResult {
+        check_kind(self.kind)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        if self.dst.start.is_null() || self.src.start.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let fits = |side: &Side| self.width <= side.pitch || (self.height == 1 && self.depth == 1);
+        if fits(&self.dst) && fits(&self.src) { Ok(()) } else { Err(Status::INVALID_PITCH_VALUE) }
+    }
+
+    /// The ranges to copy: as few as cover the rows. Each has two addresses and a length in bytes.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (Address, Address, usize)> + use<> {
+        let BoxCopy { dst, src, width, height, depth, .. } = *self;
+        let dense = |side: &Side| side.pitch == width;
+        // Rows without gaps are one range, and slices of them without gaps, too.
+        let (bytes, rows) = if dense(&dst) && dense(&src) { (width * height, 1) } else { (width, height) };
+        let joined = rows == 1 && dst.slice == bytes && src.slice == bytes;
+        let (bytes, slices) = if joined { (bytes * depth, 1) } else { (bytes, depth) };
+        (0..slices).flat_map(move |slice| {
+            (0..rows).map(move |row| {
+                let at = |side: Side| side.start.offset(slice * side.slice + row * side.pitch);
+                (at(dst), at(src), bytes)
+            })
+        })
+    }
+
+    /// Copies.
+    pub(crate) fn run(&self, process: &Process, order: Order) -> HipResult {
+        self.check()?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        // Everything is checked before the first row is copied.
+        let pairs = self.ranges().map(|(dst, src, bytes)| Ok((Pair::of(process, dst, src, bytes)?, bytes)));
+        let pairs = pairs.collect::<HipResult<Vec<(Pair, usize)>>>()?;
+        for (pair, bytes) in &pairs {
+            if let (Route::OnHost, false) = (pair.route, matches!(self.kind, HOST_TO_HOST | DEFAULT)) {
+                return Err(Status::INVALID_VALUE);
+            }
+            pair.enqueue(process, *bytes, order)?;
+        }
+        order.finish(process)
+    }
+}
+
+/// Arguments of `hipMemcpy2D`: start and pitch of the destination and of the source, width, height, kind.
+fn rectangle(
+    (dst, dst_pitch): (Address, usize),
+    (src, src_pitch): (Address, usize),
+    width: usize,
+    height: usize,
+    kind: i32,
+) -> BoxCopy {
+    let side = |start, pitch: usize| Side { start, pitch, slice: pitch.saturating_mul(height) };
+    BoxCopy { dst: side(dst, dst_pitch), src: side(src, src_pitch), width, height, depth: 1, kind }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpy2D(
+    dst: Address,
+    dst_pitch: usize,
+    src: Address,
+    src_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: i32,
+) -> Status {
+    call("hipMemcpy2D", |process| {
+        rectangle((dst, dst_pitch), (src, src_pitch), width, height, kind).run(process, Order::blocking())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipMemcpy2DAsync(
+    dst: Address,
+    dst_pitch: usize,
+    src: Address,
+    src_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: i32,
+    stream: StreamHandle,
+) -> Status {
+    call("hipMemcpy2DAsync", |process| {
+        let order = Order::on(process, stream)?;
+        rectangle((dst, dst_pitch), (src, src_pitch), width, height, kind).run(process, order)
+    })
+}
+
+/// Refuses copies from and to arrays, which are not supported.
+fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
+    if arrays == [0, 0] {
+        return Ok(());
+    }
+    summary::unsupported(name);
+    Err(Status::NOT_SUPPORTED)
+}
+
+/// The copy that a `hipMemcpy3DParms` describes.
+pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
+    no_arrays(name, [parms.srcArray, parms.dstArray])?;
+    let side = |pointer: &crate::abi::hipPitchedPtr, position: &crate::abi::hipPos| {
+        let slice = pointer.pitch.saturating_mul(pointer.ysize);
+        let offset = position.z * slice + position.y * pointer.pitch + position.x;
+        let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
+        Side { start, pitch: pointer.pitch, slice }
+    };
+    Ok(BoxCopy {
+        dst: side(&parms.dstPtr, &parms.dstPos),
+        src: side(&parms.srcPtr, &parms.srcPos),
+        width: parms.extent.width,
+        height: parms.extent.height,
+        depth: parms.extent.depth,
+        kind: parms.kind,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpy3D(parms: In<hipMemcpy3DParms>) -> Status {
+    call("hipMemcpy3D", |process| from_parms("hipMemcpy3D", &parms.get()?)?.run(process, Order::blocking()))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipMemcpy3DAsync(parms: In<hipMemcpy3DParms>, stream: StreamHandle) -> Status {
+    call("hipMemcpy3DAsync", |process| {
+        let order = Order::on(process, stream)?;
+        from_parms("hipMemcpy3DAsync", &parms.get()?)?.run(process, order)
+    })
+}
+
+/// `hipMemoryType` of memory of the host, which HIP 6 numbered anew.
+fn is_host(memory_type: i32) -> bool {
+    use crate::version::Version;
+    memory_type == i32::from(Version::current() != Version::Hip5)
+}
+
+/// The address that the driver API's structures give by the type of memory.
+fn by_type(memory_type: i32, host: Address, device: Address) -> Address {
+    if is_host(memory_type) { host } else { device }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyParam2D(copy: In<hip_Memcpy2D>) -> Status {
+    call("hipMemcpyParam2D", |process| {
+        from_2d("hipMemcpyParam2D", &copy.get()?)?.run(process, Order::blocking())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDrvMemcpy2DUnaligned(copy: In<hip_Memcpy2D>) -> Status {
+    call("hipDrvMemcpy2DUnaligned", |process| {
+        from_2d("hipDrvMemcpy2DUnaligned", &copy.get()?)?.run(process, Order::blocking())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyParam2DAsync(copy: In<hip_Memcpy2D>, stream: StreamHandle) -> Status {
+    call("hipMemcpyParam2DAsync", |process| {
+        let order = Order::on(process, stream)?;
+        from_2d("hipMemcpyParam2DAsync", &copy.get()?)?.run(process, order)
+    })
+}
+
+fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
+    no_arrays(name, [copy.srcArray, copy.dstArray])?;
+    let side = |start: Address, pitch: usize, x: usize, y: usize| Side {
+        start: if start.is_null() { start } else { start.offset(y * pitch + x) },
+        pitch,
+        slice: pitch.saturating_mul(copy.Height),
+    };
+    let (dst, src) = (
+        by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
+        by_type(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
+    );
+    Ok(BoxCopy {
+        dst: side(dst, copy.dstPitch, copy.dstXInBytes, copy.dstY),
+        src: side(src, copy.srcPitch, copy.srcXInBytes, copy.srcY),
+        width: copy.WidthInBytes,
+        height: copy.Height,
+        depth: 1,
+        kind: DEFAULT,
+    })
+}
+
+/// The copy that a `HIP_MEMCPY3D` describes.
+pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
+    no_arrays(name, [copy.srcArray, copy.dstArray])?;
+    let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
+        let slice = pitch.saturating_mul(rows);
+        let offset = z * slice + y * pitch + x;
+        Side { start: if start.is_null() { start } else { start.offset(offset) }, pitch, slice }
+    };
+    let (dst, src) = (
+        by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
+        by_type(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
+    );
+    Ok(BoxCopy {
+        dst: side(dst, copy.dstPitch, copy.dstHeight, [copy.dstXInBytes, copy.dstY, copy.dstZ]),
+        src: side(src, copy.srcPitch, copy.srcHeight, [copy.srcXInBytes, copy.srcY, copy.srcZ]),
+        width: copy.WidthInBytes,
+        height: copy.Height,
+        depth: copy.Depth,
+        kind: DEFAULT,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDrvMemcpy3D(copy: In<HIP_MEMCPY3D>) -> Status {
+    call("hipDrvMemcpy3D", |process| {
+        from_drv_3d("hipDrvMemcpy3D", &copy.get()?)?.run(process, Order::blocking())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDrvMemcpy3DAsync(copy: In<HIP_MEMCPY3D>, stream: StreamHandle) -> Status {
+    call("hipDrvMemcpy3DAsync", |process| {
+        let order = Order::on(process, stream)?;
+        from_drv_3d("hipDrvMemcpy3DAsync", &copy.get()?)?.run(process, order)
+    })
+}

@@ -1,0 +1,121 @@
+//! Pinned memory of the host.
+
+use crate::allocations::{Allocation, Kind};
+use crate::c_caller::{Address, Out};
+use crate::call::call;
+use crate::memory::release;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::thread;
+
+const PORTABLE: u32 = 1;
+const MAPPED: u32 = 2;
+const WRITE_COMBINED: u32 = 4;
+const NUMA_USER: u32 = 0x2000_0000;
+const UNCACHED: u32 = 0x1000_0000;
+const COHERENT: u32 = 0x4000_0000;
+const NON_COHERENT: u32 = 0x8000_0000;
+
+fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) -> HipResult {
+    pointer.check()?;
+    let known = PORTABLE | MAPPED | WRITE_COMBINED | NUMA_USER | UNCACHED | COHERENT | NON_COHERENT;
+    if flags & !known != 0 || flags & (COHERENT | NON_COHERENT) == COHERENT | NON_COHERENT {
+        return Err(Status::INVALID_VALUE);
+    }
+    if bytes == 0 {
+        return pointer.set(Address::NULL);
+    }
+    let device = thread::device();
+    let allocation = Allocation::host(process.driver.host_malloc(device, bytes)?, device, Kind::Host, flags);
+    process.allocations.insert(allocation);
+    pointer.set(Address(allocation.base))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostMalloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
+    call("hipHostMalloc", |process| allocate(process, pointer, bytes, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostAlloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
+    call("hipHostAlloc", |process| allocate(process, pointer, bytes, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMallocHost(pointer: Out<Address>, bytes: usize) -> Status {
+    call("hipMallocHost", |process| allocate(process, pointer, bytes, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemAllocHost(pointer: Out<Address>, bytes: usize) -> Status {
+    call("hipMemAllocHost", |process| allocate(process, pointer, bytes, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostFree(pointer: Address) -> Status {
+    call("hipHostFree", |process| free(process, pointer))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipFreeHost(pointer: Address) -> Status {
+    call("hipFreeHost", |process| free(process, pointer))
+}
+
+fn free(process: &Process, pointer: Address) -> HipResult {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    let found = process.allocations.take(pointer.0, |kind| kind == Kind::Host).ok_or(Status::INVALID_VALUE)?;
+    release(process, &found).inspect_err(|_| process.allocations.insert(*found))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Status {
+    call("hipHostRegister", |process| {
+        if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let device = thread::device();
+        // SAFETY: the program keeps the memory until it unregisters it, as HIP asks.
+        let pinned = unsafe { process.driver.host_register(device, pointer.host(), bytes) }?;
+        process.allocations.insert(Allocation::host(pinned, device, Kind::Registered, flags));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostUnregister(pointer: Address) -> Status {
+    call("hipHostUnregister", |process| {
+        if pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = process.allocations.take(pointer.0, |kind| kind == Kind::Registered);
+        let found = found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?;
+        let pinned = found.pinned.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?;
+        // SAFETY: it was registered until now. That nothing in flight uses it is the program's part.
+        Ok(unsafe { process.driver.host_unregister(found.device, pinned) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostGetDevicePointer(device_pointer: Out<Address>, pointer: Address, flags: u32) -> Status {
+    call("hipHostGetDevicePointer", |process| {
+        device_pointer.check()?;
+        if pointer.is_null() || flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = process.allocations.find(pointer.0).filter(|found| found.pinned.is_some());
+        let found = found.ok_or(Status::INVALID_VALUE)?;
+        device_pointer.set(Address(found.device_address(pointer.0).0))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostGetFlags(flags: Out<u32>, pointer: Address) -> Status {
+    call("hipHostGetFlags", |process| {
+        flags.check()?;
+        let found = process.allocations.find(pointer.0);
+        let found = found.filter(|found| matches!(found.kind, Kind::Host | Kind::Registered));
+        flags.set(found.ok_or(Status::INVALID_VALUE)?.flags)
+    })
+}
