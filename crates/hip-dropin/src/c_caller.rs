@@ -46,11 +46,6 @@ impl<T> Out<T> {
         Ok(())
     }
 
-    /// The address.
-    pub(crate) fn address(self) -> u64 {
-        self.0.addr() as u64
-    }
-
     /// The value that the memory has: for arguments that are read and then written.
     pub(crate) fn get(self) -> HipResult<T>
     where

@@ -11,7 +11,12 @@ use crate::stream::StreamHandle;
 /// A `hipStreamCallback_t`.
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, Status, UserData)>;
 
-fn enqueue(process: &Process, stream: StreamHandle, function: impl FnOnce() + Send + 'static) -> HipResult {
+/// Enqueues a function.
+pub(crate) fn enqueue(
+    process: &Process,
+    stream: StreamHandle,
+    function: impl FnOnce() + Send + 'static,
+) -> HipResult {
     let (device, raw) = process.stream(stream)?;
     let function = HostFunction::new(function);
     // SAFETY: the stream is live; the function is owned.

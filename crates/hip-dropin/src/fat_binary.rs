@@ -21,7 +21,7 @@ use crate::summary::say;
 use crate::thread;
 
 /// The first word of the structure to which `__hipRegisterFatBinary` gets a pointer: "HIPF".
-const MAGIC: u32 = 0x4850_4946;
+const MAGIC: u32 = 0x4849_5046;
 
 /// The structure that compilers emit for a fat binary (clang, `CGCUDANV.cpp`).
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use crate::c_caller::{Address, Handle, In};
 use crate::call::call;
 use crate::event::EventHandle;
 use crate::fat_binary;
-use crate::kernel::{Kernarg, Kernel};
+use crate::kernel::Kernel;
 use crate::module::KernelHandle;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
@@ -81,7 +81,7 @@ pub(crate) fn enqueue(
     process: &Process,
     kernel: &Kernel,
     shape: Shape,
-    kernarg: &Kernarg,
+    kernarg: &[u8],
     (device, stream): (DeviceId, RawStream),
     cooperation: Cooperation,
 ) -> HipResult {

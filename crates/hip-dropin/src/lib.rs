@@ -44,6 +44,7 @@ mod event;
 mod fat_binary;
 mod fill;
 mod function;
+mod graph;
 mod handles;
 mod host_memory;
 mod image;

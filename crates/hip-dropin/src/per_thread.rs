@@ -8,6 +8,7 @@ use crate::copy_3d::{hipMemcpy2DAsync, hipMemcpy3DAsync};
 use crate::copy_functions::hipMemcpyAsync;
 use crate::event::{EventHandle, hipEventRecord};
 use crate::fill::{hipMemset2DAsync, hipMemset3DAsync, hipMemsetAsync};
+use crate::graph::{ExecHandle, hipGraphLaunch};
 use crate::launch::{hipLaunchCooperativeKernel, hipLaunchKernel};
 use crate::status::Status;
 use crate::stream::{
@@ -50,6 +51,7 @@ with_stream! {
     hipStreamGetFlags_spt = hipStreamGetFlags(; flags: Out<u32>);
     hipStreamGetPriority_spt = hipStreamGetPriority(; priority: Out<i32>);
     hipStreamAddCallback_spt = hipStreamAddCallback(; callback: StreamCallback, data: UserData, flags: u32);
+    hipGraphLaunch_spt = hipGraphLaunch(exec: ExecHandle; );
     hipLaunchHostFunc_spt = hipLaunchHostFunc(; function: HostFn, data: UserData);
 }
 

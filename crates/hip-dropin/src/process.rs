@@ -14,6 +14,7 @@ use hip_driver_layers::validation::ValidationDriver;
 use crate::allocations::Allocations;
 use crate::event::Event;
 use crate::fat_binary;
+use crate::graph::Graphs;
 use crate::handles::Objects;
 use crate::kernel::Kernel;
 use crate::module::Module;
@@ -37,6 +38,7 @@ pub(crate) struct Process {
     pub(crate) events: Objects<Event>,
     pub(crate) modules: Objects<Module>,
     pub(crate) kernels: Objects<Kernel>,
+    pub(crate) graphs: Graphs,
     pub(crate) pools: Pools,
 }
 
@@ -188,6 +190,7 @@ impl Process {
             events: Objects::default(),
             modules: Objects::default(),
             kernels: Objects::default(),
+            graphs: Graphs::default(),
             driver,
         };
         fat_binary::pin_managed_variables(&process);

@@ -11,6 +11,7 @@
 //! | [`VALIDATE`] | `1`: the validation layer |
 //! | [`COUNT`] | `1`: the summary has the number of driver calls |
 //! | [`TRACE`] | the file to which the timeline is written |
+//! | [`TRACE_PROCESS`] | the process that writes it under this name |
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,8 +32,10 @@ pub const TIME_BUDGET: &str = "HIPLAUNCH_EMULATOR_TIME_BUDGET";
 pub const VALIDATE: &str = "HIPLAUNCH_VALIDATE";
 /// Whether driver calls are counted.
 pub const COUNT: &str = "HIPLAUNCH_COUNT";
-/// Where the timeline is written. In a child process, its process id is appended.
+/// Where the timeline is written.
 pub const TRACE: &str = "HIPLAUNCH_TRACE";
+/// The process id of the program whose timeline gets that name. Other processes append their own ids.
+pub const TRACE_PROCESS: &str = "HIPLAUNCH_TRACE_PROCESS";
 
 /// What the environment asks for.
 #[derive(Clone, Debug)]
@@ -61,7 +64,14 @@ impl Settings {
             .map(Duration::try_from_secs_f64)
             .transpose()
             .map_err(|error| format!("{TIME_BUDGET}: {error}"))?;
-        let trace = value(TRACE).map(PathBuf::from);
+        let main: Option<u32> = parsed(TRACE_PROCESS, "a process id")?;
+        let trace = value(TRACE).map(|mut path| {
+            let process = std::process::id();
+            if main.is_some_and(|main| main != process) {
+                path.push(format!(".{process}"));
+            }
+            PathBuf::from(path)
+        });
         Ok(Settings {
             emulator,
             target_is_given,

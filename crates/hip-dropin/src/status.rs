@@ -4,6 +4,7 @@ use hip_driver::{DriverError, ErrorCode};
 
 use crate::c_caller::StaticText;
 use crate::summary;
+use crate::version::Version;
 
 /// A `hipError_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,5 +129,9 @@ extern "C" fn hipGetErrorName(status: Status) -> StaticText {
 
 #[unsafe(no_mangle)]
 extern "C" fn hipGetErrorString(status: Status) -> StaticText {
+    // HIP 5.2 has no texts, and returns the name.
+    if Version::current() == Version::Hip5 {
+        return hipGetErrorName(status);
+    }
     StaticText::new(describe(status).map_or("unknown error\0", |(_, text)| text))
 }

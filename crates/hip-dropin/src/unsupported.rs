@@ -62,91 +62,31 @@ unsupported! {
     hipGetTextureObjectTextureDesc
     hipGetTextureReference
     hipGraphAddBatchMemOpNode
-    hipGraphAddChildGraphNode
-    hipGraphAddDependencies
-    hipGraphAddEmptyNode
-    hipGraphAddEventRecordNode
-    hipGraphAddEventWaitNode
     hipGraphAddExternalSemaphoresSignalNode
     hipGraphAddExternalSemaphoresWaitNode
-    hipGraphAddHostNode
-    hipGraphAddKernelNode
     hipGraphAddMemAllocNode
     hipGraphAddMemFreeNode
-    hipGraphAddMemcpyNode
-    hipGraphAddMemcpyNode1D
-    hipGraphAddMemcpyNodeFromSymbol
-    hipGraphAddMemcpyNodeToSymbol
-    hipGraphAddMemsetNode
     hipGraphAddNode
     hipGraphBatchMemOpNodeGetParams
     hipGraphBatchMemOpNodeSetParams
-    hipGraphChildGraphNodeGetGraph
-    hipGraphClone
-    hipGraphCreate
     hipGraphDebugDotPrint
-    hipGraphDestroy
-    hipGraphDestroyNode
-    hipGraphEventRecordNodeGetEvent
-    hipGraphEventRecordNodeSetEvent
-    hipGraphEventWaitNodeGetEvent
-    hipGraphEventWaitNodeSetEvent
     hipGraphExecBatchMemOpNodeSetParams
-    hipGraphExecChildGraphNodeSetParams
-    hipGraphExecDestroy
-    hipGraphExecEventRecordNodeSetEvent
-    hipGraphExecEventWaitNodeSetEvent
     hipGraphExecExternalSemaphoresSignalNodeSetParams
     hipGraphExecExternalSemaphoresWaitNodeSetParams
-    hipGraphExecGetFlags
-    hipGraphExecHostNodeSetParams
-    hipGraphExecKernelNodeSetParams
-    hipGraphExecMemcpyNodeSetParams
-    hipGraphExecMemcpyNodeSetParams1D
-    hipGraphExecMemcpyNodeSetParamsFromSymbol
-    hipGraphExecMemcpyNodeSetParamsToSymbol
-    hipGraphExecMemsetNodeSetParams
     hipGraphExecNodeSetParams
-    hipGraphExecUpdate
     hipGraphExternalSemaphoresSignalNodeGetParams
     hipGraphExternalSemaphoresSignalNodeSetParams
     hipGraphExternalSemaphoresWaitNodeGetParams
     hipGraphExternalSemaphoresWaitNodeSetParams
-    hipGraphGetEdges
-    hipGraphGetNodes
-    hipGraphGetRootNodes
-    hipGraphHostNodeGetParams
-    hipGraphHostNodeSetParams
-    hipGraphInstantiate
-    hipGraphInstantiateWithFlags
     hipGraphInstantiateWithParams
     hipGraphKernelNodeCopyAttributes
     hipGraphKernelNodeGetAttribute
-    hipGraphKernelNodeGetParams
     hipGraphKernelNodeSetAttribute
-    hipGraphKernelNodeSetParams
-    hipGraphLaunch
-    hipGraphLaunch_spt
     hipGraphMemAllocNodeGetParams
     hipGraphMemFreeNodeGetParams
-    hipGraphMemcpyNodeGetParams
-    hipGraphMemcpyNodeSetParams
-    hipGraphMemcpyNodeSetParams1D
-    hipGraphMemcpyNodeSetParamsFromSymbol
-    hipGraphMemcpyNodeSetParamsToSymbol
-    hipGraphMemsetNodeGetParams
-    hipGraphMemsetNodeSetParams
-    hipGraphNodeFindInClone
-    hipGraphNodeGetDependencies
-    hipGraphNodeGetDependentNodes
-    hipGraphNodeGetEnabled
-    hipGraphNodeGetType
-    hipGraphNodeSetEnabled
     hipGraphNodeSetParams
     hipGraphReleaseUserObject
-    hipGraphRemoveDependencies
     hipGraphRetainUserObject
-    hipGraphUpload
     hipGraphicsGLRegisterBuffer
     hipGraphicsGLRegisterImage
     hipGraphicsMapResources
