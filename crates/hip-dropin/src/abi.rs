@@ -60,6 +60,7 @@ c_structs! {
         WidthInBytes: usize,
         Height: usize,
     }
+    /// Since HIP 6.
     HIP_MEMCPY3D {
         srcXInBytes: usize,
         srcY: usize,
@@ -84,6 +85,32 @@ c_structs! {
         WidthInBytes: usize,
         Height: usize,
         Depth: usize,
+    }
+    /// `HIP_MEMCPY3D` before HIP 6.
+    HIP_MEMCPY3D_R5 {
+        srcXInBytes: u32,
+        srcY: u32,
+        srcZ: u32,
+        srcLOD: u32,
+        srcMemoryType: i32,
+        srcHost: Address,
+        srcDevice: Address,
+        srcArray: Array,
+        srcPitch: u32,
+        srcHeight: u32,
+        dstXInBytes: u32,
+        dstY: u32,
+        dstZ: u32,
+        dstLOD: u32,
+        dstMemoryType: i32,
+        dstHost: Address,
+        dstDevice: Address,
+        dstArray: Array,
+        dstPitch: u32,
+        dstHeight: u32,
+        WidthInBytes: u32,
+        Height: u32,
+        Depth: u32,
     }
     hipPointerAttribute_t {
         // `memoryType` before HIP 6, `type` from then on.
@@ -149,5 +176,35 @@ pub(crate) type Dim3 = dim3;
 impl dim3 {
     pub(crate) fn array(self) -> [u32; 3] {
         [self.x, self.y, self.z]
+    }
+}
+
+impl From<HIP_MEMCPY3D_R5> for HIP_MEMCPY3D {
+    fn from(old: HIP_MEMCPY3D_R5) -> HIP_MEMCPY3D {
+        HIP_MEMCPY3D {
+            srcXInBytes: old.srcXInBytes as usize,
+            srcY: old.srcY as usize,
+            srcZ: old.srcZ as usize,
+            srcLOD: old.srcLOD as usize,
+            srcMemoryType: old.srcMemoryType,
+            srcHost: old.srcHost,
+            srcDevice: old.srcDevice,
+            srcArray: old.srcArray,
+            srcPitch: old.srcPitch as usize,
+            srcHeight: old.srcHeight as usize,
+            dstXInBytes: old.dstXInBytes as usize,
+            dstY: old.dstY as usize,
+            dstZ: old.dstZ as usize,
+            dstLOD: old.dstLOD as usize,
+            dstMemoryType: old.dstMemoryType,
+            dstHost: old.dstHost,
+            dstDevice: old.dstDevice,
+            dstArray: old.dstArray,
+            dstPitch: old.dstPitch as usize,
+            dstHeight: old.dstHeight as usize,
+            WidthInBytes: old.WidthInBytes as usize,
+            Height: old.Height as usize,
+            Depth: old.Depth as usize,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Copies of rectangles and boxes: rows that lie at distances (pitches) from each other.
 
-use crate::abi::{HIP_MEMCPY3D, hip_Memcpy2D, hipMemcpy3DParms};
+use crate::abi::{HIP_MEMCPY3D, HIP_MEMCPY3D_R5, hip_Memcpy2D, hipMemcpy3DParms, hipPitchedPtr, hipPos};
 use crate::c_caller::{Address, In};
 use crate::call::call;
 use crate::copy::{DEFAULT, HOST_TO_HOST, Order, Pair, Route, check_kind};
@@ -8,6 +8,7 @@ use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
 use crate::summary;
+use crate::version::Version;
 
 /// One side of a copy.
 #[derive(Clone, Copy)]
@@ -49,8 +50,7 @@ impl BoxCopy {
         if self.dst.start.is_null() || self.src.start.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        let fits = |side: &Side| self.width <= side.pitch || (self.height == 1 && self.depth == 1);
-        if fits(&self.dst) && fits(&self.src) { Ok(()) } else { Err(Status::INVALID_PITCH_VALUE) }
+        if self.width <= self.dst.pitch && self.width <= self.src.pitch { Ok(()) } else { Err(Status::INVALID_PITCH_VALUE) }
     }
 
     /// The ranges to copy: as few as cover the rows. Each has two addresses and a length in bytes.
@@ -144,7 +144,7 @@ fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
 /// The copy that a `hipMemcpy3DParms` describes.
 pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
     no_arrays(name, [parms.srcArray, parms.dstArray])?;
-    let side = |pointer: &crate::abi::hipPitchedPtr, position: &crate::abi::hipPos| {
+    let side = |pointer: &hipPitchedPtr, position: &hipPos| {
         let slice = pointer.pitch.saturating_mul(pointer.ysize);
         let offset = position.z * slice + position.y * pointer.pitch + position.x;
         let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
@@ -175,7 +175,6 @@ pub(crate) extern "C" fn hipMemcpy3DAsync(parms: In<hipMemcpy3DParms>, stream: S
 
 /// `hipMemoryType` of memory of the host, which HIP 6 numbered anew.
 fn is_host(memory_type: i32) -> bool {
-    use crate::version::Version;
     memory_type == i32::from(Version::current() != Version::Hip5)
 }
 
@@ -227,8 +226,16 @@ fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
     })
 }
 
+/// Reads a `HIP_MEMCPY3D` in the layout of the caller's version.
+fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
+    match Version::current() {
+        Version::Hip5 => Ok(copy.values::<HIP_MEMCPY3D_R5>().get()?.into()),
+        _ => copy.values().get(),
+    }
+}
+
 /// The copy that a `HIP_MEMCPY3D` describes.
-pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
+fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
     no_arrays(name, [copy.srcArray, copy.dstArray])?;
     let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
         let slice = pitch.saturating_mul(rows);
@@ -250,16 +257,16 @@ pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipDrvMemcpy3D(copy: In<HIP_MEMCPY3D>) -> Status {
+extern "C" fn hipDrvMemcpy3D(copy: Address) -> Status {
     call("hipDrvMemcpy3D", |process| {
-        from_drv_3d("hipDrvMemcpy3D", &copy.get()?)?.run(process, Order::blocking())
+        from_drv_3d("hipDrvMemcpy3D", &read_drv_3d(copy)?)?.run(process, Order::blocking())
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipDrvMemcpy3DAsync(copy: In<HIP_MEMCPY3D>, stream: StreamHandle) -> Status {
+extern "C" fn hipDrvMemcpy3DAsync(copy: Address, stream: StreamHandle) -> Status {
     call("hipDrvMemcpy3DAsync", |process| {
         let order = Order::on(process, stream)?;
-        from_drv_3d("hipDrvMemcpy3DAsync", &copy.get()?)?.run(process, order)
+        from_drv_3d("hipDrvMemcpy3DAsync", &read_drv_3d(copy)?)?.run(process, order)
     })
 }

@@ -175,7 +175,7 @@ extern "C" fn hipSetDeviceFlags(flags: u32) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn hipGetDeviceFlags(flags: Out<u32>) -> Status {
-    call("hipGetDeviceFlags", |process| flags.set(process.current().flags.load(Ordering::Relaxed)))
+    call("hipGetDeviceFlags", |process| flags.set(process.current().flags.load(Ordering::Relaxed) & SCHEDULE))
 }
 
 /// The limit with a number of `hipLimit_t`.
@@ -208,7 +208,7 @@ macro_rules! preferences {
     (set $($set:ident)*; get $($get:ident)*) => {
         $(#[unsafe(no_mangle)]
         extern "C" fn $set(_preference: i32) -> Status {
-            call(stringify!($set), |_| Ok(()))
+            call(stringify!($set), |_| Err(Status::NOT_SUPPORTED))
         })*
         $(#[unsafe(no_mangle)]
         extern "C" fn $get(preference: Out<i32>) -> Status {

@@ -78,6 +78,7 @@ struct HostVariable {
 struct ManagedVariable {
     name: CString,
     memory: Address,
+    bytes: usize,
 }
 
 /// A handle of `__hipRegisterFatBinary`.
@@ -89,7 +90,6 @@ struct Registered {
     binaries: HashMap<u64, Arc<FatBinary>>,
     kernels: HashMap<u64, Arc<HostKernel>>,
     variables: HashMap<u64, Arc<HostVariable>>,
-    managed: Vec<(Address, usize)>,
 }
 
 static REGISTERED: LazyLock<RwLock<Registered>> = LazyLock::new(RwLock::default);
@@ -159,7 +159,12 @@ pub(crate) fn targets() -> Vec<TargetId> {
 
 /// Makes the memory of the `__managed__` variables that were registered so far accessible to kernels.
 pub(crate) fn pin_managed_variables(process: &Process) {
-    registered(|all| all.managed.iter().for_each(|&(memory, bytes)| pin(process, memory, bytes)));
+    registered(|all| {
+        for binary in all.binaries.values() {
+            let managed = binary.managed.lock().unwrap_or_else(PoisonError::into_inner);
+            managed.iter().for_each(|variable| pin(process, variable.memory, variable.bytes));
+        }
+    });
 }
 
 fn pin(process: &Process, memory: Address, bytes: usize) {
@@ -170,6 +175,16 @@ fn pin(process: &Process, memory: Address, bytes: usize) {
             process.allocations.insert(Allocation::host(pinned, thread::device(), Kind::ManagedVariable, 1))
         }
         Err(error) => say(&format!("a __managed__ variable can't be used by kernels: {error}")),
+    }
+}
+
+/// Ends that kernels can access the memory, which stays the program's.
+fn unpin(process: &Process, memory: Address) {
+    let Some(found) = process.allocations.take(memory.0, |kind| kind == Kind::ManagedVariable) else { return };
+    let Some(pinned) = found.pinned else { return };
+    // SAFETY: the memory is pinned, and the kernels that know its address were just unloaded.
+    if let Err(error) = unsafe { process.driver.host_unregister(DeviceId(0), pinned) } {
+        log::debug!("{error}");
     }
 }
 
@@ -206,8 +221,10 @@ extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
         }) else {
             return Ok(());
         };
-        if let Some(process) = Process::opened() {
-            binary.modules.take().iter().for_each(|module| module.unload(process));
+        let Some(process) = Process::opened() else { return Ok(()) };
+        binary.modules.take().iter().for_each(|module| module.unload(process));
+        for variable in &*binary.managed.lock().unwrap_or_else(PoisonError::into_inner) {
+            unpin(process, variable.memory);
         }
         Ok(())
     });
@@ -287,11 +304,10 @@ extern "C" fn __hipRegisterManagedVar(
         if let Some(process) = Process::opened() {
             pin(process, memory, room);
         }
-        register(|all| {
-            all.managed.push((memory, room));
+        registered(|all| {
             let binary = all.binaries.get(&handle.0).ok_or(Status::INVALID_HANDLE)?;
             let mut managed = binary.managed.lock().unwrap_or_else(PoisonError::into_inner);
-            managed.push(ManagedVariable { name, memory });
+            managed.push(ManagedVariable { name, memory, bytes: room });
             Ok(())
         })
     });

@@ -35,6 +35,9 @@ impl Process {
 extern "C" fn hipFuncGetAttributes(attributes: Out<hipFuncAttributes>, function: Address) -> Status {
     call("hipFuncGetAttributes", |process| {
         attributes.check()?;
+        if function.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
         let kernel = process.host_kernel(function)?;
         attributes.set(kernel.attributes(process.current().properties.max_lds_per_block))
     })

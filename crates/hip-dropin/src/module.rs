@@ -18,6 +18,7 @@ use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::summary::say;
 use crate::thread;
+use crate::version::Version;
 
 /// A `hipModule_t`.
 pub(crate) type ModuleHandle = Handle<Module>;
@@ -169,7 +170,7 @@ extern "C" fn hipModuleLoad(module: Out<ModuleHandle>, path: Text) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn hipModuleUnload(module: ModuleHandle) -> Status {
     call("hipModuleUnload", |process| {
-        let module = process.modules.remove(module.0).ok_or(Status::INVALID_HANDLE)?;
+        let module = process.modules.remove(module.0).ok_or(Status::NOT_FOUND)?;
         module.unload(process);
         Ok(())
     })
@@ -180,10 +181,10 @@ extern "C" fn hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHa
     call("hipModuleGetFunction", |process| {
         function.check()?;
         let name = name.get()?;
-        if name.is_empty() {
+        if name.is_empty() && Version::current() != Version::Hip5 {
             return Err(Status::INVALID_VALUE);
         }
-        let module = process.modules.expect(module.0, Status::INVALID_HANDLE)?;
+        let module = process.modules.expect(module.0, Status::NOT_FOUND)?;
         let (handle, _) = module.kernel(process, name)?;
         function.set(Handle::new(handle))
     })
@@ -192,7 +193,7 @@ extern "C" fn hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHa
 #[unsafe(no_mangle)]
 extern "C" fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -> Status {
     call("hipModuleGetFunctionCount", |process| {
-        let module = process.modules.expect(module.0, Status::INVALID_HANDLE)?;
+        let module = process.modules.expect(module.0, Status::NOT_FOUND)?;
         count.set(module.kernel_count() as u32)
     })
 }
@@ -212,7 +213,7 @@ extern "C" fn hipModuleGetGlobal(
         if name.is_empty() {
             return Err(Status::INVALID_VALUE);
         }
-        let module = process.modules.expect(module.0, Status::INVALID_HANDLE)?;
+        let module = process.modules.expect(module.0, Status::NOT_FOUND)?;
         let (address, size) = module.global(process, name)?;
         pointer.set_if_wanted(address);
         bytes.set_if_wanted(size);

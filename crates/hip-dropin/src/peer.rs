@@ -97,8 +97,8 @@ extern "C" fn hipExtGetLinkTypeAndHopCount(device: i32, peer: i32, link: Out<u32
     call("hipExtGetLinkTypeAndHopCount", |process| {
         link.check()?;
         hops.check()?;
-        let ((device, _), (peer, _)) = (process.device(device)?, process.device(peer)?);
-        if device == peer {
+        let known = |device| process.device(device).map_err(|_| Status::INVALID_VALUE);
+        if known(device)?.0 == known(peer)?.0 {
             return Err(Status::INVALID_VALUE);
         }
         // HSA_AMD_LINK_INFO_TYPE_XGMI, and one hop.

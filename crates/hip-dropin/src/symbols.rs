@@ -37,7 +37,7 @@ fn run(
     if symbol.is_null() {
         return Err(Status::INVALID_SYMBOL);
     }
-    if memory.is_null() || bytes == 0 {
+    if memory.is_null() {
         return Err(Status::INVALID_VALUE);
     }
     match (direction, kind) {
