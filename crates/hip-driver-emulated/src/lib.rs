@@ -47,8 +47,8 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream, Profile, TraceFilter,
-    TracedInstruction, TracedRegister,
+    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream, Profile,
+    TraceFilter, TracedInstruction, TracedRegister,
 };
 
 use self::command::Command;

@@ -117,7 +117,8 @@ impl Allocations {
     pub(crate) fn take_of_device(&self, device: DeviceId) -> Vec<Arc<Allocation>> {
         let mut live = self.write();
         let goes = |found: &Allocation| {
-            found.device == device && matches!(found.kind, Kind::Device | Kind::Pool(_) | Kind::Host | Kind::Managed)
+            found.device == device
+                && matches!(found.kind, Kind::Device | Kind::Pool(_) | Kind::Host | Kind::Managed)
         };
         let bases: Vec<u64> = live.iter().filter(|(_, found)| goes(found)).map(|(base, _)| *base).collect();
         bases.iter().filter_map(|base| live.remove(base)).collect()

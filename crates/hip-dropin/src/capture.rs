@@ -36,7 +36,11 @@ pub(crate) extern "C" fn hipStreamIsCapturing(stream: StreamHandle, status: Out<
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn hipStreamGetCaptureInfo(stream: StreamHandle, status: Out<i32>, id: Out<u64>) -> Status {
+pub(crate) extern "C" fn hipStreamGetCaptureInfo(
+    stream: StreamHandle,
+    status: Out<i32>,
+    id: Out<u64>,
+) -> Status {
     call("hipStreamGetCaptureInfo", |process| {
         status.check()?;
         process.stream(stream)?;

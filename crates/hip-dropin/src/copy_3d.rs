@@ -50,7 +50,11 @@ impl BoxCopy {
         if self.dst.start.is_null() || self.src.start.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        if self.width <= self.dst.pitch && self.width <= self.src.pitch { Ok(()) } else { Err(Status::INVALID_PITCH_VALUE) }
+        if self.width <= self.dst.pitch && self.width <= self.src.pitch {
+            Ok(())
+        } else {
+            Err(Status::INVALID_PITCH_VALUE)
+        }
     }
 
     /// The ranges to copy: as few as cover the rows. Each has two addresses and a length in bytes.

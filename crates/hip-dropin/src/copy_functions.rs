@@ -2,9 +2,7 @@
 
 use crate::c_caller::Address;
 use crate::call::call;
-use crate::copy::{
-    DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, Order, copy,
-};
+use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, Order, copy};
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -35,9 +33,7 @@ pub(crate) extern "C" fn hipMemcpyAsync(
     kind: i32,
     stream: StreamHandle,
 ) -> Status {
-    call("hipMemcpyAsync", |process| {
-        copy(process, dst, src, bytes, kind, Order::on(process, stream)?)
-    })
+    call("hipMemcpyAsync", |process| copy(process, dst, src, bytes, kind, Order::on(process, stream)?))
 }
 
 #[unsafe(no_mangle)]

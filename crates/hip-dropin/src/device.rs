@@ -120,7 +120,8 @@ extern "C" fn hipDeviceGetByPCIBusId(device: Out<i32>, text: Text) -> Status {
         device.check()?;
         let wanted = text.get()?.to_string_lossy();
         let wanted: PciAddress = wanted.parse().map_err(|_| Status::INVALID_VALUE)?;
-        let is = |device: &Device| (wanted.domain, i32::from(wanted.bus), wanted.device) == (0, device.bus(), 0);
+        let is =
+            |device: &Device| (wanted.domain, i32::from(wanted.bus), wanted.device) == (0, device.bus(), 0);
         let found = process.devices.iter().position(is).ok_or(Status::INVALID_VALUE)?;
         device.set(found as i32)
     })

@@ -74,7 +74,12 @@ extern "C" fn hipGetProcAddress(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipGetDriverEntryPoint(name: Text, pointer: Out<Address>, flags: u64, result: Out<i32>) -> Status {
+extern "C" fn hipGetDriverEntryPoint(
+    name: Text,
+    pointer: Out<Address>,
+    flags: u64,
+    result: Out<i32>,
+) -> Status {
     call("hipGetDriverEntryPoint", |_| look_up(name, pointer, 0, flags, result))
 }
 

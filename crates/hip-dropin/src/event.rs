@@ -136,8 +136,7 @@ extern "C" fn hipEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, en
             return Err(Status::INVALID_HANDLE);
         }
         // SAFETY: the events are live and of one device.
-        let elapsed =
-            unsafe { process.driver.event_elapsed_ms(device, RawEvent(start.0), RawEvent(end.0)) };
+        let elapsed = unsafe { process.driver.event_elapsed_ms(device, RawEvent(start.0), RawEvent(end.0)) };
         milliseconds.set(elapsed.map_err(|error| match error.code {
             ErrorCode::ILLEGAL_STATE => Status::NOT_READY,
             _ => error.into(),

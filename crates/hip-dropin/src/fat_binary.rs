@@ -121,7 +121,8 @@ impl FatBinary {
 /// Fails with `INVALID_DEVICE_FUNCTION` if no such function is registered.
 #[inline]
 pub(crate) fn kernel(process: &Process, device: DeviceId, function: Address) -> HipResult<Arc<Kernel>> {
-    let host = registered(|all| all.kernels.get(&function.0).cloned()).ok_or(Status::INVALID_DEVICE_FUNCTION)?;
+    let host =
+        registered(|all| all.kernels.get(&function.0).cloned()).ok_or(Status::INVALID_DEVICE_FUNCTION)?;
     if device.0 != 0 {
         return host.others.get(device, || host.find(process, device));
     }
@@ -180,7 +181,9 @@ fn pin(process: &Process, memory: Address, bytes: usize) {
 
 /// Ends that kernels can access the memory, which stays the program's.
 fn unpin(process: &Process, memory: Address) {
-    let Some(found) = process.allocations.take(memory.0, |kind| kind == Kind::ManagedVariable) else { return };
+    let Some(found) = process.allocations.take(memory.0, |kind| kind == Kind::ManagedVariable) else {
+        return;
+    };
     let Some(pinned) = found.pinned else { return };
     // SAFETY: the memory is pinned, and the kernels that know its address were just unloaded.
     if let Err(error) = unsafe { process.driver.host_unregister(DeviceId(0), pinned) } {

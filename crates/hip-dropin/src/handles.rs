@@ -54,7 +54,10 @@ impl<T> Objects<T> {
         let mut objects = self.write();
         let found: Vec<u64> =
             objects.iter().filter(|(_, object)| unwanted(object)).map(|(handle, _)| *handle).collect();
-        found.into_iter().filter_map(|handle| objects.remove(&handle).map(|object| (handle, object))).collect()
+        found
+            .into_iter()
+            .filter_map(|handle| objects.remove(&handle).map(|object| (handle, object)))
+            .collect()
     }
 
     fn read(&self) -> RwLockReadGuard<'_, HashMap<u64, Arc<T>>> {

@@ -65,7 +65,8 @@ fn free(process: &Process, pointer: Address) -> HipResult {
     if pointer.is_null() {
         return Ok(());
     }
-    let found = process.allocations.take(pointer.0, |kind| kind == Kind::Host).ok_or(Status::INVALID_VALUE)?;
+    let found =
+        process.allocations.take(pointer.0, |kind| kind == Kind::Host).ok_or(Status::INVALID_VALUE)?;
     release(process, &found).inspect_err(|_| process.allocations.insert(*found))
 }
 

@@ -19,7 +19,8 @@ pub(crate) fn at<'a>(image: In<u8>) -> HipResult<&'a [u8]> {
     if image.is_null() {
         return Err(Status::INVALID_VALUE);
     }
-    let length = length(image.pointer()).filter(|length| *length <= MOST_BYTES).ok_or(Status::INVALID_IMAGE)?;
+    let length =
+        length(image.pointer()).filter(|length| *length <= MOST_BYTES).ok_or(Status::INVALID_IMAGE)?;
     // SAFETY: the caller passes a whole image, and its header says how long it is. An image that was cut in memory can't
     // be told from a whole one, by AMD's library neither.
     Ok(unsafe { std::slice::from_raw_parts(image.pointer(), length as usize) })
@@ -75,7 +76,9 @@ fn length(image: *const u8) -> Option<u64> {
 /// The ids of the entries of a bundle, or what is wrong with it.
 pub(crate) fn targets(image: &[u8]) -> Vec<code_object::TargetId> {
     if image.starts_with(ELF) {
-        return code_object::CodeObject::parse(image).map(|object| vec![object.target().clone()]).unwrap_or_default();
+        return code_object::CodeObject::parse(image)
+            .map(|object| vec![object.target().clone()])
+            .unwrap_or_default();
     }
     let entries = bundle::entries(image).unwrap_or_default();
     entries.into_iter().filter_map(|entry| entry.target).collect()

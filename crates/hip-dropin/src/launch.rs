@@ -295,8 +295,7 @@ extern "C" fn hipExtModuleLaunchKernel(
     _flags: u32,
 ) -> Status {
     call("hipExtModuleLaunchKernel", |process| {
-        let shape =
-            Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds)?;
+        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds)?;
         let arguments = Arguments { parameters, extra };
         let events = Events { start, stop };
         launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, events)

@@ -46,7 +46,12 @@ fn check(process: &Process, pointer: Address, bytes: usize, device: i32) -> HipR
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipMemPrefetchAsync(pointer: Address, bytes: usize, device: i32, stream: StreamHandle) -> Status {
+extern "C" fn hipMemPrefetchAsync(
+    pointer: Address,
+    bytes: usize,
+    device: i32,
+    stream: StreamHandle,
+) -> Status {
     call("hipMemPrefetchAsync", |process| {
         check(process, pointer, bytes, device)?;
         process.stream(stream).map(drop)

@@ -80,7 +80,12 @@ fn allocate_rows(process: &Process, width: usize, rows: usize) -> HipResult<(Add
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipMallocPitch(pointer: Out<Address>, pitch: Out<usize>, width: usize, height: usize) -> Status {
+extern "C" fn hipMallocPitch(
+    pointer: Out<Address>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+) -> Status {
     call("hipMallocPitch", |process| {
         pointer.check()?;
         pitch.check()?;
@@ -119,8 +124,7 @@ extern "C" fn hipMalloc3D(pointer: Out<hipPitchedPtr>, extent: hipExtent) -> Sta
         pointer.check()?;
         let hipExtent { width, height, depth } = extent;
         let rows = height.checked_mul(depth).ok_or(Status::OUT_OF_MEMORY)?;
-        let (ptr, pitch) =
-            if width == 0 { (Address::NULL, 0) } else { allocate_rows(process, width, rows)? };
+        let (ptr, pitch) = if width == 0 { (Address::NULL, 0) } else { allocate_rows(process, width, rows)? };
         pointer.set(hipPitchedPtr { ptr, pitch, xsize: width, ysize: height })
     })
 }

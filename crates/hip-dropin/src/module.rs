@@ -41,7 +41,9 @@ impl Module {
         let object = CodeObject::from_any(image, target).map_err(|error| refused(target, &error))?;
         // SAFETY: the program trusts its own code.
         let raw = unsafe { process.driver.module_load(device, image) }.inspect_err(|error| {
-            if error.code == ErrorCode::SHARED_OBJECT_INIT_FAILED || error.code == ErrorCode::NO_BINARY_FOR_GPU {
+            if error.code == ErrorCode::SHARED_OBJECT_INIT_FAILED
+                || error.code == ErrorCode::NO_BINARY_FOR_GPU
+            {
                 say(&error.to_string());
             }
         })?;
@@ -77,8 +79,7 @@ impl Module {
     pub(crate) fn set_pointer(&self, process: &Process, name: &CStr, value: Address) -> HipResult {
         let (variable, _) = self.global(process, name)?;
         let bytes = value.0.to_le_bytes();
-        let work =
-            Work::CopyToDevice { dst: DevicePtr(variable.0), src: bytes.as_ptr(), bytes: bytes.len() };
+        let work = Work::CopyToDevice { dst: DevicePtr(variable.0), src: bytes.as_ptr(), bytes: bytes.len() };
         // SAFETY: the variable holds a pointer, and `bytes` lives until the copy has run, as it is waited for.
         unsafe {
             process.driver.enqueue(self.device, RawStream::NULL, &work)?;

@@ -254,7 +254,11 @@ extern "C" fn hipMemPoolGetAttribute(pool: PoolHandle, attribute: i32, value: Ad
 const READ_WRITE: i32 = 3;
 
 #[unsafe(no_mangle)]
-extern "C" fn hipMemPoolSetAccess(pool: PoolHandle, descriptions: In<hipMemAccessDesc>, count: usize) -> Status {
+extern "C" fn hipMemPoolSetAccess(
+    pool: PoolHandle,
+    descriptions: In<hipMemAccessDesc>,
+    count: usize,
+) -> Status {
     call("hipMemPoolSetAccess", |process| {
         let pool = process.pools.get(pool)?;
         if descriptions.is_null() && count > 0 {
@@ -266,7 +270,9 @@ extern "C" fn hipMemPoolSetAccess(pool: PoolHandle, descriptions: In<hipMemAcces
             }
             let (peer, _) = process.device(description.location.id)?;
             match description.flags {
-                READ_WRITE | 1 if peer != pool.device => process.driver.enable_peer_access(peer, pool.device)?,
+                READ_WRITE | 1 if peer != pool.device => {
+                    process.driver.enable_peer_access(peer, pool.device)?
+                }
                 0 if peer == pool.device => return Err(Status::INVALID_DEVICE),
                 0 | 1 | READ_WRITE => {}
                 _ => return Err(Status::INVALID_VALUE),

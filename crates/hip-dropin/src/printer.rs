@@ -1,6 +1,6 @@
 //! What kernels print goes through the program's C streams, so that it is in order with what the program prints.
 
-use hip_driver_emulated::{PrintfStream, Printer};
+use hip_driver_emulated::{Printer, PrintfStream};
 
 unsafe extern "C" {
     static stdout: *mut libc::FILE;

@@ -198,7 +198,9 @@ macro_rules! set_common {
 /// The fields of both layouts that are attributes, too.
 macro_rules! set_attributes {
     ($to:expr, $device:expr) => {
-        set_common!($to, $device,
+        set_common!(
+            $to,
+            $device,
             sharedMemPerBlock = MAX_SHARED_MEMORY_PER_BLOCK,
             regsPerBlock = MAX_REGISTERS_PER_BLOCK,
             warpSize = WARP_SIZE,

@@ -72,13 +72,7 @@ impl Settings {
             }
             PathBuf::from(path)
         });
-        Ok(Settings {
-            emulator,
-            target_is_given,
-            validate: switch(VALIDATE)?,
-            count: switch(COUNT)?,
-            trace,
-        })
+        Ok(Settings { emulator, target_is_given, validate: switch(VALIDATE)?, count: switch(COUNT)?, trace })
     }
 }
 

@@ -43,7 +43,8 @@ impl Process {
         if raw.is_default() {
             return Ok((thread::device(), raw));
         }
-        let device = self.streams.with(handle.0, |stream| stream.device).ok_or(Status::CONTEXT_IS_DESTROYED)?;
+        let device =
+            self.streams.with(handle.0, |stream| stream.device).ok_or(Status::CONTEXT_IS_DESTROYED)?;
         Ok((device, raw))
     }
 
@@ -64,8 +65,9 @@ fn create(process: &Process, stream: Out<StreamHandle>, flags: u32, priority: Op
     }
     let device = thread::device();
     let priority = priority.map(|priority| priority.clamp(GREATEST, LEAST));
-    let raw =
-        process.driver.stream_create(device, StreamOptions { priority, blocking: flags & NON_BLOCKING == 0 })?;
+    let raw = process
+        .driver
+        .stream_create(device, StreamOptions { priority, blocking: flags & NON_BLOCKING == 0 })?;
     process.streams.insert(raw.0, Stream { device, flags, priority: priority.unwrap_or(0) });
     stream.set(Handle::new(raw.0))
 }
@@ -87,11 +89,7 @@ extern "C" fn hipStreamCreateWithPriority(stream: Out<StreamHandle>, flags: u32,
 
 /// Streams with a mask of compute units have all of them here.
 #[unsafe(no_mangle)]
-extern "C" fn hipExtStreamCreateWithCUMask(
-    stream: Out<StreamHandle>,
-    words: u32,
-    mask: In<u32>,
-) -> Status {
+extern "C" fn hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, words: u32, mask: In<u32>) -> Status {
     call("hipExtStreamCreateWithCUMask", |process| {
         if words == 0 || mask.is_null() {
             return Err(Status::INVALID_VALUE);

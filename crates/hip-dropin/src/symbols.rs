@@ -41,7 +41,9 @@ fn run(
         return Err(Status::INVALID_VALUE);
     }
     match (direction, kind) {
-        (_, DEVICE_TO_DEVICE | DEFAULT) | (Direction::To, HOST_TO_DEVICE) | (Direction::From, DEVICE_TO_HOST) => {}
+        (_, DEVICE_TO_DEVICE | DEFAULT)
+        | (Direction::To, HOST_TO_DEVICE)
+        | (Direction::From, DEVICE_TO_HOST) => {}
         _ => return Err(Status::INVALID_MEMCPY_DIRECTION),
     }
     let variable = address(process, symbol, bytes, offset)?;

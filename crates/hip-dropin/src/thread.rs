@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use hip_driver::DeviceId;
 
 use crate::abi::Dim3;
-use crate::call::{call, without_process};
 use crate::c_caller::Out;
+use crate::call::{call, without_process};
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
 use crate::version::Version;

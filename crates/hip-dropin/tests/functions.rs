@@ -18,7 +18,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn names(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let is_name = |word: &&str| {
-        ["hip", "__hip", "_Z24hip"].iter().any(|start| word.strip_prefix(start).is_some_and(|rest| !rest.is_empty()))
+        ["hip", "__hip", "_Z24hip"]
+            .iter()
+            .any(|start| word.strip_prefix(start).is_some_and(|rest| !rest.is_empty()))
     };
     words.filter(is_name).map(str::to_owned).collect()
 }

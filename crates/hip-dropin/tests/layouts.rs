@@ -10,15 +10,16 @@ use hip_dropin::{StructLayout, layouts};
 
 /// A C++ program that fails to compile unless the layouts are those of the headers.
 fn checks(layouts: &[StructLayout], major: u32) -> String {
-    let mut text = String::from(
-        "#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n#include <cstddef>\n",
-    );
+    let mut text =
+        String::from("#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n#include <cstddef>\n");
     for layout in layouts {
         // The headers have the layout of their own version under one name.
         let name = match (layout.name, major) {
             ("hipDeviceProp_tR0000", 0..=5) | ("hipDeviceProp_tR0600", 6..) => "hipDeviceProp_t",
             ("HIP_MEMCPY3D_R5", 0..=5) | ("HIP_MEMCPY3D", 6..) => "HIP_MEMCPY3D",
-            ("hipDeviceProp_tR0000" | "hipDeviceProp_tR0600" | "HIP_MEMCPY3D_R5" | "HIP_MEMCPY3D", _) => continue,
+            ("hipDeviceProp_tR0000" | "hipDeviceProp_tR0600" | "HIP_MEMCPY3D_R5" | "HIP_MEMCPY3D", _) => {
+                continue;
+            }
             (name, _) => name,
         };
         writeln!(text, "static_assert(sizeof({name}) == {}, \"size of {name}\");", layout.bytes).unwrap();
@@ -31,7 +32,8 @@ fn checks(layouts: &[StructLayout], major: u32) -> String {
             if (layout.name, field) == ("hipMemPoolProps", "reserved") {
                 continue;
             }
-            writeln!(text, "static_assert(offsetof({name}, {field}) == {offset}, \"{name}.{field}\");").unwrap();
+            writeln!(text, "static_assert(offsetof({name}, {field}) == {offset}, \"{name}.{field}\");")
+                .unwrap();
         }
     }
     text

@@ -167,7 +167,10 @@ fn names_for(library: &Path) -> std::io::Result<PathBuf> {
     // Another user could have made it, to put other libraries there.
     let found = folder.symlink_metadata()?;
     if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
-        return Err(Error::new(ErrorKind::PermissionDenied, format!("{} is not this user's", folder.display())));
+        return Err(Error::new(
+            ErrorKind::PermissionDenied,
+            format!("{} is not this user's", folder.display()),
+        ));
     }
     for name in NAMES {
         match symlink(library, folder.join(name)) {

@@ -40,7 +40,11 @@ impl Step {
 
 impl Exec {
     /// Changes the step of a node. Fails with `INVALID_VALUE` if the graph had no such node.
-    pub(super) fn with_step(&self, node: NodeHandle, change: impl FnOnce(&mut Step) -> HipResult) -> HipResult {
+    pub(super) fn with_step(
+        &self,
+        node: NodeHandle,
+        change: impl FnOnce(&mut Step) -> HipResult,
+    ) -> HipResult {
         let mut steps = lock(&self.steps);
         change(steps.iter_mut().find(|step| step.node == node.0).ok_or(Status::INVALID_VALUE)?)
     }

@@ -147,7 +147,8 @@ impl Graphs {
             handles.push((node.handle(), added.0));
         }
         for (node, &(_, added)) in originals.iter().zip(&handles) {
-            let of = |handle: &u64| handles.iter().find(|(original, _)| original == handle).map(|pair| pair.1);
+            let of =
+                |handle: &u64| handles.iter().find(|(original, _)| original == handle).map(|pair| pair.1);
             let after = lock(&node.after).iter().filter_map(of).collect();
             *lock(&self.node(NodeHandle::new(added))?.after) = after;
         }

@@ -309,9 +309,7 @@ extern "C" fn hipGraphExecHostNodeSetParams(
     node: NodeHandle,
     params: In<HostNodeParams>,
 ) -> Status {
-    call("hipGraphExecHostNodeSetParams", |process| {
-        set_in_exec(process, exec, node, || host(params))
-    })
+    call("hipGraphExecHostNodeSetParams", |process| set_in_exec(process, exec, node, || host(params)))
 }
 
 #[unsafe(no_mangle)]
@@ -321,9 +319,7 @@ extern "C" fn hipGraphAddEmptyNode(
     after: In<NodeHandle>,
     count: usize,
 ) -> Status {
-    call("hipGraphAddEmptyNode", |process| {
-        add(process, node, graph, (after, count), || Ok(Payload::Empty))
-    })
+    call("hipGraphAddEmptyNode", |process| add(process, node, graph, (after, count), || Ok(Payload::Empty)))
 }
 
 #[unsafe(no_mangle)]

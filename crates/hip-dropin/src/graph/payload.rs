@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::abi::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::allocations::Place;
 use crate::c_caller::{Address, HostFn, In, UserData};
 use crate::callbacks;
-use crate::copy::Order;
+use crate::copy::{DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
 use crate::copy_3d::BoxCopy;
 use crate::event::EventHandle;
 use crate::fill::Fill;
@@ -79,16 +80,39 @@ impl KernelNode {
 
 impl CopyNode {
     /// Checks a copy as far as that is possible before it runs.
-    pub(super) fn new(process: &Process, copy: BoxCopy, params: Option<hipMemcpy3DParms>) -> HipResult<CopyNode> {
+    pub(super) fn new(
+        process: &Process,
+        copy: BoxCopy,
+        params: Option<hipMemcpy3DParms>,
+    ) -> HipResult<CopyNode> {
         if copy.is_empty() {
             return Err(Status::INVALID_VALUE);
         }
         copy.check()?;
         for (dst, src, bytes) in copy.ranges() {
-            process.place(dst, bytes)?;
-            process.place(src, bytes)?;
+            let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
+            let (to_device, from_device) = match copy.kind {
+                HOST_TO_HOST => (Some(false), Some(false)),
+                HOST_TO_DEVICE => (Some(true), Some(false)),
+                DEVICE_TO_HOST => (Some(false), Some(true)),
+                DEVICE_TO_DEVICE => (Some(true), Some(true)),
+                _ => (None, None),
+            };
+            let overlap = dst.0 < src.0 + bytes as u64 && src.0 < dst.0 + bytes as u64;
+            if overlap || !fits(to, to_device) || !fits(from, from_device) {
+                return Err(Status::INVALID_VALUE);
+            }
         }
         Ok(CopyNode { copy, params })
+    }
+}
+
+/// Whether memory can be what a kind of copy says. Pinned memory is the host's and the devices'.
+fn fits(place: Place, on_device: Option<bool>) -> bool {
+    match (place, on_device) {
+        (_, None) | (Place::Pinned(_), _) => true,
+        (Place::Device(_), Some(on_device)) => on_device,
+        (Place::Pageable, Some(on_device)) => !on_device,
     }
 }
 

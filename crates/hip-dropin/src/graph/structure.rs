@@ -36,7 +36,11 @@ extern "C" fn hipGraphClone(copy: Out<GraphHandle>, original: GraphHandle) -> St
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipGraphNodeFindInClone(found: Out<NodeHandle>, original: NodeHandle, copy: GraphHandle) -> Status {
+extern "C" fn hipGraphNodeFindInClone(
+    found: Out<NodeHandle>,
+    original: NodeHandle,
+    copy: GraphHandle,
+) -> Status {
     call("hipGraphNodeFindInClone", |process| {
         found.check()?;
         process.graphs.node(original)?;
@@ -62,7 +66,8 @@ fn answer(found: &[u64], array: Out<NodeHandle>, count: Out<usize>) -> HipResult
 extern "C" fn hipGraphGetNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count: Out<usize>) -> Status {
     call("hipGraphGetNodes", |process| {
         count.check()?;
-        let found: Vec<u64> = process.graphs.graph(graph)?.in_order()?.iter().map(|node| node.handle()).collect();
+        let found: Vec<u64> =
+            process.graphs.graph(graph)?.in_order()?.iter().map(|node| node.handle()).collect();
         answer(&found, nodes, count)
     })
 }
@@ -103,7 +108,11 @@ extern "C" fn hipGraphGetEdges(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hipGraphNodeGetDependencies(node: NodeHandle, nodes: Out<NodeHandle>, count: Out<usize>) -> Status {
+extern "C" fn hipGraphNodeGetDependencies(
+    node: NodeHandle,
+    nodes: Out<NodeHandle>,
+    count: Out<usize>,
+) -> Status {
     call("hipGraphNodeGetDependencies", |process| {
         count.check()?;
         let after = lock(&process.graphs.node(node)?.after).clone();

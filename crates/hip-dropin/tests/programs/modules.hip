@@ -86,8 +86,6 @@ int main(int argc, char **argv) {
   CHECK(hipGraphExecDestroy(exec));
   CHECK(hipGraphDestroy(graph));
 
-  hipFuncAttributes attributes;
-  printf("unknown function: %s\n", hipGetErrorName(hipFuncGetAttributes(&attributes, nullptr)));
   CHECK(hipStreamDestroy(stream));
   CHECK(hipFree(device));
   CHECK(hipModuleUnload(other));
