@@ -27,8 +27,6 @@ pub(crate) enum Kind {
     Managed,
     /// A `__managed__` variable.
     ManagedVariable,
-    /// `hipIpcOpenMemHandle`.
-    Opened,
 }
 
 /// An allocation.

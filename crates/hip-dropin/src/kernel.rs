@@ -3,8 +3,8 @@
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use code_object::KernelSignature;
-use hip_driver::{DeviceId, RawFunction};
+use code_object::{ArgSignature, KernelSignature, ValueKind};
+use hip_driver::{DeviceId, DevicePtr, MemoryAccess, RawFunction};
 use smallvec::{SmallVec, smallvec};
 
 use crate::abi::hipFuncAttributes;
@@ -27,17 +27,21 @@ pub(crate) struct Kernel {
     pub(crate) name: CString,
     /// Offset and size of each explicit argument, in bytes.
     arguments: Box<[(u32, u32)]>,
+    /// The offsets of the arguments that are pointers to memory of the device.
+    pointers: Box<[u32]>,
     /// What `hipFuncSetAttribute` set for dynamic LDS.
     pub(crate) most_dynamic_lds: AtomicU32,
 }
 
 impl Kernel {
     pub(crate) fn new(device: DeviceId, function: RawFunction, signature: &KernelSignature) -> Kernel {
+        let explicit = signature.explicit_args();
         Kernel {
             device,
             function,
             name: CString::new(signature.name.as_str()).unwrap_or_default(),
-            arguments: signature.explicit_args().iter().map(|arg| (arg.offset, arg.size)).collect(),
+            arguments: explicit.iter().map(|arg| (arg.offset, arg.size)).collect(),
+            pointers: explicit.iter().filter(|arg| is_pointer(arg)).map(|arg| arg.offset).collect(),
             signature: signature.clone(),
             most_dynamic_lds: AtomicU32::new(0),
         }
@@ -46,6 +50,17 @@ impl Kernel {
     /// The offsets of the explicit arguments.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = u32> {
         self.arguments.iter().map(|(offset, _)| *offset)
+    }
+
+    /// The memory that the kernel's pointers refer to, for the validation layer: only the byte that each points to, as
+    /// nothing says how much of an allocation a kernel accesses, or whether it writes.
+    pub(crate) fn accesses(&self, kernarg: &[u8]) -> Vec<MemoryAccess> {
+        let pointer = |offset: &u32| {
+            let bytes = kernarg.get(*offset as usize..)?.first_chunk::<8>()?;
+            Some(DevicePtr(u64::from_le_bytes(*bytes))).filter(|ptr| !ptr.is_null())
+        };
+        let accesses = self.pointers.iter().filter_map(pointer);
+        accesses.map(|ptr| MemoryAccess { ptr, bytes: 1, write: false }).collect()
     }
 
     /// Packs arguments. `parameters` has a pointer to each argument; `extra` is a list with a buffer of all of them. Where
@@ -93,6 +108,11 @@ impl Kernel {
             sharedSizeBytes: signature.group_segment_fixed_size as usize,
         }
     }
+}
+
+/// Whether an argument is a pointer to memory of the device.
+fn is_pointer(argument: &ArgSignature) -> bool {
+    argument.kind == ValueKind::GlobalBuffer && argument.size == 8
 }
 
 /// The buffer of a list `extra`: address and length.

@@ -89,13 +89,14 @@ pub(crate) fn enqueue(
     if kernel.device != device {
         return Err(Status::INVALID_DEVICE_FUNCTION);
     }
+    let accesses = if process.validation.is_some() { kernel.accesses(kernarg) } else { Vec::new() };
     let launch = KernelLaunch {
         function: kernel.function,
         grid: shape.grid,
         block: shape.block,
         dynamic_lds: shape.lds as u32,
         kernarg,
-        accesses: &[],
+        accesses: &accesses,
     };
     let offsets: SmallVec<[u32; 16]>;
     let work = match cooperation {

@@ -28,7 +28,7 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
 /// Frees an allocation that was taken from the list of live ones.
 pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     let (driver, device, ptr) = (&process.driver, allocation.device, DevicePtr(allocation.base));
-    let released = |kind| MemoryRequest::Release { kind, ptr };
+    let managed = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     // SAFETY: the memory is live, as it was in the list, and of this kind. That no work uses it later is what HIP asks of
     // the program.
     unsafe {
@@ -39,8 +39,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
                 driver.free_async(device, ptr, RawStream::NULL)?;
                 driver.stream_synchronize(device, RawStream::NULL)?;
             }
-            (Kind::Managed, _) => drop(driver.memory(device, &released(MemoryKind::Managed))?),
-            (Kind::Opened, _) => drop(driver.memory(device, &released(MemoryKind::Opened))?),
+            (Kind::Managed, _) => drop(driver.memory(device, &managed)?),
             (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),
         }
@@ -233,7 +232,8 @@ fn attribute(process: &Process, attribute: i32, pointer: Address) -> HipResult<A
         9 => AttributeValue::Int(found.device.0 as i32),
         10 => AttributeValue::Byte(u8::from(found.pinned.is_none())),
         11 => AttributeValue::Word(found.base),
-        12 => AttributeValue::Word(found.bytes as u64),
+        // clr writes 32 bits of it.
+        12 => AttributeValue::Int(found.bytes as i32),
         13 => AttributeValue::Byte(1),
         14 => AttributeValue::Word(0),
         15 => AttributeValue::Byte(0),
@@ -282,6 +282,9 @@ extern "C" fn hipDrvPointerGetAttributes(
     pointer: Address,
 ) -> Status {
     call("hipDrvPointerGetAttributes", |process| {
+        if pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
         let (wanted, values) = (wanted.array(count as usize)?, values.array(count as usize)?);
         for (wanted, value) in wanted.into_iter().zip(values) {
             if let Ok(found) = attribute(process, wanted, pointer) {

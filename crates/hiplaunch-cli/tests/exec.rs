@@ -106,6 +106,19 @@ fn validation_counts_and_a_trace_are_written_when_they_are_asked_for() {
 }
 
 #[test]
+fn the_validation_layer_finds_races_uses_of_freed_memory_and_leaks() {
+    let Some(mistakes) = program("mistakes.hip") else { return };
+    let ran = exec(&["--validate"], &[mistakes.to_str().unwrap()]);
+    let err = text(&ran.stderr);
+    assert!(err.contains("validation: 2 violations, 1 leaks"), "{err}");
+    assert!(err.contains("race: hipMemcpyDtoHAsync") && err.contains("hipMemsetD8Async"), "{err}");
+    assert!(err.contains("hipModuleLaunchKernel") && err.contains("freed"), "{err}");
+    assert!(err.contains("256 bytes") && err.contains("was never freed"), "{err}");
+    let quiet = exec(&[], &[mistakes.to_str().unwrap()]);
+    assert_eq!((text(&quiet.stdout).as_str(), text(&quiet.stderr).as_str()), ("launch: hipSuccess\n", ""));
+}
+
+#[test]
 fn a_program_without_code_for_an_emulated_target_says_which_it_has() {
     let Some(basics) = compiled("basics.hip", &["--offload-arch=gfx940"], "basics940") else { return };
     let ran = exec(&[], &[basics.to_str().unwrap()]);
