@@ -7,6 +7,7 @@ use crate::memory::release;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::thread;
+use crate::version::Version;
 
 const PORTABLE: u32 = 1;
 const MAPPED: u32 = 2;
@@ -77,6 +78,12 @@ extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Sta
             return Err(Status::INVALID_VALUE);
         }
         let device = thread::device();
+        // HIP 5 lets a program register memory anew that it freed without unregistering it.
+        if Version::current() == Version::Hip5
+            && let Some(found) = process.allocations.take(pointer.0, |kind| kind == Kind::Registered)
+        {
+            unregister(process, &found)?;
+        }
         // SAFETY: the program keeps the memory until it unregisters it, as HIP asks.
         let pinned = unsafe { process.driver.host_register(device, pointer.host(), bytes) }?;
         process.allocations.insert(Allocation::host(pinned, device, Kind::Registered, flags));
@@ -91,11 +98,14 @@ extern "C" fn hipHostUnregister(pointer: Address) -> Status {
             return Err(Status::INVALID_VALUE);
         }
         let found = process.allocations.take(pointer.0, |kind| kind == Kind::Registered);
-        let found = found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?;
-        let pinned = found.pinned.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?;
-        // SAFETY: it was registered until now. That nothing in flight uses it is the program's part.
-        Ok(unsafe { process.driver.host_unregister(found.device, pinned) }?)
+        unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)
     })
+}
+
+fn unregister(process: &Process, registered: &Allocation) -> HipResult {
+    let pinned = registered.pinned.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?;
+    // SAFETY: it was registered until now. That nothing in flight uses it is the program's part.
+    Ok(unsafe { process.driver.host_unregister(registered.device, pinned) }?)
 }
 
 #[unsafe(no_mangle)]
