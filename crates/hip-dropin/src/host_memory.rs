@@ -26,6 +26,10 @@ fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) 
     if bytes == 0 {
         return pointer.set(Address::NULL);
     }
+    // More than a process can have: the driver calls that an invalid value.
+    if bytes > isize::MAX as usize - 4096 {
+        return Err(Status::OUT_OF_MEMORY);
+    }
     let device = thread::device();
     let allocation = Allocation::host(process.driver.host_malloc(device, bytes)?, device, Kind::Host, flags);
     process.allocations.insert(allocation);

@@ -25,13 +25,16 @@ pub(crate) type ModuleHandle = Handle<Module>;
 /// A `hipFunction_t`.
 pub(crate) type KernelHandle = Handle<Kernel>;
 
+/// A kernel with its handle.
+type Found = (u64, Arc<Kernel>);
+
 /// A code object that is loaded on a device.
 pub(crate) struct Module {
     device: DeviceId,
     raw: RawModule,
     object: CodeObject,
     /// The kernels that were asked for, by name, with their handles.
-    kernels: Mutex<HashMap<Box<CStr>, (u64, Arc<Kernel>)>>,
+    kernels: Mutex<HashMap<Box<CStr>, Found>>,
 }
 
 impl Module {
@@ -51,7 +54,7 @@ impl Module {
     }
 
     /// Returns a kernel and its handle.
-    pub(crate) fn kernel(&self, process: &Process, name: &CStr) -> HipResult<(u64, Arc<Kernel>)> {
+    pub(crate) fn kernel(&self, process: &Process, name: &CStr) -> HipResult<Found> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kernels.get(name) {
             return Ok(found.clone());

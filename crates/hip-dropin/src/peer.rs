@@ -85,7 +85,7 @@ extern "C" fn hipDeviceGetP2PAttribute(value: Out<i32>, attribute: i32, device: 
         let can = i32::from(process.driver.can_access_peer(device, peer)?);
         // hipDeviceP2PAttr: rank, access, native atomics, arrays.
         value.set(match attribute {
-            0 | 1 | 2 => can,
+            0..=2 => can,
             3 => 0,
             _ => return Err(Status::INVALID_VALUE),
         })
