@@ -75,10 +75,34 @@ fn free(process: &Process, pointer: Address) -> HipResult {
     release(process, &found).inspect_err(|_| process.allocations.insert(*found))
 }
 
+/// Whether all pages of a range are memory of the process.
+fn is_mapped(start: Address, bytes: usize) -> bool {
+    const PAGE: u64 = 4096;
+    const PAGES_AT_ONCE: u64 = 1 << 16;
+    let (mut page, Some(end)) = (start.0 / PAGE * PAGE, start.0.checked_add(bytes as u64)) else {
+        return false;
+    };
+    let mut resident = vec![0; PAGES_AT_ONCE as usize];
+    while page < end {
+        let next = end.min(page + PAGES_AT_ONCE * PAGE);
+        // SAFETY: the kernel only looks whether the range is mapped, and `resident` has a byte for each of its pages.
+        let mapped =
+            unsafe { libc::mincore(Address(page).host(), (next - page) as usize, resident.as_mut_ptr()) };
+        if mapped != 0 {
+            return false;
+        }
+        page = next;
+    }
+    true
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Status {
     call("hipHostRegister", |process| {
         if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        if !is_mapped(pointer, bytes) {
             return Err(Status::INVALID_VALUE);
         }
         let device = thread::device();

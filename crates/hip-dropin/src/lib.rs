@@ -28,6 +28,7 @@
 //! version. A test compares both.
 
 mod abi;
+mod advice;
 mod allocations;
 mod attributes;
 mod c_caller;

@@ -1,4 +1,4 @@
-//! Managed memory, and the advice about it, which the emulator does not need.
+//! Managed memory.
 
 use hip_driver::{MemoryKind, MemoryReply, MemoryRequest, PinnedAllocation};
 
@@ -33,7 +33,7 @@ extern "C" fn hipMallocManaged(pointer: Out<Address>, bytes: usize, flags: u32) 
 }
 
 /// Fails unless the bytes are in managed memory, and the device exists or is the host.
-fn check(process: &Process, pointer: Address, bytes: usize, device: i32) -> HipResult {
+pub(crate) fn check(process: &Process, pointer: Address, bytes: usize, device: i32) -> HipResult {
     if pointer.is_null() || bytes == 0 {
         return Err(Status::INVALID_VALUE);
     }
@@ -43,29 +43,6 @@ fn check(process: &Process, pointer: Address, bytes: usize, device: i32) -> HipR
     let found = process.allocations.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
     let fits = bytes as u64 <= found.range().end - pointer.0;
     if found.is_managed() && fits { Ok(()) } else { Err(Status::INVALID_VALUE) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn hipMemPrefetchAsync(
-    pointer: Address,
-    bytes: usize,
-    device: i32,
-    stream: StreamHandle,
-) -> Status {
-    call("hipMemPrefetchAsync", |process| {
-        check(process, pointer, bytes, device)?;
-        process.stream(stream).map(drop)
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn hipMemAdvise(pointer: Address, bytes: usize, advice: i32, device: i32) -> Status {
-    call("hipMemAdvise", |process| {
-        if !matches!(advice, 1..=6 | 100 | 101) {
-            return Err(Status::INVALID_VALUE);
-        }
-        check(process, pointer, bytes, device)
-    })
 }
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 use hip_driver::{DevicePtr, MemoryKind, MemoryRequest, RawStream};
 
 use crate::abi::{hipExtent, hipPitchedPtr, hipPointerAttribute_t};
+use crate::advice;
 use crate::allocations::{Allocation, Kind, Place};
 use crate::c_caller::{Address, In, Out};
 use crate::call::call;
@@ -39,7 +40,10 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
                 driver.free_async(device, ptr, RawStream::NULL)?;
                 driver.stream_synchronize(device, RawStream::NULL)?;
             }
-            (Kind::Managed, _) => drop(driver.memory(device, &managed)?),
+            (Kind::Managed, _) => {
+                advice::forget(&allocation.range());
+                driver.memory(device, &managed)?;
+            }
             (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),
         }

@@ -135,8 +135,6 @@ unsupported! {
     hipMemPoolImportFromShareableHandle
     hipMemPoolImportPointer
     hipMemPrefetchAsync_v2
-    hipMemRangeGetAttribute
-    hipMemRangeGetAttributes
     hipMemRelease
     hipMemRetainAllocationHandle
     hipMemSetAccess
