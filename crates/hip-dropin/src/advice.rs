@@ -15,6 +15,11 @@ const NONE: i32 = -2;
 /// `hipCpuDeviceId`.
 const HOST: i32 = -1;
 
+/// `hipMemRangeAttributeCoherencyMode`, of which every memory has one: 1 if it is coarse-grained.
+const COHERENCY_MODE: i32 = 100;
+/// `hipDeviceMallocFinegrained`.
+const FINE_GRAINED: u32 = 1;
+
 /// What is said about a range.
 #[derive(Clone, Copy)]
 enum Advice {
@@ -129,6 +134,11 @@ fn write(
     if data.is_null() || data_bytes == 0 || !data_bytes.is_multiple_of(4) {
         return Err(Status::INVALID_VALUE);
     }
+    if attribute == COHERENCY_MODE
+        && let Some(found) = process.allocations.find(pointer.0).filter(|found| found.pinned.is_none())
+    {
+        return data.out().set(i32::from(found.flags != FINE_GRAINED));
+    }
     check(process, pointer, bytes, HOST)?;
     let range = range(pointer, bytes);
     let number = |pick: fn(Advice) -> Option<i32>, otherwise| {
@@ -143,7 +153,9 @@ fn write(
             return data.out().set_array(devices.into_iter().chain(std::iter::repeat(NONE)), room);
         }
         4 => number(|advice| if let Advice::Prefetched(device) = advice { Some(device) } else { None }, NONE),
-        100 => number(|advice| if let Advice::Coarse(on) = advice { Some(on.into()) } else { None }, 0),
+        COHERENCY_MODE => {
+            number(|advice| if let Advice::Coarse(on) = advice { Some(on.into()) } else { None }, 0)
+        }
         _ => return Err(Status::INVALID_VALUE),
     };
     if data_bytes == 4 { data.out().set(value) } else { Err(Status::INVALID_VALUE) }

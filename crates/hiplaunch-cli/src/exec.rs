@@ -29,7 +29,7 @@ const NAMES: [&str; 4] = ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.s
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExecArgs {
     /// The program and its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 
     /// The target to emulate: gfx90a or gfx942, also with settings such as `:xnack+`. By default, one that the program has

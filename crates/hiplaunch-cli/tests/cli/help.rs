@@ -127,7 +127,7 @@ fn errors_say_what_to_do() {
         (&["inspect", &folder.write("text", "text")], "hipcc --genco"),
         (&["inspekt"], "'inspect'"),
         (&["info", "--jsn"], "--json"),
-        (&["man", "frob"], "has run, demo, "),
+        (&["man", "frob"], "has run, exec, demo, "),
         (&["demo", "--color", "sometimes"], "auto, always, never"),
     ] {
         let (status, out, err) = hiplaunch(args);
