@@ -4,7 +4,7 @@ use hip_driver::{DeviceId, DevicePtr, RawStream, Work};
 
 use crate::allocations::Place;
 use crate::c_caller::Address;
-use crate::process::Process;
+use crate::process::{Process, lock_helpers};
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
 use crate::thread;
@@ -195,6 +195,8 @@ impl Process {
                 return Ok(driver.enqueue(device, order.stream, work)?);
             }
             let ((helper, done), (_, before)) = (self.helper(device)?, self.helper(order.device)?);
+            // Another thread must not record the events between a record and its wait.
+            let _helpers = lock_helpers();
             driver.event_record(order.device, before, order.stream)?;
             driver.stream_wait_event(device, helper, before)?;
             driver.enqueue(device, helper, work)?;

@@ -182,6 +182,11 @@ fn is_host(memory_type: i32) -> bool {
     memory_type == i32::from(Version::current() != Version::Hip5)
 }
 
+/// The distance of two rows: the driver API's structures leave it out where there are no gaps.
+fn pitch_or_width(pitch: usize, width: usize) -> usize {
+    if pitch == 0 { width } else { pitch }
+}
+
 /// The address that the driver API's structures give by the type of memory.
 fn by_type(memory_type: i32, host: Address, device: Address) -> Address {
     if is_host(memory_type) { host } else { device }
@@ -211,10 +216,10 @@ extern "C" fn hipMemcpyParam2DAsync(copy: In<hip_Memcpy2D>, stream: StreamHandle
 
 fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
     no_arrays(name, [copy.srcArray, copy.dstArray])?;
-    let side = |start: Address, pitch: usize, x: usize, y: usize| Side {
-        start: if start.is_null() { start } else { start.offset(y * pitch + x) },
-        pitch,
-        slice: pitch.saturating_mul(copy.Height),
+    let side = |start: Address, pitch: usize, x: usize, y: usize| {
+        let pitch = pitch_or_width(pitch, copy.WidthInBytes);
+        let start = if start.is_null() { start } else { start.offset(y * pitch + x) };
+        Side { start, pitch, slice: pitch.saturating_mul(copy.Height) }
     };
     let (dst, src) = (
         by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
@@ -242,7 +247,8 @@ fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
 fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
     no_arrays(name, [copy.srcArray, copy.dstArray])?;
     let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
-        let slice = pitch.saturating_mul(rows);
+        let pitch = pitch_or_width(pitch, copy.WidthInBytes);
+        let slice = pitch.saturating_mul(if rows == 0 { copy.Height } else { rows });
         let offset = z * slice + y * pitch + x;
         Side { start: if start.is_null() { start } else { start.offset(offset) }, pitch, slice }
     };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::{Processor, TargetId};
 use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream};
@@ -64,6 +64,12 @@ extern "C" fn in_child() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
+/// Locks the helpers of all devices.
+pub(crate) fn lock_helpers() -> MutexGuard<'static, ()> {
+    static HELPERS: Mutex<()> = Mutex::new(());
+    HELPERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Process {
     /// Returns the process's state, which the first call opens. Fails with `NOT_INITIALIZED` if the environment asks for
     /// what can't be done, and in a child after a fork.
@@ -101,7 +107,7 @@ impl Process {
         (0..self.devices.len() as u32).map(DeviceId)
     }
 
-    /// A stream of the library's own on a device, and an event of the device.
+    /// A stream of the library's own on a device, and an event of the device. Who uses them holds [`lock_helpers`].
     pub(crate) fn helper(&self, device: DeviceId) -> HipResult<(RawStream, RawEvent)> {
         *self.devices[device.0 as usize].helper.get_or_init(|| {
             let stream = self.driver.stream_create(device, Default::default())?;

@@ -6,9 +6,10 @@ use crate::c_caller::{Address, Handle, In, Out};
 use crate::call::call;
 use crate::copy::{self, Order};
 use crate::event::EventHandle;
-use crate::process::Process;
+use crate::process::{Process, lock_helpers};
 use crate::status::{HipResult, Status};
 use crate::thread;
+use crate::version::Version;
 
 /// A `hipStream_t`: a default stream, or the driver's number of a stream.
 pub(crate) type StreamHandle = Handle<Stream>;
@@ -123,6 +124,14 @@ extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
     call("hipStreamSynchronize", |process| {
         let (device, raw) = process.stream(stream)?;
+        let blocking = process.streams.with(stream.0, |stream| stream.flags & NON_BLOCKING == 0);
+        if Version::current() == Version::Hip5 && blocking.unwrap_or(raw == RawStream::PER_THREAD) {
+            // There, a blocking stream waits for the null stream's work even if it has none of its own behind it.
+            let (_, event) = process.helper(device)?;
+            let _helpers = lock_helpers();
+            // SAFETY: the stream and the event are live and of one device.
+            unsafe { process.driver.event_record(device, event, raw) }?;
+        }
         // SAFETY: the stream is live.
         Ok(unsafe { process.driver.stream_synchronize(device, raw) }?)
     })

@@ -6,7 +6,7 @@ use crate::abi::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
 use crate::allocations::Place;
 use crate::c_caller::{Address, HostFn, In, UserData};
 use crate::callbacks;
-use crate::copy::{DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
+use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
 use crate::copy_3d::BoxCopy;
 use crate::event::EventHandle;
 use crate::fill::Fill;
@@ -91,15 +91,8 @@ impl CopyNode {
         copy.check()?;
         for (dst, src, bytes) in copy.ranges() {
             let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
-            let (to_device, from_device) = match copy.kind {
-                HOST_TO_HOST => (Some(false), Some(false)),
-                HOST_TO_DEVICE => (Some(true), Some(false)),
-                DEVICE_TO_HOST => (Some(false), Some(true)),
-                DEVICE_TO_DEVICE => (Some(true), Some(true)),
-                _ => (None, None),
-            };
             let overlap = dst.0 < src.0 + bytes as u64 && src.0 < dst.0 + bytes as u64;
-            if overlap || !fits(to, to_device) || !fits(from, from_device) {
+            if overlap || !fits(to, from, copy.kind) {
                 return Err(Status::INVALID_VALUE);
             }
         }
@@ -107,12 +100,13 @@ impl CopyNode {
     }
 }
 
-/// Whether memory can be what a kind of copy says. Pinned memory is the host's and the devices'.
-fn fits(place: Place, on_device: Option<bool>) -> bool {
-    match (place, on_device) {
-        (_, None) | (Place::Pinned(_), _) => true,
-        (Place::Device(_), Some(on_device)) => on_device,
-        (Place::Pageable, Some(on_device)) => !on_device,
+/// Whether a copy between two places can have a kind. As in clr, a copy within the memory that HIP knows can have any.
+fn fits(to: Place, from: Place, kind: i32) -> bool {
+    match (to, from) {
+        (Place::Pageable, Place::Pageable) => matches!(kind, HOST_TO_HOST | DEFAULT),
+        (Place::Pageable, _) => matches!(kind, DEVICE_TO_HOST | DEFAULT),
+        (_, Place::Pageable) => matches!(kind, HOST_TO_DEVICE | DEFAULT),
+        _ => true,
     }
 }
 
