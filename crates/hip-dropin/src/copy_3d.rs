@@ -21,6 +21,16 @@ pub(crate) struct Side {
     pub(crate) slice: usize,
 }
 
+impl Side {
+    /// The bytes from the first to the last one of a box of rows. Fails with `INVALID_VALUE` for more than there are.
+    pub(crate) fn extent(&self, width: usize, height: usize, depth: usize) -> HipResult<usize> {
+        let rows = height.saturating_sub(1).checked_mul(self.pitch);
+        let slices = depth.saturating_sub(1).checked_mul(self.slice);
+        let last_row = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices));
+        last_row.and_then(|last| last.checked_add(width)).ok_or(Status::INVALID_VALUE)
+    }
+}
+
 /// A copy of a box.
 #[derive(Clone, Copy)]
 pub(crate) struct BoxCopy {
@@ -41,8 +51,8 @@ impl BoxCopy {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Checks what HIP checks before it copies.
-    pub(crate) fn check(&self) -> HipResult {
+    /// Checks what HIP checks before it copies, and that each side is in one allocation, or in none that HIP knows.
+    pub(crate) fn check(&self, process: &Process) -> HipResult {
         check_kind(self.kind)?;
         if self.is_empty() {
             return Ok(());
@@ -50,11 +60,13 @@ impl BoxCopy {
         if self.dst.start.is_null() || self.src.start.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        if self.width <= self.dst.pitch && self.width <= self.src.pitch {
-            Ok(())
-        } else {
-            Err(Status::INVALID_PITCH_VALUE)
+        if self.width > self.dst.pitch || self.width > self.src.pitch {
+            return Err(Status::INVALID_PITCH_VALUE);
         }
+        for side in [&self.dst, &self.src] {
+            process.place(side.start, side.extent(self.width, self.height, self.depth)?)?;
+        }
+        Ok(())
     }
 
     /// The ranges to copy: as few as cover the rows. Each has two addresses and a length in bytes.
@@ -75,7 +87,7 @@ impl BoxCopy {
 
     /// Copies.
     pub(crate) fn run(&self, process: &Process, order: Order) -> HipResult {
-        self.check()?;
+        self.check(process)?;
         if self.is_empty() {
             return Ok(());
         }
@@ -145,12 +157,17 @@ fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
     Err(Status::NOT_SUPPORTED)
 }
 
+/// The offset of a position in bytes. One that is too large wraps around, and is in no allocation.
+fn offset([x, y, z]: [usize; 3], pitch: usize, slice: usize) -> usize {
+    z.wrapping_mul(slice).wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x)
+}
+
 /// The copy that a `hipMemcpy3DParms` describes.
 pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
     no_arrays(name, [parms.srcArray, parms.dstArray])?;
     let side = |pointer: &hipPitchedPtr, position: &hipPos| {
         let slice = pointer.pitch.saturating_mul(pointer.ysize);
-        let offset = position.z * slice + position.y * pointer.pitch + position.x;
+        let offset = offset([position.x, position.y, position.z], pointer.pitch, slice);
         let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
         Side { start, pitch: pointer.pitch, slice }
     };
@@ -218,7 +235,7 @@ fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
     no_arrays(name, [copy.srcArray, copy.dstArray])?;
     let side = |start: Address, pitch: usize, x: usize, y: usize| {
         let pitch = pitch_or_width(pitch, copy.WidthInBytes);
-        let start = if start.is_null() { start } else { start.offset(y * pitch + x) };
+        let start = if start.is_null() { start } else { start.offset(offset([x, y, 0], pitch, 0)) };
         Side { start, pitch, slice: pitch.saturating_mul(copy.Height) }
     };
     let (dst, src) = (
@@ -249,8 +266,8 @@ fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
     let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
         let pitch = pitch_or_width(pitch, copy.WidthInBytes);
         let slice = pitch.saturating_mul(if rows == 0 { copy.Height } else { rows });
-        let offset = z * slice + y * pitch + x;
-        Side { start: if start.is_null() { start } else { start.offset(offset) }, pitch, slice }
+        let start = if start.is_null() { start } else { start.offset(offset([x, y, z], pitch, slice)) };
+        Side { start, pitch, slice }
     };
     let (dst, src) = (
         by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),

@@ -7,6 +7,7 @@ use crate::allocations::Place;
 use crate::c_caller::Address;
 use crate::call::call;
 use crate::copy::{self, Order};
+use crate::copy_3d::Side;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -34,31 +35,45 @@ impl Fill {
         Fill { start, pitch: 0, slice: 0, value, element, width, height: 1, depth: 1 }
     }
 
-    /// The start and the number of elements of each range that has no gaps. Fails for more bytes than there are addresses.
-    pub(crate) fn ranges(&self) -> HipResult<Vec<(Address, usize)>> {
+    fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Checks that the fill is within memory that devices can access.
+    pub(crate) fn check(&self, process: &Process) -> HipResult {
         let Fill { start, pitch, slice, element, width, height, depth, .. } = *self;
-        let bytes = width.checked_mul(element).ok_or(Status::INVALID_VALUE)?;
-        if bytes == 0 || height == 0 || depth == 0 {
-            return Ok(Vec::new());
+        if self.is_empty() {
+            return Ok(());
         }
-        if start.is_null() || (bytes > pitch && height * depth > 1) {
+        let bytes = width.checked_mul(element).ok_or(Status::INVALID_VALUE)?;
+        if start.is_null() || (bytes > pitch && (height > 1 || depth > 1)) {
             return Err(Status::INVALID_VALUE);
         }
-        if pitch == bytes && (depth == 1 || slice == pitch * height) {
-            return Ok(vec![(start, width * height * depth)]);
+        let extent = Side { start, pitch, slice }.extent(bytes, height, depth)?;
+        match process.place(start, extent)? {
+            Place::Pageable => Err(Status::INVALID_VALUE),
+            Place::Pinned(_) | Place::Device(_) => Ok(()),
+        }
+    }
+
+    /// The start and the number of elements of each range without gaps, of a fill that was checked.
+    fn ranges(&self) -> Vec<(Address, usize)> {
+        let Fill { start, pitch, slice, element, width, height, depth, .. } = *self;
+        if self.is_empty() {
+            return Vec::new();
+        }
+        if pitch == width * element && (depth == 1 || slice == pitch * height) {
+            return vec![(start, width * height * depth)];
         }
         let rows = (0..depth).flat_map(|z| (0..height).map(move |y| (z, y)));
-        Ok(rows.map(|(z, y)| (start.offset(z * slice + y * pitch), width)).collect())
+        rows.map(|(z, y)| (start.offset(z * slice + y * pitch), width)).collect()
     }
 
     /// Fills.
     pub(crate) fn run(&self, process: &Process, order: Order) -> HipResult {
-        let ranges = self.ranges()?;
-        let mut filled = Vec::with_capacity(ranges.len());
-        for (start, count) in ranges {
-            filled.push((start, count, target(process, start, count * self.element, order)?));
-        }
-        for (start, count, (device, ptr)) in filled {
+        self.check(process)?;
+        for (start, count) in self.ranges() {
+            let (device, ptr) = target(process, start, count * self.element, order)?;
             match self.work(ptr, count) {
                 Some(work) => process.enqueue_on(device, order, &work)?,
                 None => {

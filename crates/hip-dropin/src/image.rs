@@ -45,6 +45,9 @@ fn length(image: *const u8) -> Option<u64> {
         let (segments, sections) = (number(32, 8), number(40, 8));
         let (segment_bytes, segment_count) = (number(54, 2), number(56, 2));
         let (section_bytes, section_count) = (number(58, 2), number(60, 2));
+        if segments.max(sections) > MOST_BYTES {
+            return None;
+        }
         let mut end = sections.checked_add(section_bytes * section_count)?;
         for segment in 0..segment_count {
             let header = segments.checked_add(segment * segment_bytes)?;
@@ -57,7 +60,7 @@ fn length(image: *const u8) -> Option<u64> {
         let (mut at, mut end) = (32, 32);
         for _ in 0..count.min(1 << 16) {
             let (offset, size, name) = (number(at, 8), number(at + 8, 8), number(at + 16, 8));
-            at = at.checked_add(24)?.checked_add(name)?;
+            at = at.checked_add(24)?.checked_add(name).filter(|at| *at <= MOST_BYTES)?;
             end = at.max(end).max(offset.checked_add(size)?);
         }
         return Some(end);

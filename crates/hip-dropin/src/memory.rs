@@ -228,7 +228,6 @@ extern "C" fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, po
 fn attribute(process: &Process, attribute: i32, pointer: Address) -> HipResult<AttributeValue> {
     let found = process.allocations.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
     Ok(match attribute {
-        1 => AttributeValue::Word(process.context_handle(found.device).0),
         2 => AttributeValue::Int(memory_type(Some(&found))),
         3 => AttributeValue::Word(found.device_address(pointer.0).0),
         4 if found.pinned.is_some() => AttributeValue::Word(pointer.0),
@@ -237,18 +236,12 @@ fn attribute(process: &Process, attribute: i32, pointer: Address) -> HipResult<A
         7 => AttributeValue::Word(found.base),
         8 => AttributeValue::Byte(u8::from(found.is_managed())),
         9 => AttributeValue::Int(found.device.0 as i32),
-        10 => AttributeValue::Byte(u8::from(found.pinned.is_none())),
         11 => AttributeValue::Word(found.base),
         // clr writes 32 bits of it.
         12 => AttributeValue::Int(found.bytes as i32),
         13 => AttributeValue::Byte(1),
-        14 => AttributeValue::Word(0),
-        15 => AttributeValue::Byte(0),
-        16 => AttributeValue::Int(3),
-        17 => AttributeValue::Word(match found.kind {
-            Kind::Pool(pool) => pool,
-            _ => 0,
-        }),
+        // clr does not have them.
+        1 | 5 | 10 | 14..=17 => return Err(Status::NOT_SUPPORTED),
         _ => return Err(Status::INVALID_VALUE),
     })
 }

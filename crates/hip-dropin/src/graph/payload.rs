@@ -88,10 +88,11 @@ impl CopyNode {
         if copy.is_empty() {
             return Err(Status::INVALID_VALUE);
         }
-        copy.check()?;
+        copy.check(process)?;
         for (dst, src, bytes) in copy.ranges() {
             let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
-            let overlap = dst.0 < src.0 + bytes as u64 && src.0 < dst.0 + bytes as u64;
+            let overlap =
+                dst.0 < src.0.saturating_add(bytes as u64) && src.0 < dst.0.saturating_add(bytes as u64);
             if overlap || !fits(to, from, copy.kind) {
                 return Err(Status::INVALID_VALUE);
             }
@@ -118,9 +119,7 @@ pub(super) fn fill(process: &Process, params: &hipMemsetParams) -> HipResult<Fil
     }
     let row = Fill::row(params.dst, params.value, element, params.width);
     let fill = Fill { pitch: params.pitch, height: params.height, ..row };
-    for (start, count) in fill.ranges()? {
-        process.place(start, count * element)?;
-    }
+    fill.check(process)?;
     Ok(fill)
 }
 
