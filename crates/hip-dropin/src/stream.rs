@@ -25,6 +25,8 @@ pub(crate) struct Stream {
     device: DeviceId,
     flags: u32,
     priority: i32,
+    /// The compute units that the program chose, which has no effect.
+    units: Option<Box<[u32]>>,
 }
 
 impl StreamHandle {
@@ -49,6 +51,20 @@ impl Process {
         Ok((device, raw))
     }
 
+    /// Makes waiting for a blocking stream cover the earlier work of the null stream, as in HIP 5. From HIP 6 on, it does so
+    /// only if the stream has later work of its own.
+    fn join_null_stream(&self, stream: StreamHandle, device: DeviceId) -> HipResult {
+        let raw = RawStream(stream.0);
+        let blocking = self.streams.with(stream.0, |stream| stream.flags & NON_BLOCKING == 0);
+        if Version::current() != Version::Hip5 || !blocking.unwrap_or(raw == RawStream::PER_THREAD) {
+            return Ok(());
+        }
+        let (_, event) = self.helper(device)?;
+        let _helpers = lock_helpers();
+        // SAFETY: the stream and the event are live and of one device.
+        Ok(unsafe { self.driver.event_record(device, event, raw) }?)
+    }
+
     /// Destroys the program's streams on a device.
     pub(crate) fn destroy_streams(&self, device: DeviceId) -> HipResult {
         for (raw, _) in self.streams.remove_where(|stream| stream.device == device) {
@@ -59,7 +75,13 @@ impl Process {
     }
 }
 
-fn create(process: &Process, stream: Out<StreamHandle>, flags: u32, priority: Option<i32>) -> HipResult {
+fn create(
+    process: &Process,
+    stream: Out<StreamHandle>,
+    flags: u32,
+    priority: Option<i32>,
+    units: Option<Box<[u32]>>,
+) -> HipResult {
     stream.check()?;
     if flags & !NON_BLOCKING != 0 {
         return Err(Status::INVALID_VALUE);
@@ -69,33 +91,33 @@ fn create(process: &Process, stream: Out<StreamHandle>, flags: u32, priority: Op
     let raw = process
         .driver
         .stream_create(device, StreamOptions { priority, blocking: flags & NON_BLOCKING == 0 })?;
-    process.streams.insert(raw.0, Stream { device, flags, priority: priority.unwrap_or(0) });
+    process.streams.insert(raw.0, Stream { device, flags, priority: priority.unwrap_or(0), units });
     stream.set(Handle::new(raw.0))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn hipStreamCreate(stream: Out<StreamHandle>) -> Status {
-    call("hipStreamCreate", |process| create(process, stream, 0, None))
+    call("hipStreamCreate", |process| create(process, stream, 0, None, None))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn hipStreamCreateWithFlags(stream: Out<StreamHandle>, flags: u32) -> Status {
-    call("hipStreamCreateWithFlags", |process| create(process, stream, flags, None))
+    call("hipStreamCreateWithFlags", |process| create(process, stream, flags, None, None))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn hipStreamCreateWithPriority(stream: Out<StreamHandle>, flags: u32, priority: i32) -> Status {
-    call("hipStreamCreateWithPriority", |process| create(process, stream, flags, Some(priority)))
+    call("hipStreamCreateWithPriority", |process| create(process, stream, flags, Some(priority), None))
 }
 
-/// Streams with a mask of compute units have all of them here.
+/// The stream has all compute units, and keeps the mask for [`hipExtStreamGetCUMask`].
 #[unsafe(no_mangle)]
 extern "C" fn hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, words: u32, mask: In<u32>) -> Status {
     call("hipExtStreamCreateWithCUMask", |process| {
         if words == 0 || mask.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        create(process, stream, 0, None)
+        create(process, stream, 0, None, Some(mask.array(words as usize)?.into()))
     })
 }
 
@@ -124,14 +146,7 @@ extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
     call("hipStreamSynchronize", |process| {
         let (device, raw) = process.stream(stream)?;
-        let blocking = process.streams.with(stream.0, |stream| stream.flags & NON_BLOCKING == 0);
-        if Version::current() == Version::Hip5 && blocking.unwrap_or(raw == RawStream::PER_THREAD) {
-            // There, a blocking stream waits for the null stream's work even if it has none of its own behind it.
-            let (_, event) = process.helper(device)?;
-            let _helpers = lock_helpers();
-            // SAFETY: the stream and the event are live and of one device.
-            unsafe { process.driver.event_record(device, event, raw) }?;
-        }
+        process.join_null_stream(stream, device)?;
         // SAFETY: the stream is live.
         Ok(unsafe { process.driver.stream_synchronize(device, raw) }?)
     })
@@ -141,6 +156,7 @@ pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
     call("hipStreamQuery", |process| {
         let (device, raw) = process.stream(stream)?;
+        process.join_null_stream(stream, device)?;
         // SAFETY: the stream is live.
         let idle = unsafe { process.driver.stream_query(device, raw) }?;
         if idle { Ok(()) } else { Err(Status::NOT_READY) }
@@ -168,6 +184,9 @@ pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHa
 pub(crate) extern "C" fn hipStreamGetFlags(stream: StreamHandle, flags: Out<u32>) -> Status {
     call("hipStreamGetFlags", |process| {
         flags.check()?;
+        if stream.is_null() && Version::current() == Version::Hip5 {
+            return Err(Status::INVALID_VALUE);
+        }
         process.stream(stream)?;
         flags.set(process.streams.with(stream.0, |stream| stream.flags).unwrap_or(0))
     })
@@ -238,6 +257,9 @@ extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<
             left @ 0..32 => (1 << left) - 1,
             _ => u32::MAX,
         };
-        mask.set_array((0..words).map(bits), words as usize)
+        match process.streams.with(stream.0, |stream| stream.units.clone()).flatten() {
+            Some(units) => mask.set_array(units, words as usize),
+            None => mask.set_array((0..words).map(bits), words as usize),
+        }
     })
 }
