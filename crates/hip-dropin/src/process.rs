@@ -115,6 +115,19 @@ impl Process {
         })
     }
 
+    /// Destroys the helpers, so that they are no leaks. Nothing uses them any more.
+    pub(crate) fn destroy_helpers(&self) {
+        for (id, device) in self.device_ids().zip(&self.devices) {
+            let Some(Ok((stream, event))) = device.helper.get() else { continue };
+            // SAFETY: they are live, and the process ends.
+            let destroyed =
+                unsafe { self.driver.stream_destroy(id, *stream).and(self.driver.event_destroy(id, *event)) };
+            if let Err(error) = destroyed {
+                log::debug!("{error}");
+            }
+        }
+    }
+
     /// The counts of driver calls, if the environment asks for them.
     pub(crate) fn counts(&self) -> Option<CallCounts> {
         self.counting.as_ref().map(|driver| driver.layer().counts())

@@ -78,6 +78,7 @@ fn summary(process: &Process) -> String {
 extern "C" fn at_exit() {
     let Some(process) = Process::opened() else { return };
     process.write_trace();
+    process.destroy_helpers();
     // A closed stderr can't be reported.
     let _ = std::io::stderr().lock().write_all(summary(process).as_bytes());
 }

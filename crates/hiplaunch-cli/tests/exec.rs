@@ -137,6 +137,17 @@ fn several_devices_are_seen_by_children() {
 }
 
 #[test]
+fn forks_threads_and_destructors_after_main_are_defined() {
+    let Some(program) = program("process.hip") else { return };
+    let ran = exec(&[], &[program.to_str().unwrap()]);
+    let expected = "fork before: hipSuccess\nfork after: hipErrorNotInitialized\nthreads: 19\n\
+                    last error of a new thread: hipSuccess\ndestructor: hipSuccess\n";
+    assert_eq!(text(&ran.stdout), expected);
+    assert!(text(&ran.stderr).contains("forked after its first HIP call"), "{}", text(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+#[test]
 fn standard_streams_and_signals_are_the_programs() {
     let ran = exec(&[], &["sh", "-c", "echo out; echo err >&2; kill -TERM $$"]);
     assert_eq!((text(&ran.stdout).as_str(), text(&ran.stderr).as_str()), ("out\n", "err\n"));
