@@ -224,14 +224,17 @@ extern "C" fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, po
     })
 }
 
+/// `HIP_POINTER_ATTRIBUTE_HOST_POINTER`.
+const HOST_POINTER: i32 = 4;
+
 /// The value of one attribute (`hipPointer_attribute`) of an address.
 fn attribute(process: &Process, attribute: i32, pointer: Address) -> HipResult<AttributeValue> {
     let found = process.allocations.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
     Ok(match attribute {
         2 => AttributeValue::Int(memory_type(Some(&found))),
         3 => AttributeValue::Word(found.device_address(pointer.0).0),
-        4 if found.pinned.is_some() => AttributeValue::Word(pointer.0),
-        4 => return Err(Status::INVALID_VALUE),
+        HOST_POINTER if found.pinned.is_some() => AttributeValue::Word(pointer.0),
+        HOST_POINTER => return Err(Status::INVALID_VALUE),
         6 => AttributeValue::Byte(0),
         7 => AttributeValue::Word(found.base),
         8 => AttributeValue::Byte(u8::from(found.is_managed())),
@@ -287,8 +290,11 @@ extern "C" fn hipDrvPointerGetAttributes(
         }
         let (wanted, values) = (wanted.array(count as usize)?, values.array(count as usize)?);
         for (wanted, value) in wanted.into_iter().zip(values) {
-            if let Ok(found) = attribute(process, wanted, pointer) {
-                found.write(value)?;
+            match attribute(process, wanted, pointer) {
+                Ok(found) => found.write(value)?,
+                // There is no address of the host.
+                Err(_) if wanted == HOST_POINTER => AttributeValue::Word(0).write(value)?,
+                Err(_) => {}
             }
         }
         Ok(())

@@ -97,8 +97,11 @@ extern "C" fn hipExtGetLinkTypeAndHopCount(device: i32, peer: i32, link: Out<u32
     call("hipExtGetLinkTypeAndHopCount", |process| {
         link.check()?;
         hops.check()?;
-        let known = |device| process.device(device).map_err(|_| Status::INVALID_VALUE);
-        if known(device)?.0 == known(peer)?.0 {
+        let ((device, _), (peer, _)) = match device.min(peer) {
+            ..0 => return Err(Status::INVALID_VALUE),
+            _ => (process.device(device)?, process.device(peer)?),
+        };
+        if device == peer {
             return Err(Status::INVALID_VALUE);
         }
         // HSA_AMD_LINK_INFO_TYPE_XGMI, and one hop.

@@ -93,7 +93,8 @@ impl CopyNode {
             let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
             let overlap =
                 dst.0 < src.0.saturating_add(bytes as u64) && src.0 < dst.0.saturating_add(bytes as u64);
-            if overlap || !fits(to, from, copy.kind) {
+            let on_host = matches!(to, Place::Pageable) || matches!(from, Place::Pageable);
+            if (overlap && !on_host) || !fits(to, from, copy.kind) {
                 return Err(Status::INVALID_VALUE);
             }
         }
