@@ -75,7 +75,7 @@ pub(crate) enum Cooperation {
     Grid,
 }
 
-/// Enqueues a launch.
+/// Enqueues a launch whose shape was [checked](Shape::check).
 #[inline]
 pub(crate) fn enqueue(
     process: &Process,
@@ -85,7 +85,6 @@ pub(crate) fn enqueue(
     (device, stream): (DeviceId, RawStream),
     cooperation: Cooperation,
 ) -> HipResult {
-    shape.check(process, kernel)?;
     if kernel.device != device {
         return Err(Status::INVALID_DEVICE_FUNCTION);
     }
