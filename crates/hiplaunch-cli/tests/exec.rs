@@ -148,6 +148,29 @@ fn forks_threads_and_destructors_after_main_are_defined() {
 }
 
 #[test]
+fn the_hip_version_is_that_of_the_name_by_which_the_library_is_loaded() {
+    let script = "import ctypes, sys\n\
+                  hip = ctypes.CDLL(sys.argv[1])\n\
+                  version = ctypes.c_int()\n\
+                  hip.hipRuntimeGetVersion(ctypes.byref(version))\n\
+                  hip.hipGetErrorString.restype = ctypes.c_char_p\n\
+                  print(version.value // 10000000, hip.hipGetErrorString(2).decode())";
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let versions = [
+        ("libamdhip64.so.5", "5 hipErrorOutOfMemory\n"),
+        ("libamdhip64.so.6", "6 out of memory\n"),
+        ("libamdhip64.so.7", "7 out of memory\n"),
+        ("libamdhip64.so", "7 out of memory\n"),
+    ];
+    for (name, expected) in versions {
+        let ran = exec(&[], &["python3", "-c", script, name]);
+        assert_eq!((text(&ran.stdout).as_str(), text(&ran.stderr).as_str()), (expected, ""), "{name}");
+    }
+}
+
+#[test]
 fn standard_streams_and_signals_are_the_programs() {
     let ran = exec(&[], &["sh", "-c", "echo out; echo err >&2; kill -TERM $$"]);
     assert_eq!((text(&ran.stdout).as_str(), text(&ran.stderr).as_str()), ("out\n", "err\n"));
