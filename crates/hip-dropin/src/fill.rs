@@ -116,7 +116,6 @@ macro_rules! rows {
         #[unsafe(no_mangle)]
         extern "C" fn $blocking(start: Address, value: $value, count: usize) -> Status {
             call(stringify!($blocking), |process| {
-                start_is_given(start)?;
                 Fill::row(start, value as u32, $element, count).run(process, Order::blocking())
             })
         }
@@ -129,7 +128,6 @@ macro_rules! rows {
             stream: StreamHandle,
         ) -> Status {
             call(stringify!($asynchronous), |process| {
-                start_is_given(start)?;
                 Fill::row(start, value as u32, $element, count).run(process, Order::on(process, stream)?)
             })
         }
