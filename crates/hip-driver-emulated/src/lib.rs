@@ -49,8 +49,8 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Profile, TraceFilter,
-    TracedInstruction, TracedRegister,
+    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream, Profile,
+    TraceFilter, TracedInstruction, TracedRegister,
 };
 
 use self::capture::Captures;
@@ -118,6 +118,9 @@ impl EmulatedDriver {
         config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {
             config.threads = options.threads;
+        }
+        if let Some(printer) = &options.printer {
+            config.printer = printer.clone();
         }
         let watch = Arc::<Watch>::default();
         let blocks = Arc::<Blocks>::default();

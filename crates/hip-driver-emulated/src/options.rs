@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use code_object::{FeatureSetting, Processor, TargetId};
-use gfx9_emulator::InstructionTrace;
+use gfx9_emulator::{InstructionTrace, Printer};
 
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 
@@ -54,6 +54,8 @@ pub struct EmulatorOptions {
     pub pool_boundaries: bool,
     /// Receives the instructions that kernels execute. Default: `None`.
     pub instruction_trace: Option<InstructionTrace>,
+    /// Receives the text that kernels print. Default: `None`, which writes it to the process's standard output and error.
+    pub printer: Option<Printer>,
 }
 
 impl Default for EmulatorOptions {
@@ -71,6 +73,7 @@ impl Default for EmulatorOptions {
             sanitize: false,
             pool_boundaries: true,
             instruction_trace: None,
+            printer: None,
         }
     }
 }

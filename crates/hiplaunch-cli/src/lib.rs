@@ -9,6 +9,7 @@ mod completions;
 mod demangle;
 mod demo;
 mod emulator;
+mod exec;
 mod info;
 mod inspect;
 mod kernels;
@@ -68,6 +69,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::RunArgs),
+    Exec(exec::ExecArgs),
     Demo(demo::DemoArgs),
     Bench(Box<bench::BenchArgs>),
     Trace(Box<trace::TraceArgs>),
@@ -91,8 +93,8 @@ impl Command {
             Command::Plan(args) => args.json,
             Command::Info(args) => args.json,
             Command::Inspect(args) => args.json,
-            // These run no kernels.
-            Command::Completions(_) | Command::Man(_) => false,
+            // The program has stdout, or no kernels run.
+            Command::Exec(_) | Command::Completions(_) | Command::Man(_) => false,
         }
     }
 }
@@ -148,6 +150,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args, &mut out),
+        Command::Exec(args) => exec::run(&args),
         Command::Demo(args) => demo::run(&args, &mut out),
         Command::Bench(args) => bench::run(&args, &mut out),
         Command::Trace(args) => trace::run(*args, &mut out),

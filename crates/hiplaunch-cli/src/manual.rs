@@ -21,13 +21,14 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
 ];
 
 /// Environment variables, and what they set.
-pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 12] = [
     ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
     ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),
     ("HIPLAUNCH_EMULATOR_THREADS", "host threads that run a kernel's workgroups (default: all cores)"),
     ("HIPLAUNCH_EMULATOR_DEVICES", "emulated devices (default: 1)"),
+    ("HIPLAUNCH_LIBAMDHIP64", "the library that exec gives to programs, if it is not beside the command"),
     ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),
     ("ROCM_PATH", "where ROCm is installed"),
     ("NO_COLOR", "set to anything: no colours with --color auto"),
@@ -39,7 +40,7 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
 type Example = (&'static str, &'static str);
 
 /// Examples by command. A test runs them, in the repository's folder.
-const EXAMPLES: [(&str, &[Example]); 10] = [
+const EXAMPLES: [(&str, &[Example]); 11] = [
     (
         "run",
         &[
@@ -53,6 +54,13 @@ const EXAMPLES: [(&str, &[Example]); 10] = [
             ),
             ("hiplaunch run tests/data/saxpy.launch.toml --profile", "count what each kernel does"),
         ],
+    ),
+    (
+        "exec",
+        &[(
+            "hiplaunch exec --devices 2 --validate -- true",
+            "run a program, here `true`, that finds two emulated devices, under the validation layer",
+        )],
     ),
     (
         "demo",

@@ -15,7 +15,7 @@ fn commands() -> Vec<String> {
         out.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<String> =
         list.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect();
-    for name in ["run", "demo", "trace", "replay", "plan", "info", "inspect", "completions", "man"] {
+    for name in ["run", "exec", "demo", "trace", "replay", "plan", "info", "inspect", "completions", "man"] {
         assert!(names.iter().any(|n| n == name), "{name}: {names:?}");
     }
     names
@@ -127,7 +127,7 @@ fn errors_say_what_to_do() {
         (&["inspect", &folder.write("text", "text")], "hipcc --genco"),
         (&["inspekt"], "'inspect'"),
         (&["info", "--jsn"], "--json"),
-        (&["man", "frob"], "has run, demo, "),
+        (&["man", "frob"], "has run, exec, demo, "),
         (&["demo", "--color", "sometimes"], "auto, always, never"),
     ] {
         let (status, out, err) = hiplaunch(args);

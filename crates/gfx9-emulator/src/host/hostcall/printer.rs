@@ -33,6 +33,14 @@ impl Printer {
     }
 }
 
+impl PartialEq for Printer {
+    fn eq(&self, other: &Printer) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Printer {}
+
 impl Default for Printer {
     fn default() -> Printer {
         Printer::new(|stream, text| {

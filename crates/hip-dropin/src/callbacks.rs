@@ -1,0 +1,53 @@
+//! Functions of the host that run in stream order.
+
+use hip_driver::{HostFunction, Work};
+
+use crate::c_caller::{HostFn, UserData};
+use crate::call::call;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+
+/// A `hipStreamCallback_t`.
+pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, Status, UserData)>;
+
+/// Enqueues a function.
+pub(crate) fn enqueue(
+    process: &Process,
+    stream: StreamHandle,
+    function: impl FnOnce() + Send + 'static,
+) -> HipResult {
+    let (device, raw) = process.stream(stream)?;
+    let function = HostFunction::new(function);
+    // SAFETY: the stream is live; the function is owned.
+    Ok(unsafe { process.driver.enqueue(device, raw, &Work::HostFunction(&function)) }?)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamAddCallback(
+    stream: StreamHandle,
+    callback: StreamCallback,
+    data: UserData,
+    flags: u32,
+) -> Status {
+    call("hipStreamAddCallback", |process| {
+        let callback = callback.ok_or(Status::INVALID_VALUE)?;
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        enqueue(process, stream, move || {
+            // The whole value, which may go to another thread.
+            let data = data;
+            // SAFETY: the caller passed the function with this argument to be called so.
+            unsafe { callback(stream, Status::SUCCESS, data) }
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipLaunchHostFunc(stream: StreamHandle, function: HostFn, data: UserData) -> Status {
+    call("hipLaunchHostFunc", |process| {
+        function.check()?;
+        enqueue(process, stream, move || function.call(data))
+    })
+}

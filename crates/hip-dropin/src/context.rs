@@ -1,0 +1,156 @@
+//! Contexts. Each device has one, its primary context; making another one gives the same.
+
+use std::sync::atomic::Ordering;
+
+use hip_driver::DeviceId;
+
+use crate::c_caller::{Handle, Out};
+use crate::call::call;
+use crate::device::check_flags;
+use crate::process::{Device, Process};
+use crate::status::{HipResult, Status};
+use crate::thread;
+
+/// A `hipCtx_t`: the address of the device's state.
+pub(crate) type ContextHandle = Handle<Device>;
+
+impl Process {
+    pub(crate) fn context_handle(&self, device: DeviceId) -> ContextHandle {
+        Handle::new(std::ptr::from_ref(&self.devices[device.0 as usize]).addr() as u64)
+    }
+
+    pub(crate) fn device_of_context(&self, context: ContextHandle) -> HipResult<DeviceId> {
+        let is = |device: &DeviceId| self.context_handle(*device).0 == context.0;
+        self.device_ids().find(is).ok_or(Status::INVALID_CONTEXT)
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxCreate(context: Out<ContextHandle>, flags: u32, device: i32) -> Status {
+    call("hipCtxCreate", |process| {
+        context.check()?;
+        check_flags(flags)?;
+        let (device, _) = process.device(device)?;
+        thread::push_context(device);
+        context.set(process.context_handle(device))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxDestroy(context: ContextHandle) -> Status {
+    call("hipCtxDestroy", |process| {
+        let device = process.device_of_context(context).map_err(|_| Status::INVALID_VALUE)?;
+        if thread::device() == device {
+            thread::pop_context();
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxPushCurrent(context: ContextHandle) -> Status {
+    call("hipCtxPushCurrent", |process| {
+        thread::push_context(process.device_of_context(context)?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxPopCurrent(context: Out<ContextHandle>) -> Status {
+    call("hipCtxPopCurrent", |process| {
+        let popped = thread::pop_context().ok_or(Status::INVALID_CONTEXT)?;
+        context.set_if_wanted(process.context_handle(popped));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxSetCurrent(context: ContextHandle) -> Status {
+    call("hipCtxSetCurrent", |process| {
+        if context.is_null() {
+            thread::pop_context();
+            return Ok(());
+        }
+        thread::set_device(process.device_of_context(context)?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxGetCurrent(context: Out<ContextHandle>) -> Status {
+    call("hipCtxGetCurrent", |process| context.set(process.context_handle(thread::device())))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxGetDevice(device: Out<i32>) -> Status {
+    call("hipCtxGetDevice", |_| device.set(thread::device().0 as i32))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxGetApiVersion(context: ContextHandle, version: Out<i32>) -> Status {
+    call("hipCtxGetApiVersion", |process| {
+        version.check()?;
+        process.device_of_context(context)?;
+        version.set(4)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxGetFlags(flags: Out<u32>) -> Status {
+    call("hipCtxGetFlags", |process| flags.set(process.current().flags.load(Ordering::Relaxed)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipCtxSynchronize() -> Status {
+    call("hipCtxSynchronize", |process| Ok(process.driver.device_synchronize(thread::device())?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDevicePrimaryCtxRetain(context: Out<ContextHandle>, device: i32) -> Status {
+    call("hipDevicePrimaryCtxRetain", |process| {
+        let (id, device) = process.device(device)?;
+        context.set(process.context_handle(id))?;
+        device.retained.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDevicePrimaryCtxRelease(device: i32) -> Status {
+    call("hipDevicePrimaryCtxRelease", |process| {
+        let (_, device) = process.device(device)?;
+        let fewer = |retained: u32| retained.checked_sub(1);
+        // HIP does not count releases that are one too many.
+        let _ = device.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDevicePrimaryCtxReset(device: i32) -> Status {
+    call("hipDevicePrimaryCtxReset", |process| process.device(device).map(drop))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDevicePrimaryCtxSetFlags(device: i32, flags: u32) -> Status {
+    call("hipDevicePrimaryCtxSetFlags", |process| {
+        let (_, device) = process.device(device)?;
+        check_flags(flags)?;
+        if device.retained.load(Ordering::Relaxed) > 0 {
+            return Err(Status::CONTEXT_ALREADY_IN_USE);
+        }
+        device.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDevicePrimaryCtxGetState(device: i32, flags: Out<u32>, active: Out<i32>) -> Status {
+    call("hipDevicePrimaryCtxGetState", |process| {
+        let (id, device) = process.device(device)?;
+        flags.check()?;
+        active.check()?;
+        flags.set(device.flags.load(Ordering::Relaxed))?;
+        active.set(i32::from(id == thread::device()))
+    })
+}

@@ -1,0 +1,107 @@
+//! The functions that copy one range of bytes.
+
+use crate::c_caller::Address;
+use crate::call::call;
+use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, Order, copy};
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpy(dst: Address, src: Address, bytes: usize, kind: i32) -> Status {
+    call("hipMemcpy", |process| copy(process, dst, src, bytes, kind, Order::blocking()))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipMemcpyWithStream(
+    dst: Address,
+    src: Address,
+    bytes: usize,
+    kind: i32,
+    stream: StreamHandle,
+) -> Status {
+    call("hipMemcpyWithStream", |process| {
+        copy(process, dst, src, bytes, kind, Order::blocking_on(process, stream)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipMemcpyAsync(
+    dst: Address,
+    src: Address,
+    bytes: usize,
+    kind: i32,
+    stream: StreamHandle,
+) -> Status {
+    call("hipMemcpyAsync", |process| copy(process, dst, src, bytes, kind, Order::on(process, stream)?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyHtoD(dst: Address, src: Address, bytes: usize) -> Status {
+    call("hipMemcpyHtoD", |process| copy(process, dst, src, bytes, HOST_TO_DEVICE, Order::blocking()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyDtoH(dst: Address, src: Address, bytes: usize) -> Status {
+    call("hipMemcpyDtoH", |process| copy(process, dst, src, bytes, DEVICE_TO_HOST, Order::blocking()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyDtoD(dst: Address, src: Address, bytes: usize) -> Status {
+    call("hipMemcpyDtoD", |process| copy(process, dst, src, bytes, DEVICE_TO_DEVICE, Order::blocking()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyHtoDAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) -> Status {
+    call("hipMemcpyHtoDAsync", |process| {
+        copy(process, dst, src, bytes, HOST_TO_DEVICE, Order::on(process, stream)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyDtoHAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) -> Status {
+    call("hipMemcpyDtoHAsync", |process| {
+        copy(process, dst, src, bytes, DEVICE_TO_HOST, Order::on(process, stream)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyDtoDAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) -> Status {
+    call("hipMemcpyDtoDAsync", |process| {
+        copy(process, dst, src, bytes, DEVICE_TO_DEVICE, Order::on(process, stream)?)
+    })
+}
+
+/// Checks the devices of a copy between devices.
+fn check_peers(process: &Process, dst: i32, src: i32) -> HipResult {
+    process.device(dst).and(process.device(src)).map(drop)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyPeer(
+    dst: Address,
+    dst_device: i32,
+    src: Address,
+    src_device: i32,
+    bytes: usize,
+) -> Status {
+    call("hipMemcpyPeer", |process| {
+        check_peers(process, dst_device, src_device)?;
+        copy(process, dst, src, bytes, DEFAULT, Order::blocking())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemcpyPeerAsync(
+    dst: Address,
+    dst_device: i32,
+    src: Address,
+    src_device: i32,
+    bytes: usize,
+    stream: StreamHandle,
+) -> Status {
+    call("hipMemcpyPeerAsync", |process| {
+        check_peers(process, dst_device, src_device)?;
+        copy(process, dst, src, bytes, DEFAULT, Order::on(process, stream)?)
+    })
+}

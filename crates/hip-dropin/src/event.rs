@@ -1,0 +1,145 @@
+//! Events.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hip_driver::{DeviceId, ErrorCode, EventOptions, RawEvent};
+
+use crate::c_caller::{Handle, Out};
+use crate::call::call;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+use crate::thread;
+
+/// A `hipEvent_t`: the driver's number.
+pub(crate) type EventHandle = Handle<Event>;
+
+// The flags of `hipEventCreateWithFlags`.
+const BLOCKING_SYNC: u32 = 1;
+const DISABLE_TIMING: u32 = 2;
+const INTERPROCESS: u32 = 4;
+const RELEASE: u32 = 0xe000_0000;
+
+/// An event of the program.
+pub(crate) struct Event {
+    device: DeviceId,
+    flags: u32,
+    recorded: AtomicBool,
+}
+
+impl Process {
+    /// Returns an event and its device. Fails with `INVALID_HANDLE` if it does not exist.
+    pub(crate) fn event(&self, handle: EventHandle) -> HipResult<(DeviceId, RawEvent)> {
+        let device = self.events.with(handle.0, |event| event.device).ok_or(Status::INVALID_HANDLE)?;
+        Ok((device, RawEvent(handle.0)))
+    }
+
+    /// Records an event on a stream of the event's device.
+    pub(crate) fn record(&self, handle: EventHandle, stream: StreamHandle) -> HipResult {
+        let event = self.events.expect(handle.0, Status::INVALID_HANDLE)?;
+        let (device, raw) = self.stream(stream)?;
+        // The null stream is that of the event's device.
+        let default = hip_driver::RawStream(stream.0).is_default();
+        if device != event.device && !default {
+            return Err(Status::INVALID_HANDLE);
+        }
+        // SAFETY: the event and the stream are live and of one device.
+        unsafe { self.driver.event_record(event.device, RawEvent(handle.0), raw) }?;
+        event.recorded.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn create(process: &Process, event: Out<EventHandle>, flags: u32) -> HipResult {
+    event.check()?;
+    let released = (flags & RELEASE).count_ones();
+    if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS | RELEASE) != 0 || released > 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let device = thread::device();
+    let timing = flags & DISABLE_TIMING == 0;
+    let raw = process.driver.event_create(device, EventOptions { timing })?;
+    process.events.insert(raw.0, Event { device, flags, recorded: AtomicBool::new(false) });
+    event.set(Handle::new(raw.0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventCreate(event: Out<EventHandle>) -> Status {
+    call("hipEventCreate", |process| create(process, event, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventCreateWithFlags(event: Out<EventHandle>, flags: u32) -> Status {
+    call("hipEventCreateWithFlags", |process| create(process, event, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventDestroy(event: EventHandle) -> Status {
+    call("hipEventDestroy", |process| {
+        let removed = process.events.remove(event.0);
+        let missing = if event.is_null() { Status::INVALID_HANDLE } else { Status::CONTEXT_IS_DESTROYED };
+        let device = removed.ok_or(missing)?.device;
+        // SAFETY: the event was live, and nobody finds it any more.
+        Ok(unsafe { process.driver.event_destroy(device, RawEvent(event.0)) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipEventRecord(event: EventHandle, stream: StreamHandle) -> Status {
+    call("hipEventRecord", |process| process.record(event, stream))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, flags: u32) -> Status {
+    call("hipEventRecordWithFlags", |process| {
+        // hipEventRecordExternal is for graphs, and the same here.
+        if flags > 1 {
+            return Err(Status::INVALID_VALUE);
+        }
+        process.record(event, stream)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventQuery(event: EventHandle) -> Status {
+    call("hipEventQuery", |process| {
+        let (device, raw) = process.event(event)?;
+        // SAFETY: the event is live.
+        let reached = unsafe { process.driver.event_query(device, raw) }?;
+        if reached { Ok(()) } else { Err(Status::NOT_READY) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventSynchronize(event: EventHandle) -> Status {
+    call("hipEventSynchronize", |process| {
+        let (device, raw) = process.event(event)?;
+        // SAFETY: the event is live.
+        Ok(unsafe { process.driver.event_synchronize(device, raw) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Status {
+    call("hipEventElapsedTime", |process| {
+        milliseconds.check()?;
+        let timed = |handle: EventHandle| {
+            let event = process.events.expect(handle.0, Status::INVALID_HANDLE)?;
+            let can = event.flags & DISABLE_TIMING == 0 && event.recorded.load(Ordering::Relaxed);
+            if can { Ok(event.device) } else { Err(Status::INVALID_HANDLE) }
+        };
+        let (device, other) = (timed(start)?, timed(end)?);
+        if device != other {
+            return Err(Status::INVALID_HANDLE);
+        }
+        // SAFETY: the events are live and of one device.
+        let elapsed = unsafe { process.driver.event_elapsed_ms(device, RawEvent(start.0), RawEvent(end.0)) };
+        milliseconds.set(elapsed.map_err(|error| match error.code {
+            ErrorCode::ILLEGAL_STATE => Status::NOT_READY,
+            _ => error.into(),
+        })?)
+    })
+}

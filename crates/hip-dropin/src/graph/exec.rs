@@ -1,0 +1,213 @@
+//! Executable graphs.
+
+use std::sync::{Arc, Mutex};
+
+use super::payload::Payload;
+use super::{Graph, GraphHandle, Graphs, NodeHandle, lock};
+use crate::c_caller::{Handle, Out};
+use crate::call::call;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+
+/// A `hipGraphExec_t`.
+pub(crate) type ExecHandle = Handle<Exec>;
+
+/// An executable graph.
+pub(crate) struct Exec {
+    steps: Mutex<Vec<Step>>,
+    flags: u64,
+}
+
+/// A node as it was when the graph was instantiated, or as it was set since.
+#[derive(Clone)]
+pub(super) struct Step {
+    /// The node's handle.
+    node: u64,
+    payload: Payload,
+    pub(super) enabled: bool,
+}
+
+impl Step {
+    /// Fails unless a launch can leave the node out: a kernel, a copy or a fill.
+    pub(super) fn check_can_be_disabled(&self) -> HipResult {
+        match self.payload {
+            Payload::Kernel(_) | Payload::Copy(_) | Payload::Fill(_) => Ok(()),
+            _ => Err(Status::INVALID_VALUE),
+        }
+    }
+}
+
+impl Exec {
+    /// Changes the step of a node. Fails with `INVALID_VALUE` if the graph had no such node.
+    pub(super) fn with_step(
+        &self,
+        node: NodeHandle,
+        change: impl FnOnce(&mut Step) -> HipResult,
+    ) -> HipResult {
+        let mut steps = lock(&self.steps);
+        change(steps.iter_mut().find(|step| step.node == node.0).ok_or(Status::INVALID_VALUE)?)
+    }
+
+    /// Sets what a node does, if `check` agrees.
+    pub(super) fn set(
+        &self,
+        node: NodeHandle,
+        payload: Payload,
+        check: impl FnOnce(&Payload, &Payload) -> HipResult,
+    ) -> HipResult {
+        self.with_step(node, |step| {
+            check(&step.payload, &payload)?;
+            step.payload = payload;
+            Ok(())
+        })
+    }
+}
+
+impl Graphs {
+    /// Returns an executable graph. Fails with `INVALID_VALUE` if it does not exist.
+    pub(super) fn exec(&self, handle: ExecHandle) -> HipResult<Arc<Exec>> {
+        self.execs.expect(handle.0, Status::INVALID_VALUE)
+    }
+
+    /// The steps of a graph and of its child graphs. Those of a child stand behind the step of its node.
+    pub(super) fn steps(&self, graph: &Graph) -> HipResult<Vec<Step>> {
+        let mut steps = Vec::new();
+        for node in graph.in_order()? {
+            let payload = node.payload().clone();
+            let child = match payload {
+                Payload::Child(child) => Some(child),
+                _ => None,
+            };
+            steps.push(Step { node: node.handle(), payload, enabled: true });
+            if let Some(child) = child {
+                steps.extend(self.steps(&*self.graph(GraphHandle::new(child))?)?);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Sets the child graph of a node of an executable graph: a graph of the same structure.
+    pub(super) fn set_child(&self, exec: &Exec, node: NodeHandle, graph: &Graph) -> HipResult {
+        let Payload::Child(old) = *self.node(node)?.payload() else { return Err(Status::INVALID_VALUE) };
+        let (old, new) = (self.steps(&*self.graph(GraphHandle::new(old))?)?, self.steps(graph)?);
+        if old.len() != new.len() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let mut steps = lock(&exec.steps);
+        let start = steps.iter().position(|step| step.node == node.0).ok_or(Status::INVALID_VALUE)? + 1;
+        let children = steps.get_mut(start..start + new.len()).ok_or(Status::INVALID_VALUE)?;
+        if children.iter().zip(&new).any(|(old, new)| old.payload.node_type() != new.payload.node_type()) {
+            return Err(Status::INVALID_VALUE);
+        }
+        for (old, new) in children.iter_mut().zip(new) {
+            old.payload = new.payload;
+        }
+        Ok(())
+    }
+}
+
+fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> HipResult {
+    exec.check()?;
+    let steps = process.graphs.steps(&*process.graphs.graph(graph)?)?;
+    exec.set(Handle::new(process.graphs.execs.add(Exec { steps: Mutex::new(steps), flags })))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGraphInstantiate(
+    exec: Out<ExecHandle>,
+    graph: GraphHandle,
+    error_node: Out<NodeHandle>,
+    log: Out<u8>,
+    log_bytes: usize,
+) -> Status {
+    call("hipGraphInstantiate", |process| {
+        error_node.set_if_wanted(Handle::NULL);
+        if log_bytes > 0 {
+            log.set_if_wanted(0);
+        }
+        instantiate(process, exec, graph, 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGraphInstantiateWithFlags(exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> Status {
+    call("hipGraphInstantiateWithFlags", |process| {
+        // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority.
+        if flags & !0xf != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        instantiate(process, exec, graph, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>) -> Status {
+    call("hipGraphExecGetFlags", |process| {
+        flags.check()?;
+        flags.set(process.graphs.exec(exec)?.flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGraphExecDestroy(exec: ExecHandle) -> Status {
+    call("hipGraphExecDestroy", |process| {
+        process.graphs.execs.remove(exec.0).map(drop).ok_or(Status::INVALID_VALUE)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
+    call("hipGraphUpload", |process| {
+        process.graphs.exec(exec)?;
+        process.stream(stream).map(drop)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
+    call("hipGraphLaunch", |process| {
+        let exec = process.graphs.exec(exec)?;
+        process.stream(stream)?;
+        let steps = lock(&exec.steps);
+        steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))
+    })
+}
+
+// hipGraphExecUpdateResult.
+const UPDATED: i32 = 0;
+const ERROR: i32 = 1;
+const TOPOLOGY_CHANGED: i32 = 2;
+const TYPE_CHANGED: i32 = 3;
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGraphExecUpdate(
+    exec: ExecHandle,
+    graph: GraphHandle,
+    error_node: Out<NodeHandle>,
+    result: Out<i32>,
+) -> Status {
+    call("hipGraphExecUpdate", |process| {
+        error_node.check()?;
+        result.check()?;
+        error_node.set(Handle::NULL)?;
+        result.set(ERROR)?;
+        let exec = process.graphs.exec(exec)?;
+        let new = process.graphs.steps(&*process.graphs.graph(graph)?)?;
+        let mut steps = lock(&exec.steps);
+        if steps.len() != new.len() {
+            result.set(TOPOLOGY_CHANGED)?;
+            return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
+        }
+        let differs = |(old, new): (&Step, &Step)| old.payload.node_type() != new.payload.node_type();
+        if let Some(index) = steps.iter().zip(&new).position(differs) {
+            error_node.set(Handle::new(new[index].node))?;
+            result.set(TYPE_CHANGED)?;
+            return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
+        }
+        for (old, new) in steps.iter_mut().zip(new) {
+            old.payload = new.payload;
+        }
+        result.set(UPDATED)
+    })
+}

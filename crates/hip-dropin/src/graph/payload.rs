@@ -1,0 +1,166 @@
+//! What a node does.
+
+use std::sync::Arc;
+
+use crate::abi::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::allocations::Place;
+use crate::c_caller::{Address, HostFn, In, UserData};
+use crate::callbacks;
+use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
+use crate::copy_3d::BoxCopy;
+use crate::event::EventHandle;
+use crate::fill::Fill;
+use crate::kernel::Kernel;
+use crate::launch::{self, Cooperation, Shape};
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+use crate::version::Version;
+
+/// What a node does when its graph is launched.
+#[derive(Clone)]
+pub(super) enum Payload {
+    Kernel(Arc<KernelNode>),
+    Copy(CopyNode),
+    Fill(hipMemsetParams),
+    Host(HostFn, UserData),
+    /// A graph of its own, by its handle.
+    Child(u64),
+    Empty,
+    EventWait(EventHandle),
+    EventRecord(EventHandle),
+}
+
+/// A kernel with its arguments.
+pub(super) struct KernelNode {
+    kernel: Arc<Kernel>,
+    shape: Shape,
+    kernarg: Box<[u8]>,
+    /// A pointer to each argument in `kernarg`, for programs that ask for a node's parameters.
+    pointers: Box<[Address]>,
+    params: hipKernelNodeParams,
+}
+
+/// A copy, with the parameters from which it comes.
+#[derive(Clone, Copy)]
+pub(super) struct CopyNode {
+    pub(super) copy: BoxCopy,
+    pub(super) params: Option<hipMemcpy3DParms>,
+}
+
+impl KernelNode {
+    /// Packs the arguments that the parameters point to.
+    pub(super) fn new(process: &Process, params: &hipKernelNodeParams) -> HipResult<Arc<KernelNode>> {
+        if params.func.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let kernel = process.any_kernel(params.func)?;
+        let shape = Shape::new(params.gridDim, params.blockDim, params.sharedMemBytes as usize);
+        shape.check(process, &kernel)?;
+        let parameters: In<In<u8>> = params.kernelParams.values();
+        if parameters.is_null() && params.extra.is_null() && kernel.offsets().next().is_some() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let kernarg = kernel.pack(parameters, params.extra.values())?;
+        let params = hipKernelNodeParams { extra: Address::NULL, ..*params };
+        // In memory of its own, which does not move with the node.
+        let kernarg = kernarg.to_vec().into_boxed_slice();
+        let start = Address(kernarg.as_ptr().expose_provenance() as u64);
+        let pointers = kernel.offsets().map(|offset| start.offset(offset as usize)).collect();
+        Ok(Arc::new(KernelNode { kernel, shape, kernarg, pointers, params }))
+    }
+
+    /// The parameters, with the node's own copy of the arguments.
+    pub(super) fn params(&self) -> hipKernelNodeParams {
+        let list = Address(self.pointers.as_ptr().expose_provenance() as u64);
+        let kernel_params = if self.pointers.is_empty() { Address::NULL } else { list };
+        hipKernelNodeParams { kernelParams: kernel_params, ..self.params }
+    }
+}
+
+impl CopyNode {
+    /// Checks a copy as far as that is possible before it runs.
+    pub(super) fn new(
+        process: &Process,
+        copy: BoxCopy,
+        params: Option<hipMemcpy3DParms>,
+    ) -> HipResult<CopyNode> {
+        if copy.is_empty() {
+            return Err(Status::INVALID_VALUE);
+        }
+        copy.check(process)?;
+        for (dst, src, bytes) in copy.ranges() {
+            let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
+            let overlap =
+                dst.0 < src.0.saturating_add(bytes as u64) && src.0 < dst.0.saturating_add(bytes as u64);
+            let on_host = matches!(to, Place::Pageable) || matches!(from, Place::Pageable);
+            if (overlap && !on_host) || !fits(to, from, copy.kind) {
+                return Err(Status::INVALID_VALUE);
+            }
+        }
+        Ok(CopyNode { copy, params })
+    }
+}
+
+/// Whether a copy between two places can have a kind. As in clr, a copy within the memory that HIP knows can have any.
+fn fits(to: Place, from: Place, kind: i32) -> bool {
+    match (to, from) {
+        (Place::Pageable, Place::Pageable) => matches!(kind, HOST_TO_HOST | DEFAULT),
+        (Place::Pageable, _) => matches!(kind, DEVICE_TO_HOST | DEFAULT),
+        (_, Place::Pageable) => matches!(kind, HOST_TO_DEVICE | DEFAULT),
+        _ => true,
+    }
+}
+
+/// The fill that parameters describe. Fails for parameters that HIP refuses.
+pub(super) fn fill(process: &Process, params: &hipMemsetParams) -> HipResult<Fill> {
+    let element = params.elementSize as usize;
+    if params.dst.is_null() || !matches!(element, 1 | 2 | 4) || params.width == 0 || params.height == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let row = Fill::row(params.dst, params.value, element, params.width);
+    let fill = Fill { pitch: params.pitch, height: params.height, ..row };
+    fill.check(process)?;
+    Ok(fill)
+}
+
+impl Payload {
+    /// `hipGraphNodeType`, which HIP 6 numbered anew.
+    pub(super) fn node_type(&self) -> i32 {
+        let number = match self {
+            Payload::Kernel(_) => 0,
+            Payload::Copy(_) => 1,
+            Payload::Fill(_) => 2,
+            Payload::Host(..) => 3,
+            Payload::Child(_) => 4,
+            Payload::Empty => 5,
+            Payload::EventWait(_) => 6,
+            Payload::EventRecord(_) => 7,
+        };
+        number + i32::from(Version::current() == Version::Hip5)
+    }
+
+    /// Enqueues the work on a stream.
+    pub(super) fn enqueue(&self, process: &Process, stream: StreamHandle) -> HipResult {
+        let on = process.stream(stream)?;
+        let order = Order { device: on.0, stream: on.1, waits: false };
+        match self {
+            Payload::Kernel(node) => {
+                launch::enqueue(process, &node.kernel, node.shape, &node.kernarg, on, Cooperation::None)
+            }
+            Payload::Copy(node) => node.copy.run(process, order),
+            Payload::Fill(params) => fill(process, params)?.run(process, order),
+            &Payload::Host(function, data) => {
+                callbacks::enqueue(process, stream, move || function.call(data))
+            }
+            Payload::EventWait(event) => {
+                let (_, event) = process.event(*event)?;
+                // SAFETY: the stream and the event are live.
+                Ok(unsafe { process.driver.stream_wait_event(on.0, on.1, event) }?)
+            }
+            Payload::EventRecord(event) => process.record(*event, stream),
+            // An executable graph has the nodes of its child graphs.
+            Payload::Child(_) | Payload::Empty => Ok(()),
+        }
+    }
+}

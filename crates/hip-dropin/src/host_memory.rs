@@ -1,0 +1,160 @@
+//! Pinned memory of the host.
+
+use crate::allocations::{Allocation, Kind};
+use crate::c_caller::{Address, Out};
+use crate::call::call;
+use crate::memory::release;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::thread;
+use crate::version::Version;
+
+const PORTABLE: u32 = 1;
+const MAPPED: u32 = 2;
+const WRITE_COMBINED: u32 = 4;
+const NUMA_USER: u32 = 0x2000_0000;
+const UNCACHED: u32 = 0x1000_0000;
+const COHERENT: u32 = 0x4000_0000;
+const NON_COHERENT: u32 = 0x8000_0000;
+
+fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) -> HipResult {
+    pointer.check()?;
+    let known = PORTABLE | MAPPED | WRITE_COMBINED | NUMA_USER | UNCACHED | COHERENT | NON_COHERENT;
+    if flags & !known != 0 || flags & (COHERENT | NON_COHERENT) == COHERENT | NON_COHERENT {
+        return Err(Status::INVALID_VALUE);
+    }
+    if bytes == 0 {
+        return pointer.set(Address::NULL);
+    }
+    // More than a process can have: the driver calls that an invalid value.
+    if bytes > isize::MAX as usize - 4096 {
+        return Err(Status::OUT_OF_MEMORY);
+    }
+    let device = thread::device();
+    let allocation = Allocation::host(process.driver.host_malloc(device, bytes)?, device, Kind::Host, flags);
+    process.allocations.insert(allocation);
+    pointer.set(Address(allocation.base))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostMalloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
+    call("hipHostMalloc", |process| allocate(process, pointer, bytes, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostAlloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
+    call("hipHostAlloc", |process| allocate(process, pointer, bytes, flags))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMallocHost(pointer: Out<Address>, bytes: usize) -> Status {
+    call("hipMallocHost", |process| allocate(process, pointer, bytes, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemAllocHost(pointer: Out<Address>, bytes: usize) -> Status {
+    call("hipMemAllocHost", |process| allocate(process, pointer, bytes, 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostFree(pointer: Address) -> Status {
+    call("hipHostFree", |process| free(process, pointer))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipFreeHost(pointer: Address) -> Status {
+    call("hipFreeHost", |process| free(process, pointer))
+}
+
+fn free(process: &Process, pointer: Address) -> HipResult {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    let found =
+        process.allocations.take(pointer.0, |kind| kind == Kind::Host).ok_or(Status::INVALID_VALUE)?;
+    release(process, &found).inspect_err(|_| process.allocations.insert(*found))
+}
+
+/// Whether all pages of a range are memory of the process.
+fn is_mapped(start: Address, bytes: usize) -> bool {
+    const PAGE: u64 = 4096;
+    const PAGES_AT_ONCE: u64 = 1 << 16;
+    let (mut page, Some(end)) = (start.0 / PAGE * PAGE, start.0.checked_add(bytes as u64)) else {
+        return false;
+    };
+    let mut resident = vec![0; PAGES_AT_ONCE as usize];
+    while page < end {
+        let next = end.min(page + PAGES_AT_ONCE * PAGE);
+        // SAFETY: the kernel only looks whether the range is mapped, and `resident` has a byte for each of its pages.
+        let mapped =
+            unsafe { libc::mincore(Address(page).host(), (next - page) as usize, resident.as_mut_ptr()) };
+        if mapped != 0 {
+            return false;
+        }
+        page = next;
+    }
+    true
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Status {
+    call("hipHostRegister", |process| {
+        if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        if !is_mapped(pointer, bytes) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let device = thread::device();
+        // HIP 5 lets a program register memory anew that it freed without unregistering it.
+        if Version::current() == Version::Hip5
+            && let Some(found) = process.allocations.take(pointer.0, |kind| kind == Kind::Registered)
+        {
+            unregister(process, &found)?;
+        }
+        // SAFETY: the program keeps the memory until it unregisters it, as HIP asks.
+        let pinned = unsafe { process.driver.host_register(device, pointer.host(), bytes) }?;
+        process.allocations.insert(Allocation::host(pinned, device, Kind::Registered, flags));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostUnregister(pointer: Address) -> Status {
+    call("hipHostUnregister", |process| {
+        if pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = process.allocations.take(pointer.0, |kind| kind == Kind::Registered);
+        unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)
+    })
+}
+
+fn unregister(process: &Process, registered: &Allocation) -> HipResult {
+    let pinned = registered.pinned.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?;
+    // SAFETY: it was registered until now. That nothing in flight uses it is the program's part.
+    Ok(unsafe { process.driver.host_unregister(registered.device, pinned) }?)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostGetDevicePointer(device_pointer: Out<Address>, pointer: Address, flags: u32) -> Status {
+    call("hipHostGetDevicePointer", |process| {
+        device_pointer.check()?;
+        if pointer.is_null() || flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = process.allocations.find(pointer.0).filter(|found| found.pinned.is_some());
+        let found = found.ok_or(Status::INVALID_VALUE)?;
+        device_pointer.set(Address(found.device_address(pointer.0).0))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHostGetFlags(flags: Out<u32>, pointer: Address) -> Status {
+    call("hipHostGetFlags", |process| {
+        flags.check()?;
+        let found = process.allocations.find(pointer.0);
+        let found = found.filter(|found| matches!(found.kind, Kind::Host | Kind::Registered));
+        flags.set(found.ok_or(Status::INVALID_VALUE)?.flags)
+    })
+}

@@ -1,0 +1,494 @@
+//! Launches.
+
+use std::sync::Arc;
+
+use hip_driver::{DeviceId, ErrorCode, KernelLaunch, RawStream, Work};
+use smallvec::SmallVec;
+
+use crate::abi::{Dim3, hipLaunchParams};
+use crate::c_caller::{Address, Handle, In};
+use crate::call::call;
+use crate::event::EventHandle;
+use crate::fat_binary;
+use crate::kernel::Kernel;
+use crate::module::KernelHandle;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+
+/// The size of a launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// Workgroups.
+    pub(crate) grid: [u32; 3],
+    /// Work-items of a workgroup.
+    pub(crate) block: [u32; 3],
+    /// Dynamic LDS in bytes.
+    pub(crate) lds: usize,
+}
+
+impl Shape {
+    pub(crate) fn new(grid: Dim3, block: Dim3, lds: usize) -> Shape {
+        Shape { grid: grid.array(), block: block.array(), lds }
+    }
+
+    /// A launch whose grid is given in work-items.
+    fn of_threads(threads: [u32; 3], block: [u32; 3], lds: usize) -> HipResult<Shape> {
+        let mut grid = [0; 3];
+        for axis in 0..3 {
+            if block[axis] == 0 || !threads[axis].is_multiple_of(block[axis]) {
+                return Err(Status::INVALID_CONFIGURATION);
+            }
+            grid[axis] = threads[axis] / block[axis];
+        }
+        Ok(Shape { grid, block, lds })
+    }
+
+    /// Checks the shape as HIP does before it looks at the kernel.
+    pub(crate) fn check(&self, process: &Process, kernel: &Kernel) -> HipResult {
+        let limits = &process.devices[kernel.device.0 as usize].properties;
+        let Shape { grid, block, lds } = *self;
+        let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
+        let too_many = grid.iter().zip(&block).any(|(&g, &b)| g.checked_mul(b).is_none());
+        if grid.contains(&0) || block.contains(&0) || too_many {
+            return Err(Status::INVALID_CONFIGURATION);
+        }
+        if threads > u64::from(limits.max_threads_per_block) {
+            return Err(Status::INVALID_CONFIGURATION);
+        }
+        // Larger than the bounds that the kernel was compiled for.
+        if threads > u64::from(kernel.signature.max_flat_workgroup_size) {
+            return Err(Status::LAUNCH_FAILURE);
+        }
+        let most = limits.max_lds_per_block.saturating_sub(kernel.signature.group_segment_fixed_size);
+        if lds > most as usize {
+            return Err(Status::INVALID_VALUE);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the workgroups of a launch can wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cooperation {
+    None,
+    Grid,
+}
+
+/// Enqueues a launch whose shape was [checked](Shape::check).
+#[inline]
+pub(crate) fn enqueue(
+    process: &Process,
+    kernel: &Kernel,
+    shape: Shape,
+    kernarg: &[u8],
+    (device, stream): (DeviceId, RawStream),
+    cooperation: Cooperation,
+) -> HipResult {
+    if kernel.device != device {
+        return Err(Status::INVALID_DEVICE_FUNCTION);
+    }
+    let accesses = if process.validation.is_some() { kernel.accesses(kernarg) } else { Vec::new() };
+    let launch = KernelLaunch {
+        function: kernel.function,
+        grid: shape.grid,
+        block: shape.block,
+        dynamic_lds: shape.lds as u32,
+        kernarg,
+        accesses: &accesses,
+    };
+    let offsets: SmallVec<[u32; 16]>;
+    let work = match cooperation {
+        Cooperation::None => Work::Kernel(&launch),
+        Cooperation::Grid => {
+            offsets = kernel.offsets().collect();
+            Work::CooperativeKernel { launch: &launch, offsets: &offsets }
+        }
+    };
+    // SAFETY: the stream is live, and the kernel's module is loaded, as the caller found both by their handles. The
+    // arguments were packed by the kernel's signature; that their addresses are right is the program's part.
+    unsafe { process.driver.enqueue(device, stream, &work) }.map_err(|error| match error.code {
+        ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE => Status::COOPERATIVE_LAUNCH_TOO_LARGE,
+        _ => error.into(),
+    })
+}
+
+/// Events to record before and after a launch; null ones are not recorded.
+#[derive(Clone, Copy)]
+struct Events {
+    start: EventHandle,
+    stop: EventHandle,
+}
+
+const NO_EVENTS: Events = Events { start: Handle::NULL, stop: Handle::NULL };
+
+/// The kernel that a launch names.
+#[derive(Clone, Copy)]
+enum Named {
+    Host(Address),
+    Module(KernelHandle),
+}
+
+/// Where the arguments of a launch are.
+#[derive(Clone, Copy)]
+struct Arguments {
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+}
+
+impl Arguments {
+    fn list(parameters: In<In<u8>>) -> Arguments {
+        Arguments { parameters, extra: In::of(std::ptr::null()) }
+    }
+}
+
+#[inline]
+fn launch(
+    process: &Process,
+    named: Named,
+    shape: Shape,
+    arguments: Arguments,
+    stream: StreamHandle,
+    cooperation: Cooperation,
+    events: Events,
+) -> HipResult {
+    let on = process.stream(stream)?;
+    let kernel: Arc<Kernel> = match named {
+        Named::Host(function) => fat_binary::kernel(process, on.0, function)?,
+        Named::Module(handle) if handle.is_null() => return Err(Status::INVALID_IMAGE),
+        Named::Module(handle) => process.kernels.expect(handle.0, Status::INVALID_HANDLE)?,
+    };
+    if !arguments.parameters.is_null() && !arguments.extra.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    shape.check(process, &kernel)?;
+    let kernarg = kernel.pack(arguments.parameters, arguments.extra)?;
+    if !events.start.is_null() {
+        process.record(events.start, stream)?;
+    }
+    enqueue(process, &kernel, shape, &kernarg, on, cooperation)?;
+    if !events.stop.is_null() {
+        process.record(events.stop, stream)?;
+    }
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipLaunchKernel(
+    function: Address,
+    grid: Dim3,
+    block: Dim3,
+    parameters: In<In<u8>>,
+    lds: usize,
+    stream: StreamHandle,
+) -> Status {
+    call("hipLaunchKernel", |process| {
+        if function.is_null() {
+            return Err(Status::INVALID_DEVICE_FUNCTION);
+        }
+        let shape = Shape::new(grid, block, lds);
+        let arguments = Arguments::list(parameters);
+        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipLaunchCooperativeKernel(
+    function: Address,
+    grid: Dim3,
+    block: Dim3,
+    parameters: In<In<u8>>,
+    lds: u32,
+    stream: StreamHandle,
+) -> Status {
+    call("hipLaunchCooperativeKernel", |process| {
+        if function.is_null() {
+            return Err(Status::INVALID_DEVICE_FUNCTION);
+        }
+        let shape = Shape::new(grid, block, lds as usize);
+        let arguments = Arguments::list(parameters);
+        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipExtLaunchKernel(
+    function: Address,
+    grid: Dim3,
+    block: Dim3,
+    parameters: In<In<u8>>,
+    lds: usize,
+    stream: StreamHandle,
+    start: EventHandle,
+    stop: EventHandle,
+    _flags: i32,
+) -> Status {
+    call("hipExtLaunchKernel", |process| {
+        if function.is_null() {
+            return Err(Status::INVALID_DEVICE_FUNCTION);
+        }
+        let shape = Shape::new(grid, block, lds);
+        let (arguments, events) = (Arguments::list(parameters), Events { start, stop });
+        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, events)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipModuleLaunchKernel(
+    function: KernelHandle,
+    grid_x: u32,
+    grid_y: u32,
+    grid_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    lds: u32,
+    stream: StreamHandle,
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+) -> Status {
+    call("hipModuleLaunchKernel", |process| {
+        let shape =
+            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds: lds as usize };
+        let arguments = Arguments { parameters, extra };
+        launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipModuleLaunchCooperativeKernel(
+    function: KernelHandle,
+    grid_x: u32,
+    grid_y: u32,
+    grid_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    lds: u32,
+    stream: StreamHandle,
+    parameters: In<In<u8>>,
+) -> Status {
+    call("hipModuleLaunchCooperativeKernel", |process| {
+        let shape =
+            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds: lds as usize };
+        let arguments = Arguments::list(parameters);
+        launch(process, Named::Module(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
+    })
+}
+
+/// The grid is in work-items.
+#[unsafe(no_mangle)]
+extern "C" fn hipExtModuleLaunchKernel(
+    function: KernelHandle,
+    threads_x: u32,
+    threads_y: u32,
+    threads_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    lds: usize,
+    stream: StreamHandle,
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+    start: EventHandle,
+    stop: EventHandle,
+    _flags: u32,
+) -> Status {
+    call("hipExtModuleLaunchKernel", |process| {
+        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds)?;
+        let arguments = Arguments { parameters, extra };
+        let events = Events { start, stop };
+        launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipHccModuleLaunchKernel(
+    function: KernelHandle,
+    threads_x: u32,
+    threads_y: u32,
+    threads_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    lds: usize,
+    stream: StreamHandle,
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+    start: EventHandle,
+    stop: EventHandle,
+) -> Status {
+    hipExtModuleLaunchKernel(
+        function, threads_x, threads_y, threads_z, block_x, block_y, block_z, lds, stream, parameters, extra,
+        start, stop, 0,
+    )
+}
+
+/// The C++ declarations of the two functions above, whose symbols are mangled.
+#[unsafe(export_name = "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")]
+extern "C" fn ext_module_launch_of_cpp(
+    function: KernelHandle,
+    threads_x: u32,
+    threads_y: u32,
+    threads_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    lds: usize,
+    stream: StreamHandle,
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+    start: EventHandle,
+    stop: EventHandle,
+    flags: u32,
+) -> Status {
+    hipExtModuleLaunchKernel(
+        function, threads_x, threads_y, threads_z, block_x, block_y, block_z, lds, stream, parameters, extra,
+        start, stop, flags,
+    )
+}
+
+#[unsafe(export_name = "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")]
+extern "C" fn hcc_module_launch_of_cpp(
+    function: KernelHandle,
+    threads_x: u32,
+    threads_y: u32,
+    threads_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    lds: usize,
+    stream: StreamHandle,
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+    start: EventHandle,
+    stop: EventHandle,
+) -> Status {
+    hipExtModuleLaunchKernel(
+        function, threads_x, threads_y, threads_z, block_x, block_y, block_z, lds, stream, parameters, extra,
+        start, stop, 0,
+    )
+}
+
+/// Launches on several devices, each on a stream of its own device.
+fn launch_on_devices(
+    process: &Process,
+    launches: In<hipLaunchParams>,
+    count: i32,
+    cooperation: Cooperation,
+) -> HipResult {
+    let count = usize::try_from(count).ok().filter(|count| (1..=process.devices.len()).contains(count));
+    for params in launches.array(count.ok_or(Status::INVALID_VALUE)?)? {
+        let stream = StreamHandle::new(params.stream);
+        if RawStream(params.stream).is_default() {
+            return Err(Status::INVALID_HANDLE);
+        }
+        let shape = Shape::new(params.gridDim, params.blockDim, params.sharedMem);
+        let arguments = Arguments::list(params.args.values());
+        launch(process, Named::Host(params.func), shape, arguments, stream, cooperation, NO_EVENTS)?;
+    }
+    Ok(())
+}
+
+/// Kernels of several devices can't wait for each other here: each device's grid can.
+#[unsafe(no_mangle)]
+extern "C" fn hipLaunchCooperativeKernelMultiDevice(
+    launches: In<hipLaunchParams>,
+    count: i32,
+    flags: u32,
+) -> Status {
+    call("hipLaunchCooperativeKernelMultiDevice", |process| {
+        if flags > 3 {
+            return Err(Status::INVALID_VALUE);
+        }
+        launch_on_devices(process, launches, count, Cooperation::Grid)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipExtLaunchMultiKernelMultiDevice(
+    launches: In<hipLaunchParams>,
+    count: i32,
+    _flags: u32,
+) -> Status {
+    call("hipExtLaunchMultiKernelMultiDevice", |process| {
+        launch_on_devices(process, launches, count, Cooperation::None)
+    })
+}
+
+/// `hipLaunchAttribute`: its number, and the beginning of its value.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct LaunchAttribute {
+    id: i32,
+    pad: i32,
+    value: i32,
+    rest: [u8; 60],
+}
+
+/// `hipLaunchAttributeCooperative`.
+const COOPERATIVE: i32 = 2;
+
+fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Cooperation> {
+    let attributes = attributes.array(count as usize)?;
+    let asks = attributes.iter().any(|attribute| attribute.id == COOPERATIVE && attribute.value != 0);
+    Ok(if asks { Cooperation::Grid } else { Cooperation::None })
+}
+
+/// `hipLaunchConfig_t`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct LaunchConfig {
+    grid: Dim3,
+    block: Dim3,
+    lds: usize,
+    stream: StreamHandle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: u32,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipLaunchKernelExC(
+    config: In<LaunchConfig>,
+    function: Address,
+    parameters: In<In<u8>>,
+) -> Status {
+    call("hipLaunchKernelExC", |process| {
+        let config = config.get()?;
+        if function.is_null() {
+            return Err(Status::INVALID_DEVICE_FUNCTION);
+        }
+        let cooperation = cooperation(config.attributes, config.attribute_count)?;
+        let shape = Shape::new(config.grid, config.block, config.lds);
+        let arguments = Arguments::list(parameters);
+        launch(process, Named::Host(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
+    })
+}
+
+/// `HIP_LAUNCH_CONFIG`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct DriverLaunchConfig {
+    grid: Dim3,
+    block: Dim3,
+    lds: u32,
+    stream: StreamHandle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: u32,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDrvLaunchKernelEx(
+    config: In<DriverLaunchConfig>,
+    function: KernelHandle,
+    parameters: In<In<u8>>,
+    extra: In<usize>,
+) -> Status {
+    call("hipDrvLaunchKernelEx", |process| {
+        let config = config.get()?;
+        let cooperation = cooperation(config.attributes, config.attribute_count)?;
+        let shape = Shape::new(config.grid, config.block, config.lds as usize);
+        let arguments = Arguments { parameters, extra };
+        launch(process, Named::Module(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
+    })
+}

@@ -1,0 +1,74 @@
+//! The C functions of AMD's `libamdhip64`, over a [`Driver`](hip_driver::Driver).
+//!
+//! Programs that were compiled for HIP find this library in place of AMD's and run on the emulator, under the layers
+//! that the environment asks for ([`settings`]). The package `hiplaunch-cli` links it as a shared library and starts
+//! programs with it: `hiplaunch exec`.
+//!
+//! # How a call flows
+//!
+//! Each function converts its arguments, calls the driver, and converts the result back. [`call`](mod@call) runs the
+//! body of every function: it opens the process's state on the first call, catches panics, and keeps the status for
+//! `hipGetLastError`. [`c_caller`] has the types of arguments that a C caller passes; they check and dereference
+//! pointers.
+//!
+//! What HIP has and the driver has not is in rooms of its own:
+//!
+//! | state | file |
+//! |---|---|
+//! | the driver, its layers, the devices | `process.rs` |
+//! | the current device, the last error, call configurations | `thread.rs` |
+//! | fat binaries, kernels and variables that the program registers | `fat_binary.rs` |
+//! | the memory that the program allocated | `allocations.rs` |
+//! | streams, events, modules, graphs by their handles | `handles.rs` |
+//! | what the summary at the end says | `summary.rs` |
+//!
+//! # Adding a function
+//!
+//! A function is written in the file of its subject, and its name is added to `hip.map`, which gives it its symbol
+//! version. A test compares both.
+
+mod abi;
+mod advice;
+mod allocations;
+mod attributes;
+mod c_caller;
+mod call;
+mod callbacks;
+mod capture;
+mod context;
+mod copy;
+mod copy_3d;
+mod copy_functions;
+mod device;
+mod entry_points;
+mod event;
+mod fat_binary;
+mod fill;
+mod function;
+mod graph;
+mod handles;
+mod host_memory;
+mod image;
+mod kernel;
+mod launch;
+mod layouts;
+mod managed;
+mod memory;
+mod module;
+mod occupancy;
+mod peer;
+mod per_thread;
+mod pool;
+mod printer;
+mod process;
+mod properties;
+pub mod settings;
+mod status;
+mod stream;
+mod summary;
+mod symbols;
+mod thread;
+mod unsupported;
+mod version;
+
+pub use layouts::{StructLayout, layouts};

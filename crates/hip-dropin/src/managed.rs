@@ -1,0 +1,65 @@
+//! Managed memory.
+
+use hip_driver::{MemoryKind, MemoryReply, MemoryRequest, PinnedAllocation};
+
+use crate::allocations::{Allocation, Kind};
+use crate::c_caller::{Address, Out};
+use crate::call::call;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+use crate::thread;
+
+/// `hipCpuDeviceId`.
+const HOST: i32 = -1;
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMallocManaged(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
+    call("hipMallocManaged", |process| {
+        pointer.check()?;
+        // hipMemAttachGlobal or hipMemAttachHost.
+        if bytes == 0 || !matches!(flags, 1 | 2) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let device = thread::device();
+        let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
+        // SAFETY: allocating has no requirements.
+        let reply = unsafe { process.driver.memory(device, &request) }?;
+        let MemoryReply::Memory { ptr, host: Some(host) } = reply else { return Err(Status::UNKNOWN) };
+        let pinned = PinnedAllocation { host, device: ptr, bytes };
+        process.allocations.insert(Allocation::host(pinned, device, Kind::Managed, flags));
+        pointer.set(Address(host.as_ptr().expose_provenance() as u64))
+    })
+}
+
+/// Fails unless the bytes are in managed memory, and the device exists or is the host.
+pub(crate) fn check(process: &Process, pointer: Address, bytes: usize, device: i32) -> HipResult {
+    if pointer.is_null() || bytes == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if device != HOST {
+        process.device(device)?;
+    }
+    let found = process.allocations.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
+    let fits = bytes as u64 <= found.range().end - pointer.0;
+    if found.is_managed() && fits { Ok(()) } else { Err(Status::INVALID_VALUE) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamAttachMemAsync(
+    stream: StreamHandle,
+    pointer: Address,
+    bytes: usize,
+    flags: u32,
+) -> Status {
+    call("hipStreamAttachMemAsync", |process| {
+        process.stream(stream)?;
+        // hipMemAttachGlobal, hipMemAttachHost, hipMemAttachSingle.
+        if pointer.is_null() || !matches!(flags, 1 | 2 | 4) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = process.allocations.find(pointer.0).filter(|found| found.is_managed());
+        let found = found.ok_or(Status::INVALID_VALUE)?;
+        if bytes == 0 || bytes == found.bytes { Ok(()) } else { Err(Status::INVALID_VALUE) }
+    })
+}

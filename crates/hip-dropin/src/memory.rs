@@ -1,0 +1,314 @@
+//! Device memory: allocating, freeing, and what a program can ask about an address.
+
+use hip_driver::{DevicePtr, MemoryKind, MemoryRequest, RawStream};
+
+use crate::abi::{hipExtent, hipPitchedPtr, hipPointerAttribute_t};
+use crate::advice;
+use crate::allocations::{Allocation, Kind, Place};
+use crate::c_caller::{Address, In, Out};
+use crate::call::call;
+use crate::process::Process;
+use crate::status::{HipResult, Status};
+use crate::thread;
+use crate::version::Version;
+
+/// The alignment in bytes of the rows of pitched memory.
+const PITCH: usize = 256;
+
+/// Allocates memory of the current device; null for 0 bytes.
+pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
+    if bytes == 0 {
+        return Ok(Address::NULL);
+    }
+    let device = thread::device();
+    let ptr = process.driver.malloc(device, bytes)?;
+    process.allocations.insert(Allocation::device(ptr, bytes, device, Kind::Device));
+    Ok(Address(ptr.0))
+}
+
+/// Frees an allocation that was taken from the list of live ones.
+pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
+    let (driver, device, ptr) = (&process.driver, allocation.device, DevicePtr(allocation.base));
+    let managed = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
+    // SAFETY: the memory is live, as it was in the list, and of this kind. That no work uses it later is what HIP asks of
+    // the program.
+    unsafe {
+        match (allocation.kind, allocation.pinned) {
+            (Kind::Device, _) => driver.free(device, ptr)?,
+            (Kind::Pool(_), _) => {
+                driver.device_synchronize(device)?;
+                driver.free_async(device, ptr, RawStream::NULL)?;
+                driver.stream_synchronize(device, RawStream::NULL)?;
+            }
+            (Kind::Managed, _) => {
+                advice::forget(&allocation.range());
+                driver.memory(device, &managed)?;
+            }
+            (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
+            _ => return Err(Status::INVALID_VALUE),
+        }
+    }
+    Ok(())
+}
+
+fn can_be_freed(kind: Kind) -> bool {
+    matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Host)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMalloc(pointer: Out<Address>, bytes: usize) -> Status {
+    call("hipMalloc", |process| {
+        pointer.check()?;
+        pointer.set(allocate(process, bytes)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
+    call("hipExtMallocWithFlags", |process| {
+        pointer.check()?;
+        // Default, fine-grained, signal memory, uncached, contiguous.
+        if flags > 4 || (flags == 2 && bytes != 8) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let address = allocate(process, bytes)?;
+        if let Some(found) = process.allocations.take(address.0, |kind| kind == Kind::Device) {
+            process.allocations.insert(Allocation { flags, ..*found });
+        }
+        pointer.set(address)
+    })
+}
+
+/// Allocates rows of `width` bytes, and returns the address and the distance of two rows in bytes.
+fn allocate_rows(process: &Process, width: usize, rows: usize) -> HipResult<(Address, usize)> {
+    let pitch = width.checked_next_multiple_of(PITCH).ok_or(Status::OUT_OF_MEMORY)?;
+    let bytes = pitch.checked_mul(rows).ok_or(Status::OUT_OF_MEMORY)?;
+    Ok((allocate(process, bytes)?, pitch))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMallocPitch(
+    pointer: Out<Address>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+) -> Status {
+    call("hipMallocPitch", |process| {
+        pointer.check()?;
+        pitch.check()?;
+        if width == 0 || height == 0 {
+            return pointer.set(Address::NULL);
+        }
+        let (address, distance) = allocate_rows(process, width, height)?;
+        pointer.set(address)?;
+        pitch.set(distance)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemAllocPitch(
+    pointer: Out<Address>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+    element_bytes: u32,
+) -> Status {
+    call("hipMemAllocPitch", |process| {
+        pointer.check()?;
+        pitch.check()?;
+        if width == 0 || height == 0 || !matches!(element_bytes, 4 | 8 | 16) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let (address, distance) = allocate_rows(process, width, height)?;
+        pointer.set(address)?;
+        pitch.set(distance)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMalloc3D(pointer: Out<hipPitchedPtr>, extent: hipExtent) -> Status {
+    call("hipMalloc3D", |process| {
+        pointer.check()?;
+        let hipExtent { width, height, depth } = extent;
+        let rows = height.checked_mul(depth).ok_or(Status::OUT_OF_MEMORY)?;
+        let (ptr, pitch) = if width == 0 { (Address::NULL, 0) } else { allocate_rows(process, width, rows)? };
+        pointer.set(hipPitchedPtr { ptr, pitch, xsize: width, ysize: height })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipFree(pointer: Address) -> Status {
+    call("hipFree", |process| {
+        if pointer.is_null() {
+            return Ok(());
+        }
+        let found = process.allocations.take(pointer.0, can_be_freed).ok_or(Status::INVALID_VALUE)?;
+        release(process, &found).inspect_err(|_| process.allocations.insert(*found))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemGetInfo(free: Out<usize>, total: Out<usize>) -> Status {
+    call("hipMemGetInfo", |process| {
+        let info = process.driver.mem_info(thread::device())?;
+        free.set_if_wanted(info.free as usize);
+        total.set_if_wanted(info.total as usize);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemPtrGetInfo(pointer: Address, bytes: Out<usize>) -> Status {
+    call("hipMemPtrGetInfo", |process| {
+        bytes.check()?;
+        let found = process.allocations.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
+        bytes.set(found.bytes)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemGetAddressRange(base: Out<Address>, bytes: Out<usize>, pointer: Address) -> Status {
+    call("hipMemGetAddressRange", |process| {
+        base.check()?;
+        bytes.check()?;
+        if pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = process.allocations.find(pointer.0).ok_or(Status::NOT_FOUND)?;
+        base.set(Address(found.base))?;
+        bytes.set(found.bytes)
+    })
+}
+
+/// `hipMemoryType` of an allocation, or of memory that no call allocated. HIP 6 numbered the types anew.
+fn memory_type(allocation: Option<&Allocation>) -> i32 {
+    let hip5 = Version::current() == Version::Hip5;
+    match allocation {
+        // HIP 5 has no number for unregistered memory.
+        None => 0,
+        Some(found) if found.is_managed() => 3,
+        Some(found) if found.pinned.is_some() => i32::from(!hip5),
+        Some(_) => 1 + i32::from(!hip5),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, pointer: Address) -> Status {
+    call("hipPointerGetAttributes", |process| {
+        attributes.check()?;
+        if pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let Some(found) = process.allocations.find(pointer.0) else {
+            // Before HIP 6, memory that HIP does not know is an error.
+            if Version::current() == Version::Hip5 {
+                return Err(Status::INVALID_VALUE);
+            }
+            return attributes.set(hipPointerAttribute_t {
+                memoryType: memory_type(None),
+                device: -2,
+                devicePointer: Address::NULL,
+                hostPointer: Address::NULL,
+                isManaged: 0,
+                allocationFlags: 0,
+            });
+        };
+        attributes.set(hipPointerAttribute_t {
+            memoryType: memory_type(Some(&found)),
+            device: found.device.0 as i32,
+            devicePointer: Address(found.device_address(pointer.0).0),
+            hostPointer: if found.pinned.is_some() { pointer } else { Address::NULL },
+            isManaged: i32::from(found.is_managed()),
+            allocationFlags: found.flags,
+        })
+    })
+}
+
+/// `HIP_POINTER_ATTRIBUTE_HOST_POINTER`.
+const HOST_POINTER: i32 = 4;
+
+/// The value of one attribute (`hipPointer_attribute`) of an address.
+fn attribute(process: &Process, attribute: i32, pointer: Address) -> HipResult<AttributeValue> {
+    let found = process.allocations.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
+    Ok(match attribute {
+        2 => AttributeValue::Int(memory_type(Some(&found))),
+        3 => AttributeValue::Word(found.device_address(pointer.0).0),
+        HOST_POINTER if found.pinned.is_some() => AttributeValue::Word(pointer.0),
+        HOST_POINTER => return Err(Status::INVALID_VALUE),
+        6 => AttributeValue::Byte(0),
+        7 => AttributeValue::Word(found.base),
+        8 => AttributeValue::Byte(u8::from(found.is_managed())),
+        9 => AttributeValue::Int(found.device.0 as i32),
+        11 => AttributeValue::Word(found.base),
+        // clr writes 32 bits of it.
+        12 => AttributeValue::Int(found.bytes as i32),
+        13 => AttributeValue::Byte(1),
+        // clr does not have them.
+        1 | 5 | 10 | 14..=17 => return Err(Status::NOT_SUPPORTED),
+        _ => return Err(Status::INVALID_VALUE),
+    })
+}
+
+/// A value with the size that HIP gives it.
+enum AttributeValue {
+    Byte(u8),
+    Int(i32),
+    Word(u64),
+}
+
+impl AttributeValue {
+    fn write(self, to: Address) -> HipResult {
+        // The caller passes memory for the attribute's own type.
+        match self {
+            AttributeValue::Byte(value) => to.out().set(value),
+            AttributeValue::Int(value) => to.out().set(value),
+            AttributeValue::Word(value) => to.out().set(value),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipPointerGetAttribute(value: Address, wanted: i32, pointer: Address) -> Status {
+    call("hipPointerGetAttribute", |process| {
+        if value.is_null() || pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        attribute(process, wanted, pointer)?.write(value)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDrvPointerGetAttributes(
+    count: u32,
+    wanted: In<i32>,
+    values: In<Address>,
+    pointer: Address,
+) -> Status {
+    call("hipDrvPointerGetAttributes", |process| {
+        if pointer.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let (wanted, values) = (wanted.array(count as usize)?, values.array(count as usize)?);
+        for (wanted, value) in wanted.into_iter().zip(values) {
+            match attribute(process, wanted, pointer) {
+                Ok(found) => found.write(value)?,
+                // There is no address of the host.
+                Err(_) if wanted == HOST_POINTER => AttributeValue::Word(0).write(value)?,
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipPointerSetAttribute(value: In<u32>, wanted: i32, pointer: Address) -> Status {
+    call("hipPointerSetAttribute", |process| {
+        // Only that of synchronous copies can be set (HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS): they are synchronous anyway.
+        value.get()?;
+        match process.place(pointer, 1)? {
+            Place::Device(_) if wanted == 6 => Ok(()),
+            _ => Err(Status::INVALID_VALUE),
+        }
+    })
+}

@@ -1,0 +1,241 @@
+//! The state of the process: the driver with its layers, the devices, and the objects by their handles.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use code_object::{Processor, TargetId};
+use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream};
+use hip_driver_emulated::EmulatedDriver;
+use hip_driver_layers::counts::{CallCounts, CountingDriver};
+use hip_driver_layers::timeline::Timeline;
+use hip_driver_layers::validation::ValidationDriver;
+
+use crate::allocations::Allocations;
+use crate::event::Event;
+use crate::fat_binary;
+use crate::graph::Graphs;
+use crate::handles::Objects;
+use crate::kernel::Kernel;
+use crate::module::Module;
+use crate::pool::Pools;
+use crate::printer;
+use crate::settings::Settings;
+use crate::status::{HipResult, Status};
+use crate::stream::Stream;
+use crate::summary::say;
+use crate::thread;
+
+/// The state of the process. It is made by the first call and lives to the end.
+pub(crate) struct Process {
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) validation: Option<Arc<ValidationDriver>>,
+    counting: Option<Arc<CountingDriver>>,
+    trace: Option<(Timeline, PathBuf)>,
+    pub(crate) devices: Box<[Device]>,
+    pub(crate) allocations: Allocations,
+    pub(crate) streams: Objects<Stream>,
+    pub(crate) events: Objects<Event>,
+    pub(crate) modules: Objects<Module>,
+    pub(crate) kernels: Objects<Kernel>,
+    pub(crate) graphs: Graphs,
+    pub(crate) pools: Pools,
+}
+
+/// A device and what the program has set for it.
+pub(crate) struct Device {
+    pub(crate) ordinal: u32,
+    pub(crate) properties: DeviceProperties,
+    /// The flags of `hipSetDeviceFlags`.
+    pub(crate) flags: AtomicU32,
+    /// How often the primary context is retained.
+    pub(crate) retained: AtomicU32,
+    pub(crate) stack_limit: AtomicU64,
+    pub(crate) heap_limit: AtomicU64,
+    /// A stream of the library's own and an event for it, with which copies between devices are ordered.
+    helper: OnceLock<HipResult<(RawStream, RawEvent)>>,
+}
+
+static PROCESS: OnceLock<HipResult<Process>> = OnceLock::new();
+/// Whether this is a child of a process that had opened its driver: the driver's threads are not in the child.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Locks the helpers of all devices.
+pub(crate) fn lock_helpers() -> MutexGuard<'static, ()> {
+    static HELPERS: Mutex<()> = Mutex::new(());
+    HELPERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Process {
+    /// Returns the process's state, which the first call opens. Fails with `NOT_INITIALIZED` if the environment asks for
+    /// what can't be done, and in a child after a fork.
+    #[inline]
+    pub(crate) fn get() -> HipResult<&'static Process> {
+        if FORKED.load(Ordering::Relaxed) {
+            return Err(after_fork());
+        }
+        match PROCESS.get() {
+            Some(Ok(process)) => Ok(process),
+            _ => open(),
+        }
+    }
+
+    /// Returns the state if a call has opened it in this process.
+    pub(crate) fn opened() -> Option<&'static Process> {
+        PROCESS.get()?.as_ref().ok().filter(|_| !FORKED.load(Ordering::Relaxed))
+    }
+
+    /// The thread's current device.
+    pub(crate) fn current(&self) -> &Device {
+        let index = thread::device().0 as usize;
+        // `hipSetDevice` refuses other devices.
+        self.devices.get(index).unwrap_or(&self.devices[0])
+    }
+
+    /// Returns a device by the number that a program passes.
+    pub(crate) fn device(&self, ordinal: i32) -> HipResult<(DeviceId, &Device)> {
+        let index = usize::try_from(ordinal).map_err(|_| Status::INVALID_DEVICE)?;
+        let device = self.devices.get(index).ok_or(Status::INVALID_DEVICE)?;
+        Ok((DeviceId(index as u32), device))
+    }
+
+    pub(crate) fn device_ids(&self) -> impl Iterator<Item = DeviceId> + use<> {
+        (0..self.devices.len() as u32).map(DeviceId)
+    }
+
+    /// A stream of the library's own on a device, and an event of the device. Who uses them holds [`lock_helpers`].
+    pub(crate) fn helper(&self, device: DeviceId) -> HipResult<(RawStream, RawEvent)> {
+        *self.devices[device.0 as usize].helper.get_or_init(|| {
+            let stream = self.driver.stream_create(device, Default::default())?;
+            Ok((stream, self.driver.event_create(device, Default::default())?))
+        })
+    }
+
+    /// Destroys the helpers, so that they are no leaks. Nothing uses them any more.
+    pub(crate) fn destroy_helpers(&self) {
+        for (id, device) in self.device_ids().zip(&self.devices) {
+            let Some(Ok((stream, event))) = device.helper.get() else { continue };
+            // SAFETY: they are live, and the process ends.
+            let destroyed =
+                unsafe { self.driver.stream_destroy(id, *stream).and(self.driver.event_destroy(id, *event)) };
+            if let Err(error) = destroyed {
+                log::debug!("{error}");
+            }
+        }
+    }
+
+    /// The counts of driver calls, if the environment asks for them.
+    pub(crate) fn counts(&self) -> Option<CallCounts> {
+        self.counting.as_ref().map(|driver| driver.layer().counts())
+    }
+
+    /// Writes the timeline, if the environment asks for one.
+    pub(crate) fn write_trace(&self) {
+        let Some((timeline, path)) = &self.trace else { return };
+        let write = |path: &Path| {
+            let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+            hiplaunch_reports::write_chrome_trace(&timeline.snapshot(), &mut file)?;
+            std::io::Write::flush(&mut file)
+        };
+        if let Err(error) = write(path) {
+            say(&format!("the timeline can't be written to {}: {error}", path.display()));
+        }
+    }
+}
+
+#[cold]
+fn after_fork() -> Status {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        say("a process that was forked after its first HIP call can't use HIP");
+    }
+    Status::NOT_INITIALIZED
+}
+
+#[cold]
+fn open() -> HipResult<&'static Process> {
+    let opened = PROCESS.get_or_init(|| {
+        Process::open().map_err(|reason| {
+            say(&reason);
+            Status::NOT_INITIALIZED
+        })
+    });
+    opened.as_ref().map_err(|status| *status)
+}
+
+impl Process {
+    fn open() -> Result<Process, String> {
+        let mut settings = Settings::from_env()?;
+        if !settings.target_is_given
+            && let Some(target) = target_of_program(&settings.emulator.target)
+        {
+            settings.emulator.target = target;
+        }
+        settings.emulator.printer = Some(printer::c_streams());
+        let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
+        let mut driver: Arc<dyn Driver> = emulated;
+        let trace = settings.trace.map(|path| (Timeline::default(), path));
+        if let Some((timeline, _)) = &trace {
+            driver = timeline.layer(driver);
+        }
+        let counting = settings.count.then(|| CountingDriver::new(Arc::clone(&driver)));
+        if let Some(layer) = &counting {
+            driver = layer.clone();
+        }
+        let validation = settings.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
+        if let Some(layer) = &validation {
+            driver = layer.clone();
+        }
+        let count = driver.device_count().map_err(|error| error.to_string())?;
+        let devices = (0..count).map(|index| {
+            let properties = driver.device_properties(DeviceId(index)).map_err(|error| error.to_string())?;
+            Ok(Device::new(index, properties))
+        });
+        let devices = devices.collect::<Result<Box<[Device]>, String>>()?;
+        // SAFETY: the function only stores a flag.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        let process = Process {
+            validation,
+            counting,
+            trace,
+            pools: Pools::new(devices.len()),
+            devices,
+            allocations: Allocations::default(),
+            streams: Objects::default(),
+            events: Objects::default(),
+            modules: Objects::default(),
+            kernels: Objects::default(),
+            graphs: Graphs::default(),
+            driver,
+        };
+        fat_binary::pin_managed_variables(&process);
+        Ok(process)
+    }
+}
+
+impl Device {
+    fn new(ordinal: u32, properties: DeviceProperties) -> Device {
+        Device {
+            ordinal,
+            properties,
+            flags: AtomicU32::new(0),
+            retained: AtomicU32::new(0),
+            stack_limit: AtomicU64::new(1024),
+            heap_limit: AtomicU64::new(8 << 20),
+            helper: OnceLock::new(),
+        }
+    }
+}
+
+/// The first target of the program's fat binaries that can be emulated, if the default one is not among them.
+fn target_of_program(default: &TargetId) -> Option<TargetId> {
+    let targets = fat_binary::targets();
+    if targets.iter().any(|target| target.processor == default.processor) {
+        return None;
+    }
+    targets.into_iter().find(|target| matches!(target.processor, Processor::Gfx90a | Processor::Gfx942))
+}

@@ -1,0 +1,95 @@
+//! What the environment asks for. `hiplaunch exec` sets these variables.
+//!
+//! | variable | value |
+//! |---|---|
+//! | `HIPLAUNCH_EMULATOR_DEVICES` | the number of devices |
+//! | `HIPLAUNCH_EMULATOR_THREADS` | the host threads of each device |
+//! | [`TARGET`] | the target of the devices, such as `gfx942:xnack+` |
+//! | [`SEED`] | a number that shuffles the order of workgroups and waves |
+//! | [`SANITIZE`] | `1`: data races and reads of memory that was never written are faults |
+//! | [`TIME_BUDGET`] | the seconds after which a kernel is a fault |
+//! | [`VALIDATE`] | `1`: the validation layer |
+//! | [`COUNT`] | `1`: the summary has the number of driver calls |
+//! | [`TRACE`] | the file to which the timeline is written |
+//! | [`TRACE_PROCESS`] | the process that writes it under this name |
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use code_object::TargetId;
+use hip_driver_emulated::EmulatorOptions;
+
+/// The target that is emulated. Without it, the first target that the program has code for and the emulator knows.
+pub const TARGET: &str = "HIPLAUNCH_EMULATOR_TARGET";
+/// The seed of the order of workgroups and waves.
+pub const SEED: &str = "HIPLAUNCH_EMULATOR_SEED";
+/// Whether the emulator looks for data races and reads of memory that was never written.
+pub const SANITIZE: &str = "HIPLAUNCH_EMULATOR_SANITIZE";
+/// The seconds that a kernel may run.
+pub const TIME_BUDGET: &str = "HIPLAUNCH_EMULATOR_TIME_BUDGET";
+/// Whether the validation layer is over the driver.
+pub const VALIDATE: &str = "HIPLAUNCH_VALIDATE";
+/// Whether driver calls are counted.
+pub const COUNT: &str = "HIPLAUNCH_COUNT";
+/// Where the timeline is written.
+pub const TRACE: &str = "HIPLAUNCH_TRACE";
+/// The process id of the program whose timeline gets that name. Other processes append their own ids.
+pub const TRACE_PROCESS: &str = "HIPLAUNCH_TRACE_PROCESS";
+
+/// What the environment asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) emulator: EmulatorOptions,
+    /// Whether the environment names the target.
+    pub(crate) target_is_given: bool,
+    pub(crate) validate: bool,
+    pub(crate) count: bool,
+    pub(crate) trace: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads the variables. The error says which one is not understood.
+    pub(crate) fn from_env() -> Result<Settings, String> {
+        let mut emulator = EmulatorOptions::from_env().map_err(|error| error.to_string())?;
+        let target = parsed::<TargetId>(TARGET, "a target such as gfx90a or gfx942:xnack+")?;
+        let target_is_given = target.is_some();
+        if let Some(target) = target {
+            emulator.target = target;
+        }
+        emulator.schedule_seed = parsed(SEED, "a number")?;
+        emulator.sanitize = switch(SANITIZE)?;
+        let seconds: Option<f64> = parsed(TIME_BUDGET, "a number of seconds")?;
+        emulator.time_budget = seconds
+            .map(Duration::try_from_secs_f64)
+            .transpose()
+            .map_err(|error| format!("{TIME_BUDGET}: {error}"))?;
+        let main: Option<u32> = parsed(TRACE_PROCESS, "a process id")?;
+        let trace = value(TRACE).map(|mut path| {
+            let process = std::process::id();
+            if main.is_some_and(|main| main != process) {
+                path.push(format!(".{process}"));
+            }
+            PathBuf::from(path)
+        });
+        Ok(Settings { emulator, target_is_given, validate: switch(VALIDATE)?, count: switch(COUNT)?, trace })
+    }
+}
+
+fn value(variable: &str) -> Option<OsString> {
+    std::env::var_os(variable).filter(|value| !value.is_empty())
+}
+
+fn parsed<T: std::str::FromStr>(variable: &str, expected: &str) -> Result<Option<T>, String> {
+    let Some(value) = value(variable) else { return Ok(None) };
+    let text = value.to_string_lossy();
+    text.trim().parse().map(Some).map_err(|_| format!("{variable}={text} is not {expected}"))
+}
+
+fn switch(variable: &str) -> Result<bool, String> {
+    match parsed::<u8>(variable, "1 or 0")? {
+        None | Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        Some(other) => Err(format!("{variable}={other} is not 1 or 0")),
+    }
+}

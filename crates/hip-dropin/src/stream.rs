@@ -1,0 +1,265 @@
+//! Streams.
+
+use hip_driver::{DeviceId, RawStream, StreamOptions};
+
+use crate::c_caller::{Address, Handle, In, Out};
+use crate::call::call;
+use crate::copy::{self, Order};
+use crate::event::EventHandle;
+use crate::process::{Process, lock_helpers};
+use crate::status::{HipResult, Status};
+use crate::thread;
+use crate::version::Version;
+
+/// A `hipStream_t`: a default stream, or the driver's number of a stream.
+pub(crate) type StreamHandle = Handle<Stream>;
+
+/// `hipStreamNonBlocking`.
+const NON_BLOCKING: u32 = 1;
+/// The priorities, the least urgent and the most urgent one, as clr has them on AMD's GPUs.
+const LEAST: i32 = 1;
+const GREATEST: i32 = -1;
+
+/// A stream that the program made.
+pub(crate) struct Stream {
+    device: DeviceId,
+    flags: u32,
+    priority: i32,
+    /// The compute units that the program chose, which has no effect.
+    units: Option<Box<[u32]>>,
+}
+
+impl StreamHandle {
+    /// The stream that functions whose name ends with `_spt` use for a null handle.
+    pub(crate) fn or_per_thread(self) -> StreamHandle {
+        if self.is_null() { Handle::new(RawStream::PER_THREAD.0) } else { self }
+    }
+}
+
+impl Process {
+    /// Returns a stream and its device. A default stream is that of the thread's current device.
+    ///
+    /// Fails with `CONTEXT_IS_DESTROYED`, as HIP does, if the stream does not exist.
+    #[inline]
+    pub(crate) fn stream(&self, handle: StreamHandle) -> HipResult<(DeviceId, RawStream)> {
+        let raw = RawStream(handle.0);
+        if raw.is_default() {
+            return Ok((thread::device(), raw));
+        }
+        let device =
+            self.streams.with(handle.0, |stream| stream.device).ok_or(Status::CONTEXT_IS_DESTROYED)?;
+        Ok((device, raw))
+    }
+
+    /// Makes waiting for a blocking stream cover the earlier work of the null stream, as in HIP 5. From HIP 6 on, it does so
+    /// only if the stream has later work of its own.
+    fn join_null_stream(&self, stream: StreamHandle, device: DeviceId) -> HipResult {
+        let raw = RawStream(stream.0);
+        let blocking = self.streams.with(stream.0, |stream| stream.flags & NON_BLOCKING == 0);
+        if Version::current() != Version::Hip5 || !blocking.unwrap_or(raw == RawStream::PER_THREAD) {
+            return Ok(());
+        }
+        let (_, event) = self.helper(device)?;
+        let _helpers = lock_helpers();
+        // SAFETY: the stream and the event are live and of one device.
+        Ok(unsafe { self.driver.event_record(device, event, raw) }?)
+    }
+
+    /// Destroys the program's streams on a device.
+    pub(crate) fn destroy_streams(&self, device: DeviceId) -> HipResult {
+        for (raw, _) in self.streams.remove_where(|stream| stream.device == device) {
+            // SAFETY: the stream was live, and nobody finds it any more.
+            unsafe { self.driver.stream_destroy(device, RawStream(raw)) }?;
+        }
+        Ok(())
+    }
+}
+
+fn create(
+    process: &Process,
+    stream: Out<StreamHandle>,
+    flags: u32,
+    priority: Option<i32>,
+    units: Option<Box<[u32]>>,
+) -> HipResult {
+    stream.check()?;
+    if flags & !NON_BLOCKING != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let device = thread::device();
+    let priority = priority.map(|priority| priority.clamp(GREATEST, LEAST));
+    let raw = process
+        .driver
+        .stream_create(device, StreamOptions { priority, blocking: flags & NON_BLOCKING == 0 })?;
+    process.streams.insert(raw.0, Stream { device, flags, priority: priority.unwrap_or(0), units });
+    stream.set(Handle::new(raw.0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamCreate(stream: Out<StreamHandle>) -> Status {
+    call("hipStreamCreate", |process| create(process, stream, 0, None, None))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamCreateWithFlags(stream: Out<StreamHandle>, flags: u32) -> Status {
+    call("hipStreamCreateWithFlags", |process| create(process, stream, flags, None, None))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamCreateWithPriority(stream: Out<StreamHandle>, flags: u32, priority: i32) -> Status {
+    call("hipStreamCreateWithPriority", |process| create(process, stream, flags, Some(priority), None))
+}
+
+/// The stream has all compute units, and keeps the mask for [`hipExtStreamGetCUMask`].
+#[unsafe(no_mangle)]
+extern "C" fn hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, words: u32, mask: In<u32>) -> Status {
+    call("hipExtStreamCreateWithCUMask", |process| {
+        if words == 0 || mask.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        create(process, stream, 0, None, Some(mask.array(words as usize)?.into()))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) -> Status {
+    call("hipDeviceGetStreamPriorityRange", |_| {
+        least.set_if_wanted(LEAST);
+        greatest.set_if_wanted(GREATEST);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
+    call("hipStreamDestroy", |process| {
+        if RawStream(stream.0).is_default() {
+            return Err(Status::INVALID_HANDLE);
+        }
+        let found = process.streams.remove(stream.0).ok_or(Status::CONTEXT_IS_DESTROYED)?;
+        // SAFETY: the stream was live, and nobody finds it any more.
+        Ok(unsafe { process.driver.stream_destroy(found.device, RawStream(stream.0)) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
+    call("hipStreamSynchronize", |process| {
+        let (device, raw) = process.stream(stream)?;
+        process.join_null_stream(stream, device)?;
+        // SAFETY: the stream is live.
+        Ok(unsafe { process.driver.stream_synchronize(device, raw) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
+    call("hipStreamQuery", |process| {
+        let (device, raw) = process.stream(stream)?;
+        process.join_null_stream(stream, device)?;
+        // SAFETY: the stream is live.
+        let idle = unsafe { process.driver.stream_query(device, raw) }?;
+        if idle { Ok(()) } else { Err(Status::NOT_READY) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHandle, flags: u32) -> Status {
+    call("hipStreamWaitEvent", |process| {
+        // hipEventWaitExternal is for graphs, and the same here.
+        if flags > 1 {
+            return Err(Status::INVALID_VALUE);
+        }
+        if event.is_null() {
+            return Err(Status::INVALID_HANDLE);
+        }
+        let (device, raw) = process.stream(stream)?;
+        let (_, event) = process.event(event)?;
+        // SAFETY: the stream and the event are live.
+        Ok(unsafe { process.driver.stream_wait_event(device, raw, event) }?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamGetFlags(stream: StreamHandle, flags: Out<u32>) -> Status {
+    call("hipStreamGetFlags", |process| {
+        flags.check()?;
+        if stream.is_null() && Version::current() == Version::Hip5 {
+            return Err(Status::INVALID_VALUE);
+        }
+        process.stream(stream)?;
+        flags.set(process.streams.with(stream.0, |stream| stream.flags).unwrap_or(0))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamGetPriority(stream: StreamHandle, priority: Out<i32>) -> Status {
+    call("hipStreamGetPriority", |process| {
+        priority.check()?;
+        process.stream(stream)?;
+        priority.set(process.streams.with(stream.0, |stream| stream.priority).unwrap_or(0))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamGetDevice(stream: StreamHandle, device: Out<i32>) -> Status {
+    call("hipStreamGetDevice", |process| {
+        device.check()?;
+        device.set(process.stream(stream)?.0.0 as i32)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamGetId(stream: StreamHandle, id: Out<u64>) -> Status {
+    call("hipStreamGetId", |process| {
+        id.check()?;
+        process.stream(stream)?;
+        id.set(stream.0)
+    })
+}
+
+/// Returns the ordinal itself, and -1 for what is no stream. It is no `hipError_t`.
+#[unsafe(no_mangle)]
+extern "C" fn hipGetStreamDeviceId(stream: StreamHandle) -> i32 {
+    let device = Process::get().and_then(|process| process.stream(stream));
+    device.map_or(-1, |(device, _)| device.0 as i32)
+}
+
+/// Writes a value to memory in stream order.
+fn write_value(process: &Process, stream: StreamHandle, to: Address, bytes: &[u8]) -> HipResult {
+    if to.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let on = Order::on(process, stream)?;
+    copy::from_bytes(process, to, bytes, on)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamWriteValue32(stream: StreamHandle, to: Address, value: u32, _flags: u32) -> Status {
+    call("hipStreamWriteValue32", |process| write_value(process, stream, to, &value.to_le_bytes()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipStreamWriteValue64(stream: StreamHandle, to: Address, value: u64, _flags: u32) -> Status {
+    call("hipStreamWriteValue64", |process| write_value(process, stream, to, &value.to_le_bytes()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<u32>) -> Status {
+    call("hipExtStreamGetCUMask", |process| {
+        mask.check()?;
+        let (device, _) = process.stream(stream)?;
+        let units = process.devices[device.0 as usize].properties.compute_units;
+        if words < units.div_ceil(32) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let bits = |word: u32| match units.saturating_sub(32 * word) {
+            left @ 0..32 => (1 << left) - 1,
+            _ => u32::MAX,
+        };
+        match process.streams.with(stream.0, |stream| stream.units.clone()).flatten() {
+            Some(units) => mask.set_array(units, words as usize),
+            None => mask.set_array((0..words).map(bits), words as usize),
+        }
+    })
+}

@@ -1,0 +1,123 @@
+//! What HIP keeps for each thread: the current device, the last error, and the configurations of `<<<>>>`.
+
+use std::cell::{Cell, RefCell};
+
+use hip_driver::DeviceId;
+
+use crate::abi::Dim3;
+use crate::c_caller::Out;
+use crate::call::{call, without_process};
+use crate::status::{HipResult, Status};
+use crate::stream::StreamHandle;
+use crate::version::Version;
+
+/// What `<<<grid, block, lds, stream>>>` says, between its two calls.
+#[derive(Clone, Copy)]
+pub(crate) struct CallConfiguration {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) lds: usize,
+    pub(crate) stream: StreamHandle,
+}
+
+thread_local! {
+    static DEVICE: Cell<u32> = const { Cell::new(0) };
+    static LAST_ERROR: Cell<Status> = const { Cell::new(Status::SUCCESS) };
+    static LAST_CALL: Cell<Status> = const { Cell::new(Status::SUCCESS) };
+    /// The devices of the contexts that are below the current one.
+    static CONTEXTS: RefCell<Vec<DeviceId>> = const { RefCell::new(Vec::new()) };
+    static CONFIGURATIONS: RefCell<Vec<CallConfiguration>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The thread's current device.
+#[inline]
+pub(crate) fn device() -> DeviceId {
+    DeviceId(DEVICE.get())
+}
+
+pub(crate) fn set_device(device: DeviceId) {
+    DEVICE.set(device.0);
+}
+
+/// Makes `device` the current one until the next [`pop_context`].
+pub(crate) fn push_context(device: DeviceId) {
+    // A thread that ends has no contexts any more.
+    let _ = CONTEXTS.try_with(|contexts| contexts.borrow_mut().push(self::device()));
+    set_device(device);
+}
+
+/// Returns to the device before the last [`push_context`], and returns the device that was current.
+pub(crate) fn pop_context() -> Option<DeviceId> {
+    let below = CONTEXTS.try_with(|contexts| contexts.borrow_mut().pop()).ok().flatten()?;
+    let current = device();
+    set_device(below);
+    Some(current)
+}
+
+/// Keeps the status of a call. Before HIP 7, a call that succeeds clears the last error.
+#[inline]
+pub(crate) fn set_last_error(status: Status) {
+    LAST_CALL.set(status);
+    let keeps = Version::current() >= Version::Hip7;
+    if !keeps || (status != Status::SUCCESS && status != Status::NOT_READY) {
+        LAST_ERROR.set(status);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipGetLastError() -> Status {
+    LAST_ERROR.replace(Status::SUCCESS)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipPeekAtLastError() -> Status {
+    LAST_ERROR.get()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipExtGetLastError() -> Status {
+    LAST_CALL.replace(Status::SUCCESS)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __hipPushCallConfiguration(
+    grid: Dim3,
+    block: Dim3,
+    lds: usize,
+    stream: StreamHandle,
+) -> Status {
+    without_process("__hipPushCallConfiguration", || {
+        push_configuration(CallConfiguration { grid, block, lds, stream })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __hipPopCallConfiguration(
+    grid: Out<Dim3>,
+    block: Out<Dim3>,
+    lds: Out<usize>,
+    stream: Out<StreamHandle>,
+) -> Status {
+    without_process("__hipPopCallConfiguration", || {
+        let configuration = pop_configuration()?;
+        grid.set(configuration.grid)?;
+        block.set(configuration.block)?;
+        lds.set(configuration.lds)?;
+        stream.set(configuration.stream)
+    })
+}
+
+pub(crate) fn push_configuration(configuration: CallConfiguration) -> HipResult {
+    let pushed = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().push(configuration));
+    pushed.map_err(|_| Status::DEINITIALIZED)
+}
+
+pub(crate) fn pop_configuration() -> HipResult<CallConfiguration> {
+    let popped = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().pop());
+    popped.ok().flatten().ok_or(Status::MISSING_CONFIGURATION)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipConfigureCall(grid: Dim3, block: Dim3, lds: usize, stream: StreamHandle) -> Status {
+    call("hipConfigureCall", |_| push_configuration(CallConfiguration { grid, block, lds, stream }))
+}

@@ -1,0 +1,267 @@
+//! The functions that this library does not have. They are exported, so that programs that name them start; a call is
+//! counted for the summary and fails.
+
+use crate::c_caller::StaticText;
+use crate::call::call;
+use crate::status::Status;
+use crate::summary;
+
+/// Declares functions that fail with `NOT_SUPPORTED`. In C, what a caller passes to a function without parameters is
+/// ignored.
+macro_rules! unsupported {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() -> Status {
+            summary::unsupported(stringify!($name));
+            call(stringify!($name), |_| Err(Status::NOT_SUPPORTED))
+        }
+    )*};
+}
+
+// Arrays, textures, surfaces; memory of other processes and of graphics; virtual memory; what else is not there yet.
+unsupported! {
+    hipArray3DCreate
+    hipArray3DGetDescriptor
+    hipArrayCreate
+    hipArrayDestroy
+    hipArrayGetDescriptor
+    hipArrayGetInfo
+    hipBindTexture
+    hipBindTexture2D
+    hipBindTextureToArray
+    hipBindTextureToMipmappedArray
+    hipCreateChannelDesc
+    hipCreateSurfaceObject
+    hipCreateTextureObject
+    hipDestroyExternalMemory
+    hipDestroyExternalSemaphore
+    hipDestroySurfaceObject
+    hipDestroyTextureObject
+    hipDeviceGetGraphMemAttribute
+    hipDeviceGetTexture1DLinearMaxWidth
+    hipDeviceGraphMemTrim
+    hipDeviceSetGraphMemAttribute
+    hipDrvGetErrorName
+    hipDrvGetErrorString
+    hipDrvGraphAddMemFreeNode
+    hipDrvGraphAddMemcpyNode
+    hipDrvGraphAddMemsetNode
+    hipDrvGraphExecMemcpyNodeSetParams
+    hipDrvGraphExecMemsetNodeSetParams
+    hipDrvGraphMemcpyNodeGetParams
+    hipDrvGraphMemcpyNodeSetParams
+    hipExternalMemoryGetMappedBuffer
+    hipFreeArray
+    hipFreeMipmappedArray
+    hipGLGetDevices
+    hipGetChannelDesc
+    hipGetMipmappedArrayLevel
+    hipGetTextureAlignmentOffset
+    hipGetTextureObjectResourceDesc
+    hipGetTextureObjectResourceViewDesc
+    hipGetTextureObjectTextureDesc
+    hipGetTextureReference
+    hipGraphAddBatchMemOpNode
+    hipGraphAddExternalSemaphoresSignalNode
+    hipGraphAddExternalSemaphoresWaitNode
+    hipGraphAddMemAllocNode
+    hipGraphAddMemFreeNode
+    hipGraphAddNode
+    hipGraphBatchMemOpNodeGetParams
+    hipGraphBatchMemOpNodeSetParams
+    hipGraphDebugDotPrint
+    hipGraphExecBatchMemOpNodeSetParams
+    hipGraphExecExternalSemaphoresSignalNodeSetParams
+    hipGraphExecExternalSemaphoresWaitNodeSetParams
+    hipGraphExecNodeSetParams
+    hipGraphExternalSemaphoresSignalNodeGetParams
+    hipGraphExternalSemaphoresSignalNodeSetParams
+    hipGraphExternalSemaphoresWaitNodeGetParams
+    hipGraphExternalSemaphoresWaitNodeSetParams
+    hipGraphInstantiateWithParams
+    hipGraphKernelNodeCopyAttributes
+    hipGraphKernelNodeGetAttribute
+    hipGraphKernelNodeSetAttribute
+    hipGraphMemAllocNodeGetParams
+    hipGraphMemFreeNodeGetParams
+    hipGraphNodeSetParams
+    hipGraphReleaseUserObject
+    hipGraphRetainUserObject
+    hipGraphicsGLRegisterBuffer
+    hipGraphicsGLRegisterImage
+    hipGraphicsMapResources
+    hipGraphicsResourceGetMappedPointer
+    hipGraphicsSubResourceGetMappedArray
+    hipGraphicsUnmapResources
+    hipGraphicsUnregisterResource
+    hipImportExternalMemory
+    hipImportExternalSemaphore
+    hipIpcCloseMemHandle
+    hipIpcGetEventHandle
+    hipIpcGetMemHandle
+    hipIpcOpenEventHandle
+    hipIpcOpenMemHandle
+    hipKernelGetLibrary
+    hipKernelGetName
+    hipLaunchByPtr
+    hipLibraryEnumerateKernels
+    hipLibraryGetKernel
+    hipLibraryGetKernelCount
+    hipLibraryLoadData
+    hipLibraryLoadFromFile
+    hipLibraryUnload
+    hipLinkAddData
+    hipLinkAddFile
+    hipLinkComplete
+    hipLinkCreate
+    hipLinkDestroy
+    hipMalloc3DArray
+    hipMallocArray
+    hipMallocMipmappedArray
+    hipMemAddressFree
+    hipMemAddressReserve
+    hipMemAdvise_v2
+    hipMemCreate
+    hipMemExportToShareableHandle
+    hipMemGetAccess
+    hipMemGetAllocationGranularity
+    hipMemGetAllocationPropertiesFromHandle
+    hipMemGetHandleForAddressRange
+    hipMemImportFromShareableHandle
+    hipMemMap
+    hipMemMapArrayAsync
+    hipMemPoolExportPointer
+    hipMemPoolExportToShareableHandle
+    hipMemPoolImportFromShareableHandle
+    hipMemPoolImportPointer
+    hipMemPrefetchAsync_v2
+    hipMemRelease
+    hipMemRetainAllocationHandle
+    hipMemSetAccess
+    hipMemUnmap
+    hipMemcpy2DArrayToArray
+    hipMemcpy2DFromArray
+    hipMemcpy2DFromArrayAsync
+    hipMemcpy2DFromArrayAsync_spt
+    hipMemcpy2DFromArray_spt
+    hipMemcpy2DToArray
+    hipMemcpy2DToArrayAsync
+    hipMemcpy2DToArrayAsync_spt
+    hipMemcpy2DToArray_spt
+    hipMemcpy3DBatchAsync
+    hipMemcpy3DPeer
+    hipMemcpy3DPeerAsync
+    hipMemcpyAtoA
+    hipMemcpyAtoD
+    hipMemcpyAtoH
+    hipMemcpyAtoHAsync
+    hipMemcpyBatchAsync
+    hipMemcpyDtoA
+    hipMemcpyFromArray
+    hipMemcpyFromArray_spt
+    hipMemcpyHtoA
+    hipMemcpyHtoAAsync
+    hipMemcpyToArray
+    hipMipmappedArrayCreate
+    hipMipmappedArrayDestroy
+    hipMipmappedArrayGetLevel
+    hipModuleGetTexRef
+    hipModuleLaunchCooperativeKernelMultiDevice
+    hipSetupArgument
+    hipSignalExternalSemaphoresAsync
+    hipStreamBatchMemOp
+    hipStreamBeginCapture
+    hipStreamBeginCaptureToGraph
+    hipStreamBeginCapture_spt
+    hipStreamCopyAttributes
+    hipStreamEndCapture
+    hipStreamEndCapture_spt
+    hipStreamGetAttribute
+    hipStreamGetCaptureInfo_spt
+    hipStreamGetCaptureInfo_v2
+    hipStreamGetCaptureInfo_v2_spt
+    hipStreamIsCapturing_spt
+    hipStreamSetAttribute
+    hipStreamUpdateCaptureDependencies
+    hipStreamWaitValue32
+    hipStreamWaitValue64
+    hipTexObjectCreate
+    hipTexObjectDestroy
+    hipTexObjectGetResourceDesc
+    hipTexObjectGetResourceViewDesc
+    hipTexObjectGetTextureDesc
+    hipTexRefGetAddress
+    hipTexRefGetAddressMode
+    hipTexRefGetArray
+    hipTexRefGetBorderColor
+    hipTexRefGetFilterMode
+    hipTexRefGetFlags
+    hipTexRefGetFormat
+    hipTexRefGetMaxAnisotropy
+    hipTexRefGetMipMappedArray
+    hipTexRefGetMipmapFilterMode
+    hipTexRefGetMipmapLevelBias
+    hipTexRefGetMipmapLevelClamp
+    hipTexRefSetAddress
+    hipTexRefSetAddress2D
+    hipTexRefSetAddressMode
+    hipTexRefSetArray
+    hipTexRefSetBorderColor
+    hipTexRefSetFilterMode
+    hipTexRefSetFlags
+    hipTexRefSetFormat
+    hipTexRefSetMaxAnisotropy
+    hipTexRefSetMipmapFilterMode
+    hipTexRefSetMipmapLevelBias
+    hipTexRefSetMipmapLevelClamp
+    hipTexRefSetMipmappedArray
+    hipUnbindTexture
+    hipUserObjectCreate
+    hipUserObjectRelease
+    hipUserObjectRetain
+    hipWaitExternalSemaphoresAsync
+}
+
+/// Declares functions of hiprtc, which HIP 5 has in this library. They fail with `HIPRTC_ERROR_INTERNAL_ERROR`.
+macro_rules! no_compiler {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() -> i32 {
+            summary::unsupported(stringify!($name));
+            11
+        }
+    )*};
+}
+
+no_compiler! {
+    hiprtcAddNameExpression
+    hiprtcCompileProgram
+    hiprtcCreateProgram
+    hiprtcDestroyProgram
+    hiprtcGetBitcode
+    hiprtcGetBitcodeSize
+    hiprtcGetCode
+    hiprtcGetCodeSize
+    hiprtcGetLoweredName
+    hiprtcGetProgramLog
+    hiprtcGetProgramLogSize
+    hiprtcLinkAddData
+    hiprtcLinkAddFile
+    hiprtcLinkComplete
+    hiprtcLinkCreate
+    hiprtcLinkDestroy
+    hiprtcVersion
+}
+
+/// Registering a texture or a surface before `main` does nothing; using it is not supported.
+#[unsafe(no_mangle)]
+extern "C" fn __hipRegisterTexture() {}
+
+/// As for textures.
+#[unsafe(no_mangle)]
+extern "C" fn __hipRegisterSurface() {}
+
+#[unsafe(no_mangle)]
+extern "C" fn hiprtcGetErrorString(_status: i32) -> StaticText {
+    StaticText::new("HIPRTC_ERROR_INTERNAL_ERROR\0")
+}

@@ -1,0 +1,62 @@
+//! The HIP version that the library stands for: that of the name by which it was loaded.
+
+use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
+
+use crate::c_caller::Out;
+use crate::call::call;
+use crate::status::Status;
+
+/// A major version of HIP. Layouts and codes that a later version changed depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    Hip5,
+    Hip6,
+    Hip7,
+}
+
+impl Version {
+    /// Returns the version of the name `libamdhip64.so.N` by which the loader found this library; the newest for others.
+    #[inline]
+    pub(crate) fn current() -> Version {
+        static CURRENT: OnceLock<Version> = OnceLock::new();
+        *CURRENT.get_or_init(|| match loaded_as() {
+            Some(name) if name.to_bytes().ends_with(b".so.5") => Version::Hip5,
+            Some(name) if name.to_bytes().ends_with(b".so.6") => Version::Hip6,
+            _ => Version::Hip7,
+        })
+    }
+
+    /// HIP's number of the version: the one of Debian's library of that name.
+    fn number(self) -> i32 {
+        match self {
+            Version::Hip5 => 50_221_153,
+            Version::Hip6 => 60_443_484,
+            Version::Hip7 => 70_253_211,
+        }
+    }
+}
+
+/// The path by which the loader found this library.
+pub(crate) fn loaded_as() -> Option<&'static CStr> {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    let here: *const c_void = (loaded_as as *const ()).cast();
+    // SAFETY: the address is code of this library, and `info` has room for the answer.
+    if unsafe { libc::dladdr(here, info.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: all zero bits are a value of the struct, and dladdr filled it in.
+    let name = unsafe { info.assume_init() }.dli_fname;
+    // SAFETY: the loader's text for this library, which is never unloaded while its code runs.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipRuntimeGetVersion(version: Out<i32>) -> Status {
+    call("hipRuntimeGetVersion", |_| version.set(Version::current().number()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipDriverGetVersion(version: Out<i32>) -> Status {
+    call("hipDriverGetVersion", |_| version.set(Version::current().number()))
+}

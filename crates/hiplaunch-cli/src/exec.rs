@@ -1,0 +1,182 @@
+//! `hiplaunch exec`: runs a HIP program with the library of `hip-dropin` in place of AMD's libamdhip64.
+//!
+//! The program replaces this process, so that signals, standard streams and its exit status are its own. What it does with
+//! HIP is decided by environment variables, which its children inherit.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use code_object::TargetId;
+
+use super::session::unusable;
+use super::{CommandError, CommandOutcome};
+
+/// The environment variable with the path of the library, if it is not beside the command.
+const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
+
+/// The file name of the library beside the command.
+const LIBRARY: &str = "hiplaunch-libamdhip64";
+
+/// The names by which programs ask for AMD's library.
+const NAMES: [&str; 4] = ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"];
+
+/// Run a compiled HIP program without a GPU, on the emulator.
+///
+/// The program finds hiplaunch's library where it looks for AMD's libamdhip64, and so do the processes that it starts. Its
+/// standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
+/// went wrong or an option asks for it, a summary: functions of HIP that are not supported, violations, leaks, faults and
+/// counts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExecArgs {
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+
+    /// The target to emulate: gfx90a or gfx942, also with settings such as `:xnack+`. By default, one that the program has
+    /// code for.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<TargetId>,
+
+    /// The number of devices to emulate.
+    #[arg(long, value_name = "N")]
+    devices: Option<u32>,
+
+    /// Put the validation layer over the driver: it finds uses of freed memory, races between streams, and leaks.
+    #[arg(long)]
+    validate: bool,
+
+    /// Count the driver calls.
+    #[arg(long)]
+    count: bool,
+
+    /// Write a timeline of driver calls and device work to this file, as JSON that https://ui.perfetto.dev opens.
+    ///
+    /// Processes that the program starts append their process ids to the file's name.
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+
+    /// Fail on reads of memory that was never written, and on data races. Slow.
+    #[arg(long)]
+    sanitize: bool,
+
+    /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
+    #[arg(long, value_name = "N")]
+    schedule_seed: Option<u64>,
+
+    /// Fail a kernel that runs for more than this number of seconds.
+    #[arg(long, value_name = "SECONDS")]
+    time_budget: Option<f64>,
+}
+
+impl ExecArgs {
+    /// The variables that the library reads, which its documentation lists.
+    fn variables(&self) -> Result<Vec<(&'static str, OsString)>, CommandError> {
+        let mut variables = Vec::new();
+        let mut set = |name, value: Option<OsString>| variables.extend(value.map(|value| (name, value)));
+        let switch = |on: bool| on.then(|| OsString::from("1"));
+        set("HIPLAUNCH_EMULATOR_TARGET", self.target.as_ref().map(|target| target.short().into()));
+        set("HIPLAUNCH_EMULATOR_DEVICES", self.devices.map(|devices| devices.to_string().into()));
+        set("HIPLAUNCH_EMULATOR_SANITIZE", switch(self.sanitize));
+        set("HIPLAUNCH_EMULATOR_SEED", self.schedule_seed.map(|seed| seed.to_string().into()));
+        set("HIPLAUNCH_EMULATOR_TIME_BUDGET", self.time_budget.map(|seconds| seconds.to_string().into()));
+        set("HIPLAUNCH_VALIDATE", switch(self.validate));
+        set("HIPLAUNCH_COUNT", switch(self.count));
+        if let Some(path) = &self.trace {
+            // The program may change its directory before it ends.
+            let path = std::path::absolute(path).map_err(unusable)?;
+            set("HIPLAUNCH_TRACE", Some(path.into_os_string()));
+            set("HIPLAUNCH_TRACE_PROCESS", Some(std::process::id().to_string().into()));
+        }
+        Ok(variables)
+    }
+}
+
+pub(crate) fn run(args: &ExecArgs) -> Result<CommandOutcome, CommandError> {
+    let library = library()?;
+    let variables = args.variables()?;
+    Err(replace_process(&args.program, &library, variables))
+}
+
+/// The library: beside the command, or where the variable says.
+fn library() -> Result<PathBuf, CommandError> {
+    let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let beside = || {
+        let command = std::env::current_exe().ok()?;
+        Some(command.parent()?.join(LIBRARY))
+    };
+    let path = named.or_else(beside).unwrap_or_else(|| PathBuf::from(LIBRARY));
+    path.canonicalize().map_err(|error| {
+        CommandError::Unusable(format!(
+            "the library for programs is not there ({}: {error})\n`cargo build --release` makes it, and `cargo install` \
+             installs it beside the command, with the feature `emulator`; {LIBRARY_VARIABLE} names another place",
+            path.display()
+        ))
+    })
+}
+
+/// Runs the program in this process. Returns only if that fails.
+#[cfg(target_os = "linux")]
+fn replace_process(
+    program: &[OsString],
+    library: &Path,
+    variables: Vec<(&'static str, OsString)>,
+) -> CommandError {
+    use std::os::unix::process::CommandExt;
+
+    let folder = match names_for(library) {
+        Ok(folder) => folder,
+        Err(error) => return unusable(format!("no folder for the library's names: {error}")),
+    };
+    let mut path = folder.clone().into_os_string();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    let (name, arguments) = program.split_first().expect("clap requires a program");
+    let error = std::process::Command::new(name)
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", path)
+        .env("TRITON_LIBHIP_PATH", folder.join("libamdhip64.so"))
+        .envs(variables)
+        .exec();
+    unusable(format!("{} can't be run: {error}", name.display()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn replace_process(_: &[OsString], _: &Path, _: Vec<(&'static str, OsString)>) -> CommandError {
+    unusable("`hiplaunch exec` is for Linux")
+}
+
+/// Returns a folder of this user's own with the library under AMD's names. It stays there for the next program: each
+/// library has one.
+#[cfg(target_os = "linux")]
+fn names_for(library: &Path) -> std::io::Result<PathBuf> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    use std::io::{Error, ErrorKind};
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+
+    let mut hasher = DefaultHasher::new();
+    library.hash(&mut hasher);
+    // SAFETY: it only returns a number.
+    let user = unsafe { libc::geteuid() };
+    let folder = std::env::temp_dir().join(format!("hiplaunch-{user}-{:016x}", hasher.finish()));
+    match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // Another user could have made it, to put other libraries there.
+    let found = folder.symlink_metadata()?;
+    if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
+        return Err(Error::new(
+            ErrorKind::PermissionDenied,
+            format!("{} is not this user's", folder.display()),
+        ));
+    }
+    for name in NAMES {
+        match symlink(library, folder.join(name)) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(folder)
+}
