@@ -149,7 +149,6 @@ pub mod module;
 mod owned_stream;
 mod progress;
 mod stream;
-mod thread_number;
 
 /// The [`Driver`](driver::Driver) trait, its implementations for HIP and the emulator, and the layers over them.
 pub mod driver {

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::capture::{asks, refusal};
 use crate::deferred_event::DeferredEvent;
 use crate::progress::Progress;
-use crate::thread_number::thread_number;
-use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions};
+use hip_driver::{DeviceId, Driver, DriverResult, Note, RawEvent, RawStream, StreamOptions, thread_number};
 
 /// Who made a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::ThreadId;
 
 use super::EmulatedDriver;
 use super::command::Step;
@@ -19,7 +18,7 @@ use super::graph::Recorded;
 use super::stream::{Stream, StreamKind};
 use hip_driver::{
     CaptureMode, CaptureReply, CaptureRequest, CaptureStatus, DeviceId, DriverError, DriverResult, ErrorCode,
-    RawGraph, RawStream, Work,
+    RawGraph, RawStream, Work, thread_number,
 };
 
 thread_local! {
@@ -42,7 +41,8 @@ struct Open {
 struct Capture {
     id: u64,
     mode: CaptureMode,
-    thread: ThreadId,
+    /// The number of the thread that began it.
+    thread: u64,
     /// Whether no call has broken it.
     valid: bool,
     device: Arc<Device>,
@@ -160,7 +160,7 @@ impl EmulatedDriver {
         let capture = Capture {
             id: open.begun,
             mode,
-            thread: std::thread::current().id(),
+            thread: thread_number(),
             valid: true,
             device: Arc::clone(&stream.device),
             members: vec![Member { stream, nodes: 0, before: Clock::new() }],
@@ -182,7 +182,7 @@ impl EmulatedDriver {
             return error(ErrorCode::STREAM_CAPTURE_UNMATCHED, detail);
         }
         let Capture { mode, thread, .. } = open.captures[index];
-        if mode != CaptureMode::Relaxed && thread != std::thread::current().id() {
+        if mode != CaptureMode::Relaxed && thread != thread_number() {
             let detail = "another thread began the capture";
             return error(ErrorCode::STREAM_CAPTURE_WRONG_THREAD, detail);
         }
@@ -373,7 +373,7 @@ impl EmulatedDriver {
         if !self.captures_any() {
             return Ok(());
         }
-        let (thread, mode) = (std::thread::current().id(), MODE.get());
+        let (thread, mode) = (thread_number(), MODE.get());
         let refuses = |capture: &Capture| match (capture.mode, mode) {
             (CaptureMode::Relaxed, _) | (_, CaptureMode::Relaxed) => false,
             (CaptureMode::Global, CaptureMode::Global) => true,

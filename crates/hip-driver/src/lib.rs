@@ -46,6 +46,7 @@ pub mod hip;
 mod library;
 mod memory;
 mod observer;
+mod thread_number;
 mod types;
 
 use std::ffi::CStr;
@@ -57,6 +58,7 @@ pub use capture::{CaptureMode, CaptureReply, CaptureRequest, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use memory::{IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
 pub use observer::{Note, Observer};
+pub use thread_number::thread_number;
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
     PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,

@@ -6,9 +6,9 @@
 //!
 //! # How a call flows
 //!
-//! Each function converts its arguments, calls the driver, and converts the result back. [`call`](mod@call) runs the
+//! Each function converts its arguments, calls the driver, and converts the result back. `call` runs the
 //! body of every function: it opens the process's state on the first call, catches panics, and keeps the status for
-//! `hipGetLastError`. [`c_caller`] has the types of arguments that a C caller passes; they check and dereference
+//! `hipGetLastError`. `c_caller` has the types of arguments that a C caller passes; they check and dereference
 //! pointers.
 //!
 //! What HIP has and the driver has not is in rooms of its own:

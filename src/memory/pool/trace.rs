@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::thread_number::thread_number;
+use hip_driver::thread_number;
 use hip_driver::{DeviceId, RawEvent};
 
 /// The number of operations kept. Later ones are only counted.
