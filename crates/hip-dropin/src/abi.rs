@@ -173,6 +173,12 @@ c_structs! {
 /// The grid, the block, or an index in one of them.
 pub(crate) type Dim3 = dim3;
 
+impl From<[u32; 3]> for dim3 {
+    fn from([x, y, z]: [u32; 3]) -> dim3 {
+        dim3 { x, y, z }
+    }
+}
+
 impl dim3 {
     pub(crate) fn array(self) -> [u32; 3] {
         [self.x, self.y, self.z]

@@ -35,6 +35,7 @@ pub(crate) extern "C" fn hipStreamAddCallback(
         if flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
+        process.not_captured(process.stream(stream)?)?;
         enqueue(process, stream, move || {
             // The whole value, which may go to another thread.
             let data = data;
@@ -48,6 +49,9 @@ pub(crate) extern "C" fn hipStreamAddCallback(
 pub(crate) extern "C" fn hipLaunchHostFunc(stream: StreamHandle, function: HostFn, data: UserData) -> Status {
     call("hipLaunchHostFunc", |process| {
         function.check()?;
+        if process.capture_host_function(process.stream(stream)?, function, data)? {
+            return Ok(());
+        }
         enqueue(process, stream, move || function.call(data))
     })
 }

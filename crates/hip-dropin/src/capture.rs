@@ -1,28 +1,62 @@
-//! Stream capture: what a program can ask while no stream is captured.
+//! The functions that begin and end captures of streams, and those that ask about them.
 
 use std::cell::Cell;
 
-use crate::c_caller::Out;
+use hip_driver::{CaptureMode, CaptureStatus};
+
+use crate::c_caller::{Address, Out};
 use crate::call::call;
-use crate::status::Status;
+use crate::graph::GraphHandle;
+use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
 
-/// `hipStreamCaptureStatusNone`.
-const NOT_CAPTURING: i32 = 0;
-
 thread_local! {
-    /// The thread's `hipStreamCaptureMode`.
-    static MODE: Cell<i32> = const { Cell::new(0) };
+    static MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };
+}
+
+/// The thread's own mode: which calls it may make while streams are captured.
+pub(crate) fn thread_mode() -> CaptureMode {
+    MODE.get()
+}
+
+/// The modes by `hipStreamCaptureMode`.
+const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
+
+fn mode_of(number: i32) -> HipResult<CaptureMode> {
+    usize::try_from(number).ok().and_then(|index| MODES.get(index).copied()).ok_or(Status::INVALID_VALUE)
+}
+
+/// `hipStreamCaptureStatus`.
+fn number(status: CaptureStatus) -> i32 {
+    match status {
+        CaptureStatus::None => 0,
+        CaptureStatus::Active => 1,
+        CaptureStatus::Invalidated => 2,
+    }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn hipThreadExchangeStreamCaptureMode(mode: Out<i32>) -> Status {
     call("hipThreadExchangeStreamCaptureMode", |_| {
-        let wanted = mode.get()?;
-        if !(0..=2).contains(&wanted) {
-            return Err(Status::INVALID_VALUE);
-        }
-        mode.set(MODE.replace(wanted))
+        let old = MODE.replace(mode_of(mode.get()?)?);
+        mode.set(MODES.iter().position(|&known| known == old).map_or(0, |index| index as i32))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamBeginCapture(stream: StreamHandle, mode: i32) -> Status {
+    call("hipStreamBeginCapture", |process| {
+        let mode = mode_of(mode)?;
+        process.begin_capture(process.stream(stream)?, mode)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamEndCapture(stream: StreamHandle, graph: Out<GraphHandle>) -> Status {
+    call("hipStreamEndCapture", |process| {
+        graph.check()?;
+        graph.set(GraphHandle::NULL)?;
+        graph.set(process.end_capture(process.stream(stream)?)?)
     })
 }
 
@@ -30,8 +64,7 @@ extern "C" fn hipThreadExchangeStreamCaptureMode(mode: Out<i32>) -> Status {
 pub(crate) extern "C" fn hipStreamIsCapturing(stream: StreamHandle, status: Out<i32>) -> Status {
     call("hipStreamIsCapturing", |process| {
         status.check()?;
-        process.stream(stream)?;
-        status.set(NOT_CAPTURING)
+        status.set(number(process.capture_info(process.stream(stream)?).status))
     })
 }
 
@@ -43,8 +76,28 @@ pub(crate) extern "C" fn hipStreamGetCaptureInfo(
 ) -> Status {
     call("hipStreamGetCaptureInfo", |process| {
         status.check()?;
-        process.stream(stream)?;
-        id.set_if_wanted(0);
-        status.set(NOT_CAPTURING)
+        let info = process.capture_info(process.stream(stream)?);
+        id.set_if_wanted(info.id);
+        status.set(number(info.status))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hipStreamGetCaptureInfo_v2(
+    stream: StreamHandle,
+    status: Out<i32>,
+    id: Out<u64>,
+    graph: Out<GraphHandle>,
+    after: Out<Address>,
+    count: Out<usize>,
+) -> Status {
+    call("hipStreamGetCaptureInfo_v2", |process| {
+        status.check()?;
+        let info = process.capture_info(process.stream(stream)?);
+        id.set_if_wanted(info.id);
+        graph.set_if_wanted(info.graph);
+        after.set_if_wanted(info.after);
+        count.set_if_wanted(info.count);
+        status.set(number(info.status))
     })
 }

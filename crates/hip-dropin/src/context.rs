@@ -102,7 +102,10 @@ extern "C" fn hipCtxGetFlags(flags: Out<u32>) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn hipCtxSynchronize() -> Status {
-    call("hipCtxSynchronize", |process| Ok(process.driver.device_synchronize(thread::device())?))
+    call("hipCtxSynchronize", |process| {
+        process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
+        Ok(process.driver.device_synchronize(thread::device())?)
+    })
 }
 
 #[unsafe(no_mangle)]

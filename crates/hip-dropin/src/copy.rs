@@ -4,6 +4,7 @@ use hip_driver::{DeviceId, DevicePtr, RawStream, Work};
 
 use crate::allocations::Place;
 use crate::c_caller::Address;
+use crate::copy_3d::{BoxCopy, Side};
 use crate::process::{Process, lock_helpers};
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -83,6 +84,11 @@ pub(crate) fn copy(
     if let (Route::OnHost, false) = (pair.route, matches!(kind, HOST_TO_HOST | DEFAULT)) {
         return Err(Status::INVALID_VALUE);
     }
+    let side = |start| Side { start, pitch: bytes, slice: bytes };
+    let row = BoxCopy { dst: side(dst), src: side(src), width: bytes, height: 1, depth: 1, kind };
+    if process.capture_copy(order, &row)? {
+        return Ok(());
+    }
     if let (Some(work), true) = (pair.blocking_work(bytes), order.waits && order.stream == RawStream::NULL) {
         let device = pair.device(order);
         if device == order.device {
@@ -96,6 +102,7 @@ pub(crate) fn copy(
 
 /// Copies bytes of this library to memory of the program. They have been read when this returns.
 pub(crate) fn from_bytes(process: &Process, dst: Address, bytes: &[u8], order: Order) -> HipResult {
+    process.not_captured((order.device, order.stream))?;
     let src = Address(bytes.as_ptr().expose_provenance() as u64);
     Pair::of(process, dst, src, bytes.len())?.enqueue(process, bytes.len(), order)?;
     order.finish(process)

@@ -91,6 +91,9 @@ impl BoxCopy {
         if self.is_empty() {
             return Ok(());
         }
+        if process.capture_copy(order, self)? {
+            return Ok(());
+        }
         // Everything is checked before the first row is copied.
         let pairs = self.ranges().map(|(dst, src, bytes)| Ok((Pair::of(process, dst, src, bytes)?, bytes)));
         let pairs = pairs.collect::<HipResult<Vec<(Pair, usize)>>>()?;

@@ -148,13 +148,17 @@ extern "C" fn hipDeviceTotalMem(bytes: Out<usize>, device: i32) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn hipDeviceSynchronize() -> Status {
-    call("hipDeviceSynchronize", |process| Ok(process.driver.device_synchronize(thread::device())?))
+    call("hipDeviceSynchronize", |process| {
+        process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
+        Ok(process.driver.device_synchronize(thread::device())?)
+    })
 }
 
 /// Frees the program's memory on the current device, and destroys its streams and events.
 #[unsafe(no_mangle)]
 extern "C" fn hipDeviceReset() -> Status {
     call("hipDeviceReset", |process| {
+        process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
         let device = thread::device();
         process.driver.device_synchronize(device)?;
         let freed = process.allocations.take_of_device(device);

@@ -1,11 +1,13 @@
 //! Events.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use hip_driver::{DeviceId, ErrorCode, EventOptions, RawEvent};
 
 use crate::c_caller::{Handle, Out};
 use crate::call::call;
+use crate::graph::CapturedRecord;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -25,6 +27,26 @@ pub(crate) struct Event {
     device: DeviceId,
     flags: u32,
     recorded: AtomicBool,
+    /// Its last record, if that was on a captured stream.
+    captured: Mutex<Option<CapturedRecord>>,
+}
+
+impl Event {
+    /// Whether it was recorded, and last on a stream that was not captured.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
+    /// The last record, if it was on a captured stream. The capture may have ended.
+    pub(crate) fn captured(&self) -> Option<CapturedRecord> {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes a record: on a captured stream, or not.
+    pub(crate) fn set_captured(&self, record: Option<CapturedRecord>) {
+        self.recorded.store(record.is_none(), Ordering::Relaxed);
+        *self.captured.lock().unwrap_or_else(PoisonError::into_inner) = record;
+    }
 }
 
 impl Process {
@@ -32,6 +54,13 @@ impl Process {
     pub(crate) fn event(&self, handle: EventHandle) -> HipResult<(DeviceId, RawEvent)> {
         let device = self.events.with(handle.0, |event| event.device).ok_or(Status::INVALID_HANDLE)?;
         Ok((device, RawEvent(handle.0)))
+    }
+
+    /// Returns an event that a call waits for or asks about, if captures allow that.
+    fn observed_event(&self, handle: EventHandle) -> HipResult<(DeviceId, RawEvent)> {
+        let event = self.events.expect(handle.0, Status::INVALID_HANDLE)?;
+        self.may_observe_event(&event)?;
+        Ok((event.device, RawEvent(handle.0)))
     }
 
     /// Records an event on a stream of the event's device.
@@ -43,9 +72,12 @@ impl Process {
         if device != event.device && !default {
             return Err(Status::INVALID_HANDLE);
         }
+        if self.capture_record((device, raw), &event) {
+            return Ok(());
+        }
         // SAFETY: the event and the stream are live and of one device.
         unsafe { self.driver.event_record(event.device, RawEvent(handle.0), raw) }?;
-        event.recorded.store(true, Ordering::Relaxed);
+        event.set_captured(None);
         Ok(())
     }
 }
@@ -62,7 +94,9 @@ fn create(process: &Process, event: Out<EventHandle>, flags: u32) -> HipResult {
     let device = thread::device();
     let timing = flags & DISABLE_TIMING == 0;
     let raw = process.driver.event_create(device, EventOptions { timing })?;
-    process.events.insert(raw.0, Event { device, flags, recorded: AtomicBool::new(false) });
+    process
+        .events
+        .insert(raw.0, Event { device, flags, recorded: AtomicBool::new(false), captured: Mutex::default() });
     event.set(Handle::new(raw.0))
 }
 
@@ -106,7 +140,7 @@ extern "C" fn hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, 
 #[unsafe(no_mangle)]
 extern "C" fn hipEventQuery(event: EventHandle) -> Status {
     call("hipEventQuery", |process| {
-        let (device, raw) = process.event(event)?;
+        let (device, raw) = process.observed_event(event)?;
         // SAFETY: the event is live.
         let reached = unsafe { process.driver.event_query(device, raw) }?;
         if reached { Ok(()) } else { Err(Status::NOT_READY) }
@@ -116,7 +150,7 @@ extern "C" fn hipEventQuery(event: EventHandle) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn hipEventSynchronize(event: EventHandle) -> Status {
     call("hipEventSynchronize", |process| {
-        let (device, raw) = process.event(event)?;
+        let (device, raw) = process.observed_event(event)?;
         // SAFETY: the event is live.
         Ok(unsafe { process.driver.event_synchronize(device, raw) }?)
     })
@@ -128,7 +162,7 @@ extern "C" fn hipEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, en
         milliseconds.check()?;
         let timed = |handle: EventHandle| {
             let event = process.events.expect(handle.0, Status::INVALID_HANDLE)?;
-            let can = event.flags & DISABLE_TIMING == 0 && event.recorded.load(Ordering::Relaxed);
+            let can = event.flags & DISABLE_TIMING == 0 && event.is_recorded();
             if can { Ok(event.device) } else { Err(Status::INVALID_HANDLE) }
         };
         let (device, other) = (timed(start)?, timed(end)?);

@@ -35,7 +35,7 @@ impl Fill {
         Fill { start, pitch: 0, slice: 0, value, element, width, height: 1, depth: 1 }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
@@ -72,6 +72,9 @@ impl Fill {
     /// Fills.
     pub(crate) fn run(&self, process: &Process, order: Order) -> HipResult {
         self.check(process)?;
+        if process.capture_fill(order, self)? {
+            return Ok(());
+        }
         for (start, count) in self.ranges() {
             let (device, ptr) = target(process, start, count * self.element, order)?;
             match self.work(ptr, count) {

@@ -30,6 +30,7 @@ fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) 
     if bytes > isize::MAX as usize - 4096 {
         return Err(Status::OUT_OF_MEMORY);
     }
+    process.captures_allow()?;
     let device = thread::device();
     let allocation = Allocation::host(process.driver.host_malloc(device, bytes)?, device, Kind::Host, flags);
     process.allocations.insert(allocation);
@@ -105,6 +106,7 @@ extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Sta
         if !is_mapped(pointer, bytes) {
             return Err(Status::INVALID_VALUE);
         }
+        process.captures_allow()?;
         let device = thread::device();
         // HIP 5 lets a program register memory anew that it freed without unregistering it.
         if Version::current() == Version::Hip5
@@ -125,6 +127,7 @@ extern "C" fn hipHostUnregister(pointer: Address) -> Status {
         if pointer.is_null() {
             return Err(Status::INVALID_VALUE);
         }
+        process.captures_allow()?;
         let found = process.allocations.take(pointer.0, |kind| kind == Kind::Registered);
         unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)
     })

@@ -166,7 +166,16 @@ fn launch(
     if !events.start.is_null() {
         process.record(events.start, stream)?;
     }
-    enqueue(process, &kernel, shape, &kernarg, on, cooperation)?;
+    let function = match named {
+        Named::Host(function) => function,
+        Named::Module(handle) => Address(handle.0),
+    };
+    if cooperation == Cooperation::Grid {
+        process.not_captured(on)?;
+    }
+    if !process.capture_kernel(on, &kernel, function, shape, &kernarg)? {
+        enqueue(process, &kernel, shape, &kernarg, on, cooperation)?;
+    }
     if !events.stop.is_null() {
         process.record(events.stop, stream)?;
     }

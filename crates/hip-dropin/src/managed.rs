@@ -21,6 +21,7 @@ extern "C" fn hipMallocManaged(pointer: Out<Address>, bytes: usize, flags: u32) 
         if bytes == 0 || !matches!(flags, 1 | 2) {
             return Err(Status::INVALID_VALUE);
         }
+        process.captures_allow()?;
         let device = thread::device();
         let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
         // SAFETY: allocating has no requirements.

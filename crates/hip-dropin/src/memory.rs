@@ -20,6 +20,7 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
     if bytes == 0 {
         return Ok(Address::NULL);
     }
+    process.captures_allow()?;
     let device = thread::device();
     let ptr = process.driver.malloc(device, bytes)?;
     process.allocations.insert(Allocation::device(ptr, bytes, device, Kind::Device));
@@ -28,6 +29,7 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
 
 /// Frees an allocation that was taken from the list of live ones.
 pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
+    process.captures_allow()?;
     let (driver, device, ptr) = (&process.driver, allocation.device, DevicePtr(allocation.base));
     let managed = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     // SAFETY: the memory is live, as it was in the list, and of this kind. That no work uses it later is what HIP asks of

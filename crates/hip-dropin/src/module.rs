@@ -174,6 +174,7 @@ extern "C" fn hipModuleLoad(module: Out<ModuleHandle>, path: Text) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn hipModuleUnload(module: ModuleHandle) -> Status {
     call("hipModuleUnload", |process| {
+        process.captures_allow()?;
         let module = process.modules.remove(module.0).ok_or(Status::NOT_FOUND)?;
         module.unload(process);
         Ok(())

@@ -4,11 +4,15 @@
 use crate::abi::{Dim3, hipExtent, hipMemcpy3DParms, hipPitchedPtr};
 use crate::c_caller::{Address, HostFn, In, Out, UserData};
 use crate::callbacks::{StreamCallback, hipLaunchHostFunc, hipStreamAddCallback};
+use crate::capture::{
+    hipStreamBeginCapture, hipStreamEndCapture, hipStreamGetCaptureInfo, hipStreamGetCaptureInfo_v2,
+    hipStreamIsCapturing,
+};
 use crate::copy_3d::{hipMemcpy2DAsync, hipMemcpy3DAsync};
 use crate::copy_functions::hipMemcpyAsync;
 use crate::event::{EventHandle, hipEventRecord};
 use crate::fill::{hipMemset2DAsync, hipMemset3DAsync, hipMemsetAsync};
-use crate::graph::{ExecHandle, hipGraphLaunch};
+use crate::graph::{ExecHandle, GraphHandle, hipGraphLaunch};
 use crate::launch::{hipLaunchCooperativeKernel, hipLaunchKernel};
 use crate::status::Status;
 use crate::stream::{
@@ -48,6 +52,12 @@ with_stream! {
     hipStreamQuery_spt = hipStreamQuery(;);
     hipStreamSynchronize_spt = hipStreamSynchronize(;);
     hipStreamWaitEvent_spt = hipStreamWaitEvent(; event: EventHandle, flags: u32);
+    hipStreamBeginCapture_spt = hipStreamBeginCapture(; mode: i32);
+    hipStreamEndCapture_spt = hipStreamEndCapture(; graph: Out<GraphHandle>);
+    hipStreamIsCapturing_spt = hipStreamIsCapturing(; status: Out<i32>);
+    hipStreamGetCaptureInfo_spt = hipStreamGetCaptureInfo(; status: Out<i32>, id: Out<u64>);
+    hipStreamGetCaptureInfo_v2_spt = hipStreamGetCaptureInfo_v2(
+        ; status: Out<i32>, id: Out<u64>, graph: Out<GraphHandle>, after: Out<Address>, count: Out<usize>);
     hipStreamGetFlags_spt = hipStreamGetFlags(; flags: Out<u32>);
     hipStreamGetPriority_spt = hipStreamGetPriority(; priority: Out<i32>);
     hipStreamAddCallback_spt = hipStreamAddCallback(; callback: StreamCallback, data: UserData, flags: u32);

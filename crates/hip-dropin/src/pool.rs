@@ -98,6 +98,7 @@ fn allocate(
     if pool.device != device {
         return Err(Status::INVALID_VALUE);
     }
+    process.not_captured((device, raw))?;
     // SAFETY: the stream is live.
     let ptr = unsafe { process.driver.malloc_async(device, bytes, raw) }?;
     pool.allocated(bytes);
@@ -127,9 +128,12 @@ extern "C" fn hipFreeAsync(pointer: Address, stream: StreamHandle) -> Status {
             return Err(Status::INVALID_VALUE);
         }
         let (device, raw) = process.stream(stream)?;
+        process.not_captured((device, raw))?;
         let frees = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
         let found = process.allocations.take(pointer.0, frees).ok_or(Status::INVALID_VALUE)?;
-        let Kind::Pool(pool) = found.kind else { return release(process, &found) };
+        let Kind::Pool(pool) = found.kind else {
+            return release(process, &found).inspect_err(|_| process.allocations.insert(*found));
+        };
         process.pools.all.with(pool, |pool| pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed));
         if found.device != device {
             return release(process, &found);

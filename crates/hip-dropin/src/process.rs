@@ -14,7 +14,7 @@ use hip_driver_layers::validation::ValidationDriver;
 use crate::allocations::Allocations;
 use crate::event::Event;
 use crate::fat_binary;
-use crate::graph::Graphs;
+use crate::graph::{Captures, Graphs};
 use crate::handles::Objects;
 use crate::kernel::Kernel;
 use crate::module::Module;
@@ -39,6 +39,7 @@ pub(crate) struct Process {
     pub(crate) modules: Objects<Module>,
     pub(crate) kernels: Objects<Kernel>,
     pub(crate) graphs: Graphs,
+    pub(crate) captures: Captures,
     pub(crate) pools: Pools,
 }
 
@@ -210,6 +211,7 @@ impl Process {
             modules: Objects::default(),
             kernels: Objects::default(),
             graphs: Graphs::default(),
+            captures: Captures::default(),
             driver,
         };
         fat_binary::pin_managed_variables(&process);

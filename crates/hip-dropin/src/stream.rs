@@ -1,6 +1,6 @@
 //! Streams.
 
-use hip_driver::{DeviceId, RawStream, StreamOptions};
+use hip_driver::{DeviceId, RawEvent, RawStream, StreamOptions};
 
 use crate::c_caller::{Address, Handle, In, Out};
 use crate::call::call;
@@ -137,6 +137,7 @@ extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
             return Err(Status::INVALID_HANDLE);
         }
         let found = process.streams.remove(stream.0).ok_or(Status::CONTEXT_IS_DESTROYED)?;
+        process.forget_capture((found.device, RawStream(stream.0)))?;
         // SAFETY: the stream was live, and nobody finds it any more.
         Ok(unsafe { process.driver.stream_destroy(found.device, RawStream(stream.0)) }?)
     })
@@ -146,6 +147,7 @@ extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
     call("hipStreamSynchronize", |process| {
         let (device, raw) = process.stream(stream)?;
+        process.may_observe_stream((device, raw))?;
         process.join_null_stream(stream, device)?;
         // SAFETY: the stream is live.
         Ok(unsafe { process.driver.stream_synchronize(device, raw) }?)
@@ -156,6 +158,7 @@ pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
     call("hipStreamQuery", |process| {
         let (device, raw) = process.stream(stream)?;
+        process.may_observe_stream((device, raw))?;
         process.join_null_stream(stream, device)?;
         // SAFETY: the stream is live.
         let idle = unsafe { process.driver.stream_query(device, raw) }?;
@@ -174,9 +177,12 @@ pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHa
             return Err(Status::INVALID_HANDLE);
         }
         let (device, raw) = process.stream(stream)?;
-        let (_, event) = process.event(event)?;
+        let found = process.events.expect(event.0, Status::INVALID_HANDLE)?;
+        if process.capture_wait((device, raw), &found)? {
+            return Ok(());
+        }
         // SAFETY: the stream and the event are live.
-        Ok(unsafe { process.driver.stream_wait_event(device, raw, event) }?)
+        Ok(unsafe { process.driver.stream_wait_event(device, raw, RawEvent(event.0)) }?)
     })
 }
 

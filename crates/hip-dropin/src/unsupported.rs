@@ -170,17 +170,9 @@ unsupported! {
     hipSetupArgument
     hipSignalExternalSemaphoresAsync
     hipStreamBatchMemOp
-    hipStreamBeginCapture
     hipStreamBeginCaptureToGraph
-    hipStreamBeginCapture_spt
     hipStreamCopyAttributes
-    hipStreamEndCapture
-    hipStreamEndCapture_spt
     hipStreamGetAttribute
-    hipStreamGetCaptureInfo_spt
-    hipStreamGetCaptureInfo_v2
-    hipStreamGetCaptureInfo_v2_spt
-    hipStreamIsCapturing_spt
     hipStreamSetAttribute
     hipStreamUpdateCaptureDependencies
     hipStreamWaitValue32

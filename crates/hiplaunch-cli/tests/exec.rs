@@ -79,6 +79,21 @@ fn modules_and_graphs_work_as_on_amds_library() {
 }
 
 #[test]
+fn captured_work_runs_when_its_graph_is_launched() {
+    let Some(capture) = program("capture.hip") else { return };
+    prints(&[capture.to_str().unwrap()], "capture.expected");
+}
+
+/// AMD's library 5.2.3 does not refuse what later versions do, and can't update a graph so.
+#[test]
+fn captures_refuse_what_would_wait_for_them() {
+    let Some(capture) = program("capture.hip") else { return };
+    prints(&[capture.to_str().unwrap(), "all"], "capture_all.expected");
+    let ran = exec(&["--validate"], &[capture.to_str().unwrap(), "all"]);
+    assert!(text(&ran.stderr).contains("validation: 0 violations, 0 leaks"), "{}", text(&ran.stderr));
+}
+
+#[test]
 fn a_fault_is_reported_at_once_and_the_exit_status_is_the_programs() {
     let Some(fault) = program("fault.hip") else { return };
     let ran = exec(&[], &[fault.to_str().unwrap()]);

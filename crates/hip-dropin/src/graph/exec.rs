@@ -168,7 +168,7 @@ extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphLaunch", |process| {
         let exec = process.graphs.exec(exec)?;
-        process.stream(stream)?;
+        process.not_captured(process.stream(stream)?)?;
         let steps = lock(&exec.steps);
         steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))
     })

@@ -5,8 +5,9 @@
 //! the dependencies. A launch enqueues them on its stream.
 //!
 //! `structure.rs` has the functions about nodes and dependencies, `nodes.rs` those that add nodes and set their
-//! parameters, and `exec.rs` those about executable graphs.
+//! parameters, and `exec.rs` those about executable graphs. `capture.rs` makes nodes of calls on captured streams.
 
+mod capture;
 mod exec;
 mod nodes;
 mod payload;
@@ -19,6 +20,7 @@ use crate::c_caller::Handle;
 use crate::handles::Objects;
 use crate::status::{HipResult, Status};
 
+pub(crate) use capture::{CapturedRecord, Captures};
 pub(crate) use exec::{ExecHandle, hipGraphLaunch};
 use payload::Payload;
 

@@ -63,11 +63,21 @@ impl KernelNode {
         }
         let kernarg = kernel.pack(parameters, params.extra.values())?;
         let params = hipKernelNodeParams { extra: Address::NULL, ..*params };
+        Ok(KernelNode::packed(kernel, shape, &kernarg, params))
+    }
+
+    /// A node of arguments that were packed, with the parameters that a program is told.
+    pub(super) fn packed(
+        kernel: Arc<Kernel>,
+        shape: Shape,
+        kernarg: &[u8],
+        params: hipKernelNodeParams,
+    ) -> Arc<KernelNode> {
         // In memory of its own, which does not move with the node.
-        let kernarg = kernarg.to_vec().into_boxed_slice();
+        let kernarg = Box::<[u8]>::from(kernarg);
         let start = Address(kernarg.as_ptr().expose_provenance() as u64);
         let pointers = kernel.offsets().map(|offset| start.offset(offset as usize)).collect();
-        Ok(Arc::new(KernelNode { kernel, shape, kernarg, pointers, params }))
+        Arc::new(KernelNode { kernel, shape, kernarg, pointers, params })
     }
 
     /// The parameters, with the node's own copy of the arguments.
