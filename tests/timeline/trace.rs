@@ -84,7 +84,9 @@ impl Trace {
     /// Returns the innermost span at a time.
     fn at(&self, (track, time): (Track, u64)) -> &Span {
         let open = self.spans[&track].iter().filter(|span| span.begin <= time && time <= span.end);
-        open.min_by_key(|span| span.end - span.begin).unwrap_or_else(|| panic!("nothing at {time}"))
+        // Of two spans that touch, the one that begins there.
+        open.min_by_key(|span| (span.begin != time, span.end - span.begin))
+            .unwrap_or_else(|| panic!("nothing at {time}"))
     }
 
     #[track_caller]

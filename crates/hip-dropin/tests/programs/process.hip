@@ -33,7 +33,11 @@ int main() {
   (void)hipMalloc(&holder.memory, 64 * sizeof(int));
   printf("fork after: %s\n", in_child());
   for (int i = 0; i < 20; ++i)
-    std::thread([i] { fill<<<1, 64, 0, hipStreamPerThread>>>(holder.memory, i); }).join();
+    std::thread([i] {
+      fill<<<1, 64, 0, hipStreamPerThread>>>(holder.memory, i);
+      // The streams of two threads are not ordered.
+      (void)hipStreamSynchronize(hipStreamPerThread);
+    }).join();
   (void)hipDeviceSynchronize();
   int value = -1;
   (void)hipMemcpy(&value, holder.memory, sizeof(value), hipMemcpyDeviceToHost);
