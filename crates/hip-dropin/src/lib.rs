@@ -11,7 +11,7 @@
 //! `hipGetLastError`. `c_caller` has the types of arguments that a C caller passes; they check and dereference
 //! pointers.
 //!
-//! What HIP has and the driver has not is in rooms of its own:
+//! What HIP has and the driver has not is in files of its own:
 //!
 //! | state | file |
 //! |---|---|
