@@ -389,11 +389,7 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn copy_from(&mut self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceBuffer::copy_from";
         self.check(stream, source.len(), what)?;
-        let copy = copy_between(what, stream, self.memory.address(), source)?;
-        self.memory.used_on(stream);
-        source.memory().used_on(stream);
-        // SAFETY: both ranges lie in live blocks, of the devices that the copy names, and do not overlap.
-        copy.map_or(Ok(()), |copy| unsafe { stream.enqueue_work(&copy) })
+        copy_between(what, stream, &self.memory, self.memory.address(), source)
     }
 
     /// Sets every byte to `value`, in stream order.

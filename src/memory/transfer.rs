@@ -8,7 +8,7 @@ use hip_driver::{DevicePtr, Work};
 use crate::error::{Error, Result};
 use crate::launcher::Stream;
 
-use super::buffer::download;
+use super::buffer::{Memory, download};
 use super::pinned_buffer::is_pinned;
 use super::view::DeviceView;
 
@@ -51,11 +51,7 @@ impl<T: Pod> DeviceView<T> {
     pub fn copy_from(&self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceView::copy_from";
         self.check(stream, source.len(), what)?;
-        let copy = copy_between(what, stream, self.address(), source)?;
-        self.memory().used_on(stream);
-        source.memory().used_on(stream);
-        // SAFETY: both ranges lie in live blocks, of the devices that the copy names, and do not overlap.
-        copy.map_or(Ok(()), |copy| unsafe { stream.enqueue_work(&copy) })
+        copy_between(what, stream, self.memory(), self.address(), source)
     }
 
     /// Sets every byte of the view's elements to `value`, in stream order.
@@ -114,33 +110,40 @@ impl<T: Pod> DeviceView<T> {
     }
 }
 
-/// Returns the copy of all elements of `source` to `to`, which is on the stream's device; `None` if there is nothing to copy.
+/// Copies all elements of `source` to the address `to` in `memory`, which is on the stream's device.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a source that is not contiguous, of another driver, or overlaps what is written.
+/// [`Error::Invalid`] for a source that is not contiguous, of another driver, or overlaps what is written; else the driver's
+/// error.
 pub(super) fn copy_between<T: Pod>(
     what: &'static str,
     stream: &Stream,
+    memory: &Memory,
     to: DevicePtr,
     source: &DeviceView<T>,
-) -> Result<Option<Work<'static>>> {
+) -> Result<()> {
     if !source.layout().is_contiguous() {
         return Err(Error::invalid(what, "the source has gaps; copy it with a kernel"));
     }
     let (device, from_device) = (stream.device(), source.device());
     let (from, bytes) = (source.address(), source.len() * size_of::<T>());
     if bytes == 0 {
-        return Ok(None);
+        return Ok(());
     }
-    if device == from_device {
+    let copy = if device == from_device {
         if from.0 < to.0 + bytes as u64 && to.0 < from.0 + bytes as u64 {
             return Err(Error::invalid(what, "the source's elements overlap those that are written"));
         }
-        return Ok(Some(Work::CopyWithin { dst: to, src: from, bytes }));
-    }
-    if !Arc::ptr_eq(device.driver(), from_device.driver()) {
-        return Err(Error::invalid(what, "the source is memory of another launcher's driver"));
-    }
-    from_device.check()?;
-    Ok(Some(Work::CopyFromPeer { dst: to, src_device: from_device.id(), src: from, bytes }))
+        Work::CopyWithin { dst: to, src: from, bytes }
+    } else {
+        if !Arc::ptr_eq(device.driver(), from_device.driver()) {
+            return Err(Error::invalid(what, "the source is memory of another launcher's driver"));
+        }
+        from_device.check()?;
+        Work::CopyFromPeer { dst: to, src_device: from_device.id(), src: from, bytes }
+    };
+    memory.used_on(stream);
+    source.memory().used_on(stream);
+    // SAFETY: both ranges lie in live blocks, of the devices that the copy names, and do not overlap.
+    unsafe { stream.enqueue_work(&copy) }
 }

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hip_driver::thread_number;
-use hip_driver::{DeviceId, RawEvent};
+use hip_driver::{DeviceId, RawEvent, thread_number};
 
 /// The number of operations kept. Later ones are only counted.
 const KEPT: usize = 1 << 24;

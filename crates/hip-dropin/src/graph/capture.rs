@@ -5,9 +5,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::ThreadId;
 
-use hip_driver::{CaptureMode, CaptureStatus, DeviceId, RawStream};
+use hip_driver::{CaptureMode, CaptureStatus, DeviceId, RawStream, thread_number};
 
 use super::payload::{CopyNode, KernelNode, Payload};
 use super::{Graph, GraphHandle, lock};
@@ -39,7 +38,8 @@ struct Open {
 struct Capture {
     id: u64,
     mode: CaptureMode,
-    thread: ThreadId,
+    /// The number of the thread that began it.
+    thread: u64,
     /// Whether no call has broken it.
     valid: bool,
     graph: GraphHandle,
@@ -55,7 +55,7 @@ struct Member {
 }
 
 /// A stream: a thread's own default stream is another one for each thread.
-type Key = (DeviceId, RawStream, Option<ThreadId>);
+type Key = (DeviceId, RawStream, Option<u64>);
 
 /// The record of an event on a captured stream.
 #[derive(Clone)]
@@ -75,7 +75,7 @@ pub(crate) struct CaptureInfo {
 }
 
 fn key((device, stream): (DeviceId, RawStream)) -> Key {
-    (device, stream, (stream == RawStream::PER_THREAD).then(|| std::thread::current().id()))
+    (device, stream, (stream == RawStream::PER_THREAD).then(thread_number))
 }
 
 fn is_null_stream(stream: RawStream) -> bool {
@@ -124,7 +124,7 @@ impl Process {
         let capture = Capture {
             id: open.begun,
             mode,
-            thread: std::thread::current().id(),
+            thread: thread_number(),
             valid: true,
             graph: GraphHandle::new(self.graphs.graphs.add(Graph::default())),
             members: vec![Member { stream: key(on), after: Vec::new() }],
@@ -141,7 +141,7 @@ impl Process {
             return Err(Status::STREAM_CAPTURE_UNMATCHED);
         }
         let Capture { mode, thread, .. } = open.captures[index];
-        if mode != CaptureMode::Relaxed && thread != std::thread::current().id() {
+        if mode != CaptureMode::Relaxed && thread != thread_number() {
             return Err(Status::STREAM_CAPTURE_WRONG_THREAD);
         }
         let capture = self.captures.take(&mut open, index);
@@ -390,7 +390,7 @@ impl Process {
         if !self.captures.any() {
             return Ok(());
         }
-        let (thread, mode) = (std::thread::current().id(), capture::thread_mode());
+        let (thread, mode) = (thread_number(), capture::thread_mode());
         let refuses = |capture: &Capture| match (capture.mode, mode) {
             (CaptureMode::Relaxed, _) | (_, CaptureMode::Relaxed) => false,
             (CaptureMode::Global, CaptureMode::Global) => true,
