@@ -137,6 +137,7 @@ pub mod backend;
 pub mod capture;
 mod deferred_event;
 pub mod device;
+mod driver_stream;
 pub mod error;
 pub mod event;
 pub mod fat_binary;
@@ -146,7 +147,6 @@ pub mod launcher;
 mod lazy_module;
 pub mod memory;
 pub mod module;
-mod owned_stream;
 mod progress;
 mod stream;
 

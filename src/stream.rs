@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::capture::{asks, refusal};
 use crate::device::Device;
+use crate::driver_stream::DriverStream;
 use crate::error::{Error, Result};
 use crate::memory::pool::{PoolBlock, StreamArena, StreamRef};
-use crate::owned_stream::OwnedStream;
 use hip_driver::{DriverResult, RawEvent, RawStream, StreamOptions};
 
 #[cold]
@@ -30,7 +30,7 @@ pub(crate) struct StreamCore {
     /// Whether [`check`](StreamCore::check) has more to check than the device: a per-thread stream, or one that is
     /// captured.
     special: AtomicBool,
-    owned: Arc<OwnedStream>,
+    owned: Arc<DriverStream>,
     /// The stream's segments and blocks in the device's pool.
     arena: Arc<StreamArena>,
 }
@@ -44,7 +44,7 @@ impl StreamCore {
         device.check()?;
         let number = next_number();
         let owned =
-            OwnedStream::new(device.driver(), device.id(), options, number).map_err(|e| device.error(e))?;
+            DriverStream::new(device.driver(), device.id(), options, number).map_err(|e| device.error(e))?;
         Ok(StreamCore::with(device, owned))
     }
 
@@ -58,11 +58,11 @@ impl StreamCore {
     pub(crate) unsafe fn adopt(device: &Device, raw: RawStream) -> Result<StreamCore> {
         device.check()?;
         // SAFETY: the caller's promise.
-        let adopted = unsafe { OwnedStream::adopt(device.driver(), device.id(), raw, next_number()) };
+        let adopted = unsafe { DriverStream::adopt(device.driver(), device.id(), raw, next_number()) };
         Ok(StreamCore::with(device, adopted))
     }
 
-    fn with(device: &Device, owned: OwnedStream) -> StreamCore {
+    fn with(device: &Device, owned: DriverStream) -> StreamCore {
         let raw = owned.raw();
         let owned = Arc::new(owned);
         let arena = device.pool_core().join(&owned);
@@ -193,19 +193,19 @@ impl StreamCore {
         self.owned.progress.publish(sequence);
     }
 
-    /// The driver's handle, for a call that enqueues; see [`OwnedStream::for_work`].
+    /// The driver's handle, for a call that enqueues; see [`DriverStream::for_work`].
     #[inline]
     pub(crate) fn for_work(&self) -> DriverResult<RawStream> {
         self.owned.for_work()
     }
 
-    /// See [`OwnedStream::defer`].
+    /// See [`DriverStream::defer`].
     #[inline]
     pub(crate) fn defer(&self, sequence: u64, event: RawEvent) -> DriverResult<()> {
         self.owned.defer(sequence, event)
     }
 
-    /// See [`OwnedStream::share`].
+    /// See [`DriverStream::share`].
     pub(crate) fn share(&self) -> RawStream {
         self.owned.share()
     }

@@ -52,7 +52,8 @@ fn measure(launcher: &Launcher, stream: &Stream, kernel: Option<KernelHandle>) -
     for &length in LENGTHS.iter().rev() {
         let mut best = [Duration::MAX; 2];
         for _ in 0..ROUNDS {
-            for (way, best) in [Submission::Stream, Submission::DriverGraph].into_iter().zip(&mut best) {
+            for (submission, best) in [Submission::Stream, Submission::DriverGraph].into_iter().zip(&mut best)
+            {
                 let mut graph = launcher.graph(stream.device())?;
                 let value = graph.buffer(&data)?;
                 for i in 0..length {
@@ -60,7 +61,7 @@ fn measure(launcher: &Launcher, stream: &Stream, kernel: Option<KernelHandle>) -
                 }
                 graph.read(&value)?;
                 let start = Instant::now();
-                graph.compute_by(stream, way)?.read()?;
+                graph.compute_by(stream, submission)?.read()?;
                 *best = (*best).min(start.elapsed());
             }
         }

@@ -89,11 +89,11 @@ impl Recorded {
         self.graph.key.since(self.structure) == &self.buffers[..]
     }
 
-    fn run(&mut self, instance: &Arc<ProgramInstance>, way: Submission) -> Result<Ticket> {
+    fn run(&mut self, instance: &Arc<ProgramInstance>, submission: Submission) -> Result<Ticket> {
         if std::mem::take(&mut self.changed) {
             self.state = next_state();
         }
-        self.graph.run(&self.stream.0, instance, way, self.state)
+        self.graph.run(&self.stream.0, instance, submission, self.state)
     }
 }
 
@@ -135,11 +135,11 @@ impl CompiledGraph {
         self.submit_by(Submission::Auto)
     }
 
-    /// Submits as [`submit`](CompiledGraph::submit), by the method `way`.
+    /// Submits as [`submit`](CompiledGraph::submit), by the method `submission`.
     ///
     /// # Errors
     /// Returns the errors of [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
-    pub fn submit_by(&mut self, way: Submission) -> Result<Ticket> {
+    pub fn submit_by(&mut self, submission: Submission) -> Result<Ticket> {
         let recorded = &mut self.recorded;
         recorded.stream.core().check()?;
         recorded.stream.core().refuse_if_captured("a graph")?;
@@ -158,7 +158,7 @@ impl CompiledGraph {
                 recorded.moved = false;
             }
         }
-        recorded.run(&self.instance, way)
+        recorded.run(&self.instance, submission)
     }
 
     /// Replaces a recorded buffer by another buffer or view, from the next submission on. Two buffers may be exchanged.

@@ -174,9 +174,9 @@ impl DriverGraph {
         let raw = unsafe { driver.graph_instantiate(device, draft.raw) }
             .map_err(|e| (program.steps.len().saturating_sub(1), e))?;
         let exec = Exec { driver: driver.clone(), device, raw };
-        let mut baked = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
-        addresses(program, address, &mut baked.addresses);
-        Ok(baked)
+        let mut graph = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
+        addresses(program, address, &mut graph.addresses);
+        Ok(graph)
     }
 }
 

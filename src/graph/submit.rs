@@ -69,16 +69,16 @@ impl Graph {
         self.compute_by(stream, Submission::Auto)
     }
 
-    /// Computes as [`compute`](Graph::compute), submitted by the method `way`.
+    /// Computes as [`compute`](Graph::compute), submitted by the method `submission`.
     ///
     /// # Errors
-    /// Returns the errors of [`compute`](Graph::compute), and [`GraphProblem::NoDriverGraph`] if `way` is
+    /// Returns the errors of [`compute`](Graph::compute), and [`GraphProblem::NoDriverGraph`] if `submission` is
     /// [`Submission::DriverGraph`] and the graph can't be one.
-    pub fn compute_by(mut self, stream: &Stream, way: Submission) -> Result<Ticket> {
+    pub fn compute_by(mut self, stream: &Stream, submission: Submission) -> Result<Ticket> {
         self.check_stream(&stream.0)?;
         self.describe_buffers();
         let instance = self.instance(&stream.0, false)?;
-        self.run(&stream.0, &instance, way, 0)
+        self.run(&stream.0, &instance, submission, 0)
     }
 
     pub(super) fn check_stream(&self, stream_state: &StreamState) -> Result<()> {
@@ -115,10 +115,10 @@ impl Graph {
         &self,
         stream_state: &Arc<StreamState>,
         instance: &Arc<ProgramInstance>,
-        way: Submission,
+        submission: Submission,
         state: u64,
     ) -> Result<Ticket> {
-        let by_graph = self.decide(&instance.program, way)?;
+        let by_graph = self.decide(&instance.program, submission)?;
         for &value in &instance.program.external {
             if let Storage::External { block: Some(block), .. } = &self.values[value as usize].place {
                 stream_state.core.record_use(block);
@@ -140,8 +140,8 @@ impl Graph {
     /// Returns when to use a driver graph.
     ///
     /// # Errors
-    /// Returns [`GraphProblem::NoDriverGraph`] if `way` is [`Submission::DriverGraph`] and the graph can't be one.
-    fn decide(&self, program: &GraphProgram, way: Submission) -> Result<DriverGraphUse> {
+    /// Returns [`GraphProblem::NoDriverGraph`] if `submission` is [`Submission::DriverGraph`] and the graph can't be one.
+    fn decide(&self, program: &GraphProgram, submission: Submission) -> Result<DriverGraphUse> {
         let can = || {
             if !self.device.raw().capabilities().has(Capability::Graphs) {
                 return Err("the driver has no graphs".to_owned());
@@ -149,7 +149,7 @@ impl Graph {
             reads_at_end(program)
                 .map_err(|step| format!("node {} reads what later nodes write", program.nodes[step]))
         };
-        match way {
+        match submission {
             Submission::Stream => Ok(DriverGraphUse::Never),
             Submission::DriverGraph => match can() {
                 Ok(()) => Ok(DriverGraphUse::Always),
@@ -355,9 +355,9 @@ impl Graph {
         // Before anything is submitted, because it may fail.
         let outcome = match by_graph {
             DriverGraphUse::Never => Ok(false),
-            DriverGraphUse::Always => self.bake(stream_state, instance, bound).map(|()| true),
+            DriverGraphUse::Always => self.ensure_driver_graph(stream_state, instance, bound).map(|()| true),
             DriverGraphUse::Unchanged if changed => Ok(false),
-            DriverGraphUse::Unchanged => Ok(self.bake(stream_state, instance, bound).is_ok()),
+            DriverGraphUse::Unchanged => Ok(self.ensure_driver_graph(stream_state, instance, bound).is_ok()),
         };
         let outcome = outcome.and_then(|by_graph| {
             if state == 0 || bound.blocks_state != state || !bound.blocks_good {
@@ -416,7 +416,7 @@ impl Graph {
     }
 
     /// Ensures that there is a driver graph for the bound arguments and addresses.
-    fn bake(
+    fn ensure_driver_graph(
         &self,
         stream_state: &StreamState,
         instance: &ProgramInstance,

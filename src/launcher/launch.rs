@@ -161,7 +161,7 @@ impl Stop {
             }
             // Callbacks that free memory may take the stream's lock.
             Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
-                if !request.tried_before && device.pool_core().ladder.run_callbacks(bytes as u64) =>
+                if !request.tried_before && device.pool_core().reclaim_steps.run_callbacks(bytes as u64) =>
             {
                 launch(callee, stream_state, Request { tried_before: true, ..request })
             }

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use crate::capture::Kept;
 use crate::device::Device;
+use crate::driver_stream::DriverStream;
 use crate::error::Result;
 use crate::event::Event;
 use crate::fault::LaunchInFlight;
 use crate::memory::{DeviceScratchBuffer, PoolBlock, ResultBuffers, ReturnedResults, StagingRing};
-use crate::owned_stream::OwnedStream;
 use crate::stream::{StreamCore, captured, next_number};
 use hip_driver::{Capability, DriverError, ErrorCode, EventOptions, RawStream, StreamOptions, Work};
 
@@ -298,7 +298,7 @@ pub(crate) struct StreamState {
     names: Mutex<HashMap<u64, Arc<str>>>,
     pub(crate) core: StreamCore,
     /// Streams for the branches of graphs. A graph makes later work of `core` wait for its work on them.
-    side: Mutex<Vec<OwnedStream>>,
+    side: Mutex<Vec<DriverStream>>,
     options: StreamOptions,
 }
 
@@ -411,10 +411,10 @@ impl StreamState {
         while side.len() < count {
             // Ordered by events alone, whatever the null stream does meanwhile.
             let options = StreamOptions { blocking: false, ..self.options };
-            let stream = OwnedStream::new(device.driver(), device.id(), options, next_number());
+            let stream = DriverStream::new(device.driver(), device.id(), options, next_number());
             side.push(stream.map_err(|e| device.error(e))?);
         }
-        Ok(side.iter().take(count).map(OwnedStream::raw).collect())
+        Ok(side.iter().take(count).map(DriverStream::raw).collect())
     }
 
     fn names(&self) -> MutexGuard<'_, HashMap<u64, Arc<str>>> {

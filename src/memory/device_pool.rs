@@ -168,6 +168,6 @@ pub struct ReclaimCallback {
 
 impl Drop for ReclaimCallback {
     fn drop(&mut self) {
-        self.device.pool_core().ladder.remove(self.id);
+        self.device.pool_core().reclaim_steps.remove(self.id);
     }
 }

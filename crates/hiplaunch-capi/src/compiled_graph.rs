@@ -180,8 +180,9 @@ pub extern "C" fn hiplaunch_compiled_graph_submit(
     ticket: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
 ) -> hiplaunch_status {
     call("hiplaunch_compiled_graph_submit", || {
-        let way = submission_of(submission)?;
-        let (owner, new) = changing(compiled, |object, owner| Ok((owner, object.graph.submit_by(way)?)))?;
+        let submission = submission_of(submission)?;
+        let (owner, new) =
+            changing(compiled, |object, owner| Ok((owner, object.graph.submit_by(submission)?)))?;
         hand_out(owner, new, ticket)
     })
 }

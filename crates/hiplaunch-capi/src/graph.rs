@@ -341,9 +341,9 @@ pub extern "C" fn hiplaunch_graph_compute(
     call("hiplaunch_graph_compute", || {
         // First, so that every error closes it.
         let Found { owner, value: GraphObject { graph, .. } } = GRAPHS.take(graph)?;
-        let way = submission_of(submission)?;
+        let submission = submission_of(submission)?;
         let stream = stream_of(stream, owner)?;
-        hand_out(owner, graph.compute_by(&stream, way)?, ticket)
+        hand_out(owner, graph.compute_by(&stream, submission)?, ticket)
     })
 }
 

@@ -56,7 +56,7 @@ struct Inner<S: Fences> {
     /// Held-back blocks that were not polled yet.
     incoming: Vec<HeldBlock<S::Fence>>,
     /// Bytes that other streams stole from this arena and that it has not needed since.
-    lost: u64,
+    stolen_bytes: u64,
     /// The number of hits when the arena last needed stolen memory, and how often in a row that was soon after the time
     /// before.
     missed_at: u64,
@@ -112,7 +112,7 @@ impl<S: Fences> Arena<S> {
                 counters: Counters::default(),
                 marks: HashMap::new(),
                 incoming: Vec::new(),
-                lost: 0,
+                stolen_bytes: 0,
                 missed_at: 0,
                 missed_soon: 0,
             }),
@@ -271,18 +271,18 @@ impl<S: Fences> Arena<S> {
     pub(crate) fn release_free_segment(&self, units: u32, kind: SegmentKind) -> Option<PoolSegment> {
         let mut inner = lock(&self.inner);
         let segment = inner.heap.take_free_segments(0, Some((units, kind))).pop()?;
-        inner.lost += segment.bytes();
+        inner.stolen_bytes += segment.bytes();
         Some(segment)
     }
 
     /// Returns whether the arena, which needs `bytes` bytes, may steal back what other streams stole from it.
     pub(crate) fn steal_back(&self, bytes: u64) -> StealBack {
         let mut inner = lock(&self.inner);
-        if inner.lost < bytes {
-            inner.lost = 0;
+        if inner.stolen_bytes < bytes {
+            inner.stolen_bytes = 0;
             return StealBack::NotNeeded;
         }
-        inner.lost -= bytes;
+        inner.stolen_bytes -= bytes;
         let hits = inner.counters.hits.iter().sum::<u64>();
         let soon = hits - inner.missed_at < SOON;
         inner.missed_at = hits;

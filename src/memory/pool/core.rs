@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::owned_stream::OwnedStream;
+use crate::driver_stream::DriverStream;
 use hip_driver::{DeviceId, Driver, DriverResult, ErrorCode};
 
 use super::arena::StealBack;
@@ -41,7 +41,7 @@ pub(crate) enum RequestContext {
 pub(crate) struct MissRequest<'a> {
     pub(crate) arena: &'a Arc<StreamArena>,
     /// The arena's stream; `None` for memory of no stream.
-    pub(crate) stream: Option<&'a Arc<OwnedStream>>,
+    pub(crate) stream: Option<&'a Arc<DriverStream>>,
     pub(crate) bytes: u64,
     pub(crate) units: u32,
     pub(crate) caller: RequestContext,
@@ -53,7 +53,7 @@ pub(crate) struct PoolCore {
     arenas: Mutex<Arenas>,
     /// The arena of no stream.
     common: Arc<StreamArena>,
-    pub(crate) ladder: ReclaimSteps,
+    pub(crate) reclaim_steps: ReclaimSteps,
     pub(crate) raw: RawBlocks,
     /// The greatest total of requested bytes over all streams that `requested` has seen.
     peak_seen: AtomicU64,
@@ -79,7 +79,7 @@ impl PoolCore {
         PoolCore {
             common: Arc::new(StreamArena::new(&shared, options.backend == PoolBackend::Caching)),
             arenas: Mutex::default(),
-            ladder: ReclaimSteps::default(),
+            reclaim_steps: ReclaimSteps::default(),
             raw: RawBlocks::default(),
             peak_seen: AtomicU64::new(0),
             shared,
@@ -91,7 +91,7 @@ impl PoolCore {
     }
 
     /// Returns the arena for a new stream: that of a destroyed stream, if there is one.
-    pub(crate) fn join(&self, stream: &Arc<OwnedStream>) -> Arc<StreamArena> {
+    pub(crate) fn join(&self, stream: &Arc<DriverStream>) -> Arc<StreamArena> {
         let mut arenas = self.lock();
         let arena = arenas.orphans.pop().unwrap_or_else(|| {
             Arc::new(StreamArena::new(&self.shared, self.shared.backend == PoolBackend::Caching))
@@ -132,7 +132,7 @@ impl PoolCore {
     }
 
     pub(crate) fn add_callback(&self, callback: ReclaimFn) -> u64 {
-        self.ladder.add(callback)
+        self.reclaim_steps.add(callback)
     }
 
     /// Allocates a block of `bytes` bytes in the order of `arena`'s stream.
@@ -179,7 +179,7 @@ impl PoolCore {
         let MissRequest { arena, stream, bytes, units, caller } = *request;
         match arena.allocate_uncached(bytes, units, stream) {
             Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
-                if caller == RequestContext::Free && self.ladder.run_callbacks(bytes) {
+                if caller == RequestContext::Free && self.reclaim_steps.run_callbacks(bytes) {
                     return arena.allocate_uncached(bytes, units, stream);
                 }
                 Err(e)

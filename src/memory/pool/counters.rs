@@ -131,7 +131,7 @@ impl PoolCore {
     pub(crate) fn counters(&self) -> PoolCounters {
         let mut total = PoolCounters {
             peak_reserved: self.shared.peak_reserved(),
-            reclaim_steps: ReclaimStep::ALL.map(|step| self.ladder.counts(step)),
+            reclaim_steps: ReclaimStep::ALL.map(|step| self.reclaim_steps.counts(step)),
             ..PoolCounters::default()
         };
         let calls = &self.shared.calls;

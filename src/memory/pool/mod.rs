@@ -23,7 +23,7 @@
 //! | `sync` | the locks of `arena`, which a test replaces |
 //!
 //! In this module, "block" and "segment" mean pool block and pool segment. The module uses the driver and
-//! `OwnedStream`, but neither `Device` nor `Stream`. Its public interface is [`Pool`](super::Pool).
+//! `DriverStream`, but neither `Device` nor `Stream`. Its public interface is [`Pool`](super::Pool).
 
 mod arena;
 mod bins;

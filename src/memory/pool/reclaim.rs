@@ -115,10 +115,10 @@ impl PoolCore {
             if step == ReclaimStep::Callbacks && request.caller == RequestContext::UnderLock {
                 continue;
             }
-            self.ladder.reach(step);
+            self.reclaim_steps.reach(step);
             match self.try_step(step, request) {
                 Ok(Some(block)) => {
-                    self.ladder.help(step);
+                    self.reclaim_steps.help(step);
                     return Ok(block);
                 }
                 Ok(None) => {}
@@ -133,7 +133,7 @@ impl PoolCore {
     fn try_step(&self, step: ReclaimStep, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
         match step {
             ReclaimStep::Callbacks => {
-                if self.ladder.run_callbacks(request.bytes) {
+                if self.reclaim_steps.run_callbacks(request.bytes) {
                     self.again(request)
                 } else {
                     Ok(None)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::owned_stream::OwnedStream;
+use crate::driver_stream::DriverStream;
 use hip_driver::{
     DeviceId, DevicePtr, Driver, DriverError, DriverResult, ErrorCode, EventOptions, Note, Observer, RawEvent,
 };
@@ -142,7 +142,7 @@ impl PoolShared {
     }
 
     /// Takes memory from the driver, within the cap. The caller holds no lock.
-    pub(crate) fn malloc(&self, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<DevicePtr> {
+    pub(crate) fn malloc(&self, bytes: u64, stream: Option<&DriverStream>) -> DriverResult<DevicePtr> {
         let cap = self.cap();
         let fits = |now: u64| now.checked_add(bytes).filter(|&after| after <= cap);
         // Counted before the call, so that all threads together stay within the cap.
@@ -169,7 +169,7 @@ impl PoolShared {
                     let addresses = bytes as usize * if self.separated { 2 } else { 1 };
                     self.note(&Note::PoolSegment { device: self.device, segment: *ptr, addresses });
                 }
-                self.trace(PoolTraceAction::Grow, ptr.0, bytes, stream.map_or(0, OwnedStream::number), None);
+                self.trace(PoolTraceAction::Grow, ptr.0, bytes, stream.map_or(0, DriverStream::number), None);
             }
             Err(_) => {
                 self.reserved.fetch_sub(bytes, Ordering::Relaxed);
@@ -180,7 +180,12 @@ impl PoolShared {
 
     /// Returns memory to the driver. No work in flight may use it, except work that comes before this on `stream`. The
     /// caller holds no lock.
-    pub(crate) fn release(&self, address: u64, bytes: u64, stream: Option<&OwnedStream>) -> DriverResult<()> {
+    pub(crate) fn release(
+        &self,
+        address: u64,
+        bytes: u64,
+        stream: Option<&DriverStream>,
+    ) -> DriverResult<()> {
         count(&self.calls.frees);
         let ptr = DevicePtr(address);
         if let Some(stream) = stream
@@ -199,7 +204,13 @@ impl PoolShared {
         };
         if result.is_ok() {
             self.reserved.fetch_sub(bytes, Ordering::Relaxed);
-            self.trace(PoolTraceAction::Release, address, bytes, stream.map_or(0, OwnedStream::number), None);
+            self.trace(
+                PoolTraceAction::Release,
+                address,
+                bytes,
+                stream.map_or(0, DriverStream::number),
+                None,
+            );
         }
         result
     }
@@ -219,7 +230,7 @@ impl PoolShared {
     }
 
     /// Makes `thief` wait for everything enqueued on `owner` so far. Does nothing if `owner` was destroyed.
-    pub(crate) fn order(&self, owner: &StreamRef, thief: &OwnedStream) -> DriverResult<()> {
+    pub(crate) fn order(&self, owner: &StreamRef, thief: &DriverStream) -> DriverResult<()> {
         let Some(owner) = owner.stream.upgrade() else { return Ok(()) };
         // No event can be recorded on another thread's default stream, and none be waited for there.
         if !owner.is_of_this_thread() || !thief.is_of_this_thread() {
@@ -282,12 +293,12 @@ impl Drop for PoolShared {
 /// A stream that uses a block. It may have been destroyed.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamRef {
-    pub(crate) stream: Weak<OwnedStream>,
+    pub(crate) stream: Weak<DriverStream>,
     pub(crate) number: u64,
 }
 
 impl StreamRef {
-    pub(crate) fn new(stream: &Arc<OwnedStream>) -> StreamRef {
+    pub(crate) fn new(stream: &Arc<DriverStream>) -> StreamRef {
         StreamRef { stream: Arc::downgrade(stream), number: stream.number() }
     }
 
@@ -308,7 +319,7 @@ pub(crate) enum Fence {
     /// A recorded event. `own` says whether it is of the pool's own device.
     Event { device: DeviceId, event: RawEvent, own: bool },
     /// Recording an event failed: the fence is reached when the stream is idle.
-    Stream(Arc<OwnedStream>),
+    Stream(Arc<DriverStream>),
 }
 
 /// Returns whether work has finished, by the answer to a query. A lost device runs nothing any more.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::owned_stream::OwnedStream;
+use crate::driver_stream::DriverStream;
 use hip_driver::{DevicePtr, DriverResult, Note};
 
 use super::arena::{AllocatedBlock, Arena, Fences, Recorded};
@@ -31,7 +31,7 @@ pub(crate) struct StreamArena {
 struct Owner {
     stream: Option<StreamRef>,
     /// Keeps the stream alive, if blocks can only be freed on it or if it may still have work.
-    kept: Option<Arc<OwnedStream>>,
+    kept: Option<Arc<DriverStream>>,
 }
 
 impl std::fmt::Debug for StreamArena {
@@ -57,7 +57,7 @@ impl StreamArena {
     }
 
     /// Gives the arena to a stream. No work may use its free memory.
-    pub(crate) fn adopt(&self, stream: &Arc<OwnedStream>) {
+    pub(crate) fn adopt(&self, stream: &Arc<DriverStream>) {
         let mut owner = self.owner();
         owner.stream = Some(StreamRef::new(stream));
         if self.shared.backend == PoolBackend::StreamOrdered {
@@ -67,7 +67,7 @@ impl StreamArena {
     }
 
     /// To be called when a stream is dropped that may still have work: the arena stays its own, and keeps it alive.
-    pub(crate) fn keep(&self, stream: &Arc<OwnedStream>) {
+    pub(crate) fn keep(&self, stream: &Arc<DriverStream>) {
         self.owner().kept = Some(stream.clone());
     }
 
@@ -186,7 +186,7 @@ impl StreamArena {
         self: &Arc<Self>,
         bytes: u64,
         units: u32,
-        stream: Option<&Arc<OwnedStream>>,
+        stream: Option<&Arc<DriverStream>>,
     ) -> DriverResult<PoolBlock> {
         let ordered = self.shared.backend == PoolBackend::StreamOrdered;
         let stream = if ordered { stream.map(|s| &**s) } else { None };

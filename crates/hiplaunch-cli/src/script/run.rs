@@ -81,13 +81,13 @@ pub struct Difference {
     pub want: String,
 }
 
-/// The objects that a script created. They are dropped at the end, also after an error.
-struct CommandSession<'a> {
+/// The kernels that a script registered. They are unregistered at the end, also after an error.
+struct RegisteredKernels<'a> {
     launcher: &'a Launcher,
     handles: HashMap<&'a str, KernelHandle>,
 }
 
-impl Drop for CommandSession<'_> {
+impl Drop for RegisteredKernels<'_> {
     fn drop(&mut self) {
         for handle in self.handles.values() {
             if let Err(e) = self.launcher.unregister(*handle) {
@@ -133,16 +133,16 @@ impl Script {
         let code_object = options.code_object.unwrap_or(&self.code_object);
         let image = read_file(code_object, MAX_CODE_OBJECT_BYTES)?;
         let failed = setup(format!("code object {}", code_object.display()));
-        let mut session = CommandSession { launcher, handles: HashMap::new() };
+        let mut kernels = RegisteredKernels { launcher, handles: HashMap::new() };
         {
             // SAFETY: the caller vouches for the code. Kernels keep the module alive as long as they need it.
             let module = unsafe { Module::load(device, &image) }.map_err(&failed)?;
             for launch in &self.launches {
-                if !session.handles.contains_key(launch.kernel.as_str()) {
+                if !kernels.handles.contains_key(launch.kernel.as_str()) {
                     let handle = launcher
                         .register_kernel(Registration::new(&module, &launch.kernel))
                         .map_err(&failed)?;
-                    session.handles.insert(&launch.kernel, handle);
+                    kernels.handles.insert(&launch.kernel, handle);
                 }
             }
         }
@@ -152,7 +152,7 @@ impl Script {
         let start = Instant::now();
         // SAFETY: the caller vouches for what the kernels do with the arguments; the buffers outlive the
         // synchronize below, which is reached unless the stream has failed.
-        let launched = unsafe { self.launch_all(launcher, &session, &stream, &buffers) };
+        let launched = unsafe { self.launch_all(launcher, &kernels, &stream, &buffers) };
         let finished = stream.synchronize();
         launched?;
         let last = self.launches.len() - 1;
@@ -182,7 +182,7 @@ impl Script {
     unsafe fn launch_all(
         &self,
         launcher: &Launcher,
-        session: &CommandSession<'_>,
+        kernels: &RegisteredKernels<'_>,
         stream: &Stream,
         buffers: &[DeviceBuffer<u8>],
     ) -> Result<(), ScriptError> {
@@ -197,7 +197,7 @@ impl Script {
                     Argument::Null => Arg::null(),
                 })
                 .collect();
-            let handle = session.handles[launch.kernel.as_str()];
+            let handle = kernels.handles[launch.kernel.as_str()];
             // SAFETY: the caller's promise.
             unsafe { launcher.launch(handle, stream, launch.dims, &args) }
                 .map_err(|source| ScriptError::Launch { file: self.path.clone(), index, source })?;

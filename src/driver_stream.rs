@@ -23,7 +23,7 @@ enum Origin {
 /// write the same cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct OwnedStream {
+pub(crate) struct DriverStream {
     driver: Arc<dyn Driver>,
     device: DeviceId,
     raw: RawStream,
@@ -35,16 +35,16 @@ pub(crate) struct OwnedStream {
     capturing: AtomicBool,
 }
 
-impl OwnedStream {
+impl DriverStream {
     /// Creates a stream. No other stream of the process has the same `number`.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         device: DeviceId,
         options: StreamOptions,
         number: u64,
-    ) -> DriverResult<OwnedStream> {
+    ) -> DriverResult<DriverStream> {
         let raw = driver.stream_create(device, options)?;
-        Ok(OwnedStream::of(driver, device, raw, number, Origin::Own))
+        Ok(DriverStream::of(driver, device, raw, number, Origin::Own))
     }
 
     /// Uses a stream that others made, or a default stream of the calling thread.
@@ -56,12 +56,12 @@ impl OwnedStream {
         device: DeviceId,
         raw: RawStream,
         number: u64,
-    ) -> OwnedStream {
+    ) -> DriverStream {
         let origin = match raw {
             RawStream::PER_THREAD => Origin::Thread(thread_number()),
             _ => Origin::Adopted,
         };
-        let stream = OwnedStream::of(driver, device, raw, number, origin);
+        let stream = DriverStream::of(driver, device, raw, number, origin);
         // Its owner enqueues unseen.
         stream.share();
         stream.note(&Note::StreamAdopt { device, stream: raw });
@@ -74,8 +74,8 @@ impl OwnedStream {
         raw: RawStream,
         number: u64,
         origin: Origin,
-    ) -> OwnedStream {
-        OwnedStream {
+    ) -> DriverStream {
+        DriverStream {
             driver: driver.clone(),
             device,
             raw,
@@ -207,7 +207,7 @@ impl OwnedStream {
     }
 }
 
-impl Drop for OwnedStream {
+impl Drop for DriverStream {
     fn drop(&mut self) {
         if self.is_adopted() {
             return self.note(&Note::StreamRelease { device: self.device, stream: self.raw });
