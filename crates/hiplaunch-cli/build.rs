@@ -20,6 +20,8 @@ fn main() {
     let argument = |argument: &str| println!("cargo::rustc-link-arg-bin={TARGET}={argument}");
     argument("-shared");
     argument(&format!("-Wl,--version-script={map}"));
+    // exports.s of hip-dropin has the functions for this processor alone. For others, the linker makes them.
+    let has_exports = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|processor| processor == "x86_64");
     // Nothing in the target refers to the functions, so the linker is told to take them.
     let text = fs::read_to_string(&map).expect("hip.map of hip-dropin");
     for line in text.lines().map(str::trim) {
@@ -27,6 +29,9 @@ fn main() {
             line.strip_suffix(';').filter(|name| name.contains("hip") && !name.contains(['}', ' ']))
         {
             argument(&format!("-Wl,-u,{name}"));
+            if !has_exports {
+                argument(&format!("-Wl,-u,emulated_{name},--defsym={name}=emulated_{name}"));
+            }
         }
     }
 }

@@ -89,7 +89,7 @@ fn accessed_by(advice: &mut dyn Iterator<Item = Advice>) -> Vec<i32> {
     devices
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemAdvise")]
 extern "C" fn hipMemAdvise(pointer: Address, bytes: usize, advice: i32, device: i32) -> Status {
     call("hipMemAdvise", |process| {
         // hipMemoryAdvise.
@@ -107,7 +107,7 @@ extern "C" fn hipMemAdvise(pointer: Address, bytes: usize, advice: i32, device: 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPrefetchAsync")]
 extern "C" fn hipMemPrefetchAsync(
     pointer: Address,
     bytes: usize,
@@ -161,7 +161,7 @@ fn write(
     if data_bytes == 4 { data.out().set(value) } else { Err(Status::INVALID_VALUE) }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemRangeGetAttribute")]
 extern "C" fn hipMemRangeGetAttribute(
     data: Address,
     data_bytes: usize,
@@ -172,7 +172,7 @@ extern "C" fn hipMemRangeGetAttribute(
     call("hipMemRangeGetAttribute", |process| write(process, data, data_bytes, attribute, pointer, bytes))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemRangeGetAttributes")]
 extern "C" fn hipMemRangeGetAttributes(
     data: In<Address>,
     data_bytes: In<usize>,

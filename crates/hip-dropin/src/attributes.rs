@@ -258,7 +258,7 @@ pub(crate) fn attribute(device: &Device, number: i32) -> Option<i32> {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetAttribute")]
 extern "C" fn hipDeviceGetAttribute(value: Out<i32>, number: i32, device: i32) -> Status {
     call("hipDeviceGetAttribute", |process| {
         value.check()?;

@@ -23,7 +23,7 @@ pub(crate) fn enqueue(
     Ok(unsafe { process.driver.enqueue(device, raw, &Work::HostFunction(&function)) }?)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamAddCallback")]
 pub(crate) extern "C" fn hipStreamAddCallback(
     stream: StreamHandle,
     callback: StreamCallback,
@@ -45,7 +45,7 @@ pub(crate) extern "C" fn hipStreamAddCallback(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipLaunchHostFunc")]
 pub(crate) extern "C" fn hipLaunchHostFunc(stream: StreamHandle, function: HostFn, data: UserData) -> Status {
     call("hipLaunchHostFunc", |process| {
         function.check()?;

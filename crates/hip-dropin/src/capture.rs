@@ -35,7 +35,7 @@ fn number(status: CaptureStatus) -> i32 {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipThreadExchangeStreamCaptureMode")]
 extern "C" fn hipThreadExchangeStreamCaptureMode(mode: Out<i32>) -> Status {
     call("hipThreadExchangeStreamCaptureMode", |_| {
         let old = MODE.replace(mode_of(mode.get()?)?);
@@ -43,7 +43,7 @@ extern "C" fn hipThreadExchangeStreamCaptureMode(mode: Out<i32>) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamBeginCapture")]
 pub(crate) extern "C" fn hipStreamBeginCapture(stream: StreamHandle, mode: i32) -> Status {
     call("hipStreamBeginCapture", |process| {
         let mode = mode_of(mode)?;
@@ -51,7 +51,7 @@ pub(crate) extern "C" fn hipStreamBeginCapture(stream: StreamHandle, mode: i32) 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamEndCapture")]
 pub(crate) extern "C" fn hipStreamEndCapture(stream: StreamHandle, graph: Out<GraphHandle>) -> Status {
     call("hipStreamEndCapture", |process| {
         graph.check()?;
@@ -60,7 +60,7 @@ pub(crate) extern "C" fn hipStreamEndCapture(stream: StreamHandle, graph: Out<Gr
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamIsCapturing")]
 pub(crate) extern "C" fn hipStreamIsCapturing(stream: StreamHandle, status: Out<i32>) -> Status {
     call("hipStreamIsCapturing", |process| {
         status.check()?;
@@ -68,7 +68,7 @@ pub(crate) extern "C" fn hipStreamIsCapturing(stream: StreamHandle, status: Out<
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamGetCaptureInfo")]
 pub(crate) extern "C" fn hipStreamGetCaptureInfo(
     stream: StreamHandle,
     status: Out<i32>,
@@ -82,7 +82,7 @@ pub(crate) extern "C" fn hipStreamGetCaptureInfo(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamGetCaptureInfo_v2")]
 pub(crate) extern "C" fn hipStreamGetCaptureInfo_v2(
     stream: StreamHandle,
     status: Out<i32>,

@@ -25,7 +25,7 @@ impl Process {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxCreate")]
 extern "C" fn hipCtxCreate(context: Out<ContextHandle>, flags: u32, device: i32) -> Status {
     call("hipCtxCreate", |process| {
         context.check()?;
@@ -36,7 +36,7 @@ extern "C" fn hipCtxCreate(context: Out<ContextHandle>, flags: u32, device: i32)
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxDestroy")]
 extern "C" fn hipCtxDestroy(context: ContextHandle) -> Status {
     call("hipCtxDestroy", |process| {
         let device = process.device_of_context(context).map_err(|_| Status::INVALID_VALUE)?;
@@ -47,7 +47,7 @@ extern "C" fn hipCtxDestroy(context: ContextHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxPushCurrent")]
 extern "C" fn hipCtxPushCurrent(context: ContextHandle) -> Status {
     call("hipCtxPushCurrent", |process| {
         thread::push_context(process.device_of_context(context)?);
@@ -55,7 +55,7 @@ extern "C" fn hipCtxPushCurrent(context: ContextHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxPopCurrent")]
 extern "C" fn hipCtxPopCurrent(context: Out<ContextHandle>) -> Status {
     call("hipCtxPopCurrent", |process| {
         let popped = thread::pop_context().ok_or(Status::INVALID_CONTEXT)?;
@@ -64,7 +64,7 @@ extern "C" fn hipCtxPopCurrent(context: Out<ContextHandle>) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxSetCurrent")]
 extern "C" fn hipCtxSetCurrent(context: ContextHandle) -> Status {
     call("hipCtxSetCurrent", |process| {
         if context.is_null() {
@@ -76,17 +76,17 @@ extern "C" fn hipCtxSetCurrent(context: ContextHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxGetCurrent")]
 extern "C" fn hipCtxGetCurrent(context: Out<ContextHandle>) -> Status {
     call("hipCtxGetCurrent", |process| context.set(process.context_handle(thread::device())))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxGetDevice")]
 extern "C" fn hipCtxGetDevice(device: Out<i32>) -> Status {
     call("hipCtxGetDevice", |_| device.set(thread::device().0 as i32))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxGetApiVersion")]
 extern "C" fn hipCtxGetApiVersion(context: ContextHandle, version: Out<i32>) -> Status {
     call("hipCtxGetApiVersion", |process| {
         version.check()?;
@@ -95,12 +95,12 @@ extern "C" fn hipCtxGetApiVersion(context: ContextHandle, version: Out<i32>) -> 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxGetFlags")]
 extern "C" fn hipCtxGetFlags(flags: Out<u32>) -> Status {
     call("hipCtxGetFlags", |process| flags.set(process.current().flags.load(Ordering::Relaxed)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxSynchronize")]
 extern "C" fn hipCtxSynchronize() -> Status {
     call("hipCtxSynchronize", |process| {
         process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
@@ -108,7 +108,7 @@ extern "C" fn hipCtxSynchronize() -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDevicePrimaryCtxRetain")]
 extern "C" fn hipDevicePrimaryCtxRetain(context: Out<ContextHandle>, device: i32) -> Status {
     call("hipDevicePrimaryCtxRetain", |process| {
         let (id, device) = process.device(device)?;
@@ -118,7 +118,7 @@ extern "C" fn hipDevicePrimaryCtxRetain(context: Out<ContextHandle>, device: i32
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDevicePrimaryCtxRelease")]
 extern "C" fn hipDevicePrimaryCtxRelease(device: i32) -> Status {
     call("hipDevicePrimaryCtxRelease", |process| {
         let (_, device) = process.device(device)?;
@@ -129,12 +129,12 @@ extern "C" fn hipDevicePrimaryCtxRelease(device: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDevicePrimaryCtxReset")]
 extern "C" fn hipDevicePrimaryCtxReset(device: i32) -> Status {
     call("hipDevicePrimaryCtxReset", |process| process.device(device).map(drop))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDevicePrimaryCtxSetFlags")]
 extern "C" fn hipDevicePrimaryCtxSetFlags(device: i32, flags: u32) -> Status {
     call("hipDevicePrimaryCtxSetFlags", |process| {
         let (_, device) = process.device(device)?;
@@ -147,7 +147,7 @@ extern "C" fn hipDevicePrimaryCtxSetFlags(device: i32, flags: u32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDevicePrimaryCtxGetState")]
 extern "C" fn hipDevicePrimaryCtxGetState(device: i32, flags: Out<u32>, active: Out<i32>) -> Status {
     call("hipDevicePrimaryCtxGetState", |process| {
         let (id, device) = process.device(device)?;

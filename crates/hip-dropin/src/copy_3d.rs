@@ -119,7 +119,7 @@ fn rectangle(
     BoxCopy { dst: side(dst, dst_pitch), src: side(src, src_pitch), width, height, depth: 1, kind }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpy2D")]
 extern "C" fn hipMemcpy2D(
     dst: Address,
     dst_pitch: usize,
@@ -134,7 +134,7 @@ extern "C" fn hipMemcpy2D(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpy2DAsync")]
 pub(crate) extern "C" fn hipMemcpy2DAsync(
     dst: Address,
     dst_pitch: usize,
@@ -184,12 +184,12 @@ pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipRes
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpy3D")]
 extern "C" fn hipMemcpy3D(parms: In<hipMemcpy3DParms>) -> Status {
     call("hipMemcpy3D", |process| from_parms("hipMemcpy3D", &parms.get()?)?.run(process, Order::blocking()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpy3DAsync")]
 pub(crate) extern "C" fn hipMemcpy3DAsync(parms: In<hipMemcpy3DParms>, stream: StreamHandle) -> Status {
     call("hipMemcpy3DAsync", |process| {
         let order = Order::on(process, stream)?;
@@ -212,21 +212,21 @@ fn by_type(memory_type: i32, host: Address, device: Address) -> Address {
     if is_host(memory_type) { host } else { device }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyParam2D")]
 extern "C" fn hipMemcpyParam2D(copy: In<hip_Memcpy2D>) -> Status {
     call("hipMemcpyParam2D", |process| {
         from_2d("hipMemcpyParam2D", &copy.get()?)?.run(process, Order::blocking())
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDrvMemcpy2DUnaligned")]
 extern "C" fn hipDrvMemcpy2DUnaligned(copy: In<hip_Memcpy2D>) -> Status {
     call("hipDrvMemcpy2DUnaligned", |process| {
         from_2d("hipDrvMemcpy2DUnaligned", &copy.get()?)?.run(process, Order::blocking())
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyParam2DAsync")]
 extern "C" fn hipMemcpyParam2DAsync(copy: In<hip_Memcpy2D>, stream: StreamHandle) -> Status {
     call("hipMemcpyParam2DAsync", |process| {
         let order = Order::on(process, stream)?;
@@ -286,14 +286,14 @@ fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDrvMemcpy3D")]
 extern "C" fn hipDrvMemcpy3D(copy: Address) -> Status {
     call("hipDrvMemcpy3D", |process| {
         from_drv_3d("hipDrvMemcpy3D", &read_drv_3d(copy)?)?.run(process, Order::blocking())
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDrvMemcpy3DAsync")]
 extern "C" fn hipDrvMemcpy3DAsync(copy: Address, stream: StreamHandle) -> Status {
     call("hipDrvMemcpy3DAsync", |process| {
         let order = Order::on(process, stream)?;

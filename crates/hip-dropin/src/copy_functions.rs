@@ -7,12 +7,12 @@ use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpy")]
 extern "C" fn hipMemcpy(dst: Address, src: Address, bytes: usize, kind: i32) -> Status {
     call("hipMemcpy", |process| copy(process, dst, src, bytes, kind, Order::blocking()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyWithStream")]
 pub(crate) extern "C" fn hipMemcpyWithStream(
     dst: Address,
     src: Address,
@@ -25,7 +25,7 @@ pub(crate) extern "C" fn hipMemcpyWithStream(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyAsync")]
 pub(crate) extern "C" fn hipMemcpyAsync(
     dst: Address,
     src: Address,
@@ -36,36 +36,36 @@ pub(crate) extern "C" fn hipMemcpyAsync(
     call("hipMemcpyAsync", |process| copy(process, dst, src, bytes, kind, Order::on(process, stream)?))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyHtoD")]
 extern "C" fn hipMemcpyHtoD(dst: Address, src: Address, bytes: usize) -> Status {
     call("hipMemcpyHtoD", |process| copy(process, dst, src, bytes, HOST_TO_DEVICE, Order::blocking()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyDtoH")]
 extern "C" fn hipMemcpyDtoH(dst: Address, src: Address, bytes: usize) -> Status {
     call("hipMemcpyDtoH", |process| copy(process, dst, src, bytes, DEVICE_TO_HOST, Order::blocking()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyDtoD")]
 extern "C" fn hipMemcpyDtoD(dst: Address, src: Address, bytes: usize) -> Status {
     call("hipMemcpyDtoD", |process| copy(process, dst, src, bytes, DEVICE_TO_DEVICE, Order::blocking()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyHtoDAsync")]
 extern "C" fn hipMemcpyHtoDAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) -> Status {
     call("hipMemcpyHtoDAsync", |process| {
         copy(process, dst, src, bytes, HOST_TO_DEVICE, Order::on(process, stream)?)
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyDtoHAsync")]
 extern "C" fn hipMemcpyDtoHAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) -> Status {
     call("hipMemcpyDtoHAsync", |process| {
         copy(process, dst, src, bytes, DEVICE_TO_HOST, Order::on(process, stream)?)
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyDtoDAsync")]
 extern "C" fn hipMemcpyDtoDAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) -> Status {
     call("hipMemcpyDtoDAsync", |process| {
         copy(process, dst, src, bytes, DEVICE_TO_DEVICE, Order::on(process, stream)?)
@@ -77,7 +77,7 @@ fn check_peers(process: &Process, dst: i32, src: i32) -> HipResult {
     process.device(dst).and(process.device(src)).map(drop)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyPeer")]
 extern "C" fn hipMemcpyPeer(
     dst: Address,
     dst_device: i32,
@@ -91,7 +91,7 @@ extern "C" fn hipMemcpyPeer(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyPeerAsync")]
 extern "C" fn hipMemcpyPeerAsync(
     dst: Address,
     dst_device: i32,

@@ -38,22 +38,22 @@ pub(crate) fn check_flags(flags: u32) -> HipResult {
     Ok(())
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipInit")]
 extern "C" fn hipInit(flags: u32) -> Status {
     call("hipInit", |_| if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDeviceCount")]
 extern "C" fn hipGetDeviceCount(count: Out<i32>) -> Status {
     call("hipGetDeviceCount", |process| count.set(process.devices.len() as i32))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDevice")]
 extern "C" fn hipGetDevice(device: Out<i32>) -> Status {
     call("hipGetDevice", |_| device.set(thread::device().0 as i32))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipSetDevice")]
 extern "C" fn hipSetDevice(device: i32) -> Status {
     call("hipSetDevice", |process| {
         let (device, _) = process.device(device)?;
@@ -62,7 +62,7 @@ extern "C" fn hipSetDevice(device: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipSetValidDevices")]
 extern "C" fn hipSetValidDevices(devices: In<i32>, count: i32) -> Status {
     call("hipSetValidDevices", |process| {
         let count = usize::try_from(count).map_err(|_| Status::INVALID_VALUE)?;
@@ -70,7 +70,7 @@ extern "C" fn hipSetValidDevices(devices: In<i32>, count: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGet")]
 extern "C" fn hipDeviceGet(device: Out<i32>, ordinal: i32) -> Status {
     call("hipDeviceGet", |process| {
         device.check()?;
@@ -79,7 +79,7 @@ extern "C" fn hipDeviceGet(device: Out<i32>, ordinal: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetName")]
 extern "C" fn hipDeviceGetName(name: Out<u8>, room: i32, device: i32) -> Status {
     call("hipDeviceGetName", |process| {
         let room = usize::try_from(room).ok().filter(|room| *room > 0).ok_or(Status::INVALID_VALUE)?;
@@ -92,7 +92,7 @@ extern "C" fn hipDeviceGetName(name: Out<u8>, room: i32, device: i32) -> Status 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetUuid")]
 extern "C" fn hipDeviceGetUuid(to: Out<hipUUID>, device: i32) -> Status {
     call("hipDeviceGetUuid", |process| {
         to.check()?;
@@ -100,7 +100,7 @@ extern "C" fn hipDeviceGetUuid(to: Out<hipUUID>, device: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetPCIBusId")]
 extern "C" fn hipDeviceGetPCIBusId(text: Out<u8>, room: i32, device: i32) -> Status {
     call("hipDeviceGetPCIBusId", |process| {
         text.check()?;
@@ -114,7 +114,7 @@ extern "C" fn hipDeviceGetPCIBusId(text: Out<u8>, room: i32, device: i32) -> Sta
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetByPCIBusId")]
 extern "C" fn hipDeviceGetByPCIBusId(device: Out<i32>, text: Text) -> Status {
     call("hipDeviceGetByPCIBusId", |process| {
         device.check()?;
@@ -127,7 +127,7 @@ extern "C" fn hipDeviceGetByPCIBusId(device: Out<i32>, text: Text) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceComputeCapability")]
 extern "C" fn hipDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) -> Status {
     call("hipDeviceComputeCapability", |process| {
         major.check()?;
@@ -138,7 +138,7 @@ extern "C" fn hipDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, devic
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceTotalMem")]
 extern "C" fn hipDeviceTotalMem(bytes: Out<usize>, device: i32) -> Status {
     call("hipDeviceTotalMem", |process| {
         let (_, device) = process.device(device)?;
@@ -146,7 +146,7 @@ extern "C" fn hipDeviceTotalMem(bytes: Out<usize>, device: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceSynchronize")]
 extern "C" fn hipDeviceSynchronize() -> Status {
     call("hipDeviceSynchronize", |process| {
         process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
@@ -155,7 +155,7 @@ extern "C" fn hipDeviceSynchronize() -> Status {
 }
 
 /// Frees the program's memory on the current device, and destroys its streams and events.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceReset")]
 extern "C" fn hipDeviceReset() -> Status {
     call("hipDeviceReset", |process| {
         process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
@@ -169,7 +169,7 @@ extern "C" fn hipDeviceReset() -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipSetDeviceFlags")]
 extern "C" fn hipSetDeviceFlags(flags: u32) -> Status {
     call("hipSetDeviceFlags", |process| {
         check_flags(flags)?;
@@ -178,7 +178,7 @@ extern "C" fn hipSetDeviceFlags(flags: u32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDeviceFlags")]
 extern "C" fn hipGetDeviceFlags(flags: Out<u32>) -> Status {
     call("hipGetDeviceFlags", |process| flags.set(process.current().flags.load(Ordering::Relaxed) & SCHEDULE))
 }
@@ -192,7 +192,7 @@ fn limit(process: &Process, number: i32) -> HipResult<&AtomicU64> {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetLimit")]
 extern "C" fn hipDeviceGetLimit(value: Out<usize>, number: i32) -> Status {
     call("hipDeviceGetLimit", |process| {
         value.check()?;
@@ -200,7 +200,7 @@ extern "C" fn hipDeviceGetLimit(value: Out<usize>, number: i32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceSetLimit")]
 extern "C" fn hipDeviceSetLimit(number: i32, value: usize) -> Status {
     call("hipDeviceSetLimit", |process| {
         limit(process, number)?.store(value as u64, Ordering::Relaxed);
@@ -211,11 +211,11 @@ extern "C" fn hipDeviceSetLimit(number: i32, value: usize) -> Status {
 /// Declares functions about caches and the banks of LDS, which these GPUs do not let programs choose.
 macro_rules! preferences {
     (set $($set:ident)*; get $($get:ident)*) => {
-        $(#[unsafe(no_mangle)]
+        $(#[unsafe(export_name = concat!("emulated_", stringify!($set)))]
         extern "C" fn $set(_preference: i32) -> Status {
             call(stringify!($set), |_| Err(Status::NOT_SUPPORTED))
         })*
-        $(#[unsafe(no_mangle)]
+        $(#[unsafe(export_name = concat!("emulated_", stringify!($get)))]
         extern "C" fn $get(preference: Out<i32>) -> Status {
             call(stringify!($get), |_| preference.set(0))
         })*
@@ -227,12 +227,12 @@ preferences! {
     get hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig hipCtxGetCacheConfig hipCtxGetSharedMemConfig
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipProfilerStart")]
 extern "C" fn hipProfilerStart() -> Status {
     call("hipProfilerStart", |_| Ok(()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipProfilerStop")]
 extern "C" fn hipProfilerStop() -> Status {
     call("hipProfilerStop", |_| Ok(()))
 }

@@ -62,7 +62,7 @@ fn look_up(name: Text, pointer: Out<Address>, version: i32, flags: u64, result: 
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetProcAddress")]
 extern "C" fn hipGetProcAddress(
     name: Text,
     pointer: Out<Address>,
@@ -73,7 +73,7 @@ extern "C" fn hipGetProcAddress(
     call("hipGetProcAddress", |_| look_up(name, pointer, version, flags, result))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDriverEntryPoint")]
 extern "C" fn hipGetDriverEntryPoint(
     name: Text,
     pointer: Out<Address>,
@@ -83,7 +83,7 @@ extern "C" fn hipGetDriverEntryPoint(
     call("hipGetDriverEntryPoint", |_| look_up(name, pointer, 0, flags, result))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDriverEntryPoint_spt")]
 extern "C" fn hipGetDriverEntryPoint_spt(
     name: Text,
     pointer: Out<Address>,

@@ -100,17 +100,17 @@ fn create(process: &Process, event: Out<EventHandle>, flags: u32) -> HipResult {
     event.set(Handle::new(raw.0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventCreate")]
 extern "C" fn hipEventCreate(event: Out<EventHandle>) -> Status {
     call("hipEventCreate", |process| create(process, event, 0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventCreateWithFlags")]
 extern "C" fn hipEventCreateWithFlags(event: Out<EventHandle>, flags: u32) -> Status {
     call("hipEventCreateWithFlags", |process| create(process, event, flags))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventDestroy")]
 extern "C" fn hipEventDestroy(event: EventHandle) -> Status {
     call("hipEventDestroy", |process| {
         let removed = process.events.remove(event.0);
@@ -121,12 +121,12 @@ extern "C" fn hipEventDestroy(event: EventHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventRecord")]
 pub(crate) extern "C" fn hipEventRecord(event: EventHandle, stream: StreamHandle) -> Status {
     call("hipEventRecord", |process| process.record(event, stream))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventRecordWithFlags")]
 extern "C" fn hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, flags: u32) -> Status {
     call("hipEventRecordWithFlags", |process| {
         // hipEventRecordExternal is for graphs, and the same here.
@@ -137,7 +137,7 @@ extern "C" fn hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventQuery")]
 extern "C" fn hipEventQuery(event: EventHandle) -> Status {
     call("hipEventQuery", |process| {
         let (device, raw) = process.observed_event(event)?;
@@ -147,7 +147,7 @@ extern "C" fn hipEventQuery(event: EventHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventSynchronize")]
 extern "C" fn hipEventSynchronize(event: EventHandle) -> Status {
     call("hipEventSynchronize", |process| {
         let (device, raw) = process.observed_event(event)?;
@@ -156,7 +156,7 @@ extern "C" fn hipEventSynchronize(event: EventHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipEventElapsedTime")]
 extern "C" fn hipEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Status {
     call("hipEventElapsedTime", |process| {
         milliseconds.check()?;

@@ -191,7 +191,7 @@ fn unpin(process: &Process, memory: Address) {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipRegisterFatBinary")]
 extern "C" fn __hipRegisterFatBinary(wrapper: In<c_void>) -> FatBinaryHandle {
     let mut handle = FatBinaryHandle::NULL;
     without_process("__hipRegisterFatBinary", || {
@@ -213,7 +213,7 @@ extern "C" fn __hipRegisterFatBinary(wrapper: In<c_void>) -> FatBinaryHandle {
     handle
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipUnregisterFatBinary")]
 extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
     without_process("__hipUnregisterFatBinary", || {
         let Some(binary) = register(|all| {
@@ -233,7 +233,7 @@ extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
     });
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipRegisterFunction")]
 extern "C" fn __hipRegisterFunction(
     handle: FatBinaryHandle,
     function: Address,
@@ -257,7 +257,7 @@ extern "C" fn __hipRegisterFunction(
     });
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipRegisterVar")]
 extern "C" fn __hipRegisterVar(
     handle: FatBinaryHandle,
     variable: Address,
@@ -279,7 +279,7 @@ fn register_variable(handle: FatBinaryHandle, variable: Address, name: &CStr) ->
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipRegisterManagedVar")]
 extern "C" fn __hipRegisterManagedVar(
     handle: FatBinaryHandle,
     pointer: Out<Address>,

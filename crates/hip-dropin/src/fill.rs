@@ -116,14 +116,14 @@ fn target(process: &Process, start: Address, bytes: usize, order: Order) -> HipR
 /// Declares the blocking and the asynchronous function of a fill of one row.
 macro_rules! rows {
     ($($blocking:ident, $asynchronous:ident: $value:ty, $element:literal;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($blocking)))]
         extern "C" fn $blocking(start: Address, value: $value, count: usize) -> Status {
             call(stringify!($blocking), |process| {
                 Fill::row(start, value as u32, $element, count).run(process, Order::blocking())
             })
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($asynchronous)))]
         pub(crate) extern "C" fn $asynchronous(
             start: Address,
             value: $value,
@@ -147,7 +147,7 @@ rows! {
 /// Declares the blocking and the asynchronous function of a fill of a rectangle.
 macro_rules! rectangles {
     ($($blocking:ident, $asynchronous:ident: $value:ty, $element:literal;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($blocking)))]
         extern "C" fn $blocking(start: Address, pitch: usize, value: $value, width: usize, height: usize) -> Status {
             call(stringify!($blocking), |process| {
                 start_is_given(start)?;
@@ -156,7 +156,7 @@ macro_rules! rectangles {
             })
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($asynchronous)))]
         pub(crate) extern "C" fn $asynchronous(
             start: Address,
             pitch: usize,
@@ -200,12 +200,12 @@ fn cuboid(memory: &hipPitchedPtr, value: i32, extent: hipExtent) -> HipResult<Fi
     Ok(Fill { pitch: memory.pitch, slice, height, depth, ..row })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemset3D")]
 extern "C" fn hipMemset3D(memory: hipPitchedPtr, value: i32, extent: hipExtent) -> Status {
     call("hipMemset3D", |process| cuboid(&memory, value, extent)?.run(process, Order::blocking()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemset3DAsync")]
 pub(crate) extern "C" fn hipMemset3DAsync(
     memory: hipPitchedPtr,
     value: i32,

@@ -31,7 +31,7 @@ impl Process {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFuncGetAttributes")]
 extern "C" fn hipFuncGetAttributes(attributes: Out<hipFuncAttributes>, function: Address) -> Status {
     call("hipFuncGetAttributes", |process| {
         attributes.check()?;
@@ -43,7 +43,7 @@ extern "C" fn hipFuncGetAttributes(attributes: Out<hipFuncAttributes>, function:
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFuncGetAttribute")]
 extern "C" fn hipFuncGetAttribute(value: Out<i32>, attribute: i32, function: KernelHandle) -> Status {
     call("hipFuncGetAttribute", |process| {
         value.check()?;
@@ -70,7 +70,7 @@ extern "C" fn hipFuncGetAttribute(value: Out<i32>, attribute: i32, function: Ker
 const MOST_DYNAMIC_LDS: i32 = 8;
 const PREFERRED_CARVEOUT: i32 = 9;
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFuncSetAttribute")]
 extern "C" fn hipFuncSetAttribute(function: Address, attribute: i32, value: i32) -> Status {
     call("hipFuncSetAttribute", |process| {
         let kernel = process.host_kernel(function)?;
@@ -88,17 +88,17 @@ extern "C" fn hipFuncSetAttribute(function: Address, attribute: i32, value: i32)
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFuncSetCacheConfig")]
 extern "C" fn hipFuncSetCacheConfig(function: Address, _preference: i32) -> Status {
     call("hipFuncSetCacheConfig", |process| process.host_kernel(function).map(drop))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFuncSetSharedMemConfig")]
 extern "C" fn hipFuncSetSharedMemConfig(function: Address, _banks: i32) -> Status {
     call("hipFuncSetSharedMemConfig", |process| process.host_kernel(function).map(drop))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetFuncBySymbol")]
 extern "C" fn hipGetFuncBySymbol(handle: Out<KernelHandle>, function: Address) -> Status {
     call("hipGetFuncBySymbol", |process| {
         handle.check()?;
@@ -108,14 +108,14 @@ extern "C" fn hipGetFuncBySymbol(handle: Out<KernelHandle>, function: Address) -
 }
 
 /// The name of a kernel of a module, or null.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipKernelNameRef")]
 extern "C" fn hipKernelNameRef(function: KernelHandle) -> StaticText {
     let name = Process::get().and_then(|process| process.kernel(function));
     name.map_or(StaticText::NULL, |kernel| StaticText::leaked(&kernel.name))
 }
 
 /// The name of the kernel of a host function, or null.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipKernelNameRefByPtr")]
 extern "C" fn hipKernelNameRefByPtr(function: Address, _stream: StreamHandle) -> StaticText {
     let name = Process::get().and_then(|process| process.host_kernel(function));
     name.map_or(StaticText::NULL, |kernel| StaticText::leaked(&kernel.name))

@@ -37,32 +37,32 @@ fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) 
     pointer.set(Address(allocation.base))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostMalloc")]
 extern "C" fn hipHostMalloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
     call("hipHostMalloc", |process| allocate(process, pointer, bytes, flags))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostAlloc")]
 extern "C" fn hipHostAlloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
     call("hipHostAlloc", |process| allocate(process, pointer, bytes, flags))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMallocHost")]
 extern "C" fn hipMallocHost(pointer: Out<Address>, bytes: usize) -> Status {
     call("hipMallocHost", |process| allocate(process, pointer, bytes, 0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemAllocHost")]
 extern "C" fn hipMemAllocHost(pointer: Out<Address>, bytes: usize) -> Status {
     call("hipMemAllocHost", |process| allocate(process, pointer, bytes, 0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostFree")]
 extern "C" fn hipHostFree(pointer: Address) -> Status {
     call("hipHostFree", |process| free(process, pointer))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFreeHost")]
 extern "C" fn hipFreeHost(pointer: Address) -> Status {
     call("hipFreeHost", |process| free(process, pointer))
 }
@@ -97,7 +97,7 @@ fn is_mapped(start: Address, bytes: usize) -> bool {
     true
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostRegister")]
 extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Status {
     call("hipHostRegister", |process| {
         if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
@@ -121,7 +121,7 @@ extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Sta
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostUnregister")]
 extern "C" fn hipHostUnregister(pointer: Address) -> Status {
     call("hipHostUnregister", |process| {
         if pointer.is_null() {
@@ -139,7 +139,7 @@ fn unregister(process: &Process, registered: &Allocation) -> HipResult {
     Ok(unsafe { process.driver.host_unregister(registered.device, pinned) }?)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostGetDevicePointer")]
 extern "C" fn hipHostGetDevicePointer(device_pointer: Out<Address>, pointer: Address, flags: u32) -> Status {
     call("hipHostGetDevicePointer", |process| {
         device_pointer.check()?;
@@ -152,7 +152,7 @@ extern "C" fn hipHostGetDevicePointer(device_pointer: Out<Address>, pointer: Add
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHostGetFlags")]
 extern "C" fn hipHostGetFlags(flags: Out<u32>, pointer: Address) -> Status {
     call("hipHostGetFlags", |process| {
         flags.check()?;

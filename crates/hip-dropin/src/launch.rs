@@ -182,7 +182,7 @@ fn launch(
     Ok(())
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipLaunchKernel")]
 pub(crate) extern "C" fn hipLaunchKernel(
     function: Address,
     grid: Dim3,
@@ -201,7 +201,7 @@ pub(crate) extern "C" fn hipLaunchKernel(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipLaunchCooperativeKernel")]
 pub(crate) extern "C" fn hipLaunchCooperativeKernel(
     function: Address,
     grid: Dim3,
@@ -220,7 +220,7 @@ pub(crate) extern "C" fn hipLaunchCooperativeKernel(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtLaunchKernel")]
 extern "C" fn hipExtLaunchKernel(
     function: Address,
     grid: Dim3,
@@ -242,7 +242,7 @@ extern "C" fn hipExtLaunchKernel(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleLaunchKernel")]
 extern "C" fn hipModuleLaunchKernel(
     function: KernelHandle,
     grid_x: u32,
@@ -264,7 +264,7 @@ extern "C" fn hipModuleLaunchKernel(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleLaunchCooperativeKernel")]
 extern "C" fn hipModuleLaunchCooperativeKernel(
     function: KernelHandle,
     grid_x: u32,
@@ -286,7 +286,7 @@ extern "C" fn hipModuleLaunchCooperativeKernel(
 }
 
 /// The grid is in work-items.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtModuleLaunchKernel")]
 extern "C" fn hipExtModuleLaunchKernel(
     function: KernelHandle,
     threads_x: u32,
@@ -311,7 +311,7 @@ extern "C" fn hipExtModuleLaunchKernel(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipHccModuleLaunchKernel")]
 extern "C" fn hipHccModuleLaunchKernel(
     function: KernelHandle,
     threads_x: u32,
@@ -334,7 +334,7 @@ extern "C" fn hipHccModuleLaunchKernel(
 }
 
 /// The C++ declarations of the two functions above, whose symbols are mangled.
-#[unsafe(export_name = "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")]
+#[unsafe(export_name = "emulated__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")]
 extern "C" fn ext_module_launch_of_cpp(
     function: KernelHandle,
     threads_x: u32,
@@ -357,7 +357,7 @@ extern "C" fn ext_module_launch_of_cpp(
     )
 }
 
-#[unsafe(export_name = "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")]
+#[unsafe(export_name = "emulated__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")]
 extern "C" fn hcc_module_launch_of_cpp(
     function: KernelHandle,
     threads_x: u32,
@@ -400,7 +400,7 @@ fn launch_on_devices(
 }
 
 /// Kernels of several devices can't wait for each other here: each device's grid can.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipLaunchCooperativeKernelMultiDevice")]
 extern "C" fn hipLaunchCooperativeKernelMultiDevice(
     launches: In<hipLaunchParams>,
     count: i32,
@@ -414,7 +414,7 @@ extern "C" fn hipLaunchCooperativeKernelMultiDevice(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtLaunchMultiKernelMultiDevice")]
 extern "C" fn hipExtLaunchMultiKernelMultiDevice(
     launches: In<hipLaunchParams>,
     count: i32,
@@ -456,7 +456,7 @@ struct LaunchConfig {
     attribute_count: u32,
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipLaunchKernelExC")]
 extern "C" fn hipLaunchKernelExC(
     config: In<LaunchConfig>,
     function: Address,
@@ -486,7 +486,7 @@ struct DriverLaunchConfig {
     attribute_count: u32,
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDrvLaunchKernelEx")]
 extern "C" fn hipDrvLaunchKernelEx(
     config: In<DriverLaunchConfig>,
     function: KernelHandle,

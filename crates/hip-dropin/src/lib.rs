@@ -6,9 +6,10 @@
 //!
 //! # How a call flows
 //!
-//! Each function converts its arguments, calls the driver, and converts the result back. `call` runs the
-//! body of every function: it opens the process's state on the first call, catches panics, and keeps the status for
-//! `hipGetLastError`. `c_caller` has the types of arguments that a C caller passes; they check and dereference
+//! A program's call of `hipMalloc` jumps through the record of that function (`exports`) to `emulated_hipMalloc`, which is
+//! the function of that name in these sources. It converts its arguments, calls the driver, and converts the result back.
+//! `call` runs the body of every function: it opens the process's state on the first call, catches panics, and keeps the
+//! status for `hipGetLastError`. `c_caller` has the types of arguments that a C caller passes; they check and dereference
 //! pointers.
 //!
 //! What HIP has and the driver has not is in files of its own:
@@ -24,8 +25,10 @@
 //!
 //! # Adding a function
 //!
-//! A function is written in the file of its subject, and its name is added to `hip.map`, which gives it its symbol
-//! version. A test compares both.
+//! A function is written in the file of its subject, with the prefix `emulated_` in its symbol. Its name is added to
+//! `hip.map`, which exports it with a symbol version. A test compares both.
+
+#![allow(non_snake_case, reason = "functions have HIP's names")]
 
 mod abi;
 mod advice;
@@ -42,6 +45,7 @@ mod copy_functions;
 mod device;
 mod entry_points;
 mod event;
+mod exports;
 mod fat_binary;
 mod fill;
 mod function;

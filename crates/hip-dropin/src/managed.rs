@@ -13,7 +13,7 @@ use crate::thread;
 /// `hipCpuDeviceId`.
 const HOST: i32 = -1;
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMallocManaged")]
 extern "C" fn hipMallocManaged(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
     call("hipMallocManaged", |process| {
         pointer.check()?;
@@ -46,7 +46,7 @@ pub(crate) fn check(process: &Process, pointer: Address, bytes: usize, device: i
     if found.is_managed() && fits { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamAttachMemAsync")]
 extern "C" fn hipStreamAttachMemAsync(
     stream: StreamHandle,
     pointer: Address,

@@ -57,7 +57,7 @@ fn can_be_freed(kind: Kind) -> bool {
     matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Host)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMalloc")]
 extern "C" fn hipMalloc(pointer: Out<Address>, bytes: usize) -> Status {
     call("hipMalloc", |process| {
         pointer.check()?;
@@ -65,7 +65,7 @@ extern "C" fn hipMalloc(pointer: Out<Address>, bytes: usize) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtMallocWithFlags")]
 extern "C" fn hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
     call("hipExtMallocWithFlags", |process| {
         pointer.check()?;
@@ -88,7 +88,7 @@ fn allocate_rows(process: &Process, width: usize, rows: usize) -> HipResult<(Add
     Ok((allocate(process, bytes)?, pitch))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMallocPitch")]
 extern "C" fn hipMallocPitch(
     pointer: Out<Address>,
     pitch: Out<usize>,
@@ -107,7 +107,7 @@ extern "C" fn hipMallocPitch(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemAllocPitch")]
 extern "C" fn hipMemAllocPitch(
     pointer: Out<Address>,
     pitch: Out<usize>,
@@ -127,7 +127,7 @@ extern "C" fn hipMemAllocPitch(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMalloc3D")]
 extern "C" fn hipMalloc3D(pointer: Out<hipPitchedPtr>, extent: hipExtent) -> Status {
     call("hipMalloc3D", |process| {
         pointer.check()?;
@@ -138,7 +138,7 @@ extern "C" fn hipMalloc3D(pointer: Out<hipPitchedPtr>, extent: hipExtent) -> Sta
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFree")]
 extern "C" fn hipFree(pointer: Address) -> Status {
     call("hipFree", |process| {
         if pointer.is_null() {
@@ -149,7 +149,7 @@ extern "C" fn hipFree(pointer: Address) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemGetInfo")]
 extern "C" fn hipMemGetInfo(free: Out<usize>, total: Out<usize>) -> Status {
     call("hipMemGetInfo", |process| {
         let info = process.driver.mem_info(thread::device())?;
@@ -159,7 +159,7 @@ extern "C" fn hipMemGetInfo(free: Out<usize>, total: Out<usize>) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPtrGetInfo")]
 extern "C" fn hipMemPtrGetInfo(pointer: Address, bytes: Out<usize>) -> Status {
     call("hipMemPtrGetInfo", |process| {
         bytes.check()?;
@@ -168,7 +168,7 @@ extern "C" fn hipMemPtrGetInfo(pointer: Address, bytes: Out<usize>) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemGetAddressRange")]
 extern "C" fn hipMemGetAddressRange(base: Out<Address>, bytes: Out<usize>, pointer: Address) -> Status {
     call("hipMemGetAddressRange", |process| {
         base.check()?;
@@ -194,7 +194,7 @@ fn memory_type(allocation: Option<&Allocation>) -> i32 {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipPointerGetAttributes")]
 extern "C" fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, pointer: Address) -> Status {
     call("hipPointerGetAttributes", |process| {
         attributes.check()?;
@@ -269,7 +269,7 @@ impl AttributeValue {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipPointerGetAttribute")]
 extern "C" fn hipPointerGetAttribute(value: Address, wanted: i32, pointer: Address) -> Status {
     call("hipPointerGetAttribute", |process| {
         if value.is_null() || pointer.is_null() {
@@ -279,7 +279,7 @@ extern "C" fn hipPointerGetAttribute(value: Address, wanted: i32, pointer: Addre
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDrvPointerGetAttributes")]
 extern "C" fn hipDrvPointerGetAttributes(
     count: u32,
     wanted: In<i32>,
@@ -303,7 +303,7 @@ extern "C" fn hipDrvPointerGetAttributes(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipPointerSetAttribute")]
 extern "C" fn hipPointerSetAttribute(value: In<u32>, wanted: i32, pointer: Address) -> Status {
     call("hipPointerSetAttribute", |process| {
         // Only that of synchronous copies can be set (HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS): they are synchronous anyway.

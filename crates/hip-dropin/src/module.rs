@@ -133,7 +133,7 @@ fn load(process: &Process, module: Out<ModuleHandle>, image: &[u8]) -> HipResult
     module.set(Handle::new(handle))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleLoadData")]
 extern "C" fn hipModuleLoadData(module: Out<ModuleHandle>, image: In<u8>) -> Status {
     call("hipModuleLoadData", |process| {
         module.check()?;
@@ -141,7 +141,7 @@ extern "C" fn hipModuleLoadData(module: Out<ModuleHandle>, image: In<u8>) -> Sta
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleLoadDataEx")]
 extern "C" fn hipModuleLoadDataEx(
     module: Out<ModuleHandle>,
     image: In<u8>,
@@ -152,12 +152,12 @@ extern "C" fn hipModuleLoadDataEx(
     hipModuleLoadData(module, image)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleLoadFatBinary")]
 extern "C" fn hipModuleLoadFatBinary(module: Out<ModuleHandle>, image: In<u8>) -> Status {
     hipModuleLoadData(module, image)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleLoad")]
 extern "C" fn hipModuleLoad(module: Out<ModuleHandle>, path: Text) -> Status {
     call("hipModuleLoad", |process| {
         module.check()?;
@@ -171,7 +171,7 @@ extern "C" fn hipModuleLoad(module: Out<ModuleHandle>, path: Text) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleUnload")]
 extern "C" fn hipModuleUnload(module: ModuleHandle) -> Status {
     call("hipModuleUnload", |process| {
         process.captures_allow()?;
@@ -181,7 +181,7 @@ extern "C" fn hipModuleUnload(module: ModuleHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleGetFunction")]
 extern "C" fn hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHandle, name: Text) -> Status {
     call("hipModuleGetFunction", |process| {
         function.check()?;
@@ -195,7 +195,7 @@ extern "C" fn hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHa
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleGetFunctionCount")]
 extern "C" fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -> Status {
     call("hipModuleGetFunctionCount", |process| {
         let module = process.modules.expect(module.0, Status::NOT_FOUND)?;
@@ -203,7 +203,7 @@ extern "C" fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleGetGlobal")]
 extern "C" fn hipModuleGetGlobal(
     pointer: Out<Address>,
     bytes: Out<usize>,

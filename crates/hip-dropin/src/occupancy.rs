@@ -50,7 +50,7 @@ fn best_block(
     block.set(best as i32)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipOccupancyMaxActiveBlocksPerMultiprocessor")]
 extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
     blocks: Out<i32>,
     function: Address,
@@ -63,7 +63,7 @@ extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")]
 extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     blocks: Out<i32>,
     function: Address,
@@ -80,7 +80,7 @@ extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")]
 extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
     blocks: Out<i32>,
     function: KernelHandle,
@@ -94,7 +94,7 @@ extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")]
 extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     blocks: Out<i32>,
     function: KernelHandle,
@@ -112,7 +112,7 @@ extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipOccupancyMaxPotentialBlockSize")]
 extern "C" fn hipOccupancyMaxPotentialBlockSize(
     grid: Out<i32>,
     block: Out<i32>,
@@ -127,7 +127,7 @@ extern "C" fn hipOccupancyMaxPotentialBlockSize(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleOccupancyMaxPotentialBlockSize")]
 extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
     grid: Out<i32>,
     block: Out<i32>,
@@ -143,7 +143,7 @@ extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipModuleOccupancyMaxPotentialBlockSizeWithFlags")]
 extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
     grid: Out<i32>,
     block: Out<i32>,
@@ -163,7 +163,7 @@ extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipOccupancyAvailableDynamicSMemPerBlock")]
 extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
     bytes: Out<usize>,
     function: Address,

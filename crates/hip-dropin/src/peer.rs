@@ -42,7 +42,7 @@ fn disable(peer: DeviceId) -> HipResult {
     if enabled(|pairs| pairs.remove(&(device, peer))) { Ok(()) } else { Err(Status::PEER_ACCESS_NOT_ENABLED) }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceCanAccessPeer")]
 extern "C" fn hipDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) -> Status {
     call("hipDeviceCanAccessPeer", |process| {
         can.check()?;
@@ -51,7 +51,7 @@ extern "C" fn hipDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) -> S
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceEnablePeerAccess")]
 extern "C" fn hipDeviceEnablePeerAccess(peer: i32, flags: u32) -> Status {
     call("hipDeviceEnablePeerAccess", |process| {
         let (peer, _) = process.device(peer)?;
@@ -59,22 +59,22 @@ extern "C" fn hipDeviceEnablePeerAccess(peer: i32, flags: u32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceDisablePeerAccess")]
 extern "C" fn hipDeviceDisablePeerAccess(peer: i32) -> Status {
     call("hipDeviceDisablePeerAccess", |process| disable(process.device(peer)?.0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxEnablePeerAccess")]
 extern "C" fn hipCtxEnablePeerAccess(peer: ContextHandle, flags: u32) -> Status {
     call("hipCtxEnablePeerAccess", |process| enable(process, process.device_of_context(peer)?, flags))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipCtxDisablePeerAccess")]
 extern "C" fn hipCtxDisablePeerAccess(peer: ContextHandle) -> Status {
     call("hipCtxDisablePeerAccess", |process| disable(process.device_of_context(peer)?))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetP2PAttribute")]
 extern "C" fn hipDeviceGetP2PAttribute(value: Out<i32>, attribute: i32, device: i32, peer: i32) -> Status {
     call("hipDeviceGetP2PAttribute", |process| {
         value.check()?;
@@ -92,7 +92,7 @@ extern "C" fn hipDeviceGetP2PAttribute(value: Out<i32>, attribute: i32, device: 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtGetLinkTypeAndHopCount")]
 extern "C" fn hipExtGetLinkTypeAndHopCount(device: i32, peer: i32, link: Out<u32>, hops: Out<u32>) -> Status {
     call("hipExtGetLinkTypeAndHopCount", |process| {
         link.check()?;

@@ -24,7 +24,7 @@ use crate::symbols::{hipMemcpyFromSymbolAsync, hipMemcpyToSymbolAsync};
 /// Declares functions that do what another one does with the stream that is meant. The stream is the parameter at `;`.
 macro_rules! with_stream {
     ($($name:ident = $other:ident($($before:ident: $before_type:ty),*; $($after:ident: $after_type:ty),*);)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
         extern "C" fn $name($($before: $before_type,)* stream: StreamHandle $(, $after: $after_type)*) -> Status {
             $other($($before,)* stream.or_per_thread() $(, $after)*)
         }
@@ -68,7 +68,7 @@ with_stream! {
 /// Declares functions that wait for what another one enqueues on the thread's default stream.
 macro_rules! blocking {
     ($($name:ident = $other:ident($($argument:ident: $type:ty),*);)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
         extern "C" fn $name($($argument: $type),*) -> Status {
             let stream = StreamHandle::NULL.or_per_thread();
             let enqueued = $other($($argument,)* stream);

@@ -106,12 +106,12 @@ fn allocate(
     pointer.set(Address(ptr.0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMallocAsync")]
 extern "C" fn hipMallocAsync(pointer: Out<Address>, bytes: usize, stream: StreamHandle) -> Status {
     call("hipMallocAsync", |process| allocate(process, pointer, bytes, None, stream))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMallocFromPoolAsync")]
 extern "C" fn hipMallocFromPoolAsync(
     pointer: Out<Address>,
     bytes: usize,
@@ -121,7 +121,7 @@ extern "C" fn hipMallocFromPoolAsync(
     call("hipMallocFromPoolAsync", |process| allocate(process, pointer, bytes, Some(pool), stream))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipFreeAsync")]
 extern "C" fn hipFreeAsync(pointer: Address, stream: StreamHandle) -> Status {
     call("hipFreeAsync", |process| {
         if pointer.is_null() {
@@ -143,7 +143,7 @@ extern "C" fn hipFreeAsync(pointer: Address, stream: StreamHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetDefaultMemPool")]
 extern "C" fn hipDeviceGetDefaultMemPool(pool: Out<PoolHandle>, device: i32) -> Status {
     call("hipDeviceGetDefaultMemPool", |process| {
         pool.check()?;
@@ -152,7 +152,7 @@ extern "C" fn hipDeviceGetDefaultMemPool(pool: Out<PoolHandle>, device: i32) -> 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetMemPool")]
 extern "C" fn hipDeviceGetMemPool(pool: Out<PoolHandle>, device: i32) -> Status {
     call("hipDeviceGetMemPool", |process| {
         pool.check()?;
@@ -161,7 +161,7 @@ extern "C" fn hipDeviceGetMemPool(pool: Out<PoolHandle>, device: i32) -> Status 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceSetMemPool")]
 extern "C" fn hipDeviceSetMemPool(device: i32, pool: PoolHandle) -> Status {
     call("hipDeviceSetMemPool", |process| {
         let (device, _) = process.device(device)?;
@@ -173,7 +173,7 @@ extern "C" fn hipDeviceSetMemPool(device: i32, pool: PoolHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolCreate")]
 extern "C" fn hipMemPoolCreate(pool: Out<PoolHandle>, properties: In<hipMemPoolProps>) -> Status {
     call("hipMemPoolCreate", |process| {
         pool.check()?;
@@ -187,7 +187,7 @@ extern "C" fn hipMemPoolCreate(pool: Out<PoolHandle>, properties: In<hipMemPoolP
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolDestroy")]
 extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
     call("hipMemPoolDestroy", |process| {
         let device = process.pools.get(pool)?.device;
@@ -205,7 +205,7 @@ extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolTrimTo")]
 extern "C" fn hipMemPoolTrimTo(pool: PoolHandle, keep: usize) -> Status {
     call("hipMemPoolTrimTo", |process| {
         let pool = process.pools.get(pool)?;
@@ -215,7 +215,7 @@ extern "C" fn hipMemPoolTrimTo(pool: PoolHandle, keep: usize) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolSetAttribute")]
 extern "C" fn hipMemPoolSetAttribute(pool: PoolHandle, attribute: i32, value: Address) -> Status {
     call("hipMemPoolSetAttribute", |process| {
         let pool = process.pools.get(pool)?;
@@ -239,7 +239,7 @@ extern "C" fn hipMemPoolSetAttribute(pool: PoolHandle, attribute: i32, value: Ad
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolGetAttribute")]
 extern "C" fn hipMemPoolGetAttribute(pool: PoolHandle, attribute: i32, value: Address) -> Status {
     call("hipMemPoolGetAttribute", |process| {
         let pool = process.pools.get(pool)?;
@@ -259,7 +259,7 @@ extern "C" fn hipMemPoolGetAttribute(pool: PoolHandle, attribute: i32, value: Ad
 /// `hipMemAccessFlagsProtReadWrite`.
 const READ_WRITE: i32 = 3;
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolSetAccess")]
 extern "C" fn hipMemPoolSetAccess(
     pool: PoolHandle,
     descriptions: In<hipMemAccessDesc>,
@@ -288,7 +288,7 @@ extern "C" fn hipMemPoolSetAccess(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemPoolGetAccess")]
 extern "C" fn hipMemPoolGetAccess(flags: Out<i32>, pool: PoolHandle, location: In<hipMemLocation>) -> Status {
     call("hipMemPoolGetAccess", |process| {
         flags.check()?;

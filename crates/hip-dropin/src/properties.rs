@@ -295,7 +295,7 @@ fn new_layout(device: &Device) -> hipDeviceProp_tR0600 {
     to
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDeviceProperties")]
 extern "C" fn hipGetDeviceProperties(to: Out<hipDeviceProp_tR0000>, device: i32) -> Status {
     call("hipGetDeviceProperties", |process| {
         to.check()?;
@@ -303,12 +303,12 @@ extern "C" fn hipGetDeviceProperties(to: Out<hipDeviceProp_tR0000>, device: i32)
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDevicePropertiesR0000")]
 extern "C" fn hipGetDevicePropertiesR0000(to: Out<hipDeviceProp_tR0000>, device: i32) -> Status {
     hipGetDeviceProperties(to, device)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetDevicePropertiesR0600")]
 extern "C" fn hipGetDevicePropertiesR0600(to: Out<hipDeviceProp_tR0600>, device: i32) -> Status {
     call("hipGetDevicePropertiesR0600", |process| {
         to.check()?;
@@ -322,7 +322,7 @@ fn choose(process: &Process, chosen: Out<i32>, fits: impl Fn(&Device) -> bool) -
     chosen.set(process.devices.iter().position(fits).unwrap_or(0) as i32)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipChooseDevice")]
 extern "C" fn hipChooseDevice(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>) -> Status {
     call("hipChooseDevice", |process| {
         chosen.check()?;
@@ -334,12 +334,12 @@ extern "C" fn hipChooseDevice(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipChooseDeviceR0000")]
 extern "C" fn hipChooseDeviceR0000(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>) -> Status {
     hipChooseDevice(chosen, wanted)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipChooseDeviceR0600")]
 extern "C" fn hipChooseDeviceR0600(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0600>) -> Status {
     call("hipChooseDeviceR0600", |process| {
         chosen.check()?;

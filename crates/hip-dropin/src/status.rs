@@ -122,12 +122,12 @@ codes! {
     RUNTIME_OTHER = 1053, "hipErrorRuntimeOther", "runtime call other than memory returned error";
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetErrorName")]
 extern "C" fn hipGetErrorName(status: Status) -> StaticText {
     StaticText::new(describe(status).map_or("hipErrorUnknown\0", |(name, _)| name))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetErrorString")]
 extern "C" fn hipGetErrorString(status: Status) -> StaticText {
     // HIP 5.2 has no texts, and returns the name.
     if Version::current() == Version::Hip5 {

@@ -95,23 +95,23 @@ fn create(
     stream.set(Handle::new(raw.0))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamCreate")]
 extern "C" fn hipStreamCreate(stream: Out<StreamHandle>) -> Status {
     call("hipStreamCreate", |process| create(process, stream, 0, None, None))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamCreateWithFlags")]
 extern "C" fn hipStreamCreateWithFlags(stream: Out<StreamHandle>, flags: u32) -> Status {
     call("hipStreamCreateWithFlags", |process| create(process, stream, flags, None, None))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamCreateWithPriority")]
 extern "C" fn hipStreamCreateWithPriority(stream: Out<StreamHandle>, flags: u32, priority: i32) -> Status {
     call("hipStreamCreateWithPriority", |process| create(process, stream, flags, Some(priority), None))
 }
 
 /// The stream has all compute units, and keeps the mask for [`hipExtStreamGetCUMask`].
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtStreamCreateWithCUMask")]
 extern "C" fn hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, words: u32, mask: In<u32>) -> Status {
     call("hipExtStreamCreateWithCUMask", |process| {
         if words == 0 || mask.is_null() {
@@ -121,7 +121,7 @@ extern "C" fn hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, words: u32
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDeviceGetStreamPriorityRange")]
 extern "C" fn hipDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) -> Status {
     call("hipDeviceGetStreamPriorityRange", |_| {
         least.set_if_wanted(LEAST);
@@ -130,7 +130,7 @@ extern "C" fn hipDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamDestroy")]
 extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
     call("hipStreamDestroy", |process| {
         if RawStream(stream.0).is_default() {
@@ -143,7 +143,7 @@ extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamSynchronize")]
 pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
     call("hipStreamSynchronize", |process| {
         let (device, raw) = process.stream(stream)?;
@@ -154,7 +154,7 @@ pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamQuery")]
 pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
     call("hipStreamQuery", |process| {
         let (device, raw) = process.stream(stream)?;
@@ -166,7 +166,7 @@ pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamWaitEvent")]
 pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHandle, flags: u32) -> Status {
     call("hipStreamWaitEvent", |process| {
         // hipEventWaitExternal is for graphs, and the same here.
@@ -186,7 +186,7 @@ pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHa
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamGetFlags")]
 pub(crate) extern "C" fn hipStreamGetFlags(stream: StreamHandle, flags: Out<u32>) -> Status {
     call("hipStreamGetFlags", |process| {
         flags.check()?;
@@ -198,7 +198,7 @@ pub(crate) extern "C" fn hipStreamGetFlags(stream: StreamHandle, flags: Out<u32>
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamGetPriority")]
 pub(crate) extern "C" fn hipStreamGetPriority(stream: StreamHandle, priority: Out<i32>) -> Status {
     call("hipStreamGetPriority", |process| {
         priority.check()?;
@@ -207,7 +207,7 @@ pub(crate) extern "C" fn hipStreamGetPriority(stream: StreamHandle, priority: Ou
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamGetDevice")]
 extern "C" fn hipStreamGetDevice(stream: StreamHandle, device: Out<i32>) -> Status {
     call("hipStreamGetDevice", |process| {
         device.check()?;
@@ -215,7 +215,7 @@ extern "C" fn hipStreamGetDevice(stream: StreamHandle, device: Out<i32>) -> Stat
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamGetId")]
 extern "C" fn hipStreamGetId(stream: StreamHandle, id: Out<u64>) -> Status {
     call("hipStreamGetId", |process| {
         id.check()?;
@@ -225,7 +225,7 @@ extern "C" fn hipStreamGetId(stream: StreamHandle, id: Out<u64>) -> Status {
 }
 
 /// Returns the ordinal itself, and -1 for what is no stream. It is no `hipError_t`.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetStreamDeviceId")]
 extern "C" fn hipGetStreamDeviceId(stream: StreamHandle) -> i32 {
     let device = Process::get().and_then(|process| process.stream(stream));
     device.map_or(-1, |(device, _)| device.0 as i32)
@@ -240,17 +240,17 @@ fn write_value(process: &Process, stream: StreamHandle, to: Address, bytes: &[u8
     copy::from_bytes(process, to, bytes, on)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamWriteValue32")]
 extern "C" fn hipStreamWriteValue32(stream: StreamHandle, to: Address, value: u32, _flags: u32) -> Status {
     call("hipStreamWriteValue32", |process| write_value(process, stream, to, &value.to_le_bytes()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipStreamWriteValue64")]
 extern "C" fn hipStreamWriteValue64(stream: StreamHandle, to: Address, value: u64, _flags: u32) -> Status {
     call("hipStreamWriteValue64", |process| write_value(process, stream, to, &value.to_le_bytes()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtStreamGetCUMask")]
 extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<u32>) -> Status {
     call("hipExtStreamGetCUMask", |process| {
         mask.check()?;

@@ -53,7 +53,7 @@ fn run(
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyToSymbol")]
 extern "C" fn hipMemcpyToSymbol(
     symbol: Address,
     src: Address,
@@ -66,7 +66,7 @@ extern "C" fn hipMemcpyToSymbol(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyToSymbolAsync")]
 pub(crate) extern "C" fn hipMemcpyToSymbolAsync(
     symbol: Address,
     src: Address,
@@ -81,7 +81,7 @@ pub(crate) extern "C" fn hipMemcpyToSymbolAsync(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyFromSymbol")]
 extern "C" fn hipMemcpyFromSymbol(
     dst: Address,
     symbol: Address,
@@ -94,7 +94,7 @@ extern "C" fn hipMemcpyFromSymbol(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipMemcpyFromSymbolAsync")]
 pub(crate) extern "C" fn hipMemcpyFromSymbolAsync(
     dst: Address,
     symbol: Address,
@@ -109,7 +109,7 @@ pub(crate) extern "C" fn hipMemcpyFromSymbolAsync(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetSymbolAddress")]
 extern "C" fn hipGetSymbolAddress(pointer: Out<Address>, symbol: Address) -> Status {
     call("hipGetSymbolAddress", |process| {
         pointer.check()?;
@@ -117,7 +117,7 @@ extern "C" fn hipGetSymbolAddress(pointer: Out<Address>, symbol: Address) -> Sta
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetSymbolSize")]
 extern "C" fn hipGetSymbolSize(bytes: Out<usize>, symbol: Address) -> Status {
     call("hipGetSymbolSize", |process| {
         bytes.check()?;

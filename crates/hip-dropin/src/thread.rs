@@ -64,22 +64,22 @@ pub(crate) fn set_last_error(status: Status) {
     }
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGetLastError")]
 extern "C" fn hipGetLastError() -> Status {
     LAST_ERROR.replace(Status::SUCCESS)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipPeekAtLastError")]
 extern "C" fn hipPeekAtLastError() -> Status {
     LAST_ERROR.get()
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipExtGetLastError")]
 extern "C" fn hipExtGetLastError() -> Status {
     LAST_CALL.replace(Status::SUCCESS)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipPushCallConfiguration")]
 extern "C" fn __hipPushCallConfiguration(
     grid: Dim3,
     block: Dim3,
@@ -91,7 +91,7 @@ extern "C" fn __hipPushCallConfiguration(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipPopCallConfiguration")]
 extern "C" fn __hipPopCallConfiguration(
     grid: Out<Dim3>,
     block: Out<Dim3>,
@@ -117,7 +117,7 @@ pub(crate) fn pop_configuration() -> HipResult<CallConfiguration> {
     popped.ok().flatten().ok_or(Status::MISSING_CONFIGURATION)
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipConfigureCall")]
 extern "C" fn hipConfigureCall(grid: Dim3, block: Dim3, lds: usize, stream: StreamHandle) -> Status {
     call("hipConfigureCall", |_| push_configuration(CallConfiguration { grid, block, lds, stream }))
 }

@@ -10,7 +10,7 @@ use crate::summary;
 /// ignored.
 macro_rules! unsupported {
     ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
         extern "C" fn $name() -> Status {
             summary::unsupported(stringify!($name));
             call(stringify!($name), |_| Err(Status::NOT_SUPPORTED))
@@ -217,7 +217,7 @@ unsupported! {
 /// Declares functions of hiprtc, which HIP 5 has in this library. They fail with `HIPRTC_ERROR_INTERNAL_ERROR`.
 macro_rules! no_compiler {
     ($($name:ident)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
         extern "C" fn $name() -> i32 {
             summary::unsupported(stringify!($name));
             11
@@ -246,14 +246,14 @@ no_compiler! {
 }
 
 /// Registering a texture or a surface before `main` does nothing; using it is not supported.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipRegisterTexture")]
 extern "C" fn __hipRegisterTexture() {}
 
 /// As for textures.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated___hipRegisterSurface")]
 extern "C" fn __hipRegisterSurface() {}
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hiprtcGetErrorString")]
 extern "C" fn hiprtcGetErrorString(_status: i32) -> StaticText {
     StaticText::new("HIPRTC_ERROR_INTERNAL_ERROR\0")
 }

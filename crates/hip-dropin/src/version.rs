@@ -51,12 +51,12 @@ pub(crate) fn loaded_as() -> Option<&'static CStr> {
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipRuntimeGetVersion")]
 extern "C" fn hipRuntimeGetVersion(version: Out<i32>) -> Status {
     call("hipRuntimeGetVersion", |_| version.set(Version::current().number()))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipDriverGetVersion")]
 extern "C" fn hipDriverGetVersion(version: Out<i32>) -> Status {
     call("hipDriverGetVersion", |_| version.set(Version::current().number()))
 }

@@ -113,7 +113,7 @@ fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, fla
     exec.set(Handle::new(process.graphs.execs.add(Exec { steps: Mutex::new(steps), flags })))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphInstantiate")]
 extern "C" fn hipGraphInstantiate(
     exec: Out<ExecHandle>,
     graph: GraphHandle,
@@ -130,7 +130,7 @@ extern "C" fn hipGraphInstantiate(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphInstantiateWithFlags")]
 extern "C" fn hipGraphInstantiateWithFlags(exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> Status {
     call("hipGraphInstantiateWithFlags", |process| {
         // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority.
@@ -141,7 +141,7 @@ extern "C" fn hipGraphInstantiateWithFlags(exec: Out<ExecHandle>, graph: GraphHa
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecGetFlags")]
 extern "C" fn hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>) -> Status {
     call("hipGraphExecGetFlags", |process| {
         flags.check()?;
@@ -149,14 +149,14 @@ extern "C" fn hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>) -> Status 
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecDestroy")]
 extern "C" fn hipGraphExecDestroy(exec: ExecHandle) -> Status {
     call("hipGraphExecDestroy", |process| {
         process.graphs.execs.remove(exec.0).map(drop).ok_or(Status::INVALID_VALUE)
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphUpload")]
 extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphUpload", |process| {
         process.graphs.exec(exec)?;
@@ -164,7 +164,7 @@ extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphLaunch")]
 pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphLaunch", |process| {
         let exec = process.graphs.exec(exec)?;
@@ -180,7 +180,7 @@ const ERROR: i32 = 1;
 const TOPOLOGY_CHANGED: i32 = 2;
 const TYPE_CHANGED: i32 = 3;
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecUpdate")]
 extern "C" fn hipGraphExecUpdate(
     exec: ExecHandle,
     graph: GraphHandle,

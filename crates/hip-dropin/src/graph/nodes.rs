@@ -69,7 +69,7 @@ fn kernel(process: &Process, params: In<hipKernelNodeParams>) -> HipResult<Paylo
     Ok(Payload::Kernel(KernelNode::new(process, &params.get()?)?))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddKernelNode")]
 extern "C" fn hipGraphAddKernelNode(
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -82,7 +82,7 @@ extern "C" fn hipGraphAddKernelNode(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphKernelNodeGetParams")]
 extern "C" fn hipGraphKernelNodeGetParams(node: NodeHandle, params: Out<hipKernelNodeParams>) -> Status {
     call("hipGraphKernelNodeGetParams", |process| {
         params.check()?;
@@ -93,12 +93,12 @@ extern "C" fn hipGraphKernelNodeGetParams(node: NodeHandle, params: Out<hipKerne
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphKernelNodeSetParams")]
 extern "C" fn hipGraphKernelNodeSetParams(node: NodeHandle, params: In<hipKernelNodeParams>) -> Status {
     call("hipGraphKernelNodeSetParams", |process| set(process, node, || kernel(process, params)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecKernelNodeSetParams")]
 extern "C" fn hipGraphExecKernelNodeSetParams(
     exec: ExecHandle,
     node: NodeHandle,
@@ -115,7 +115,7 @@ fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload
     Ok(Payload::Copy(CopyNode::new(process, copy, Some(params))?))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddMemcpyNode")]
 extern "C" fn hipGraphAddMemcpyNode(
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -128,7 +128,7 @@ extern "C" fn hipGraphAddMemcpyNode(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphMemcpyNodeGetParams")]
 extern "C" fn hipGraphMemcpyNodeGetParams(node: NodeHandle, params: Out<hipMemcpy3DParms>) -> Status {
     call("hipGraphMemcpyNodeGetParams", |process| {
         params.check()?;
@@ -139,12 +139,12 @@ extern "C" fn hipGraphMemcpyNodeGetParams(node: NodeHandle, params: Out<hipMemcp
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphMemcpyNodeSetParams")]
 extern "C" fn hipGraphMemcpyNodeSetParams(node: NodeHandle, params: In<hipMemcpy3DParms>) -> Status {
     call("hipGraphMemcpyNodeSetParams", |process| set(process, node, || copy_3d(process, params)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecMemcpyNodeSetParams")]
 extern "C" fn hipGraphExecMemcpyNodeSetParams(
     exec: ExecHandle,
     node: NodeHandle,
@@ -189,7 +189,7 @@ fn copy_from_symbol(
 /// Declares the three functions of a copy of one range: add, set, set in an executable graph.
 macro_rules! copies {
     ($($add:ident, $set:ident, $exec:ident($($argument:ident: $type:ty),*) = |$process:ident| $make:expr;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($add)))]
         extern "C" fn $add(
             node: Out<NodeHandle>,
             graph: GraphHandle,
@@ -200,12 +200,12 @@ macro_rules! copies {
             call(stringify!($add), |$process| add($process, node, graph, (after, count), || $make))
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($set)))]
         extern "C" fn $set(node: NodeHandle, $($argument: $type),*) -> Status {
             call(stringify!($set), |$process| set($process, node, || $make))
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($exec)))]
         extern "C" fn $exec(exec: ExecHandle, node: NodeHandle, $($argument: $type),*) -> Status {
             call(stringify!($exec), |$process| set_in_exec($process, exec, node, || $make))
         }
@@ -230,7 +230,7 @@ fn memset(process: &Process, params: In<hipMemsetParams>) -> HipResult<Payload> 
     Ok(Payload::Fill(params))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddMemsetNode")]
 extern "C" fn hipGraphAddMemsetNode(
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -243,7 +243,7 @@ extern "C" fn hipGraphAddMemsetNode(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphMemsetNodeGetParams")]
 extern "C" fn hipGraphMemsetNodeGetParams(node: NodeHandle, params: Out<hipMemsetParams>) -> Status {
     call("hipGraphMemsetNodeGetParams", |process| {
         params.check()?;
@@ -254,12 +254,12 @@ extern "C" fn hipGraphMemsetNodeGetParams(node: NodeHandle, params: Out<hipMemse
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphMemsetNodeSetParams")]
 extern "C" fn hipGraphMemsetNodeSetParams(node: NodeHandle, params: In<hipMemsetParams>) -> Status {
     call("hipGraphMemsetNodeSetParams", |process| set(process, node, || memset(process, params)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecMemsetNodeSetParams")]
 extern "C" fn hipGraphExecMemsetNodeSetParams(
     exec: ExecHandle,
     node: NodeHandle,
@@ -276,7 +276,7 @@ fn host(params: In<HostNodeParams>) -> HipResult<Payload> {
     Ok(Payload::Host(params.function, params.data))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddHostNode")]
 extern "C" fn hipGraphAddHostNode(
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -287,7 +287,7 @@ extern "C" fn hipGraphAddHostNode(
     call("hipGraphAddHostNode", |process| add(process, node, graph, (after, count), || host(params)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphHostNodeGetParams")]
 extern "C" fn hipGraphHostNodeGetParams(node: NodeHandle, params: Out<HostNodeParams>) -> Status {
     call("hipGraphHostNodeGetParams", |process| {
         params.check()?;
@@ -298,12 +298,12 @@ extern "C" fn hipGraphHostNodeGetParams(node: NodeHandle, params: Out<HostNodePa
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphHostNodeSetParams")]
 extern "C" fn hipGraphHostNodeSetParams(node: NodeHandle, params: In<HostNodeParams>) -> Status {
     call("hipGraphHostNodeSetParams", |process| set(process, node, || host(params)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecHostNodeSetParams")]
 extern "C" fn hipGraphExecHostNodeSetParams(
     exec: ExecHandle,
     node: NodeHandle,
@@ -312,7 +312,7 @@ extern "C" fn hipGraphExecHostNodeSetParams(
     call("hipGraphExecHostNodeSetParams", |process| set_in_exec(process, exec, node, || host(params)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddEmptyNode")]
 extern "C" fn hipGraphAddEmptyNode(
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -322,7 +322,7 @@ extern "C" fn hipGraphAddEmptyNode(
     call("hipGraphAddEmptyNode", |process| add(process, node, graph, (after, count), || Ok(Payload::Empty)))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddChildGraphNode")]
 extern "C" fn hipGraphAddChildGraphNode(
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -339,7 +339,7 @@ extern "C" fn hipGraphAddChildGraphNode(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphExecChildGraphNodeSetParams")]
 extern "C" fn hipGraphExecChildGraphNodeSetParams(
     exec: ExecHandle,
     node: NodeHandle,
@@ -354,7 +354,7 @@ extern "C" fn hipGraphExecChildGraphNodeSetParams(
 /// Declares the functions of nodes that record an event or wait for one.
 macro_rules! events {
     ($($add:ident, $get:ident, $set:ident, $exec:ident: $kind:ident;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($add)))]
         extern "C" fn $add(
             node: Out<NodeHandle>,
             graph: GraphHandle,
@@ -367,7 +367,7 @@ macro_rules! events {
             })
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($get)))]
         extern "C" fn $get(node: NodeHandle, event: Out<EventHandle>) -> Status {
             call(stringify!($get), |process| {
                 event.check()?;
@@ -378,12 +378,12 @@ macro_rules! events {
             })
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($set)))]
         extern "C" fn $set(node: NodeHandle, event: EventHandle) -> Status {
             call(stringify!($set), |process| set(process, node, || of_event(process, event, Payload::$kind)))
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("emulated_", stringify!($exec)))]
         extern "C" fn $exec(exec: ExecHandle, node: NodeHandle, event: EventHandle) -> Status {
             call(stringify!($exec), |process| {
                 set_in_exec(process, exec, node, || of_event(process, event, Payload::$kind))

@@ -7,7 +7,7 @@ use crate::call::call;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphCreate")]
 extern "C" fn hipGraphCreate(graph: Out<GraphHandle>, flags: u32) -> Status {
     call("hipGraphCreate", |process| {
         graph.check()?;
@@ -18,7 +18,7 @@ extern "C" fn hipGraphCreate(graph: Out<GraphHandle>, flags: u32) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphDestroy")]
 extern "C" fn hipGraphDestroy(graph: GraphHandle) -> Status {
     call("hipGraphDestroy", |process| {
         let found = process.graphs.graph(graph)?;
@@ -27,7 +27,7 @@ extern "C" fn hipGraphDestroy(graph: GraphHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphClone")]
 extern "C" fn hipGraphClone(copy: Out<GraphHandle>, original: GraphHandle) -> Status {
     call("hipGraphClone", |process| {
         copy.check()?;
@@ -35,7 +35,7 @@ extern "C" fn hipGraphClone(copy: Out<GraphHandle>, original: GraphHandle) -> St
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphNodeFindInClone")]
 extern "C" fn hipGraphNodeFindInClone(
     found: Out<NodeHandle>,
     original: NodeHandle,
@@ -62,7 +62,7 @@ fn answer(found: &[u64], array: Out<NodeHandle>, count: Out<usize>) -> HipResult
     count.set(found.len().min(room))
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphGetNodes")]
 extern "C" fn hipGraphGetNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count: Out<usize>) -> Status {
     call("hipGraphGetNodes", |process| {
         count.check()?;
@@ -72,7 +72,7 @@ extern "C" fn hipGraphGetNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphGetRootNodes")]
 extern "C" fn hipGraphGetRootNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count: Out<usize>) -> Status {
     call("hipGraphGetRootNodes", |process| {
         count.check()?;
@@ -83,7 +83,7 @@ extern "C" fn hipGraphGetRootNodes(graph: GraphHandle, nodes: Out<NodeHandle>, c
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphGetEdges")]
 extern "C" fn hipGraphGetEdges(
     graph: GraphHandle,
     from: Out<NodeHandle>,
@@ -107,7 +107,7 @@ extern "C" fn hipGraphGetEdges(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphNodeGetDependencies")]
 extern "C" fn hipGraphNodeGetDependencies(
     node: NodeHandle,
     nodes: Out<NodeHandle>,
@@ -120,7 +120,7 @@ extern "C" fn hipGraphNodeGetDependencies(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphNodeGetDependentNodes")]
 extern "C" fn hipGraphNodeGetDependentNodes(
     node: NodeHandle,
     nodes: Out<NodeHandle>,
@@ -134,7 +134,7 @@ extern "C" fn hipGraphNodeGetDependentNodes(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphNodeGetType")]
 extern "C" fn hipGraphNodeGetType(node: NodeHandle, kind: Out<i32>) -> Status {
     call("hipGraphNodeGetType", |process| {
         kind.check()?;
@@ -159,7 +159,7 @@ fn pairs(
     Ok(from.iter().zip(&to).map(|(from, to)| (from.0, to.0)).collect())
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphAddDependencies")]
 extern "C" fn hipGraphAddDependencies(
     graph: GraphHandle,
     from: In<NodeHandle>,
@@ -179,7 +179,7 @@ extern "C" fn hipGraphAddDependencies(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphRemoveDependencies")]
 extern "C" fn hipGraphRemoveDependencies(
     graph: GraphHandle,
     from: In<NodeHandle>,
@@ -197,7 +197,7 @@ extern "C" fn hipGraphRemoveDependencies(
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphDestroyNode")]
 extern "C" fn hipGraphDestroyNode(node: NodeHandle) -> Status {
     call("hipGraphDestroyNode", |process| {
         let found = process.graphs.node(node)?;
@@ -211,7 +211,7 @@ extern "C" fn hipGraphDestroyNode(node: NodeHandle) -> Status {
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphChildGraphNodeGetGraph")]
 extern "C" fn hipGraphChildGraphNodeGetGraph(node: NodeHandle, graph: Out<GraphHandle>) -> Status {
     call("hipGraphChildGraphNodeGetGraph", |process| {
         graph.check()?;
@@ -222,7 +222,7 @@ extern "C" fn hipGraphChildGraphNodeGetGraph(node: NodeHandle, graph: Out<GraphH
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphNodeSetEnabled")]
 extern "C" fn hipGraphNodeSetEnabled(exec: ExecHandle, node: NodeHandle, enabled: u32) -> Status {
     call("hipGraphNodeSetEnabled", |process| {
         let exec = process.graphs.exec(exec)?;
@@ -234,7 +234,7 @@ extern "C" fn hipGraphNodeSetEnabled(exec: ExecHandle, node: NodeHandle, enabled
     })
 }
 
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "emulated_hipGraphNodeGetEnabled")]
 extern "C" fn hipGraphNodeGetEnabled(exec: ExecHandle, node: NodeHandle, enabled: Out<u32>) -> Status {
     call("hipGraphNodeGetEnabled", |process| {
         enabled.check()?;
