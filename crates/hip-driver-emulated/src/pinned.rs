@@ -1,14 +1,16 @@
 //! Pinned host memory. Whether memory is pinned decides when a copy reads or writes it, and whether the call waits.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{PoisonError, RwLock};
 
+use memmap2::MmapMut;
+
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, PinnedAllocation};
 
-/// The alignment of pinned memory in bytes: a page, like HIP's.
-const ALIGN: usize = 4096;
+/// Addresses behind each allocation that no other one has, so that accesses shortly past its end fault, as for memory of
+/// devices. They need no memory.
+const GUARD: usize = 64 << 10;
 
 /// Who owns pinned memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,11 +34,13 @@ impl Owner {
 /// One range of pinned memory.
 pub(super) struct Memory {
     host: NonNull<u8>,
-    layout: Layout,
-    owner: Owner,
+    bytes: usize,
+    /// The driver's own memory: whole pages, like HIP's. Unmapped when it is dropped. `None` for the caller's.
+    own: Option<MmapMut>,
 }
 
-// SAFETY: only the drop accesses the memory, and only if it owns it.
+// SAFETY: the memory is accessed through the addresses that the driver gave out, by the contracts of its calls; a
+// `Memory` only unmaps it when it is dropped, which any thread may do.
 unsafe impl Send for Memory {}
 // SAFETY: a shared `Memory` only gives its address and length.
 unsafe impl Sync for Memory {}
@@ -46,14 +50,9 @@ impl Memory {
     pub(super) fn address(&self) -> u64 {
         self.host.as_ptr().addr() as u64
     }
-}
 
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if self.owner == Owner::Driver {
-            // SAFETY: allocated with this layout in `PinnedMemory::allocate`, and this is its only owner.
-            unsafe { dealloc(self.host.as_ptr(), self.layout) }
-        }
+    fn owner(&self) -> Owner {
+        if self.own.is_some() { Owner::Driver } else { Owner::Caller }
     }
 }
 
@@ -64,18 +63,20 @@ pub(super) struct PinnedMemory {
 }
 
 impl PinnedMemory {
-    /// Allocates `bytes` bytes of zeroed memory.
+    /// Allocates `bytes` bytes of zeroed memory, which begin at a page. The host provides pages when they are accessed.
     pub(super) fn allocate(&self, call: &'static str, bytes: usize) -> DriverResult<PinnedAllocation> {
-        let layout = Layout::from_size_align(bytes, ALIGN).ok().filter(|_| bytes != 0).ok_or_else(|| {
+        let mapped = bytes.checked_add(GUARD).filter(|mapped| bytes != 0 && isize::try_from(*mapped).is_ok());
+        let Some(mapped) = mapped else {
             let detail = format!("an allocation of {bytes} bytes");
-            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
-        })?;
-        // SAFETY: the layout's size is not 0.
-        let host = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(|| {
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        };
+        let out_of_memory = || {
             let detail = format!("{bytes} bytes of pinned host memory");
             DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail)
-        })?;
-        let memory = Memory { host, layout, owner: Owner::Driver };
+        };
+        let mut map = MmapMut::map_anon(mapped).map_err(|_| out_of_memory())?;
+        let host = NonNull::new(map.as_mut_ptr()).ok_or_else(out_of_memory)?;
+        let memory = Memory { host, bytes, own: Some(map) };
         let device = DevicePtr(memory.address());
         self.live.write().unwrap_or_else(PoisonError::into_inner).insert(device.0, memory);
         Ok(PinnedAllocation { host, device, bytes })
@@ -89,17 +90,17 @@ impl PinnedMemory {
         bytes: usize,
     ) -> DriverResult<PinnedAllocation> {
         let error = |code, detail: String| DriverError::with_detail(call, code, detail);
-        let (Some(host), Ok(layout)) = (NonNull::new(pointer), Layout::from_size_align(bytes, 1)) else {
+        let Some(host) = NonNull::new(pointer).filter(|_| isize::try_from(bytes).is_ok()) else {
             return Err(error(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {pointer:?}")));
         };
-        let memory = Memory { host, layout, owner: Owner::Caller };
+        let memory = Memory { host, bytes, own: None };
         let device = DevicePtr(memory.address());
         let Some(end) = device.0.checked_add(bytes as u64).filter(|_| bytes > 0) else {
             return Err(error(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {pointer:?}")));
         };
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         if let Some((start, other)) = live.range(..end).next_back()
-            && start + other.layout.size() as u64 > device.0
+            && start + other.bytes as u64 > device.0
         {
             let detail = format!("{bytes} bytes at {pointer:?} meet pinned memory at {start:#x}");
             return Err(error(ErrorCode::HOST_MEMORY_ALREADY_REGISTERED, detail));
@@ -114,14 +115,14 @@ impl PinnedMemory {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         live.range(..=address).next_back().is_some_and(|(start, memory)| {
             let offset = (address - start) as usize;
-            offset < memory.layout.size() && bytes <= memory.layout.size() - offset
+            offset < memory.bytes && bytes <= memory.bytes - offset
         })
     }
 
     /// Returns whether a live range of `owner` starts at `address`.
     pub(super) fn begins_at(&self, address: u64, owner: Owner) -> bool {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
-        live.get(&address).is_some_and(|memory| memory.owner == owner)
+        live.get(&address).is_some_and(|memory| memory.owner() == owner)
     }
 
     /// Removes and returns the range that starts at `address`.
