@@ -53,6 +53,7 @@ pub use host::program::LoadedProgram;
 pub use host::run::DispatchStats;
 pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
 pub use memory::blocks::{BlockTable, Blocks};
+pub use memory::bounds::{Bounds, UnknownBounds};
 pub use memory::lds::MAX_LDS;
 pub use observe::{
     BytesAccessed, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,

@@ -6,7 +6,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Rig, U32, U64, threads};
-use gfx9_emulator::{AccessKind, Error, FaultCause, FaultReport, MemorySpace};
+use gfx9_emulator::{AccessKind, Bounds, DefectKind, Error, FaultCause, FaultReport, MemorySpace};
 
 fn fault(result: Result<gfx9_emulator::DispatchStats, Error>) -> FaultReport {
     match result {
@@ -40,6 +40,7 @@ fn out_of_bounds_accesses_name_the_lane_and_the_allocation() {
         assert!(report.instruction.starts_with(&format!("{} v", report.mnemonic)), "{report}");
         assert!(report.to_string().contains(&format!(", {} [", report.instruction)), "{report}");
         assert!(report.nearest.as_ref().unwrap().contains("16 bytes past the end of"), "{report}");
+        assert!(report.nearest.as_ref().unwrap().contains("so does `--bounds pages`"), "{report}");
         assert!(report.to_string().contains("lane 6"), "{report}");
         alive(&rig);
 
@@ -59,6 +60,45 @@ fn out_of_bounds_accesses_name_the_lane_and_the_allocation() {
         let report = fault(rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &args));
         assert!(report.nearest.as_ref().unwrap().contains("was freed"), "{report}");
         alive(&rig);
+    }
+}
+
+#[test]
+fn with_bounds_of_pages_kernels_can_access_the_rest_of_the_last_page() {
+    let mut config = threads(2);
+    config.bounds = Bounds::Pages;
+    for rig in Rig::all(&config) {
+        let (base, out) = (rig.words(&[0; 16]), rig.words(&[1]));
+        let other = rig.words(&[9; 1024]);
+        // Elements of the page: the first that the allocation lacks, and the last.
+        for at in [16, 1023] {
+            rig.launch("store_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(at), U32(0)]).unwrap();
+            rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(at), U32(0), U64(out)]).unwrap();
+        }
+        let report = fault(rig.launch("store_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(1024), U32(0)]));
+        assert!(
+            matches!(&report.cause, FaultCause::OutOfBounds { lanes, .. } if lanes[0].address == base + 4096)
+        );
+        assert!(!report.to_string().contains("--bounds"), "{report}");
+        assert_eq!(rig.read(other, 1024), [9; 1024], "{}", rig.name);
+        alive(&rig);
+    }
+}
+
+#[test]
+fn the_sanitizer_takes_the_rest_of_the_last_page_for_unwritten() {
+    let mut config = threads(1);
+    (config.bounds, config.sanitize) = (Bounds::Pages, true);
+    for rig in Rig::all(&config) {
+        let (base, out) = (rig.words(&[0; 16]), rig.words(&[1]));
+        let load =
+            |at| rig.launch("load_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(at), U32(0), U64(out)]);
+        let Err(Error::Sanitizer { defects, .. }) = load(20) else { panic!("nothing wrote these bytes") };
+        assert_eq!(defects[0].kind, DefectKind::UninitializedRead, "{}", rig.name);
+        let allocation = defects[0].allocation.as_ref().unwrap();
+        assert!(allocation.starts_with("16 bytes past the end of "), "{allocation}");
+        rig.launch("store_at", [1, 1, 1], [64, 1, 1], 0, &[U64(base), U64(20), U32(0)]).unwrap();
+        load(20).unwrap();
     }
 }
 

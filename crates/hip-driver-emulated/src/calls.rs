@@ -156,7 +156,7 @@ impl Driver for EmulatedDriver {
         let call = "hipHostMalloc";
         self.device(call, device)?;
         self.captures_allow(call)?;
-        self.map(call, self.pinned.allocate(call, bytes)?)
+        self.map(call, self.pinned.allocate(call, bytes)?, Owner::Driver)
     }
 
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
@@ -172,7 +172,7 @@ impl Driver for EmulatedDriver {
         let call = "hipHostRegister";
         self.device(call, device)?;
         self.captures_allow(call)?;
-        self.map(call, self.pinned.register(call, ptr, bytes)?)
+        self.map(call, self.pinned.register(call, ptr, bytes)?, Owner::Caller)
     }
 
     unsafe fn host_unregister(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
@@ -431,12 +431,19 @@ impl EmulatedDriver {
         &self,
         call: &'static str,
         allocation: PinnedAllocation,
+        owner: Owner,
     ) -> DriverResult<PinnedAllocation> {
         for (mapped, device) in self.devices.iter().enumerate() {
-            // SAFETY: memory of `host_malloc` lives until `unpin`, which waits for all devices, or until the driver is
-            // dropped and no worker is left; the caller keeps memory of `host_register` alive, as that requires. By the
-            // same contracts, the host does not access what a kernel in flight uses.
-            let result = unsafe { device.space.map_host(allocation.host, allocation.bytes as u64) };
+            let (host, bytes) = (allocation.host, allocation.bytes as u64);
+            let result = match owner {
+                // SAFETY: it is whole pages, which live until `unpin`, which waits for all devices, or until the driver is
+                // dropped and no worker is left. By the contract of `host_malloc`, the host does not access what a kernel
+                // in flight uses.
+                Owner::Driver => unsafe { device.space.map_host_pages(host, bytes) },
+                // SAFETY: by the contract of `host_register`, the caller keeps the memory alive until `unpin`, and the host
+                // does not access what a kernel in flight uses.
+                Owner::Caller => unsafe { device.space.map_host(host, bytes) },
+            };
             if let Err(error) = result {
                 if let Some(memory) = self.pinned.take(allocation.device.0) {
                     unmap(&self.devices[..mapped], &memory);

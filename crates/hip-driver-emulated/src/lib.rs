@@ -49,8 +49,8 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream, Profile,
-    TraceFilter, TracedInstruction, TracedRegister,
+    Bounds, BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream,
+    Profile, TraceFilter, TracedInstruction, TracedRegister, UnknownBounds,
 };
 
 use self::capture::Captures;
@@ -60,7 +60,7 @@ use self::event::Event;
 use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
 use self::module::{Function, Module};
-pub use self::options::{DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
+pub use self::options::{BOUNDS_VARIABLE, DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
 use self::pinned::PinnedMemory;
 use self::stream::{Batch, Stream, on_worker};
 use self::watch::Watch;
@@ -115,6 +115,7 @@ impl EmulatedDriver {
         config.schedule_seed = options.schedule_seed;
         config.profile = options.profile;
         config.sanitize = options.sanitize;
+        config.bounds = options.bounds;
         config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {
             config.threads = options.threads;
@@ -138,7 +139,7 @@ impl EmulatedDriver {
             devices,
             watch,
             blocks,
-            pool_boundaries: options.pool_boundaries,
+            pool_boundaries: options.pool_boundaries && options.bounds == Bounds::Strict,
             shared: memory::SharedFiles::default(),
             streams: Table::new(1),
             events: Table::new(2),

@@ -107,7 +107,7 @@ impl EmulatedDriver {
             MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes } => {
                 self.device(call, device)?;
                 let PinnedAllocation { host, device: ptr, .. } =
-                    self.map(call, self.pinned.allocate(call, bytes)?)?;
+                    self.map(call, self.pinned.allocate(call, bytes)?, Owner::Driver)?;
                 Ok(MemoryReply::Memory { ptr, host: Some(host) })
             }
             MemoryRequest::Allocate { kind: MemoryKind::Shared, bytes } => {

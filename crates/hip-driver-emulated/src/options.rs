@@ -1,9 +1,10 @@
 //! Options of the emulated driver: devices, memory, threads. And the properties of its devices.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use code_object::{FeatureSetting, Processor, TargetId};
-use gfx9_emulator::{InstructionTrace, Printer};
+use gfx9_emulator::{Bounds, InstructionTrace, Printer};
 
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 
@@ -12,6 +13,9 @@ pub const DEVICES_VARIABLE: &str = "HIPLAUNCH_EMULATOR_DEVICES";
 
 /// The environment variable with the number of host threads of each device for [`EmulatorOptions::from_env`].
 pub const THREADS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_THREADS";
+
+/// The environment variable with `strict` or `pages`, the bounds of allocations, for [`EmulatorOptions::from_env`].
+pub const BOUNDS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_BOUNDS";
 
 /// The maximum number of devices of one driver.
 const MAX_DEVICES: u32 = 64;
@@ -48,7 +52,11 @@ pub struct EmulatorOptions {
     /// Detects data races and reads of memory that was never written; a kernel with either ends with a fault. Kernels
     /// run very much slower. Memory that a pool allocates again counts as written. Default: off.
     pub sanitize: bool,
-    /// Finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
+    /// Which bytes behind an allocation kernels can access. With [`Bounds::Pages`], as on a GPU, those up to the end of its
+    /// last page, and all memory between a pool's blocks. Memory of the host that was registered ends where it does.
+    /// Default: [`Bounds::Strict`], none.
+    pub bounds: Bounds,
+    /// With strict [`bounds`](Self::bounds), finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
     /// ([`Observer::separates_blocks`](hip_driver::Observer::separates_blocks)), and an access there is a fault whose report
     /// names the block, and what a GPU would have accessed. Default: on.
     pub pool_boundaries: bool,
@@ -71,6 +79,7 @@ impl Default for EmulatorOptions {
             schedule_seed: None,
             profile: false,
             sanitize: false,
+            bounds: Bounds::Strict,
             pool_boundaries: true,
             instruction_trace: None,
             printer: None,
@@ -79,17 +88,21 @@ impl Default for EmulatorOptions {
 }
 
 impl EmulatorOptions {
-    /// Returns the defaults, with the numbers in [`DEVICES_VARIABLE`] and [`THREADS_VARIABLE`] if these are set.
+    /// Returns the defaults, with what [`DEVICES_VARIABLE`], [`THREADS_VARIABLE`] and [`BOUNDS_VARIABLE`] say if these
+    /// are set.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for a variable that is not a number.
+    /// `INVALID_VALUE` for a variable whose value is not understood.
     pub fn from_env() -> DriverResult<Self> {
         let mut options = EmulatorOptions::default();
-        if let Some(devices) = number(DEVICES_VARIABLE)? {
+        if let Some(devices) = parsed(DEVICES_VARIABLE, "a number")? {
             options.devices = devices;
         }
-        if let Some(threads) = number(THREADS_VARIABLE)? {
+        if let Some(threads) = parsed::<u32>(THREADS_VARIABLE, "a number")? {
             options.threads = threads as usize;
+        }
+        if let Some(bounds) = parsed(BOUNDS_VARIABLE, "`strict` or `pages`")? {
+            options.bounds = bounds;
         }
         Ok(options)
     }
@@ -158,15 +171,12 @@ impl EmulatorOptions {
     }
 }
 
-fn number(variable: &'static str) -> DriverResult<Option<u32>> {
+fn parsed<T: FromStr>(variable: &'static str, expected: &str) -> DriverResult<Option<T>> {
     let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else { return Ok(None) };
     let text = value.to_string_lossy();
     text.trim().parse().map(Some).map_err(|_| {
-        DriverError::with_detail(
-            "hipInit",
-            ErrorCode::INVALID_VALUE,
-            format!("{variable}={text} is not a number"),
-        )
+        let detail = format!("{variable}={text} is not {expected}");
+        DriverError::with_detail("hipInit", ErrorCode::INVALID_VALUE, detail)
     })
 }
 

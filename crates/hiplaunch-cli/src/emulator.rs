@@ -36,6 +36,10 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, help_heading = "Emulator")]
     sanitize: bool,
 
+    /// What kernels can access behind an allocation: nothing, or the rest of its last page, as on a GPU [default: strict].
+    #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"], help_heading = "Emulator")]
+    bounds: Option<String>,
+
     /// Write each executed instruction to this file, with the values of its operands.
     #[arg(long, value_name = "FILE", help_heading = "Emulator")]
     instruction_trace: Option<PathBuf>,
@@ -59,6 +63,7 @@ impl EmulatorArgs {
             ("--dynamic-stack", self.dynamic_stack.is_some()),
             ("--profile", self.profile),
             ("--sanitize", self.sanitize),
+            ("--bounds", self.bounds.is_some()),
             ("--instruction-trace", self.instruction_trace.is_some()),
         ]
         .into_iter()
@@ -75,7 +80,7 @@ mod settings {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
-    use hip_driver_emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
+    use hip_driver_emulated::{Bounds, EmulatorOptions, InstructionTrace, TraceFilter};
 
     use super::super::output::complain;
     use super::super::session::unusable;
@@ -89,6 +94,7 @@ mod settings {
         /// The option that asks for the emulator.
         pub(crate) asked_by: &'static str,
         time_budget: Option<Duration>,
+        bounds: Option<Bounds>,
         trace: Option<Tracing>,
     }
 
@@ -115,6 +121,7 @@ mod settings {
                 self.time_budget.map(Duration::try_from_secs_f64).transpose().map_err(|error| {
                     unusable(format!("--time-budget {}: {error}", self.time_budget.unwrap_or_default()))
                 })?;
+            let bounds = self.bounds.as_deref().map(str::parse).transpose().map_err(unusable)?;
             let filter: TraceFilter =
                 self.trace_filter.as_deref().unwrap_or_default().parse().map_err(unusable)?;
             let trace = match &self.instruction_trace {
@@ -133,7 +140,7 @@ mod settings {
                     Some(Tracing { trace, sink })
                 }
             };
-            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, time_budget, trace }))
+            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, time_budget, bounds, trace }))
         }
     }
 
@@ -146,6 +153,7 @@ mod settings {
             options.dynamic_stack = self.args.dynamic_stack.unwrap_or(options.dynamic_stack);
             options.profile = self.args.profile;
             options.sanitize = self.args.sanitize;
+            options.bounds = self.bounds.unwrap_or(options.bounds);
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
         }
 

@@ -59,6 +59,10 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     sanitize: bool,
 
+    /// What kernels can access behind an allocation: nothing, or the rest of its last page, as on a GPU [default: strict].
+    #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"])]
+    bounds: Option<String>,
+
     /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
     #[arg(long, value_name = "N")]
     schedule_seed: Option<u64>,
@@ -77,6 +81,7 @@ impl ExecArgs {
         set("HIPLAUNCH_EMULATOR_TARGET", self.target.as_ref().map(|target| target.short().into()));
         set("HIPLAUNCH_EMULATOR_DEVICES", self.devices.map(|devices| devices.to_string().into()));
         set("HIPLAUNCH_EMULATOR_SANITIZE", switch(self.sanitize));
+        set("HIPLAUNCH_EMULATOR_BOUNDS", self.bounds.as_ref().map(Into::into));
         set("HIPLAUNCH_EMULATOR_SEED", self.schedule_seed.map(|seed| seed.to_string().into()));
         set("HIPLAUNCH_EMULATOR_TIME_BUDGET", self.time_budget.map(|seconds| seconds.to_string().into()));
         set("HIPLAUNCH_VALIDATE", switch(self.validate));

@@ -21,13 +21,17 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
 ];
 
 /// Environment variables, and what they set.
-pub(crate) const ENVIRONMENT: [(&str, &str); 12] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 13] = [
     ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
     ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),
     ("HIPLAUNCH_EMULATOR_THREADS", "host threads that run a kernel's workgroups (default: all cores)"),
     ("HIPLAUNCH_EMULATOR_DEVICES", "emulated devices (default: 1)"),
+    (
+        "HIPLAUNCH_EMULATOR_BOUNDS",
+        "strict or pages: what kernels can access behind an allocation (default: strict)",
+    ),
     ("HIPLAUNCH_LIBAMDHIP64", "the library that exec gives to programs, if it is not beside the command"),
     ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),
     ("ROCM_PATH", "where ROCm is installed"),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::exec::level::SimdLevel;
 use crate::host::hostcall::Printer;
+use crate::memory::bounds::Bounds;
 use crate::observe::InstructionTrace;
 
 /// Settings of a [`Machine`](crate::Machine).
@@ -42,6 +43,9 @@ pub struct MachineConfig {
     /// and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines both. Kernels run very
     /// much slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
+    /// Which bytes behind an allocation kernels can access. It holds for memory that is allocated once the machine is
+    /// created. [`Bounds::Strict`] by default.
+    pub bounds: Bounds,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,
 }
@@ -60,6 +64,7 @@ impl Default for MachineConfig {
             schedule_seed: None,
             profile: false,
             sanitize: false,
+            bounds: Bounds::default(),
             instruction_trace: None,
         }
     }

@@ -95,6 +95,7 @@ impl Machine {
         if config.sanitize {
             memory.track_writes();
         }
+        memory.set_bounds(config.bounds);
         let mut machine = Machine {
             memory,
             cache: Arc::new(WorkgroupCache::new(config.threads)),

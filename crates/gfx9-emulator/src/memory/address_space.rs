@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backing::Backing;
 use super::blocks::{BlockAt, BlockTable, Blocks};
+use super::bounds::{Bounds, PAGE};
 use super::guest_range::GuestRange;
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
@@ -20,7 +21,7 @@ const ARENA_END: u64 = 0x4000_0000_0000;
 /// Smallest alignment of device allocations in bytes.
 const MIN_ALIGN: u64 = 256;
 /// Bytes left unmapped after each allocation, so that accesses shortly past its end fault.
-const GUARD: u64 = 64 << 10;
+pub(super) const GUARD: u64 = 64 << 10;
 /// The number of freed ranges that are kept for fault reports.
 const FREED_KEPT: usize = 64;
 
@@ -28,12 +29,15 @@ const FREED_KEPT: usize = 64;
 #[derive(Clone)]
 pub(super) struct Region {
     pub(super) base: u64,
-    /// How many addresses it has.
+    /// How many addresses kernels can access: `bytes`, or whole pages ([`Bounds::Pages`]), or if it is divided those in
+    /// blocks among twice as many.
     pub(super) len: u64,
-    /// How many bytes were asked for: half of `len` if it is divided.
+    /// How many bytes were asked for.
     pub(super) bytes: u64,
     /// How many of them count as allocated.
     pub(super) counted: u64,
+    /// Whether no other memory is in its last page.
+    pub(super) has_pages: bool,
     /// Whether only the addresses of its blocks may be accessed.
     pub(super) divided: bool,
     /// Whether it is another address space's allocation.
@@ -50,6 +54,16 @@ impl Region {
 
     pub(super) fn range(&self) -> GuestRange {
         GuestRange { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
+    }
+
+    /// How many addresses are the allocation's own: not those that only [`Bounds::Pages`] gives it.
+    fn own(&self) -> u64 {
+        if self.divided { self.len } else { self.bytes }
+    }
+
+    /// The range of these addresses.
+    fn owned(&self) -> GuestRange {
+        GuestRange { len: self.own(), ..self.range() }
     }
 }
 
@@ -83,6 +97,8 @@ struct Inner {
     snapshot: Option<Arc<RangeTable>>,
     /// Whether new allocations get a shadow.
     tracked: bool,
+    /// What kernels can access behind new allocations.
+    bounds: Bounds,
 }
 
 /// The memory of a machine: device allocations, and host ranges that are mapped at their own addresses.
@@ -116,6 +132,7 @@ impl AddressSpace {
                 used: 0,
                 snapshot: None,
                 tracked: false,
+                bounds: Bounds::Strict,
             }),
             capacity,
             blocks: Arc::default(),
@@ -189,7 +206,7 @@ impl AddressSpace {
         Ok(address)
     }
 
-    /// Allocates memory that `make` makes.
+    /// Allocates memory that `make` makes, with as many bytes as it is told.
     fn alloc_backed(
         &self,
         bytes: u64,
@@ -203,20 +220,32 @@ impl AddressSpace {
         if bytes == 0 || counts && bytes > free {
             return Err(out_of_memory);
         }
-        let Some(base) = inner.find_gap(bytes, align) else { return Err(out_of_memory) };
-        let Some(backing) = usize::try_from(bytes).ok().and_then(make) else {
+        let align = if inner.bounds == Bounds::Pages { align.max(PAGE) } else { align };
+        let (Some(base), Some(len)) = (inner.find_gap(bytes, align), inner.bounds.accessible(bytes)) else {
+            return Err(out_of_memory);
+        };
+        let Some(backing) = usize::try_from(len).ok().and_then(make) else {
             return Err(out_of_memory);
         };
         let shadow = if inner.tracked {
-            let Some(shadow) = Shadow::new(bytes) else { return Err(out_of_memory) };
+            let Some(shadow) = Shadow::new(len) else { return Err(out_of_memory) };
             Some(Arc::new(shadow))
         } else {
             None
         };
         let backing = Arc::new(backing);
         let counted = if counts { bytes } else { 0 };
-        let region =
-            Region { base, len: bytes, bytes, counted, divided: false, shared: false, backing, shadow };
+        let region = Region {
+            base,
+            len,
+            bytes,
+            counted,
+            has_pages: true,
+            divided: false,
+            shared: false,
+            backing,
+            shadow,
+        };
         inner.regions.insert(base, region);
         inner.next = base + 2 * bytes + GUARD;
         inner.used += counted;
@@ -242,7 +271,7 @@ impl AddressSpace {
             if inner.freed.len() == FREED_KEPT {
                 inner.freed.pop_front();
             }
-            inner.freed.push_back((region.base, region.len));
+            inner.freed.push_back((region.base, region.own()));
         }
         inner.snapshot = None;
         Ok(())
@@ -288,17 +317,35 @@ impl AddressSpace {
     /// dispatch that began before is running. While a dispatch runs that accesses it, nothing else may access it
     /// other than through atomic operations.
     pub unsafe fn map_host(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
+        self.map(ptr, len, false)
+    }
+
+    /// As [`map_host`](Self::map_host), for memory that begins at a page and shares its last page with nothing else:
+    /// [`Bounds::Pages`] lets kernels access all of that page.
+    ///
+    /// # Errors
+    /// The same as those of [`map_host`](Self::map_host).
+    ///
+    /// # Safety
+    /// The same as that of [`map_host`](Self::map_host), and as much holds for the bytes up to a multiple of 4096.
+    pub unsafe fn map_host_pages(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
+        self.map(ptr, len, true)
+    }
+
+    fn map(&self, ptr: NonNull<u8>, bytes: u64, has_pages: bool) -> Result<u64> {
         let base = ptr.as_ptr() as u64;
         let mut inner = self.lock();
-        if len == 0 || base.checked_add(len).is_none() {
-            return Err(Error::InvalidArgument(format!("a host range of {len} bytes at {base:#x}")));
-        }
+        let len = if has_pages { inner.bounds.accessible(bytes) } else { Some(bytes) };
+        let Some(len) = len.filter(|len| bytes != 0 && base.checked_add(*len).is_some()) else {
+            return Err(Error::InvalidArgument(format!("a host range of {bytes} bytes at {base:#x}")));
+        };
         let backing = Arc::new(Backing::of_caller(ptr));
         inner.insert(Region {
             base,
             len,
-            bytes: len,
+            bytes,
             counted: 0,
+            has_pages,
             divided: false,
             shared: false,
             backing,
@@ -322,11 +369,24 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Returns the live range that contains `address`; `None` if there is none.
+    /// Returns the live range that contains `address`; `None` if there is none. What [`Bounds::Pages`] adds to an
+    /// allocation does not count.
     pub fn lookup(&self, address: u64) -> Option<RegionInfo> {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
-        (address - r.base < r.len).then_some(RegionInfo { base: r.base, len: r.len, is_host: r.is_host() })
+        let len = r.own();
+        (address - r.base < len).then_some(RegionInfo { base: r.base, len, is_host: r.is_host() })
+    }
+
+    /// Says where in an allocation `address` is, or in the rest of its last page; `None` if it is in neither.
+    pub(crate) fn position(&self, address: u64) -> Option<String> {
+        let r = self.region(address)?;
+        let (offset, own) = (address - r.base, r.own());
+        let range = format!("{:#x}..{:#x}", r.base, r.base + own);
+        Some(match offset.checked_sub(own) {
+            None => format!("byte {offset} of {range}"),
+            Some(past) => format!("{past} bytes past the end of {range}"),
+        })
     }
 
     /// Returns whether `address` is in a live device allocation of this address space, and not in another's or the host's.
@@ -360,6 +420,11 @@ impl AddressSpace {
     /// Tracks which bytes of new allocations are written from now on, for the sanitizer.
     pub(crate) fn track_writes(&self) {
         self.lock().tracked = true;
+    }
+
+    /// Sets what kernels can access behind new allocations.
+    pub(crate) fn set_bounds(&self, bounds: Bounds) {
+        self.lock().bounds = bounds;
     }
 
     /// Marks bytes as written for the sanitizer, without writing them.
@@ -457,8 +522,8 @@ impl AddressSpace {
         let inner = self.lock();
         let region = inner.regions.range(..=address).next_back().map(|(_, r)| r.clone());
         match region {
-            Some(r) if r.range().contains(address, len) => {
-                let range = r.range();
+            Some(r) if r.owned().contains(address, len) => {
+                let range = r.owned();
                 Ok((Some(r), range))
             }
             _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address, len) }),
@@ -491,7 +556,14 @@ impl AddressSpace {
         if self.region(address).is_some_and(|region| region.divided) {
             return blocks.describe(address, len);
         }
-        self.lock().nearest(address, len)
+        let inner = self.lock();
+        let nearest = inner.nearest(address, len);
+        if inner.is_in_last_page(address, len) {
+            return format!(
+                "{nearest}; that is in its last page, which a GPU lets kernels access, and so does `--bounds pages`"
+            );
+        }
+        nearest
     }
 
     /// Checks that `len` bytes at `address` are in one of the given blocks, if they are in a divided allocation.
@@ -564,22 +636,29 @@ impl Inner {
         fits(from, self.arena.end)
     }
 
+    /// Returns whether bytes that are past the end of an allocation are in its last page.
+    fn is_in_last_page(&self, address: u64, len: u64) -> bool {
+        let Some((_, r)) = self.regions.range(..=address).next_back() else { return false };
+        let end = (address - r.base).saturating_add(len);
+        let pages = Bounds::Pages.accessible(r.bytes);
+        r.has_pages && !r.divided && end > r.bytes && pages.is_some_and(|pages| end <= pages)
+    }
+
     fn nearest(&self, address: u64, len: u64) -> String {
         let show = |base: u64, len: u64| format!("{base:#x}..{:#x} ({len} bytes)", base + len);
         let mut parts = Vec::new();
         if let Some((_, r)) = self.regions.range(..=address).next_back() {
-            if address - r.base <= r.len.saturating_sub(len.max(1)) && len <= r.len {
-                return format!("{} bytes into {}", address - r.base, show(r.base, r.len));
+            let (offset, own) = (address - r.base, r.own());
+            if offset <= own.saturating_sub(len.max(1)) && len <= own {
+                return format!("{offset} bytes into {}", show(r.base, own));
             }
-            if address - r.base < r.len {
-                parts.push(format!("it begins inside {} but runs past its end", show(r.base, r.len)));
-            } else {
-                let past = address - (r.base + r.len);
-                parts.push(format!("{past} bytes past the end of {}", show(r.base, r.len)));
-            }
+            parts.push(match offset.checked_sub(own) {
+                None => format!("it begins inside {} but runs past its end", show(r.base, own)),
+                Some(past) => format!("{past} bytes past the end of {}", show(r.base, own)),
+            });
         }
         if let Some((_, r)) = self.regions.range(address.saturating_add(1)..).next() {
-            parts.push(format!("{} bytes before {}", r.base - address, show(r.base, r.len)));
+            parts.push(format!("{} bytes before {}", r.base - address, show(r.base, r.own())));
         }
         if let Some((base, len)) = self.freed.iter().rev().find(|(b, l)| address.wrapping_sub(*b) < *l) {
             parts.push(format!("inside {}, which was freed", show(*base, *len)));
@@ -593,127 +672,4 @@ pub(crate) struct RangeTable {
     pub(super) ranges: Box<[GuestRange]>,
     /// The regions of the same ranges. They keep the memory of `ranges` alive.
     pub(super) regions: Box<[Region]>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::{DispatchMemory, View};
-
-    #[test]
-    fn addresses_are_deterministic_and_separated_by_guards() {
-        let make = || {
-            let space = AddressSpace::new(1 << 20);
-            let a = space.alloc(100, 0).unwrap();
-            let b = space.alloc(5000, 4096).unwrap();
-            space.free(a).unwrap();
-            (a, b, space.alloc(100, 0).unwrap())
-        };
-        let (a, b, c) = make();
-        assert_eq!((a, b, c), make());
-        assert!(b >= a + 100 + GUARD && c > b && b % 4096 == 0);
-    }
-
-    #[test]
-    fn bytes_are_preserved_at_odd_offsets_and_by_overlapping_copies() {
-        let space = AddressSpace::new(1 << 20);
-        let a = space.alloc(1000, 0).unwrap();
-        let data: Vec<u8> = (0..=255).cycle().take(777).collect();
-        space.write(a + 3, &data).unwrap();
-        let mut back = vec![0; 777];
-        space.read(a + 3, &mut back).unwrap();
-        assert_eq!(back, data);
-        space.copy(a + 10, a + 3, 777).unwrap();
-        space.read(a + 10, &mut back).unwrap();
-        assert_eq!(back, data);
-        space.fill(a + 1, &[1, 2, 3, 4], 100).unwrap();
-        let mut some = [0; 5];
-        space.read(a + 397, &mut some).unwrap();
-        assert_eq!(some, [1, 2, 3, 4, back[391]]);
-    }
-
-    #[test]
-    fn a_shared_allocation_is_the_same_memory() {
-        let (ours, theirs) = (AddressSpace::one_of(1000, 0, 2), AddressSpace::one_of(1000, 1, 2));
-        let a = ours.alloc(100, 0).unwrap();
-        assert_ne!(a, theirs.alloc(100, 0).unwrap());
-        assert!(matches!(theirs.write(a, &[7]), Err(Error::OutOfBounds { .. })));
-        ours.share(a, &theirs).unwrap();
-        theirs.write(a + 99, &[7]).unwrap();
-        let mut byte = [0];
-        ours.read(a + 99, &mut byte).unwrap();
-        assert_eq!(byte, [7]);
-        assert!(matches!(theirs.free(a), Err(Error::NotAnAllocation { .. })));
-        theirs.unshare(a);
-        assert!(matches!(theirs.read(a, &mut byte), Err(Error::OutOfBounds { .. })));
-        assert_eq!(theirs.usage().used, 100);
-    }
-
-    #[test]
-    fn blocks_of_a_shared_allocation_are_checked_in_the_other_space_too() {
-        let blocks = Arc::<Blocks>::default();
-        let space = |index| AddressSpace::one_of(1 << 20, index, 2).with_blocks(Arc::clone(&blocks));
-        let (ours, theirs) = (space(0), space(1));
-        let a = ours.alloc(1024, 0).unwrap();
-        ours.divide(a).unwrap();
-        ours.divide(a).unwrap();
-        assert_eq!(ours.usage().used, 1024);
-        ours.share(a, &theirs).unwrap();
-        blocks.add(a, 256);
-        blocks.add(a + 512, 256);
-        let view = |space: &AddressSpace| {
-            let own = Arc::new(DispatchMemory::new(0x1000, 64).unwrap());
-            View::new(space.snapshot(), own, blocks.capture())
-        };
-        view(&ours).store_one(a + 512 + 252, [7u32; 1]).unwrap();
-        let mut theirs_view = view(&theirs);
-        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 512 + 252), Some([7]));
-        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 256), None);
-        assert_eq!(theirs_view.load_one::<[u32; 1]>(a + 512 + 256), None);
-        assert!(theirs.check_blocks(a + 512, 256, &blocks.capture()).is_ok());
-        assert!(theirs.check_blocks(a + 512, 257, &blocks.capture()).is_err());
-        theirs.unshare(a);
-        ours.free(a).unwrap();
-        assert_eq!(ours.usage().used, 0);
-    }
-
-    #[test]
-    fn a_file_is_the_same_memory_in_two_spaces() {
-        let path = std::env::temp_dir().join(format!("gfx9-emulator-test-{}", std::process::id()));
-        let mut options = std::fs::OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).open(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        file.set_len(5000).unwrap();
-        let (ours, theirs) = (AddressSpace::new(8000), AddressSpace::new(8000));
-        // SAFETY: the file keeps its length.
-        let (a, b) =
-            unsafe { (ours.alloc_file(&file, 5000).unwrap(), theirs.open_file(&file, 5000).unwrap()) };
-        ours.write(a + 4999, &[7]).unwrap();
-        let mut byte = [0];
-        theirs.read(b + 4999, &mut byte).unwrap();
-        assert_eq!((byte, ours.usage().used, theirs.usage().used), ([7], 5000, 0));
-        ours.free(a).unwrap();
-        theirs.free(b).unwrap();
-        assert_eq!((ours.usage().used, theirs.usage().used), (0, 0));
-    }
-
-    #[test]
-    fn misuse_returns_a_typed_error() {
-        let space = AddressSpace::new(1000);
-        assert!(matches!(space.alloc(0, 0), Err(Error::InvalidArgument(_))));
-        assert!(matches!(space.alloc(10, 3 * 256), Err(Error::InvalidArgument(_))));
-        let a = space.alloc(600, 0).unwrap();
-        let Err(Error::OutOfMemory { requested: 500, free: 400, total: 1000 }) = space.alloc(500, 0) else {
-            panic!("it must not fit");
-        };
-        let Err(Error::OutOfBounds { nearest, .. }) = space.write(a + 590, &[0; 11]) else {
-            panic!("it must not fit");
-        };
-        assert!(nearest.contains("runs past its end"), "{nearest}");
-        assert!(matches!(space.free(a + 1), Err(Error::NotAnAllocation { .. })));
-        space.free(a).unwrap();
-        assert!(matches!(space.free(a), Err(Error::NotAnAllocation { .. })));
-        assert!(space.nearest(a + 1, 1, &space.blocks().capture()).contains("was freed"));
-        assert_eq!(space.usage(), MemoryUsage { used: 0, capacity: 1000 });
-    }
 }

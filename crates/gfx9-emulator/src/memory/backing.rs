@@ -52,7 +52,7 @@ impl Backing {
     /// Maps the first `bytes` bytes of a file, which other processes may map, too.
     ///
     /// # Safety
-    /// The file has as many bytes as long as the memory lives.
+    /// The file's bytes end in the last of these pages, or later, as long as the memory lives.
     pub(crate) unsafe fn of_file(file: &File, bytes: usize) -> Option<Backing> {
         // SAFETY: the caller's promise. The bytes may change at any time, and are only accessed through atomic operations.
         let mut map = unsafe { MmapOptions::new().len(bytes).map_mut(file) }.ok()?;

@@ -8,9 +8,12 @@
 //! its memory stays alive until the dispatch has ended.
 
 pub(crate) mod address_space;
+#[cfg(test)]
+mod address_space_tests;
 pub(crate) mod apertures;
 mod backing;
 pub(crate) mod blocks;
+pub(crate) mod bounds;
 mod gather;
 mod guest_range;
 pub(crate) mod image;

@@ -103,10 +103,8 @@ impl Sanitizer {
             .map(|(lane, address)| LaneAddress { lane: (!scalar).then_some(lane as u8), address })
             .collect();
         let first = lanes.first().map_or(0, |lane| lane.address);
-        let allocation = (accessed.space == MemorySpace::Global)
-            .then(|| self.space.lookup(first))
-            .flatten()
-            .map(|r| format!("byte {} of {:#x}..{:#x}", first - r.base, r.base, r.base + r.len));
+        let allocation =
+            (accessed.space == MemorySpace::Global).then(|| self.space.position(first)).flatten();
         let defect = Defect {
             kind,
             space: accessed.space,

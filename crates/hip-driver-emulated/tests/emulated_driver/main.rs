@@ -1,5 +1,6 @@
 //! Tests of the emulated driver: it is asynchronous, a fault loses only its device, and enqueuing allocates nothing.
 
+mod bounds;
 mod graphs;
 mod rig;
 

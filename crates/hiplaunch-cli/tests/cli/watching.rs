@@ -66,6 +66,7 @@ fn options_of_the_emulator_are_refused_on_hip() {
     for option in [
         &["--profile"][..],
         &["--sanitize"],
+        &["--bounds", "pages"],
         &["--schedule-seed", "1"],
         &["--time-budget", "1"],
         &["--instruction-budget", "9"],
