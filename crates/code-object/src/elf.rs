@@ -3,8 +3,8 @@
 use object::LittleEndian;
 use object::elf::{
     ELFMAG, EM_AMDGPU, ET_DYN, FileHeader64, PF_R, PF_W, PF_X, PT_LOAD, PT_NOTE, ProgramHeader64, Rela64,
-    SHF_ALLOC, SHN_ABS, SHN_UNDEF, SHT_DYNSYM, SHT_REL, SHT_RELA, SHT_RELR, SHT_SYMTAB, STB_WEAK, STT_FUNC,
-    STT_OBJECT, Sym64,
+    SHF_ALLOC, SHF_COMPRESSED, SHN_ABS, SHN_UNDEF, SHT_DYNSYM, SHT_REL, SHT_RELA, SHT_RELR, SHT_SYMTAB,
+    STB_WEAK, STT_FUNC, STT_OBJECT, Sym64,
 };
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 
@@ -163,6 +163,19 @@ pub(crate) fn read(data: &[u8]) -> Result<Elf<'_>> {
     let relocations = relocations(&sections, &dynamic, data, &segments)?;
     let target = TargetId::from_e_flags(header.e_flags(LE).0);
     Ok(Elf { version, target, segments, functions, objects, relocations, metadata })
+}
+
+/// Returns the sections of debug information in a file that [`read`] has accepted, by name. Compressed ones are left out.
+pub(crate) fn debug_sections(data: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let Ok(sections) = Header::parse(data).and_then(|header: &Header| header.sections(LE, data)) else {
+        return Vec::new();
+    };
+    let plain = sections.iter().filter(|section| section.sh_flags(LE).0 & SHF_COMPRESSED.0 == 0);
+    let named = plain.filter_map(|section| {
+        let name = sections.section_name(LE, section).ok().filter(|name| name.starts_with(b".debug_"))?;
+        Some((name, section.data(LE, data).ok()?))
+    });
+    named.collect()
 }
 
 /// Checks the file header: an AMDGPU HSA shared object of a known version.

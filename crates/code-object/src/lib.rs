@@ -25,6 +25,7 @@
 //! | entry point, registers set up at launch | the 64-byte descriptor `<name>.kd` | [`KernelDescriptor`] |
 //! | what to map, and where | program headers | [`ElfSegment`], [`Relocation`] |
 //! | device variables and functions | symbol tables | [`GlobalVariable`], [`FunctionSymbol`] |
+//! | source lines of instructions | DWARF, if there is any | [`SourceLocation`] |
 //!
 //! Code object versions 4, 5 and 6 are read. The source of the format's facts is LLVM's "User Guide for AMDGPU
 //! Backend"; where a comment says "AMDGPU usage", it means that.
@@ -47,6 +48,7 @@ mod error;
 mod metadata;
 mod msgpack;
 mod signature;
+mod source;
 mod target;
 
 pub mod limits;
@@ -59,6 +61,7 @@ pub use crate::error::{Error, Result};
 pub use crate::signature::{
     Access, AddressSpace, ArgSignature, HiddenArg, KernelKind, KernelSignature, ValueKind,
 };
+pub use crate::source::SourceLocation;
 pub use crate::target::{FeatureSetting, Processor, TargetId};
 
 /// Compiles and runs the README's example.

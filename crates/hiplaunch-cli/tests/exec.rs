@@ -46,7 +46,12 @@ fn exec(options: &[&str], program: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     command.arg("exec").args(options).arg("--").args(program);
     // The tests' own environment asks for nothing.
-    for variable in ["HIPLAUNCH_VALIDATE", "HIPLAUNCH_EMULATOR_DEVICES", "HIPLAUNCH_EMULATOR_TARGET"] {
+    for variable in [
+        "HIPLAUNCH_VALIDATE",
+        "HIPLAUNCH_EMULATOR_DEVICES",
+        "HIPLAUNCH_EMULATOR_TARGET",
+        "HIPLAUNCH_EMULATOR_BOUNDS",
+    ] {
         command.env_remove(variable);
     }
     command.output().unwrap()
@@ -105,6 +110,36 @@ fn a_fault_is_reported_at_once_and_the_exit_status_is_the_programs() {
         "{err}"
     );
     assert!(err.contains("not supported:") && err.contains("1 hipMallocArray"), "{err}");
+}
+
+#[test]
+fn kernels_that_step_past_an_allocation_run_with_bounds_of_pages() {
+    let options = ["--offload-arch=gfx90a", "-gline-tables-only"];
+    let Some(bounds) = compiled("bounds.hip", &options, "bounds") else { return };
+    let bounds = bounds.to_str().unwrap();
+    let ran = exec(&["--bounds", "pages", "--validate"], &[bounds]);
+    let each = "hipSuccess\n1 63\nhipErrorInvalidValue hipErrorInvalidValue\n";
+    assert_eq!(text(&ran.stdout), each.repeat(3), "{}", text(&ran.stderr));
+
+    let ran = exec(&[], &[bounds]);
+    assert!(text(&ran.stdout).starts_with("hipErrorIllegalAddress\n"), "{}", text(&ran.stdout));
+    let err = text(&ran.stderr);
+    assert!(
+        err.contains("out-of-bounds read of 4 bytes") && err.contains("so does `--bounds pages`"),
+        "{err}"
+    );
+    // The line of the kernel that reads it.
+    assert!(err.contains("bounds.hip:6:"), "{err}");
+
+    let ran = exec(&["--bounds", "pages", "--sanitize"], &[bounds]);
+    let err = text(&ran.stderr);
+    assert!(err.contains("read of never-written bytes") && err.contains("0 bytes past the end of"), "{err}");
+}
+
+#[test]
+fn what_kernels_print_is_in_order_with_what_the_program_prints() {
+    let Some(printing) = program("printing.hip") else { return };
+    prints(&[printing.to_str().unwrap()], "printing.expected");
 }
 
 #[test]

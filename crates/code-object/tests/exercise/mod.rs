@@ -98,6 +98,7 @@ fn check(object: &CodeObject) {
     for function in object.symbols() {
         assert!(within(function.address, function.size));
         assert!(object.function_at(function.address).is_some());
+        object.source_at(function.address);
     }
     for kernel in object.kernels() {
         assert_eq!(object.kernel(&kernel.name), Ok(kernel));

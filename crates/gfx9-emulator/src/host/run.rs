@@ -688,6 +688,7 @@ impl Job {
             wave: wave.id,
             pc,
             function: program.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
+            source: program.object().source_at(pc),
             mnemonic: i.row.name,
             instruction: gfx9_isa::disassemble_lenient(cx.code.target, i.raw, pc).text,
             encoding: i.row.encoding().map_or("", |e| e.name()),

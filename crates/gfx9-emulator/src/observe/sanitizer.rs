@@ -71,6 +71,7 @@ impl Sanitizer {
             lane: (access.lane != SCALAR).then_some(access.lane),
             pc,
             function: self.image.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
+            source: self.image.object().source_at(pc),
             instruction,
         }
     }

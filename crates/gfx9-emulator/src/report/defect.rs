@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use code_object::SourceLocation;
+
 use super::access::{AccessKind, LaneAddress, MemorySpace};
+use super::source;
 
 /// A kind of defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +32,9 @@ pub struct Site {
     /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers
     /// it.
     pub function: Option<(String, u64)>,
+    /// Where in the source the instruction is from, as far as debug information says. If its function was inlined, the
+    /// places of the calls follow.
+    pub source: Vec<SourceLocation>,
     /// The disassembled instruction.
     pub instruction: String,
 }
@@ -65,6 +71,7 @@ impl fmt::Display for Site {
         if let Some((name, offset)) = &self.function {
             write!(f, " ({name}+{offset:#x})")?;
         }
+        source::write(f, &self.source)?;
         write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
         match self.lane {
             Some(lane) => write!(f, ", lane {lane}"),

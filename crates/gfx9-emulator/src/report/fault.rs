@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use code_object::SourceLocation;
+
 use super::access::{AccessKind, LaneAddress, MemorySpace};
 use super::defect::Defect;
+use super::source;
 
 /// The reason why a wave waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -257,6 +260,9 @@ pub struct FaultReport {
     /// The function that contains the instruction, and the instruction's offset in bytes; `None` if no symbol covers
     /// it.
     pub function: Option<(String, u64)>,
+    /// Where in the source the instruction is from, as far as debug information says. If its function was inlined, the
+    /// places of the calls follow.
+    pub source: Vec<SourceLocation>,
     /// The instruction's mnemonic, or `(illegal)`.
     pub mnemonic: &'static str,
     /// The instruction as `llvm-objdump` prints it; `.long` and the first dword if it is not an instruction.
@@ -284,6 +290,7 @@ impl fmt::Display for FaultReport {
         if let Some((name, offset)) = &self.function {
             write!(f, " ({name}+{offset:#x})")?;
         }
+        source::write(f, &self.source)?;
         // Bits that are not an instruction may still have a known opcode.
         let known = !self.mnemonic.starts_with('(') && self.instruction.starts_with(".long");
         let mnemonic = if known { format!(" {}", self.mnemonic) } else { String::new() };

@@ -4,3 +4,4 @@ pub(crate) mod access;
 pub(crate) mod defect;
 pub(crate) mod error;
 pub(crate) mod fault;
+mod source;

@@ -52,7 +52,7 @@ impl Rig {
         Rig::new(config, "defects", DEFECTS)
     }
 
-    fn new(config: &MachineConfig, name: &'static str, bytes: &[u8]) -> Rig {
+    pub(crate) fn new(config: &MachineConfig, name: &'static str, bytes: &[u8]) -> Rig {
         let machine = Machine::new(config.clone()).unwrap();
         let program = machine.load(&CodeObject::parse(bytes).unwrap()).unwrap();
         Rig { machine, program, name }

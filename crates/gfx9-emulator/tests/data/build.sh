@@ -9,6 +9,8 @@ ${CLANG22:-clang-22} $common --offload-arch=gfx942 -mcode-object-version=5 -O3 \
     -o kernels.gfx942.co kernels.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -o defects.gfx90a.co defects.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -o waiting.gfx90a.co waiting.hip &&
+${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -g -ffile-compilation-dir=. \
+    -o lines.gfx90a.co lines.hip &&
 ${CLANG22:-clang-22} $common --offload-arch=gfx942 -mcode-object-version=5 -O2 \
     -o waiting.gfx942.co waiting.hip &&
 ${HIPCC:-hipcc} --genco --offload-arch=gfx90a -O2 -o printing.gfx90a.bundle printing.hip &&
