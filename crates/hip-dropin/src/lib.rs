@@ -76,3 +76,4 @@ mod unsupported;
 mod version;
 
 pub use layouts::{StructLayout, layouts};
+pub use process::open_over;

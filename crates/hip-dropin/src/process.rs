@@ -43,6 +43,14 @@ pub(crate) struct Process {
     pub(crate) pools: Pools,
 }
 
+/// The layers over the driver that the environment asks for.
+#[derive(Default)]
+struct Layers {
+    validation: Option<Arc<ValidationDriver>>,
+    counting: Option<Arc<CountingDriver>>,
+    trace: Option<(Timeline, PathBuf)>,
+}
+
 /// A device and what the program has set for it.
 pub(crate) struct Device {
     pub(crate) ordinal: u32,
@@ -157,6 +165,16 @@ fn after_fork() -> Status {
     Status::NOT_INITIALIZED
 }
 
+/// Opens the process's state over another driver than the emulator, without what the environment asks for: for
+/// measurements of this library alone.
+///
+/// # Errors
+/// Says why, if the state is open already, or if the driver can't be used.
+pub fn open_over(driver: Arc<dyn Driver>) -> Result<(), String> {
+    let process = Process::over(driver, Layers::default())?;
+    PROCESS.set(Ok(process)).map_err(|_| "the library is open already".to_owned())
+}
+
 #[cold]
 fn open() -> HipResult<&'static Process> {
     let opened = PROCESS.get_or_init(|| {
@@ -191,6 +209,12 @@ impl Process {
         if let Some(layer) = &validation {
             driver = layer.clone();
         }
+        Process::over(driver, Layers { validation, counting, trace })
+    }
+
+    /// The state over a driver and its layers.
+    fn over(driver: Arc<dyn Driver>, layers: Layers) -> Result<Process, String> {
+        let Layers { validation, counting, trace } = layers;
         let count = driver.device_count().map_err(|error| error.to_string())?;
         let devices = (0..count).map(|index| {
             let properties = driver.device_properties(DeviceId(index)).map_err(|error| error.to_string())?;
