@@ -12,6 +12,7 @@ use hip_driver::DeviceId;
 use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Handle, In, Out, Text};
 use crate::call::without_process;
+use crate::handles::{Objects, Recent};
 use crate::image;
 use crate::kernel::Kernel;
 use crate::module::Module;
@@ -84,12 +85,18 @@ struct ManagedVariable {
 /// A handle of `__hipRegisterFatBinary`.
 type FatBinaryHandle = Handle<FatBinary>;
 
-/// Everything that is registered.
+/// Everything that is registered but kernels.
 #[derive(Default)]
 struct Registered {
     binaries: HashMap<u64, Arc<FatBinary>>,
-    kernels: HashMap<u64, Arc<HostKernel>>,
     variables: HashMap<u64, Arc<HostVariable>>,
+}
+
+/// The registered kernels, by the addresses of their host functions.
+static KERNELS: Objects<HostKernel> = Objects::new();
+
+thread_local! {
+    static RECENT: Recent<HostKernel> = const { Recent::new() };
 }
 
 static REGISTERED: LazyLock<RwLock<Registered>> = LazyLock::new(RwLock::default);
@@ -119,23 +126,37 @@ impl FatBinary {
 /// Returns the kernel of a host function on a device.
 ///
 /// Fails with `INVALID_DEVICE_FUNCTION` if no such function is registered.
-#[inline]
 pub(crate) fn kernel(process: &Process, device: DeviceId, function: Address) -> HipResult<Arc<Kernel>> {
-    let host =
-        registered(|all| all.kernels.get(&function.0).cloned()).ok_or(Status::INVALID_DEVICE_FUNCTION)?;
-    if device.0 != 0 {
-        return host.others.get(device, || host.find(process, device));
-    }
-    match host.first.get() {
-        Some(kernel) => Ok(Arc::clone(kernel)),
-        None => {
-            let kernel = host.find(process, device)?;
-            Ok(Arc::clone(host.first.get_or_init(|| kernel)))
-        }
-    }
+    with_kernel(process, device, function, |kernel| Ok(Arc::clone(kernel)))
+}
+
+/// Returns what `read` does with the kernel of a host function on a device.
+///
+/// Fails with `INVALID_DEVICE_FUNCTION` if no such function is registered.
+#[inline]
+pub(crate) fn with_kernel<R>(
+    process: &Process,
+    device: DeviceId,
+    function: Address,
+    read: impl FnOnce(&Arc<Kernel>) -> HipResult<R>,
+) -> HipResult<R> {
+    let found = KERNELS.with_recent(&RECENT, function.0, |host| match host.first.get() {
+        Some(kernel) if device.0 == 0 => read(kernel),
+        _ => read(&host.on(process, device)?),
+    });
+    found.unwrap_or(Err(Status::INVALID_DEVICE_FUNCTION))
 }
 
 impl HostKernel {
+    /// The kernel on a device, whose module is loaded there if it is not yet.
+    fn on(&self, process: &Process, device: DeviceId) -> HipResult<Arc<Kernel>> {
+        if device.0 != 0 {
+            return self.others.get(device, || self.find(process, device));
+        }
+        let kernel = self.find(process, device)?;
+        Ok(Arc::clone(self.first.get_or_init(|| kernel)))
+    }
+
     #[cold]
     fn find(&self, process: &Process, device: DeviceId) -> HipResult<Arc<Kernel>> {
         self.binary.module(process, device)?.kernel(process, &self.name).map(|(_, kernel)| kernel)
@@ -218,12 +239,12 @@ extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
     without_process("__hipUnregisterFatBinary", || {
         let Some(binary) = register(|all| {
             let binary = all.binaries.remove(&handle.0)?;
-            all.kernels.retain(|_, kernel| !Arc::ptr_eq(&kernel.binary, &binary));
             all.variables.retain(|_, variable| !Arc::ptr_eq(&variable.binary, &binary));
             Some(binary)
         }) else {
             return Ok(());
         };
+        KERNELS.remove_where(|kernel| Arc::ptr_eq(&kernel.binary, &binary));
         let Some(process) = Process::opened() else { return Ok(()) };
         binary.modules.take().iter().for_each(|module| module.unload(process));
         for variable in &*binary.managed.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -248,12 +269,10 @@ extern "C" fn __hipRegisterFunction(
 ) {
     without_process("__hipRegisterFunction", || {
         let name = name.get()?.to_owned();
-        register(|all| {
-            let binary = all.binaries.get(&handle.0).cloned().ok_or(Status::INVALID_HANDLE)?;
-            let kernel = HostKernel { binary, name, first: OnceLock::new(), others: PerDevice::new() };
-            all.kernels.insert(function.0, Arc::new(kernel));
-            Ok(())
-        })
+        let binary = registered(|all| all.binaries.get(&handle.0).cloned()).ok_or(Status::INVALID_HANDLE)?;
+        let kernel = HostKernel { binary, name, first: OnceLock::new(), others: PerDevice::new() };
+        KERNELS.insert(function.0, kernel);
+        Ok(())
     });
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use code_object::{ArgSignature, KernelSignature, ValueKind};
 use hip_driver::{DeviceId, DevicePtr, MemoryAccess, RawFunction};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use crate::abi::hipFuncAttributes;
 use crate::c_caller::In;
@@ -63,14 +63,19 @@ impl Kernel {
         accesses.map(|ptr| MemoryAccess { ptr, bytes: 1, write: false }).collect()
     }
 
-    /// Packs arguments. `parameters` has a pointer to each argument; `extra` is a list with a buffer of all of them. Where
-    /// both are null, the kernel must have no arguments.
+    /// Packs arguments into an empty `kernarg`. `parameters` has a pointer to each argument; `extra` is a list with a buffer of
+    /// all of them. Where both are null, the kernel must have no arguments.
     #[inline]
-    pub(crate) fn pack(&self, parameters: In<In<u8>>, extra: In<usize>) -> HipResult<Kernarg> {
+    pub(crate) fn pack(&self, parameters: In<In<u8>>, extra: In<usize>, kernarg: &mut Kernarg) -> HipResult {
         if self.arguments.is_empty() {
-            return Ok(Kernarg::new());
+            return Ok(());
         }
-        let mut kernarg: Kernarg = smallvec![0; self.signature.kernarg_size as usize];
+        let bytes = self.signature.kernarg_size as usize;
+        match ZEROS.get(..bytes) {
+            // One copy, where `resize` writes byte after byte.
+            Some(zeros) => kernarg.extend_from_slice(zeros),
+            None => kernarg.resize(bytes, 0),
+        }
         if !parameters.is_null() {
             for (index, &(offset, size)) in self.arguments.iter().enumerate() {
                 // SAFETY: a caller passes a pointer for each argument of the kernel.
@@ -80,14 +85,14 @@ impl Kernel {
                 }
                 let to = &mut kernarg[offset as usize..][..size as usize];
                 // SAFETY: it points to a value of the argument's type, which has `size` bytes.
-                unsafe { argument.pointer().copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+                unsafe { copy_value(argument.pointer(), to) };
             }
-            return Ok(kernarg);
+            return Ok(());
         }
         let buffer = buffer(extra)?;
         let length = buffer.len().min(kernarg.len());
         kernarg[..length].copy_from_slice(&buffer[..length]);
-        Ok(kernarg)
+        Ok(())
     }
 
     /// What `hipFuncGetAttributes` says.
@@ -107,6 +112,25 @@ impl Kernel {
             ptxVersion: 30,
             sharedSizeBytes: signature.group_segment_fixed_size as usize,
         }
+    }
+}
+
+/// What small arguments are packed over.
+static ZEROS: [u8; 512] = [0; 512];
+
+/// Copies an argument, without a call for the sizes that most have.
+///
+/// # Safety
+/// As many bytes as `to` has can be read at `from`.
+#[inline]
+unsafe fn copy_value(from: *const u8, to: &mut [u8]) {
+    match to.len() {
+        // SAFETY: the caller's promise.
+        4 => unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), 4) },
+        // SAFETY: the caller's promise.
+        8 => unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), 8) },
+        // SAFETY: the caller's promise.
+        bytes => unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), bytes) },
     }
 }
 

@@ -10,7 +10,8 @@ use crate::c_caller::{Address, Handle, In};
 use crate::call::call;
 use crate::event::EventHandle;
 use crate::fat_binary;
-use crate::kernel::Kernel;
+use crate::handles::Recent;
+use crate::kernel::{Kernarg, Kernel};
 use crate::module::KernelHandle;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
@@ -142,6 +143,10 @@ impl Arguments {
     }
 }
 
+thread_local! {
+    static RECENT: Recent<Kernel> = const { Recent::new() };
+}
+
 #[inline]
 fn launch(
     process: &Process,
@@ -153,16 +158,34 @@ fn launch(
     events: Events,
 ) -> HipResult {
     let on = process.stream(stream)?;
-    let kernel: Arc<Kernel> = match named {
-        Named::Host(function) => fat_binary::kernel(process, on.0, function)?,
-        Named::Module(handle) if handle.is_null() => return Err(Status::INVALID_IMAGE),
-        Named::Module(handle) => process.kernels.expect(handle.0, Status::INVALID_HANDLE)?,
+    let go = |kernel: &Arc<Kernel>| {
+        launch_kernel(process, (named, kernel), shape, arguments, (stream, on), cooperation, events)
     };
+    match named {
+        Named::Host(function) => fat_binary::with_kernel(process, on.0, function, go),
+        Named::Module(handle) if handle.is_null() => Err(Status::INVALID_IMAGE),
+        Named::Module(handle) => {
+            process.kernels.with_recent(&RECENT, handle.0, go).unwrap_or(Err(Status::INVALID_HANDLE))
+        }
+    }
+}
+
+#[inline]
+fn launch_kernel(
+    process: &Process,
+    (named, kernel): (Named, &Arc<Kernel>),
+    shape: Shape,
+    arguments: Arguments,
+    (stream, on): (StreamHandle, (DeviceId, RawStream)),
+    cooperation: Cooperation,
+    events: Events,
+) -> HipResult {
     if !arguments.parameters.is_null() && !arguments.extra.is_null() {
         return Err(Status::INVALID_VALUE);
     }
-    shape.check(process, &kernel)?;
-    let kernarg = kernel.pack(arguments.parameters, arguments.extra)?;
+    shape.check(process, kernel)?;
+    let mut kernarg = Kernarg::new();
+    kernel.pack(arguments.parameters, arguments.extra, &mut kernarg)?;
     if !events.start.is_null() {
         process.record(events.start, stream)?;
     }
@@ -173,8 +196,8 @@ fn launch(
     if cooperation == Cooperation::Grid {
         process.not_captured(on)?;
     }
-    if !process.capture_kernel(on, &kernel, function, shape, &kernarg)? {
-        enqueue(process, &kernel, shape, &kernarg, on, cooperation)?;
+    if !process.capture_kernel(on, kernel, function, shape, &kernarg)? {
+        enqueue(process, kernel, shape, &kernarg, on, cooperation)?;
     }
     if !events.stop.is_null() {
         process.record(events.stop, stream)?;

@@ -6,6 +6,7 @@ use crate::c_caller::{Address, Handle, In, Out};
 use crate::call::call;
 use crate::copy::{self, Order};
 use crate::event::EventHandle;
+use crate::handles::Recent;
 use crate::process::{Process, lock_helpers};
 use crate::status::{HipResult, Status};
 use crate::thread;
@@ -29,6 +30,10 @@ pub(crate) struct Stream {
     units: Option<Box<[u32]>>,
 }
 
+thread_local! {
+    static RECENT: Recent<Stream> = const { Recent::new() };
+}
+
 impl StreamHandle {
     /// The stream that functions whose name ends with `_spt` use for a null handle.
     pub(crate) fn or_per_thread(self) -> StreamHandle {
@@ -46,9 +51,8 @@ impl Process {
         if raw.is_default() {
             return Ok((thread::device(), raw));
         }
-        let device =
-            self.streams.with(handle.0, |stream| stream.device).ok_or(Status::CONTEXT_IS_DESTROYED)?;
-        Ok((device, raw))
+        let device = self.streams.with_recent(&RECENT, handle.0, |stream| stream.device);
+        Ok((device.ok_or(Status::CONTEXT_IS_DESTROYED)?, raw))
     }
 
     /// Makes waiting for a blocking stream cover the earlier work of the null stream, as in HIP 5. From HIP 6 on, it does so

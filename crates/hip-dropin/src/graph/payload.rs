@@ -10,7 +10,7 @@ use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
 use crate::copy_3d::BoxCopy;
 use crate::event::EventHandle;
 use crate::fill::Fill;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernarg, Kernel};
 use crate::launch::{self, Cooperation, Shape};
 use crate::process::Process;
 use crate::status::{HipResult, Status};
@@ -61,7 +61,8 @@ impl KernelNode {
         if parameters.is_null() && params.extra.is_null() && kernel.offsets().next().is_some() {
             return Err(Status::INVALID_VALUE);
         }
-        let kernarg = kernel.pack(parameters, params.extra.values())?;
+        let mut kernarg = Kernarg::new();
+        kernel.pack(parameters, params.extra.values(), &mut kernarg)?;
         let params = hipKernelNodeParams { extra: Address::NULL, ..*params };
         Ok(KernelNode::packed(kernel, shape, &kernarg, params))
     }
