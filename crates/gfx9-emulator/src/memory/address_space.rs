@@ -526,7 +526,7 @@ impl AddressSpace {
                 let range = r.owned();
                 Ok((Some(r), range))
             }
-            _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address, len) }),
+            _ => Err(Error::OutOfBounds { address, len, nearest: inner.nearest(address, len, false) }),
         }
     }
 
@@ -556,14 +556,7 @@ impl AddressSpace {
         if self.region(address).is_some_and(|region| region.divided) {
             return blocks.describe(address, len);
         }
-        let inner = self.lock();
-        let nearest = inner.nearest(address, len);
-        if inner.is_in_last_page(address, len) {
-            return format!(
-                "{nearest}; that is in its last page, which a GPU lets kernels access, and so does `--bounds pages`"
-            );
-        }
-        nearest
+        self.lock().nearest(address, len, true)
     }
 
     /// Checks that `len` bytes at `address` are in one of the given blocks, if they are in a divided allocation.
@@ -644,7 +637,8 @@ impl Inner {
         r.has_pages && !r.divided && end > r.bytes && pages.is_some_and(|pages| end <= pages)
     }
 
-    fn nearest(&self, address: u64, len: u64) -> String {
+    /// Describes the ranges nearest to `len` bytes at `address`, which a kernel or the host accessed.
+    fn nearest(&self, address: u64, len: u64, by_kernel: bool) -> String {
         let show = |base: u64, len: u64| format!("{base:#x}..{:#x} ({len} bytes)", base + len);
         let mut parts = Vec::new();
         if let Some((_, r)) = self.regions.range(..=address).next_back() {
@@ -656,6 +650,12 @@ impl Inner {
                 None => format!("it begins inside {} but runs past its end", show(r.base, own)),
                 Some(past) => format!("{past} bytes past the end of {}", show(r.base, own)),
             });
+            if by_kernel && self.is_in_last_page(address, len) {
+                parts.push(
+                    "a GPU lets kernels access the rest of its last page, and so does `--bounds pages`"
+                        .into(),
+                );
+            }
         }
         if let Some((_, r)) = self.regions.range(address.saturating_add(1)..).next() {
             parts.push(format!("{} bytes before {}", r.base - address, show(r.base, r.own())));

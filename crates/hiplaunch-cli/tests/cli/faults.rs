@@ -98,3 +98,35 @@ fn each_fault_is_named_and_the_next_script_runs() {
     let (status, _, err) = hiplaunch(&["run", &deep, "--time-budget=-1"]);
     assert!(status == 2 && err.contains("--time-budget -1"), "{err}");
 }
+
+#[test]
+fn a_store_past_a_buffer_names_its_line_and_bounds_of_pages_allow_it() {
+    let folder = Folder::new();
+    let code = "lines.gfx90a.co";
+    folder.write(code, include_bytes!("../../../gfx9-emulator/tests/data/lines.gfx90a.co"));
+    let script = |at: u32| {
+        let text = format!(
+            "version = 1\ndescription = \"a store\"\ncode_object = {code:?}\n\n[[buffers]]\nname = \"out\"\nbytes = 64\n\
+             fill = 0\n\n[[launches]]\nkernel = \"direct\"\ngrid = [1, 1, 1]\nblock = [64, 1, 1]\n\
+             args = [{{ buffer = \"out\" }}, {{ u32 = {at} }}]\n"
+        );
+        folder.write(&format!("{at}.launch.toml"), text)
+    };
+    // The pool's blocks are multiples of 256 bytes.
+    let (inside, page, beyond) = (script(15), script(128), script(1024));
+    let run = |script: &str, bounds: &str| {
+        let (status, out, err) = hiplaunch(&["run", script, "--bounds", bounds]);
+        (status, out + &err)
+    };
+    assert_eq!(run(&inside, "strict").0, 0);
+    let (status, text) = run(&page, "strict");
+    assert!(
+        status == 1 && text.contains("out-of-bounds write") && text.contains("lines.hip:15:18"),
+        "{text}"
+    );
+    let (status, text) = run(&page, "pages");
+    assert_eq!(status, 0, "{text}");
+    let (status, text) = run(&beyond, "pages");
+    assert!(status == 1 && text.contains("lines.hip:15:18"), "{text}");
+    assert_eq!(run(&page, "huge").0, 2);
+}
