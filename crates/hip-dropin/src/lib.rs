@@ -51,6 +51,7 @@ mod fill;
 mod function;
 mod graph;
 mod handles;
+mod hiprtc;
 mod host_memory;
 mod image;
 mod kernel;

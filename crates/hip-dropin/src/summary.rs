@@ -7,7 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_driver::DriverError;
 
+use crate::hiprtc;
 use crate::process::Process;
+use crate::version;
 
 /// What was seen so far.
 struct Seen {
@@ -54,6 +56,10 @@ fn summary(process: &Process) -> String {
         for (kind, count) in counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call()) {
             line("  ", format_args!("{count:>10} {}", kind.name()));
         }
+        let (compiled, cached) = hiprtc::counts();
+        if compiled + cached > 0 {
+            line("", format_args!("kernels: {compiled} compiled by hiprtc, {cached} from the cache"));
+        }
     }
     if let Some(layer) = &process.validation {
         let (violations, leaks) = (layer.take_violations(), layer.report_leaks());
@@ -77,6 +83,9 @@ fn summary(process: &Process) -> String {
 /// Runs after the program's destructors: the loader finishes a program before its libraries.
 extern "C" fn at_exit() {
     let Some(process) = Process::opened() else { return };
+    if version::is_isolated() {
+        return;
+    }
     process.write_trace();
     process.destroy_helpers();
     // A closed stderr can't be reported.

@@ -17,8 +17,18 @@ const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
 /// The file name of the library beside the command.
 const LIBRARY: &str = "hiplaunch-libamdhip64";
 
-/// The names by which programs ask for AMD's library.
-const NAMES: [&str; 4] = ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"];
+/// The names by which programs ask for AMD's libraries. One library stands for both: HIP 5 has hiprtc's functions in
+/// libamdhip64.
+const NAMES: [&str; 8] = [
+    "libamdhip64.so.5",
+    "libamdhip64.so.6",
+    "libamdhip64.so.7",
+    "libamdhip64.so",
+    "libhiprtc.so.5",
+    "libhiprtc.so.6",
+    "libhiprtc.so.7",
+    "libhiprtc.so",
+];
 
 /// Run a compiled HIP program without a GPU, on the emulator.
 ///

@@ -43,13 +43,25 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 fn exec(options: &[&str], program: &[&str]) -> Output {
+    command(options, program).output().unwrap()
+}
+
+/// A new folder below Cargo's for tests.
+fn new_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn command(options: &[&str], program: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     command.arg("exec").args(options).arg("--").args(program);
     // The tests' own environment asks for nothing.
     for variable in ["HIPLAUNCH_VALIDATE", "HIPLAUNCH_EMULATOR_DEVICES", "HIPLAUNCH_EMULATOR_TARGET"] {
         command.env_remove(variable);
     }
-    command.output().unwrap()
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -76,6 +88,35 @@ fn modules_and_graphs_work_as_on_amds_library() {
     let Some(program) = program("modules.hip") else { return };
     let object = compiled("modules.hip", &["--offload-arch=gfx90a", "--genco"], "modules.co").unwrap();
     prints(&[program.to_str().unwrap(), object.to_str().unwrap()], "modules.expected");
+}
+
+/// A program that compiles kernels prints what it prints on AMD's library; the second time, nothing is compiled.
+#[test]
+fn kernels_that_a_program_compiles_run_and_are_kept() {
+    let Some(program) = program("hiprtc.hip") else { return };
+    let cache = new_folder("hiprtc-cache");
+    let run = |variable: &str, value: &str| {
+        let mut command = command(&["--count"], &[program.to_str().unwrap()]);
+        command.env("HIPLAUNCH_CACHE_DIR", &cache).env(variable, value).output().unwrap()
+    };
+    let first = run("HIPLAUNCH_HIPRTC", "");
+    if text(&first.stderr).contains("no usable HIP runtime compiler") {
+        assert_ne!(std::env::var("HIPLAUNCH_TEST_HIPRTC").as_deref(), Ok("1"), "{}", text(&first.stderr));
+        return println!("skipped: {}", text(&first.stderr));
+    }
+    let expected = std::fs::read_to_string(Path::new(PROGRAMS).join("hiprtc.expected")).unwrap();
+    for (ran, counts) in [
+        (first, "1 compiled by hiprtc, 0 from the cache"),
+        (run("", ""), "0 compiled by hiprtc, 1 from the cache"),
+    ] {
+        assert_eq!(text(&ran.stdout), expected);
+        assert!(text(&ran.stderr).contains(counts), "{}", text(&ran.stderr));
+    }
+    let without = run("HIPLAUNCH_HIPRTC", "/nonexistent/libhiprtc.so");
+    assert_eq!(text(&without.stdout), "create: HIPRTC_ERROR_INTERNAL_ERROR\n");
+    let err = text(&without.stderr);
+    assert!(err.contains("libhiprtc-builtins5") && err.contains("/nonexistent/libhiprtc.so"), "{err}");
+    assert_eq!(err.matches("no usable HIP runtime compiler").count(), 1, "{err}");
 }
 
 #[test]
