@@ -8,9 +8,16 @@ use std::path::{Path, PathBuf};
 use crate::library::{self, LoadAttempt};
 
 /// Opens a library in the namespace. The error is the loader's message.
+///
+/// A file is opened by a path with `/./` in it, which the audit library of `hiplaunch exec` lets pass.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn open(library: &OsStr) -> Result<libloading::Library, String> {
-    in_namespace(library, libc::RTLD_NOW | libc::RTLD_LOCAL)
+    let path = Path::new(library);
+    let marked = match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) if folder.is_absolute() => folder.join(".").join(name),
+        _ => path.to_path_buf(),
+    };
+    in_namespace(marked.as_os_str(), libc::RTLD_NOW | libc::RTLD_LOCAL)
 }
 
 /// Returns a library that is loaded in the namespace already. The handle is never closed.

@@ -192,6 +192,67 @@ fn several_devices_are_seen_by_children() {
     assert_eq!((text(&ran.stdout).as_str(), text(&ran.stderr).as_str()), (expected, ""));
 }
 
+/// AMD's library is found first: by an `RPATH`, which precedes `LD_LIBRARY_PATH`, to its folder or to a copy beside the
+/// program, as Python packages have one. AMD's library would see no device.
+#[test]
+fn a_program_with_an_rpath_finds_the_emulator_and_so_do_its_children() {
+    let installed = Path::new("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5");
+    if !installed.exists() {
+        return println!("skipped: no {}", installed.display());
+    }
+    let folder = new_folder("exec-rpath");
+    let rpath = |folder: &str| format!("-Wl,-rpath,{folder},--disable-new-dtags");
+    let target = "--offload-arch=gfx90a";
+    let options = [target, &rpath("/usr/lib/x86_64-linux-gnu")];
+    let Some(by_folder) = compiled("devices.hip", &options, "exec-rpath/by_folder") else { return };
+    let by_copy = compiled("devices.hip", &[target, &rpath("$ORIGIN")], "exec-rpath/by_copy").unwrap();
+    std::fs::copy(installed, folder.join("libamdhip64.so.5")).unwrap();
+    for program in [by_folder, by_copy] {
+        let program = program.to_str().unwrap();
+        let scripts: [&[&str]; 2] = [&[program], &["sh", "-c", "$0; exit", program]];
+        for script in scripts {
+            let ran = exec(&["--target", "gfx90a:xnack-"], script);
+            let expected = "1 devices, gfx90a:sramecc+:xnack-, peer copy 42, on device 0\n";
+            assert_eq!(
+                (text(&ran.stdout).as_str(), text(&ran.stderr).as_str()),
+                (expected, ""),
+                "{script:?}"
+            );
+        }
+    }
+}
+
+/// Whether or not a library is there. The version is that of the file behind a name without one.
+#[test]
+fn a_path_to_amds_library_opens_the_emulators() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let folder = new_folder("exec-paths");
+    std::os::unix::fs::symlink("libamdhip64.so.6.2.1", folder.join("libamdhip64.so")).unwrap();
+    std::fs::write(folder.join("libamdhip64.so.6.2.1"), "no library").unwrap();
+    let link = folder.join("libamdhip64.so");
+    let script = "import ctypes, sys\n\
+                  hip = ctypes.CDLL(sys.argv[1])\n\
+                  version, count = ctypes.c_int(), ctypes.c_int()\n\
+                  hip.hipRuntimeGetVersion(ctypes.byref(version))\n\
+                  hip.hipGetDeviceCount(ctypes.byref(count))\n\
+                  hip.hiprtcGetErrorString.restype = ctypes.c_char_p\n\
+                  print(version.value // 10000000, count.value, hip.hiprtcGetErrorString(6).decode())";
+    let paths = [
+        ("/opt/rocm/lib/libamdhip64.so.7", 7),
+        ("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5", 5),
+        ("/nonexistent/libhiprtc.so.6", 6),
+        ("libhiprtc.so.5", 5),
+        (link.to_str().unwrap(), 6),
+    ];
+    for (path, version) in paths {
+        let ran = exec(&["--devices", "2"], &["python3", "-c", script, path]);
+        let expected = format!("{version} 2 HIPRTC_ERROR_COMPILATION\n");
+        assert_eq!((text(&ran.stdout), text(&ran.stderr).as_str()), (expected, ""), "{path}");
+    }
+}
+
 #[test]
 fn forks_threads_and_destructors_after_main_are_defined() {
     let Some(program) = program("process.hip") else { return };

@@ -101,7 +101,8 @@ impl Place {
 
     fn candidates(self) -> Result<Vec<PathBuf>, LoadAttempt> {
         if let Some(library) = std::env::var_os(LIBRARY_VARIABLE).filter(|library| !library.is_empty()) {
-            return Ok(vec![library.into()]);
+            let path = PathBuf::from(library);
+            return Ok(vec![std::path::absolute(&path).unwrap_or(path)]);
         }
         match self {
             Place::Program => Ok(library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref())),
