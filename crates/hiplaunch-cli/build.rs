@@ -21,6 +21,8 @@ fn main() {
     link_audit();
     let argument = |argument: &str| println!("cargo::rustc-link-arg-bin={TARGET}={argument}");
     argument("-shared");
+    // Threads of the library run until the process ends, even if the program closes it.
+    argument("-Wl,-z,nodelete");
     argument(&format!("-Wl,--version-script={map}"));
     // exports.s of hip-dropin has the functions for this processor alone. For others, the linker makes them.
     let has_exports = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|processor| processor == "x86_64");

@@ -2,8 +2,8 @@
 //! counted for the summary and fails.
 
 use crate::call::call;
+use crate::record;
 use crate::status::Status;
-use crate::summary;
 
 /// Declares functions that fail with `NOT_SUPPORTED`. In C, what a caller passes to a function without parameters is
 /// ignored.
@@ -11,7 +11,7 @@ macro_rules! unsupported {
     ($($name:ident)*) => {$(
         #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
         extern "C" fn $name() -> Status {
-            summary::unsupported(stringify!($name));
+            record::unsupported(stringify!($name));
             call(stringify!($name), |_| Err(Status::NOT_SUPPORTED))
         }
     )*};

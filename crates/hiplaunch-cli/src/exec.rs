@@ -46,7 +46,7 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     validate: bool,
 
-    /// Count the driver calls.
+    /// Count the driver calls, and what each kernel executed.
     #[arg(long)]
     count: bool,
 
@@ -55,6 +55,13 @@ pub(crate) struct ExecArgs {
     /// Processes that the program starts append their process ids to the file's name.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
+
+    /// Write the summary to this file, as JSON. docs/json.md lists the fields.
+    ///
+    /// Processes that the program starts append their process ids to the file's name. A process that is killed or calls
+    /// `_exit` writes none.
+    #[arg(long, value_name = "FILE.json")]
+    json: Option<PathBuf>,
 
     /// Fail on reads of memory that was never written, and on data races. Slow.
     #[arg(long)]
@@ -82,12 +89,12 @@ impl ExecArgs {
         set("HIPLAUNCH_EMULATOR_TIME_BUDGET", self.time_budget.map(|seconds| seconds.to_string().into()));
         set("HIPLAUNCH_VALIDATE", switch(self.validate));
         set("HIPLAUNCH_COUNT", switch(self.count));
-        if let Some(path) = &self.trace {
+        for (variable, path) in [("HIPLAUNCH_TRACE", &self.trace), ("HIPLAUNCH_JSON", &self.json)] {
             // The program may change its directory before it ends.
-            let path = std::path::absolute(path).map_err(unusable)?;
-            set("HIPLAUNCH_TRACE", Some(path.into_os_string()));
-            set("HIPLAUNCH_TRACE_PROCESS", Some(std::process::id().to_string().into()));
+            let path = path.as_ref().map(std::path::absolute).transpose().map_err(unusable)?;
+            set(variable, path.map(PathBuf::into_os_string));
         }
+        set("HIPLAUNCH_MAIN_PROCESS", Some(std::process::id().to_string().into()));
         Ok(variables)
     }
 }

@@ -6,7 +6,7 @@ use code_object::{Processor, TargetId};
 
 use super::program::compiler_for;
 use super::{RtcResult, RtcStatus, run, unusable};
-use crate::summary;
+use crate::record;
 
 /// Declares functions that are passed on with all their arguments.
 macro_rules! passed_on {
@@ -35,7 +35,7 @@ fn address(name: &'static str) -> RtcResult<*mut c_void> {
     match compiler_for(&any).function(name) {
         Ok(Some(address)) => Ok(address.as_ptr()),
         Ok(None) => {
-            summary::unsupported(name);
+            record::unsupported(name);
             Err(RtcStatus::INTERNAL_ERROR)
         }
         Err(error) => Err(unusable(&error)),
