@@ -284,7 +284,7 @@ impl Device {
         match result {
             Ok(Ok(())) => {}
             Ok(Err((work, error))) => self.lose(fault_code(&error), work, error),
-            Err(panic) => self.lose_by_panic(&panic_text(&*panic)),
+            Err(panic) => self.lose_by_panic(panic_text(&*panic)),
         }
     }
 

@@ -27,22 +27,26 @@ pub(crate) struct Summary {
     pub(crate) calls: Option<Vec<(&'static str, u64)>>,
     /// The programs of hiprtc that were compiled, and those that were found in the cache.
     pub(crate) compiled: (u64, u64),
-    /// What the validation layer found: violations and leaks.
-    pub(crate) validation: Option<(Vec<String>, Vec<String>)>,
+    pub(crate) validation: Option<Findings>,
     pub(crate) record: Record,
+}
+
+/// What the validation layer found.
+pub(crate) struct Findings {
+    pub(crate) violations: Vec<String>,
+    pub(crate) leaks: Vec<String>,
 }
 
 impl Summary {
     fn of(process: &Process) -> Summary {
-        let texts = |items: Vec<_>| items.iter().map(ToString::to_string).collect();
         Summary {
             target: process.devices[0].properties.target.short(),
             devices: process.devices.len(),
             calls: process.counts(),
             compiled: hiprtc::counts(),
-            validation: process.validation.as_ref().map(|layer| {
-                let leaks = layer.report_leaks().iter().map(ToString::to_string).collect();
-                (texts(layer.take_violations()), leaks)
+            validation: process.validation.as_ref().map(|layer| Findings {
+                violations: layer.take_violations().iter().map(ToString::to_string).collect(),
+                leaks: layer.report_leaks().iter().map(ToString::to_string).collect(),
             }),
             record: record::so_far(),
         }
@@ -78,7 +82,7 @@ impl Summary {
                 line("  ", format_args!("and {} more", kernels.len() - KERNELS));
             }
         }
-        if let Some((violations, leaks)) = &self.validation {
+        if let Some(Findings { violations, leaks }) = &self.validation {
             line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
             violations.iter().chain(leaks).for_each(|item| line("  ", format_args!("{item}")));
         }

@@ -27,8 +27,6 @@ pub(crate) fn document(summary: &Summary) -> Value {
         });
         items.collect::<Vec<Value>>()
     });
-    let validation =
-        |list: fn(&(Vec<String>, Vec<String>)) -> &Vec<String>| summary.validation.as_ref().map(list);
     json!({
         "process": std::process::id(),
         "target": summary.target,
@@ -37,8 +35,8 @@ pub(crate) fn document(summary: &Summary) -> Value {
         "kernels": kernels,
         "compiled": summary.compiled.0,
         "compiled_from_cache": summary.compiled.1,
-        "violations": validation(|(violations, _)| violations),
-        "leaks": validation(|(_, leaks)| leaks),
+        "violations": summary.validation.as_ref().map(|found| &found.violations),
+        "leaks": summary.validation.as_ref().map(|found| &found.leaks),
         "unsupported": record.unsupported,
         "faults": record.faults.iter().map(fault).collect::<Vec<Value>>(),
     })

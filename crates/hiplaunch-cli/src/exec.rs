@@ -23,8 +23,8 @@ const AUDIT: &str = "hiplaunch-audit";
 
 /// Run a compiled HIP program without a GPU, on the emulator.
 ///
-/// The program finds hiplaunch's library where it looks for AMD's libamdhip64, and so do the processes that it starts. Its
-/// standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
+/// The program finds hiplaunch's library where it looks for AMD's libamdhip64 or libhiprtc, and so do the processes that it
+/// starts. Its standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
 /// went wrong or an option asks for it, a summary: functions of HIP that are not supported, violations, leaks, faults and
 /// counts.
 #[derive(Debug, clap::Args)]
@@ -136,6 +136,8 @@ fn replace_process(
     audit: &Path,
     variables: Vec<(&'static str, OsString)>,
 ) -> CommandError {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::process::CommandExt;
 
     let folder = match names_for(library, audit) {
@@ -143,10 +145,14 @@ fn replace_process(
         Err(error) => return unusable(format!("no folder for the library's names: {error}")),
     };
     let before = |first: PathBuf, variable: &str| {
+        let others = std::env::var_os(variable).unwrap_or_default();
         let mut list = first.into_os_string();
-        if let Some(others) = std::env::var_os(variable).filter(|others| !others.is_empty()) {
-            list.push(":");
-            list.push(others);
+        // The loader asks audit libraries in turn, and another of ours would change the answer of this one.
+        for other in others.as_encoded_bytes().split(|byte| *byte == b':') {
+            if !other.is_empty() && !other.ends_with(AUDIT.as_bytes()) {
+                list.push(":");
+                list.push(OsStr::from_bytes(other));
+            }
         }
         list
     };

@@ -375,6 +375,26 @@ fn a_fault_is_said_at_once_to_a_program_that_waits() {
     child.wait().unwrap();
 }
 
+/// The inner command's library answers, although the outer one's audit library is loaded too.
+#[test]
+fn a_command_in_a_command_decides() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let folder = new_folder("exec-inner");
+    let beside = Path::new(env!("CARGO_BIN_EXE_hiplaunch")).parent().unwrap();
+    for file in ["hiplaunch", "hiplaunch-libamdhip64", "hiplaunch-audit"] {
+        std::fs::copy(beside.join(file), folder.join(file)).unwrap();
+    }
+    let inner = folder.join("hiplaunch");
+    let script = "import ctypes\n\
+                  ctypes.CDLL('/opt/rocm/lib/libamdhip64.so.6')\n\
+                  print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libamdhip64' in line})";
+    let ran = exec(&[], &[inner.to_str().unwrap(), "exec", "--", "python3", "-c", script]);
+    let expected = format!("{}\n", folder.join("hiplaunch-libamdhip64").display());
+    assert_eq!((text(&ran.stdout), text(&ran.stderr).as_str()), (expected, ""));
+}
+
 #[test]
 fn the_variables_that_hide_devices_are_obeyed() {
     if Command::new("python3").arg("--version").output().is_err() {
