@@ -1,10 +1,11 @@
-//! Links the binary target `hiplaunch-libamdhip64` as a shared library.
+//! Links the binary targets `hiplaunch-libamdhip64` and `hiplaunch-audit` as shared libraries.
 //!
-//! It is a binary target and no library, because `cargo install` installs binaries alone, and because Cargo's own list of a
+//! They are binary targets and no libraries, because `cargo install` installs binaries alone, and because Cargo's own list of a
 //! library's symbols leaves no room for symbol versions.
 
 use std::env;
 use std::fs;
+use std::path::Path;
 
 const TARGET: &str = "hiplaunch-libamdhip64";
 
@@ -17,8 +18,11 @@ fn main() {
     if !on_linux {
         return;
     }
+    link_audit();
     let argument = |argument: &str| println!("cargo::rustc-link-arg-bin={TARGET}={argument}");
     argument("-shared");
+    // Threads of the library run until the process ends, even if the program closes it.
+    argument("-Wl,-z,nodelete");
     argument(&format!("-Wl,--version-script={map}"));
     // exports.s of hip-dropin has the functions for this processor alone. For others, the linker makes them.
     let has_exports = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|processor| processor == "x86_64");
@@ -33,5 +37,15 @@ fn main() {
                 argument(&format!("-Wl,-u,emulated_{name},--defsym={name}=emulated_{name}"));
             }
         }
+    }
+}
+
+/// The audit library exports two functions, and needs other libraries only where it uses them.
+fn link_audit() {
+    let list = Path::new(&env::var_os("OUT_DIR").expect("Cargo sets it")).join("audit.map");
+    fs::write(&list, "{ global: la_version; la_objsearch; local: *; };\n").expect("a file in OUT_DIR");
+    let list = format!("-Wl,--version-script={}", list.display());
+    for argument in ["-shared", &list, "-Wl,--as-needed", "-Wl,-u,la_version", "-Wl,-u,la_objsearch"] {
+        println!("cargo::rustc-link-arg-bin=hiplaunch-audit={argument}");
     }
 }

@@ -283,14 +283,8 @@ impl Device {
         let result = catch_unwind(AssertUnwindSafe(|| self.try_execute(command, bytes, watched)));
         match result {
             Ok(Ok(())) => {}
-            Ok(Err((what, error))) => self.poison(fault_code(&error), format!("{what}: {error}")),
-            Err(panic) => {
-                let text = panic_text(&*panic);
-                self.poison(
-                    ErrorCode::LAUNCH_FAILURE,
-                    format!("the emulator panicked, which is a bug in it: {text}"),
-                );
-            }
+            Ok(Err((work, error))) => self.lose(fault_code(&error), work, error),
+            Err(panic) => self.lose_by_panic(panic_text(&*panic)),
         }
     }
 
@@ -352,11 +346,15 @@ impl Device {
                     let mut profiles = lock(&self.profiles);
                     profiles.entry(function.signature().name.clone()).or_default().merge(profile);
                 }
-                Ok(Some(KernelCounts {
+                let counts = KernelCounts {
                     workgroups: ran.workgroups,
                     waves: ran.waves,
                     wave_instructions: ran.wave_instructions,
-                }))
+                };
+                if let Some(listener) = &self.listener {
+                    listener.kernel_ran(self.id, &function.signature().name, &counts);
+                }
+                Ok(Some(counts))
             }
             Step::CopyIn { dst, src, bytes } => {
                 // SAFETY: readable until the copy has run, see `HostSource`.

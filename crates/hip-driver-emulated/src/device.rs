@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use gfx9_emulator::{AddressSpace, Machine, Profile};
+use gfx9_emulator::{AddressSpace, Error, Machine, Profile};
 
+use super::listener::{DeviceFault, Listener};
 use super::stream::{Mark, Stream, StreamKind, on_worker};
 use super::watch::{Watch, Watched};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
@@ -22,19 +23,15 @@ thread_local! {
     static THREAD: Arc<()> = Arc::new(());
 }
 
-/// The fault by which a device was lost.
-struct Poison {
-    code: ErrorCode,
-    report: Box<str>,
-}
-
 /// One emulated device.
 pub(super) struct Device {
     pub(super) id: DeviceId,
     pub(super) properties: DeviceProperties,
     pub(super) space: Arc<AddressSpace>,
     pub(super) machine: Machine,
-    poison: OnceLock<Poison>,
+    /// The fault by which the device was lost.
+    fault: OnceLock<DeviceFault>,
+    pub(super) listener: Option<Listener>,
     /// Every stream whose worker has not ended, including destroyed streams.
     streams: Mutex<Vec<Arc<Stream>>>,
     null_stream: Mutex<Option<Arc<Stream>>>,
@@ -55,13 +52,15 @@ impl Device {
         space: Arc<AddressSpace>,
         machine: Machine,
         watch: Arc<Watch>,
+        listener: Option<Listener>,
     ) -> Self {
         Device {
             id,
             properties,
             space,
             machine,
-            poison: OnceLock::new(),
+            fault: OnceLock::new(),
+            listener,
             streams: Mutex::default(),
             null_stream: Mutex::default(),
             thread_streams: Mutex::default(),
@@ -80,22 +79,43 @@ impl Device {
 
     /// Fails with the fault's report if the device is lost.
     pub(super) fn check(&self, call: &'static str) -> DriverResult<()> {
-        match self.poison.get() {
+        match self.fault.get() {
             None => Ok(()),
-            Some(poison) => Err(DriverError::with_detail(call, poison.code, &*poison.report)),
+            Some(fault) => Err(DriverError::with_detail(call, fault.code, &*fault.text)),
         }
     }
 
     pub(super) fn is_poisoned(&self) -> bool {
-        self.poison.get().is_some()
+        self.fault.get().is_some()
     }
 
-    /// Marks the device as lost: every later call fails with `code`. Only the first fault is kept.
-    pub(super) fn poison(&self, code: ErrorCode, report: String) {
-        if self.poison.set(Poison { code, report: report.into_boxed_str() }).is_ok()
-            && let Some(poison) = self.poison.get()
+    /// Marks the device as lost by an error of some work: every later call fails with `code`. Only the first fault is kept.
+    pub(super) fn lose(&self, code: ErrorCode, work: String, error: Error) {
+        let text = format!("{work}: {error}");
+        let (kernel, report, defects) = match error {
+            Error::Fault(report) => (Some(report.kernel.clone()), Some(report), Vec::new()),
+            Error::Sanitizer { kernel, defects } => (Some(kernel), None, defects),
+            _ => (None, None, Vec::new()),
+        };
+        self.set_fault(DeviceFault { device: self.id, code, work, text, kernel, report, defects });
+    }
+
+    /// Marks the device as lost by a panic.
+    pub(super) fn lose_by_panic(&self, panic: &str) {
+        let text = format!("the emulator panicked, which is a bug in it: {panic}");
+        let (code, work) = (ErrorCode::LAUNCH_FAILURE, String::new());
+        let (kernel, report, defects) = (None, None, Vec::new());
+        self.set_fault(DeviceFault { device: self.id, code, work, text, kernel, report, defects });
+    }
+
+    fn set_fault(&self, fault: DeviceFault) {
+        if self.fault.set(fault).is_ok()
+            && let Some(fault) = self.fault.get()
         {
-            log::error!("{} is lost: {}: {}", self.id, poison.code, poison.report);
+            log::error!("{} is lost: {}: {}", self.id, fault.code, fault.text);
+            if let Some(listener) = &self.listener {
+                listener.device_lost(fault);
+            }
         }
     }
 

@@ -32,6 +32,7 @@ mod device;
 mod event;
 mod graph;
 mod handles;
+mod listener;
 mod memory;
 mod module;
 mod options;
@@ -49,8 +50,8 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    Bounds, BytesAccessed, Defect, DefectKind, InstructionClass, InstructionTrace, Printer, PrintfStream,
-    Profile, TraceFilter, TracedInstruction, TracedRegister, UnknownBounds,
+    Bounds, BytesAccessed, Defect, DefectKind, FaultReport, InstructionClass, InstructionTrace, LaneAddress,
+    Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, UnknownBounds,
 };
 
 use self::capture::Captures;
@@ -59,6 +60,7 @@ use self::device::{Device, lock, wait};
 use self::event::Event;
 use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
+pub use self::listener::{DeviceFault, DeviceListener, Listener};
 use self::module::{Function, Module};
 pub use self::options::{BOUNDS_VARIABLE, DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
 use self::pinned::PinnedMemory;
@@ -132,7 +134,9 @@ impl EmulatedDriver {
                 DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, error.to_string())
             })?;
             let watch = Arc::clone(&watch);
-            Ok(Arc::new(Device::new(DeviceId(index), options.properties(), space, machine, watch)))
+            let listener = options.listener.clone();
+            let (id, properties) = (DeviceId(index), options.properties());
+            Ok(Arc::new(Device::new(id, properties, space, machine, watch, listener)))
         });
         let devices = devices.collect::<DriverResult<_>>()?;
         Ok(Arc::new(EmulatedDriver {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use code_object::{FeatureSetting, Processor, TargetId};
 use gfx9_emulator::{Bounds, InstructionTrace, Printer};
 
+use super::listener::Listener;
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 
 /// The environment variable with the number of devices for [`EmulatorOptions::from_env`].
@@ -64,6 +65,8 @@ pub struct EmulatorOptions {
     pub instruction_trace: Option<InstructionTrace>,
     /// Receives the text that kernels print. Default: `None`, which writes it to the process's standard output and error.
     pub printer: Option<Printer>,
+    /// Receives the kernels that ran, and faults. Default: `None`.
+    pub listener: Option<Listener>,
 }
 
 impl Default for EmulatorOptions {
@@ -83,6 +86,7 @@ impl Default for EmulatorOptions {
             pool_boundaries: true,
             instruction_trace: None,
             printer: None,
+            listener: None,
         }
     }
 }

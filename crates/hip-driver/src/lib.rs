@@ -43,6 +43,7 @@ mod capture;
 mod code;
 pub mod compile;
 pub mod hip;
+mod isolated;
 mod library;
 mod memory;
 mod observer;

@@ -62,6 +62,26 @@ pub(crate) fn open(library: &OsStr) -> Result<libloading::Library, String> {
     }
 }
 
+/// Returns a library that is loaded already. The handle is never closed.
+#[cfg(unix)]
+pub(crate) fn loaded(name: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: nothing is loaded, so no initialiser runs.
+    let found = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | libc::RTLD_NOLOAD) }.ok()?;
+    Some(std::mem::ManuallyDrop::new(found.into()))
+}
+
+#[cfg(windows)]
+pub(crate) fn loaded(name: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
+    let found = libloading::os::windows::Library::open_already_loaded(name).ok()?;
+    Some(std::mem::ManuallyDrop::new(found.into()))
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn loaded(_: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
+    None
+}
+
 /// Returns the address of a symbol.
 pub(crate) fn address(library: &libloading::Library, name: &str) -> Option<NonNull<c_void>> {
     // SAFETY: the symbol is taken as a bare address; nothing is called or read through it here.

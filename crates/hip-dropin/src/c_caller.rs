@@ -146,7 +146,7 @@ impl Text {
     }
 }
 
-/// Text that is returned to the caller and lives for ever.
+/// Text that is returned to the caller. It lives for ever, but for [`borrowed`](StaticText::borrowed) text.
 #[repr(transparent)]
 pub(crate) struct StaticText(*const c_char);
 
@@ -155,6 +155,11 @@ impl StaticText {
     pub(crate) fn new(text: &'static str) -> StaticText {
         debug_assert!(text.ends_with('\0'));
         StaticText(text.as_ptr().cast())
+    }
+
+    /// A text that lives as long as HIP says for the function that returns it.
+    pub(crate) fn borrowed(text: &CStr) -> StaticText {
+        StaticText(text.as_ptr())
     }
 
     pub(crate) const NULL: StaticText = StaticText(std::ptr::null());

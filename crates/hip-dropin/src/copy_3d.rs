@@ -5,9 +5,9 @@ use crate::c_caller::{Address, In};
 use crate::call::call;
 use crate::copy::{DEFAULT, HOST_TO_HOST, Order, Pair, Route, check_kind};
 use crate::process::Process;
+use crate::record;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
-use crate::summary;
 use crate::version::Version;
 
 /// One side of a copy.
@@ -156,7 +156,7 @@ fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
     if arrays == [0, 0] {
         return Ok(());
     }
-    summary::unsupported(name);
+    record::unsupported(name);
     Err(Status::NOT_SUPPORTED)
 }
 

@@ -45,7 +45,11 @@ extern "C" fn hipInit(flags: u32) -> Status {
 
 #[unsafe(export_name = "emulated_hipGetDeviceCount")]
 extern "C" fn hipGetDeviceCount(count: Out<i32>) -> Status {
-    call("hipGetDeviceCount", |process| count.set(process.devices.len() as i32))
+    let status = call("hipGetDeviceCount", |process| count.set(process.devices.len() as i32));
+    if status == Status::NO_DEVICE {
+        count.set_if_wanted(0);
+    }
+    status
 }
 
 #[unsafe(export_name = "emulated_hipGetDevice")]

@@ -21,7 +21,7 @@
 //! | fat binaries, kernels and variables that the program registers | `fat_binary.rs` |
 //! | the memory that the program allocated | `allocations.rs` |
 //! | streams, events, modules, graphs by their handles | `handles.rs` |
-//! | what the summary at the end says | `summary.rs` |
+//! | what the summary at the end says | `record.rs` |
 //!
 //! # Adding a function
 //!
@@ -51,6 +51,7 @@ mod fill;
 mod function;
 mod graph;
 mod handles;
+mod hiprtc;
 mod host_memory;
 mod image;
 mod kernel;
@@ -66,14 +67,17 @@ mod pool;
 mod printer;
 mod process;
 mod properties;
+mod record;
 pub mod settings;
 mod status;
 mod stream;
 mod summary;
+mod summary_json;
 mod symbols;
 mod thread;
 mod unsupported;
 mod version;
+mod visible;
 
 pub use layouts::{StructLayout, layouts};
 pub use process::open_over;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::{Processor, TargetId};
 use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream};
-use hip_driver_emulated::EmulatedDriver;
-use hip_driver_layers::counts::{CallCounts, CountingDriver};
+use hip_driver_emulated::{EmulatedDriver, Listener};
+use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::Timeline;
 use hip_driver_layers::validation::ValidationDriver;
 
@@ -20,11 +20,13 @@ use crate::kernel::Kernel;
 use crate::module::Module;
 use crate::pool::Pools;
 use crate::printer;
+use crate::record::Recorder;
 use crate::settings::Settings;
 use crate::status::{HipResult, Status};
 use crate::stream::Stream;
 use crate::summary::say;
 use crate::thread;
+use crate::visible;
 
 /// The state of the process. It is made by the first call and lives to the end.
 pub(crate) struct Process {
@@ -32,6 +34,8 @@ pub(crate) struct Process {
     pub(crate) validation: Option<Arc<ValidationDriver>>,
     counting: Option<Arc<CountingDriver>>,
     trace: Option<(Timeline, PathBuf)>,
+    /// Where the summary is written as JSON.
+    pub(crate) json: Option<PathBuf>,
     pub(crate) devices: Box<[Device]>,
     pub(crate) allocations: Allocations,
     pub(crate) streams: Objects<Stream>,
@@ -49,10 +53,12 @@ struct Layers {
     validation: Option<Arc<ValidationDriver>>,
     counting: Option<Arc<CountingDriver>>,
     trace: Option<(Timeline, PathBuf)>,
+    json: Option<PathBuf>,
 }
 
 /// A device and what the program has set for it.
 pub(crate) struct Device {
+    /// The number among all devices, of which the program may see only some.
     pub(crate) ordinal: u32,
     pub(crate) properties: DeviceProperties,
     /// The flags of `hipSetDeviceFlags`.
@@ -137,9 +143,11 @@ impl Process {
         }
     }
 
-    /// The counts of driver calls, if the environment asks for them.
-    pub(crate) fn counts(&self) -> Option<CallCounts> {
-        self.counting.as_ref().map(|driver| driver.layer().counts())
+    /// How often each kind of driver call was made, if the environment asks for it.
+    pub(crate) fn counts(&self) -> Option<Vec<(&'static str, u64)>> {
+        let counts = self.counting.as_ref()?.layer().counts();
+        let made = counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call());
+        Some(made.map(|(kind, count)| (kind.name(), count)).collect())
     }
 
     /// Writes the timeline, if the environment asks for one.
@@ -171,30 +179,55 @@ fn after_fork() -> Status {
 /// # Errors
 /// Says why, if the state is open already, or if the driver can't be used.
 pub fn open_over(driver: Arc<dyn Driver>) -> Result<(), String> {
-    let process = Process::over(driver, Layers::default())?;
+    let count = driver.device_count().map_err(|error| error.to_string())?;
+    let process = Process::over(driver, Layers::default(), &Vec::from_iter(0..count))?;
     PROCESS.set(Ok(process)).map_err(|_| "the library is open already".to_owned())
 }
 
 #[cold]
 fn open() -> HipResult<&'static Process> {
     let opened = PROCESS.get_or_init(|| {
-        Process::open().map_err(|reason| {
-            say(&reason);
-            Status::NOT_INITIALIZED
+        Process::open().map_err(|refusal| match refusal {
+            Refusal::NoDevice => Status::NO_DEVICE,
+            Refusal::Because(reason) => {
+                say(&reason);
+                Status::NOT_INITIALIZED
+            }
         })
     });
     opened.as_ref().map_err(|status| *status)
 }
 
+/// Why there is no driver.
+enum Refusal {
+    /// The environment hides all devices.
+    NoDevice,
+    Because(String),
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Refusal {
+        Refusal::Because(reason)
+    }
+}
+
 impl Process {
-    fn open() -> Result<Process, String> {
+    fn open() -> Result<Process, Refusal> {
         let mut settings = Settings::from_env()?;
+        settings.emulator.check().map_err(|error| error.to_string())?;
+        let ordinals = visible::devices(settings.emulator.devices, |name| std::env::var_os(name));
+        if ordinals.is_empty() {
+            return Err(Refusal::NoDevice);
+        }
         if !settings.target_is_given
             && let Some(target) = target_of_program(&settings.emulator.target)
         {
             settings.emulator.target = target;
         }
+        let count = ordinals.len() as u32;
+        settings.emulator.devices = count;
         settings.emulator.printer = Some(printer::c_streams());
+        settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.count }));
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
         let mut driver: Arc<dyn Driver> = emulated;
         let trace = settings.trace.map(|path| (Timeline::default(), path));
@@ -209,16 +242,16 @@ impl Process {
         if let Some(layer) = &validation {
             driver = layer.clone();
         }
-        Process::over(driver, Layers { validation, counting, trace })
+        let layers = Layers { validation, counting, trace, json: settings.json };
+        Ok(Process::over(driver, layers, &ordinals)?)
     }
 
-    /// The state over a driver and its layers.
-    fn over(driver: Arc<dyn Driver>, layers: Layers) -> Result<Process, String> {
-        let Layers { validation, counting, trace } = layers;
-        let count = driver.device_count().map_err(|error| error.to_string())?;
-        let devices = (0..count).map(|index| {
+    /// The state over a driver and its layers. The driver's devices have the given numbers among all devices.
+    fn over(driver: Arc<dyn Driver>, layers: Layers, ordinals: &[u32]) -> Result<Process, String> {
+        let Layers { validation, counting, trace, json } = layers;
+        let devices = (0..).zip(ordinals).map(|(index, &ordinal)| {
             let properties = driver.device_properties(DeviceId(index)).map_err(|error| error.to_string())?;
-            Ok(Device::new(index, properties))
+            Ok(Device::new(ordinal, properties))
         });
         let devices = devices.collect::<Result<Box<[Device]>, String>>()?;
         // SAFETY: the function only stores a flag.
@@ -227,6 +260,7 @@ impl Process {
             validation,
             counting,
             trace,
+            json,
             pools: Pools::new(devices.len()),
             devices,
             allocations: Allocations::default(),

@@ -7,6 +7,7 @@ use crate::c_caller::{In, Out};
 use crate::call::call;
 use crate::process::{Device, Process};
 use crate::status::{HipResult, Status};
+use crate::visible;
 
 c_structs! {
     /// The layout before HIP 6, which `hipGetDeviceProperties` keeps.
@@ -255,9 +256,8 @@ fn copy_text(to: &mut [u8; 256], text: &str) {
     to[..end].copy_from_slice(&text.as_bytes()[..end]);
 }
 
-/// What identifies a device: its number on the bus, as it has no serial number.
 pub(crate) fn uuid(device: &Device) -> hipUUID {
-    let text = format!("hiplaunch-{:06}", device.ordinal);
+    let text = visible::identity(device.ordinal);
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&text.as_bytes()[..16]);
     hipUUID { bytes }

@@ -12,7 +12,8 @@
 //! | [`VALIDATE`] | `1`: the validation layer |
 //! | [`COUNT`] | `1`: the summary has the number of driver calls |
 //! | [`TRACE`] | the file to which the timeline is written |
-//! | [`TRACE_PROCESS`] | the process that writes it under this name |
+//! | [`JSON`] | the file to which the summary is written as a JSON document |
+//! | [`MAIN_PROCESS`] | the process that writes these files under their names |
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,8 +36,10 @@ pub const VALIDATE: &str = "HIPLAUNCH_VALIDATE";
 pub const COUNT: &str = "HIPLAUNCH_COUNT";
 /// Where the timeline is written.
 pub const TRACE: &str = "HIPLAUNCH_TRACE";
-/// The process id of the program whose timeline gets that name. Other processes append their own ids.
-pub const TRACE_PROCESS: &str = "HIPLAUNCH_TRACE_PROCESS";
+/// Where the summary is written as JSON.
+pub const JSON: &str = "HIPLAUNCH_JSON";
+/// The process id of the program whose files get these names. Other processes append their own ids.
+pub const MAIN_PROCESS: &str = "HIPLAUNCH_MAIN_PROCESS";
 
 /// What the environment asks for.
 #[derive(Clone, Debug)]
@@ -47,6 +50,7 @@ pub(crate) struct Settings {
     pub(crate) validate: bool,
     pub(crate) count: bool,
     pub(crate) trace: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 }
 
 impl Settings {
@@ -65,15 +69,23 @@ impl Settings {
             .map(Duration::try_from_secs_f64)
             .transpose()
             .map_err(|error| format!("{TIME_BUDGET}: {error}"))?;
-        let main: Option<u32> = parsed(TRACE_PROCESS, "a process id")?;
-        let trace = value(TRACE).map(|mut path| {
+        let main: Option<u32> = parsed(MAIN_PROCESS, "a process id")?;
+        let file = |variable| {
+            let mut path = value(variable)?;
             let process = std::process::id();
             if main.is_some_and(|main| main != process) {
                 path.push(format!(".{process}"));
             }
-            PathBuf::from(path)
-        });
-        Ok(Settings { emulator, target_is_given, validate: switch(VALIDATE)?, count: switch(COUNT)?, trace })
+            Some(PathBuf::from(path))
+        };
+        Ok(Settings {
+            emulator,
+            target_is_given,
+            validate: switch(VALIDATE)?,
+            count: switch(COUNT)?,
+            trace: file(TRACE),
+            json: file(JSON),
+        })
     }
 }
 

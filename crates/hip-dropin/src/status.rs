@@ -3,7 +3,7 @@
 use hip_driver::{DriverError, ErrorCode};
 
 use crate::c_caller::StaticText;
-use crate::summary;
+use crate::record;
 use crate::version::Version;
 
 /// A `hipError_t`.
@@ -24,7 +24,7 @@ impl From<DriverError> for Status {
     /// Keeps what a fault's report says for the summary.
     fn from(error: DriverError) -> Status {
         if error.code.is_sticky() || error.code == ErrorCode::LAUNCH_TIME_OUT {
-            summary::fault(&error);
+            record::returned(&error);
         }
         log::debug!("{error}");
         Status(error.code.0)

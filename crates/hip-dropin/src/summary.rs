@@ -1,25 +1,16 @@
-//! What is said on stderr: at once when something goes wrong, and a summary when the process ends.
+//! What is said on stderr: at once when something goes wrong, and a summary when the process ends, which may also be a JSON
+//! document.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use hip_driver::DriverError;
+use std::path::PathBuf;
 
 use crate::process::Process;
+use crate::record::{self, Record};
+use crate::{hiprtc, summary_json, version};
 
-/// What was seen so far.
-struct Seen {
-    unsupported: BTreeMap<&'static str, u64>,
-    faults: Vec<String>,
-}
-
-static SEEN: Mutex<Seen> = Mutex::new(Seen { unsupported: BTreeMap::new(), faults: Vec::new() });
-
-fn seen() -> MutexGuard<'static, Seen> {
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The number of kernels that the text has.
+const KERNELS: usize = 10;
 
 /// Writes a message to stderr.
 pub(crate) fn say(text: &str) {
@@ -27,60 +18,110 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "hiplaunch: {text}");
 }
 
-/// Counts a call of a function that is not supported.
-pub(crate) fn unsupported(name: &'static str) {
-    *seen().unsupported.entry(name).or_default() += 1;
+/// What is known of the process at its end.
+pub(crate) struct Summary {
+    /// The target of the devices, and their number.
+    pub(crate) target: String,
+    pub(crate) devices: usize,
+    /// How often each kind of driver call was made, if that is counted.
+    pub(crate) calls: Option<Vec<(&'static str, u64)>>,
+    /// The programs of hiprtc that were compiled, and those that were found in the cache.
+    pub(crate) compiled: (u64, u64),
+    pub(crate) validation: Option<Findings>,
+    pub(crate) record: Record,
 }
 
-/// Reports a fault of a device, once: a program that ignores errors may wait for ever for what a lost device owes it.
-pub(crate) fn fault(error: &DriverError) {
-    let report = error.detail.as_deref().unwrap_or(error.code.advice());
-    let mut seen = seen();
-    if !seen.faults.iter().any(|known| known == report) {
-        seen.faults.push(report.to_owned());
-        say(&format!("{}: {report}", error.code));
-    }
+/// What the validation layer found.
+pub(crate) struct Findings {
+    pub(crate) violations: Vec<String>,
+    pub(crate) leaks: Vec<String>,
 }
 
-/// The summary of the process; empty if there is nothing to say.
-fn summary(process: &Process) -> String {
-    let mut text = String::new();
-    let mut line = |indent: &str, what: std::fmt::Arguments<'_>| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "hiplaunch: {indent}{what}");
-    };
-    if let Some(counts) = process.counts() {
-        line("", format_args!("driver calls: {}", counts.device_calls()));
-        for (kind, count) in counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call()) {
-            line("  ", format_args!("{count:>10} {}", kind.name()));
+impl Summary {
+    fn of(process: &Process) -> Summary {
+        Summary {
+            target: process.devices[0].properties.target.short(),
+            devices: process.devices.len(),
+            calls: process.counts(),
+            compiled: hiprtc::counts(),
+            validation: process.validation.as_ref().map(|layer| Findings {
+                violations: layer.take_violations().iter().map(ToString::to_string).collect(),
+                leaks: layer.report_leaks().iter().map(ToString::to_string).collect(),
+            }),
+            record: record::so_far(),
         }
     }
-    if let Some(layer) = &process.validation {
-        let (violations, leaks) = (layer.take_violations(), layer.report_leaks());
-        line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
-        violations.iter().for_each(|violation| line("  ", format_args!("{violation}")));
-        leaks.iter().for_each(|leak| line("  ", format_args!("{leak}")));
+
+    /// The text; empty if there is nothing to say.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |indent: &str, what: std::fmt::Arguments<'_>| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "hiplaunch: {indent}{what}");
+        };
+        if let Some(calls) = &self.calls {
+            line("", format_args!("driver calls: {}", calls.iter().map(|(_, count)| count).sum::<u64>()));
+            for (name, count) in calls {
+                line("  ", format_args!("{count:>10} {name}"));
+            }
+            let (compiled, cached) = self.compiled;
+            if compiled + cached > 0 {
+                line("", format_args!("kernels: {compiled} compiled by hiprtc, {cached} from the cache"));
+            }
+            let mut kernels: Vec<_> = self.record.kernels.iter().collect();
+            kernels.sort_by_key(|(_, totals)| std::cmp::Reverse(totals.counts.wave_instructions));
+            if !kernels.is_empty() {
+                line("", format_args!("wave instructions and launches of {} kernels:", kernels.len()));
+            }
+            for ((device, name), totals) in kernels.iter().take(KERNELS) {
+                let (instructions, launches) = (totals.counts.wave_instructions, totals.launches);
+                let on = if self.devices > 1 { format!(" on {device}") } else { String::new() };
+                line("  ", format_args!("{instructions:>14} {launches:>8} {name}{on}"));
+            }
+            if kernels.len() > KERNELS {
+                line("  ", format_args!("and {} more", kernels.len() - KERNELS));
+            }
+        }
+        if let Some(Findings { violations, leaks }) = &self.validation {
+            line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
+            violations.iter().chain(leaks).for_each(|item| line("  ", format_args!("{item}")));
+        }
+        if !self.record.unsupported.is_empty() {
+            line("", format_args!("functions that were called and are not supported:"));
+            for (name, count) in &self.record.unsupported {
+                line("  ", format_args!("{count:>10} {name}"));
+            }
+        }
+        let faults = self.record.faults.len();
+        if faults > 0 {
+            line("", format_args!("devices were lost by {faults} faults, which are reported above"));
+        }
+        text
     }
-    let seen = seen();
-    if !seen.unsupported.is_empty() {
-        line("", format_args!("functions that were called and are not supported:"));
-        for (name, count) in &seen.unsupported {
-            line("  ", format_args!("{count:>10} {name}"));
+
+    /// Writes the JSON document.
+    fn write_json(&self, path: &PathBuf) {
+        let text = format!("{:#}\n", summary_json::document(self));
+        if let Err(error) = std::fs::write(path, text) {
+            say(&format!("the summary can't be written to {}: {error}", path.display()));
         }
     }
-    if !seen.faults.is_empty() {
-        line("", format_args!("devices were lost by {} faults, which are reported above", seen.faults.len()));
-    }
-    text
 }
 
 /// Runs after the program's destructors: the loader finishes a program before its libraries.
 extern "C" fn at_exit() {
     let Some(process) = Process::opened() else { return };
+    if version::is_isolated() {
+        return;
+    }
     process.write_trace();
     process.destroy_helpers();
+    let summary = Summary::of(process);
     // A closed stderr can't be reported.
-    let _ = std::io::stderr().lock().write_all(summary(process).as_bytes());
+    let _ = std::io::stderr().lock().write_all(summary.text().as_bytes());
+    if let Some(path) = &process.json {
+        summary.write_json(path);
+    }
 }
 
 #[used]

@@ -1,10 +1,9 @@
 //! The functions that this library does not have. They are exported, so that programs that name them start; a call is
 //! counted for the summary and fails.
 
-use crate::c_caller::StaticText;
 use crate::call::call;
+use crate::record;
 use crate::status::Status;
-use crate::summary;
 
 /// Declares functions that fail with `NOT_SUPPORTED`. In C, what a caller passes to a function without parameters is
 /// ignored.
@@ -12,7 +11,7 @@ macro_rules! unsupported {
     ($($name:ident)*) => {$(
         #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
         extern "C" fn $name() -> Status {
-            summary::unsupported(stringify!($name));
+            record::unsupported(stringify!($name));
             call(stringify!($name), |_| Err(Status::NOT_SUPPORTED))
         }
     )*};
@@ -214,37 +213,6 @@ unsupported! {
     hipWaitExternalSemaphoresAsync
 }
 
-/// Declares functions of hiprtc, which HIP 5 has in this library. They fail with `HIPRTC_ERROR_INTERNAL_ERROR`.
-macro_rules! no_compiler {
-    ($($name:ident)*) => {$(
-        #[unsafe(export_name = concat!("emulated_", stringify!($name)))]
-        extern "C" fn $name() -> i32 {
-            summary::unsupported(stringify!($name));
-            11
-        }
-    )*};
-}
-
-no_compiler! {
-    hiprtcAddNameExpression
-    hiprtcCompileProgram
-    hiprtcCreateProgram
-    hiprtcDestroyProgram
-    hiprtcGetBitcode
-    hiprtcGetBitcodeSize
-    hiprtcGetCode
-    hiprtcGetCodeSize
-    hiprtcGetLoweredName
-    hiprtcGetProgramLog
-    hiprtcGetProgramLogSize
-    hiprtcLinkAddData
-    hiprtcLinkAddFile
-    hiprtcLinkComplete
-    hiprtcLinkCreate
-    hiprtcLinkDestroy
-    hiprtcVersion
-}
-
 /// Registering a texture or a surface before `main` does nothing; using it is not supported.
 #[unsafe(export_name = "emulated___hipRegisterTexture")]
 extern "C" fn __hipRegisterTexture() {}
@@ -252,8 +220,3 @@ extern "C" fn __hipRegisterTexture() {}
 /// As for textures.
 #[unsafe(export_name = "emulated___hipRegisterSurface")]
 extern "C" fn __hipRegisterSurface() {}
-
-#[unsafe(export_name = "emulated_hiprtcGetErrorString")]
-extern "C" fn hiprtcGetErrorString(_status: i32) -> StaticText {
-    StaticText::new("HIPRTC_ERROR_INTERNAL_ERROR\0")
-}

@@ -51,6 +51,23 @@ pub(crate) fn loaded_as() -> Option<&'static CStr> {
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
+/// Whether this copy of the library is in a namespace of the loader's other than the program's: hiprtc, which is in one,
+/// asks a copy there for the target of the current device when it links (`findIsa` in hiprtcInternal.cpp of clr).
+pub(crate) fn is_isolated() -> bool {
+    let Some(path) = loaded_as() else { return false };
+    // SAFETY: the path is text, and the library is loaded already: nothing runs that could not run before.
+    let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if library.is_null() {
+        return false;
+    }
+    let mut namespace: libc::Lmid_t = libc::LM_ID_BASE;
+    // SAFETY: an open library, and room for what this request returns.
+    let found = unsafe { libc::dlinfo(library, libc::RTLD_DI_LMID, (&raw mut namespace).cast()) } == 0;
+    // SAFETY: the library was opened above; it stays loaded, as this code runs.
+    unsafe { libc::dlclose(library) };
+    found && namespace != libc::LM_ID_BASE
+}
+
 #[unsafe(export_name = "emulated_hipRuntimeGetVersion")]
 extern "C" fn hipRuntimeGetVersion(version: Out<i32>) -> Status {
     call("hipRuntimeGetVersion", |_| version.set(Version::current().number()))

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
 
+use super::names::NAMES;
 use super::session::unusable;
 use super::{CommandError, CommandOutcome};
 
@@ -17,13 +18,13 @@ const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
 /// The file name of the library beside the command.
 const LIBRARY: &str = "hiplaunch-libamdhip64";
 
-/// The names by which programs ask for AMD's library.
-const NAMES: [&str; 4] = ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"];
+/// The file name of the audit library beside the command, and of the link to it.
+const AUDIT: &str = "hiplaunch-audit";
 
 /// Run a compiled HIP program without a GPU, on the emulator.
 ///
-/// The program finds hiplaunch's library where it looks for AMD's libamdhip64, and so do the processes that it starts. Its
-/// standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
+/// The program finds hiplaunch's library where it looks for AMD's libamdhip64 or libhiprtc, and so do the processes that it
+/// starts. Its standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
 /// went wrong or an option asks for it, a summary: functions of HIP that are not supported, violations, leaks, faults and
 /// counts.
 #[derive(Debug, clap::Args)]
@@ -45,7 +46,7 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     validate: bool,
 
-    /// Count the driver calls.
+    /// Count the driver calls, and what each kernel executed.
     #[arg(long)]
     count: bool,
 
@@ -54,6 +55,13 @@ pub(crate) struct ExecArgs {
     /// Processes that the program starts append their process ids to the file's name.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
+
+    /// Write the summary to this file, as JSON. docs/json.md lists the fields.
+    ///
+    /// Processes that the program starts append their process ids to the file's name. A process that is killed or calls
+    /// `_exit` writes none.
+    #[arg(long, value_name = "FILE.json")]
+    json: Option<PathBuf>,
 
     /// Fail on reads of memory that was never written, and on data races. Slow.
     #[arg(long)]
@@ -86,34 +94,40 @@ impl ExecArgs {
         set("HIPLAUNCH_EMULATOR_TIME_BUDGET", self.time_budget.map(|seconds| seconds.to_string().into()));
         set("HIPLAUNCH_VALIDATE", switch(self.validate));
         set("HIPLAUNCH_COUNT", switch(self.count));
-        if let Some(path) = &self.trace {
+        for (variable, path) in [("HIPLAUNCH_TRACE", &self.trace), ("HIPLAUNCH_JSON", &self.json)] {
             // The program may change its directory before it ends.
-            let path = std::path::absolute(path).map_err(unusable)?;
-            set("HIPLAUNCH_TRACE", Some(path.into_os_string()));
-            set("HIPLAUNCH_TRACE_PROCESS", Some(std::process::id().to_string().into()));
+            let path = path.as_ref().map(std::path::absolute).transpose().map_err(unusable)?;
+            set(variable, path.map(PathBuf::into_os_string));
         }
+        set("HIPLAUNCH_MAIN_PROCESS", Some(std::process::id().to_string().into()));
         Ok(variables)
     }
 }
 
 pub(crate) fn run(args: &ExecArgs) -> Result<CommandOutcome, CommandError> {
-    let library = library()?;
+    let (library, audit) = (library()?, beside(AUDIT)?);
     let variables = args.variables()?;
-    Err(replace_process(&args.program, &library, variables))
+    Err(replace_process(&args.program, &library, &audit, variables))
 }
 
 /// The library: beside the command, or where the variable says.
 fn library() -> Result<PathBuf, CommandError> {
     let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let beside = || {
-        let command = std::env::current_exe().ok()?;
-        Some(command.parent()?.join(LIBRARY))
-    };
-    let path = named.or_else(beside).unwrap_or_else(|| PathBuf::from(LIBRARY));
+    named.map_or_else(|| beside(LIBRARY), found)
+}
+
+/// A library beside the command.
+fn beside(name: &str) -> Result<PathBuf, CommandError> {
+    let command = std::env::current_exe().map_err(unusable)?;
+    found(command.with_file_name(name))
+}
+
+fn found(path: PathBuf) -> Result<PathBuf, CommandError> {
     path.canonicalize().map_err(|error| {
         CommandError::Unusable(format!(
-            "the library for programs is not there ({}: {error})\n`cargo build --release` makes it, and `cargo install` \
-             installs it beside the command, with the feature `emulator`; {LIBRARY_VARIABLE} names another place",
+            "a library for programs is not there ({}: {error})\n`cargo build --release` makes it, and `cargo install` \
+             installs it beside the command, with the feature `emulator`; {LIBRARY_VARIABLE} names another place for \
+             {LIBRARY}",
             path.display()
         ))
     })
@@ -124,44 +138,57 @@ fn library() -> Result<PathBuf, CommandError> {
 fn replace_process(
     program: &[OsString],
     library: &Path,
+    audit: &Path,
     variables: Vec<(&'static str, OsString)>,
 ) -> CommandError {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::process::CommandExt;
 
-    let folder = match names_for(library) {
+    let folder = match names_for(library, audit) {
         Ok(folder) => folder,
         Err(error) => return unusable(format!("no folder for the library's names: {error}")),
     };
-    let mut path = folder.clone().into_os_string();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
-        path.push(":");
-        path.push(others);
-    }
+    let before = |first: PathBuf, variable: &str| {
+        let others = std::env::var_os(variable).unwrap_or_default();
+        let mut list = first.into_os_string();
+        // The loader asks audit libraries in turn, and another of ours would change the answer of this one.
+        for other in others.as_encoded_bytes().split(|byte| *byte == b':') {
+            if !other.is_empty() && !other.ends_with(AUDIT.as_bytes()) {
+                list.push(":");
+                list.push(OsStr::from_bytes(other));
+            }
+        }
+        list
+    };
     let (name, arguments) = program.split_first().expect("clap requires a program");
     let error = std::process::Command::new(name)
         .args(arguments)
-        .env("LD_LIBRARY_PATH", path)
+        .env("LD_LIBRARY_PATH", before(folder.clone(), "LD_LIBRARY_PATH"))
+        .env("LD_AUDIT", before(folder.join(AUDIT), "LD_AUDIT"))
+        // Triton and IREE look for the library in files of their own.
         .env("TRITON_LIBHIP_PATH", folder.join("libamdhip64.so"))
+        .env("IREE_HIP_DYLIB_PATH", &folder)
         .envs(variables)
         .exec();
     unusable(format!("{} can't be run: {error}", name.display()))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn replace_process(_: &[OsString], _: &Path, _: Vec<(&'static str, OsString)>) -> CommandError {
+fn replace_process(_: &[OsString], _: &Path, _: &Path, _: Vec<(&'static str, OsString)>) -> CommandError {
     unusable("`hiplaunch exec` is for Linux")
 }
 
-/// Returns a folder of this user's own with the library under AMD's names. It stays there for the next program: each
-/// library has one.
+/// Returns a folder of this user's own with the library under AMD's names, and the audit library. It stays there for the next
+/// program: each pair of libraries has one.
 #[cfg(target_os = "linux")]
-fn names_for(library: &Path) -> std::io::Result<PathBuf> {
+fn names_for(library: &Path, audit: &Path) -> std::io::Result<PathBuf> {
     use std::hash::{DefaultHasher, Hash, Hasher};
     use std::io::{Error, ErrorKind};
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 
     let mut hasher = DefaultHasher::new();
-    library.hash(&mut hasher);
+    (library, audit).hash(&mut hasher);
     // SAFETY: it only returns a number.
     let user = unsafe { libc::geteuid() };
     let folder = std::env::temp_dir().join(format!("hiplaunch-{user}-{:016x}", hasher.finish()));
@@ -177,8 +204,9 @@ fn names_for(library: &Path) -> std::io::Result<PathBuf> {
             format!("{} is not this user's", folder.display()),
         ));
     }
-    for name in NAMES {
-        match symlink(library, folder.join(name)) {
+    let links = NAMES.map(|name| (library, name)).into_iter().chain([(audit, AUDIT)]);
+    for (file, name) in links {
+        match symlink(file, folder.join(name)) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }

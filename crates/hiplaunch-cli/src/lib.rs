@@ -16,6 +16,7 @@ mod kernels;
 mod logging;
 mod man;
 mod manual;
+mod names;
 mod occupancy;
 mod other_target;
 mod output;

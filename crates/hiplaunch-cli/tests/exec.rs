@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../hip-dropin/tests/programs");
@@ -43,6 +43,18 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 fn exec(options: &[&str], program: &[&str]) -> Output {
+    command(options, program).output().unwrap()
+}
+
+/// A new folder below Cargo's for tests.
+fn new_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn command(options: &[&str], program: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     command.arg("exec").args(options).arg("--").args(program);
     // The tests' own environment asks for nothing.
@@ -54,7 +66,7 @@ fn exec(options: &[&str], program: &[&str]) -> Output {
     ] {
         command.env_remove(variable);
     }
-    command.output().unwrap()
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -81,6 +93,35 @@ fn modules_and_graphs_work_as_on_amds_library() {
     let Some(program) = program("modules.hip") else { return };
     let object = compiled("modules.hip", &["--offload-arch=gfx90a", "--genco"], "modules.co").unwrap();
     prints(&[program.to_str().unwrap(), object.to_str().unwrap()], "modules.expected");
+}
+
+/// A program that compiles kernels prints what it prints on AMD's library; the second time, nothing is compiled.
+#[test]
+fn kernels_that_a_program_compiles_run_and_are_kept() {
+    let Some(program) = program("hiprtc.hip") else { return };
+    let cache = new_folder("hiprtc-cache");
+    let run = |variable: &str, value: &str| {
+        let mut command = command(&["--count"], &[program.to_str().unwrap()]);
+        command.env("HIPLAUNCH_CACHE_DIR", &cache).env(variable, value).output().unwrap()
+    };
+    let first = run("HIPLAUNCH_HIPRTC", "");
+    if text(&first.stderr).contains("no usable HIP runtime compiler") {
+        assert_ne!(std::env::var("HIPLAUNCH_TEST_HIPRTC").as_deref(), Ok("1"), "{}", text(&first.stderr));
+        return println!("skipped: {}", text(&first.stderr));
+    }
+    let expected = std::fs::read_to_string(Path::new(PROGRAMS).join("hiprtc.expected")).unwrap();
+    for (ran, counts) in [
+        (first, "1 compiled by hiprtc, 0 from the cache"),
+        (run("", ""), "0 compiled by hiprtc, 1 from the cache"),
+    ] {
+        assert_eq!(text(&ran.stdout), expected);
+        assert!(text(&ran.stderr).contains(counts), "{}", text(&ran.stderr));
+    }
+    let without = run("HIPLAUNCH_HIPRTC", "/nonexistent/libhiprtc.so");
+    assert_eq!(text(&without.stdout), "create: HIPRTC_ERROR_INTERNAL_ERROR\n");
+    let err = text(&without.stderr);
+    assert!(err.contains("libhiprtc-builtins5") && err.contains("/nonexistent/libhiprtc.so"), "{err}");
+    assert_eq!(err.matches("no usable HIP runtime compiler").count(), 1, "{err}");
 }
 
 #[test]
@@ -155,6 +196,68 @@ fn validation_counts_and_a_trace_are_written_when_they_are_asked_for() {
     assert!(trace.to_string().contains("saxpy"));
 }
 
+/// docs/json.md lists the fields; those of a list that is empty here are from another program.
+#[test]
+fn the_summary_is_written_as_json() {
+    let (Some(mistakes), Some(fault)) = (program("mistakes.hip"), program("fault.hip")) else { return };
+    let folder = new_folder("exec-json");
+    let document = |options: &[&str], program: &Path| -> serde_json::Value {
+        let file = folder.join("summary.json");
+        let options = [&["--json", file.to_str().unwrap()], options].concat();
+        exec(&options, &[program.to_str().unwrap()]);
+        serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+    };
+    let faulty = document(&[], &fault);
+    let found = &faulty["faults"][0];
+    let instruction = found["instruction"].as_str().unwrap();
+    assert!(instruction.starts_with("global_store_dword"), "{instruction}");
+    assert!(found["nearest_allocation"].as_str().unwrap().contains("3936 bytes past the end"), "{found}");
+    let fields = ["error", "kernel", "lane", "returned_by", "device"].map(|field| found[field].clone());
+    let expected = serde_json::json!(["hipErrorIllegalAddress", "_Z5writePii", 0, "hipStreamQuery", 0]);
+    assert_eq!(serde_json::json!(fields), expected);
+    assert_eq!(faulty["unsupported"], serde_json::json!({"hipMallocArray": 1}));
+    assert!(faulty["kernels"].is_null() && faulty["leaks"].is_null());
+    let checked = document(&["--validate"], &mistakes);
+    let length = |field: &str| checked[field].as_array().unwrap().len();
+    assert_eq!((length("violations"), length("leaks")), (2, 1));
+    let counted = document(&["--count"], &program("basics.hip").unwrap());
+    assert_eq!(counted["driver_calls"]["hipModuleLaunchKernel"], 11);
+    let kernels = counted["kernels"].as_array().unwrap();
+    assert_eq!(kernels.iter().map(|kernel| kernel["launches"].as_u64().unwrap()).sum::<u64>(), 11);
+    assert!(kernels.iter().all(|kernel| kernel["wave_instructions"].as_u64() > Some(0)), "{counted}");
+    let listed = listed_fields("exec");
+    let mut fields = std::collections::BTreeSet::new();
+    [faulty, checked, counted].iter().for_each(|document| collect_fields(document, "", &mut fields));
+    assert_eq!(fields, listed);
+}
+
+/// The fields that a section of docs/json.md lists.
+fn listed_fields(section: &str) -> std::collections::BTreeSet<String> {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let section = page.split("\n## ").find(|part| part.starts_with(&format!("{section}\n"))).unwrap();
+    let lines = section.lines().filter_map(|line| line.strip_prefix("- `")?.split_once('`'));
+    lines.map(|(field, _)| field.to_owned()).collect()
+}
+
+/// The fields of a document by their paths; `*` is any name of a function.
+fn collect_fields(value: &serde_json::Value, path: &str, fields: &mut std::collections::BTreeSet<String>) {
+    use serde_json::Value;
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                let name = if matches!(path, "driver_calls" | "unsupported") { "*" } else { name };
+                let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+                fields.insert(path.clone());
+                collect_fields(value, &path, fields);
+            }
+        }
+        Value::Array(items) => {
+            items.iter().for_each(|item| collect_fields(item, &format!("{path}[]"), fields));
+        }
+        _ => {}
+    }
+}
+
 #[test]
 fn the_validation_layer_finds_races_uses_of_freed_memory_and_leaks() {
     let Some(mistakes) = program("mistakes.hip") else { return };
@@ -184,6 +287,175 @@ fn several_devices_are_seen_by_children() {
     let ran = exec(&["--devices", "3", "--target", "gfx90a:xnack-"], &["sh", "-c", &command]);
     let expected = "3 devices, gfx90a:sramecc+:xnack-, peer copy 42, on device 2\ndone\n";
     assert_eq!((text(&ran.stdout).as_str(), text(&ran.stderr).as_str()), (expected, ""));
+}
+
+/// AMD's library is found first: by an `RPATH`, which precedes `LD_LIBRARY_PATH`, to its folder or to a copy beside the
+/// program, as Python packages have one. AMD's library would see no device.
+#[test]
+fn a_program_with_an_rpath_finds_the_emulator_and_so_do_its_children() {
+    let installed = Path::new("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5");
+    if !installed.exists() {
+        return println!("skipped: no {}", installed.display());
+    }
+    let folder = new_folder("exec-rpath");
+    let rpath = |folder: &str| format!("-Wl,-rpath,{folder},--disable-new-dtags");
+    let target = "--offload-arch=gfx90a";
+    let options = [target, &rpath("/usr/lib/x86_64-linux-gnu")];
+    let Some(by_folder) = compiled("devices.hip", &options, "exec-rpath/by_folder") else { return };
+    let by_copy = compiled("devices.hip", &[target, &rpath("$ORIGIN")], "exec-rpath/by_copy").unwrap();
+    std::fs::copy(installed, folder.join("libamdhip64.so.5")).unwrap();
+    for program in [by_folder, by_copy] {
+        let program = program.to_str().unwrap();
+        let scripts: [&[&str]; 2] = [&[program], &["sh", "-c", "$0; exit", program]];
+        for script in scripts {
+            let ran = exec(&["--target", "gfx90a:xnack-"], script);
+            let expected = "1 devices, gfx90a:sramecc+:xnack-, peer copy 42, on device 0\n";
+            assert_eq!(
+                (text(&ran.stdout).as_str(), text(&ran.stderr).as_str()),
+                (expected, ""),
+                "{script:?}"
+            );
+        }
+    }
+}
+
+/// Whether or not a library is there. The version is that of the file behind a name without one.
+#[test]
+fn a_path_to_amds_library_opens_the_emulators() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let folder = new_folder("exec-paths");
+    std::os::unix::fs::symlink("libamdhip64.so.6.2.1", folder.join("libamdhip64.so")).unwrap();
+    std::fs::write(folder.join("libamdhip64.so.6.2.1"), "no library").unwrap();
+    let link = folder.join("libamdhip64.so");
+    let script = "import ctypes, sys\n\
+                  hip = ctypes.CDLL(sys.argv[1])\n\
+                  version, count = ctypes.c_int(), ctypes.c_int()\n\
+                  hip.hipRuntimeGetVersion(ctypes.byref(version))\n\
+                  hip.hipGetDeviceCount(ctypes.byref(count))\n\
+                  hip.hiprtcGetErrorString.restype = ctypes.c_char_p\n\
+                  print(version.value // 10000000, count.value, hip.hiprtcGetErrorString(6).decode())";
+    let paths = [
+        ("/opt/rocm/lib/libamdhip64.so.7", 7),
+        ("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5", 5),
+        ("/nonexistent/libhiprtc.so.6", 6),
+        ("libhiprtc.so.5", 5),
+        (link.to_str().unwrap(), 6),
+    ];
+    for (path, version) in paths {
+        let ran = exec(&["--devices", "2"], &["python3", "-c", script, path]);
+        let expected = format!("{version} 2 HIPRTC_ERROR_COMPILATION\n");
+        assert_eq!((text(&ran.stdout), text(&ran.stderr).as_str()), (expected, ""), "{path}");
+    }
+}
+
+#[test]
+fn images_registrations_and_host_functions_that_are_wrong_fail_with_a_status() {
+    let Some(bad) = program("bad.hip") else { return };
+    let object = compiled("library.hip", &["--offload-arch=gfx90a", "--genco"], "library.co").unwrap();
+    let folder = new_folder("exec-bad");
+    let ran = exec(&[], &[bad, object, folder].each_ref().map(|path| path.to_str().unwrap()));
+    let expected = "cut short, any success: 0\n\
+                    no file: hipErrorFileNotFound\n\
+                    zeros: hipErrorInvalidImage\n\
+                    unknown format: 1\n\
+                    registered: hipSuccess, hipErrorInvalidImage, hipSuccess\n\
+                    first unregistered: hipErrorInvalidDeviceFunction, hipSuccess\n\
+                    unregistered: hipErrorInvalidDeviceFunction, hipErrorInvalidDeviceFunction, \
+                    hipErrorInvalidDeviceFunction\n\
+                    host function: hipSuccess, hipSuccess, allocate hipSuccess, wait hipErrorIllegalState, copy \
+                    hipErrorIllegalState\n";
+    assert_eq!(text(&ran.stdout), expected);
+    let err = "hiplaunch: a fat binary of the program has an unknown format\n\
+               hiplaunch: a fat binary of the program is no code object\n";
+    assert_eq!(text(&ran.stderr), err);
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+/// Its kernels are loaded anew each time. The emulator stays, whose threads run.
+#[test]
+fn a_library_with_kernels_and_hips_own_can_be_closed() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let options = ["--offload-arch=gfx90a", "-shared", "-fPIC"];
+    let Some(library) = compiled("library.hip", &options, "liblibrary.so") else { return };
+    let script = "import _ctypes, ctypes, sys, time\n\
+                  for _ in range(2):\n\
+                  \tlibrary = ctypes.CDLL(sys.argv[1])\n\
+                  \tprint(library.run(), library.run())\n\
+                  \t_ctypes.dlclose(library._handle)\n\
+                  hip = ctypes.CDLL('libamdhip64.so.5')\n\
+                  for _ in range(9): _ctypes.dlclose(hip._handle)\n\
+                  time.sleep(0.1)";
+    let ran = exec(&["--validate"], &["python3", "-c", script, library.to_str().unwrap()]);
+    assert_eq!(text(&ran.stdout), "15 16\n15 16\n");
+    assert_eq!(text(&ran.stderr), "hiplaunch: validation: 0 violations, 0 leaks\n");
+    assert_eq!(ran.status.code(), Some(0));
+}
+
+/// The program waits for ever without a call of HIP, which would return the error.
+#[test]
+fn a_fault_is_said_at_once_to_a_program_that_waits() {
+    use std::io::BufRead;
+    let Some(waits) = program("waits.hip") else { return };
+    let mut command = command(&[], &[waits.to_str().unwrap()]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    std::io::BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("launch of _Z3setPiPVi") && said.contains("out-of-bounds write"), "{said}");
+    assert_eq!(child.try_wait().unwrap(), None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The inner command's library answers, although the outer one's audit library is loaded too.
+#[test]
+fn a_command_in_a_command_decides() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let folder = new_folder("exec-inner");
+    let beside = Path::new(env!("CARGO_BIN_EXE_hiplaunch")).parent().unwrap();
+    for file in ["hiplaunch", "hiplaunch-libamdhip64", "hiplaunch-audit"] {
+        std::fs::copy(beside.join(file), folder.join(file)).unwrap();
+    }
+    let inner = folder.join("hiplaunch");
+    let script = "import ctypes\n\
+                  ctypes.CDLL('/opt/rocm/lib/libamdhip64.so.6')\n\
+                  print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libamdhip64' in line})";
+    let ran = exec(&[], &[inner.to_str().unwrap(), "exec", "--", "python3", "-c", script]);
+    let expected = format!("{}\n", folder.join("hiplaunch-libamdhip64").display());
+    assert_eq!((text(&ran.stdout), text(&ran.stderr).as_str()), (expected, ""));
+}
+
+#[test]
+fn the_variables_that_hide_devices_are_obeyed() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: no python3");
+    }
+    let script = "import ctypes\n\
+                  hip = ctypes.CDLL('libamdhip64.so.7')\n\
+                  count = ctypes.c_int(-1)\n\
+                  status = hip.hipGetDeviceCount(ctypes.byref(count))\n\
+                  bus = []\n\
+                  for device in range(count.value):\n\
+                  \ttext = ctypes.create_string_buffer(20)\n\
+                  \thip.hipDeviceGetPCIBusId(text, 20, device)\n\
+                  \tbus.append(text.value.decode())\n\
+                  print(status, count.value, *bus)";
+    let sees = |variables: &[(&str, &str)]| {
+        let mut command = command(&["--devices", "3"], &["python3", "-c", script]);
+        let ran = command.envs(variables.iter().copied()).output().unwrap();
+        assert_eq!(text(&ran.stderr), "", "{variables:?}");
+        text(&ran.stdout)
+    };
+    assert_eq!(sees(&[("HIP_VISIBLE_DEVICES", "2,0")]), "0 2 0000:03:00.0 0000:01:00.0\n");
+    let both = [("ROCR_VISIBLE_DEVICES", "1,2"), ("CUDA_VISIBLE_DEVICES", "1")];
+    assert_eq!(sees(&both), "0 1 0000:03:00.0\n");
+    // hipErrorNoDevice.
+    assert_eq!(sees(&[("HIP_VISIBLE_DEVICES", "-1")]), "100 0\n");
 }
 
 #[test]

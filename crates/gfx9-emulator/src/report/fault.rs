@@ -244,6 +244,19 @@ impl fmt::Display for FaultCause {
     }
 }
 
+impl FaultCause {
+    /// Returns the lanes that accessed memory wrongly with their addresses, at most sixteen; none for other faults.
+    pub fn lanes(&self) -> &[LaneAddress] {
+        match self {
+            FaultCause::OutOfBounds { lanes, .. }
+            | FaultCause::Misaligned { lanes, .. }
+            | FaultCause::StackOverflow { lanes, .. }
+            | FaultCause::OtherLanesScratch { lanes, .. } => lanes,
+            _ => &[],
+        }
+    }
+}
+
 /// The report of a fault: its cause, and the instruction that faulted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use code_object::{Processor, TargetId};
 
+use super::hiprtc::Place;
 use crate::library::{self, LoadAttempt};
 
 #[cfg(not(windows))]
@@ -31,13 +32,13 @@ pub(super) struct Comgr {
 impl Comgr {
     /// Asks the comgr that hiprtc, whose file is `hiprtc`, uses or will use: one that is already loaded, else one in
     /// the same folder, else one that the loader finds.
-    pub(super) fn find(hiprtc: Option<&Path>, major: c_int) -> Result<Comgr, Vec<LoadAttempt>> {
+    pub(super) fn find(place: Place, hiprtc: Option<&Path>, major: c_int) -> Result<Comgr, Vec<LoadAttempt>> {
         let mut names = NAMES;
         if major < 6 {
             // HIP before 6 used version 2 of the library.
             names.swap(0, 1);
         }
-        if let Some(comgr) = names.iter().find_map(|name| ask(&*loaded(name)?)) {
+        if let Some(comgr) = names.iter().find_map(|name| ask(&*place.loaded(name)?)) {
             return Ok(comgr);
         }
         let beside = hiprtc.and_then(Path::parent).filter(|folder| folder.is_absolute());
@@ -50,7 +51,7 @@ impl Comgr {
             if tried.iter().any(|attempt| attempt.library == candidate) {
                 continue;
             }
-            let reason = match library::open(candidate.as_ref()) {
+            let reason = match place.open(candidate.as_ref()) {
                 Ok(found) => {
                     let comgr = ask(&found);
                     // Never unloaded, just as hiprtc never unloads it: LLVM's own destructors run at exit.
@@ -71,26 +72,6 @@ impl Comgr {
     pub(super) fn knows(&self, processor: &Processor) -> bool {
         self.processors.contains(processor)
     }
-}
-
-/// Returns a library that is loaded already. The handle is never closed.
-#[cfg(unix)]
-fn loaded(name: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
-    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: nothing is loaded, so no initialiser runs.
-    let found = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | libc::RTLD_NOLOAD) }.ok()?;
-    Some(std::mem::ManuallyDrop::new(found.into()))
-}
-
-#[cfg(windows)]
-fn loaded(name: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
-    let found = libloading::os::windows::Library::open_already_loaded(name).ok()?;
-    Some(std::mem::ManuallyDrop::new(found.into()))
-}
-
-#[cfg(not(any(unix, windows)))]
-fn loaded(_: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
-    None
 }
 
 /// Returns a library's version and processors; `None` if it is another library or knows no processor.

@@ -1,15 +1,19 @@
 //! The HIP runtime compiler (hiprtc), loaded once in a process. It needs no GPU.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use code_object::Processor;
 
 use super::comgr::Comgr;
+use super::entry::Entry;
 use super::error::CompileError;
+use crate::isolated;
 use crate::library::{self, LoadAttempt};
 
 /// The library that contains hiprtc: one of its own since about HIP 5.5, and only that since 7.0; libamdhip64 in
@@ -26,6 +30,9 @@ const NAMES: [&str; 7] = [
 ];
 #[cfg(windows)]
 const NAMES: [&str; 3] = ["hiprtc0700.dll", "hiprtc0604.dll", "hiprtc.dll"];
+
+/// The environment variable that names the file of the library with hiprtc, in place of a search.
+pub const LIBRARY_VARIABLE: &str = "HIPLAUNCH_HIPRTC";
 
 // `hiprtcResult`: hip/hiprtc.h.
 const SUCCESS: c_int = 0;
@@ -50,16 +57,66 @@ struct Api {
     log: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     code_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
     code: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+    /// The functions for bitcode (HIP 5.3).
+    bitcode: Option<Bitcode>,
+    add_name: unsafe extern "C" fn(Program, *const c_char) -> c_int,
+    lowered_name: unsafe extern "C" fn(Program, *const c_char, *mut *const c_char) -> c_int,
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
     /// The result of `hiprtcVersion`. It is 0.0 for a version without `hiprtcLinkCreate`: HIP 5.2 calls itself 9.0.
     version: (c_int, c_int),
 }
 
+/// `hiprtcGetBitcodeSize` and `hiprtcGetBitcode`.
+#[derive(Clone, Copy, Debug)]
+struct Bitcode {
+    size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    get: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+}
+
+/// Where the compiler's libraries are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Where the program's own libraries are.
+    Program,
+    /// In a namespace of the loader's.
+    Isolated,
+}
+
+impl Place {
+    pub(super) fn open(self, library: &OsStr) -> Result<libloading::Library, String> {
+        match self {
+            Place::Program => library::open(library),
+            Place::Isolated => isolated::open(library),
+        }
+    }
+
+    /// Returns a library that is loaded there already. The handle is never closed.
+    pub(super) fn loaded(self, name: &str) -> Option<ManuallyDrop<libloading::Library>> {
+        match self {
+            Place::Program => library::loaded(name),
+            Place::Isolated => isolated::loaded(name),
+        }
+    }
+
+    fn candidates(self) -> Result<Vec<PathBuf>, LoadAttempt> {
+        if let Some(library) = std::env::var_os(LIBRARY_VARIABLE).filter(|library| !library.is_empty()) {
+            let path = PathBuf::from(library);
+            return Ok(vec![std::path::absolute(&path).unwrap_or(path)]);
+        }
+        match self {
+            Place::Program => Ok(library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref())),
+            Place::Isolated => isolated::files(&NAMES),
+        }
+    }
+}
+
 /// The loaded compiler.
 #[derive(Debug)]
 pub(super) struct Hiprtc {
     api: Api,
+    /// Never unloaded: HIP starts threads and registers destructors that outlive any handle.
+    library: ManuallyDrop<libloading::Library>,
     path: PathBuf,
     /// `None` only on Windows, if it was not found there.
     comgr: Option<Comgr>,
@@ -79,6 +136,10 @@ pub(super) struct Unit<'a> {
     pub(super) options: &'a [String],
     /// The target, for messages.
     pub(super) target: &'a str,
+    /// The name expressions whose symbols are wanted.
+    pub(super) expressions: &'a [String],
+    /// Whether the result is LLVM bitcode, as the option `-fgpu-rdc` asks.
+    pub(super) bitcode: bool,
 }
 
 /// The right to compile, which one thread has at a time.
@@ -88,16 +149,22 @@ pub(super) struct Turn<'a> {
     _one: MutexGuard<'a, ()>,
 }
 
-/// Returns the compiler, which the first call searches for. The error says what was tried.
-pub(super) fn hiprtc() -> Result<&'static Hiprtc, CompileError> {
-    static COMPILER: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
-    COMPILER.get_or_init(find).as_ref().map_err(CompileError::clone)
+/// Returns the compiler, which the first call for that place searches for. The error says what was tried.
+pub(super) fn hiprtc(place: Place) -> Result<&'static Hiprtc, CompileError> {
+    static PROGRAM: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
+    static ISOLATED: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
+    let compiler = if place == Place::Program { &PROGRAM } else { &ISOLATED };
+    compiler.get_or_init(|| find(place)).as_ref().map_err(CompileError::clone)
 }
 
-fn find() -> Result<Hiprtc, CompileError> {
+fn find(place: Place) -> Result<Hiprtc, CompileError> {
     let mut tried = Vec::new();
-    for candidate in library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref()) {
-        let library = match library::open(candidate.as_ref()) {
+    let candidates = place.candidates().unwrap_or_else(|attempt| {
+        tried.push(attempt);
+        Vec::new()
+    });
+    for candidate in candidates {
+        let library = match place.open(candidate.as_ref()) {
             Ok(library) => library,
             Err(reason) => {
                 tried.push(LoadAttempt { library: candidate, reason });
@@ -106,14 +173,14 @@ fn find() -> Result<Hiprtc, CompileError> {
         };
         // SAFETY: the functions of these names are hiprtc's, and the library is never unloaded.
         let api = unsafe { resolve(&library) };
-        // Never unloaded, used or not: HIP starts threads and registers destructors that outlive any handle.
-        std::mem::forget(library);
+        // Never unloaded, used or not.
+        let library = ManuallyDrop::new(library);
         let Some(api) = api else {
             tried.push(LoadAttempt { library: candidate, reason: "does not contain hiprtc".to_owned() });
             continue;
         };
         let file = library::path_of(api.create as *const c_void);
-        let comgr = match Comgr::find(file.as_deref(), api.version.0) {
+        let comgr = match Comgr::find(place, file.as_deref(), api.version.0) {
             Ok(comgr) => Some(comgr),
             Err(_) if cfg!(windows) => None,
             Err(attempts) => {
@@ -124,7 +191,8 @@ fn find() -> Result<Hiprtc, CompileError> {
             }
         };
         let identity = identity(&api, file.as_deref(), comgr.as_ref());
-        let found = Hiprtc { path: file.unwrap_or(candidate), api, comgr, identity, one: Mutex::new(()) };
+        let path = file.unwrap_or(candidate);
+        let found = Hiprtc { api, library, path, comgr, identity, one: Mutex::new(()) };
         log::info!("kernels are compiled with {found}");
         return Ok(found);
     }
@@ -144,6 +212,11 @@ unsafe fn resolve(library: &libloading::Library) -> Option<Api> {
         let says = library.get::<*mut c_void>("hiprtcLinkCreate").is_ok();
         let version =
             if says && version(&mut major, &mut minor) == SUCCESS { (major, minor) } else { (0, 0) };
+        let bitcode = || {
+            let (size, get) =
+                (library.get("hiprtcGetBitcodeSize").ok()?, library.get("hiprtcGetBitcode").ok()?);
+            Some(Bitcode { size: *size, get: *get })
+        };
         Some(Api {
             version,
             create: *library.get("hiprtcCreateProgram").ok()?,
@@ -152,6 +225,9 @@ unsafe fn resolve(library: &libloading::Library) -> Option<Api> {
             log: *library.get("hiprtcGetProgramLog").ok()?,
             code_size: *library.get("hiprtcGetCodeSize").ok()?,
             code: *library.get("hiprtcGetCode").ok()?,
+            bitcode: bitcode(),
+            add_name: *library.get("hiprtcAddNameExpression").ok()?,
+            lowered_name: *library.get("hiprtcGetLoweredName").ok()?,
             destroy: *library.get("hiprtcDestroyProgram").ok()?,
             error_string: *library.get("hiprtcGetErrorString").ok()?,
         })
@@ -200,6 +276,16 @@ impl Hiprtc {
         }
     }
 
+    /// Returns whether it has the functions that return bitcode.
+    pub(super) fn makes_bitcode(&self) -> bool {
+        self.api.bitcode.is_some()
+    }
+
+    /// Returns the address of another function of the library, which is never unloaded.
+    pub(super) fn function(&self, name: &str) -> Option<NonNull<c_void>> {
+        library::address(&self.library, name)
+    }
+
     /// Waits until no other thread compiles.
     pub(super) fn turn(&self) -> Turn<'_> {
         Turn { hiprtc: self, _one: self.one.lock().unwrap_or_else(PoisonError::into_inner) }
@@ -230,8 +316,8 @@ fn not_empty(text: &str) -> &str {
 }
 
 impl Turn<'_> {
-    /// Compiles. Returns the code object and the compiler's messages.
-    pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<(Vec<u8>, String), CompileError> {
+    /// Compiles. Returns the code, the compiler's messages and the symbols of the name expressions.
+    pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<Entry, CompileError> {
         let source = c_text(not_empty(unit.source), || format!("the source {}", unit.name))?;
         let name = c_text(unit.name, || "the source's name".to_owned())?;
         let (mut names, mut texts, mut options) = (Vec::new(), Vec::new(), Vec::new());
@@ -242,6 +328,10 @@ impl Turn<'_> {
         for option in unit.options {
             options.push(c_text(option, || "a compile option".to_owned())?);
         }
+        let expressions = unit.expressions.iter();
+        let expressions: Vec<CString> = expressions
+            .map(|expression| c_text(expression, || "a name expression".to_owned()))
+            .collect::<Result<_, _>>()?;
         let pointers = |texts: &[CString]| texts.iter().map(|t| t.as_ptr()).collect::<Vec<_>>();
         let (name_pointers, text_pointers, options) =
             (pointers(&names), pointers(&texts), pointers(&options));
@@ -261,7 +351,7 @@ impl Turn<'_> {
         if code != SUCCESS {
             return Err(self.hiprtc.failed("hiprtcCreateProgram", code, unit));
         }
-        let result = self.build(program, unit, &options);
+        let result = self.build(program, unit, &options, &expressions);
         // SAFETY: the program that was created above; nothing uses it afterwards.
         unsafe { (api.destroy)(&mut program) };
         result
@@ -272,8 +362,16 @@ impl Turn<'_> {
         program: Program,
         unit: &Unit<'_>,
         options: &[*const c_char],
-    ) -> Result<(Vec<u8>, String), CompileError> {
+        expressions: &[CString],
+    ) -> Result<Entry, CompileError> {
         let api = &self.hiprtc.api;
+        for expression in expressions {
+            // SAFETY: a live program and a C string, which it copies.
+            let code = unsafe { (api.add_name)(program, expression.as_ptr()) };
+            if code != SUCCESS {
+                return Err(self.hiprtc.failed("hiprtcAddNameExpression", code, unit));
+            }
+        }
         let count = c_int::try_from(options.len()).unwrap_or(c_int::MAX);
         // SAFETY: a live program, and as many C strings as stated.
         let code = unsafe { (api.compile)(program, count, options.as_ptr()) };
@@ -286,19 +384,40 @@ impl Turn<'_> {
             }
             code => return Err(self.hiprtc.failed("hiprtcCompileProgram", code, unit)),
         }
+        let lowered = self.lowered_names(program, expressions);
+        let (size, get) = match api.bitcode {
+            Some(bitcode) if unit.bitcode => (bitcode.size, bitcode.get),
+            _ => (api.code_size, api.code),
+        };
         let mut bytes = 0;
         // SAFETY: a live program, and a pointer to a live integer.
-        let code = unsafe { (api.code_size)(program, &mut bytes) };
+        let code = unsafe { size(program, &mut bytes) };
         if code != SUCCESS {
             return Err(self.hiprtc.failed("hiprtcGetCodeSize", code, unit));
         }
         let mut object = vec![0u8; bytes];
         // SAFETY: the buffer has as many bytes as hiprtc said that it writes.
-        let code = unsafe { (api.code)(program, object.as_mut_ptr().cast()) };
+        let code = unsafe { get(program, object.as_mut_ptr().cast()) };
         if code != SUCCESS {
             return Err(self.hiprtc.failed("hiprtcGetCode", code, unit));
         }
-        Ok((object, log))
+        Ok(Entry { log, lowered, code: object })
+    }
+
+    /// Returns the name expressions that have a symbol, each with it.
+    fn lowered_names(&self, program: Program, expressions: &[CString]) -> Vec<(String, String)> {
+        let lowered = expressions.iter().filter_map(|expression| {
+            let mut name = std::ptr::null();
+            // SAFETY: a live program that was compiled, a C string, and a pointer to a live pointer.
+            let code = unsafe { (self.hiprtc.api.lowered_name)(program, expression.as_ptr(), &mut name) };
+            if code != SUCCESS || name.is_null() {
+                return None;
+            }
+            // SAFETY: a C string that lives as long as the program.
+            let name = unsafe { CStr::from_ptr(name) };
+            Some((expression.to_string_lossy().into_owned(), name.to_string_lossy().into_owned()))
+        });
+        lowered.collect()
     }
 
     /// Returns the compiler's messages; empty if they are not available.

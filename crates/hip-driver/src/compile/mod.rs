@@ -1,7 +1,7 @@
 //! Compiles HIP C++ to code objects at run time, with AMD's runtime compiler (hiprtc) and a cache on disk.
 //!
-//! hiprtc is searched for when it is first needed. It needs no GPU: its output runs on the emulator too. If it is not
-//! installed, [`CompileError::NotFound`] says what to install.
+//! hiprtc is searched for when it is first needed; [`LIBRARY_VARIABLE`] names a file instead. It needs no GPU: its output
+//! runs on the emulator too. If it is not installed, [`CompileError::NotFound`] says what to install.
 //!
 //! ```no_run
 //! use code_object::{CodeObject, Processor, TargetId};
@@ -34,21 +34,28 @@ mod error;
 mod hiprtc;
 mod includes;
 
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
 use code_object::{CodeObject, TargetId};
 
 pub use self::cache::{CACHE_VARIABLE, CacheCounters, DEFAULT_LIMIT, DiskCache};
 pub use self::error::CompileError;
+pub use self::hiprtc::LIBRARY_VARIABLE;
 pub use crate::library::LoadAttempt;
 
 use self::digest::{Digest, Fields};
 use self::entry::Entry;
-use self::hiprtc::{Hiprtc, Unit};
+use self::hiprtc::{Hiprtc, Place, Unit};
 
 /// The first field of every key. Change its number whenever equal fields must give another key.
-const KEY: &[u8] = b"hiplaunch compile 1";
+const KEY: &[u8] = b"hiplaunch compile 2";
 
 /// Variables from which hiprtc reads more options (ROCm 5.6 and later).
 const OPTION_VARIABLES: [&str; 2] = ["HIPRTC_COMPILE_OPTIONS_APPEND", "HIPRTC_LINK_OPTIONS_APPEND"];
+
+/// The option that asks for bitcode.
+const BITCODE: &str = "-fgpu-rdc";
 
 /// The result of this module's functions.
 type Result<T> = std::result::Result<T, CompileError>;
@@ -60,7 +67,9 @@ pub struct Compiler {
     name: String,
     options: Vec<String>,
     headers: Vec<(String, String)>,
+    expressions: Vec<String>,
     cache: DiskCache,
+    place: Place,
 }
 
 impl Compiler {
@@ -72,7 +81,9 @@ impl Compiler {
             name: "kernel.hip".to_owned(),
             options: Vec::new(),
             headers: Vec::new(),
+            expressions: Vec::new(),
             cache: DiskCache::shared(),
+            place: Place::Program,
         }
     }
 
@@ -116,6 +127,23 @@ impl Compiler {
         self
     }
 
+    /// Asks for the symbol of a name expression, such as `scale<float>`, which it instantiates.
+    /// [`Compiled::lowered_name`] returns it.
+    #[must_use]
+    pub fn name_expression(mut self, expression: impl Into<String>) -> Compiler {
+        self.expressions.push(expression.into());
+        self
+    }
+
+    /// Makes it use a hiprtc that is loaded in a namespace of its own, where it sees no library of the program, and no
+    /// library of the program sees it. This is for a library that has functions of hiprtc's names itself. Only Linux with
+    /// glibc has namespaces; elsewhere, the library is loaded as any other.
+    #[must_use]
+    pub fn isolated(mut self) -> Compiler {
+        self.place = Place::Isolated;
+        self
+    }
+
     /// Sets the cache for code objects. The default is [`DiskCache::shared`]; [`DiskCache::off`] is no cache.
     #[must_use]
     pub fn cache(mut self, cache: &DiskCache) -> Compiler {
@@ -150,11 +178,41 @@ impl Compiler {
     /// error, but a warning in the log.
     pub fn compile(&self, source: &str) -> Result<Compiled> {
         let hiprtc = self.hiprtc()?;
-        self.compile_with(hiprtc, source)
+        self.compile_with(hiprtc, source, |entry, from_cache| self.read(hiprtc, entry, from_cache))
+    }
+
+    /// Compiles a source to LLVM bitcode that hiprtc links with others (`-fgpu-rdc`, HIP 5.3), or returns the cached
+    /// result, as [`compile`](Compiler::compile) does.
+    ///
+    /// # Errors
+    /// Those of [`compile`](Compiler::compile).
+    pub fn compile_to_bitcode(&self, source: &str) -> Result<Bitcode> {
+        let compiler = if self.options.iter().any(|option| option == BITCODE) {
+            self.clone()
+        } else {
+            self.clone().option(BITCODE)
+        };
+        let hiprtc = self.hiprtc()?;
+        if !hiprtc.makes_bitcode() {
+            let problem = "needs hiprtc of HIP 5.3 or later";
+            return Err(CompileError::Option { option: BITCODE.to_owned(), problem });
+        }
+        compiler.compile_with(hiprtc, source, |entry, from_cache| {
+            Ok(Bitcode { bytes: entry.code, log: entry.log, lowered: entry.lowered, from_cache })
+        })
+    }
+
+    /// Returns the address of another function of the hiprtc that compiles; `None` if that version has it not. The library
+    /// is never unloaded.
+    ///
+    /// # Errors
+    /// [`CompileError::NotFound`] if there is no hiprtc.
+    pub fn function(&self, name: &str) -> Result<Option<NonNull<c_void>>> {
+        Ok(hiprtc::hiprtc(self.place)?.function(name))
     }
 
     fn hiprtc(&self) -> Result<&'static Hiprtc> {
-        let hiprtc = hiprtc::hiprtc()?;
+        let hiprtc = hiprtc::hiprtc(self.place)?;
         if !hiprtc.knows(&self.target.processor) {
             let target = self.target.processor.to_string();
             return Err(CompileError::UnknownTarget { target, compiler: hiprtc.to_string() });
@@ -162,7 +220,12 @@ impl Compiler {
         Ok(hiprtc)
     }
 
-    fn compile_with(&self, hiprtc: &Hiprtc, source: &str) -> Result<Compiled> {
+    fn compile_with<T>(
+        &self,
+        hiprtc: &Hiprtc,
+        source: &str,
+        read: impl Fn(Entry, bool) -> Result<T>,
+    ) -> Result<T> {
         self.check_options()?;
         if source.is_empty() {
             return Err(CompileError::Text {
@@ -173,12 +236,19 @@ impl Compiler {
         let target = self.target.short();
         let mut options = vec![format!("--offload-arch={target}")];
         options.extend_from_slice(&self.options);
-        let unit =
-            Unit { name: &self.name, source, headers: &self.headers, options: &options, target: &target };
+        let unit = Unit {
+            name: &self.name,
+            source,
+            headers: &self.headers,
+            options: &options,
+            target: &target,
+            expressions: &self.expressions,
+            bitcode: options.iter().any(|option| option == BITCODE),
+        };
 
         let key = self.cache.folder().and_then(|_| self.key_if_kept(hiprtc.identity(), &unit));
-        let read = |entry| self.read(hiprtc, entry, true).map_err(|e| e.to_string());
-        let found = || key.as_ref().and_then(|key| self.cache.get(key, read));
+        let cached = |entry| read(entry, true).map_err(|e| e.to_string());
+        let found = || key.as_ref().and_then(|key| self.cache.get(key, cached));
         if let Some(compiled) = found() {
             return Ok(compiled);
         }
@@ -190,10 +260,10 @@ impl Compiler {
         if key.is_some() {
             self.cache.miss();
         }
-        let (code, log) = turn.compile(&unit)?;
-        let compiled = self.read(hiprtc, Entry { log, code }, false)?;
+        let entry = turn.compile(&unit)?;
+        let compiled = read(entry.clone(), false)?;
         if let Some(key) = &key {
-            self.cache.put(key, &Entry { log: compiled.log.clone(), code: compiled.elf().to_vec() });
+            self.cache.put(key, &entry);
         }
         // Only now, so that the next thread finds the cache entry.
         drop(turn);
@@ -234,7 +304,7 @@ impl Compiler {
             let (compiler, name) = (hiprtc.to_string(), self.name.clone());
             CompileError::CodeObject { compiler, name, source: Box::new(source) }
         })?;
-        Ok(Compiled { code, log: entry.log, from_cache })
+        Ok(Compiled { code, log: entry.log, lowered: entry.lowered, from_cache })
     }
 }
 
@@ -255,6 +325,8 @@ fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
         all.field(text.as_bytes());
     }
     variables.iter().for_each(|value| all.field(value.as_bytes()));
+    all.field(&number(unit.expressions.len()));
+    unit.expressions.iter().for_each(|expression| all.field(expression.as_bytes()));
     all.field(unit.source.as_bytes());
     all.finish()
 }
@@ -264,6 +336,7 @@ fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
 pub struct Compiled {
     code: CodeObject,
     log: String,
+    lowered: Vec<(String, String)>,
     from_cache: bool,
 }
 
@@ -281,6 +354,46 @@ impl Compiled {
     /// Returns the compiler's messages, such as warnings; empty if there were none. The cache keeps them too.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    /// Returns the symbol that the compiler gave to a [name expression](Compiler::name_expression).
+    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
+        lowered_name(&self.lowered, expression)
+    }
+
+    /// Returns whether the result was in the cache, so that nothing was compiled now.
+    pub fn from_cache(&self) -> bool {
+        self.from_cache
+    }
+}
+
+fn lowered_name<'a>(lowered: &'a [(String, String)], expression: &str) -> Option<&'a str> {
+    lowered.iter().find(|(known, _)| known == expression).map(|(_, name)| name.as_str())
+}
+
+/// LLVM bitcode that was compiled now or earlier.
+#[derive(Clone, Debug)]
+pub struct Bitcode {
+    bytes: Vec<u8>,
+    log: String,
+    lowered: Vec<(String, String)>,
+    from_cache: bool,
+}
+
+impl Bitcode {
+    /// Returns the bitcode, as `hiprtcLinkAddData` takes it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the compiler's messages, such as warnings; empty if there were none.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// Returns the symbol that the compiler gave to a [name expression](Compiler::name_expression).
+    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
+        lowered_name(&self.lowered, expression)
     }
 
     /// Returns whether the result was in the cache, so that nothing was compiled now.
@@ -327,24 +440,34 @@ mod tests {
                   target: &str,
                   options: &[&str],
                   headers: &[(&str, &str)],
-                  extra: &str| {
+                  extra: &str,
+                  expressions: &[&str]| {
             let (options, headers) = (strings(options), pairs(headers));
-            let unit = Unit { name, source, headers: &headers, options: &options, target };
+            let unit = Unit {
+                name,
+                source,
+                headers: &headers,
+                options: &options,
+                target,
+                expressions: &strings(expressions),
+                bitcode: false,
+            };
             key(identity, &unit, &strings(&[extra]))
         };
-        let base = || of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "");
+        let base = || of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "", &[]);
         let others = [
-            of("rtc 5.3", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], ""),
-            of("rtc 5.2", "l.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], ""),
-            of("rtc 5.2", "k.hip", "int y;", "gfx90a", &["-O3"], &[("a.h", "1")], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx942", &["-O3"], &[("a.h", "1")], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O2"], &[("a.h", "1")], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3", "-g"], &[("a.h", "1")], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("b.h", "1")], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "2")], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3", "a.h", "1"], &[], ""),
-            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "-g"),
+            of("rtc 5.3", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "", &[]),
+            of("rtc 5.2", "l.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "", &[]),
+            of("rtc 5.2", "k.hip", "int y;", "gfx90a", &["-O3"], &[("a.h", "1")], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx942", &["-O3"], &[("a.h", "1")], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O2"], &[("a.h", "1")], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3", "-g"], &[("a.h", "1")], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("b.h", "1")], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "2")], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3", "a.h", "1"], &[], "", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "-g", &[]),
+            of("rtc 5.2", "k.hip", "int x;", "gfx90a", &["-O3"], &[("a.h", "1")], "", &["k<int>"]),
         ];
         assert_eq!(base(), base());
         for (i, other) in others.iter().enumerate() {

@@ -32,7 +32,7 @@ impl Drop for Folder {
 }
 
 fn entry(bytes: usize) -> Entry {
-    Entry { log: "a warning".to_owned(), code: vec![7; bytes] }
+    Entry { log: "a warning".to_owned(), code: vec![7; bytes], ..Entry::default() }
 }
 
 fn get(cache: &DiskCache, key: &Digest) -> Option<Entry> {

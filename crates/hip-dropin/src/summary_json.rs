@@ -1,0 +1,123 @@
+//! The summary as a JSON document, whose fields docs/json.md lists.
+
+use hip_driver_emulated::{Defect, FaultReport, LaneAddress};
+use serde_json::{Map, Value, json};
+
+use crate::record::Fault;
+use crate::summary::Summary;
+
+/// The document.
+pub(crate) fn document(summary: &Summary) -> Value {
+    let record = &summary.record;
+    let calls = summary.calls.as_ref().map(|calls| {
+        let items: Map<String, Value> =
+            calls.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+        items
+    });
+    let kernels = summary.calls.is_some().then(|| {
+        let items = record.kernels.iter().map(|((device, name), totals)| {
+            json!({
+                "device": device.0,
+                "name": name,
+                "launches": totals.launches,
+                "workgroups": totals.counts.workgroups,
+                "waves": totals.counts.waves,
+                "wave_instructions": totals.counts.wave_instructions,
+            })
+        });
+        items.collect::<Vec<Value>>()
+    });
+    json!({
+        "process": std::process::id(),
+        "target": summary.target,
+        "devices": summary.devices,
+        "driver_calls": calls,
+        "kernels": kernels,
+        "compiled": summary.compiled.0,
+        "compiled_from_cache": summary.compiled.1,
+        "violations": summary.validation.as_ref().map(|found| &found.violations),
+        "leaks": summary.validation.as_ref().map(|found| &found.leaks),
+        "unsupported": record.unsupported,
+        "faults": record.faults.iter().map(fault).collect::<Vec<Value>>(),
+    })
+}
+
+fn fault(fault: &Fault) -> Value {
+    let details = fault.details.as_ref();
+    let mut fields = json!({
+        "code": fault.code.0,
+        "error": fault.code.name(),
+        "text": fault.text,
+        "returned_by": fault.call,
+        "device": details.map(|details| details.device.0),
+        "work": details.map(|details| details.work.as_str()),
+        "kernel": details.and_then(|details| details.kernel.as_deref()),
+    });
+    let at = details.and_then(|details| {
+        let report = details.report.as_deref().map(of_report);
+        report.or_else(|| details.defects.first().map(of_defect))
+    });
+    if let Value::Object(fields) = &mut fields {
+        fields.extend(at.unwrap_or_default().fields());
+    }
+    fields
+}
+
+/// The instruction of a fault, and what it accessed.
+#[derive(Default)]
+struct Site<'a> {
+    cause: Option<String>,
+    instruction: Option<&'a str>,
+    pc: Option<u64>,
+    function: Option<&'a (String, u64)>,
+    workgroup: Option<[u32; 3]>,
+    wave: Option<u32>,
+    lanes: &'a [LaneAddress],
+    nearest: Option<&'a str>,
+}
+
+fn of_report(report: &FaultReport) -> Site<'_> {
+    Site {
+        cause: Some(report.cause.to_string()),
+        instruction: Some(&report.instruction),
+        pc: Some(report.pc),
+        function: report.function.as_ref(),
+        workgroup: Some(report.workgroup),
+        wave: Some(report.wave),
+        lanes: report.cause.lanes(),
+        nearest: report.nearest.as_deref(),
+    }
+}
+
+fn of_defect(defect: &Defect) -> Site<'_> {
+    let site = &defect.site;
+    Site {
+        cause: Some(defect.to_string()),
+        instruction: Some(&site.instruction),
+        pc: Some(site.pc),
+        function: site.function.as_ref(),
+        workgroup: Some(site.workgroup),
+        wave: Some(site.wave),
+        lanes: &defect.lanes,
+        nearest: defect.allocation.as_deref(),
+    }
+}
+
+impl Site<'_> {
+    fn fields(&self) -> Map<String, Value> {
+        let first = self.lanes.first();
+        let fields = json!({
+            "cause": self.cause,
+            "instruction": self.instruction,
+            "pc": self.pc,
+            "function": self.function.map(|(name, _)| name),
+            "function_offset": self.function.map(|(_, offset)| offset),
+            "workgroup": self.workgroup,
+            "wave": self.wave,
+            "lane": first.and_then(|first| first.lane),
+            "address": first.map(|first| first.address),
+            "nearest_allocation": self.nearest,
+        });
+        if let Value::Object(fields) = fields { fields } else { Map::new() }
+    }
+}

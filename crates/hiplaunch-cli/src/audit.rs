@@ -1,0 +1,87 @@
+//! The audit library (rtld-audit(7)) with which `hiplaunch exec` starts programs: glibc's loader asks it for the file of each
+//! library that a program needs or opens.
+//!
+//! `LD_LIBRARY_PATH` does not reach a program that names AMD's library by a path, or that has an `RPATH` to it, as Python
+//! packages with a copy of it have. The audit library answers all of them with the link beside itself. A path with `/./` in it
+//! stays as it is: by such a path, hiplaunch's library opens AMD's.
+//!
+//! build.rs links it as a shared library. It has no `main`, and uses little of the standard library, because every process that a
+//! program starts loads it.
+
+#![no_main]
+
+#[path = "names.rs"]
+mod names;
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_uint};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use names::{NAMES, index_of};
+
+/// The paths of the links, in the order of [`NAMES`].
+static LINKS: OnceLock<Vec<CString>> = OnceLock::new();
+
+/// The version of the interface (`LAV_CURRENT` of link.h: 1 before glibc 2.35). Both have the functions that are used here.
+const VERSION: c_uint = 2;
+
+/// `LA_SER_ORIG` of link.h: the name is the one that the program asks for.
+const ORIGINAL: c_uint = 1;
+
+/// Accepts the loader's version of the interface. The loader calls it first.
+#[unsafe(no_mangle)]
+extern "C" fn la_version(loaders: c_uint) -> c_uint {
+    let links = folder().map(|folder| {
+        let path = |name| CString::new(folder.join(name).into_os_string().into_encoded_bytes()).ok();
+        NAMES.iter().filter_map(path).collect()
+    });
+    let _ = LINKS.set(links.unwrap_or_default());
+    loaders.min(VERSION)
+}
+
+/// The folder of this library.
+fn folder() -> Option<PathBuf> {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the address is code of this library, and `info` has room for the answer.
+    if unsafe { libc::dladdr((folder as *const ()).cast(), info.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: all zero bits are a value of the struct, and dladdr filled it in.
+    let name = unsafe { info.assume_init() }.dli_fname;
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's text for this library, which is never unloaded.
+    let name = unsafe { CStr::from_ptr(name) };
+    Path::new(OsStr::from_bytes(name.to_bytes())).parent().map(Path::to_path_buf)
+}
+
+/// Returns the file that the loader opens for a name.
+///
+/// # Safety
+/// `name` is text that ends with a zero byte.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn la_objsearch(name: *const c_char, _: *mut usize, flag: c_uint) -> *const c_char {
+    if flag != ORIGINAL || name.is_null() {
+        return name;
+    }
+    // SAFETY: the loader's text.
+    let text = unsafe { CStr::from_ptr(name) }.to_bytes();
+    link_for(text).map_or(name, CStr::as_ptr)
+}
+
+/// The link to open for a name, if it is a name of AMD's libraries.
+fn link_for(name: &[u8]) -> Option<&'static CStr> {
+    let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().and_then(index_of);
+    let mut index = last(name)?;
+    if name.windows(3).any(|part| part == b"/./") {
+        return None;
+    }
+    // The file behind a name without a version has one in its own name.
+    if NAMES[index].ends_with(".so") && name.contains(&b'/') {
+        let file = Path::new(OsStr::from_bytes(name)).canonicalize().ok();
+        index = file.and_then(|file| last(file.as_os_str().as_bytes())).unwrap_or(index);
+    }
+    LINKS.get()?.get(index).map(CString::as_c_str)
+}
