@@ -47,7 +47,7 @@ object() {
       -Xclang -fcuda-include-gpubinary -Xclang "$2.device" -c "$1" -o "$2" && rm "$2.device"
 }
 
-# What all executables share: the main program, a kernel, and the precompiled header.
+# What all executables share: the main program, helpers of some groups, and the precompiled headers.
 prepare() {
   printf '#include <hip_test_common.hh>\n' >"$common/header.hh"
   local side
@@ -59,6 +59,7 @@ prepare() {
   "$hipcc" "${options[@]}" -O0 --cuda-host-only -c "$source/hipTestMain/hip_test_context.cc" -o "$common/context.o" &
   "$hipcc" "${options[@]}" -c "$source/kernels/Set.cpp" -o "$common/kernels.o" &
   "$hipcc" "${options[@]}" -c "$source/unit/stream/streamCommon.cc" -o "$common/stream.o" &
+  "$hipcc" "${options[@]}" -c "$source/unit/memory/DriverContext.cc" -o "$common/driver.o" &
   local job
   for job in $(jobs -p); do wait "$job"; done
   echo "$source" >"$common/done"
@@ -98,7 +99,7 @@ build() {
   [[ -e $output ]] || echo "not built: $group.$name" >&2
 }
 
-link() { "$hipcc" -fuse-ld=lld "--offload-arch=${TARGET:-gfx90a}" "$2" "$common"/{main,context,kernels,stream}.o -o "$1" -lstdc++fs -ldl -lpthread; }
+link() { "$hipcc" -fuse-ld=lld "--offload-arch=${TARGET:-gfx90a}" "$2" "$common"/{main,context,kernels,stream,driver}.o -o "$1" -lstdc++fs -ldl -lpthread; }
 
 # wanted GROUP.FILE NAME...: whether one of the names selects it
 wanted() {
@@ -115,7 +116,7 @@ sources=()
 for file in "$source"/unit/*/*.cc; do
   group=$(basename "$(dirname "$file")") name=$(basename "$file" .cc)
   case $group.$name in
-    stream.streamCommon) ;;
+    stream.streamCommon | memory.DriverContext) ;;
     # The sources beside tests are built with any selection: they take a second each.
     *.ker*CO | *.ker*Ker | *_exe) sources+=("$file") ;;
     *) ! wanted "$group.$name" "$@" || sources+=("$file") ;;
