@@ -6,7 +6,8 @@
 # milliseconds; and what each example printed, in FOLDER/output. Fails if an example that examples.tsv beside this script
 # has as passing does not pass.
 #
-# HIPLAUNCH, HIPCC, TAG, TARGET, LIMIT and DEVICES are as for build.sh and run.sh.
+# HIPLAUNCH, HIPCC, TAG, TARGET, LIMIT and DEVICES are as for build.sh and run.sh. Debian's hipcc needs
+# HIP_DEVICE_LIB_PATH=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode to compile for the device alone.
 set -euo pipefail
 (($# >= 2)) || { sed -n '2,/^set/{/^#/s/^# \?//p}' "$0"; exit 2; }
 here=$(realpath "$(dirname "$0")")
@@ -63,7 +64,7 @@ for example in "${examples[@]}"; do
   if build "$example" >"$text" 2>&1; then
     run "$example"
   else
-    printf '%s\tnot built: %s\t0\n' "$example" "$(grep -m 1 -oP 'error: \K.*' "$text" || tail -n 1 "$text")"
+    printf '%s\tnot built: %s\t0\n' "$example" "$(grep -m 1 -oP '(error: |\*\*\* (\[[^]]*\] )?)\K.*' "$text" || tail -n 1 "$text")"
   fi
 done | tee "$folder/examples.tsv"
 

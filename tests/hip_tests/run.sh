@@ -79,8 +79,8 @@ cases() { # cases NAME...: executable and case, each on a line
 
 export -f run reason
 export folder output hiplaunch limit devices
-cases "$@" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'run "${1%%$'\''\t'\''*}" "${1#*$'\''\t'\''}"' run |
-  LC_ALL=C sort >"$folder/results.tsv"
+cases "$@" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'run "${1%%$'\''\t'\''*}" "${1#*$'\''\t'\''}"' run >"$folder/results.tsv"
+LC_ALL=C sort -o "$folder/results.tsv" "$folder/results.tsv"
 
 # The results that are not the list's.
 LC_ALL=C awk -F '\t' '

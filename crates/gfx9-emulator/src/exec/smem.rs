@@ -181,10 +181,10 @@ impl<const N: usize> Exec for ScratchStore<N> {
     }
 }
 
-/// The cycles that [`Memtime`] counts for an instruction: a SIMD of 16 lanes issues one for a wave of 64 in four cycles,
-/// and rarely the next one at once. A kernel that waits for a number of cycles, which programs take from the clock rate,
-/// so waits about as long as on a GPU.
-const CYCLES_PER_INSTRUCTION: u64 = 8;
+/// The cycles that [`Memtime`] counts for an instruction. A GPU executes thousands of waves at once, the emulator a few:
+/// with this many, workgroups that each wait for a number of cycles, which programs take from the clock rate, together
+/// wait about as long as on a GPU.
+const CYCLES_PER_INSTRUCTION: u64 = 64;
 
 /// `s_memtime`: counts the instructions that the workgroup has executed in place of cycles, so that results don't depend
 /// on the host's speed.
