@@ -83,6 +83,9 @@ impl Allocation {
     }
 }
 
+/// What a device's memory is allocated by, in bytes.
+const PAGE: usize = 4096;
+
 /// The live allocations.
 #[derive(Default)]
 pub(crate) struct Allocations(RwLock<BTreeMap<u64, Arc<Allocation>>>);
@@ -120,6 +123,17 @@ impl Allocations {
         };
         let bases: Vec<u64> = live.iter().filter(|(_, found)| goes(found)).map(|(base, _)| *base).collect();
         bases.iter().filter_map(|base| live.remove(base)).collect()
+    }
+
+    /// The bytes of the device's pages that its allocations occupy but do not use.
+    pub(crate) fn padding(&self, device: DeviceId) -> u64 {
+        let live = self.read();
+        let on_device = live.values().filter(|found| {
+            found.device == device
+                && matches!(found.kind, Kind::Device | Kind::Pool(_))
+                && found.pinned.is_none()
+        });
+        on_device.map(|found| (found.bytes.next_multiple_of(PAGE) - found.bytes) as u64).sum()
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<Allocation>>> {

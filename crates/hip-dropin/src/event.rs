@@ -67,9 +67,8 @@ impl Process {
     pub(crate) fn record(&self, handle: EventHandle, stream: StreamHandle) -> HipResult {
         let event = self.events.expect(handle.0, Status::INVALID_HANDLE)?;
         let (device, raw) = self.stream(stream)?;
-        // The null stream is that of the event's device.
-        let default = hip_driver::RawStream(stream.0).is_default();
-        if device != event.device && !default {
+        // A null stream is the current device's.
+        if device != event.device {
             return Err(Status::INVALID_HANDLE);
         }
         if self.capture_record((device, raw), &event) {

@@ -152,8 +152,10 @@ extern "C" fn hipFree(pointer: Address) -> Status {
 #[unsafe(export_name = "emulated_hipMemGetInfo")]
 extern "C" fn hipMemGetInfo(free: Out<usize>, total: Out<usize>) -> Status {
     call("hipMemGetInfo", |process| {
-        let info = process.driver.mem_info(thread::device())?;
-        free.set_if_wanted(info.free as usize);
+        let device = thread::device();
+        let info = process.driver.mem_info(device)?;
+        // HIP allocates pages, the driver bytes.
+        free.set_if_wanted(info.free.saturating_sub(process.allocations.padding(device)) as usize);
         total.set_if_wanted(info.total as usize);
         Ok(())
     })

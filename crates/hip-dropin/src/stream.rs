@@ -267,9 +267,14 @@ extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<
             left @ 0..32 => (1 << left) - 1,
             _ => u32::MAX,
         };
-        match process.streams.with(stream.0, |stream| stream.units.clone()).flatten() {
-            Some(units) => mask.set_array(units, words as usize),
-            None => mask.set_array((0..words).map(bits), words as usize),
+        let all = (0..units.div_ceil(32)).map(bits);
+        // A mask without a compute unit of the device counts as none, as in clr.
+        let chosen = process.streams.with(stream.0, |stream| stream.units.clone()).flatten().unwrap_or_default();
+        let chosen: Vec<u32> = chosen.iter().zip(all.clone()).map(|(chosen, all)| chosen & all).collect();
+        if chosen.iter().any(|word| *word != 0) {
+            mask.set_array(chosen, words as usize)
+        } else {
+            mask.set_array(all, words as usize)
         }
     })
 }

@@ -181,8 +181,13 @@ impl<const N: usize> Exec for ScratchStore<N> {
     }
 }
 
-/// `s_memtime`: returns the number of instructions that the workgroup has executed in place of cycles, so that results
-/// don't depend on the host's speed.
+/// The cycles that [`Memtime`] counts for an instruction. A GPU executes thousands of waves at once, the emulator a few:
+/// with this many, workgroups that each wait for a number of cycles, which programs take from the clock rate, together
+/// wait about as long as on a GPU.
+const CYCLES_PER_INSTRUCTION: u64 = 64;
+
+/// `s_memtime`: counts the instructions that the workgroup has executed in place of cycles, so that results don't depend
+/// on the host's speed.
 pub(crate) struct Memtime;
 impl Exec for Memtime {
     #[inline(always)]
@@ -190,7 +195,7 @@ impl Exec for Memtime {
         // The count does not have the instructions of the current time slice yet, but two reads must return different
         // times.
         cx.ticks += 40;
-        w.set_s64(i.dst, cx.count + cx.ticks);
+        w.set_s64(i.dst, CYCLES_PER_INSTRUCTION * (cx.count + cx.ticks));
         Flow::Next
     }
 }
