@@ -1,7 +1,6 @@
 //! The functions that begin and end captures of streams, and those that ask about them.
 
-use std::cell::Cell;
-
+use hip_driver::captures::exchange_thread_mode;
 use hip_driver::{CaptureMode, CaptureStatus};
 
 use crate::c_caller::{Address, Out};
@@ -9,15 +8,6 @@ use crate::call::call;
 use crate::graph::GraphHandle;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
-
-thread_local! {
-    static MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };
-}
-
-/// The thread's own mode: which calls it may make while streams are captured.
-pub(crate) fn thread_mode() -> CaptureMode {
-    MODE.get()
-}
 
 /// The modes by `hipStreamCaptureMode`.
 const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
@@ -38,7 +28,7 @@ fn number(status: CaptureStatus) -> i32 {
 #[unsafe(export_name = "emulated_hipThreadExchangeStreamCaptureMode")]
 extern "C" fn hipThreadExchangeStreamCaptureMode(mode: Out<i32>) -> Status {
     call("hipThreadExchangeStreamCaptureMode", |_| {
-        let old = MODE.replace(mode_of(mode.get()?)?);
+        let old = exchange_thread_mode(mode_of(mode.get()?)?);
         mode.set(MODES.iter().position(|&known| known == old).map_or(0, |index| index as i32))
     })
 }
