@@ -45,6 +45,15 @@ impl<T> Objects<T> {
         self.read().get(&handle).map(|object| read(object))
     }
 
+    /// Returns an object that `wanted` chooses, with its handle.
+    pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<(u64, Arc<T>)> {
+        let objects = self.read();
+        objects
+            .iter()
+            .find(|(_, object)| wanted(object))
+            .map(|(handle, object)| (*handle, Arc::clone(object)))
+    }
+
     pub(crate) fn remove(&self, handle: u64) -> Option<Arc<T>> {
         self.write().remove(&handle)
     }

@@ -17,6 +17,7 @@ use crate::fat_binary;
 use crate::graph::{Captures, Graphs};
 use crate::handles::Objects;
 use crate::kernel::Kernel;
+use crate::library::Library;
 use crate::module::Module;
 use crate::pool::Pools;
 use crate::printer;
@@ -29,6 +30,8 @@ use crate::thread;
 /// The state of the process. It is made by the first call and lives to the end.
 pub(crate) struct Process {
     pub(crate) driver: Arc<dyn Driver>,
+    /// The driver without its layers: for what is not the program's work.
+    pub(crate) unlayered: Arc<dyn Driver>,
     pub(crate) validation: Option<Arc<ValidationDriver>>,
     counting: Option<Arc<CountingDriver>>,
     trace: Option<(Timeline, PathBuf)>,
@@ -38,6 +41,7 @@ pub(crate) struct Process {
     pub(crate) events: Objects<Event>,
     pub(crate) modules: Objects<Module>,
     pub(crate) kernels: Objects<Kernel>,
+    pub(crate) libraries: Objects<Library>,
     pub(crate) graphs: Graphs,
     pub(crate) captures: Captures,
     pub(crate) pools: Pools,
@@ -178,7 +182,8 @@ impl Process {
         }
         settings.emulator.printer = Some(printer::c_streams());
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
-        let mut driver: Arc<dyn Driver> = emulated;
+        let unlayered: Arc<dyn Driver> = emulated;
+        let mut driver = Arc::clone(&unlayered);
         let trace = settings.trace.map(|path| (Timeline::default(), path));
         if let Some((timeline, _)) = &trace {
             driver = timeline.layer(driver);
@@ -210,9 +215,11 @@ impl Process {
             events: Objects::default(),
             modules: Objects::default(),
             kernels: Objects::default(),
+            libraries: Objects::default(),
             graphs: Graphs::default(),
             captures: Captures::default(),
             driver,
+            unlayered,
         };
         fat_binary::pin_managed_variables(&process);
         Ok(process)

@@ -6,16 +6,20 @@ use std::sync::Arc;
 use hip_driver::captures::{self, CaptureStream, Refused};
 use hip_driver::{CaptureMode, CaptureStatus, DeviceId, ErrorCode, RawStream, thread_number};
 
-use super::payload::{CopyNode, KernelNode, Payload};
+use super::attributes::Attributes;
+use super::exec::Exec;
+use super::memory::GraphMemory;
+use super::payload::{CopyNode, KernelNode, Params, Payload};
 use super::{Graph, GraphHandle};
 use crate::abi::{hipKernelNodeParams, hipMemsetParams};
-use crate::c_caller::{Address, HostFn, UserData};
+use crate::c_caller::{Address, Handle, HostFn, UserData};
 use crate::copy::Order;
 use crate::copy_3d::BoxCopy;
-use crate::event::Event;
+use crate::event::{Event, EventHandle};
 use crate::fill::Fill;
 use crate::kernel::Kernel;
-use crate::launch::Shape;
+use crate::launch::{Cooperation, Shape};
+use crate::memory_operations::Operations;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 
@@ -76,9 +80,46 @@ impl Process {
         let recorded = CapturedGraph { graph, is_given: false };
         let begun = self.captures.begin(key(on), mode, recorded, Vec::new());
         begun.or_else(|refused| {
-            self.graphs.destroy(graph)?;
+            self.graphs.destroy(self, graph)?;
             Err(refused.into())
         })
+    }
+
+    /// Captures into a graph of the program, behind nodes of it.
+    pub(crate) fn begin_capture_to(
+        &self,
+        on: (DeviceId, RawStream),
+        mode: CaptureMode,
+        graph: GraphHandle,
+        after: Vec<u64>,
+    ) -> HipResult {
+        self.check_nodes(graph, &after)?;
+        Ok(self.captures.begin(key(on), mode, CapturedGraph { graph, is_given: true }, after)?)
+    }
+
+    /// Checks that all these are nodes of a graph.
+    fn check_nodes(&self, graph: GraphHandle, nodes: &[u64]) -> HipResult {
+        self.graphs.graph(graph)?;
+        let is_of_graph =
+            |&node: &u64| self.graphs.node(Handle::new(node)).is_ok_and(|node| node.graph == graph.0);
+        if nodes.iter().all(is_of_graph) { Ok(()) } else { Err(Status::INVALID_VALUE) }
+    }
+
+    /// Has the next node of a captured stream come after these, or also after these.
+    pub(crate) fn set_capture_dependencies(
+        &self,
+        on: (DeviceId, RawStream),
+        nodes: Vec<u64>,
+        replace: bool,
+    ) -> HipResult {
+        let changed = self.captures.with(&key(on), |mut capture| {
+            self.check_nodes(capture.recorded.graph, &nodes)?;
+            let kept = if replace { Vec::new() } else { capture.after.clone() };
+            let new: Vec<u64> = nodes.into_iter().filter(|node| !kept.contains(node)).collect();
+            capture.replace_dependencies([kept, new].concat());
+            Ok(())
+        });
+        changed.unwrap_or(Err(Status::ILLEGAL_STATE))
     }
 
     pub(crate) fn end_capture(&self, on: (DeviceId, RawStream)) -> HipResult<GraphHandle> {
@@ -94,7 +135,7 @@ impl Process {
 
     /// Destroys the graph of a capture that failed, unless it is the program's.
     fn discard(&self, recorded: &CapturedGraph) -> HipResult {
-        if recorded.is_given { Ok(()) } else { self.graphs.destroy(recorded.graph) }
+        if recorded.is_given { Ok(()) } else { self.graphs.destroy(self, recorded.graph) }
     }
 
     /// Ends the capture that was begun on a stream that is destroyed.
@@ -149,6 +190,7 @@ impl Process {
         function: Address,
         shape: Shape,
         kernarg: &[u8],
+        cooperation: Cooperation,
     ) -> HipResult<bool> {
         self.capture(on, || {
             if kernel.device != on.0 {
@@ -162,7 +204,8 @@ impl Process {
                 kernelParams: Address::NULL,
                 sharedMemBytes: shape.lds as u32,
             };
-            Ok(vec![Payload::Kernel(KernelNode::packed(Arc::clone(kernel), shape, kernarg, params))])
+            let node = KernelNode::packed(Arc::clone(kernel), shape, kernarg, params);
+            Ok(vec![Payload::Kernel(node, Attributes::of(cooperation))])
         })
     }
 
@@ -170,7 +213,7 @@ impl Process {
     pub(crate) fn capture_copy(&self, order: Order, copy: &BoxCopy) -> HipResult<bool> {
         self.may_block(order)?;
         self.capture((order.device, order.stream), || {
-            Ok(vec![Payload::Copy(CopyNode::new(self, *copy, None)?)])
+            Ok(vec![Payload::Copy(CopyNode::new(self, *copy, Params::None)?)])
         })
     }
 
@@ -198,6 +241,61 @@ impl Process {
         data: UserData,
     ) -> HipResult<bool> {
         self.capture(on, || Ok(vec![Payload::Host(function, data)]))
+    }
+
+    /// Makes a node of an allocation, if the stream is captured. Returns the address of the memory.
+    pub(crate) fn capture_allocation(
+        &self,
+        on: (DeviceId, RawStream),
+        bytes: usize,
+    ) -> HipResult<Option<Address>> {
+        let mut address = None;
+        self.capture(on, || {
+            let memory = GraphMemory::captured(self, on.0, bytes)?;
+            address = Some(memory.address());
+            Ok(vec![Payload::Allocate(memory)])
+        })?;
+        Ok(address)
+    }
+
+    /// Makes a node of a free, if the stream is captured.
+    pub(crate) fn capture_free(&self, on: (DeviceId, RawStream), pointer: Address) -> HipResult<bool> {
+        self.capture(on, || Ok(vec![Payload::Free(pointer)]))
+    }
+
+    /// Makes a node of operations on memory, if the stream is captured.
+    pub(crate) fn capture_operations(
+        &self,
+        on: (DeviceId, RawStream),
+        operations: &Operations,
+    ) -> HipResult<bool> {
+        self.capture(on, || Ok(vec![Payload::MemoryOperations(operations.clone())]))
+    }
+
+    /// Makes a node of a call that records an event or waits for one when its graph is launched, if the stream is captured.
+    pub(crate) fn capture_external(
+        &self,
+        on: (DeviceId, RawStream),
+        event: EventHandle,
+        records: bool,
+    ) -> HipResult<bool> {
+        self.capture(on, || {
+            Ok(vec![if records { Payload::EventRecord(event) } else { Payload::EventWait(event) }])
+        })
+    }
+
+    /// Makes a node of the launch of a graph, if the stream is captured: a child graph of the nodes that the launch would
+    /// enqueue, in their order.
+    pub(crate) fn capture_graph(&self, on: (DeviceId, RawStream), exec: &Exec) -> HipResult<bool> {
+        self.capture(on, || {
+            let child =
+                GraphHandle::new(self.graphs.graphs.add(Graph { is_child: true, ..Graph::default() }));
+            let mut after = Vec::new();
+            for payload in exec.launched() {
+                after = vec![self.graphs.add(child, after, payload, None)?.0];
+            }
+            Ok(vec![Payload::Child(child.0)])
+        })
     }
 
     /// Fails if the stream is captured: for what is no node of a graph. The capture goes on.
