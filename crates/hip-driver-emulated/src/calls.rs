@@ -116,6 +116,7 @@ impl Driver for EmulatedDriver {
         self.captures_allow(call)?;
         device.begin_free(call, ptr)?;
         device.synchronize(call).inspect_err(|_| device.cancel_free(ptr))?;
+        self.shared.forget(ptr);
         device.finish_free(ptr);
         Ok(())
     }

@@ -278,6 +278,11 @@ impl Device {
             log::error!("{ptr} of {} is no segment of a pool: {error}", self.id);
             return;
         }
+        self.share_again(ptr);
+    }
+
+    /// Shows an allocation that has new memory to the devices that may access this one's.
+    pub(super) fn share_again(&self, ptr: DevicePtr) {
         for accessor in self.accessors() {
             accessor.space.unshare(ptr.0);
             if let Err(error) = self.space.share(ptr.0, &accessor.space) {

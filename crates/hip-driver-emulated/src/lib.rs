@@ -19,7 +19,7 @@
 //!
 //! # What differs
 //!
-//! A stream capture is stricter than HIP's (`capture.rs`). Stream priorities are accepted and have no effect. Kernels
+//! A stream capture is stricter than HIP's (`hip_driver::captures`). Stream priorities are accepted and have no effect. Kernels
 //! are slower than on a GPU. A kernel that never ends blocks everything that waits for its stream; with
 //! [`EmulatorOptions::time_budget`], it is a fault instead.
 //!

@@ -1,12 +1,14 @@
 //! Requests about memory: managed memory, memory of other processes, and whose memory an address is.
 //!
 //! Managed memory is pinned memory of the host, which the emulated devices access at the host's addresses. Shared memory is
-//! a file in memory without a name; other processes open it through `/proc`, as long as this one lives.
+//! a file in memory without a name; other processes open it through `/proc`, as long as this one lives. Memory of `malloc`
+//! becomes such a file when it is shared.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,11 +138,13 @@ impl EmulatedDriver {
                 Ok(MemoryReply::Done)
             }
             MemoryRequest::Share { ptr } => {
-                self.device(call, device)?;
-                match lock(&self.shared.0).get(&ptr.0) {
-                    Some(file) => Ok(MemoryReply::Handle(handle_of(file).map_err(failed)?)),
-                    None => Err(invalid(format!("{ptr} is not the beginning of shared memory"))),
-                }
+                let device = self.device(call, device)?;
+                let mut shared = lock(&self.shared.0);
+                let file = match shared.entry(ptr.0) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(device.move_to_file(call, ptr)?),
+                };
+                Ok(MemoryReply::Handle(handle_of(file).map_err(failed)?))
             }
             MemoryRequest::Open { handle, bytes } => {
                 let device = self.device(call, device)?;
@@ -167,7 +171,41 @@ impl EmulatedDriver {
     }
 }
 
+impl SharedFiles {
+    /// Forgets memory that was freed.
+    pub(super) fn forget(&self, ptr: DevicePtr) {
+        lock(&self.0).remove(&ptr.0);
+    }
+}
+
+/// The bytes that are copied to a file at a time.
+const CHUNK: u64 = 1 << 20;
+
 impl Device {
+    /// Moves a plain allocation to a file, when the work that was enqueued is done.
+    fn move_to_file(&self, call: &'static str, ptr: DevicePtr) -> DriverResult<File> {
+        let failed = |error: std::io::Error| {
+            DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, format!("shared memory: {error}"))
+        };
+        let Some(found) = self.space.lookup(ptr.0).filter(|r| r.base == ptr.0 && self.space.owns(ptr.0))
+        else {
+            let detail = format!("{ptr} is not the beginning of memory of {}", self.id);
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        };
+        self.synchronize(call)?;
+        let file = nameless_file(found.len).map_err(failed)?;
+        let mut bytes = vec![0; found.len.min(CHUNK) as usize];
+        for start in (0..found.len).step_by(CHUNK as usize) {
+            let chunk = &mut bytes[..(found.len - start).min(CHUNK) as usize];
+            self.space.read(ptr.0 + start, chunk).map_err(|error| memory_error(call, &error))?;
+            file.write_all_at(chunk, start).map_err(failed)?;
+        }
+        // SAFETY: only processes with a handle of it open the file, and none shortens it.
+        unsafe { self.space.back_with_file(ptr.0, &file) }.map_err(|error| memory_error(call, &error))?;
+        self.share_again(ptr);
+        Ok(file)
+    }
+
     fn allocate_file(&self, call: &'static str, file: &File, bytes: usize) -> DriverResult<DevicePtr> {
         // SAFETY: only processes with a handle of it open the file, and they map all of it, too.
         let address = unsafe { self.space.alloc_file(file, bytes as u64) };

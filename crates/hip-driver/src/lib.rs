@@ -40,6 +40,7 @@ pub mod activity;
 mod call;
 mod capability;
 mod capture;
+pub mod captures;
 mod code;
 pub mod compile;
 pub mod hip;

@@ -57,7 +57,8 @@ pub enum MemoryRequest {
         /// Its start.
         ptr: DevicePtr,
     },
-    /// Makes a handle of shared memory, which other processes may [open](MemoryRequest::Open) until it is released. Replies
+    /// Makes a handle of shared memory, or of memory of [`malloc`](crate::Driver::malloc), which other processes may
+    /// [open](MemoryRequest::Open) until it is released. Nothing accesses the memory meanwhile. Replies
     /// [`Handle`](MemoryReply::Handle).
     Share {
         /// The start of the memory.

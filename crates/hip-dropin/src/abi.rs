@@ -1,7 +1,7 @@
 //! HIP's structures, as its headers lay them out. A test compares them with the headers of several versions.
 #![allow(non_snake_case, non_camel_case_types, reason = "the names are those of HIP's headers")]
 
-use crate::c_caller::Address;
+use crate::c_caller::{Address, HostFn, UserData};
 
 /// Declares structures of C with plain fields, and a list of their offsets for the test.
 macro_rules! c_structs {
@@ -166,6 +166,21 @@ c_structs! {
         win32SecurityAttributes: Address,
         reserved: [u8; 64],
     }
+    hipMemAllocNodeParams {
+        poolProps: hipMemPoolProps,
+        accessDescs: Address,
+        accessDescCount: usize,
+        bytesize: usize,
+        dptr: Address,
+    }
+    hipAccessPolicyWindow {
+        base_ptr: Address,
+        hitProp: i32,
+        hitRatio: f32,
+        missProp: i32,
+        num_bytes: usize,
+    }
+    hipHostNodeParams { r#fn: HostFn, userData: UserData, }
     hipIpcMemHandle_t { reserved: [u8; 64], }
     hipUUID { bytes: [u8; 16], }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::abi::hipMemLocation;
 use crate::c_caller::{Address, In};
 use crate::call::call;
 use crate::managed::check;
@@ -89,22 +90,57 @@ fn accessed_by(advice: &mut dyn Iterator<Item = Advice>) -> Vec<i32> {
     devices
 }
 
+fn advise(process: &Process, pointer: Address, bytes: usize, advice: i32, device: i32) -> HipResult {
+    // hipMemoryAdvise.
+    let advice = match advice {
+        1 | 2 => Advice::ReadMostly(advice == 1),
+        3 => Advice::Preferred(device),
+        4 => Advice::Preferred(NONE),
+        5 | 6 => Advice::AccessedBy(device, advice == 5),
+        100 | 101 => Advice::Coarse(advice == 100),
+        _ => return Err(Status::INVALID_VALUE),
+    };
+    check(process, pointer, bytes, device)?;
+    given().push((range(pointer, bytes), advice));
+    Ok(())
+}
+
+fn prefetch(
+    process: &Process,
+    pointer: Address,
+    bytes: usize,
+    device: i32,
+    stream: StreamHandle,
+) -> HipResult {
+    check(process, pointer, bytes, device)?;
+    process.stream(stream)?;
+    given().push((range(pointer, bytes), Advice::Prefetched(device)));
+    Ok(())
+}
+
+/// The device that a location names, or the host.
+fn device_of(location: hipMemLocation) -> HipResult<i32> {
+    // hipMemLocationType: a device, the host, and the host's NUMA nodes.
+    match location.r#type {
+        1 => Ok(location.id),
+        2..=4 => Ok(HOST),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
 #[unsafe(export_name = "emulated_hipMemAdvise")]
 extern "C" fn hipMemAdvise(pointer: Address, bytes: usize, advice: i32, device: i32) -> Status {
-    call("hipMemAdvise", |process| {
-        // hipMemoryAdvise.
-        let advice = match advice {
-            1 | 2 => Advice::ReadMostly(advice == 1),
-            3 => Advice::Preferred(device),
-            4 => Advice::Preferred(NONE),
-            5 | 6 => Advice::AccessedBy(device, advice == 5),
-            100 | 101 => Advice::Coarse(advice == 100),
-            _ => return Err(Status::INVALID_VALUE),
-        };
-        check(process, pointer, bytes, device)?;
-        given().push((range(pointer, bytes), advice));
-        Ok(())
-    })
+    call("hipMemAdvise", |process| advise(process, pointer, bytes, advice, device))
+}
+
+#[unsafe(export_name = "emulated_hipMemAdvise_v2")]
+extern "C" fn hipMemAdvise_v2(
+    pointer: Address,
+    bytes: usize,
+    advice: i32,
+    location: hipMemLocation,
+) -> Status {
+    call("hipMemAdvise_v2", |process| advise(process, pointer, bytes, advice, device_of(location)?))
 }
 
 #[unsafe(export_name = "emulated_hipMemPrefetchAsync")]
@@ -114,11 +150,22 @@ extern "C" fn hipMemPrefetchAsync(
     device: i32,
     stream: StreamHandle,
 ) -> Status {
-    call("hipMemPrefetchAsync", |process| {
-        check(process, pointer, bytes, device)?;
-        process.stream(stream)?;
-        given().push((range(pointer, bytes), Advice::Prefetched(device)));
-        Ok(())
+    call("hipMemPrefetchAsync", |process| prefetch(process, pointer, bytes, device, stream))
+}
+
+#[unsafe(export_name = "emulated_hipMemPrefetchAsync_v2")]
+extern "C" fn hipMemPrefetchAsync_v2(
+    pointer: Address,
+    bytes: usize,
+    location: hipMemLocation,
+    flags: u32,
+    stream: StreamHandle,
+) -> Status {
+    call("hipMemPrefetchAsync_v2", |process| {
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        prefetch(process, pointer, bytes, device_of(location)?, stream)
     })
 }
 

@@ -27,6 +27,10 @@ pub(crate) enum Kind {
     Managed,
     /// A `__managed__` variable.
     ManagedVariable,
+    /// Of a graph's node.
+    Graph,
+    /// Another process's, from `hipIpcOpenMemHandle`.
+    Opened,
 }
 
 /// An allocation.

@@ -1,23 +1,13 @@
 //! The functions that begin and end captures of streams, and those that ask about them.
 
-use std::cell::Cell;
-
+use hip_driver::captures::exchange_thread_mode;
 use hip_driver::{CaptureMode, CaptureStatus};
 
-use crate::c_caller::{Address, Out};
+use crate::c_caller::{Address, In, Out};
 use crate::call::call;
-use crate::graph::GraphHandle;
+use crate::graph::{GraphHandle, NodeHandle};
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
-
-thread_local! {
-    static MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };
-}
-
-/// The thread's own mode: which calls it may make while streams are captured.
-pub(crate) fn thread_mode() -> CaptureMode {
-    MODE.get()
-}
 
 /// The modes by `hipStreamCaptureMode`.
 const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
@@ -38,7 +28,7 @@ fn number(status: CaptureStatus) -> i32 {
 #[unsafe(export_name = "emulated_hipThreadExchangeStreamCaptureMode")]
 extern "C" fn hipThreadExchangeStreamCaptureMode(mode: Out<i32>) -> Status {
     call("hipThreadExchangeStreamCaptureMode", |_| {
-        let old = MODE.replace(mode_of(mode.get()?)?);
+        let old = exchange_thread_mode(mode_of(mode.get()?)?);
         mode.set(MODES.iter().position(|&known| known == old).map_or(0, |index| index as i32))
     })
 }
@@ -99,5 +89,51 @@ pub(crate) extern "C" fn hipStreamGetCaptureInfo_v2(
         after.set_if_wanted(info.after);
         count.set_if_wanted(info.count);
         status.set(number(info.status))
+    })
+}
+
+/// Edges between nodes have no data here, as in clr.
+#[unsafe(export_name = "emulated_hipStreamBeginCaptureToGraph")]
+extern "C" fn hipStreamBeginCaptureToGraph(
+    stream: StreamHandle,
+    graph: GraphHandle,
+    after: In<NodeHandle>,
+    edge_data: Address,
+    count: usize,
+    mode: i32,
+) -> Status {
+    call("hipStreamBeginCaptureToGraph", |process| {
+        if !edge_data.is_null() {
+            return Err(Status::NOT_SUPPORTED);
+        }
+        if after.is_null() != (count == 0) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let (mode, on) = (mode_of(mode)?, process.stream(stream)?);
+        let after = after.array(count)?.iter().map(|node| node.0).collect();
+        process.begin_capture_to(on, mode, graph, after)
+    })
+}
+
+/// `hipStreamSetCaptureDependencies`; 0 adds dependencies.
+const SET: u32 = 1;
+
+#[unsafe(export_name = "emulated_hipStreamUpdateCaptureDependencies")]
+extern "C" fn hipStreamUpdateCaptureDependencies(
+    stream: StreamHandle,
+    nodes: In<NodeHandle>,
+    count: usize,
+    flags: u32,
+) -> Status {
+    call("hipStreamUpdateCaptureDependencies", |process| {
+        let on = process.stream(stream)?;
+        if process.capture_info(on).status == CaptureStatus::None {
+            return Err(Status::ILLEGAL_STATE);
+        }
+        if flags > SET {
+            return Err(Status::INVALID_VALUE);
+        }
+        let nodes = nodes.array(count)?.iter().map(|node| node.0).collect();
+        process.set_capture_dependencies(on, nodes, flags == SET)
     })
 }

@@ -152,7 +152,7 @@ pub(crate) extern "C" fn hipMemcpy2DAsync(
 }
 
 /// Refuses copies from and to arrays, which are not supported.
-fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
+pub(crate) fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
     if arrays == [0, 0] {
         return Ok(());
     }
@@ -256,7 +256,7 @@ fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
 }
 
 /// Reads a `HIP_MEMCPY3D` in the layout of the caller's version.
-fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
+pub(crate) fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
     match Version::current() {
         Version::Hip5 => Ok(copy.values::<HIP_MEMCPY3D_R5>().get()?.into()),
         _ => copy.values().get(),
@@ -264,7 +264,7 @@ fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
 }
 
 /// The copy that a `HIP_MEMCPY3D` describes.
-fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
+pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
     no_arrays(name, [copy.srcArray, copy.dstArray])?;
     let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
         let pitch = pitch_or_width(pitch, copy.WidthInBytes);

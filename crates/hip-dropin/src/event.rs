@@ -128,9 +128,16 @@ pub(crate) extern "C" fn hipEventRecord(event: EventHandle, stream: StreamHandle
 #[unsafe(export_name = "emulated_hipEventRecordWithFlags")]
 extern "C" fn hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, flags: u32) -> Status {
     call("hipEventRecordWithFlags", |process| {
-        // hipEventRecordExternal is for graphs, and the same here.
-        if flags > 1 {
-            return Err(Status::INVALID_VALUE);
+        // hipEventRecordExternal: on a captured stream, the graph records the event when it is launched.
+        match flags {
+            0 => {}
+            1 => {
+                process.event(event)?;
+                if process.capture_external(process.stream(stream)?, event, true)? {
+                    return Ok(());
+                }
+            }
+            _ => return Err(Status::INVALID_VALUE),
         }
         process.record(event, stream)
     })

@@ -65,6 +65,15 @@ impl<T> Objects<T> {
         self.read().get(&handle).map(|object| read(object))
     }
 
+    /// Returns an object that `wanted` chooses, with its handle.
+    pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<(u64, Arc<T>)> {
+        let objects = self.read();
+        objects
+            .iter()
+            .find(|(_, object)| wanted(object))
+            .map(|(handle, object)| (*handle, Arc::clone(object)))
+    }
+
     /// Returns what `read` does with a live object. It takes no lock if the thread remembers the object: `recent` is for
     /// these objects alone. An object that is removed meanwhile lives until `read` returns.
     #[inline]

@@ -15,9 +15,9 @@ use crate::status::{HipResult, Status};
 pub(crate) type Kernarg = SmallVec<[u8; 512]>;
 
 /// `HIP_LAUNCH_PARAM_BUFFER_POINTER`, `..._SIZE` and `..._END` in the list `extra`.
-const BUFFER_POINTER: usize = 1;
-const BUFFER_SIZE: usize = 2;
-const END: usize = 3;
+pub(crate) const BUFFER_POINTER: usize = 1;
+pub(crate) const BUFFER_SIZE: usize = 2;
+pub(crate) const END: usize = 3;
 
 /// A kernel of a loaded module.
 pub(crate) struct Kernel {

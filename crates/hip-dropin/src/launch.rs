@@ -11,11 +11,12 @@ use crate::call::call;
 use crate::event::EventHandle;
 use crate::fat_binary;
 use crate::handles::Recent;
-use crate::kernel::{Kernarg, Kernel};
+use crate::kernel::{BUFFER_POINTER, BUFFER_SIZE, END, Kernarg, Kernel};
 use crate::module::KernelHandle;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
+use crate::thread::{self, CallConfiguration};
 
 /// The size of a launch.
 #[derive(Clone, Copy)]
@@ -193,10 +194,7 @@ fn launch_kernel(
         Named::Host(function) => function,
         Named::Module(handle) => Address(handle.0),
     };
-    if cooperation == Cooperation::Grid {
-        process.not_captured(on)?;
-    }
-    if !process.capture_kernel(on, kernel, function, shape, &kernarg)? {
+    if !process.capture_kernel(on, kernel, function, shape, &kernarg, cooperation)? {
         enqueue(process, kernel, shape, &kernarg, on, cooperation)?;
     }
     if !events.stop.is_null() {
@@ -422,6 +420,43 @@ fn launch_on_devices(
     Ok(())
 }
 
+/// `hipFunctionLaunchParams`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct FunctionLaunchParams {
+    function: u64,
+    grid: Dim3,
+    block: Dim3,
+    lds: u32,
+    stream: u64,
+    parameters: Address,
+}
+
+/// As for the function below.
+#[unsafe(export_name = "emulated_hipModuleLaunchCooperativeKernelMultiDevice")]
+extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
+    launches: In<FunctionLaunchParams>,
+    count: u32,
+    flags: u32,
+) -> Status {
+    call("hipModuleLaunchCooperativeKernelMultiDevice", |process| {
+        if flags > 3 || count == 0 || count as usize > process.devices.len() {
+            return Err(Status::INVALID_VALUE);
+        }
+        for params in launches.array(count as usize)? {
+            if RawStream(params.stream).is_default() {
+                return Err(Status::INVALID_HANDLE);
+            }
+            let shape = Shape::new(params.grid, params.block, params.lds as usize);
+            let arguments = Arguments::list(params.parameters.values());
+            let named = Named::Module(KernelHandle::new(params.function));
+            let stream = StreamHandle::new(params.stream);
+            launch(process, named, shape, arguments, stream, Cooperation::Grid, NO_EVENTS)?;
+        }
+        Ok(())
+    })
+}
+
 /// Kernels of several devices can't wait for each other here: each device's grid can.
 #[unsafe(export_name = "emulated_hipLaunchCooperativeKernelMultiDevice")]
 extern "C" fn hipLaunchCooperativeKernelMultiDevice(
@@ -522,5 +557,23 @@ extern "C" fn hipDrvLaunchKernelEx(
         let shape = Shape::new(config.grid, config.block, config.lds as usize);
         let arguments = Arguments { parameters, extra };
         launch(process, Named::Module(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
+    })
+}
+
+/// Launches with the configuration of `hipConfigureCall` and the arguments of `hipSetupArgument`.
+#[unsafe(export_name = "emulated_hipLaunchByPtr")]
+extern "C" fn hipLaunchByPtr(function: Address) -> Status {
+    call("hipLaunchByPtr", |process| {
+        let CallConfiguration { grid, block, lds, stream, arguments } = thread::pop_configuration()?;
+        if function.is_null() {
+            return Err(Status::INVALID_DEVICE_FUNCTION);
+        }
+        let length = arguments.len();
+        let start = arguments.as_ptr().expose_provenance();
+        let length_at = (&raw const length).expose_provenance();
+        let extra = [BUFFER_POINTER, start, BUFFER_SIZE, length_at, END];
+        let arguments = Arguments { parameters: In::of(std::ptr::null()), extra: In::of(extra.as_ptr()) };
+        let shape = Shape::new(grid, block, lds);
+        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
     })
 }

@@ -53,6 +53,11 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     Ok(())
 }
 
+/// Whether the memory at an address belongs to a node of a graph.
+pub(crate) fn is_of_graph(process: &Process, pointer: Address) -> bool {
+    process.allocations.find(pointer.0).is_some_and(|found| found.kind == Kind::Graph)
+}
+
 fn can_be_freed(kind: Kind) -> bool {
     matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Host)
 }
@@ -65,13 +70,25 @@ extern "C" fn hipMalloc(pointer: Out<Address>, bytes: usize) -> Status {
     })
 }
 
+/// `hipMallocSignalMemory`, which has 8 bytes.
+const SIGNAL: u32 = 2;
+
 #[unsafe(export_name = "emulated_hipExtMallocWithFlags")]
 extern "C" fn hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
     call("hipExtMallocWithFlags", |process| {
         pointer.check()?;
         // Default, fine-grained, signal memory, uncached, contiguous.
-        if flags > 4 || (flags == 2 && bytes != 8) {
+        if flags > 4 || (flags == SIGNAL && bytes != 8) {
             return Err(Status::INVALID_VALUE);
+        }
+        if flags == SIGNAL {
+            // The host and the devices access it.
+            process.captures_allow()?;
+            let device = thread::device();
+            let pinned = process.driver.host_malloc(device, bytes)?;
+            let allocation = Allocation::host(pinned, device, Kind::Host, flags);
+            process.allocations.insert(allocation);
+            return pointer.set(Address(allocation.base));
         }
         let address = allocate(process, bytes)?;
         if let Some(found) = process.allocations.take(address.0, |kind| kind == Kind::Device) {
@@ -143,6 +160,9 @@ extern "C" fn hipFree(pointer: Address) -> Status {
     call("hipFree", |process| {
         if pointer.is_null() {
             return Ok(());
+        }
+        if is_of_graph(process, pointer) {
+            return process.graphs.memories.free(process, pointer);
         }
         let found = process.allocations.take(pointer.0, can_be_freed).ok_or(Status::INVALID_VALUE)?;
         release(process, &found).inspect_err(|_| process.allocations.insert(*found))

@@ -1,7 +1,7 @@
 //! Modules: loaded code objects with their kernels and variables.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::{CStr, CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,9 +90,16 @@ impl Module {
         }
     }
 
-    /// The number of kernels.
-    fn kernel_count(&self) -> usize {
-        self.object.kernels().len()
+    /// The names of the kernels.
+    pub(crate) fn kernel_names(&self) -> Vec<CString> {
+        let names = self.object.kernels().iter().map(|kernel| CString::new(kernel.name.as_str()));
+        names.filter_map(Result::ok).collect()
+    }
+
+    /// A kernel that was asked for, by its handle.
+    pub(crate) fn kernel_by_handle(&self, kernel: KernelHandle) -> Option<Arc<Kernel>> {
+        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.values().find(|(handle, _)| *handle == kernel.0).map(|(_, kernel)| Arc::clone(kernel))
     }
 
     /// Unloads the module. Its kernels' handles become invalid.
@@ -199,7 +206,7 @@ extern "C" fn hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHa
 extern "C" fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -> Status {
     call("hipModuleGetFunctionCount", |process| {
         let module = process.modules.expect(module.0, Status::NOT_FOUND)?;
-        count.set(module.kernel_count() as u32)
+        count.set(module.kernel_names().len() as u32)
     })
 }
 

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, MemoryRequest};
+use hip_driver::{DeviceId, DevicePtr, MemoryRequest, RawStream};
 
 use crate::abi::{hipMemAccessDesc, hipMemLocation, hipMemPoolProps};
 use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Handle, In, Out};
 use crate::call::call;
 use crate::handles::Objects;
-use crate::memory::release;
+use crate::memory::{is_of_graph, release};
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -98,7 +98,9 @@ fn allocate(
     if pool.device != device {
         return Err(Status::INVALID_VALUE);
     }
-    process.not_captured((device, raw))?;
+    if let Some(address) = process.capture_allocation((device, raw), bytes)? {
+        return pointer.set(address);
+    }
     // SAFETY: the stream is live.
     let ptr = unsafe { process.driver.malloc_async(device, bytes, raw) }?;
     pool.allocated(bytes);
@@ -124,23 +126,30 @@ extern "C" fn hipMallocFromPoolAsync(
 #[unsafe(export_name = "emulated_hipFreeAsync")]
 extern "C" fn hipFreeAsync(pointer: Address, stream: StreamHandle) -> Status {
     call("hipFreeAsync", |process| {
-        if pointer.is_null() {
+        let on = process.stream(stream)?;
+        if process.allocations.find(pointer.0).is_none_or(|found| found.base != pointer.0) {
             return Err(Status::INVALID_VALUE);
         }
-        let (device, raw) = process.stream(stream)?;
-        process.not_captured((device, raw))?;
-        let frees = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
-        let found = process.allocations.take(pointer.0, frees).ok_or(Status::INVALID_VALUE)?;
-        let Kind::Pool(pool) = found.kind else {
-            return release(process, &found).inspect_err(|_| process.allocations.insert(*found));
-        };
-        process.pools.all.with(pool, |pool| pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed));
-        if found.device != device {
-            return release(process, &found);
-        }
-        // SAFETY: the memory was live and of this device. That other streams do not use it any more is the program's part.
-        Ok(unsafe { process.driver.free_async(device, DevicePtr(found.base), raw) }?)
+        if process.capture_free(on, pointer)? { Ok(()) } else { free(process, pointer, on) }
     })
+}
+
+/// Frees memory in stream order.
+pub(crate) fn free(process: &Process, pointer: Address, (device, raw): (DeviceId, RawStream)) -> HipResult {
+    if is_of_graph(process, pointer) {
+        return process.graphs.memories.free(process, pointer);
+    }
+    let frees = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
+    let found = process.allocations.take(pointer.0, frees).ok_or(Status::INVALID_VALUE)?;
+    let Kind::Pool(pool) = found.kind else {
+        return release(process, &found).inspect_err(|_| process.allocations.insert(*found));
+    };
+    process.pools.all.with(pool, |pool| pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed));
+    if found.device != device {
+        return release(process, &found);
+    }
+    // SAFETY: the memory was live and of this device. That other streams do not use it any more is the program's part.
+    Ok(unsafe { process.driver.free_async(device, DevicePtr(found.base), raw) }?)
 }
 
 #[unsafe(export_name = "emulated_hipDeviceGetDefaultMemPool")]

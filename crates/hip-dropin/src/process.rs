@@ -17,6 +17,7 @@ use crate::fat_binary;
 use crate::graph::{Captures, Graphs};
 use crate::handles::Objects;
 use crate::kernel::Kernel;
+use crate::library::Library;
 use crate::module::Module;
 use crate::pool::Pools;
 use crate::printer;
@@ -31,6 +32,8 @@ use crate::visible;
 /// The state of the process. It is made by the first call and lives to the end.
 pub(crate) struct Process {
     pub(crate) driver: Arc<dyn Driver>,
+    /// The driver without its layers: for what is not the program's work.
+    pub(crate) unlayered: Arc<dyn Driver>,
     pub(crate) validation: Option<Arc<ValidationDriver>>,
     counting: Option<Arc<CountingDriver>>,
     trace: Option<(Timeline, PathBuf)>,
@@ -42,6 +45,7 @@ pub(crate) struct Process {
     pub(crate) events: Objects<Event>,
     pub(crate) modules: Objects<Module>,
     pub(crate) kernels: Objects<Kernel>,
+    pub(crate) libraries: Objects<Library>,
     pub(crate) graphs: Graphs,
     pub(crate) captures: Captures,
     pub(crate) pools: Pools,
@@ -50,6 +54,8 @@ pub(crate) struct Process {
 /// The layers over the driver that the environment asks for.
 #[derive(Default)]
 struct Layers {
+    /// The driver below them; `None` without any.
+    unlayered: Option<Arc<dyn Driver>>,
     validation: Option<Arc<ValidationDriver>>,
     counting: Option<Arc<CountingDriver>>,
     trace: Option<(Timeline, PathBuf)>,
@@ -229,7 +235,8 @@ impl Process {
         settings.emulator.printer = Some(printer::c_streams());
         settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.count }));
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
-        let mut driver: Arc<dyn Driver> = emulated;
+        let unlayered: Arc<dyn Driver> = emulated;
+        let mut driver = Arc::clone(&unlayered);
         let trace = settings.trace.map(|path| (Timeline::default(), path));
         if let Some((timeline, _)) = &trace {
             driver = timeline.layer(driver);
@@ -242,13 +249,13 @@ impl Process {
         if let Some(layer) = &validation {
             driver = layer.clone();
         }
-        let layers = Layers { validation, counting, trace, json: settings.json };
+        let layers = Layers { unlayered: Some(unlayered), validation, counting, trace, json: settings.json };
         Ok(Process::over(driver, layers, &ordinals)?)
     }
 
     /// The state over a driver and its layers. The driver's devices have the given numbers among all devices.
     fn over(driver: Arc<dyn Driver>, layers: Layers, ordinals: &[u32]) -> Result<Process, String> {
-        let Layers { validation, counting, trace, json } = layers;
+        let Layers { unlayered, validation, counting, trace, json } = layers;
         let devices = (0..).zip(ordinals).map(|(index, &ordinal)| {
             let properties = driver.device_properties(DeviceId(index)).map_err(|error| error.to_string())?;
             Ok(Device::new(ordinal, properties))
@@ -268,8 +275,10 @@ impl Process {
             events: Objects::default(),
             modules: Objects::default(),
             kernels: Objects::default(),
+            libraries: Objects::default(),
             graphs: Graphs::default(),
             captures: Captures::default(),
+            unlayered: unlayered.unwrap_or_else(|| Arc::clone(&driver)),
             driver,
         };
         fat_binary::pin_managed_variables(&process);

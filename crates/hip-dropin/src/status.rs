@@ -2,7 +2,8 @@
 
 use hip_driver::{DriverError, ErrorCode};
 
-use crate::c_caller::StaticText;
+use crate::c_caller::{Out, StaticText};
+use crate::call::without_process;
 use crate::record;
 use crate::version::Version;
 
@@ -120,6 +121,25 @@ codes! {
     UNKNOWN = 999, "hipErrorUnknown", "unknown error";
     RUNTIME_MEMORY = 1052, "hipErrorRuntimeMemory", "runtime memory call returned error";
     RUNTIME_OTHER = 1053, "hipErrorRuntimeOther", "runtime call other than memory returned error";
+}
+
+/// Writes the name or the text of a code; null for a code that HIP does not have.
+fn write_description(status: Status, text: Out<StaticText>, pick: usize) -> HipResult {
+    text.check()?;
+    let found = describe(status).map(|(name, text)| StaticText::new([name, text][pick]));
+    let known = found.is_some();
+    text.set(found.unwrap_or(StaticText::NULL))?;
+    if known { Ok(()) } else { Err(Status::INVALID_VALUE) }
+}
+
+#[unsafe(export_name = "emulated_hipDrvGetErrorName")]
+extern "C" fn hipDrvGetErrorName(status: Status, name: Out<StaticText>) -> Status {
+    without_process("hipDrvGetErrorName", || write_description(status, name, 0))
+}
+
+#[unsafe(export_name = "emulated_hipDrvGetErrorString")]
+extern "C" fn hipDrvGetErrorString(status: Status, text: Out<StaticText>) -> Status {
+    without_process("hipDrvGetErrorString", || write_description(status, text, 1))
 }
 
 #[unsafe(export_name = "emulated_hipGetErrorName")]

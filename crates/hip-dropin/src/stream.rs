@@ -1,14 +1,16 @@
 //! Streams.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use hip_driver::{DeviceId, RawEvent, RawStream, StreamOptions};
 
-use crate::c_caller::{Address, Handle, In, Out};
+use crate::c_caller::{Handle, In, Out};
 use crate::call::call;
-use crate::copy::{self, Order};
 use crate::event::EventHandle;
 use crate::handles::Recent;
 use crate::process::{Process, lock_helpers};
 use crate::status::{HipResult, Status};
+use crate::stream_attributes::Attributes;
 use crate::thread;
 use crate::version::Version;
 
@@ -17,21 +19,29 @@ pub(crate) type StreamHandle = Handle<Stream>;
 
 /// `hipStreamNonBlocking`.
 const NON_BLOCKING: u32 = 1;
+/// `hipEventWaitExternal`: on a captured stream, the graph waits for the event when it is launched.
+const EXTERNAL: u32 = 1;
 /// The priorities, the least urgent and the most urgent one, as clr has them on AMD's GPUs.
-const LEAST: i32 = 1;
-const GREATEST: i32 = -1;
+pub(crate) const LEAST: i32 = 1;
+pub(crate) const GREATEST: i32 = -1;
 
 /// A stream that the program made.
 pub(crate) struct Stream {
     device: DeviceId,
     flags: u32,
-    priority: i32,
+    attributes: Mutex<Attributes>,
     /// The compute units that the program chose, which has no effect.
     units: Option<Box<[u32]>>,
 }
 
 thread_local! {
     static RECENT: Recent<Stream> = const { Recent::new() };
+}
+
+impl Stream {
+    pub(crate) fn attributes(&self) -> MutexGuard<'_, Attributes> {
+        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl StreamHandle {
@@ -95,7 +105,8 @@ fn create(
     let raw = process
         .driver
         .stream_create(device, StreamOptions { priority, blocking: flags & NON_BLOCKING == 0 })?;
-    process.streams.insert(raw.0, Stream { device, flags, priority: priority.unwrap_or(0), units });
+    let attributes = Mutex::new(Attributes::new(priority.unwrap_or(0)));
+    process.streams.insert(raw.0, Stream { device, flags, attributes, units });
     stream.set(Handle::new(raw.0))
 }
 
@@ -173,8 +184,7 @@ pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
 #[unsafe(export_name = "emulated_hipStreamWaitEvent")]
 pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHandle, flags: u32) -> Status {
     call("hipStreamWaitEvent", |process| {
-        // hipEventWaitExternal is for graphs, and the same here.
-        if flags > 1 {
+        if flags > EXTERNAL {
             return Err(Status::INVALID_VALUE);
         }
         if event.is_null() {
@@ -182,6 +192,9 @@ pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHa
         }
         let (device, raw) = process.stream(stream)?;
         let found = process.events.expect(event.0, Status::INVALID_HANDLE)?;
+        if flags == EXTERNAL && process.capture_external((device, raw), event, false)? {
+            return Ok(());
+        }
         if process.capture_wait((device, raw), &found)? {
             return Ok(());
         }
@@ -207,7 +220,7 @@ pub(crate) extern "C" fn hipStreamGetPriority(stream: StreamHandle, priority: Ou
     call("hipStreamGetPriority", |process| {
         priority.check()?;
         process.stream(stream)?;
-        priority.set(process.streams.with(stream.0, |stream| stream.priority).unwrap_or(0))
+        priority.set(process.streams.with(stream.0, |stream| stream.attributes().priority).unwrap_or(0))
     })
 }
 
@@ -235,25 +248,6 @@ extern "C" fn hipGetStreamDeviceId(stream: StreamHandle) -> i32 {
     device.map_or(-1, |(device, _)| device.0 as i32)
 }
 
-/// Writes a value to memory in stream order.
-fn write_value(process: &Process, stream: StreamHandle, to: Address, bytes: &[u8]) -> HipResult {
-    if to.is_null() {
-        return Err(Status::INVALID_VALUE);
-    }
-    let on = Order::on(process, stream)?;
-    copy::from_bytes(process, to, bytes, on)
-}
-
-#[unsafe(export_name = "emulated_hipStreamWriteValue32")]
-extern "C" fn hipStreamWriteValue32(stream: StreamHandle, to: Address, value: u32, _flags: u32) -> Status {
-    call("hipStreamWriteValue32", |process| write_value(process, stream, to, &value.to_le_bytes()))
-}
-
-#[unsafe(export_name = "emulated_hipStreamWriteValue64")]
-extern "C" fn hipStreamWriteValue64(stream: StreamHandle, to: Address, value: u64, _flags: u32) -> Status {
-    call("hipStreamWriteValue64", |process| write_value(process, stream, to, &value.to_le_bytes()))
-}
-
 #[unsafe(export_name = "emulated_hipExtStreamGetCUMask")]
 extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<u32>) -> Status {
     call("hipExtStreamGetCUMask", |process| {
@@ -269,7 +263,8 @@ extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<
         };
         let all = (0..units.div_ceil(32)).map(bits);
         // A mask without a compute unit of the device counts as none, as in clr.
-        let chosen = process.streams.with(stream.0, |stream| stream.units.clone()).flatten().unwrap_or_default();
+        let chosen =
+            process.streams.with(stream.0, |stream| stream.units.clone()).flatten().unwrap_or_default();
         let chosen: Vec<u32> = chosen.iter().zip(all.clone()).map(|(chosen, all)| chosen & all).collect();
         if chosen.iter().any(|word| *word != 0) {
             mask.set_array(chosen, words as usize)

@@ -5,19 +5,23 @@ use std::cell::{Cell, RefCell};
 use hip_driver::DeviceId;
 
 use crate::abi::Dim3;
-use crate::c_caller::Out;
+use crate::c_caller::{In, Out};
 use crate::call::{call, without_process};
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
 use crate::version::Version;
 
+/// The most bytes that the arguments of a kernel can have.
+const MOST_ARGUMENT_BYTES: usize = 64 << 10;
+
 /// What `<<<grid, block, lds, stream>>>` says, between its two calls.
-#[derive(Clone, Copy)]
 pub(crate) struct CallConfiguration {
     pub(crate) grid: Dim3,
     pub(crate) block: Dim3,
     pub(crate) lds: usize,
     pub(crate) stream: StreamHandle,
+    /// The arguments that `hipSetupArgument` has set.
+    pub(crate) arguments: Vec<u8>,
 }
 
 thread_local! {
@@ -87,7 +91,7 @@ extern "C" fn __hipPushCallConfiguration(
     stream: StreamHandle,
 ) -> Status {
     without_process("__hipPushCallConfiguration", || {
-        push_configuration(CallConfiguration { grid, block, lds, stream })
+        push_configuration(CallConfiguration { grid, block, lds, stream, arguments: Vec::new() })
     })
 }
 
@@ -119,5 +123,27 @@ pub(crate) fn pop_configuration() -> HipResult<CallConfiguration> {
 
 #[unsafe(export_name = "emulated_hipConfigureCall")]
 extern "C" fn hipConfigureCall(grid: Dim3, block: Dim3, lds: usize, stream: StreamHandle) -> Status {
-    call("hipConfigureCall", |_| push_configuration(CallConfiguration { grid, block, lds, stream }))
+    call("hipConfigureCall", |_| {
+        push_configuration(CallConfiguration { grid, block, lds, stream, arguments: Vec::new() })
+    })
+}
+
+/// Sets the bytes of an argument at an offset, for `hipLaunchByPtr`.
+#[unsafe(export_name = "emulated_hipSetupArgument")]
+extern "C" fn hipSetupArgument(argument: In<u8>, bytes: usize, offset: usize) -> Status {
+    call("hipSetupArgument", |_| {
+        let argument = argument.array(bytes)?;
+        let end = offset
+            .checked_add(bytes)
+            .filter(|end| *end <= MOST_ARGUMENT_BYTES)
+            .ok_or(Status::INVALID_VALUE)?;
+        let set = CONFIGURATIONS.try_with(|stack| {
+            let mut stack = stack.borrow_mut();
+            let arguments = &mut stack.last_mut().ok_or(Status::MISSING_CONFIGURATION)?.arguments;
+            arguments.resize(arguments.len().max(end), 0);
+            arguments[offset..end].copy_from_slice(&argument);
+            Ok(())
+        });
+        set.unwrap_or(Err(Status::DEINITIALIZED))
+    })
 }

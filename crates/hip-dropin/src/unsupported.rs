@@ -17,7 +17,8 @@ macro_rules! unsupported {
     )*};
 }
 
-// Arrays, textures, surfaces; memory of other processes and of graphics; virtual memory; what else is not there yet.
+// Arrays, textures, surfaces; memory and semaphores of graphics; virtual memory; events and pools of other processes;
+// linking of code; callbacks of profilers.
 unsupported! {
     hipArray3DCreate
     hipArray3DGetDescriptor
@@ -36,19 +37,8 @@ unsupported! {
     hipDestroyExternalSemaphore
     hipDestroySurfaceObject
     hipDestroyTextureObject
-    hipDeviceGetGraphMemAttribute
     hipDeviceGetTexture1DLinearMaxWidth
-    hipDeviceGraphMemTrim
-    hipDeviceSetGraphMemAttribute
-    hipDrvGetErrorName
-    hipDrvGetErrorString
-    hipDrvGraphAddMemFreeNode
-    hipDrvGraphAddMemcpyNode
-    hipDrvGraphAddMemsetNode
-    hipDrvGraphExecMemcpyNodeSetParams
-    hipDrvGraphExecMemsetNodeSetParams
-    hipDrvGraphMemcpyNodeGetParams
-    hipDrvGraphMemcpyNodeSetParams
+    hipEnableActivityCallback
     hipExternalMemoryGetMappedBuffer
     hipFreeArray
     hipFreeMipmappedArray
@@ -60,32 +50,14 @@ unsupported! {
     hipGetTextureObjectResourceViewDesc
     hipGetTextureObjectTextureDesc
     hipGetTextureReference
-    hipGraphAddBatchMemOpNode
     hipGraphAddExternalSemaphoresSignalNode
     hipGraphAddExternalSemaphoresWaitNode
-    hipGraphAddMemAllocNode
-    hipGraphAddMemFreeNode
-    hipGraphAddNode
-    hipGraphBatchMemOpNodeGetParams
-    hipGraphBatchMemOpNodeSetParams
-    hipGraphDebugDotPrint
-    hipGraphExecBatchMemOpNodeSetParams
     hipGraphExecExternalSemaphoresSignalNodeSetParams
     hipGraphExecExternalSemaphoresWaitNodeSetParams
-    hipGraphExecNodeSetParams
     hipGraphExternalSemaphoresSignalNodeGetParams
     hipGraphExternalSemaphoresSignalNodeSetParams
     hipGraphExternalSemaphoresWaitNodeGetParams
     hipGraphExternalSemaphoresWaitNodeSetParams
-    hipGraphInstantiateWithParams
-    hipGraphKernelNodeCopyAttributes
-    hipGraphKernelNodeGetAttribute
-    hipGraphKernelNodeSetAttribute
-    hipGraphMemAllocNodeGetParams
-    hipGraphMemFreeNodeGetParams
-    hipGraphNodeSetParams
-    hipGraphReleaseUserObject
-    hipGraphRetainUserObject
     hipGraphicsGLRegisterBuffer
     hipGraphicsGLRegisterImage
     hipGraphicsMapResources
@@ -95,20 +67,9 @@ unsupported! {
     hipGraphicsUnregisterResource
     hipImportExternalMemory
     hipImportExternalSemaphore
-    hipIpcCloseMemHandle
+    hipInitActivityCallback
     hipIpcGetEventHandle
-    hipIpcGetMemHandle
     hipIpcOpenEventHandle
-    hipIpcOpenMemHandle
-    hipKernelGetLibrary
-    hipKernelGetName
-    hipLaunchByPtr
-    hipLibraryEnumerateKernels
-    hipLibraryGetKernel
-    hipLibraryGetKernelCount
-    hipLibraryLoadData
-    hipLibraryLoadFromFile
-    hipLibraryUnload
     hipLinkAddData
     hipLinkAddFile
     hipLinkComplete
@@ -119,7 +80,6 @@ unsupported! {
     hipMallocMipmappedArray
     hipMemAddressFree
     hipMemAddressReserve
-    hipMemAdvise_v2
     hipMemCreate
     hipMemExportToShareableHandle
     hipMemGetAccess
@@ -133,7 +93,6 @@ unsupported! {
     hipMemPoolExportToShareableHandle
     hipMemPoolImportFromShareableHandle
     hipMemPoolImportPointer
-    hipMemPrefetchAsync_v2
     hipMemRelease
     hipMemRetainAllocationHandle
     hipMemSetAccess
@@ -147,14 +106,10 @@ unsupported! {
     hipMemcpy2DToArrayAsync
     hipMemcpy2DToArrayAsync_spt
     hipMemcpy2DToArray_spt
-    hipMemcpy3DBatchAsync
-    hipMemcpy3DPeer
-    hipMemcpy3DPeerAsync
     hipMemcpyAtoA
     hipMemcpyAtoD
     hipMemcpyAtoH
     hipMemcpyAtoHAsync
-    hipMemcpyBatchAsync
     hipMemcpyDtoA
     hipMemcpyFromArray
     hipMemcpyFromArray_spt
@@ -165,17 +120,12 @@ unsupported! {
     hipMipmappedArrayDestroy
     hipMipmappedArrayGetLevel
     hipModuleGetTexRef
-    hipModuleLaunchCooperativeKernelMultiDevice
-    hipSetupArgument
+    hipRegisterActivityCallback
+    hipRegisterApiCallback
+    hipRegisterTracerCallback
+    hipRemoveActivityCallback
+    hipRemoveApiCallback
     hipSignalExternalSemaphoresAsync
-    hipStreamBatchMemOp
-    hipStreamBeginCaptureToGraph
-    hipStreamCopyAttributes
-    hipStreamGetAttribute
-    hipStreamSetAttribute
-    hipStreamUpdateCaptureDependencies
-    hipStreamWaitValue32
-    hipStreamWaitValue64
     hipTexObjectCreate
     hipTexObjectDestroy
     hipTexObjectGetResourceDesc
@@ -207,9 +157,6 @@ unsupported! {
     hipTexRefSetMipmapLevelClamp
     hipTexRefSetMipmappedArray
     hipUnbindTexture
-    hipUserObjectCreate
-    hipUserObjectRelease
-    hipUserObjectRetain
     hipWaitExternalSemaphoresAsync
 }
 

@@ -42,6 +42,19 @@ fn program(name: &str) -> Option<PathBuf> {
     compiled(name, &["--offload-arch=gfx90a"], name.trim_end_matches(".hip"))
 }
 
+/// A program for HIP 7: it asks for the library by that version's name.
+fn hip_7(name: &str) -> Option<PathBuf> {
+    let program = program(name)?;
+    let mut bytes = std::fs::read(&program).unwrap();
+    let (old, new) = (b"libamdhip64.so.5\0", b"libamdhip64.so.7\0");
+    let at = bytes.windows(old.len()).position(|bytes| bytes == old).expect("the name of HIP 5");
+    bytes[at..at + new.len()].copy_from_slice(new);
+    let changed = program.with_extension("7");
+    std::fs::write(&changed, bytes).unwrap();
+    std::fs::set_permissions(&changed, std::fs::metadata(&program).unwrap().permissions()).unwrap();
+    Some(changed)
+}
+
 fn exec(options: &[&str], program: &[&str]) -> Output {
     command(options, program).output().unwrap()
 }
@@ -137,6 +150,39 @@ fn captures_refuse_what_would_wait_for_them() {
     prints(&[capture.to_str().unwrap(), "all"], "capture_all.expected");
     let ran = exec(&["--validate"], &[capture.to_str().unwrap(), "all"]);
     assert!(text(&ran.stderr).contains("validation: 0 violations, 0 leaks"), "{}", text(&ran.stderr));
+}
+
+/// As AMD's library 7.2.4 prints.
+#[test]
+fn graphs_allocate_and_can_be_updated_in_many_ways() {
+    let Some(nodes) = hip_7("graph_nodes.hip") else { return };
+    prints(&[nodes.to_str().unwrap()], "graph_nodes.expected");
+    let ran = exec(&["--validate"], &[nodes.to_str().unwrap()]);
+    assert!(text(&ran.stderr).contains("validation: 0 violations, 0 leaks"), "{}", text(&ran.stderr));
+}
+
+/// As AMD's library 7.2.4 does, but for the launch of a graph on a captured stream: that library runs it at once.
+#[test]
+fn captures_take_allocations_graphs_and_dependencies_of_the_program() {
+    let Some(captured) = hip_7("captured_memory.hip") else { return };
+    prints(&[captured.to_str().unwrap()], "captured_memory.expected");
+    let ran = exec(&["--validate"], &[captured.to_str().unwrap()]);
+    assert!(text(&ran.stderr).contains("validation: 0 violations, 0 leaks"), "{}", text(&ran.stderr));
+}
+
+/// As AMD's library 7.2.4 does, but for the operations in batches, which it refuses without a GPU.
+#[test]
+fn streams_wait_for_values_of_memory_and_write_them() {
+    let Some(operations) = hip_7("memory_operations.hip") else { return };
+    prints(&[operations.to_str().unwrap()], "memory_operations.expected");
+}
+
+/// As AMD's library 7.2.4 does, but for memory of other processes, which it refuses without a GPU.
+#[test]
+fn libraries_batches_and_memory_of_other_processes_work() {
+    let Some(program) = hip_7("libraries.hip") else { return };
+    let object = compiled("libraries.hip", &["--offload-arch=gfx90a", "--genco"], "libraries.co").unwrap();
+    prints(&[program.to_str().unwrap(), object.to_str().unwrap()], "libraries.expected");
 }
 
 #[test]

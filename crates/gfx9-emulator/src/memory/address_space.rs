@@ -206,6 +206,32 @@ impl AddressSpace {
         Ok(address)
     }
 
+    /// Gives the device allocation at `address` the first bytes of a file as its memory: from now on, other processes that
+    /// map the file access the same memory. The sanitizer takes all of it for written. The memory of dispatches that run
+    /// meanwhile, and of address spaces that share the allocation, stays the old one.
+    ///
+    /// # Errors
+    /// - [`Error::NotAnAllocation`] if no live device allocation begins at `address`, or a divided one.
+    /// - [`Error::OutOfMemory`] if the file can't be mapped.
+    ///
+    /// # Safety
+    /// As for [`alloc_file`](Self::alloc_file).
+    pub unsafe fn back_with_file(&self, address: u64, file: &File) -> Result<()> {
+        let mut inner = self.lock();
+        let free = self.capacity - inner.used;
+        let region = inner.regions.get_mut(&address).filter(|r| !r.shared && !r.is_host() && !r.divided);
+        let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
+        let bytes = region.bytes;
+        // SAFETY: the caller's promise.
+        let backing = usize::try_from(region.len).ok().and_then(|len| unsafe { Backing::of_file(file, len) });
+        let out_of_memory = Error::OutOfMemory { requested: bytes, free, total: self.capacity };
+        region.backing = Arc::new(backing.ok_or(out_of_memory)?);
+        inner.snapshot = None;
+        drop(inner);
+        self.count_as_written(address, bytes);
+        Ok(())
+    }
+
     /// Allocates memory that `make` makes, with as many bytes as it is told.
     fn alloc_backed(
         &self,

@@ -161,7 +161,18 @@ fn a_file_is_the_same_memory_in_two_spaces() {
     let mut byte = [0];
     theirs.read(b + 4999, &mut byte).unwrap();
     assert_eq!((byte, ours.usage().used, theirs.usage().used), ([7], 5000, 0));
+    // Memory that exists already can be given the file's bytes.
+    let c = ours.alloc(1000, 0).unwrap();
+    ours.write(c, &[1]).unwrap();
+    // SAFETY: as above.
+    unsafe { ours.back_with_file(c, &file) }.unwrap();
+    theirs.write(b, &[9]).unwrap();
+    ours.read(c, &mut byte).unwrap();
+    assert_eq!((byte, ours.usage().used), ([9], 6000));
+    // SAFETY: as above.
+    assert!(matches!(unsafe { ours.back_with_file(c + 1, &file) }, Err(Error::NotAnAllocation { .. })));
     ours.free(a).unwrap();
+    ours.free(c).unwrap();
     theirs.free(b).unwrap();
     assert_eq!((ours.usage().used, theirs.usage().used), (0, 0));
 }

@@ -1,67 +1,52 @@
-//! Captures: calls on a captured stream become nodes of a graph. The driver does not see them.
-//!
-//! A stream has the nodes that its next one comes after. An event that is recorded on it keeps them, and a stream that
-//! waits for the event joins the capture. The codes are those that the emulated driver's captures have.
+//! Captures: calls on a captured stream become nodes of a graph. The driver does not see them. The rules are those of
+//! [`hip_driver::captures`].
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use hip_driver::{CaptureMode, CaptureStatus, DeviceId, RawStream, thread_number};
+use hip_driver::captures::{self, CaptureStream, Refused};
+use hip_driver::{CaptureMode, CaptureStatus, DeviceId, ErrorCode, RawStream, thread_number};
 
-use super::payload::{CopyNode, KernelNode, Payload};
-use super::{Graph, GraphHandle, lock};
+use super::attributes::Attributes;
+use super::exec::Exec;
+use super::memory::GraphMemory;
+use super::payload::{CopyNode, KernelNode, Params, Payload};
+use super::{Graph, GraphHandle};
 use crate::abi::{hipKernelNodeParams, hipMemsetParams};
-use crate::c_caller::{Address, HostFn, UserData};
-use crate::capture;
+use crate::c_caller::{Address, Handle, HostFn, UserData};
 use crate::copy::Order;
 use crate::copy_3d::BoxCopy;
-use crate::event::Event;
+use crate::event::{Event, EventHandle};
 use crate::fill::Fill;
 use crate::kernel::Kernel;
-use crate::launch::Shape;
+use crate::launch::{Cooperation, Shape};
+use crate::memory_operations::Operations;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 
-/// The captures that have not ended. Without any, a call reads one number.
-#[derive(Default)]
-pub(crate) struct Captures {
-    open: AtomicUsize,
-    state: Mutex<Open>,
-}
-
-#[derive(Default)]
-struct Open {
-    captures: Vec<Capture>,
-    begun: u64,
-}
-
-struct Capture {
-    id: u64,
-    mode: CaptureMode,
-    /// The number of the thread that began it.
-    thread: u64,
-    /// Whether no call has broken it.
-    valid: bool,
-    graph: GraphHandle,
-    /// The streams that are captured; it was begun on the first.
-    members: Vec<Member>,
-}
-
-/// A stream of a capture.
-struct Member {
-    stream: Key,
-    /// The nodes that the stream's next one comes after, by their handles.
-    after: Vec<u64>,
-}
-
-/// A stream: a thread's own default stream is another one for each thread.
-type Key = (DeviceId, RawStream, Option<u64>);
-
+/// The captures of the process. Nodes are named by their handles.
+pub(crate) type Captures = captures::Captures<Captured, CapturedGraph, u64>;
 /// The record of an event on a captured stream.
-#[derive(Clone)]
-pub(crate) struct CapturedRecord {
-    capture: u64,
-    after: Vec<u64>,
+pub(crate) type CapturedRecord = captures::CapturedRecord<u64>;
+
+/// A captured stream. A thread's own default stream is another one for each thread.
+#[derive(PartialEq)]
+pub(crate) struct Captured(DeviceId, RawStream, Option<u64>);
+
+impl CaptureStream for Captured {
+    fn is_null(&self) -> bool {
+        is_null_stream(self.1)
+    }
+
+    fn device(&self) -> DeviceId {
+        self.0
+    }
+}
+
+/// The graph of a capture.
+pub(crate) struct CapturedGraph {
+    graph: GraphHandle,
+    /// Whether the program made the graph, and keeps it if the capture fails.
+    is_given: bool,
 }
 
 /// What a program can ask about the capture of a stream.
@@ -74,130 +59,108 @@ pub(crate) struct CaptureInfo {
     pub(crate) count: usize,
 }
 
-fn key((device, stream): (DeviceId, RawStream)) -> Key {
-    (device, stream, (stream == RawStream::PER_THREAD).then(thread_number))
+impl From<Refused> for Status {
+    fn from(refused: Refused) -> Status {
+        log::debug!("{}", refused.detail);
+        refused.code.into()
+    }
+}
+
+fn key((device, stream): (DeviceId, RawStream)) -> Captured {
+    Captured(device, stream, (stream == RawStream::PER_THREAD).then(thread_number))
 }
 
 fn is_null_stream(stream: RawStream) -> bool {
     stream.is_default() && stream != RawStream::PER_THREAD
 }
 
-impl Open {
-    fn of_stream(&mut self, stream: Key) -> Option<(usize, usize)> {
-        let place = |(i, capture): (usize, &Capture)| {
-            Some((i, capture.members.iter().position(|member| member.stream == stream)?))
-        };
-        self.captures.iter().enumerate().find_map(place)
-    }
-
-    fn of_record(&mut self, record: &CapturedRecord) -> Option<usize> {
-        self.captures.iter().position(|capture| capture.id == record.capture)
-    }
-}
-
-impl Captures {
-    fn any(&self) -> bool {
-        self.open.load(Ordering::SeqCst) > 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        lock(&self.state)
-    }
-
-    fn take(&self, open: &mut Open, index: usize) -> Capture {
-        let capture = open.captures.remove(index);
-        self.open.store(open.captures.len(), Ordering::SeqCst);
-        capture
-    }
-}
-
 impl Process {
     pub(crate) fn begin_capture(&self, on: (DeviceId, RawStream), mode: CaptureMode) -> HipResult {
-        if is_null_stream(on.1) {
-            return Err(Status::STREAM_CAPTURE_UNSUPPORTED);
-        }
-        let mut open = self.captures.lock();
-        if open.of_stream(key(on)).is_some() {
-            return Err(Status::ILLEGAL_STATE);
-        }
-        open.begun += 1;
-        let capture = Capture {
-            id: open.begun,
-            mode,
-            thread: thread_number(),
-            valid: true,
-            graph: GraphHandle::new(self.graphs.graphs.add(Graph::default())),
-            members: vec![Member { stream: key(on), after: Vec::new() }],
-        };
-        open.captures.push(capture);
-        self.captures.open.store(open.captures.len(), Ordering::SeqCst);
-        Ok(())
+        let graph = GraphHandle::new(self.graphs.graphs.add(Graph::default()));
+        let recorded = CapturedGraph { graph, is_given: false };
+        let begun = self.captures.begin(key(on), mode, recorded, Vec::new());
+        begun.or_else(|refused| {
+            self.graphs.destroy(self, graph)?;
+            Err(refused.into())
+        })
+    }
+
+    /// Captures into a graph of the program, behind nodes of it.
+    pub(crate) fn begin_capture_to(
+        &self,
+        on: (DeviceId, RawStream),
+        mode: CaptureMode,
+        graph: GraphHandle,
+        after: Vec<u64>,
+    ) -> HipResult {
+        self.check_nodes(graph, &after)?;
+        Ok(self.captures.begin(key(on), mode, CapturedGraph { graph, is_given: true }, after)?)
+    }
+
+    /// Checks that all these are nodes of a graph.
+    fn check_nodes(&self, graph: GraphHandle, nodes: &[u64]) -> HipResult {
+        self.graphs.graph(graph)?;
+        let is_of_graph =
+            |&node: &u64| self.graphs.node(Handle::new(node)).is_ok_and(|node| node.graph == graph.0);
+        if nodes.iter().all(is_of_graph) { Ok(()) } else { Err(Status::INVALID_VALUE) }
+    }
+
+    /// Has the next node of a captured stream come after these, or also after these.
+    pub(crate) fn set_capture_dependencies(
+        &self,
+        on: (DeviceId, RawStream),
+        nodes: Vec<u64>,
+        replace: bool,
+    ) -> HipResult {
+        let changed = self.captures.with(&key(on), |mut capture| {
+            self.check_nodes(capture.recorded.graph, &nodes)?;
+            let kept = if replace { Vec::new() } else { capture.after.clone() };
+            let new: Vec<u64> = nodes.into_iter().filter(|node| !kept.contains(node)).collect();
+            capture.replace_dependencies([kept, new].concat());
+            Ok(())
+        });
+        changed.unwrap_or(Err(Status::ILLEGAL_STATE))
     }
 
     pub(crate) fn end_capture(&self, on: (DeviceId, RawStream)) -> HipResult<GraphHandle> {
-        let mut open = self.captures.lock();
-        let (index, member) = open.of_stream(key(on)).ok_or(Status::ILLEGAL_STATE)?;
-        if member != 0 {
-            return Err(Status::STREAM_CAPTURE_UNMATCHED);
+        let ended = self.captures.end(&key(on))?;
+        match ended.complete {
+            Ok(()) => Ok(ended.recorded.graph),
+            Err(refused) => {
+                self.discard(&ended.recorded)?;
+                Err(refused.into())
+            }
         }
-        let Capture { mode, thread, .. } = open.captures[index];
-        if mode != CaptureMode::Relaxed && thread != thread_number() {
-            return Err(Status::STREAM_CAPTURE_WRONG_THREAD);
-        }
-        let capture = self.captures.take(&mut open, index);
-        drop(open);
-        let ended = match capture.valid {
-            true if self.is_joined(&capture)? => return Ok(capture.graph),
-            true => Status::STREAM_CAPTURE_UNJOINED,
-            false => Status::STREAM_CAPTURE_INVALIDATED,
-        };
-        self.graphs.destroy(capture.graph)?;
-        Err(ended)
     }
 
-    /// Whether the first stream waits for all nodes: for those that no other comes after.
-    fn is_joined(&self, capture: &Capture) -> HipResult<bool> {
-        let graph = self.graphs.graph(capture.graph)?;
-        let edges = graph.edges();
-        let nodes = graph.nodes();
-        let mut last = nodes
-            .iter()
-            .map(|node| node.handle())
-            .filter(|&node| edges.iter().all(|&(from, _)| from != node));
-        Ok(last.all(|node| capture.members[0].after.contains(&node)))
+    /// Destroys the graph of a capture that failed, unless it is the program's.
+    fn discard(&self, recorded: &CapturedGraph) -> HipResult {
+        if recorded.is_given { Ok(()) } else { self.graphs.destroy(self, recorded.graph) }
     }
 
     /// Ends the capture that was begun on a stream that is destroyed.
     pub(crate) fn forget_capture(&self, on: (DeviceId, RawStream)) -> HipResult {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        let mut open = self.captures.lock();
-        match open.of_stream(key(on)) {
-            Some((index, 0)) => self.graphs.destroy(self.captures.take(&mut open, index).graph),
-            _ => Ok(()),
-        }
+        self.captures.forget(&key(on)).map_or(Ok(()), |recorded| self.discard(&recorded))
     }
 
     pub(crate) fn capture_info(&self, on: (DeviceId, RawStream)) -> CaptureInfo {
-        let mut open = self.captures.lock();
-        let Some((index, place)) = open.of_stream(key(on)) else {
-            let (status, graph) = (CaptureStatus::None, GraphHandle::NULL);
-            return CaptureInfo { status, id: 0, graph, after: Address::NULL, count: 0 };
-        };
-        let capture = &open.captures[index];
-        let status = if capture.valid { CaptureStatus::Active } else { CaptureStatus::Invalidated };
-        let after = &capture.members[place].after;
-        CaptureInfo {
-            status,
+        let info = self.captures.with(&key(on), |capture| CaptureInfo {
+            status: capture.status,
             id: capture.id,
-            graph: capture.graph,
-            after: match after.len() {
+            graph: capture.recorded.graph,
+            after: match capture.after.len() {
                 0 => Address::NULL,
-                _ => Address(after.as_ptr().expose_provenance() as u64),
+                _ => Address(capture.after.as_ptr().expose_provenance() as u64),
             },
-            count: after.len(),
-        }
+            count: capture.after.len(),
+        });
+        info.unwrap_or(CaptureInfo {
+            status: CaptureStatus::None,
+            id: 0,
+            graph: GraphHandle::NULL,
+            after: Address::NULL,
+            count: 0,
+        })
     }
 
     /// Makes nodes of a call on a stream, if the stream is captured. Each comes after the one before. Returns whether
@@ -208,20 +171,14 @@ impl Process {
         on: (DeviceId, RawStream),
         nodes: impl FnOnce() -> HipResult<Vec<Payload>>,
     ) -> HipResult<bool> {
-        if !self.captures.any() || self.captures.lock().of_stream(key(on)).is_none() {
+        if !self.captures.any() || !self.captures.is_captured(&key(on)) {
             return Ok(false);
         }
-        let nodes = nodes()?;
-        let mut open = self.captures.lock();
-        let Some((index, place)) = open.of_stream(key(on)) else { return Ok(false) };
-        let capture = &mut open.captures[index];
-        if !capture.valid {
-            return Err(Status::STREAM_CAPTURE_INVALIDATED);
-        }
-        let member = &mut capture.members[place];
-        for node in nodes {
-            let added = self.graphs.add(capture.graph, member.after.clone(), node, None)?;
-            member.after = vec![added.0];
+        for node in nodes()? {
+            self.captures.add(&key(on), |recorded, after| {
+                let added = self.graphs.add(recorded.graph, after.to_vec(), node, None)?;
+                Ok::<_, Status>(Some(added.0))
+            })?;
         }
         Ok(true)
     }
@@ -233,6 +190,7 @@ impl Process {
         function: Address,
         shape: Shape,
         kernarg: &[u8],
+        cooperation: Cooperation,
     ) -> HipResult<bool> {
         self.capture(on, || {
             if kernel.device != on.0 {
@@ -246,7 +204,8 @@ impl Process {
                 kernelParams: Address::NULL,
                 sharedMemBytes: shape.lds as u32,
             };
-            Ok(vec![Payload::Kernel(KernelNode::packed(Arc::clone(kernel), shape, kernarg, params))])
+            let node = KernelNode::packed(Arc::clone(kernel), shape, kernarg, params);
+            Ok(vec![Payload::Kernel(node, Attributes::of(cooperation))])
         })
     }
 
@@ -254,7 +213,7 @@ impl Process {
     pub(crate) fn capture_copy(&self, order: Order, copy: &BoxCopy) -> HipResult<bool> {
         self.may_block(order)?;
         self.capture((order.device, order.stream), || {
-            Ok(vec![Payload::Copy(CopyNode::new(self, *copy, None)?)])
+            Ok(vec![Payload::Copy(CopyNode::new(self, *copy, Params::None)?)])
         })
     }
 
@@ -284,22 +243,69 @@ impl Process {
         self.capture(on, || Ok(vec![Payload::Host(function, data)]))
     }
 
+    /// Makes a node of an allocation, if the stream is captured. Returns the address of the memory.
+    pub(crate) fn capture_allocation(
+        &self,
+        on: (DeviceId, RawStream),
+        bytes: usize,
+    ) -> HipResult<Option<Address>> {
+        let mut address = None;
+        self.capture(on, || {
+            let memory = GraphMemory::captured(self, on.0, bytes)?;
+            address = Some(memory.address());
+            Ok(vec![Payload::Allocate(memory)])
+        })?;
+        Ok(address)
+    }
+
+    /// Makes a node of a free, if the stream is captured.
+    pub(crate) fn capture_free(&self, on: (DeviceId, RawStream), pointer: Address) -> HipResult<bool> {
+        self.capture(on, || Ok(vec![Payload::Free(pointer)]))
+    }
+
+    /// Makes a node of operations on memory, if the stream is captured.
+    pub(crate) fn capture_operations(
+        &self,
+        on: (DeviceId, RawStream),
+        operations: &Operations,
+    ) -> HipResult<bool> {
+        self.capture(on, || Ok(vec![Payload::MemoryOperations(operations.clone())]))
+    }
+
+    /// Makes a node of a call that records an event or waits for one when its graph is launched, if the stream is captured.
+    pub(crate) fn capture_external(
+        &self,
+        on: (DeviceId, RawStream),
+        event: EventHandle,
+        records: bool,
+    ) -> HipResult<bool> {
+        self.capture(on, || {
+            Ok(vec![if records { Payload::EventRecord(event) } else { Payload::EventWait(event) }])
+        })
+    }
+
+    /// Makes a node of the launch of a graph, if the stream is captured: a child graph of the nodes that the launch would
+    /// enqueue, in their order.
+    pub(crate) fn capture_graph(&self, on: (DeviceId, RawStream), exec: &Exec) -> HipResult<bool> {
+        self.capture(on, || {
+            let child =
+                GraphHandle::new(self.graphs.graphs.add(Graph { is_child: true, ..Graph::default() }));
+            let mut after = Vec::new();
+            for payload in exec.launched() {
+                after = vec![self.graphs.add(child, after, payload, None)?.0];
+            }
+            Ok(vec![Payload::Child(child.0)])
+        })
+    }
+
     /// Fails if the stream is captured: for what is no node of a graph. The capture goes on.
     pub(crate) fn not_captured(&self, on: (DeviceId, RawStream)) -> HipResult {
-        self.capture(on, || Err(Status::STREAM_CAPTURE_UNSUPPORTED)).map(drop)
+        Ok(self.captures.not_captured(&key(on))?)
     }
 
     /// Records an event on a stream, if the stream is captured. Returns whether it is.
     pub(crate) fn capture_record(&self, on: (DeviceId, RawStream), event: &Event) -> bool {
-        if !self.captures.any() {
-            return false;
-        }
-        let mut open = self.captures.lock();
-        let Some((index, place)) = open.of_stream(key(on)) else { return false };
-        let capture = &open.captures[index];
-        let after = capture.members[place].after.clone();
-        event.set_captured(Some(CapturedRecord { capture: capture.id, after }));
-        true
+        self.captures.record(&key(on)).map(|record| event.set_captured(Some(record))).is_some()
     }
 
     /// Makes a stream wait for an event, if one of the two belongs to a capture. Returns whether one does.
@@ -307,57 +313,13 @@ impl Process {
         if !self.captures.any() {
             return Ok(false);
         }
-        let mut open = self.captures.lock();
-        let waits = open.of_stream(key(on));
-        let record = event.captured();
-        let of_record = record.as_ref().and_then(|record| open.of_record(record));
-        match (waits, record.zip(of_record)) {
-            (None, None) => Ok(false),
-            (Some(_), None) if !event.is_recorded() => Ok(true),
-            (Some((index, _)), None) => {
-                open.captures[index].valid = false;
-                Err(Status::STREAM_CAPTURE_ISOLATION)
-            }
-            (Some((index, place)), Some((record, of_record))) if index == of_record => {
-                let after = &mut open.captures[index].members[place].after;
-                let new: Vec<u64> = record.after.into_iter().filter(|node| !after.contains(node)).collect();
-                after.extend(new);
-                Ok(true)
-            }
-            (Some((index, _)), Some((_, of_record))) => {
-                open.captures[index].valid = false;
-                open.captures[of_record].valid = false;
-                Err(Status::STREAM_CAPTURE_MERGE)
-            }
-            (None, Some((record, index))) => {
-                let capture = &mut open.captures[index];
-                if is_null_stream(on.1) {
-                    capture.valid = false;
-                    return Err(Status::STREAM_CAPTURE_IMPLICIT);
-                }
-                // A graph is launched on a stream of one device.
-                if capture.members[0].stream.0 != on.0 {
-                    return Err(Status::NOT_SUPPORTED);
-                }
-                capture.members.push(Member { stream: key(on), after: record.after });
-                Ok(true)
-            }
-        }
+        Ok(self.captures.wait(key(on), event.captured(), event.is_recorded())?)
     }
 
     /// Checks that captures allow a call that waits for a stream or asks for its state.
     #[inline]
     pub(crate) fn may_observe_stream(&self, on: (DeviceId, RawStream)) -> HipResult {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        let mut open = self.captures.lock();
-        if let Some((index, _)) = open.of_stream(key(on)) {
-            open.captures[index].valid = false;
-            return Err(Status::STREAM_CAPTURE_UNSUPPORTED);
-        }
-        drop(open);
-        if is_null_stream(on.1) { Ok(()) } else { self.captures_allow() }
+        Ok(self.captures.may_observe_stream(&key(on))?)
     }
 
     /// Checks that captures allow a call that waits for an event or asks for its state.
@@ -365,14 +327,7 @@ impl Process {
         if !self.captures.any() {
             return Ok(());
         }
-        if let Some(record) = event.captured() {
-            let mut open = self.captures.lock();
-            if let Some(index) = open.of_record(&record) {
-                open.captures[index].valid = false;
-                return Err(Status::CAPTURED_EVENT);
-            }
-        }
-        self.captures_allow()
+        Ok(self.captures.may_observe_event(event.captured().as_ref())?)
     }
 
     /// Checks that captures allow a copy or a fill to wait, if it does.
@@ -387,34 +342,11 @@ impl Process {
     /// Checks that the modes of captures and of this thread allow a call that may wait for other work.
     #[inline]
     pub(crate) fn captures_allow(&self) -> HipResult {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        let (thread, mode) = (thread_number(), capture::thread_mode());
-        let refuses = |capture: &Capture| match (capture.mode, mode) {
-            (CaptureMode::Relaxed, _) | (_, CaptureMode::Relaxed) => false,
-            (CaptureMode::Global, CaptureMode::Global) => true,
-            _ => capture.thread == thread,
-        };
-        self.break_captures(refuses, Status::STREAM_CAPTURE_UNSUPPORTED)
+        Ok(self.captures.allow()?)
     }
 
     /// Checks that there is no capture at all, for a call that would wait for captured work.
     pub(crate) fn captures_nothing(&self, otherwise: Status) -> HipResult {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        self.break_captures(|_| true, otherwise)
-    }
-
-    /// Breaks the captures that `refuses` names, and fails if there are any.
-    fn break_captures(&self, refuses: impl Fn(&Capture) -> bool, status: Status) -> HipResult {
-        let mut open = self.captures.lock();
-        let mut broken = open.captures.iter_mut().filter(|capture| refuses(capture)).peekable();
-        if broken.peek().is_none() {
-            return Ok(());
-        }
-        broken.for_each(|capture| capture.valid = false);
-        Err(status)
+        Ok(self.captures.none(ErrorCode(otherwise.0))?)
     }
 }

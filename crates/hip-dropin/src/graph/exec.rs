@@ -17,6 +17,8 @@ pub(crate) type ExecHandle = Handle<Exec>;
 pub(crate) struct Exec {
     steps: Mutex<Vec<Step>>,
     flags: u64,
+    /// The program's objects that it keeps alive, with the numbers of its references.
+    user_objects: Vec<(u64, u64)>,
 }
 
 /// A node as it was when the graph was instantiated, or as it was set since.
@@ -25,6 +27,8 @@ pub(super) struct Step {
     /// The node's handle.
     node: u64,
     payload: Payload,
+    /// How many nodes it comes after.
+    after: usize,
     pub(super) enabled: bool,
 }
 
@@ -32,13 +36,34 @@ impl Step {
     /// Fails unless a launch can leave the node out: a kernel, a copy or a fill.
     pub(super) fn check_can_be_disabled(&self) -> HipResult {
         match self.payload {
-            Payload::Kernel(_) | Payload::Copy(_) | Payload::Fill(_) => Ok(()),
+            Payload::Kernel(..) | Payload::Copy(_) | Payload::Fill(_) => Ok(()),
             _ => Err(Status::INVALID_VALUE),
         }
     }
 }
 
 impl Exec {
+    /// What a launch enqueues, in order.
+    pub(super) fn launched(&self) -> Vec<Payload> {
+        let steps = lock(&self.steps);
+        let done = steps.iter().filter(|step| step.enabled && !matches!(step.payload, Payload::Child(_)));
+        done.map(|step| step.payload.clone()).collect()
+    }
+
+    /// Checks that the memory that a launch allocates is free, or frees it if the program has asked for that.
+    fn free_memory(&self, process: &Process) -> HipResult {
+        for step in lock(&self.steps).iter() {
+            let Payload::Allocate(memory) = &step.payload else { continue };
+            if memory.is_allocated() {
+                if self.flags & AUTO_FREE == 0 {
+                    return Err(Status::INVALID_VALUE);
+                }
+                memory.set_allocated(process, false);
+            }
+        }
+        Ok(())
+    }
+
     /// Changes the step of a node. Fails with `INVALID_VALUE` if the graph had no such node.
     pub(super) fn with_step(
         &self,
@@ -58,7 +83,7 @@ impl Exec {
     ) -> HipResult {
         self.with_step(node, |step| {
             check(&step.payload, &payload)?;
-            step.payload = payload;
+            step.payload.replace(payload);
             Ok(())
         })
     }
@@ -79,7 +104,8 @@ impl Graphs {
                 Payload::Child(child) => Some(child),
                 _ => None,
             };
-            steps.push(Step { node: node.handle(), payload, enabled: true });
+            let after = lock(&node.after).len();
+            steps.push(Step { node: node.handle(), payload, after, enabled: true });
             if let Some(child) = child {
                 steps.extend(self.steps(&*self.graph(GraphHandle::new(child))?)?);
             }
@@ -107,10 +133,20 @@ impl Graphs {
     }
 }
 
+// Flags of hipGraphInstantiateWithFlags.
+const AUTO_FREE: u64 = 1;
+const ALL_FLAGS: u64 = 0xf;
+
 fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> HipResult {
     exec.check()?;
-    let steps = process.graphs.steps(&*process.graphs.graph(graph)?)?;
-    exec.set(Handle::new(process.graphs.execs.add(Exec { steps: Mutex::new(steps), flags })))
+    // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority.
+    if flags & !ALL_FLAGS != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let graph = process.graphs.graph(graph)?;
+    let steps = Mutex::new(process.graphs.steps(&graph)?);
+    let user_objects = process.retain_objects(&graph);
+    exec.set(Handle::new(process.graphs.execs.add(Exec { steps, flags, user_objects })))
 }
 
 #[unsafe(export_name = "emulated_hipGraphInstantiate")]
@@ -132,12 +168,34 @@ extern "C" fn hipGraphInstantiate(
 
 #[unsafe(export_name = "emulated_hipGraphInstantiateWithFlags")]
 extern "C" fn hipGraphInstantiateWithFlags(exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> Status {
-    call("hipGraphInstantiateWithFlags", |process| {
-        // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority.
-        if flags & !0xf != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        instantiate(process, exec, graph, flags)
+    call("hipGraphInstantiateWithFlags", |process| instantiate(process, exec, graph, flags))
+}
+
+/// `hipGraphInstantiateParams`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct InstantiateParams {
+    error_node: NodeHandle,
+    flags: u64,
+    /// `hipGraphInstantiateResult`.
+    result: i32,
+    upload_stream: StreamHandle,
+}
+
+#[unsafe(export_name = "emulated_hipGraphInstantiateWithParams")]
+extern "C" fn hipGraphInstantiateWithParams(
+    exec: Out<ExecHandle>,
+    graph: GraphHandle,
+    params: Out<InstantiateParams>,
+) -> Status {
+    call("hipGraphInstantiateWithParams", |process| {
+        let given = params.get()?;
+        process.stream(given.upload_stream)?;
+        let instantiated = instantiate(process, exec, graph, given.flags);
+        // hipGraphInstantiateSuccess, ...Error.
+        let result = i32::from(instantiated.is_err());
+        params.set(InstantiateParams { error_node: Handle::NULL, result, ..given })?;
+        instantiated
     })
 }
 
@@ -152,7 +210,13 @@ extern "C" fn hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>) -> Status 
 #[unsafe(export_name = "emulated_hipGraphExecDestroy")]
 extern "C" fn hipGraphExecDestroy(exec: ExecHandle) -> Status {
     call("hipGraphExecDestroy", |process| {
-        process.graphs.execs.remove(exec.0).map(drop).ok_or(Status::INVALID_VALUE)
+        let exec = process.graphs.execs.remove(exec.0).ok_or(Status::INVALID_VALUE)?;
+        if !exec.user_objects.is_empty() {
+            // Launches in flight may use the objects.
+            process.device_ids().try_for_each(|device| process.driver.device_synchronize(device))?;
+            process.release_objects(&exec.user_objects);
+        }
+        Ok(())
     })
 }
 
@@ -168,7 +232,10 @@ extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphLaunch", |process| {
         let exec = process.graphs.exec(exec)?;
-        process.not_captured(process.stream(stream)?)?;
+        if process.capture_graph(process.stream(stream)?, &exec)? {
+            return Ok(());
+        }
+        exec.free_memory(process)?;
         let steps = lock(&exec.steps);
         steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))
     })
@@ -179,6 +246,25 @@ const UPDATED: i32 = 0;
 const ERROR: i32 = 1;
 const TOPOLOGY_CHANGED: i32 = 2;
 const TYPE_CHANGED: i32 = 3;
+const PARAMETERS_CHANGED: i32 = 5;
+const UNSUPPORTED_FUNCTION_CHANGE: i32 = 7;
+
+/// Why a step can't take the place of another (`hipGraphExecUpdateResult`), with the checks of clr.
+fn difference(old: &Step, new: &Step) -> Option<i32> {
+    if old.payload.node_type() != new.payload.node_type() {
+        return Some(TYPE_CHANGED);
+    }
+    match (&old.payload, &new.payload) {
+        (Payload::Kernel(old, _), Payload::Kernel(new, _)) if old.device() != new.device() => {
+            return Some(UNSUPPORTED_FUNCTION_CHANGE);
+        }
+        (Payload::Copy(old), Payload::Copy(new)) if old.copy.kind != new.copy.kind => {
+            return Some(PARAMETERS_CHANGED);
+        }
+        _ => {}
+    }
+    (old.after != new.after).then_some(TOPOLOGY_CHANGED)
+}
 
 #[unsafe(export_name = "emulated_hipGraphExecUpdate")]
 extern "C" fn hipGraphExecUpdate(
@@ -199,10 +285,10 @@ extern "C" fn hipGraphExecUpdate(
             result.set(TOPOLOGY_CHANGED)?;
             return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
         }
-        let differs = |(old, new): (&Step, &Step)| old.payload.node_type() != new.payload.node_type();
-        if let Some(index) = steps.iter().zip(&new).position(differs) {
-            error_node.set(Handle::new(new[index].node))?;
-            result.set(TYPE_CHANGED)?;
+        let differs = |(old, new)| Some((new, difference(old, new)?));
+        if let Some((step, difference)) = steps.iter().zip(&new).find_map(differs) {
+            error_node.set(Handle::new(step.node))?;
+            result.set(difference)?;
             return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
         }
         for (old, new) in steps.iter_mut().zip(new) {

@@ -6,23 +6,35 @@
 //!
 //! `structure.rs` has the functions about nodes and dependencies, `nodes.rs` those that add nodes and set their
 //! parameters, and `exec.rs` those about executable graphs. `capture.rs` makes nodes of calls on captured streams.
+//! `memory.rs` has the memory of nodes that allocate, and `user_object.rs` the program's objects that graphs keep alive.
 
+mod attributes;
+mod batch;
 mod capture;
+mod dot;
+mod driver_api;
 mod exec;
+mod memory;
+mod node_params;
 mod nodes;
 mod payload;
 mod structure;
+mod user_object;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::c_caller::Handle;
 use crate::handles::Objects;
+use crate::process::Process;
 use crate::status::{HipResult, Status};
 
+pub(crate) use attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
 pub(crate) use capture::{CapturedRecord, Captures};
 pub(crate) use exec::{ExecHandle, hipGraphLaunch};
+use memory::GraphMemories;
 use payload::Payload;
+use user_object::UserObject;
 
 /// A `hipGraph_t`.
 pub(crate) type GraphHandle = Handle<Graph>;
@@ -35,6 +47,8 @@ pub(crate) struct Graphs {
     graphs: Objects<Graph>,
     nodes: Objects<Node>,
     execs: Objects<exec::Exec>,
+    pub(crate) memories: GraphMemories,
+    user_objects: Objects<UserObject>,
 }
 
 /// A graph.
@@ -44,6 +58,8 @@ pub(crate) struct Graph {
     nodes: Mutex<Vec<Arc<Node>>>,
     /// Whether a node of another graph owns it, as a copy of a child graph.
     is_child: bool,
+    /// The program's objects that it keeps alive, with the numbers of its references.
+    user_objects: Mutex<Vec<(u64, u64)>>,
 }
 
 /// A node of a graph.
@@ -139,12 +155,13 @@ impl Graphs {
     }
 
     /// Copies a graph, also its child graphs.
-    fn copy(&self, graph: &Graph, is_child: bool) -> HipResult<GraphHandle> {
-        let copy = GraphHandle::new(self.graphs.add(Graph { is_child, ..Graph::default() }));
+    fn copy(&self, process: &Process, graph: &Graph, is_child: bool) -> HipResult<GraphHandle> {
+        let user_objects = Mutex::new(process.retain_objects(graph));
+        let copy = GraphHandle::new(self.graphs.add(Graph { is_child, user_objects, ..Graph::default() }));
         let mut handles = Vec::new();
         let originals = graph.nodes().clone();
         for node in &originals {
-            let payload = self.copy_payload(&node.payload())?;
+            let payload = self.copy_payload(process, &node.payload())?;
             let added = self.add(copy, Vec::new(), payload, Some(node.handle()))?;
             handles.push((node.handle(), added.0));
         }
@@ -157,32 +174,36 @@ impl Graphs {
         Ok(copy)
     }
 
-    fn copy_payload(&self, payload: &Payload) -> HipResult<Payload> {
+    fn copy_payload(&self, process: &Process, payload: &Payload) -> HipResult<Payload> {
         Ok(match payload {
             Payload::Child(child) => {
-                Payload::Child(self.copy(&*self.graph(GraphHandle::new(*child))?, true)?.0)
+                Payload::Child(self.copy(process, &*self.graph(GraphHandle::new(*child))?, true)?.0)
             }
             other => other.clone(),
         })
     }
 
     /// Removes a graph with its nodes, and its child graphs.
-    fn destroy(&self, graph: GraphHandle) -> HipResult {
+    fn destroy(&self, process: &Process, graph: GraphHandle) -> HipResult {
         let found = self.graphs.remove(graph.0).ok_or(Status::INVALID_VALUE)?;
         for node in found.nodes().drain(..) {
-            self.destroy_node(&node);
+            self.destroy_node(process, &node);
         }
+        process.release_objects(&lock(&found.user_objects));
         Ok(())
     }
 
+    /// Removes the child graph of a node.
+    fn discard(&self, process: &Process, payload: &Payload) {
+        if let Payload::Child(child) = *payload {
+            // Its parent is the only one that destroys it.
+            let _ = self.destroy(process, GraphHandle::new(child));
+        }
+    }
+
     /// Removes a node that its graph has no more.
-    fn destroy_node(&self, node: &Arc<Node>) {
+    fn destroy_node(&self, process: &Process, node: &Arc<Node>) {
         self.nodes.remove(node.handle());
-        let child = match *node.payload() {
-            Payload::Child(child) => child,
-            _ => return,
-        };
-        // Its parent is the only one that destroys it.
-        let _ = self.destroy(GraphHandle::new(child));
+        self.discard(process, &node.payload());
     }
 }

@@ -1,9 +1,9 @@
 //! The functions that add nodes, and that get and set their parameters.
 
-use super::payload::{CopyNode, KernelNode, Payload, fill};
+use super::payload::{CopyNode, KernelNode, Params, Payload, fill};
 use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
-use crate::c_caller::{Address, HostFn, In, Out, UserData};
+use crate::abi::{hipHostNodeParams, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::c_caller::{Address, In, Out};
 use crate::call::call;
 use crate::copy_3d::{BoxCopy, Side, from_parms};
 use crate::event::EventHandle;
@@ -11,16 +11,8 @@ use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::symbols;
 
-/// `hipHostNodeParams`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct HostNodeParams {
-    function: HostFn,
-    data: UserData,
-}
-
 /// Adds a node that comes after others of the graph. `payload` is made after the other arguments were checked.
-fn add(
+pub(super) fn add(
     process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -40,17 +32,22 @@ fn add(
 }
 
 /// Sets what a node does, if it is of the same kind as before.
-fn set(process: &Process, node: NodeHandle, payload: impl FnOnce() -> HipResult<Payload>) -> HipResult {
+pub(super) fn set(
+    process: &Process,
+    node: NodeHandle,
+    payload: impl FnOnce() -> HipResult<Payload>,
+) -> HipResult {
     let node = process.graphs.node(node)?;
     let new = payload()?;
     let mut old = node.payload();
     same_kind(&old, &new)?;
-    *old = new;
+    process.graphs.discard(process, &old);
+    old.replace(new);
     Ok(())
 }
 
 /// Sets what a node of an executable graph does.
-fn set_in_exec(
+pub(super) fn set_in_exec(
     process: &Process,
     exec: ExecHandle,
     node: NodeHandle,
@@ -65,8 +62,8 @@ fn same_kind(old: &Payload, new: &Payload) -> HipResult {
     if old.node_type() == new.node_type() { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-fn kernel(process: &Process, params: In<hipKernelNodeParams>) -> HipResult<Payload> {
-    Ok(Payload::Kernel(KernelNode::new(process, &params.get()?)?))
+pub(super) fn kernel(process: &Process, params: In<hipKernelNodeParams>) -> HipResult<Payload> {
+    Ok(Payload::kernel(KernelNode::new(process, &params.get()?)?))
 }
 
 #[unsafe(export_name = "emulated_hipGraphAddKernelNode")]
@@ -87,7 +84,7 @@ extern "C" fn hipGraphKernelNodeGetParams(node: NodeHandle, params: Out<hipKerne
     call("hipGraphKernelNodeGetParams", |process| {
         params.check()?;
         match &*process.graphs.node(node)?.payload() {
-            Payload::Kernel(kernel) => params.set(kernel.params()),
+            Payload::Kernel(kernel, _) => params.set(kernel.params()),
             _ => Err(Status::INVALID_VALUE),
         }
     })
@@ -109,10 +106,10 @@ extern "C" fn hipGraphExecKernelNodeSetParams(
     })
 }
 
-fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload> {
+pub(super) fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload> {
     let params = params.get()?;
     let copy = from_parms("hipGraphAddMemcpyNode", &params)?;
-    Ok(Payload::Copy(CopyNode::new(process, copy, Some(params))?))
+    Ok(Payload::Copy(CopyNode::new(process, copy, Params::Runtime(params))?))
 }
 
 #[unsafe(export_name = "emulated_hipGraphAddMemcpyNode")]
@@ -133,7 +130,7 @@ extern "C" fn hipGraphMemcpyNodeGetParams(node: NodeHandle, params: Out<hipMemcp
     call("hipGraphMemcpyNodeGetParams", |process| {
         params.check()?;
         match &*process.graphs.node(node)?.payload() {
-            Payload::Copy(CopyNode { params: Some(known), .. }) => params.set(*known),
+            Payload::Copy(CopyNode { params: Params::Runtime(known), .. }) => params.set(*known),
             _ => Err(Status::INVALID_VALUE),
         }
     })
@@ -159,7 +156,7 @@ extern "C" fn hipGraphExecMemcpyNodeSetParams(
 fn copy_1d(process: &Process, dst: Address, src: Address, bytes: usize, kind: i32) -> HipResult<Payload> {
     let side = |start| Side { start, pitch: bytes, slice: bytes };
     let copy = BoxCopy { dst: side(dst), src: side(src), width: bytes, height: 1, depth: 1, kind };
-    Ok(Payload::Copy(CopyNode::new(process, copy, None)?))
+    Ok(Payload::Copy(CopyNode::new(process, copy, Params::None)?))
 }
 
 fn copy_to_symbol(
@@ -224,7 +221,7 @@ copies! {
     ) = |process| copy_from_symbol(process, (dst, symbol), (bytes, offset), kind);
 }
 
-fn memset(process: &Process, params: In<hipMemsetParams>) -> HipResult<Payload> {
+pub(super) fn memset(process: &Process, params: In<hipMemsetParams>) -> HipResult<Payload> {
     let params = params.get()?;
     fill(process, &params)?;
     Ok(Payload::Fill(params))
@@ -270,10 +267,10 @@ extern "C" fn hipGraphExecMemsetNodeSetParams(
     })
 }
 
-fn host(params: In<HostNodeParams>) -> HipResult<Payload> {
+pub(super) fn host(params: In<hipHostNodeParams>) -> HipResult<Payload> {
     let params = params.get()?;
-    params.function.check()?;
-    Ok(Payload::Host(params.function, params.data))
+    params.r#fn.check()?;
+    Ok(Payload::Host(params.r#fn, params.userData))
 }
 
 #[unsafe(export_name = "emulated_hipGraphAddHostNode")]
@@ -282,24 +279,24 @@ extern "C" fn hipGraphAddHostNode(
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
-    params: In<HostNodeParams>,
+    params: In<hipHostNodeParams>,
 ) -> Status {
     call("hipGraphAddHostNode", |process| add(process, node, graph, (after, count), || host(params)))
 }
 
 #[unsafe(export_name = "emulated_hipGraphHostNodeGetParams")]
-extern "C" fn hipGraphHostNodeGetParams(node: NodeHandle, params: Out<HostNodeParams>) -> Status {
+extern "C" fn hipGraphHostNodeGetParams(node: NodeHandle, params: Out<hipHostNodeParams>) -> Status {
     call("hipGraphHostNodeGetParams", |process| {
         params.check()?;
         match *process.graphs.node(node)?.payload() {
-            Payload::Host(function, data) => params.set(HostNodeParams { function, data }),
+            Payload::Host(function, data) => params.set(hipHostNodeParams { r#fn: function, userData: data }),
             _ => Err(Status::INVALID_VALUE),
         }
     })
 }
 
 #[unsafe(export_name = "emulated_hipGraphHostNodeSetParams")]
-extern "C" fn hipGraphHostNodeSetParams(node: NodeHandle, params: In<HostNodeParams>) -> Status {
+extern "C" fn hipGraphHostNodeSetParams(node: NodeHandle, params: In<hipHostNodeParams>) -> Status {
     call("hipGraphHostNodeSetParams", |process| set(process, node, || host(params)))
 }
 
@@ -307,7 +304,7 @@ extern "C" fn hipGraphHostNodeSetParams(node: NodeHandle, params: In<HostNodePar
 extern "C" fn hipGraphExecHostNodeSetParams(
     exec: ExecHandle,
     node: NodeHandle,
-    params: In<HostNodeParams>,
+    params: In<hipHostNodeParams>,
 ) -> Status {
     call("hipGraphExecHostNodeSetParams", |process| set_in_exec(process, exec, node, || host(params)))
 }
@@ -322,6 +319,12 @@ extern "C" fn hipGraphAddEmptyNode(
     call("hipGraphAddEmptyNode", |process| add(process, node, graph, (after, count), || Ok(Payload::Empty)))
 }
 
+/// The node has a copy of the graph.
+pub(super) fn child_graph(process: &Process, child: GraphHandle) -> HipResult<Payload> {
+    let child = process.graphs.graph(child)?;
+    Ok(Payload::Child(process.graphs.copy(process, &child, true)?.0))
+}
+
 #[unsafe(export_name = "emulated_hipGraphAddChildGraphNode")]
 extern "C" fn hipGraphAddChildGraphNode(
     node: Out<NodeHandle>,
@@ -331,11 +334,7 @@ extern "C" fn hipGraphAddChildGraphNode(
     child: GraphHandle,
 ) -> Status {
     call("hipGraphAddChildGraphNode", |process| {
-        add(process, node, graph, (after, count), || {
-            // The node has a copy of the graph.
-            let child = process.graphs.graph(child)?;
-            Ok(Payload::Child(process.graphs.copy(&child, true)?.0))
-        })
+        add(process, node, graph, (after, count), || child_graph(process, child))
     })
 }
 
@@ -399,7 +398,7 @@ events! {
         hipGraphExecEventWaitNodeSetEvent: EventWait;
 }
 
-fn of_event(
+pub(super) fn of_event(
     process: &Process,
     event: EventHandle,
     make: impl FnOnce(EventHandle) -> Payload,

@@ -1,8 +1,13 @@
 //! What a node does.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::abi::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use hip_driver::DeviceId;
+
+use super::attributes::Attributes;
+use super::memory::GraphMemory;
+use crate::abi::{HIP_MEMCPY3D, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
 use crate::allocations::Place;
 use crate::c_caller::{Address, HostFn, In, UserData};
 use crate::callbacks;
@@ -12,6 +17,8 @@ use crate::event::EventHandle;
 use crate::fill::Fill;
 use crate::kernel::{Kernarg, Kernel};
 use crate::launch::{self, Cooperation, Shape};
+use crate::memory_operations::Operations;
+use crate::pool;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -20,7 +27,7 @@ use crate::version::Version;
 /// What a node does when its graph is launched.
 #[derive(Clone)]
 pub(super) enum Payload {
-    Kernel(Arc<KernelNode>),
+    Kernel(Arc<KernelNode>, Attributes),
     Copy(CopyNode),
     Fill(hipMemsetParams),
     Host(HostFn, UserData),
@@ -29,6 +36,10 @@ pub(super) enum Payload {
     Empty,
     EventWait(EventHandle),
     EventRecord(EventHandle),
+    Allocate(Arc<GraphMemory>),
+    /// Memory of a graph, or of a pool in a captured graph.
+    Free(Address),
+    MemoryOperations(Operations),
 }
 
 /// A kernel with its arguments.
@@ -42,13 +53,32 @@ pub(super) struct KernelNode {
 }
 
 /// A copy, with the parameters from which it comes.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct CopyNode {
     pub(super) copy: BoxCopy,
-    pub(super) params: Option<hipMemcpy3DParms>,
+    pub(super) params: Params,
+}
+
+/// The structure that a program passed for a copy.
+#[derive(Clone)]
+pub(super) enum Params {
+    /// None: a copy of one range, or a captured one.
+    None,
+    Runtime(hipMemcpy3DParms),
+    Driver(Arc<HIP_MEMCPY3D>),
 }
 
 impl KernelNode {
+    /// The device of the kernel.
+    pub(super) fn device(&self) -> DeviceId {
+        self.kernel.device
+    }
+
+    /// The kernel's name.
+    pub(super) fn name(&self) -> &CStr {
+        &self.kernel.name
+    }
+
     /// Packs the arguments that the parameters point to.
     pub(super) fn new(process: &Process, params: &hipKernelNodeParams) -> HipResult<Arc<KernelNode>> {
         if params.func.is_null() {
@@ -91,11 +121,7 @@ impl KernelNode {
 
 impl CopyNode {
     /// Checks a copy as far as that is possible before it runs.
-    pub(super) fn new(
-        process: &Process,
-        copy: BoxCopy,
-        params: Option<hipMemcpy3DParms>,
-    ) -> HipResult<CopyNode> {
+    pub(super) fn new(process: &Process, copy: BoxCopy, params: Params) -> HipResult<CopyNode> {
         if copy.is_empty() {
             return Err(Status::INVALID_VALUE);
         }
@@ -136,10 +162,23 @@ pub(super) fn fill(process: &Process, params: &hipMemsetParams) -> HipResult<Fil
 }
 
 impl Payload {
+    /// A kernel without attributes.
+    pub(super) fn kernel(node: Arc<KernelNode>) -> Payload {
+        Payload::Kernel(node, Attributes::of(Cooperation::None))
+    }
+
+    /// Takes the place of what a node does. A kernel node keeps its attributes.
+    pub(super) fn replace(&mut self, mut new: Payload) {
+        if let (Payload::Kernel(_, kept), Payload::Kernel(_, attributes)) = (&*self, &mut new) {
+            *attributes = *kept;
+        }
+        *self = new;
+    }
+
     /// `hipGraphNodeType`, which HIP 6 numbered anew.
     pub(super) fn node_type(&self) -> i32 {
         let number = match self {
-            Payload::Kernel(_) => 0,
+            Payload::Kernel(..) => 0,
             Payload::Copy(_) => 1,
             Payload::Fill(_) => 2,
             Payload::Host(..) => 3,
@@ -147,17 +186,21 @@ impl Payload {
             Payload::Empty => 5,
             Payload::EventWait(_) => 6,
             Payload::EventRecord(_) => 7,
+            Payload::Allocate(_) => 10,
+            Payload::Free(_) => 11,
+            Payload::MemoryOperations(_) => 14,
         };
         number + i32::from(Version::current() == Version::Hip5)
     }
 
     /// Enqueues the work on a stream.
-    pub(super) fn enqueue(&self, process: &Process, stream: StreamHandle) -> HipResult {
+    pub(super) fn enqueue(&self, process: &'static Process, stream: StreamHandle) -> HipResult {
         let on = process.stream(stream)?;
         let order = Order { device: on.0, stream: on.1, waits: false };
         match self {
-            Payload::Kernel(node) => {
-                launch::enqueue(process, &node.kernel, node.shape, &node.kernarg, on, Cooperation::None)
+            Payload::Kernel(node, attributes) => {
+                let cooperation = attributes.cooperation();
+                launch::enqueue(process, &node.kernel, node.shape, &node.kernarg, on, cooperation)
             }
             Payload::Copy(node) => node.copy.run(process, order),
             Payload::Fill(params) => fill(process, params)?.run(process, order),
@@ -170,6 +213,12 @@ impl Payload {
                 Ok(unsafe { process.driver.stream_wait_event(on.0, on.1, event) }?)
             }
             Payload::EventRecord(event) => process.record(*event, stream),
+            Payload::Allocate(memory) => {
+                memory.set_allocated(process, true);
+                Ok(())
+            }
+            Payload::Free(address) => pool::free(process, *address, on),
+            Payload::MemoryOperations(operations) => operations.enqueue(process, stream),
             // An executable graph has the nodes of its child graphs.
             Payload::Child(_) | Payload::Empty => Ok(()),
         }

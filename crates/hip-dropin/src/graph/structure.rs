@@ -23,7 +23,7 @@ extern "C" fn hipGraphDestroy(graph: GraphHandle) -> Status {
     call("hipGraphDestroy", |process| {
         let found = process.graphs.graph(graph)?;
         // A child graph belongs to its node.
-        if found.is_child { Err(Status::INVALID_VALUE) } else { process.graphs.destroy(graph) }
+        if found.is_child { Err(Status::INVALID_VALUE) } else { process.graphs.destroy(process, graph) }
     })
 }
 
@@ -31,7 +31,7 @@ extern "C" fn hipGraphDestroy(graph: GraphHandle) -> Status {
 extern "C" fn hipGraphClone(copy: Out<GraphHandle>, original: GraphHandle) -> Status {
     call("hipGraphClone", |process| {
         copy.check()?;
-        copy.set(process.graphs.copy(&*process.graphs.graph(original)?, false)?)
+        copy.set(process.graphs.copy(process, &*process.graphs.graph(original)?, false)?)
     })
 }
 
@@ -206,7 +206,7 @@ extern "C" fn hipGraphDestroyNode(node: NodeHandle) -> Status {
         nodes.retain(|other| other.handle() != node.0);
         nodes.iter().for_each(|other| lock(&other.after).retain(|after| *after != node.0));
         drop(nodes);
-        process.graphs.destroy_node(&found);
+        process.graphs.destroy_node(process, &found);
         Ok(())
     })
 }
