@@ -195,7 +195,7 @@ impl Bench {
 
     /// One kernel, and then the other.
     fn next<T>(&self, one: T, other: T) -> T {
-        if self.count % 2 == 0 { one } else { other }
+        if self.count.is_multiple_of(2) { one } else { other }
     }
 }
 
