@@ -171,8 +171,10 @@ impl Process {
         on: (DeviceId, RawStream),
         nodes: impl FnOnce() -> HipResult<Vec<Payload>>,
     ) -> HipResult<bool> {
-        if !self.captures.any() || !self.captures.is_captured(&key(on)) {
-            return Ok(false);
+        match self.captures.with(&key(on), |capture| capture.status) {
+            None | Some(CaptureStatus::None) => return Ok(false),
+            Some(CaptureStatus::Active) => {}
+            Some(CaptureStatus::Invalidated) => return Err(Status::STREAM_CAPTURE_INVALIDATED),
         }
         for node in nodes()? {
             self.captures.add(&key(on), |recorded, after| {

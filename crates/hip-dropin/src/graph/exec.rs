@@ -135,6 +135,7 @@ impl Graphs {
 
 // Flags of hipGraphInstantiateWithFlags.
 const AUTO_FREE: u64 = 1;
+const UPLOAD: u64 = 2;
 const ALL_FLAGS: u64 = 0xf;
 
 fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> HipResult {
@@ -190,7 +191,9 @@ extern "C" fn hipGraphInstantiateWithParams(
 ) -> Status {
     call("hipGraphInstantiateWithParams", |process| {
         let given = params.get()?;
-        process.stream(given.upload_stream)?;
+        if given.flags == UPLOAD {
+            process.stream(given.upload_stream)?;
+        }
         let instantiated = instantiate(process, exec, graph, given.flags);
         // hipGraphInstantiateSuccess, ...Error.
         let result = i32::from(instantiated.is_err());
