@@ -1,5 +1,6 @@
 //! The summary as a JSON document, whose fields docs/json.md lists.
 
+use code_object::SourceLocation;
 use hip_driver_emulated::{Defect, FaultReport, LaneAddress};
 use serde_json::{Map, Value, json};
 
@@ -70,6 +71,7 @@ struct Site<'a> {
     instruction: Option<&'a str>,
     pc: Option<u64>,
     function: Option<&'a (String, u64)>,
+    source: &'a [SourceLocation],
     workgroup: Option<[u32; 3]>,
     wave: Option<u32>,
     lanes: &'a [LaneAddress],
@@ -82,6 +84,7 @@ fn of_report(report: &FaultReport) -> Site<'_> {
         instruction: Some(&report.instruction),
         pc: Some(report.pc),
         function: report.function.as_ref(),
+        source: &report.source,
         workgroup: Some(report.workgroup),
         wave: Some(report.wave),
         lanes: report.cause.lanes(),
@@ -96,6 +99,7 @@ fn of_defect(defect: &Defect) -> Site<'_> {
         instruction: Some(&site.instruction),
         pc: Some(site.pc),
         function: site.function.as_ref(),
+        source: &site.source,
         workgroup: Some(site.workgroup),
         wave: Some(site.wave),
         lanes: &defect.lanes,
@@ -112,6 +116,7 @@ impl Site<'_> {
             "pc": self.pc,
             "function": self.function.map(|(name, _)| name),
             "function_offset": self.function.map(|(_, offset)| offset),
+            "source": self.source.iter().map(ToString::to_string).collect::<Vec<String>>(),
             "workgroup": self.workgroup,
             "wave": self.wave,
             "lane": first.and_then(|first| first.lane),
