@@ -116,12 +116,12 @@ pub(crate) fn enqueue(
 
 /// Events to record before and after a launch; null ones are not recorded.
 #[derive(Clone, Copy)]
-struct Events {
-    start: EventHandle,
-    stop: EventHandle,
+pub(crate) struct Events {
+    pub(crate) start: EventHandle,
+    pub(crate) stop: EventHandle,
 }
 
-const NO_EVENTS: Events = Events { start: Handle::NULL, stop: Handle::NULL };
+pub(crate) const NO_EVENTS: Events = Events { start: Handle::NULL, stop: Handle::NULL };
 
 /// The kernel that a launch names.
 #[derive(Clone, Copy)]
@@ -132,13 +132,13 @@ enum Named {
 
 /// Where the arguments of a launch are.
 #[derive(Clone, Copy)]
-struct Arguments {
-    parameters: In<In<u8>>,
-    extra: In<usize>,
+pub(crate) struct Arguments {
+    pub(crate) parameters: In<In<u8>>,
+    pub(crate) extra: In<usize>,
 }
 
 impl Arguments {
-    fn list(parameters: In<In<u8>>) -> Arguments {
+    pub(crate) fn list(parameters: In<In<u8>>) -> Arguments {
         Arguments { parameters, extra: In::of(std::ptr::null()) }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use code_object::{Processor, TargetId};
 use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream};
 use hip_driver_emulated::EmulatedDriver;
-use hip_driver_layers::counts::{CallCounts, CountingDriver};
-use hip_driver_layers::timeline::Timeline;
+use hip_driver_layers::counts::CountingDriver;
+use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
 
 use crate::allocations::Allocations;
@@ -20,6 +20,7 @@ use crate::kernel::Kernel;
 use crate::module::Module;
 use crate::pool::Pools;
 use crate::printer;
+use crate::real;
 use crate::settings::Settings;
 use crate::status::{HipResult, Status};
 use crate::stream::Stream;
@@ -137,22 +138,30 @@ impl Process {
         }
     }
 
-    /// The counts of driver calls, if the environment asks for them.
-    pub(crate) fn counts(&self) -> Option<CallCounts> {
-        self.counting.as_ref().map(|driver| driver.layer().counts())
+    /// How often each kind of driver call was made, if the environment asks for it.
+    pub(crate) fn counts(&self) -> Option<Vec<(&'static str, u64)>> {
+        let counts = self.counting.as_ref()?.layer().counts();
+        let made = counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call());
+        Some(made.map(|(kind, count)| (kind.name(), count)).collect())
     }
 
     /// Writes the timeline, if the environment asks for one.
     pub(crate) fn write_trace(&self) {
-        let Some((timeline, path)) = &self.trace else { return };
-        let write = |path: &Path| {
-            let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-            hiplaunch_reports::write_chrome_trace(&timeline.snapshot(), &mut file)?;
-            std::io::Write::flush(&mut file)
-        };
-        if let Err(error) = write(path) {
-            say(&format!("the timeline can't be written to {}: {error}", path.display()));
+        if let Some((timeline, path)) = &self.trace {
+            write_trace(&timeline.snapshot(), path);
         }
+    }
+}
+
+/// Writes a timeline to a file, or says why it can't.
+pub(crate) fn write_trace(snapshot: &TimelineSnapshot, path: &Path) {
+    let write = |path: &Path| {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        hiplaunch_reports::write_chrome_trace(snapshot, &mut file)?;
+        std::io::Write::flush(&mut file)
+    };
+    if let Err(error) = write(path) {
+        say(&format!("the timeline can't be written to {}: {error}", path.display()));
     }
 }
 
@@ -188,6 +197,8 @@ fn open() -> HipResult<&'static Process> {
 
 impl Process {
     fn open() -> Result<Process, String> {
+        // With AMD's library, this code runs only because that can't be used.
+        real::failure().map_or(Ok(()), |reason| Err(reason.to_owned()))?;
         let mut settings = Settings::from_env()?;
         if !settings.target_is_given
             && let Some(target) = target_of_program(&settings.emulator.target)
@@ -197,15 +208,15 @@ impl Process {
         settings.emulator.printer = Some(printer::c_streams());
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
         let mut driver: Arc<dyn Driver> = emulated;
-        let trace = settings.trace.map(|path| (Timeline::default(), path));
+        let trace = settings.layers.trace.map(|path| (Timeline::default(), path));
         if let Some((timeline, _)) = &trace {
             driver = timeline.layer(driver);
         }
-        let counting = settings.count.then(|| CountingDriver::new(Arc::clone(&driver)));
+        let counting = settings.layers.count.then(|| CountingDriver::new(Arc::clone(&driver)));
         if let Some(layer) = &counting {
             driver = layer.clone();
         }
-        let validation = settings.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
+        let validation = settings.layers.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
         if let Some(layer) = &validation {
             driver = layer.clone();
         }

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_driver::DriverError;
+use hip_driver_layers::validation::ValidationDriver;
 
+use crate::interpose;
 use crate::process::Process;
 
 /// What was seen so far.
@@ -42,20 +44,21 @@ pub(crate) fn fault(error: &DriverError) {
     }
 }
 
-/// The summary of the process; empty if there is nothing to say.
-fn summary(process: &Process) -> String {
+/// Writes the summary to stderr, if there is something to say: counts of calls with their title, and what the validation
+/// layer found.
+fn summarize(title: &str, counts: Option<Vec<(&str, u64)>>, validation: Option<&ValidationDriver>) {
     let mut text = String::new();
     let mut line = |indent: &str, what: std::fmt::Arguments<'_>| {
         // Writing to a string does not fail.
         let _ = writeln!(text, "hiplaunch: {indent}{what}");
     };
-    if let Some(counts) = process.counts() {
-        line("", format_args!("driver calls: {}", counts.device_calls()));
-        for (kind, count) in counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call()) {
-            line("  ", format_args!("{count:>10} {}", kind.name()));
+    if let Some(counts) = counts {
+        line("", format_args!("{title}: {}", counts.iter().map(|(_, count)| count).sum::<u64>()));
+        for (name, count) in counts {
+            line("  ", format_args!("{count:>10} {name}"));
         }
     }
-    if let Some(layer) = &process.validation {
+    if let Some(layer) = validation {
         let (violations, leaks) = (layer.take_violations(), layer.report_leaks());
         line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
         violations.iter().for_each(|violation| line("  ", format_args!("{violation}")));
@@ -71,16 +74,20 @@ fn summary(process: &Process) -> String {
     if !seen.faults.is_empty() {
         line("", format_args!("devices were lost by {} faults, which are reported above", seen.faults.len()));
     }
-    text
+    // A closed stderr can't be reported.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Runs after the program's destructors: the loader finishes a program before its libraries.
 extern "C" fn at_exit() {
-    let Some(process) = Process::opened() else { return };
-    process.write_trace();
-    process.destroy_helpers();
-    // A closed stderr can't be reported.
-    let _ = std::io::stderr().lock().write_all(summary(process).as_bytes());
+    if let Some(process) = Process::opened() {
+        process.write_trace();
+        process.destroy_helpers();
+        summarize("driver calls", process.counts(), process.validation.as_deref());
+    } else if let Some(over) = interpose::opened() {
+        over.write_trace();
+        summarize("HIP calls", over.counts(), over.validation());
+    }
 }
 
 #[used]

@@ -1,4 +1,4 @@
-//! `hiplaunch exec`: runs a HIP program with the library of `hip-dropin` in place of AMD's libamdhip64.
+//! `hiplaunch exec`: runs a HIP program with the library of `hip-dropin` in place of AMD's libamdhip64, or over it.
 //!
 //! The program replaces this process, so that signals, standard streams and its exit status are its own. What it does with
 //! HIP is decided by environment variables, which its children inherit.
@@ -7,9 +7,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
+use hip_driver::hip::HipDriver;
 
 use super::session::unusable;
 use super::{CommandError, CommandOutcome};
+
+/// The environment variables that tell the library that AMD's is to run the calls, and where that is.
+const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
+const REAL_VARIABLE: &str = "HIPLAUNCH_HIP_LIBRARY";
 
 /// The environment variable with the path of the library, if it is not beside the command.
 const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
@@ -20,7 +25,7 @@ const LIBRARY: &str = "hiplaunch-libamdhip64";
 /// The names by which programs ask for AMD's library.
 const NAMES: [&str; 4] = ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so"];
 
-/// Run a compiled HIP program without a GPU, on the emulator.
+/// Run a compiled HIP program without a GPU, on the emulator, or on a GPU under the layers.
 ///
 /// The program finds hiplaunch's library where it looks for AMD's libamdhip64, and so do the processes that it starts. Its
 /// standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
@@ -31,6 +36,12 @@ pub(crate) struct ExecArgs {
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+
+    /// What runs the program's calls: the `emulator`, or AMD's own library with `hip`, over which the layers are put.
+    ///
+    /// AMD's library is looked for where the loader and ROCM_PATH say; HIPLAUNCH_HIP_LIBRARY names its file.
+    #[arg(long, value_name = "BACKEND", default_value = "emulator", value_parser = ["emulator", "hip"])]
+    backend: String,
 
     /// The target to emulate: gfx90a or gfx942, also with settings such as `:xnack+`. By default, one that the program has
     /// code for.
@@ -45,7 +56,7 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     validate: bool,
 
-    /// Count the driver calls.
+    /// Count the driver calls; with `--backend hip`, the calls of HIP's functions.
     #[arg(long)]
     count: bool,
 
@@ -73,6 +84,18 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
+    /// An option that is given and that only the emulator has.
+    fn emulator_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--target", self.target.is_some()),
+            ("--devices", self.devices.is_some()),
+            ("--sanitize", self.sanitize),
+            ("--schedule-seed", self.schedule_seed.is_some()),
+            ("--time-budget", self.time_budget.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
     /// The variables that the library reads, which its documentation lists.
     fn variables(&self) -> Result<Vec<(&'static str, OsString)>, CommandError> {
         let mut variables = Vec::new();
@@ -98,8 +121,47 @@ impl ExecArgs {
 
 pub(crate) fn run(args: &ExecArgs) -> Result<CommandOutcome, CommandError> {
     let library = library()?;
-    let variables = args.variables()?;
+    let mut variables = args.variables()?;
+    if args.backend == "hip" {
+        if let Some(option) = args.emulator_option() {
+            return Err(CommandError::Unusable(format!(
+                "{option} is for the emulator, not for `--backend hip`"
+            )));
+        }
+        let real = real_library(&library, args.program.first().map(Path::new))?;
+        variables.push((BACKEND_VARIABLE, "hip".into()));
+        variables.push((REAL_VARIABLE, real.into_os_string()));
+    } else if std::env::var_os(BACKEND_VARIABLE).is_some() {
+        variables.push((BACKEND_VARIABLE, "auto".into()));
+    }
     Err(replace_process(&args.program, &library, variables))
+}
+
+/// AMD's library for a program: where the variable says, or the first that the loader finds. The version that the program
+/// names is tried first.
+fn real_library(own: &Path, program: Option<&Path>) -> Result<PathBuf, CommandError> {
+    let is_own = |path: &Path| path.canonicalize().is_ok_and(|path| path == own);
+    if let Some(named) = std::env::var_os(REAL_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+        let path = named.canonicalize().map_err(|error| {
+            CommandError::Unusable(format!("{REAL_VARIABLE}: {}: {error}", named.display()))
+        })?;
+        if is_own(&path) {
+            let text = format!("{REAL_VARIABLE}={} is hiplaunch's own library, not AMD's", named.display());
+            return Err(CommandError::Unusable(text));
+        }
+        return Ok(path);
+    }
+    let needed = program.and_then(needed_name);
+    HipDriver::find_library(needed, |path| !is_own(path)).map_err(unusable)
+}
+
+/// The name by which a program's file asks for the library.
+fn needed_name(program: &Path) -> Option<&'static str> {
+    let bytes = std::fs::read(program).ok()?;
+    NAMES.into_iter().find(|name| {
+        let text = [name.as_bytes(), b"\0"].concat();
+        bytes.windows(text.len()).any(|window| window == text)
+    })
 }
 
 /// The library: beside the command, or where the variable says.
