@@ -93,15 +93,22 @@ fn free(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Status {
     let call = match (found.kind, found.pinned) {
         (Kind::Device, _) => Call::Free { device, ptr },
         (Kind::Managed, _) => Call::Memory { device, request: &release },
-        (Kind::Host, Some(allocation)) => Call::HostFree { device, allocation },
+        (Kind::Host, Some(allocation)) => {
+            wait(over, device);
+            Call::HostFree { device, allocation }
+        }
         (Kind::Pool(_), _) => {
-            // It waits, as for other memory.
-            over.tell(&Call::DeviceSynchronize { device }, Output::None);
+            wait(over, device);
             Call::FreeAsync { device, ptr, stream: RawStream::NULL }
         }
         _ => return forward(),
     };
     observe_free(over, &call, forward, pointer)
+}
+
+/// Before it frees memory, AMD's library waits for the device: hipHostFree's documentation, and clr (hip_memory.cpp).
+fn wait(over: &Interposed, device: DeviceId) {
+    over.tell(&Call::DeviceSynchronize { device }, Output::None);
 }
 
 fn observe_free(over: &Interposed, call: &Call<'_>, forward: Forward<'_>, pointer: Address) -> Status {
@@ -135,6 +142,7 @@ fn unregister(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Stat
     else {
         return forward();
     };
+    wait(over, device);
     observe_free(over, &Call::HostUnregister { device, allocation }, forward, pointer)
 }
 
@@ -143,7 +151,7 @@ fn reset(over: &Interposed, forward: Forward<'_>) -> Status {
     let device = over.device();
     let status = forward();
     if status == Status::SUCCESS {
-        over.tell(&Call::DeviceSynchronize { device }, Output::None);
+        wait(over, device);
         for found in over.known.allocations.take_of_device(device) {
             let ptr = DevicePtr(found.base);
             match (found.kind, found.pinned) {
