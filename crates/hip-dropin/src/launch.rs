@@ -451,7 +451,7 @@ extern "C" fn hipExtLaunchMultiKernelMultiDevice(
 /// `hipLaunchAttribute`: its number, and the beginning of its value.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct LaunchAttribute {
+pub(crate) struct LaunchAttribute {
     id: i32,
     pad: i32,
     value: i32,
@@ -461,7 +461,7 @@ struct LaunchAttribute {
 /// `hipLaunchAttributeCooperative`.
 const COOPERATIVE: i32 = 2;
 
-fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Cooperation> {
+pub(crate) fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Cooperation> {
     let attributes = attributes.array(count as usize)?;
     let asks = attributes.iter().any(|attribute| attribute.id == COOPERATIVE && attribute.value != 0);
     Ok(if asks { Cooperation::Grid } else { Cooperation::None })
@@ -470,13 +470,13 @@ fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Coopera
 /// `hipLaunchConfig_t`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct LaunchConfig {
-    grid: Dim3,
-    block: Dim3,
-    lds: usize,
-    stream: StreamHandle,
-    attributes: In<LaunchAttribute>,
-    attribute_count: u32,
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) lds: usize,
+    pub(crate) stream: StreamHandle,
+    pub(crate) attributes: In<LaunchAttribute>,
+    pub(crate) attribute_count: u32,
 }
 
 #[unsafe(export_name = "emulated_hipLaunchKernelExC")]
@@ -500,13 +500,13 @@ extern "C" fn hipLaunchKernelExC(
 /// `HIP_LAUNCH_CONFIG`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct DriverLaunchConfig {
-    grid: Dim3,
-    block: Dim3,
-    lds: u32,
-    stream: StreamHandle,
-    attributes: In<LaunchAttribute>,
-    attribute_count: u32,
+pub(crate) struct DriverLaunchConfig {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) lds: u32,
+    pub(crate) stream: StreamHandle,
+    pub(crate) attributes: In<LaunchAttribute>,
+    pub(crate) attribute_count: u32,
 }
 
 #[unsafe(export_name = "emulated_hipDrvLaunchKernelEx")]

@@ -58,7 +58,7 @@ impl RealLibrary {
 }
 
 fn open(path: &Path) -> Result<RealLibrary, String> {
-    let own_folder = loaded_as().and_then(|own| Some(Path::new(OsStr::from_bytes(own.to_bytes())).parent()?));
+    let own_folder = loaded_as().and_then(|own| Path::new(OsStr::from_bytes(own.to_bytes())).parent());
     for name in NAMES {
         let beside = own_folder.map(|folder| folder.join(OsStr::from_bytes(name.to_bytes())));
         if beside.is_some_and(|file| file.exists()) {

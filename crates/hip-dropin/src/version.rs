@@ -49,6 +49,14 @@ pub(crate) fn module_base(code: *const ()) -> Option<usize> {
     module_of(code.cast()).map(|module| module.dli_fbase.addr())
 }
 
+/// The name of the exported function that begins at an address.
+pub(crate) fn symbol_of(code: *const ()) -> Option<&'static CStr> {
+    let module = module_of(code.cast())?;
+    let is_it = module.dli_saddr.addr() == code.addr() && !module.dli_sname.is_null();
+    // SAFETY: text of a library that stays loaded, as programs call its functions.
+    is_it.then(|| unsafe { CStr::from_ptr(module.dli_sname) })
+}
+
 /// What the loader knows of the library with some code.
 fn module_of(code: *const c_void) -> Option<libc::Dl_info> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();

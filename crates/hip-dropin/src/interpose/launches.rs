@@ -9,7 +9,9 @@ use crate::abi::Dim3;
 use crate::c_caller::{Address, In};
 use crate::event::EventHandle;
 use crate::kernel::Kernel;
-use crate::launch::{Arguments, Cooperation, Events, NO_EVENTS, Shape};
+use crate::launch::{
+    Arguments, Cooperation, DriverLaunchConfig, Events, LaunchConfig, NO_EVENTS, Shape, cooperation,
+};
 use crate::module::KernelHandle;
 use crate::status::Status;
 use crate::stream::StreamHandle;
@@ -174,5 +176,20 @@ wrappers! {
         let shape = of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
         let (arguments, events) = (Arguments { parameters, extra }, Events { start, stop });
         launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
+    };
+    hipLaunchKernelExC(config: In<LaunchConfig>, function: Address, parameters: In<In<u8>>) = |over, forward| {
+        let Ok(config) = config.get() else { return forward() };
+        let Ok(cooperation) = cooperation(config.attributes, config.attribute_count) else { return forward() };
+        let (shape, arguments) = (Shape::new(config.grid, config.block, config.lds), Arguments::list(parameters));
+        launch(over, forward, Named::Host(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
+    };
+    hipDrvLaunchKernelEx(
+        config: In<DriverLaunchConfig>, function: KernelHandle, parameters: In<In<u8>>, extra: In<usize>,
+    ) = |over, forward| {
+        let Ok(config) = config.get() else { return forward() };
+        let Ok(cooperation) = cooperation(config.attributes, config.attribute_count) else { return forward() };
+        let shape = Shape::new(config.grid, config.block, config.lds as usize);
+        let arguments = Arguments { parameters, extra };
+        launch(over, forward, Named::Module(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
     };
 }

@@ -1,10 +1,13 @@
 //! The layers over AMD's library, and how a call passes them.
 
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hip_driver::hip::HipDriver;
-use hip_driver::{Call, DeviceId, Driver, DriverError, DriverResult, ErrorCode, Note, Output, RawStream};
+use hip_driver::{
+    Call, DeviceId, Driver, DriverError, DriverResult, ErrorCode, Note, Output, RawFunction, RawStream,
+};
 use hip_driver_layers::Layer;
 use hip_driver_layers::counts::CallCounter;
 use hip_driver_layers::timeline::{Timeline, TimelineDriver, TimelineLayer, TimelineSnapshot};
@@ -73,7 +76,7 @@ pub(super) fn is_forked() -> bool {
 
 impl Layers {
     pub(super) fn open(library: &RealLibrary, settings: &LayerSettings) -> Result<Layers, String> {
-        let function = |name: &std::ffi::CStr| {
+        let function = |name: &CStr| {
             library.address(name).ok_or_else(|| format!("{} has no {name:?}", library.path.display()))
         };
         let (get_device, set_device) = (function(c"hipGetDevice")?, function(c"hipSetDevice")?);
@@ -243,6 +246,13 @@ impl Interposed {
         // A refusal has been reported.
         if let Ok(token) = layer.layer().before(call) {
             layer.layer().after(call, token, Ok(output));
+        }
+    }
+
+    /// Gives a kernel of a registered fat binary its name in the timeline.
+    pub(super) fn name_kernel(&self, function: RawFunction, name: &CStr) {
+        if let Some((_, timeline)) = self.over().and_then(|layers| layers.timeline.as_ref()) {
+            timeline.layer().name_kernel(function, name);
         }
     }
 

@@ -22,8 +22,10 @@
 //! | `streams.rs`, `events.rs`, `errors.rs` | order, and the last error |
 //! | `modules.rs`, `launches.rs` | code objects, registered fat binaries, launches |
 //! | `graphs.rs`, `nodes.rs` | captures and graphs |
+//! | `entry_points.rs` | functions by their names |
 
 mod copies;
+mod entry_points;
 mod errors;
 mod events;
 mod fills;
@@ -88,11 +90,14 @@ pub(crate) fn counts_calls() -> bool {
     opened().is_some_and(|over| over.settings.count)
 }
 
-/// Returns the wrapper of a function, if there are layers and it has one. `original` is AMD's function.
+/// Returns the wrapper of a function, if something is put over AMD's library and the function has one. `original` is AMD's function.
 pub(crate) fn wrapper(name: &CStr, original: *const ()) -> Option<*const ()> {
-    opened().filter(|over| over.settings.validate || over.settings.trace.is_some())?;
+    let LayerSettings { validate, count, trace } = &opened()?.settings;
+    let layers = *validate || trace.is_some();
     let name = name.to_str().ok()?;
-    let found = TABLES.iter().flat_map(|table| table.iter()).find(|wrapper| wrapper.name == name)?;
+    // Counts are complete if programs get only functions that count.
+    let tables = if layers { &TABLES[..] } else { &TABLES[..usize::from(*count)] };
+    let found = tables.iter().flat_map(|table| table.iter()).find(|wrapper| wrapper.name == name)?;
     found.original.0.store(original.cast_mut(), Ordering::Release);
     Some(found.function)
 }
@@ -147,8 +152,9 @@ impl Original {
     }
 }
 
-/// All wrappers, by file.
-const TABLES: [&[Wrapper]; 13] = [
+/// All wrappers, by file. The first ones are used without layers too.
+const TABLES: [&[Wrapper]; 14] = [
+    entry_points::WRAPPERS,
     copies::WRAPPERS,
     errors::WRAPPERS,
     events::WRAPPERS,

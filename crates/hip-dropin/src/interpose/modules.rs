@@ -27,9 +27,12 @@ use crate::status::Status;
 pub(super) struct KnownModules {
     modules: Mutex<HashMap<u64, Arc<Module>>>,
     kernels: Mutex<HashMap<u64, Arc<Kernel>>>,
-    fat: Mutex<HashMap<(u64, DeviceId), Option<Arc<Module>>>>,
-    host_kernels: Mutex<HashMap<(u64, DeviceId), Option<Arc<Kernel>>>>,
+    fat: Mutex<OnDevices<Module>>,
+    host_kernels: Mutex<OnDevices<Kernel>>,
 }
+
+/// What a registered fat binary or host function is on a device; `None` if its code object can't be read.
+type OnDevices<T> = HashMap<(u64, DeviceId), Option<Arc<T>>>;
 
 /// A module that the layers know.
 pub(super) struct Module {
@@ -73,6 +76,7 @@ impl Interposed {
         let kernel = module.kernel(&name, raw)?;
         let call = Call::ModuleGetFunction { device, module: module.raw, name: &name };
         self.tell(&call, Output::Function(raw));
+        self.name_kernel(raw, &name);
         Some(Arc::new(kernel))
     }
 
@@ -288,20 +292,20 @@ registrations! {
         fat_binary::__hipRegisterFunction(
             handle, function, device_function, name, limit, thread, block, block_size, grid_size, wave_size,
         );
-        let _ = forward();
+        forward();
     };
     __hipRegisterVar(
         handle: FatBinaryHandle, variable: Address, host_name: Text, name: Text, external: i32, bytes: usize,
         constant: i32, global: i32,
     ) -> () = |forward| {
         fat_binary::__hipRegisterVar(handle, variable, host_name, name, external, bytes, constant, global);
-        let _ = forward();
+        forward();
     };
     __hipUnregisterFatBinary(handle: FatBinaryHandle) -> () = |forward| {
         if let Some(over) = crate::interpose::opened() {
             over.forget_fat_binary(handle.0);
         }
         fat_binary::__hipUnregisterFatBinary(handle);
-        let _ = forward();
+        forward();
     };
 }
