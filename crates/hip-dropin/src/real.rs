@@ -1,6 +1,7 @@
 //! AMD's own library, where the environment asks for it: finding it, and the addresses of its functions.
 //!
-//! It is opened by its path, and its references to HIP's functions bind to itself. The names by which programs ask for
+//! It is opened when this library is loaded, so that it ends after the program's destructors, as it does where the program
+//! itself loads it. It is opened by its path, and its references to HIP's functions bind to itself. The names by which programs ask for
 //! `libamdhip64` are bound to this library before, because the loader would otherwise find AMD's by its soname.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -34,6 +35,16 @@ fn opened() -> Option<&'static Result<RealLibrary, String>> {
     let open = || settings::wants_hip().then(|| settings::library().and_then(|path| open(&path)));
     LIBRARY.get_or_init(open).as_ref()
 }
+
+/// Runs when this library is loaded, before the program's constructors.
+extern "C" fn at_load() {
+    // A panic here is one in every later call, where it is said.
+    let _ = std::panic::catch_unwind(opened);
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;
 
 /// AMD's library, if the environment asks for it and it can be used.
 pub(crate) fn library() -> Option<&'static RealLibrary> {

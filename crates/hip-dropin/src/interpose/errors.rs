@@ -1,4 +1,5 @@
-//! The last error of a thread, where the last call was refused by a layer and AMD's library did not see it.
+//! The last error of a thread, where AMD's library does not have it: a layer refused the call, or made calls of its own
+//! after it.
 
 use std::cell::Cell;
 
@@ -6,23 +7,23 @@ use super::{Forward, wrappers};
 use crate::status::Status;
 
 thread_local! {
-    static REFUSED: Cell<Option<Status>> = const { Cell::new(None) };
+    static KEPT: Cell<Option<Status>> = const { Cell::new(None) };
 }
 
-/// Makes a refusal the thread's last error, and returns it.
-pub(super) fn refuse(status: Status) -> Status {
-    let _ = REFUSED.try_with(|refused| refused.set(Some(status)));
+/// Makes a status the thread's last error until the next call, and returns it.
+pub(super) fn keep(status: Status) -> Status {
+    let _ = KEPT.try_with(|kept| kept.set(Some(status)));
     status
 }
 
 /// A later call decides what the last error is.
-pub(super) fn forget_refusal() {
-    let _ = REFUSED.try_with(|refused| refused.set(None));
+pub(super) fn forget() {
+    let _ = KEPT.try_with(|kept| kept.set(None));
 }
 
 fn last(forward: Forward<'_>, clears: bool) -> Status {
-    let refused = REFUSED.try_with(|refused| if clears { refused.take() } else { refused.get() });
-    match refused.ok().flatten() {
+    let kept = KEPT.try_with(|kept| if clears { kept.take() } else { kept.get() });
+    match kept.ok().flatten() {
         Some(status) => {
             if clears {
                 forward();

@@ -12,7 +12,7 @@ use hip_driver::{
 };
 
 use super::known::lock;
-use super::{Forward, Interposed, wrappers};
+use super::{Forward, Interposed, errors, wrappers};
 use crate::c_caller::{Address, In, Out};
 use crate::graph::{ExecHandle, GraphHandle, NodeHandle};
 use crate::status::Status;
@@ -144,6 +144,9 @@ fn end(over: &Interposed, forward: Forward<'_>, handle: StreamHandle, made: Out<
         Output::Capture(CaptureReply::Graph(RawGraph(graph.0)))
     });
     let ended = status == Status::SUCCESS || !over.over().is_some_and(|layers| layers.is_capturing(stream));
+    if status != Status::SUCCESS {
+        errors::keep(status);
+    }
     if ended {
         over.known.graphs.tables().captured.remove(&handle.0);
     }

@@ -225,7 +225,7 @@ impl Interposed {
         let Some(layers) = self.over() else { return forward() };
         let tokens = match layers.before(call) {
             Ok(tokens) => tokens,
-            Err(error) => return errors::refuse(error.code.into()),
+            Err(error) => return errors::keep(error.code.into()),
         };
         let status = forward();
         let is_answer =
@@ -236,6 +236,8 @@ impl Interposed {
         } else {
             let error = DriverError::new(call.kind().name(), ErrorCode(status.0));
             layers.after(call, tokens, Err(&error));
+            // Before HIP 7, a call of a layer clears the last error.
+            errors::keep(status);
         }
         status
     }

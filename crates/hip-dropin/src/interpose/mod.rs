@@ -213,7 +213,7 @@ fn observed(
     let Some(over) = interpose::opened().filter(|over| over.layers().is_some()) else { return original() };
     let returned = std::cell::Cell::new(None);
     let forward = || {
-        errors::forget_refusal();
+        errors::forget();
         let status = original();
         returned.set(Some(status));
         status
