@@ -254,10 +254,9 @@ pub(crate) fn insert(handle: FatBinaryHandle, wrapper: In<c_void>) {
 
 /// The handle of the fat binary with the kernel of a host function, and the kernel's name.
 pub(crate) fn registered_kernel(function: Address) -> Option<(u64, CString)> {
-    registered(|all| {
-        let kernel = all.kernels.get(&function.0)?;
-        Some((all.handle_of(&kernel.binary)?, kernel.name.clone()))
-    })
+    let kernel = KERNELS.get(function.0)?;
+    let handle = registered(|all| all.handle_of(&kernel.binary))?;
+    Some((handle, kernel.name.clone()))
 }
 
 /// The handle of the fat binary with a variable, and the variable's name.

@@ -90,6 +90,7 @@ impl ExecArgs {
             ("--target", self.target.is_some()),
             ("--devices", self.devices.is_some()),
             ("--sanitize", self.sanitize),
+            ("--bounds", self.bounds.is_some()),
             ("--schedule-seed", self.schedule_seed.is_some()),
             ("--time-budget", self.time_budget.is_some()),
         ];

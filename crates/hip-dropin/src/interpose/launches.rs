@@ -36,7 +36,8 @@ pub(super) struct Packed {
 impl Packed {
     /// `None` if the arguments don't fit the kernel, which AMD's library will say.
     pub(super) fn new(over: &Interposed, kernel: Arc<Kernel>, arguments: Arguments) -> Option<Packed> {
-        let kernarg = kernel.pack(arguments.parameters, arguments.extra).ok()?;
+        let mut kernarg = crate::kernel::Kernarg::new();
+        kernel.pack(arguments.parameters, arguments.extra, &mut kernarg).ok()?;
         let mut accesses = kernel.accesses(&kernarg);
         accesses.retain(|access| over.known.may_access(kernel.device, access.ptr.0));
         Some(Packed { kernel, kernarg, accesses })
