@@ -6,6 +6,7 @@ use super::known::Place;
 use super::{Forward, Interposed, wrappers};
 use crate::abi::{hip_Memcpy2D, hipMemcpy3DParms};
 use crate::c_caller::{Address, In};
+use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_DEVICE_NO_CU, DEVICE_TO_HOST, HOST_TO_DEVICE};
 use crate::status::Status;
 use crate::stream::StreamHandle;
 
@@ -28,15 +29,23 @@ pub(super) const BLOCKING: On = On { stream: StreamHandle::NULL, waits: true };
 pub(super) const BLOCKING_PER_THREAD: On =
     On { stream: StreamHandle::new(RawStream::PER_THREAD.0), waits: true };
 
+/// The destination and the source of a copy, and its `hipMemcpyKind`.
+pub(super) type Ends = (Address, Address, i32);
+
 /// What a copy is for a driver, and its device; `None` for a copy between addresses that are in no known memory.
 pub(super) fn work(
     over: &Interposed,
-    dst: Address,
-    src: Address,
+    (dst, src, kind): Ends,
     bytes: usize,
 ) -> Option<(Option<DeviceId>, Work<'static>)> {
     let (to, from) = (DevicePtr(dst.0), DevicePtr(src.0));
-    Some(match (over.place(dst), over.place(src)) {
+    let place = |address: Address, on_device: bool| match on_device {
+        true => over.known.device_place(address.0),
+        false => over.known.place(address.0),
+    };
+    let from_device = matches!(kind, DEVICE_TO_HOST | DEVICE_TO_DEVICE | DEVICE_TO_DEVICE_NO_CU);
+    let to_device = matches!(kind, HOST_TO_DEVICE | DEVICE_TO_DEVICE | DEVICE_TO_DEVICE_NO_CU);
+    Some(match (place(dst, to_device), place(src, from_device)) {
         (Place::Unknown, Place::Unknown) => return None,
         (Place::Device(device), Place::Unknown | Place::Pinned(_)) => {
             (Some(device), Work::CopyToDevice { dst: to, src: src.host(), bytes })
@@ -84,16 +93,9 @@ pub(super) fn show(
 }
 
 /// A copy of bytes.
-pub(super) fn copy(
-    over: &Interposed,
-    forward: Forward<'_>,
-    dst: Address,
-    src: Address,
-    bytes: usize,
-    on: On,
-) -> Status {
-    match work(over, dst, src, bytes) {
-        Some((device, work)) if bytes > 0 && dst != src => show(over, forward, device, &work, on),
+pub(super) fn copy(over: &Interposed, forward: Forward<'_>, ends: Ends, bytes: usize, on: On) -> Status {
+    match work(over, ends, bytes) {
+        Some((device, work)) if bytes > 0 && ends.0 != ends.1 => show(over, forward, device, &work, on),
         _ => forward(),
     }
 }
@@ -102,7 +104,7 @@ pub(super) fn copy(
 fn copy_rows(
     over: &Interposed,
     forward: Forward<'_>,
-    (dst, src): (Address, Address),
+    ends: Ends,
     (width, rows): (usize, usize),
     (dst_pitch, src_pitch): (usize, usize),
     on: On,
@@ -115,23 +117,20 @@ fn copy_rows(
     } else {
         width
     };
-    copy(over, forward, dst, src, bytes, on)
+    copy(over, forward, ends, bytes, on)
 }
 
 /// A copy of a box. One of arrays is not shown.
 fn copy_box(over: &Interposed, forward: Forward<'_>, params: In<hipMemcpy3DParms>, on: On) -> Status {
-    let Some((dst, src, size, pitches)) = params.get().ok().and_then(|params| box_of(&params)) else {
+    let Some((ends, size, pitches)) = params.get().ok().and_then(|params| box_of(&params)) else {
         return forward();
     };
-    copy_rows(over, forward, (dst, src), size, pitches, on)
+    copy_rows(over, forward, ends, size, pitches, on)
 }
 
 /// The addresses of a box's first bytes, its rows, and the distances between them; of several slices, the first. `None` for
 /// arrays.
-#[allow(clippy::type_complexity, reason = "the arguments of `copy_rows`")]
-pub(super) fn box_of(
-    params: &hipMemcpy3DParms,
-) -> Option<(Address, Address, (usize, usize), (usize, usize))> {
+pub(super) fn box_of(params: &hipMemcpy3DParms) -> Option<(Ends, (usize, usize), (usize, usize))> {
     if params.srcArray != 0 || params.dstArray != 0 {
         return None;
     }
@@ -141,7 +140,7 @@ pub(super) fn box_of(
     };
     let (dst, src) = (start(&params.dstPtr, &params.dstPos), start(&params.srcPtr, &params.srcPos));
     let rows = if params.extent.depth == 0 { 0 } else { params.extent.height };
-    Some((dst, src, (params.extent.width, rows), (params.dstPtr.pitch, params.srcPtr.pitch)))
+    Some(((dst, src, params.kind), (params.extent.width, rows), (params.dstPtr.pitch, params.srcPtr.pitch)))
 }
 
 /// `hipMemoryTypeArray`, before HIP 6 and from then on.
@@ -160,7 +159,14 @@ fn copy_2d(over: &Interposed, forward: Forward<'_>, params: In<hip_Memcpy2D>, on
     let start = |host: Address, device: Address| if device.is_null() { host } else { device };
     let dst = start(copy.dstHost, copy.dstDevice).offset(copy.dstY * copy.dstPitch + copy.dstXInBytes);
     let src = start(copy.srcHost, copy.srcDevice).offset(copy.srcY * copy.srcPitch + copy.srcXInBytes);
-    copy_rows(over, forward, (dst, src), (copy.WidthInBytes, copy.Height), (copy.dstPitch, copy.srcPitch), on)
+    copy_rows(
+        over,
+        forward,
+        (dst, src, DEFAULT),
+        (copy.WidthInBytes, copy.Height),
+        (copy.dstPitch, copy.srcPitch),
+        on,
+    )
 }
 
 /// Which way a copy goes between a variable and other memory.
@@ -175,7 +181,7 @@ fn copy_symbol(
     forward: Forward<'_>,
     symbol: Symbol,
     other: Address,
-    (bytes, offset): (usize, usize),
+    (bytes, offset, kind): (usize, usize, i32),
     on: On,
 ) -> Status {
     let (Symbol::To(name) | Symbol::From(name)) = symbol;
@@ -184,68 +190,68 @@ fn copy_symbol(
     let Some((start, _)) = over.variable(name).filter(|(_, size)| inside(*size)) else { return forward() };
     let variable = start.offset(offset);
     match symbol {
-        Symbol::To(_) => copy(over, forward, variable, other, bytes, on),
-        Symbol::From(_) => copy(over, forward, other, variable, bytes, on),
+        Symbol::To(_) => copy(over, forward, (variable, other, kind), bytes, on),
+        Symbol::From(_) => copy(over, forward, (other, variable, kind), bytes, on),
     }
 }
 
 wrappers! {
-    hipMemcpy(dst: Address, src: Address, bytes: usize, _kind: i32) = |over, forward| {
-        copy(over, forward, dst, src, bytes, BLOCKING)
+    hipMemcpy(dst: Address, src: Address, bytes: usize, kind: i32) = |over, forward| {
+        copy(over, forward, (dst, src, kind), bytes, BLOCKING)
     };
-    hipMemcpy_spt(dst: Address, src: Address, bytes: usize, _kind: i32) = |over, forward| {
-        copy(over, forward, dst, src, bytes, BLOCKING_PER_THREAD)
+    hipMemcpy_spt(dst: Address, src: Address, bytes: usize, kind: i32) = |over, forward| {
+        copy(over, forward, (dst, src, kind), bytes, BLOCKING_PER_THREAD)
     };
-    hipMemcpyWithStream(dst: Address, src: Address, bytes: usize, _kind: i32, stream: StreamHandle) = |over, forward| {
-        copy(over, forward, dst, src, bytes, On { stream, waits: true })
+    hipMemcpyWithStream(dst: Address, src: Address, bytes: usize, kind: i32, stream: StreamHandle) = |over, forward| {
+        copy(over, forward, (dst, src, kind), bytes, On { stream, waits: true })
     };
-    hipMemcpyAsync(dst: Address, src: Address, bytes: usize, _kind: i32, stream: StreamHandle) = |over, forward| {
-        copy(over, forward, dst, src, bytes, on(stream))
+    hipMemcpyAsync(dst: Address, src: Address, bytes: usize, kind: i32, stream: StreamHandle) = |over, forward| {
+        copy(over, forward, (dst, src, kind), bytes, on(stream))
     };
-    hipMemcpyAsync_spt(dst: Address, src: Address, bytes: usize, _kind: i32, stream: StreamHandle) = |over, forward| {
-        copy(over, forward, dst, src, bytes, on(stream.or_per_thread()))
+    hipMemcpyAsync_spt(dst: Address, src: Address, bytes: usize, kind: i32, stream: StreamHandle) = |over, forward| {
+        copy(over, forward, (dst, src, kind), bytes, on(stream.or_per_thread()))
     };
     hipMemcpyHtoD(dst: Address, src: Address, bytes: usize) = |over, forward| {
-        copy(over, forward, dst, src, bytes, BLOCKING)
+        copy(over, forward, (dst, src, HOST_TO_DEVICE), bytes, BLOCKING)
     };
     hipMemcpyDtoH(dst: Address, src: Address, bytes: usize) = |over, forward| {
-        copy(over, forward, dst, src, bytes, BLOCKING)
+        copy(over, forward, (dst, src, DEVICE_TO_HOST), bytes, BLOCKING)
     };
     hipMemcpyDtoD(dst: Address, src: Address, bytes: usize) = |over, forward| {
-        copy(over, forward, dst, src, bytes, BLOCKING)
+        copy(over, forward, (dst, src, DEVICE_TO_DEVICE), bytes, BLOCKING)
     };
     hipMemcpyHtoDAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) = |over, forward| {
-        copy(over, forward, dst, src, bytes, on(stream))
+        copy(over, forward, (dst, src, HOST_TO_DEVICE), bytes, on(stream))
     };
     hipMemcpyDtoHAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) = |over, forward| {
-        copy(over, forward, dst, src, bytes, on(stream))
+        copy(over, forward, (dst, src, DEVICE_TO_HOST), bytes, on(stream))
     };
     hipMemcpyDtoDAsync(dst: Address, src: Address, bytes: usize, stream: StreamHandle) = |over, forward| {
-        copy(over, forward, dst, src, bytes, on(stream))
+        copy(over, forward, (dst, src, DEVICE_TO_DEVICE), bytes, on(stream))
     };
     hipMemcpyPeer(dst: Address, _dst_device: i32, src: Address, _src_device: i32, bytes: usize) = |over, forward| {
-        copy(over, forward, dst, src, bytes, BLOCKING)
+        copy(over, forward, (dst, src, DEVICE_TO_DEVICE), bytes, BLOCKING)
     };
     hipMemcpyPeerAsync(
         dst: Address, _dst_device: i32, src: Address, _src_device: i32, bytes: usize, stream: StreamHandle,
-    ) = |over, forward| copy(over, forward, dst, src, bytes, on(stream));
+    ) = |over, forward| copy(over, forward, (dst, src, DEVICE_TO_DEVICE), bytes, on(stream));
     hipMemcpy2D(
-        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, _kind: i32,
-    ) = |over, forward| copy_rows(over, forward, (dst, src), (width, height), (dst_pitch, src_pitch), BLOCKING);
+        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, kind: i32,
+    ) = |over, forward| copy_rows(over, forward, (dst, src, kind), (width, height), (dst_pitch, src_pitch), BLOCKING);
     hipMemcpy2D_spt(
-        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, _kind: i32,
+        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, kind: i32,
     ) = |over, forward| {
-        copy_rows(over, forward, (dst, src), (width, height), (dst_pitch, src_pitch), BLOCKING_PER_THREAD)
+        copy_rows(over, forward, (dst, src, kind), (width, height), (dst_pitch, src_pitch), BLOCKING_PER_THREAD)
     };
     hipMemcpy2DAsync(
-        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, _kind: i32,
+        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, kind: i32,
         stream: StreamHandle,
-    ) = |over, forward| copy_rows(over, forward, (dst, src), (width, height), (dst_pitch, src_pitch), on(stream));
+    ) = |over, forward| copy_rows(over, forward, (dst, src, kind), (width, height), (dst_pitch, src_pitch), on(stream));
     hipMemcpy2DAsync_spt(
-        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, _kind: i32,
+        dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize, height: usize, kind: i32,
         stream: StreamHandle,
     ) = |over, forward| {
-        copy_rows(over, forward, (dst, src), (width, height), (dst_pitch, src_pitch), on(stream.or_per_thread()))
+        copy_rows(over, forward, (dst, src, kind), (width, height), (dst_pitch, src_pitch), on(stream.or_per_thread()))
     };
     hipMemcpyParam2D(params: In<hip_Memcpy2D>) = |over, forward| copy_2d(over, forward, params, BLOCKING);
     hipMemcpyParam2DAsync(params: In<hip_Memcpy2D>, stream: StreamHandle) = |over, forward| {
@@ -261,32 +267,32 @@ wrappers! {
     hipMemcpy3DAsync_spt(params: In<hipMemcpy3DParms>, stream: StreamHandle) = |over, forward| {
         copy_box(over, forward, params, on(stream.or_per_thread()))
     };
-    hipMemcpyToSymbol(symbol: Address, src: Address, bytes: usize, offset: usize, _kind: i32) = |over, forward| {
-        copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset), BLOCKING)
+    hipMemcpyToSymbol(symbol: Address, src: Address, bytes: usize, offset: usize, kind: i32) = |over, forward| {
+        copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset, kind), BLOCKING)
     };
-    hipMemcpyToSymbol_spt(symbol: Address, src: Address, bytes: usize, offset: usize, _kind: i32) = |over, forward| {
-        copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset), BLOCKING_PER_THREAD)
+    hipMemcpyToSymbol_spt(symbol: Address, src: Address, bytes: usize, offset: usize, kind: i32) = |over, forward| {
+        copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset, kind), BLOCKING_PER_THREAD)
     };
     hipMemcpyToSymbolAsync(
-        symbol: Address, src: Address, bytes: usize, offset: usize, _kind: i32, stream: StreamHandle,
-    ) = |over, forward| copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset), on(stream));
+        symbol: Address, src: Address, bytes: usize, offset: usize, kind: i32, stream: StreamHandle,
+    ) = |over, forward| copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset, kind), on(stream));
     hipMemcpyToSymbolAsync_spt(
-        symbol: Address, src: Address, bytes: usize, offset: usize, _kind: i32, stream: StreamHandle,
+        symbol: Address, src: Address, bytes: usize, offset: usize, kind: i32, stream: StreamHandle,
     ) = |over, forward| {
-        copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset), on(stream.or_per_thread()))
+        copy_symbol(over, forward, Symbol::To(symbol), src, (bytes, offset, kind), on(stream.or_per_thread()))
     };
-    hipMemcpyFromSymbol(dst: Address, symbol: Address, bytes: usize, offset: usize, _kind: i32) = |over, forward| {
-        copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset), BLOCKING)
+    hipMemcpyFromSymbol(dst: Address, symbol: Address, bytes: usize, offset: usize, kind: i32) = |over, forward| {
+        copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset, kind), BLOCKING)
     };
-    hipMemcpyFromSymbol_spt(dst: Address, symbol: Address, bytes: usize, offset: usize, _kind: i32) = |over, forward| {
-        copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset), BLOCKING_PER_THREAD)
+    hipMemcpyFromSymbol_spt(dst: Address, symbol: Address, bytes: usize, offset: usize, kind: i32) = |over, forward| {
+        copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset, kind), BLOCKING_PER_THREAD)
     };
     hipMemcpyFromSymbolAsync(
-        dst: Address, symbol: Address, bytes: usize, offset: usize, _kind: i32, stream: StreamHandle,
-    ) = |over, forward| copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset), on(stream));
+        dst: Address, symbol: Address, bytes: usize, offset: usize, kind: i32, stream: StreamHandle,
+    ) = |over, forward| copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset, kind), on(stream));
     hipMemcpyFromSymbolAsync_spt(
-        dst: Address, symbol: Address, bytes: usize, offset: usize, _kind: i32, stream: StreamHandle,
+        dst: Address, symbol: Address, bytes: usize, offset: usize, kind: i32, stream: StreamHandle,
     ) = |over, forward| {
-        copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset), on(stream.or_per_thread()))
+        copy_symbol(over, forward, Symbol::From(symbol), dst, (bytes, offset, kind), on(stream.or_per_thread()))
     };
 }

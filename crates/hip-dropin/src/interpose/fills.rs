@@ -18,7 +18,7 @@ pub(super) fn work(
     element: usize,
     count: usize,
 ) -> Option<(Option<hip_driver::DeviceId>, Work<'static>)> {
-    let (device, dst) = match over.place(start) {
+    let (device, dst) = match over.known.device_place(start.0) {
         Place::Unknown => return None,
         Place::Pinned(ptr) => (None, ptr),
         Place::Device(device) => (Some(device), DevicePtr(start.0)),

@@ -9,7 +9,6 @@ use super::Interposed;
 use super::graphs::KnownGraphs;
 use super::modules::KnownModules;
 use crate::allocations::{Allocation, Allocations, Kind};
-use crate::c_caller::Address;
 use crate::event::EventHandle;
 use crate::stream::StreamHandle;
 
@@ -80,14 +79,20 @@ impl Known {
         lock(&self.freed).clear();
     }
 
-    /// Where an address is. An address in freed memory of a device is in that device's memory, which the layers know to be
-    /// freed. Freed memory of the host may be the program's again.
+    /// Where an address is that may be anybody's. Where memory of a device was freed, the host's may be now.
     pub(super) fn place(&self, address: u64) -> Place {
-        if let Some(found) = self.allocations.find(address) {
-            return match found.pinned {
-                Some(_) => Place::Pinned(found.device_address(address)),
-                None => Place::Device(found.device),
-            };
+        let Some(found) = self.allocations.find(address) else { return Place::Unknown };
+        match found.pinned {
+            Some(_) => Place::Pinned(found.device_address(address)),
+            None => Place::Device(found.device),
+        }
+    }
+
+    /// Where an address is that the program says to be a device's: also in freed memory, which the layers know to be freed.
+    pub(super) fn device_place(&self, address: u64) -> Place {
+        let live = self.place(address);
+        if live != Place::Unknown {
+            return live;
         }
         let freed = lock(&self.freed);
         let freed = freed.iter().rev().find(|old| old.pinned.is_none() && old.range().contains(&address));
@@ -102,7 +107,7 @@ impl Known {
                 found.device == device
                     || !matches!(found.kind, Kind::Pool(_) | Kind::Managed | Kind::Variable(_))
             }
-            None => self.place(address) != Place::Unknown,
+            None => self.device_place(address) != Place::Unknown,
         }
     }
 }
@@ -149,10 +154,5 @@ impl Interposed {
 
     pub(super) fn add_event(&self, handle: u64, device: DeviceId) {
         lock(&self.known.events.0).insert(handle, Made { device, blocking: false });
-    }
-
-    /// The place of the `bytes` bytes at an address.
-    pub(super) fn place(&self, address: Address) -> Place {
-        self.known.place(address.0)
     }
 }

@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 use hip_driver::{AccessRange, Call, DeviceId, Output, RawGraph, RawGraphNode, Space, Work};
 
+use super::copies::Ends;
 use super::known::Place;
 use super::launches::Packed;
 use super::{Forward, Interposed, copies, fills, wrappers};
@@ -104,19 +105,14 @@ fn add_kernel(
     })
 }
 
-fn copy(
-    over: &Interposed,
-    dst: Address,
-    src: Address,
-    bytes: usize,
-) -> Option<(Option<DeviceId>, Work<'static>)> {
-    copies::work(over, dst, src, bytes).filter(|_| bytes > 0 && dst != src)
+fn copy(over: &Interposed, ends: Ends, bytes: usize) -> Option<(Option<DeviceId>, Work<'static>)> {
+    copies::work(over, ends, bytes).filter(|_| bytes > 0 && ends.0 != ends.1)
 }
 
 fn copy_box(over: &Interposed, params: In<hipMemcpy3DParms>) -> Option<(Option<DeviceId>, Work<'static>)> {
-    let (dst, src, (width, rows), (dst_pitch, src_pitch)) = copies::box_of(&params.get().ok()?)?;
+    let (ends, (width, rows), (dst_pitch, src_pitch)) = copies::box_of(&params.get().ok()?)?;
     let gapless = rows == 1 || (dst_pitch == width && src_pitch == width);
-    copy(over, dst, src, if gapless { width * rows } else { width })
+    copy(over, ends, if gapless { width * rows } else { width })
 }
 
 fn fill(over: &Interposed, params: In<hipMemsetParams>) -> Option<(Option<DeviceId>, Work<'static>)> {
@@ -135,22 +131,22 @@ wrappers! {
     ) = |over, forward| add_work(over, forward, Added { node, graph, after, count }, copy_box(over, params));
     hipGraphAddMemcpyNode1D(
         node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, dst: Address, src: Address,
-        bytes: usize, _kind: i32,
-    ) = |over, forward| add_work(over, forward, Added { node, graph, after, count }, copy(over, dst, src, bytes));
+        bytes: usize, kind: i32,
+    ) = |over, forward| add_work(over, forward, Added { node, graph, after, count }, copy(over, (dst, src, kind), bytes));
     hipGraphAddMemcpyNodeToSymbol(
         node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, symbol: Address, src: Address,
-        bytes: usize, offset: usize, _kind: i32,
+        bytes: usize, offset: usize, kind: i32,
     ) = |over, forward| {
         let variable = over.variable(symbol).map(|(start, _)| start.offset(offset));
-        let work = variable.and_then(|variable| copy(over, variable, src, bytes));
+        let work = variable.and_then(|variable| copy(over, (variable, src, kind), bytes));
         add_work(over, forward, Added { node, graph, after, count }, work)
     };
     hipGraphAddMemcpyNodeFromSymbol(
         node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, dst: Address, symbol: Address,
-        bytes: usize, offset: usize, _kind: i32,
+        bytes: usize, offset: usize, kind: i32,
     ) = |over, forward| {
         let variable = over.variable(symbol).map(|(start, _)| start.offset(offset));
-        let work = variable.and_then(|variable| copy(over, dst, variable, bytes));
+        let work = variable.and_then(|variable| copy(over, (dst, variable, kind), bytes));
         add_work(over, forward, Added { node, graph, after, count }, work)
     };
     hipGraphAddMemsetNode(
