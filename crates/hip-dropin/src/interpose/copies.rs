@@ -32,6 +32,9 @@ pub(super) const BLOCKING_PER_THREAD: On =
 /// The destination and the source of a copy, and its `hipMemcpyKind`.
 pub(super) type Ends = (Address, Address, i32);
 
+/// Two lengths in bytes or in rows.
+type Pair = (usize, usize);
+
 /// What a copy is for a driver, and its device; `None` for a copy between addresses that are in no known memory.
 pub(super) fn work(
     over: &Interposed,
@@ -75,7 +78,7 @@ pub(super) fn show(
 ) -> Status {
     let (stream_device, stream) = over.stream(on.stream);
     let device = device.unwrap_or(stream_device);
-    if device != stream_device || over.hides(device, stream) {
+    if device != stream_device || over.hides_work() {
         return forward();
     }
     let blocking = on.waits && stream == RawStream::NULL;
@@ -130,7 +133,7 @@ fn copy_box(over: &Interposed, forward: Forward<'_>, params: In<hipMemcpy3DParms
 
 /// The addresses of a box's first bytes, its rows, and the distances between them; of several slices, the first. `None` for
 /// arrays.
-pub(super) fn box_of(params: &hipMemcpy3DParms) -> Option<(Ends, (usize, usize), (usize, usize))> {
+pub(super) fn box_of(params: &hipMemcpy3DParms) -> Option<(Ends, Pair, Pair)> {
     if params.srcArray != 0 || params.dstArray != 0 {
         return None;
     }

@@ -27,7 +27,7 @@ fn record(over: &Interposed, forward: Forward<'_>, event: EventHandle, stream: S
         return forward();
     }
     let ((device, event), (stream_device, stream)) = (over.event(event), over.stream(stream));
-    if device != stream_device || over.hides(device, stream) {
+    if device != stream_device || over.hides_work() {
         return forward();
     }
     over.observe(&Call::EventRecord { device, event, stream }, forward, || Output::None)
@@ -40,7 +40,7 @@ impl Interposed {
             return;
         }
         let ((device, event), (stream_device, stream)) = (self.event(event), self.stream(stream));
-        if device == stream_device && !self.hides(device, stream) {
+        if device == stream_device && !self.hides_work() {
             self.tell(&Call::EventRecord { device, event, stream }, Output::None);
         }
     }

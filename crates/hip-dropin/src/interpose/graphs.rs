@@ -98,7 +98,7 @@ impl KnownGraphs {
 
 impl Interposed {
     /// Whether a stream is captured, and the layers know.
-    pub(super) fn is_captured(&self, _device: DeviceId, stream: RawStream) -> bool {
+    pub(super) fn is_captured(&self, stream: RawStream) -> bool {
         if self.known.graphs.tables().captured.is_empty()
             || matches!(stream, RawStream::NULL | RawStream::LEGACY)
         {
@@ -107,8 +107,8 @@ impl Interposed {
         self.over().is_some_and(|layers| layers.is_capturing(stream))
     }
 
-    /// Whether work on a stream is not shown, as it may belong to a capture that the layers don't see.
-    pub(super) fn hides(&self, _device: DeviceId, _stream: RawStream) -> bool {
+    /// Whether no work is shown, as it may belong to a capture that the layers don't see.
+    pub(super) fn hides_work(&self) -> bool {
         !self.known.graphs.tables().hidden.is_empty()
     }
 }
@@ -167,8 +167,7 @@ fn instantiate(over: &Interposed, forward: Forward<'_>, made: Out<ExecHandle>, g
 fn launch(over: &Interposed, forward: Forward<'_>, handle: ExecHandle, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
     let exec = over.known.graphs.tables().execs.get(&handle.0).copied();
-    let Some(exec) = exec.filter(|exec| exec.whole && exec.device == device && !over.hides(device, stream))
-    else {
+    let Some(exec) = exec.filter(|exec| exec.whole && exec.device == device && !over.hides_work()) else {
         // Its nodes may record events and wait for them.
         over.forget_order();
         return forward();

@@ -80,10 +80,10 @@ fn launch(
     };
     let runs_at_once = matches!(named, Named::Module(_))
         && over.hip().is_some_and(|hip| hip.runtime_version() < CAPTURES_TAKE_MODULE_LAUNCHES)
-        && over.is_captured(device, stream);
+        && over.is_captured(stream);
     let shown = kernel.filter(|kernel| {
         let has_size = !shape.grid.contains(&0) && !shape.block.contains(&0);
-        kernel.device == device && has_size && !runs_at_once && !over.hides(device, stream)
+        kernel.device == device && has_size && !runs_at_once && !over.hides_work()
     });
     let Some(packed) = shown.and_then(|kernel| Packed::new(over, kernel, arguments)) else {
         return forward();

@@ -72,7 +72,7 @@ fn allocate_in_order(
     stream: StreamHandle,
 ) -> Status {
     let (device, stream) = over.stream(stream);
-    if bytes == 0 || over.is_captured(device, stream) {
+    if bytes == 0 || over.is_captured(stream) {
         return forward();
     }
     over.observe(&Call::MallocAsync { device, bytes, stream }, forward, || {
@@ -128,7 +128,7 @@ fn free_in_order(over: &Interposed, forward: Forward<'_>, pointer: Address, stre
         return forward();
     };
     let (device, stream) = over.stream(stream);
-    if !matches!(found.kind, Kind::Pool(_)) || over.is_captured(device, stream) {
+    if !matches!(found.kind, Kind::Pool(_)) || over.is_captured(stream) {
         return free(over, forward, pointer);
     }
     let device = if stream.is_default() { found.device } else { device };

@@ -33,7 +33,7 @@ fn create(
 
 fn synchronize(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
-    if over.hides(device, stream) {
+    if over.hides_work() {
         return forward();
     }
     let status = over.observe(&Call::StreamSynchronize { device, stream }, forward, || Output::None);
@@ -47,7 +47,7 @@ fn synchronize(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) ->
 
 fn query(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
-    if over.hides(device, stream) {
+    if over.hides_work() {
         return forward();
     }
     let call = Call::StreamQuery { device, stream };
@@ -59,7 +59,7 @@ fn wait(over: &Interposed, forward: Forward<'_>, stream: StreamHandle, event: Ev
         return forward();
     }
     let ((device, stream), (_, RawEvent(event))) = (over.stream(stream), over.event(event));
-    if over.hides(device, stream) {
+    if over.hides_work() {
         return forward();
     }
     over.observe(&Call::StreamWaitEvent { device, stream, event: RawEvent(event) }, forward, || Output::None)
@@ -67,7 +67,7 @@ fn wait(over: &Interposed, forward: Forward<'_>, stream: StreamHandle, event: Ev
 
 fn host_function(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
-    if over.hides(device, stream) {
+    if over.hides_work() {
         return forward();
     }
     // AMD's library runs the program's function; the layers see that there is one.
