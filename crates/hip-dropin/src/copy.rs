@@ -16,7 +16,7 @@ pub(crate) const HOST_TO_DEVICE: i32 = 1;
 pub(crate) const DEVICE_TO_HOST: i32 = 2;
 pub(crate) const DEVICE_TO_DEVICE: i32 = 3;
 pub(crate) const DEFAULT: i32 = 4;
-const DEVICE_TO_DEVICE_NO_CU: i32 = 1024;
+pub(crate) const DEVICE_TO_DEVICE_NO_CU: i32 = 1024;
 
 /// The stream on which work is enqueued, and whether the call waits for it.
 #[derive(Clone, Copy)]

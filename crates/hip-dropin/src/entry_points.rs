@@ -12,7 +12,7 @@ const FOUND: i32 = 0;
 const NOT_FOUND: i32 = 1;
 
 /// The address of a function of this library.
-fn find(name: &CStr) -> Option<Address> {
+pub(crate) fn find(name: &CStr) -> Option<Address> {
     let path = version::loaded_as()?;
     // SAFETY: the path is text, and the library is loaded already: nothing runs that could not run before.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };

@@ -32,9 +32,9 @@
     .quad 0
     .quad 0
     .quad .Lcounted_\name
-    .quad .Lresolve_\name
     .quad emulated_\name
     .quad .Lname_\name
+    .quad 0
     .quad 0
 .endm
 

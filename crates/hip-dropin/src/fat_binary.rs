@@ -54,7 +54,7 @@ impl<T> PerDevice<T> {
 }
 
 /// A registered fat binary.
-struct FatBinary {
+pub(crate) struct FatBinary {
     image: HipResult<&'static [u8]>,
     modules: PerDevice<Module>,
     managed: Mutex<Vec<ManagedVariable>>,
@@ -83,7 +83,7 @@ struct ManagedVariable {
 }
 
 /// A handle of `__hipRegisterFatBinary`.
-type FatBinaryHandle = Handle<FatBinary>;
+pub(crate) type FatBinaryHandle = Handle<FatBinary>;
 
 /// Everything that is registered but kernels.
 #[derive(Default)]
@@ -109,7 +109,26 @@ fn register<R>(write: impl FnOnce(&mut Registered) -> R) -> R {
     write(&mut REGISTERED.write().unwrap_or_else(PoisonError::into_inner))
 }
 
+impl Registered {
+    fn handle_of(&self, binary: &Arc<FatBinary>) -> Option<u64> {
+        self.binaries.iter().find(|(_, other)| Arc::ptr_eq(binary, other)).map(|(handle, _)| *handle)
+    }
+}
+
 impl FatBinary {
+    fn new(wrapper: In<c_void>) -> HipResult<FatBinary> {
+        let wrapper = In::of(wrapper.pointer().cast::<Wrapper>()).get()?;
+        if wrapper.magic != MAGIC || wrapper.version != 1 {
+            say("a fat binary of the program has an unknown format");
+            return Err(Status::INVALID_IMAGE);
+        }
+        Ok(FatBinary {
+            image: image::at(wrapper.binary),
+            modules: PerDevice::new(),
+            managed: Mutex::default(),
+        })
+    }
+
     /// The binary's module on a device.
     fn module(&self, process: &Process, device: DeviceId) -> HipResult<Arc<Module>> {
         self.modules.get(device, || {
@@ -216,26 +235,45 @@ fn unpin(process: &Process, memory: Address) {
 extern "C" fn __hipRegisterFatBinary(wrapper: In<c_void>) -> FatBinaryHandle {
     let mut handle = FatBinaryHandle::NULL;
     without_process("__hipRegisterFatBinary", || {
-        let wrapper = In::of(wrapper.pointer().cast::<Wrapper>()).get()?;
-        if wrapper.magic != MAGIC || wrapper.version != 1 {
-            say("a fat binary of the program has an unknown format");
-            return Err(Status::INVALID_IMAGE);
-        }
-        let binary = Arc::new(FatBinary {
-            image: image::at(wrapper.binary),
-            modules: PerDevice::new(),
-            managed: Mutex::default(),
-        });
-        let number = Arc::as_ptr(&binary).addr() as u64;
-        handle = FatBinaryHandle::new(number);
-        register(|all| all.binaries.insert(number, binary));
+        let binary = Arc::new(FatBinary::new(wrapper)?);
+        handle = FatBinaryHandle::new(Arc::as_ptr(&binary).addr() as u64);
+        register(|all| all.binaries.insert(handle.0, binary));
         Ok(())
     });
     handle
 }
 
+/// Adds a fat binary to which AMD's library gave a handle.
+pub(crate) fn insert(handle: FatBinaryHandle, wrapper: In<c_void>) {
+    without_process("__hipRegisterFatBinary", || {
+        let binary = Arc::new(FatBinary::new(wrapper)?);
+        register(|all| all.binaries.insert(handle.0, binary));
+        Ok(())
+    });
+}
+
+/// The handle of the fat binary with the kernel of a host function, and the kernel's name.
+pub(crate) fn registered_kernel(function: Address) -> Option<(u64, CString)> {
+    let kernel = KERNELS.get(function.0)?;
+    let handle = registered(|all| all.handle_of(&kernel.binary))?;
+    Some((handle, kernel.name.clone()))
+}
+
+/// The handle of the fat binary with a variable, and the variable's name.
+pub(crate) fn registered_variable(symbol: Address) -> Option<(u64, CString)> {
+    registered(|all| {
+        let variable = all.variables.get(&symbol.0)?;
+        Some((all.handle_of(&variable.binary)?, variable.name.clone()))
+    })
+}
+
+/// The image of a registered fat binary.
+pub(crate) fn registered_image(handle: u64) -> Option<&'static [u8]> {
+    registered(|all| all.binaries.get(&handle)?.image.ok())
+}
+
 #[unsafe(export_name = "emulated___hipUnregisterFatBinary")]
-extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
+pub(crate) extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
     without_process("__hipUnregisterFatBinary", || {
         let Some(binary) = register(|all| {
             let binary = all.binaries.remove(&handle.0)?;
@@ -255,7 +293,7 @@ extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
 }
 
 #[unsafe(export_name = "emulated___hipRegisterFunction")]
-extern "C" fn __hipRegisterFunction(
+pub(crate) extern "C" fn __hipRegisterFunction(
     handle: FatBinaryHandle,
     function: Address,
     _device_function: Text,
@@ -277,7 +315,7 @@ extern "C" fn __hipRegisterFunction(
 }
 
 #[unsafe(export_name = "emulated___hipRegisterVar")]
-extern "C" fn __hipRegisterVar(
+pub(crate) extern "C" fn __hipRegisterVar(
     handle: FatBinaryHandle,
     variable: Address,
     _host_name: Text,

@@ -117,12 +117,12 @@ pub(crate) fn enqueue(
 
 /// Events to record before and after a launch; null ones are not recorded.
 #[derive(Clone, Copy)]
-struct Events {
-    start: EventHandle,
-    stop: EventHandle,
+pub(crate) struct Events {
+    pub(crate) start: EventHandle,
+    pub(crate) stop: EventHandle,
 }
 
-const NO_EVENTS: Events = Events { start: Handle::NULL, stop: Handle::NULL };
+pub(crate) const NO_EVENTS: Events = Events { start: Handle::NULL, stop: Handle::NULL };
 
 /// The kernel that a launch names.
 #[derive(Clone, Copy)]
@@ -133,13 +133,13 @@ enum Named {
 
 /// Where the arguments of a launch are.
 #[derive(Clone, Copy)]
-struct Arguments {
-    parameters: In<In<u8>>,
-    extra: In<usize>,
+pub(crate) struct Arguments {
+    pub(crate) parameters: In<In<u8>>,
+    pub(crate) extra: In<usize>,
 }
 
 impl Arguments {
-    fn list(parameters: In<In<u8>>) -> Arguments {
+    pub(crate) fn list(parameters: In<In<u8>>) -> Arguments {
         Arguments { parameters, extra: In::of(std::ptr::null()) }
     }
 }
@@ -486,7 +486,7 @@ extern "C" fn hipExtLaunchMultiKernelMultiDevice(
 /// `hipLaunchAttribute`: its number, and the beginning of its value.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct LaunchAttribute {
+pub(crate) struct LaunchAttribute {
     id: i32,
     pad: i32,
     value: i32,
@@ -496,7 +496,7 @@ struct LaunchAttribute {
 /// `hipLaunchAttributeCooperative`.
 const COOPERATIVE: i32 = 2;
 
-fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Cooperation> {
+pub(crate) fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Cooperation> {
     let attributes = attributes.array(count as usize)?;
     let asks = attributes.iter().any(|attribute| attribute.id == COOPERATIVE && attribute.value != 0);
     Ok(if asks { Cooperation::Grid } else { Cooperation::None })
@@ -505,13 +505,13 @@ fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Coopera
 /// `hipLaunchConfig_t`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct LaunchConfig {
-    grid: Dim3,
-    block: Dim3,
-    lds: usize,
-    stream: StreamHandle,
-    attributes: In<LaunchAttribute>,
-    attribute_count: u32,
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) lds: usize,
+    pub(crate) stream: StreamHandle,
+    pub(crate) attributes: In<LaunchAttribute>,
+    pub(crate) attribute_count: u32,
 }
 
 #[unsafe(export_name = "emulated_hipLaunchKernelExC")]
@@ -535,13 +535,13 @@ extern "C" fn hipLaunchKernelExC(
 /// `HIP_LAUNCH_CONFIG`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct DriverLaunchConfig {
-    grid: Dim3,
-    block: Dim3,
-    lds: u32,
-    stream: StreamHandle,
-    attributes: In<LaunchAttribute>,
-    attribute_count: u32,
+pub(crate) struct DriverLaunchConfig {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) lds: u32,
+    pub(crate) stream: StreamHandle,
+    pub(crate) attributes: In<LaunchAttribute>,
+    pub(crate) attribute_count: u32,
 }
 
 #[unsafe(export_name = "emulated_hipDrvLaunchKernelEx")]

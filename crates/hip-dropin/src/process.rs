@@ -8,7 +8,7 @@ use code_object::{Processor, TargetId};
 use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream};
 use hip_driver_emulated::{EmulatedDriver, Listener};
 use hip_driver_layers::counts::CountingDriver;
-use hip_driver_layers::timeline::Timeline;
+use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
 
 use crate::allocations::Allocations;
@@ -21,6 +21,7 @@ use crate::library::Library;
 use crate::module::Module;
 use crate::pool::Pools;
 use crate::printer;
+use crate::real;
 use crate::record::Recorder;
 use crate::settings::Settings;
 use crate::status::{HipResult, Status};
@@ -158,15 +159,21 @@ impl Process {
 
     /// Writes the timeline, if the environment asks for one.
     pub(crate) fn write_trace(&self) {
-        let Some((timeline, path)) = &self.trace else { return };
-        let write = |path: &Path| {
-            let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-            hiplaunch_reports::write_chrome_trace(&timeline.snapshot(), &mut file)?;
-            std::io::Write::flush(&mut file)
-        };
-        if let Err(error) = write(path) {
-            say(&format!("the timeline can't be written to {}: {error}", path.display()));
+        if let Some((timeline, path)) = &self.trace {
+            write_trace(&timeline.snapshot(), path);
         }
+    }
+}
+
+/// Writes a timeline to a file, or says why it can't.
+pub(crate) fn write_trace(snapshot: &TimelineSnapshot, path: &Path) {
+    let write = |path: &Path| {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        hiplaunch_reports::write_chrome_trace(snapshot, &mut file)?;
+        std::io::Write::flush(&mut file)
+    };
+    if let Err(error) = write(path) {
+        say(&format!("the timeline can't be written to {}: {error}", path.display()));
     }
 }
 
@@ -219,6 +226,8 @@ impl From<String> for Refusal {
 
 impl Process {
     fn open() -> Result<Process, Refusal> {
+        // With AMD's library, this code runs only because that can't be used.
+        real::failure().map_or(Ok(()), |reason| Err(reason.to_owned()))?;
         let mut settings = Settings::from_env()?;
         settings.emulator.check().map_err(|error| error.to_string())?;
         let ordinals = visible::devices(settings.emulator.devices, |name| std::env::var_os(name));
@@ -233,23 +242,24 @@ impl Process {
         let count = ordinals.len() as u32;
         settings.emulator.devices = count;
         settings.emulator.printer = Some(printer::c_streams());
-        settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.count }));
+        settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.layers.count }));
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
         let unlayered: Arc<dyn Driver> = emulated;
         let mut driver = Arc::clone(&unlayered);
-        let trace = settings.trace.map(|path| (Timeline::default(), path));
+        let trace = settings.layers.trace.map(|path| (Timeline::default(), path));
         if let Some((timeline, _)) = &trace {
             driver = timeline.layer(driver);
         }
-        let counting = settings.count.then(|| CountingDriver::new(Arc::clone(&driver)));
+        let counting = settings.layers.count.then(|| CountingDriver::new(Arc::clone(&driver)));
         if let Some(layer) = &counting {
             driver = layer.clone();
         }
-        let validation = settings.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
+        let validation = settings.layers.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
         if let Some(layer) = &validation {
             driver = layer.clone();
         }
-        let layers = Layers { unlayered: Some(unlayered), validation, counting, trace, json: settings.json };
+        let layers =
+            Layers { unlayered: Some(unlayered), validation, counting, trace, json: settings.layers.json };
         Ok(Process::over(driver, layers, &ordinals)?)
     }
 

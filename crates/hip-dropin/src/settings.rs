@@ -2,6 +2,8 @@
 //!
 //! | variable | value |
 //! |---|---|
+//! | [`BACKEND`] | `hip`: calls go to AMD's own library; any other value: to the emulator |
+//! | [`LIBRARY`] | the file of AMD's library |
 //! | `HIPLAUNCH_EMULATOR_DEVICES` | the number of devices |
 //! | `HIPLAUNCH_EMULATOR_THREADS` | the host threads of each device |
 //! | `HIPLAUNCH_EMULATOR_BOUNDS` | `pages`: kernels can access the rest of an allocation's last page; otherwise `strict` |
@@ -10,7 +12,7 @@
 //! | [`SANITIZE`] | `1`: data races and reads of memory that was never written are faults |
 //! | [`TIME_BUDGET`] | the seconds after which a kernel is a fault |
 //! | [`VALIDATE`] | `1`: the validation layer |
-//! | [`COUNT`] | `1`: the summary has the number of driver calls |
+//! | [`COUNT`] | `1`: the summary has the number of driver calls; of HIP's functions, where AMD's library runs them |
 //! | [`TRACE`] | the file to which the timeline is written |
 //! | [`JSON`] | the file to which the summary is written as a JSON document |
 //! | [`MAIN_PROCESS`] | the process that writes these files under their names |
@@ -22,6 +24,10 @@ use std::time::Duration;
 use code_object::TargetId;
 use hip_driver_emulated::EmulatorOptions;
 
+/// Which library runs the program's calls.
+pub const BACKEND: &str = "HIPLAUNCH_BACKEND";
+/// The absolute path of AMD's libamdhip64.
+pub const LIBRARY: &str = "HIPLAUNCH_HIP_LIBRARY";
 /// The target that is emulated. Without it, the first target that the program has code for and the emulator knows.
 pub const TARGET: &str = "HIPLAUNCH_EMULATOR_TARGET";
 /// The seed of the order of workgroups and waves.
@@ -41,16 +47,61 @@ pub const JSON: &str = "HIPLAUNCH_JSON";
 /// The process id of the program whose files get these names. Other processes append their own ids.
 pub const MAIN_PROCESS: &str = "HIPLAUNCH_MAIN_PROCESS";
 
-/// What the environment asks for.
+/// Whether the environment asks for AMD's own library.
+pub(crate) fn wants_hip() -> bool {
+    value(BACKEND).is_some_and(|backend| backend.eq_ignore_ascii_case("hip"))
+}
+
+/// The file of AMD's library. Fails if the environment does not name it.
+pub(crate) fn library() -> Result<PathBuf, String> {
+    let path = value(LIBRARY).map(PathBuf::from);
+    path.ok_or_else(|| {
+        format!("{LIBRARY} does not name AMD's library; `hiplaunch exec --backend hip` finds it")
+    })
+}
+
+/// Whether the environment asks for counts. Fails if the variable is not understood.
+pub(crate) fn counts_calls() -> Result<bool, String> {
+    switch(COUNT)
+}
+
+/// What is put over a driver, and where the results go.
+#[derive(Clone, Debug)]
+pub(crate) struct LayerSettings {
+    pub(crate) validate: bool,
+    pub(crate) count: bool,
+    pub(crate) trace: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl LayerSettings {
+    /// Reads the variables. The error says which one is not understood.
+    pub(crate) fn from_env() -> Result<LayerSettings, String> {
+        let main: Option<u32> = parsed(MAIN_PROCESS, "a process id")?;
+        let file = |variable| {
+            let mut path = value(variable)?;
+            let process = std::process::id();
+            if main.is_some_and(|main| main != process) {
+                path.push(format!(".{process}"));
+            }
+            Some(PathBuf::from(path))
+        };
+        Ok(LayerSettings {
+            validate: switch(VALIDATE)?,
+            count: counts_calls()?,
+            trace: file(TRACE),
+            json: file(JSON),
+        })
+    }
+}
+
+/// What the environment asks for of the emulator and the layers over it.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) emulator: EmulatorOptions,
     /// Whether the environment names the target.
     pub(crate) target_is_given: bool,
-    pub(crate) validate: bool,
-    pub(crate) count: bool,
-    pub(crate) trace: Option<PathBuf>,
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) layers: LayerSettings,
 }
 
 impl Settings {
@@ -69,23 +120,7 @@ impl Settings {
             .map(Duration::try_from_secs_f64)
             .transpose()
             .map_err(|error| format!("{TIME_BUDGET}: {error}"))?;
-        let main: Option<u32> = parsed(MAIN_PROCESS, "a process id")?;
-        let file = |variable| {
-            let mut path = value(variable)?;
-            let process = std::process::id();
-            if main.is_some_and(|main| main != process) {
-                path.push(format!(".{process}"));
-            }
-            Some(PathBuf::from(path))
-        };
-        Ok(Settings {
-            emulator,
-            target_is_given,
-            validate: switch(VALIDATE)?,
-            count: switch(COUNT)?,
-            trace: file(TRACE),
-            json: file(JSON),
-        })
+        Ok(Settings { emulator, target_is_given, layers: LayerSettings::from_env()? })
     }
 }
 

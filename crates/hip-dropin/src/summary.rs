@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use hip_driver_layers::validation::ValidationDriver;
+
+use crate::interpose::{self, Interposed};
 use crate::process::Process;
 use crate::record::{self, Record};
-use crate::{hiprtc, summary_json, version};
+use crate::{exports, hiprtc, summary_json, version};
 
 /// The number of kernels that the text has.
 const KERNELS: usize = 10;
@@ -20,15 +23,23 @@ pub(crate) fn say(text: &str) {
 
 /// What is known of the process at its end.
 pub(crate) struct Summary {
-    /// The target of the devices, and their number.
-    pub(crate) target: String,
-    pub(crate) devices: usize,
-    /// How often each kind of driver call was made, if that is counted.
-    pub(crate) calls: Option<Vec<(&'static str, u64)>>,
+    /// The emulated devices; `None` over AMD's library.
+    pub(crate) emulated: Option<Emulated>,
+    /// How often the program called each function of HIP, if that is counted.
+    pub(crate) functions: Option<Vec<(&'static str, u64)>>,
     /// The programs of hiprtc that were compiled, and those that were found in the cache.
     pub(crate) compiled: (u64, u64),
     pub(crate) validation: Option<Findings>,
     pub(crate) record: Record,
+}
+
+/// What is known of emulated devices.
+pub(crate) struct Emulated {
+    /// Their target, and their number.
+    pub(crate) target: String,
+    pub(crate) devices: usize,
+    /// How often each kind of driver call was made, if that is counted.
+    pub(crate) calls: Option<Vec<(&'static str, u64)>>,
 }
 
 /// What the validation layer found.
@@ -37,17 +48,37 @@ pub(crate) struct Findings {
     pub(crate) leaks: Vec<String>,
 }
 
+impl Findings {
+    fn of(layer: &ValidationDriver) -> Findings {
+        Findings {
+            violations: layer.take_violations().iter().map(ToString::to_string).collect(),
+            leaks: layer.report_leaks().iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
 impl Summary {
     fn of(process: &Process) -> Summary {
+        let calls = process.counts();
         Summary {
-            target: process.devices[0].properties.target.short(),
-            devices: process.devices.len(),
-            calls: process.counts(),
-            compiled: hiprtc::counts(),
-            validation: process.validation.as_ref().map(|layer| Findings {
-                violations: layer.take_violations().iter().map(ToString::to_string).collect(),
-                leaks: layer.report_leaks().iter().map(ToString::to_string).collect(),
+            functions: calls.is_some().then(exports::counts),
+            emulated: Some(Emulated {
+                target: process.devices[0].properties.target.short(),
+                devices: process.devices.len(),
+                calls,
             }),
+            compiled: hiprtc::counts(),
+            validation: process.validation.as_deref().map(Findings::of),
+            record: record::so_far(),
+        }
+    }
+
+    fn of_interposed(over: &Interposed) -> Summary {
+        Summary {
+            functions: over.counts(),
+            emulated: None,
+            compiled: (0, 0),
+            validation: over.validation().map(Findings::of),
             record: record::so_far(),
         }
     }
@@ -59,11 +90,17 @@ impl Summary {
             // Writing to a string does not fail.
             let _ = writeln!(text, "hiplaunch: {indent}{what}");
         };
-        if let Some(calls) = &self.calls {
-            line("", format_args!("driver calls: {}", calls.iter().map(|(_, count)| count).sum::<u64>()));
+        let mut counted = |title: &str, calls: &[(&str, u64)]| {
+            line("", format_args!("{title}: {}", calls.iter().map(|(_, count)| count).sum::<u64>()));
             for (name, count) in calls {
                 line("  ", format_args!("{count:>10} {name}"));
             }
+        };
+        if let Some(functions) = &self.functions {
+            counted("HIP calls", functions);
+        }
+        if let Some(Emulated { devices, calls: Some(calls), .. }) = &self.emulated {
+            counted("driver calls", calls);
             let (compiled, cached) = self.compiled;
             if compiled + cached > 0 {
                 line("", format_args!("kernels: {compiled} compiled by hiprtc, {cached} from the cache"));
@@ -75,7 +112,7 @@ impl Summary {
             }
             for ((device, name), totals) in kernels.iter().take(KERNELS) {
                 let (instructions, launches) = (totals.counts.wave_instructions, totals.launches);
-                let on = if self.devices > 1 { format!(" on {device}") } else { String::new() };
+                let on = if *devices > 1 { format!(" on {device}") } else { String::new() };
                 line("  ", format_args!("{instructions:>14} {launches:>8} {name}{on}"));
             }
             if kernels.len() > KERNELS {
@@ -110,16 +147,22 @@ impl Summary {
 
 /// Runs after the program's destructors: the loader finishes a program before its libraries.
 extern "C" fn at_exit() {
-    let Some(process) = Process::opened() else { return };
     if version::is_isolated() {
         return;
     }
-    process.write_trace();
-    process.destroy_helpers();
-    let summary = Summary::of(process);
+    let (summary, json) = if let Some(process) = Process::opened() {
+        process.write_trace();
+        process.destroy_helpers();
+        (Summary::of(process), process.json.as_ref())
+    } else if let Some(over) = interpose::opened() {
+        over.write_trace();
+        (Summary::of_interposed(over), over.json())
+    } else {
+        return;
+    };
     // A closed stderr can't be reported.
     let _ = std::io::stderr().lock().write_all(summary.text().as_bytes());
-    if let Some(path) = &process.json {
+    if let Some(path) = json {
         summary.write_json(path);
     }
 }

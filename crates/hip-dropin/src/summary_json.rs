@@ -10,12 +10,12 @@ use crate::summary::Summary;
 /// The document.
 pub(crate) fn document(summary: &Summary) -> Value {
     let record = &summary.record;
-    let calls = summary.calls.as_ref().map(|calls| {
-        let items: Map<String, Value> =
-            calls.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
-        items
-    });
-    let kernels = summary.calls.is_some().then(|| {
+    let counts = |calls: &Vec<(&str, u64)>| -> Map<String, Value> {
+        calls.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect()
+    };
+    let emulated = summary.emulated.as_ref();
+    let calls = emulated.and_then(|emulated| emulated.calls.as_ref());
+    let kernels = calls.is_some().then(|| {
         let items = record.kernels.iter().map(|((device, name), totals)| {
             json!({
                 "device": device.0,
@@ -30,9 +30,11 @@ pub(crate) fn document(summary: &Summary) -> Value {
     });
     json!({
         "process": std::process::id(),
-        "target": summary.target,
-        "devices": summary.devices,
-        "driver_calls": calls,
+        "backend": if emulated.is_some() { "emulator" } else { "hip" },
+        "target": emulated.map(|emulated| emulated.target.as_str()),
+        "devices": emulated.map(|emulated| emulated.devices),
+        "hip_calls": summary.functions.as_ref().map(counts),
+        "driver_calls": calls.map(counts),
         "kernels": kernels,
         "compiled": summary.compiled.0,
         "compiled_from_cache": summary.compiled.1,

@@ -39,16 +39,33 @@ impl Version {
 
 /// The path by which the loader found this library.
 pub(crate) fn loaded_as() -> Option<&'static CStr> {
+    let name = module_of((loaded_as as *const ()).cast())?.dli_fname;
+    // SAFETY: the loader's text for this library, which is never unloaded while its code runs.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
+}
+
+/// The address at which the library with some code is loaded.
+pub(crate) fn module_base(code: *const ()) -> Option<usize> {
+    module_of(code.cast()).map(|module| module.dli_fbase.addr())
+}
+
+/// The name of the exported function that begins at an address.
+pub(crate) fn symbol_of(code: *const ()) -> Option<&'static CStr> {
+    let module = module_of(code.cast())?;
+    let is_it = module.dli_saddr.addr() == code.addr() && !module.dli_sname.is_null();
+    // SAFETY: text of a library that stays loaded, as programs call its functions.
+    is_it.then(|| unsafe { CStr::from_ptr(module.dli_sname) })
+}
+
+/// What the loader knows of the library with some code.
+fn module_of(code: *const c_void) -> Option<libc::Dl_info> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    let here: *const c_void = (loaded_as as *const ()).cast();
-    // SAFETY: the address is code of this library, and `info` has room for the answer.
-    if unsafe { libc::dladdr(here, info.as_mut_ptr()) } == 0 {
+    // SAFETY: any address may be asked for, and `info` has room for the answer.
+    if unsafe { libc::dladdr(code, info.as_mut_ptr()) } == 0 {
         return None;
     }
     // SAFETY: all zero bits are a value of the struct, and dladdr filled it in.
-    let name = unsafe { info.assume_init() }.dli_fname;
-    // SAFETY: the loader's text for this library, which is never unloaded while its code runs.
-    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
+    Some(unsafe { info.assume_init() })
 }
 
 /// Whether this copy of the library is in a namespace of the loader's other than the program's: hiprtc, which is in one,

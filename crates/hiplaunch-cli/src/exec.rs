@@ -1,4 +1,4 @@
-//! `hiplaunch exec`: runs a HIP program with the library of `hip-dropin` in place of AMD's libamdhip64.
+//! `hiplaunch exec`: runs a HIP program with the library of `hip-dropin` in place of AMD's libamdhip64, or over it.
 //!
 //! The program replaces this process, so that signals, standard streams and its exit status are its own. What it does with
 //! HIP is decided by environment variables, which its children inherit.
@@ -7,10 +7,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
+use hip_driver::hip::HipDriver;
 
-use super::names::NAMES;
+use super::names::{HIP_NAMES, NAMES};
 use super::session::unusable;
 use super::{CommandError, CommandOutcome};
+
+/// The environment variables that tell the library that AMD's is to run the calls, and where that is.
+const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
+const REAL_VARIABLE: &str = "HIPLAUNCH_HIP_LIBRARY";
 
 /// The environment variable with the path of the library, if it is not beside the command.
 const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
@@ -21,7 +26,7 @@ const LIBRARY: &str = "hiplaunch-libamdhip64";
 /// The file name of the audit library beside the command, and of the link to it.
 const AUDIT: &str = "hiplaunch-audit";
 
-/// Run a compiled HIP program without a GPU, on the emulator.
+/// Run a compiled HIP program without a GPU, on the emulator, or on a GPU under the layers.
 ///
 /// The program finds hiplaunch's library where it looks for AMD's libamdhip64 or libhiprtc, and so do the processes that it
 /// starts. Its standard streams, signals and exit status are its own. On stderr it says what went wrong, and at the end, if something
@@ -32,6 +37,12 @@ pub(crate) struct ExecArgs {
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+
+    /// What runs the program's calls: the `emulator`, or AMD's own library with `hip`, over which the layers are put.
+    ///
+    /// AMD's library is looked for where the loader and ROCM_PATH say; HIPLAUNCH_HIP_LIBRARY names its file.
+    #[arg(long, value_name = "BACKEND", default_value = "emulator", value_parser = ["emulator", "hip"])]
+    backend: String,
 
     /// The target to emulate: gfx90a or gfx942, also with settings such as `:xnack+`. By default, one that the program has
     /// code for.
@@ -46,7 +57,7 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     validate: bool,
 
-    /// Count the driver calls, and what each kernel executed.
+    /// Count the program's calls of HIP; on the emulator also the driver calls, and what each kernel executed.
     #[arg(long)]
     count: bool,
 
@@ -81,6 +92,19 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
+    /// An option that is given and that only the emulator has.
+    fn emulator_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--target", self.target.is_some()),
+            ("--devices", self.devices.is_some()),
+            ("--sanitize", self.sanitize),
+            ("--bounds", self.bounds.is_some()),
+            ("--schedule-seed", self.schedule_seed.is_some()),
+            ("--time-budget", self.time_budget.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
     /// The variables that the library reads, which its documentation lists.
     fn variables(&self) -> Result<Vec<(&'static str, OsString)>, CommandError> {
         let mut variables = Vec::new();
@@ -106,8 +130,50 @@ impl ExecArgs {
 
 pub(crate) fn run(args: &ExecArgs) -> Result<CommandOutcome, CommandError> {
     let (library, audit) = (library()?, beside(AUDIT)?);
-    let variables = args.variables()?;
-    Err(replace_process(&args.program, &library, &audit, variables))
+    let mut variables = args.variables()?;
+    let over_hip = args.backend == "hip";
+    if over_hip {
+        if let Some(option) = args.emulator_option() {
+            return Err(CommandError::Unusable(format!(
+                "{option} is for the emulator, not for `--backend hip`"
+            )));
+        }
+        let real = real_library(&library, args.program.first().map(Path::new))?;
+        variables.push((BACKEND_VARIABLE, "hip".into()));
+        variables.push((REAL_VARIABLE, real.into_os_string()));
+    } else if std::env::var_os(BACKEND_VARIABLE).is_some() {
+        variables.push((BACKEND_VARIABLE, "auto".into()));
+    }
+    // AMD's own hiprtc compiles for AMD's own library.
+    let names = if over_hip { &NAMES[..HIP_NAMES] } else { &NAMES[..] };
+    Err(replace_process(&args.program, &library, &audit, names, variables))
+}
+
+/// AMD's library for a program: where the variable says, or the first that the loader finds. The version that the program
+/// names is tried first.
+fn real_library(own: &Path, program: Option<&Path>) -> Result<PathBuf, CommandError> {
+    let is_own = |path: &Path| path.canonicalize().is_ok_and(|path| path == own);
+    if let Some(named) = std::env::var_os(REAL_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+        let path = named.canonicalize().map_err(|error| {
+            CommandError::Unusable(format!("{REAL_VARIABLE}: {}: {error}", named.display()))
+        })?;
+        if is_own(&path) {
+            let text = format!("{REAL_VARIABLE}={} is hiplaunch's own library, not AMD's", named.display());
+            return Err(CommandError::Unusable(text));
+        }
+        return Ok(path);
+    }
+    let needed = program.and_then(needed_name);
+    HipDriver::find_library(needed, |path| !is_own(path)).map_err(unusable)
+}
+
+/// The name by which a program's file asks for the library.
+fn needed_name(program: &Path) -> Option<&'static str> {
+    let bytes = std::fs::read(program).ok()?;
+    NAMES[..HIP_NAMES].iter().copied().find(|name| {
+        let text = [name.as_bytes(), b"\0"].concat();
+        bytes.windows(text.len()).any(|window| window == text)
+    })
 }
 
 /// The library: beside the command, or where the variable says.
@@ -139,13 +205,14 @@ fn replace_process(
     program: &[OsString],
     library: &Path,
     audit: &Path,
+    names: &[&str],
     variables: Vec<(&'static str, OsString)>,
 ) -> CommandError {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::process::CommandExt;
 
-    let folder = match names_for(library, audit) {
+    let folder = match names_for(library, audit, names) {
         Ok(folder) => folder,
         Err(error) => return unusable(format!("no folder for the library's names: {error}")),
     };
@@ -175,20 +242,26 @@ fn replace_process(
 }
 
 #[cfg(not(target_os = "linux"))]
-fn replace_process(_: &[OsString], _: &Path, _: &Path, _: Vec<(&'static str, OsString)>) -> CommandError {
+fn replace_process(
+    _: &[OsString],
+    _: &Path,
+    _: &Path,
+    _: &[&str],
+    _: Vec<(&'static str, OsString)>,
+) -> CommandError {
     unusable("`hiplaunch exec` is for Linux")
 }
 
-/// Returns a folder of this user's own with the library under AMD's names, and the audit library. It stays there for the next
-/// program: each pair of libraries has one.
+/// Returns a folder of this user's own with the library under these names, and the audit library. It stays there for the next
+/// program with the same libraries and names.
 #[cfg(target_os = "linux")]
-fn names_for(library: &Path, audit: &Path) -> std::io::Result<PathBuf> {
+fn names_for(library: &Path, audit: &Path, names: &[&str]) -> std::io::Result<PathBuf> {
     use std::hash::{DefaultHasher, Hash, Hasher};
     use std::io::{Error, ErrorKind};
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 
     let mut hasher = DefaultHasher::new();
-    (library, audit).hash(&mut hasher);
+    (library, audit, names).hash(&mut hasher);
     // SAFETY: it only returns a number.
     let user = unsafe { libc::geteuid() };
     let folder = std::env::temp_dir().join(format!("hiplaunch-{user}-{:016x}", hasher.finish()));
@@ -204,7 +277,7 @@ fn names_for(library: &Path, audit: &Path) -> std::io::Result<PathBuf> {
             format!("{} is not this user's", folder.display()),
         ));
     }
-    let links = NAMES.map(|name| (library, name)).into_iter().chain([(audit, AUDIT)]);
+    let links = names.iter().map(|&name| (library, name)).chain([(audit, AUDIT)]);
     for (file, name) in links {
         match symlink(file, folder.join(name)) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),

@@ -13,6 +13,10 @@ pub(crate) const NAMES: [&str; 8] = [
     "libhiprtc.so",
 ];
 
+/// How many of the names are libamdhip64's. They come first.
+#[allow(dead_code, reason = "the audit library does not use it")]
+pub(crate) const HIP_NAMES: usize = 4;
+
 /// Returns the index of the name under which a program gets the library, if it asks for a file of this name, such as
 /// `libamdhip64.so.6.2.60200`. `None` for other libraries, and for versions of HIP that the library does not stand for.
 #[allow(dead_code, reason = "only the audit library uses it")]

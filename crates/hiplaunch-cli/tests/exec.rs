@@ -72,6 +72,8 @@ fn command(options: &[&str], program: &[&str]) -> Command {
     command.arg("exec").args(options).arg("--").args(program);
     // The tests' own environment asks for nothing.
     for variable in [
+        "HIPLAUNCH_BACKEND",
+        "HIPLAUNCH_HIP_LIBRARY",
         "HIPLAUNCH_VALIDATE",
         "HIPLAUNCH_EMULATOR_DEVICES",
         "HIPLAUNCH_EMULATOR_TARGET",
@@ -573,4 +575,60 @@ fn ten_thousand_kernels_are_registered_quickly() {
     let milliseconds: f64 = out.trim().strip_suffix(" ms").and_then(|text| text.parse().ok()).expect(&out);
     // 50 ms in a build with optimisations; tests have none.
     assert!(milliseconds < 500.0, "{milliseconds} ms");
+}
+
+/// The folder with the library's names, as a program that `exec` starts sees it.
+fn library_folder() -> PathBuf {
+    let ran = exec(&[], &["sh", "-c", "printf %s \"$LD_LIBRARY_PATH\""]);
+    PathBuf::from(text(&ran.stdout).split(':').next().unwrap())
+}
+
+#[test]
+fn a_library_that_is_not_amds_is_an_error_and_is_not_called() {
+    let own = library_folder().join("libamdhip64.so");
+    let refused = |library: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
+        command.args(["exec", "--backend", "hip", "--", "true"]).env("HIPLAUNCH_HIP_LIBRARY", library);
+        let ran = command.output().unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        text(&ran.stderr)
+    };
+    assert!(refused(&own).contains("is hiplaunch's own library, not AMD's"));
+    assert!(refused(Path::new("/nowhere/libamdhip64.so")).contains("/nowhere/libamdhip64.so"));
+    // A program that is not started by the command gets the same from the library.
+    let Some(mistakes) = program("mistakes.hip") else { return };
+    for (library, reason) in [
+        (own.to_str().unwrap(), "is hiplaunch's own library, not AMD's"),
+        ("/nowhere/libamdhip64.so", "/nowhere/./libamdhip64.so: cannot open shared object file"),
+        (mistakes.to_str().unwrap(), "can't be loaded"),
+    ] {
+        let command =
+            format!("HIPLAUNCH_BACKEND=hip HIPLAUNCH_HIP_LIBRARY={library} exec {}", mistakes.display());
+        let ran = exec(&[], &["sh", "-c", &command]);
+        assert_eq!(text(&ran.stdout), "launch: hipErrorNotInitialized\n");
+        assert_eq!(text(&ran.stderr).matches(reason).count(), 1, "{}", text(&ran.stderr));
+    }
+}
+
+#[test]
+fn options_of_the_emulator_are_refused_over_amds_library() {
+    for option in [["--target", "gfx90a"], ["--devices", "2"], ["--time-budget", "1"]] {
+        let ran = exec(&[&["--backend", "hip"], &option[..]].concat(), &["true"]);
+        assert_eq!(ran.status.code(), Some(2));
+        assert!(text(&ran.stderr).contains(option[0]), "{}", text(&ran.stderr));
+    }
+}
+
+/// `libamdhip64` for a machine without a GPU answers this much: that there is none.
+#[test]
+fn calls_reach_amds_library_and_are_counted() {
+    let Some(mistakes) = program("mistakes.hip") else { return };
+    let ran = exec(&["--backend", "hip", "--count"], &[mistakes.to_str().unwrap()]);
+    let err = text(&ran.stderr);
+    if err.contains("no usable libamdhip64") {
+        println!("skipped: no libamdhip64");
+        return;
+    }
+    assert!(err.contains("HIP calls: ") && err.contains("        2 hipDeviceSynchronize\n"), "{err}");
+    assert!(err.contains("        1 __hipRegisterFatBinary\n"), "{err}");
 }

@@ -36,6 +36,13 @@ pub type TimelineDriver = Intercepted<TimelineLayer>;
 /// The layer that records for a [`Timeline`](super::Timeline).
 pub struct TimelineLayer(pub(super) Arc<Recording>);
 
+impl TimelineLayer {
+    /// Gives a kernel its name, if no call of this driver returned the kernel.
+    pub fn name_kernel(&self, function: RawFunction, name: &CStr) {
+        self.0.add_kernel(function, name);
+    }
+}
+
 impl fmt::Debug for TimelineLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TimelineLayer").field("times", &self.0.times).finish_non_exhaustive()

@@ -1,7 +1,7 @@
 //! Finds and loads libamdhip64, and reports what was tried.
 
 use std::ffi::{OsStr, c_int, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bindings::hipError_t;
@@ -12,7 +12,7 @@ use crate::library::{LoadAttempts, address};
 
 /// SONAMEs, newest first. Plain names are last: on Debian the headers' package has them, elsewhere they have no
 /// version.
-#[cfg(all(not(windows), not(feature = "link-hip")))]
+#[cfg(not(windows))]
 const NAMES: [&str; 4] = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
 #[cfg(windows)]
 const NAMES: [&str; 3] = ["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"];
@@ -107,7 +107,19 @@ pub(super) fn load() -> Result<Loaded, LoadError> {
     if is_forked_child() {
         return Err(LoadError::Forked);
     }
-    let (api, library) = find()?;
+    start(find()?)
+}
+
+/// Loads this library, checks its version and initialises HIP.
+pub(super) fn load_from(library: &Path) -> Result<Loaded, LoadError> {
+    if is_forked_child() {
+        return Err(LoadError::Forked);
+    }
+    start(resolve(library).map_err(|attempt| LoadError::NotFound { tried: vec![attempt] })?)
+}
+
+/// Checks the version and initialises HIP.
+fn start((api, library): (Api, PathBuf)) -> Result<Loaded, LoadError> {
     watch_for_forks();
     let fail = |call, code: hipError_t| LoadError::Init {
         library: library.clone(),
@@ -162,26 +174,42 @@ fn find() -> Result<(Api, PathBuf), LoadError> {
 /// Resolves the functions of the first library that can be loaded and has every required function.
 #[cfg(not(feature = "link-hip"))]
 fn find() -> Result<(Api, PathBuf), LoadError> {
+    search(None, |_| true)
+}
+
+/// Looks for a library that can be loaded, has every required function and is `wanted`. The name `first` is tried before
+/// the others.
+pub(super) fn search(
+    first: Option<&str>,
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<(Api, PathBuf), LoadError> {
+    let others = NAMES.into_iter().filter(|name| Some(*name) != first);
+    let names: Vec<&str> = first.into_iter().chain(others).collect();
     let mut tried = Vec::new();
-    for candidate in crate::library::candidates(&NAMES, std::env::var_os("ROCM_PATH").as_deref()) {
-        match crate::library::open(candidate.as_ref()) {
-            Err(reason) => tried.push(LoadAttempt { library: candidate, reason }),
-            Ok(library) => {
-                // SAFETY: `address` returns the address of the symbol of that name, and the library is never unloaded.
-                let api = unsafe { Api::resolve(|name| address(&library, name)) };
-                // Never unloaded, used or not: HIP starts threads and registers destructors that outlive any handle.
-                std::mem::forget(library);
-                match api {
-                    Ok(api) => {
-                        let path = path_of(&api).unwrap_or(candidate);
-                        return Ok((api, path));
-                    }
-                    Err(missing) => tried.push(attempt(candidate.as_ref(), missing)),
-                }
+    for candidate in crate::library::candidates(&names, std::env::var_os("ROCM_PATH").as_deref()) {
+        match resolve(&candidate) {
+            Ok((_, library)) if !wanted(&library) => {
+                let reason = format!("{} is not wanted here", library.display());
+                tried.push(LoadAttempt { library: candidate, reason });
             }
+            Ok(found) => return Ok(found),
+            Err(attempt) => tried.push(attempt),
         }
     }
     Err(LoadError::NotFound { tried })
+}
+
+/// Loads a library and resolves its functions.
+fn resolve(library: &Path) -> Result<(Api, PathBuf), LoadAttempt> {
+    let opened = crate::library::open(library.as_ref())
+        .map_err(|reason| LoadAttempt { library: library.to_owned(), reason })?;
+    // SAFETY: `address` returns the address of the symbol of that name, and the library is never unloaded.
+    let api = unsafe { Api::resolve(|name| address(&opened, name)) };
+    // Never unloaded, used or not: HIP starts threads and registers destructors that outlive any handle.
+    std::mem::forget(opened);
+    let api = api.map_err(|missing| attempt(library.as_ref(), missing))?;
+    let path = path_of(&api).unwrap_or_else(|| library.to_owned());
+    Ok((api, path))
 }
 
 /// Describes an attempt that failed because symbols are missing.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, RwLock};
@@ -55,6 +55,29 @@ impl HipDriver {
         }
         let init = || load::load().map(|loaded| Arc::new(HipDriver::new(loaded)));
         DRIVER.get_or_try_init(init).cloned()
+    }
+
+    /// Returns the driver of this process, which is loaded from this file if it is not loaded yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](HipDriver::load).
+    pub fn load_from(library: &Path) -> Result<Arc<HipDriver>, LoadError> {
+        if load::is_forked_child() {
+            return DRIVER.get().cloned().ok_or(LoadError::Forked);
+        }
+        let init = || load::load_from(library).map(|loaded| Arc::new(HipDriver::new(loaded)));
+        DRIVER.get_or_try_init(init).cloned()
+    }
+
+    /// Returns the file of the library that [`load`](HipDriver::load) would take if `first` was the first name that it
+    /// tries, and if only `wanted` files counted. It stays loaded in this process, and HIP is not initialised.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::NotFound`], with what was tried, if there is none.
+    pub fn find_library(first: Option<&str>, wanted: impl Fn(&Path) -> bool) -> Result<PathBuf, LoadError> {
+        load::search(first, wanted).map(|(_, library)| library)
     }
 
     pub(super) fn new(loaded: load::Loaded) -> HipDriver {
