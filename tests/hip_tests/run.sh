@@ -70,7 +70,7 @@ cases() { # cases NAME...: executable and case, each on a line
     [[ -f $executable && -x $executable && $executable != *.code ]] || continue
     executable=$(basename "$executable")
     # The status is the number of cases.
-    (cd "$folder/bin" && "$hiplaunch" exec -- "./$executable" --list-test-names-only || true) |
+    (cd "$folder/bin" && "$hiplaunch" exec -- "./$executable" --list-test-names-only 2>/dev/null || true) |
       while IFS= read -r case; do
         ! selected "$executable" "$case" "$@" || printf '%s\t%s\0' "$executable" "$case"
       done
