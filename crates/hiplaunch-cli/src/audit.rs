@@ -83,5 +83,7 @@ fn link_for(name: &[u8]) -> Option<&'static CStr> {
         let file = Path::new(OsStr::from_bytes(name)).canonicalize().ok();
         index = file.and_then(|file| last(file.as_os_str().as_bytes())).unwrap_or(index);
     }
-    LINKS.get()?.get(index).map(CString::as_c_str)
+    let link = LINKS.get()?.get(index)?;
+    // Links may be gone, as from a folder of temporary files.
+    Path::new(OsStr::from_bytes(link.to_bytes())).exists().then_some(link.as_c_str())
 }
