@@ -20,8 +20,8 @@ use std::sync::OnceLock;
 
 use names::{NAMES, index_of};
 
-/// The paths of the links, in the order of [`NAMES`]; `None` for a name without a link.
-static LINKS: OnceLock<Vec<Option<CString>>> = OnceLock::new();
+/// The paths of the links, in the order of [`NAMES`].
+static LINKS: OnceLock<Vec<CString>> = OnceLock::new();
 
 /// The version of the interface (`LAV_CURRENT` of link.h: 1 before glibc 2.35). Both have the functions that are used here.
 const VERSION: c_uint = 2;
@@ -33,11 +33,8 @@ const ORIGINAL: c_uint = 1;
 #[unsafe(no_mangle)]
 extern "C" fn la_version(loaders: c_uint) -> c_uint {
     let links = folder().map(|folder| {
-        let link = |name| {
-            let path = folder.join(name);
-            path.exists().then(|| CString::new(path.into_os_string().into_encoded_bytes()).ok())?
-        };
-        NAMES.iter().map(link).collect()
+        let path = |name| CString::new(folder.join(name).into_os_string().into_encoded_bytes()).ok();
+        NAMES.iter().filter_map(path).collect()
     });
     let _ = LINKS.set(links.unwrap_or_default());
     loaders.min(VERSION)
@@ -86,5 +83,7 @@ fn link_for(name: &[u8]) -> Option<&'static CStr> {
         let file = Path::new(OsStr::from_bytes(name)).canonicalize().ok();
         index = file.and_then(|file| last(file.as_os_str().as_bytes())).unwrap_or(index);
     }
-    LINKS.get()?.get(index)?.as_deref()
+    let link = LINKS.get()?.get(index)?;
+    // Links may be gone, as from a folder of temporary files.
+    Path::new(OsStr::from_bytes(link.to_bytes())).exists().then_some(link.as_c_str())
 }

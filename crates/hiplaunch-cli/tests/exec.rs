@@ -458,7 +458,8 @@ fn a_fault_is_said_at_once_to_a_program_that_waits() {
     child.wait().unwrap();
 }
 
-/// The inner command's library answers, although the outer one's audit library is loaded too.
+/// The inner command's library answers, although it is the outer one's that the environment names first. A link that is gone
+/// leaves a program what it asks for, here a library of other functions.
 #[test]
 fn a_command_in_a_command_decides() {
     if Command::new("python3").arg("--version").output().is_err() {
@@ -470,11 +471,18 @@ fn a_command_in_a_command_decides() {
         std::fs::copy(beside.join(file), folder.join(file)).unwrap();
     }
     let inner = folder.join("hiplaunch");
-    let script = "import ctypes\n\
+    let script = "import ctypes, os, shutil, sys\n\
+                  loaded = lambda name: [line.split()[-1] for line in open('/proc/self/maps') if name in line][0]\n\
                   ctypes.CDLL('/opt/rocm/lib/libamdhip64.so.6')\n\
-                  print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libamdhip64' in line})";
-    let ran = exec(&[], &[inner.to_str().unwrap(), "exec", "--", "python3", "-c", script]);
-    let expected = format!("{}\n", folder.join("hiplaunch-libamdhip64").display());
+                  print(loaded('libamdhip64'))\n\
+                  os.remove(os.path.dirname(os.environ['LD_AUDIT'].split(':')[0]) + '/libamdhip64.so.5')\n\
+                  ctypes.CDLL('libm.so.6')\n\
+                  copy = sys.argv[1] + '/libamdhip64.so.5'\n\
+                  shutil.copy(loaded('/libm'), copy)\n\
+                  print(hasattr(ctypes.CDLL(copy), 'cos'))";
+    let arguments = ["exec", "--", "python3", "-c", script, folder.to_str().unwrap()];
+    let ran = exec(&[], &[&[inner.to_str().unwrap()], &arguments[..]].concat());
+    let expected = format!("{}\nTrue\n", folder.join("hiplaunch-libamdhip64").display());
     assert_eq!((text(&ran.stdout), text(&ran.stderr).as_str()), (expected, ""));
 }
 
