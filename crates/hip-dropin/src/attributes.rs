@@ -207,7 +207,8 @@ pub(crate) fn attribute(device: &Device, number: i32) -> Option<i32> {
         | UNIFIED_ADDRESSING
         | MEMORY_POOLS_SUPPORTED
         | HOST_REGISTER_SUPPORTED
-        | FINE_GRAIN_SUPPORT => 1,
+        | FINE_GRAIN_SUPPORT
+        | CAN_USE_STREAM_WAIT_VALUE => 1,
         // What these GPUs or this library have not.
         ACCESS_POLICY_MAX_WINDOW_SIZE
         | DIRECT_MANAGED_MEM_ACCESS_FROM_HOST
@@ -252,7 +253,6 @@ pub(crate) fn attribute(device: &Device, number: i32) -> Option<i32> {
         | UNMATCHED_BLOCK_DIM
         | UNMATCHED_SHARED_MEM
         | IS_LARGE_BAR
-        | CAN_USE_STREAM_WAIT_VALUE
         | IMAGE_SUPPORT => 0,
         _ => return None,
     })
