@@ -270,6 +270,7 @@ fn the_summary_is_written_as_json() {
     assert_eq!((length("violations"), length("leaks")), (2, 1));
     let counted = document(&["--count"], &program("basics.hip").unwrap());
     assert_eq!(counted["driver_calls"]["hipModuleLaunchKernel"], 11);
+    assert_eq!(counted["hip_calls"]["hipLaunchKernel"], 12);
     let kernels = counted["kernels"].as_array().unwrap();
     assert_eq!(kernels.iter().map(|kernel| kernel["launches"].as_u64().unwrap()).sum::<u64>(), 11);
     assert!(kernels.iter().all(|kernel| kernel["wave_instructions"].as_u64() > Some(0)), "{counted}");
@@ -293,7 +294,7 @@ fn collect_fields(value: &serde_json::Value, path: &str, fields: &mut std::colle
     match value {
         Value::Object(object) => {
             for (name, value) in object {
-                let name = if matches!(path, "driver_calls" | "unsupported") { "*" } else { name };
+                let name = if matches!(path, "driver_calls" | "hip_calls" | "unsupported") { "*" } else { name };
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
                 fields.insert(path.clone());
                 collect_fields(value, &path, fields);

@@ -154,7 +154,7 @@ impl Original {
 }
 
 /// All wrappers, by file. The first ones are used without layers too.
-const TABLES: [&[Wrapper]; 14] = [
+static TABLES: [&[Wrapper]; 14] = [
     entry_points::WRAPPERS,
     copies::WRAPPERS,
     errors::WRAPPERS,
@@ -196,7 +196,7 @@ macro_rules! wrappers {
             }
         })*
 
-        pub(in $crate::interpose) const WRAPPERS: &[$crate::interpose::Wrapper] = &[$($crate::interpose::Wrapper {
+        pub(in $crate::interpose) static WRAPPERS: &[$crate::interpose::Wrapper] = &[$($crate::interpose::Wrapper {
             name: stringify!($name),
             function: $name::wrapper as *const (),
             original: &$name::ORIGINAL,

@@ -271,7 +271,7 @@ macro_rules! registrations {
             }
         })*
 
-        pub(super) const REGISTRATIONS: &[$crate::interpose::Wrapper] = &[$($crate::interpose::Wrapper {
+        pub(super) static REGISTRATIONS: &[$crate::interpose::Wrapper] = &[$($crate::interpose::Wrapper {
             name: stringify!($name),
             function: $name::wrapper as *const (),
             original: &$name::ORIGINAL,
