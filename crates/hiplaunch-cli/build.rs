@@ -40,12 +40,15 @@ fn main() {
     }
 }
 
-/// The audit library exports two functions, and needs other libraries only where it uses them.
+/// The audit library exports the functions that the loader asks for, and needs other libraries only where it uses them.
 fn link_audit() {
     let list = Path::new(&env::var_os("OUT_DIR").expect("Cargo sets it")).join("audit.map");
-    fs::write(&list, "{ global: la_version; la_objsearch; local: *; };\n").expect("a file in OUT_DIR");
+    fs::write(&list, "{ global: la_version; la_objopen; la_objsearch; local: *; };\n")
+        .expect("a file in OUT_DIR");
     let list = format!("-Wl,--version-script={}", list.display());
-    for argument in ["-shared", &list, "-Wl,--as-needed", "-Wl,-u,la_version", "-Wl,-u,la_objsearch"] {
+    for argument in
+        ["-shared", &list, "-Wl,--as-needed", "-Wl,-u,la_version", "-Wl,-u,la_objopen", "-Wl,-u,la_objsearch"]
+    {
         println!("cargo::rustc-link-arg-bin=hiplaunch-audit={argument}");
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! `LD_LIBRARY_PATH` does not reach a program that names AMD's library by a path, or that has an `RPATH` to it, as Python
 //! packages with a copy of it have. The audit library answers all of them with the link beside itself. A path with `/./` in it
-//! stays as it is: by such a path, hiplaunch's library opens AMD's.
+//! stays as it is: by such a path, hiplaunch's library opens AMD's. So do the paths by which a library that was opened so opens
+//! others, as one does that stands between hiplaunch's and AMD's.
 //!
 //! build.rs links it as a shared library. It has no `main`, and uses little of the standard library, because every process that a
 //! program starts loads it.
@@ -57,25 +58,62 @@ fn folder() -> Option<PathBuf> {
     Path::new(OsStr::from_bytes(name.to_bytes())).parent().map(Path::to_path_buf)
 }
 
+/// The beginning of `struct link_map` of link.h.
+#[repr(C)]
+struct LinkMap {
+    address: usize,
+    /// The path by which the file was opened.
+    name: *const c_char,
+}
+
+/// The cookie of a library that was opened by a path that stays as it is. Others keep theirs, an address.
+const KEEPS_PATHS: usize = 0;
+
+/// Marks libraries that may open AMD's by a path. Returns that nothing else is asked about the library.
+///
+/// # Safety
+/// `map` and `cookie` are the loader's, of a library that it has just opened.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn la_objopen(map: *const LinkMap, _: libc::Lmid_t, cookie: *mut usize) -> c_uint {
+    // SAFETY: the caller's promise.
+    let name = unsafe { (*map).name };
+    // SAFETY: the loader's text.
+    if !name.is_null() && is_marked(unsafe { CStr::from_ptr(name) }.to_bytes()) {
+        // SAFETY: the caller's promise.
+        unsafe { cookie.write(KEEPS_PATHS) };
+    }
+    0
+}
+
 /// Returns the file that the loader opens for a name.
 ///
 /// # Safety
-/// `name` is text that ends with a zero byte.
+/// `name` is text that ends with a zero byte, and `cookie` is that of the library that asks.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn la_objsearch(name: *const c_char, _: *mut usize, flag: c_uint) -> *const c_char {
+unsafe extern "C" fn la_objsearch(name: *const c_char, cookie: *mut usize, flag: c_uint) -> *const c_char {
     if flag != ORIGINAL || name.is_null() {
         return name;
     }
     // SAFETY: the loader's text.
     let text = unsafe { CStr::from_ptr(name) }.to_bytes();
+    // SAFETY: the caller's promise.
+    let keeps_paths = !cookie.is_null() && unsafe { cookie.read() } == KEEPS_PATHS;
+    if keeps_paths && text.contains(&b'/') {
+        return name;
+    }
     link_for(text).map_or(name, CStr::as_ptr)
+}
+
+/// Whether a path stays as it is.
+fn is_marked(path: &[u8]) -> bool {
+    path.windows(3).any(|part| part == b"/./")
 }
 
 /// The link to open for a name, if it is a name of AMD's libraries.
 fn link_for(name: &[u8]) -> Option<&'static CStr> {
     let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().and_then(index_of);
     let mut index = last(name)?;
-    if name.windows(3).any(|part| part == b"/./") {
+    if is_marked(name) {
         return None;
     }
     // The file behind a name without a version has one in its own name.

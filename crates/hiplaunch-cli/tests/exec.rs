@@ -294,7 +294,8 @@ fn collect_fields(value: &serde_json::Value, path: &str, fields: &mut std::colle
     match value {
         Value::Object(object) => {
             for (name, value) in object {
-                let name = if matches!(path, "driver_calls" | "hip_calls" | "unsupported") { "*" } else { name };
+                let name =
+                    if matches!(path, "driver_calls" | "hip_calls" | "unsupported") { "*" } else { name };
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
                 fields.insert(path.clone());
                 collect_fields(value, &path, fields);
