@@ -27,6 +27,32 @@ pub(crate) fn loaded(name: &str) -> Option<std::mem::ManuallyDrop<libloading::Li
     in_namespace(name.as_ref(), flags).ok().map(std::mem::ManuallyDrop::new)
 }
 
+/// Prepares the calling thread for the namespace's C library, which has not started it. Without that, the functions of
+/// `ctype.h` there read a null pointer: glibc fills in a thread's tables of characters when it starts the thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn prepare_thread() {
+    use std::cell::Cell;
+
+    type UseLocale = unsafe extern "C" fn(libc::locale_t) -> libc::locale_t;
+    thread_local! {
+        static PREPARED: Cell<bool> = const { Cell::new(false) };
+    }
+    if PREPARED.get() {
+        return;
+    }
+    let Some(library) = loaded("libc.so.6") else { return };
+    // SAFETY: the type is POSIX's.
+    let Ok(use_locale) = (unsafe { library.get::<UseLocale>(b"uselocale\0") }) else { return };
+    // `LC_GLOBAL_LOCALE` of locale.h, with which the function fills in the tables.
+    let global: libc::locale_t = std::ptr::without_provenance_mut(usize::MAX);
+    // SAFETY: the locale is valid at all times, and the one that the thread has there already.
+    unsafe { use_locale(global) };
+    PREPARED.set(true);
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn prepare_thread() {}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn in_namespace(library: &OsStr, flags: libc::c_int) -> Result<libloading::Library, String> {
     use std::ffi::{CStr, CString};
@@ -149,6 +175,22 @@ mod tests {
         let cos = |library| library::address(library, "cos").unwrap();
         assert_eq!(cos(&isolated), cos(&again));
         assert_ne!(cos(&isolated), cos(&program));
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+    #[test]
+    fn a_thread_of_the_program_can_call_the_namespaces_c_library() {
+        let path = files(&["libm.so.6"]).unwrap().swap_remove(0);
+        let _library = open(path.as_os_str()).unwrap();
+        let is_space = || {
+            prepare_thread();
+            let library = loaded("libc.so.6").unwrap();
+            // SAFETY: the function of the C library has this type.
+            let is_space = unsafe { library.get::<unsafe extern "C" fn(i32) -> i32>(b"isspace\0") }.unwrap();
+            // SAFETY: both are characters.
+            unsafe { [is_space(i32::from(b' ')), is_space(i32::from(b'b'))] }.map(|answer| answer != 0)
+        };
+        assert_eq!(std::thread::spawn(is_space).join().unwrap(), [true, false]);
     }
 
     #[test]

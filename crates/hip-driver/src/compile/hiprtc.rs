@@ -149,12 +149,17 @@ pub(super) struct Turn<'a> {
     _one: MutexGuard<'a, ()>,
 }
 
-/// Returns the compiler, which the first call for that place searches for. The error says what was tried.
+/// Returns the compiler, which the first call for that place searches for. The calling thread can use it. The error says
+/// what was tried.
 pub(super) fn hiprtc(place: Place) -> Result<&'static Hiprtc, CompileError> {
     static PROGRAM: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
     static ISOLATED: OnceLock<Result<Hiprtc, CompileError>> = OnceLock::new();
     let compiler = if place == Place::Program { &PROGRAM } else { &ISOLATED };
-    compiler.get_or_init(|| find(place)).as_ref().map_err(CompileError::clone)
+    let found = compiler.get_or_init(|| find(place)).as_ref().map_err(CompileError::clone)?;
+    if place == Place::Isolated {
+        isolated::prepare_thread();
+    }
+    Ok(found)
 }
 
 fn find(place: Place) -> Result<Hiprtc, CompileError> {
