@@ -23,7 +23,7 @@ use crate::pool::Pools;
 use crate::printer;
 use crate::real;
 use crate::record::Recorder;
-use crate::settings::Settings;
+use crate::settings::{LayerSettings, Settings};
 use crate::status::{HipResult, Status};
 use crate::stream::Stream;
 use crate::summary::say;
@@ -50,17 +50,6 @@ pub(crate) struct Process {
     pub(crate) graphs: Graphs,
     pub(crate) captures: Captures,
     pub(crate) pools: Pools,
-}
-
-/// The layers over the driver that the environment asks for.
-#[derive(Default)]
-struct Layers {
-    /// The driver below them; `None` without any.
-    unlayered: Option<Arc<dyn Driver>>,
-    validation: Option<Arc<ValidationDriver>>,
-    counting: Option<Arc<CountingDriver>>,
-    trace: Option<(Timeline, PathBuf)>,
-    json: Option<PathBuf>,
 }
 
 /// A device and what the program has set for it.
@@ -193,7 +182,7 @@ fn after_fork() -> Status {
 /// Says why, if the state is open already, or if the driver can't be used.
 pub fn open_over(driver: Arc<dyn Driver>) -> Result<(), String> {
     let count = driver.device_count().map_err(|error| error.to_string())?;
-    let process = Process::over(driver, Layers::default(), &Vec::from_iter(0..count))?;
+    let process = Process::over(driver, LayerSettings::default(), &Vec::from_iter(0..count))?;
     PROCESS.set(Ok(process)).map_err(|_| "the library is open already".to_owned())
 }
 
@@ -244,28 +233,24 @@ impl Process {
         settings.emulator.printer = Some(printer::c_streams());
         settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.layers.count }));
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
-        let unlayered: Arc<dyn Driver> = emulated;
+        Ok(Process::over(emulated, settings.layers, &ordinals)?)
+    }
+
+    /// The state over a driver, with the layers that are asked for. The driver's devices have the given numbers among all devices.
+    fn over(unlayered: Arc<dyn Driver>, layers: LayerSettings, ordinals: &[u32]) -> Result<Process, String> {
         let mut driver = Arc::clone(&unlayered);
-        let trace = settings.layers.trace.map(|path| (Timeline::default(), path));
+        let trace = layers.trace.map(|path| (Timeline::default(), path));
         if let Some((timeline, _)) = &trace {
             driver = timeline.layer(driver);
         }
-        let counting = settings.layers.count.then(|| CountingDriver::new(Arc::clone(&driver)));
+        let counting = layers.count.then(|| CountingDriver::new(Arc::clone(&driver)));
         if let Some(layer) = &counting {
             driver = layer.clone();
         }
-        let validation = settings.layers.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
+        let validation = layers.validate.then(|| ValidationDriver::new(Arc::clone(&driver)));
         if let Some(layer) = &validation {
             driver = layer.clone();
         }
-        let layers =
-            Layers { unlayered: Some(unlayered), validation, counting, trace, json: settings.layers.json };
-        Ok(Process::over(driver, layers, &ordinals)?)
-    }
-
-    /// The state over a driver and its layers. The driver's devices have the given numbers among all devices.
-    fn over(driver: Arc<dyn Driver>, layers: Layers, ordinals: &[u32]) -> Result<Process, String> {
-        let Layers { unlayered, validation, counting, trace, json } = layers;
         let devices = (0..).zip(ordinals).map(|(index, &ordinal)| {
             let properties = driver.device_properties(DeviceId(index)).map_err(|error| error.to_string())?;
             Ok(Device::new(ordinal, properties))
@@ -277,7 +262,7 @@ impl Process {
             validation,
             counting,
             trace,
-            json,
+            json: layers.json,
             pools: Pools::new(devices.len()),
             devices,
             allocations: Allocations::default(),
@@ -288,8 +273,8 @@ impl Process {
             libraries: Objects::default(),
             graphs: Graphs::default(),
             captures: Captures::default(),
-            unlayered: unlayered.unwrap_or_else(|| Arc::clone(&driver)),
             driver,
+            unlayered,
         };
         fat_binary::pin_managed_variables(&process);
         Ok(process)

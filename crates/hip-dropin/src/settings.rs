@@ -66,7 +66,7 @@ pub(crate) fn counts_calls() -> Result<bool, String> {
 }
 
 /// What is put over a driver, and where the results go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LayerSettings {
     pub(crate) validate: bool,
     pub(crate) count: bool,
