@@ -22,6 +22,7 @@ pub(crate) struct Buffer {
     memory: Live<RwLock<Option<DeviceBuffer<u8>>>>,
     /// The stream in whose order it was allocated.
     stream: Live<hiplaunch::Stream>,
+    ordinal: u32,
     shape: Vec<usize>,
     element: ElementType,
 }
@@ -43,7 +44,8 @@ impl Buffer {
         };
         let memory = DeviceBuffer::on(&stream, bytes).map_err(raise)?;
         let memory = Live::new(shared, RwLock::new(Some(memory)));
-        Ok(Buffer { memory, stream: Live::new(shared, stream), shape, element })
+        let ordinal = stream.device().id().0;
+        Ok(Buffer { memory, stream: Live::new(shared, stream), ordinal, shape, element })
     }
 
     /// Copies an array of the host; shape and element type are the array's, where it says them.
@@ -75,6 +77,14 @@ impl Buffer {
         }
     }
 
+    /// The memory for a launch on a device; `None` if it was closed, or is of another device or launcher.
+    #[inline]
+    pub(crate) fn memory_on(&self, shared: &Shared, device: u32) -> Option<Memory<'_>> {
+        let here = std::ptr::eq(&raw const **self.memory.shared(), shared) && self.ordinal == device;
+        here.then(|| self.memory.constant().read().unwrap_or_else(PoisonError::into_inner))
+            .filter(|memory| memory.is_some())
+    }
+
     #[inline]
     pub(crate) fn is_of(&self, shared: &Arc<Shared>) -> bool {
         self.memory.is_of(shared)
@@ -83,7 +93,7 @@ impl Buffer {
     /// The ordinal of its device.
     #[inline]
     pub(crate) fn ordinal(&self) -> u32 {
-        self.stream.constant().device().id().0
+        self.ordinal
     }
 
     fn stream<'a>(&'a self, given: Option<&'a Stream>) -> PyResult<&'a hiplaunch::Stream> {

@@ -14,6 +14,7 @@ use crate::array::ArrayBytes;
 use crate::buffer::Buffer;
 use crate::errors::raise;
 use crate::live::{Live, Shared};
+use crate::packed::Packed;
 use crate::stream::Stream;
 use crate::ticket::Ticket;
 
@@ -58,7 +59,8 @@ impl Module {
         let live = Live::new(shared, registered);
         let of_code = launcher.signature(handle).map_err(raise)?;
         let parameters = parameters(&of_code, signature)?;
-        let inner = Arc::new(Inner { live, name: of_code.name, parameters });
+        let explicit_bytes = parameters.iter().map(|p| (p.offset + p.size) as usize).max().unwrap_or(0);
+        let inner = Arc::new(Inner { live, name: of_code.name, parameters, explicit_bytes });
         Ok(Kernel { inner, last: Mutex::new(None) })
     }
 }
@@ -104,6 +106,8 @@ struct Inner {
     live: Live<Registered>,
     name: String,
     parameters: Vec<Parameter>,
+    /// Where the last explicit argument ends.
+    explicit_bytes: usize,
 }
 
 /// A registered kernel. Launcher.register makes one.
@@ -159,55 +163,69 @@ impl Inner {
     #[inline]
     fn launch(
         &self,
-        py: Python<'_>,
         stream: &hiplaunch::Stream,
         launch: Launch<'_>,
-        arguments: &[Bound<'_, PyAny>],
+        arguments: &Bound<'_, PyTuple>,
         wants_ticket: bool,
     ) -> PyResult<Option<Ticket>> {
         let kernel = &self.live.open()?.kernel;
         if arguments.len() != self.parameters.len() {
             return Err(self.wrong_count(arguments.len()));
         }
+        if !wants_ticket {
+            let mut packed = Packed::new();
+            if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
+                && let Some(bytes) = packed.bytes(self.explicit_bytes)
+            {
+                // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation
+                // says. `packed` keeps the buffers until the launch is enqueued.
+                return unsafe { kernel.enqueue(stream, launch.packed(bytes)) }.map(|()| None).map_err(raise);
+            }
+        }
+        self.launch_any(stream, launch, arguments, wants_ticket)
+    }
+
+    /// Launches with arguments of any kind.
+    fn launch_any(
+        &self,
+        stream: &hiplaunch::Stream,
+        launch: Launch<'_>,
+        arguments: &Bound<'_, PyTuple>,
+        wants_ticket: bool,
+    ) -> PyResult<Option<Ticket>> {
+        let py = arguments.py();
+        let kernel = &self.live.open()?.kernel;
         let shared = self.live.shared();
         let device = stream.device().id().0;
         let mut converted: SmallVec<[Converted<'_>; 8]> = SmallVec::new();
-        let (mut has_outputs, mut host_bytes) = (false, 0);
-        for (index, (value, parameter)) in arguments.iter().zip(&self.parameters).enumerate() {
+        let (mut outputs, mut host_bytes) = (SmallVec::new(), 0);
+        for (index, (value, parameter)) in arguments.iter_borrowed().zip(&self.parameters).enumerate() {
             let argument = convert(value, parameter, shared, device)
                 .map_err(|error| self.in_argument(py, index, &error))?;
-            has_outputs |= argument.is_output();
+            outputs.extend(argument.output(py));
             host_bytes += argument.host_bytes();
             converted.push(argument);
         }
-        // SAFETY: the bytes are copied by the launch. Who writes an array of the host in another thread meanwhile gets either
-        // contents.
-        let args: SmallVec<[Arg<'_>; 8]> = converted.iter().map(|c| unsafe { c.as_arg() }).collect();
+        let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
+        for argument in &converted {
+            // SAFETY: the bytes are copied by the launch. Who writes an array of the host in another thread meanwhile gets either
+            // contents.
+            args.push(unsafe { argument.as_arg() });
+        }
         let launch = launch.args(&args);
         // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        if !has_outputs && !wants_ticket {
-            let enqueued = match host_bytes > DETACH_BYTES {
-                // SAFETY: as above.
-                true => py.detach(|| unsafe { kernel.enqueue(stream, launch) }),
-                // SAFETY: as above.
-                false => unsafe { kernel.enqueue(stream, launch) },
-            };
-            return enqueued.map(|()| None).map_err(raise);
+        let submit = || unsafe { kernel.submit(stream, launch) };
+        if outputs.is_empty() && !wants_ticket {
+            return match host_bytes > DETACH_BYTES {
+                true => py.detach(submit).map(drop),
+                false => submit().map(drop),
+            }
+            .map(|()| None)
+            .map_err(raise);
         }
-        let submitted = match host_bytes > DETACH_BYTES {
-            // SAFETY: as above.
-            true => py.detach(|| unsafe { kernel.submit(stream, launch) }),
-            // SAFETY: as above.
-            false => unsafe { kernel.submit(stream, launch) },
-        };
+        let submitted = if host_bytes > DETACH_BYTES { py.detach(submit) } else { submit() };
         let ticket = submitted.map_err(raise)?;
-        drop(args);
-        let outputs = converted.into_iter().filter_map(|argument| match argument {
-            Converted::InOut(_, array) => Some(Some(array)),
-            Converted::Out(_, array) => Some(array),
-            _ => None,
-        });
-        Ok(Some(Ticket::new(shared, ticket, outputs.collect())))
+        Ok(Some(Ticket::new(shared, ticket, outputs)))
     }
 
     #[cold]
@@ -235,9 +253,8 @@ impl Inner {
 #[pymethods]
 impl BoundKernel {
     #[pyo3(signature = (*args))]
-    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
-        let arguments: SmallVec<[Bound<'_, PyAny>; 8]> = args.iter().collect();
-        self.inner.launch(py, self.stream.open()?, Launch::new(self.dims), &arguments, false)
+    fn __call__(&self, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
+        self.inner.launch(self.stream.constant(), Launch::new(self.dims), args, false)
     }
 
     fn __repr__(&self) -> String {
@@ -331,7 +348,6 @@ impl Kernel {
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn launch(
         &self,
-        py: Python<'_>,
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
         args: &Bound<'_, PyTuple>,
@@ -366,8 +382,7 @@ impl Kernel {
             launch = launch.destination(Destination::from(view), &shape);
         }
         let Some(packed) = packed else {
-            let arguments: SmallVec<[Bound<'_, PyAny>; 8]> = args.iter().collect();
-            let ticket = self.inner.launch(py, stream, launch, &arguments, true)?;
+            let ticket = self.inner.launch(stream, launch, args, true)?;
             return ticket.ok_or_else(|| PyValueError::new_err("the launch gave no ticket"));
         };
         if !args.is_empty() {
@@ -378,7 +393,7 @@ impl Kernel {
         let launch = launch.packed(unsafe { bytes.bytes() });
         // SAFETY: as in `Inner::launch`.
         let ticket = unsafe { self.inner.live.open()?.kernel.submit(stream, launch) }.map_err(raise)?;
-        Ok(Ticket::new(shared, ticket, Vec::new()))
+        Ok(Ticket::new(shared, ticket, SmallVec::new()))
     }
 
     fn __repr__(&self) -> String {

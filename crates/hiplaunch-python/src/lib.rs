@@ -12,6 +12,7 @@ mod host_memory;
 mod kernel;
 mod launcher;
 mod live;
+mod packed;
 mod stream;
 mod ticket;
 

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyList};
+use pyo3::types::{PyBytes, PyList};
+use smallvec::SmallVec;
 
 use crate::array::ArrayBytes;
 use crate::errors::raise;
@@ -19,11 +20,13 @@ use crate::live::{Live, Shared};
 #[pyclass(frozen, module = "hiplaunch", weakref)]
 pub(crate) struct Ticket(Live<Mutex<State>>);
 
+/// Where each output goes; to new `bytes` for `None`.
+pub(crate) type Outputs = SmallVec<[Option<Py<PyAny>>; 2]>;
+
 struct State {
     /// `None` once it was read.
     work: Option<Work>,
-    /// Where each output goes; a new bytearray for `None`.
-    outputs: Vec<Option<Py<PyAny>>>,
+    outputs: Outputs,
     /// What `result` returned.
     results: Option<Py<PyList>>,
 }
@@ -52,11 +55,7 @@ impl Work {
 }
 
 impl Ticket {
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        ticket: hiplaunch::Ticket,
-        outputs: Vec<Option<Py<PyAny>>>,
-    ) -> Ticket {
+    pub(crate) fn new(shared: &Arc<Shared>, ticket: hiplaunch::Ticket, outputs: Outputs) -> Ticket {
         Ticket(Live::new(
             shared,
             Mutex::new(State { work: Some(Work::Pending(ticket)), outputs, results: None }),
@@ -77,7 +76,7 @@ impl Ticket {
     /// --
     ///
     /// Waits for the launch and returns its outputs, in the order of the arguments: the arrays of Out and InOut, which were written
-    /// now, and a bytearray for Out of a number of bytes. A kernel's fault is raised here as DeviceLostError. A second call returns the
+    /// now, and bytes for Out of a number of bytes. A kernel's fault is raised here as DeviceLostError. A second call returns the
     /// same list.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         let cell = self.0.open()?;
@@ -108,7 +107,7 @@ impl Ticket {
                     unsafe { ArrayBytes::of(&array, true)?.write(bytes) };
                     results.append(array)?;
                 }
-                None => results.append(PyByteArray::new(py, bytes))?,
+                None => results.append(PyBytes::new(py, bytes))?,
             }
         }
         let results = results.unbind();
