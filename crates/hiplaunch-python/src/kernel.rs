@@ -172,16 +172,23 @@ impl Inner {
         if arguments.len() != self.parameters.len() {
             return Err(self.wrong_count(arguments.len()));
         }
-        if !wants_ticket {
-            let mut packed = Packed::new();
-            if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
-                && let Some(bytes) = packed.bytes(self.explicit_bytes)
-            {
-                // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation
-                // says. `packed` keeps the buffers until the launch is enqueued.
-                return unsafe { kernel.enqueue(stream, launch.packed(bytes)) }.map(|()| None).map_err(raise);
+        let mut packed = Packed::new();
+        if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
+            && let Some(bytes) = packed.bytes(self.explicit_bytes)
+        {
+            let launch = launch.packed(bytes);
+            // Whoever registers code in Python vouches for it and for its arguments, as the package's documentation says. `packed`
+            // keeps the buffers until the launch is enqueued.
+            return match wants_ticket {
+                // SAFETY: as above.
+                true => unsafe { kernel.submit(stream, launch) }
+                    .map(|ticket| Some(Ticket::new(self.live.shared(), ticket, SmallVec::new()))),
+                // SAFETY: as above.
+                false => unsafe { kernel.enqueue(stream, launch) }.map(|()| None),
             }
+            .map_err(raise);
         }
+        drop(packed);
         self.launch_any(stream, launch, arguments, wants_ticket)
     }
 
