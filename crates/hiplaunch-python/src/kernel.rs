@@ -134,6 +134,29 @@ pub(crate) struct BoundKernel {
     stream: Live<hiplaunch::Stream>,
 }
 
+/// A launch without its arguments.
+struct Options<'a> {
+    dims: LaunchDims,
+    cooperative: bool,
+    /// The destination, and its number of bytes.
+    into: Option<(&'a hiplaunch::DeviceView<u8>, &'a [usize; 1])>,
+}
+
+impl Options<'_> {
+    /// The description of the launch. It is made where it is used, since moving it costs time.
+    #[inline(always)]
+    fn launch(&self) -> Launch<'_> {
+        let mut launch = Launch::new(self.dims);
+        if self.cooperative {
+            launch = launch.cooperative();
+        }
+        if let Some((view, shape)) = self.into {
+            launch = launch.destination(Destination::from(view), shape);
+        }
+        launch
+    }
+}
+
 /// Reads a grid or a block.
 fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
     let extent = |value: &Bound<'_, PyAny>| {
@@ -164,7 +187,7 @@ impl Inner {
     fn launch(
         &self,
         stream: &hiplaunch::Stream,
-        launch: Launch<'_>,
+        options: &Options<'_>,
         arguments: &Bound<'_, PyTuple>,
         wants_ticket: bool,
     ) -> PyResult<Option<Ticket>> {
@@ -176,7 +199,7 @@ impl Inner {
         if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
             && let Some(bytes) = packed.bytes(self.explicit_bytes)
         {
-            let launch = launch.packed(bytes);
+            let launch = options.launch().packed(bytes);
             // Whoever registers code in Python vouches for it and for its arguments, as the package's documentation says. `packed`
             // keeps the buffers until the launch is enqueued.
             return match wants_ticket {
@@ -189,14 +212,14 @@ impl Inner {
             .map_err(raise);
         }
         drop(packed);
-        self.launch_any(stream, launch, arguments, wants_ticket)
+        self.launch_any(stream, options, arguments, wants_ticket)
     }
 
     /// Launches with arguments of any kind.
     fn launch_any(
         &self,
         stream: &hiplaunch::Stream,
-        launch: Launch<'_>,
+        options: &Options<'_>,
         arguments: &Bound<'_, PyTuple>,
         wants_ticket: bool,
     ) -> PyResult<Option<Ticket>> {
@@ -219,9 +242,8 @@ impl Inner {
             // contents.
             args.push(unsafe { argument.as_arg() });
         }
-        let launch = launch.args(&args);
         // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        let submit = || unsafe { kernel.submit(stream, launch) };
+        let submit = || unsafe { kernel.submit(stream, options.launch().args(&args)) };
         if outputs.is_empty() && !wants_ticket {
             return match host_bytes > DETACH_BYTES {
                 true => py.detach(submit).map(drop),
@@ -261,7 +283,8 @@ impl Inner {
 impl BoundKernel {
     #[pyo3(signature = (*args))]
     fn __call__(&self, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
-        self.inner.launch(self.stream.constant(), Launch::new(self.dims), args, false)
+        let options = Options { dims: self.dims, cooperative: false, into: None };
+        self.inner.launch(self.stream.constant(), &options, args, false)
     }
 
     fn __repr__(&self) -> String {
@@ -378,18 +401,12 @@ impl Kernel {
                 &default
             }
         };
-        let mut launch = Launch::new(dims);
-        if cooperative {
-            launch = launch.cooperative();
-        }
         let memory = into.map(|buffer| buffer.get().open()).transpose()?;
         let view = memory.as_deref().and_then(Option::as_ref).map(hiplaunch::DeviceBuffer::view);
         let shape = [view.as_ref().map_or(0, hiplaunch::DeviceView::len)];
-        if let Some(view) = &view {
-            launch = launch.destination(Destination::from(view), &shape);
-        }
+        let options = Options { dims, cooperative, into: view.as_ref().map(|view| (view, &shape)) };
         let Some(packed) = packed else {
-            let ticket = self.inner.launch(stream, launch, args, true)?;
+            let ticket = self.inner.launch(stream, &options, args, true)?;
             return ticket.ok_or_else(|| PyValueError::new_err("the launch gave no ticket"));
         };
         if !args.is_empty() {
@@ -397,7 +414,7 @@ impl Kernel {
         }
         let bytes = ArrayBytes::of(packed, false)?;
         // SAFETY: copied by the launch; see `Inner::launch`.
-        let launch = launch.packed(unsafe { bytes.bytes() });
+        let launch = options.launch().packed(unsafe { bytes.bytes() });
         // SAFETY: as in `Inner::launch`.
         let ticket = unsafe { self.inner.live.open()?.kernel.submit(stream, launch) }.map_err(raise)?;
         Ok(Ticket::new(shared, ticket, SmallVec::new()))
