@@ -86,7 +86,7 @@ impl Module {
 }
 
 /// A registered kernel, which is unregistered when it is dropped.
-struct Registered {
+pub(crate) struct Registered {
     launcher: hiplaunch::Launcher,
     handle: KernelHandle,
     kernel: Arc<hiplaunch::launcher::Kernel>,
@@ -99,11 +99,17 @@ impl Drop for Registered {
     }
 }
 
+impl Registered {
+    pub(crate) fn handle(&self) -> KernelHandle {
+        self.handle
+    }
+}
+
 /// A kernel and its parameters.
-struct Inner {
-    live: Live<Registered>,
+pub(crate) struct Inner {
+    pub(crate) live: Live<Registered>,
     name: String,
-    parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
 }
 
 /// A registered kernel. Launcher.register makes one.
@@ -117,7 +123,7 @@ struct Inner {
 /// a ctypes Structure, a numpy scalar or record, or the bytes of struct.pack.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct Kernel {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     /// What `kernel[key]` gave last, and for which key.
     last: Mutex<Option<(Py<PyAny>, Py<BoundKernel>)>>,
 }
@@ -131,7 +137,7 @@ pub(crate) struct BoundKernel {
 }
 
 /// Reads a grid or a block.
-fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
+pub(crate) fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
     let extent = |value: &Bound<'_, PyAny>| {
         value.extract::<u32>().map_err(|error| match value.is_instance_of::<PyInt>() {
             true => PyValueError::new_err(format!("{what}: {value} is not in 0 to 2^32 - 1")),
@@ -211,7 +217,7 @@ impl Inner {
     }
 
     #[cold]
-    fn wrong_count(&self, given: usize) -> PyErr {
+    pub(crate) fn wrong_count(&self, given: usize) -> PyErr {
         let names: Vec<String> = (self.parameters.iter().enumerate())
             .map(|(i, p)| p.name.clone().unwrap_or_else(|| format!("#{i}")))
             .collect();
@@ -225,7 +231,7 @@ impl Inner {
 
     /// Says in which argument of which kernel an error is. Its kind stays.
     #[cold]
-    fn in_argument(&self, py: Python<'_>, index: usize, error: &PyErr) -> PyErr {
+    pub(crate) fn in_argument(&self, py: Python<'_>, index: usize, error: &PyErr) -> PyErr {
         let name = self.parameters[index].name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
         let text = format!("kernel `{}`, argument {index}{name}: {}", self.name, error.value(py));
         PyErr::from_type(error.get_type(py), text)
