@@ -137,6 +137,15 @@ impl Device {
         self.0.held_pinned.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// Waits for all work of the device, that of others too (`hipDeviceSynchronize`).
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] if a kernel has faulted; else returns the driver's error.
+    pub fn synchronize(&self) -> Result<()> {
+        self.check()?;
+        self.raw().device_synchronize(self.id()).map_err(|e| self.error(e))
+    }
+
     /// Returns whether kernels on this device can be allowed to access memory of `peer` (`hipDeviceCanAccessPeer`). `false`
     /// for the device itself.
     ///

@@ -90,6 +90,21 @@ impl LazyModule {
         self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the names of the kernels in the code that the first of the devices with code in the bundle runs, without loading it.
+    ///
+    /// # Errors
+    /// [`Error::CodeObject`] for a bundle that can't be read; [`Error::NoCode`] if none of the devices has code in it.
+    pub fn kernels(&self, devices: &[Device]) -> Result<Vec<String>> {
+        let mut missing = None;
+        for device in devices {
+            match self.0.binary.in_bundle(device)? {
+                Ok(code) => return Ok(code.kernels().iter().map(|kernel| kernel.name.clone()).collect()),
+                Err(why) => missing = missing.or_else(|| Some(self.0.binary.no_code(device, why, None))),
+            }
+        }
+        missing.map_or_else(|| Ok(Vec::new()), Err)
+    }
+
     /// Returns the signature of a kernel for each of the devices whose code object is in the bundle, without loading or
     /// compiling it.
     ///

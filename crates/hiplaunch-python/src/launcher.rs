@@ -1,0 +1,443 @@
+//! Launchers and devices.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hip_driver::{DeviceProperties, StreamOptions};
+use hip_driver_emulated::EmulatorOptions;
+use hiplaunch::{Backend, FatBinary, LazyModule};
+use hiplaunch_testing::noop::NoopDriver;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::array::ArrayBytes;
+use crate::buffer::Buffer;
+use crate::dtype::{ElementType, read_shape};
+use crate::errors::raise;
+use crate::host_memory::HostMemory;
+use crate::kernel::{Kernel, Module};
+use crate::live::Shared;
+use crate::stream::{Event, Stream};
+
+/// Launcher(backend='auto', *, target=None, devices=None, validate=None, sanitize=False, bounds=None, schedule_seed=None,
+/// time_budget=None)
+/// --
+///
+/// Registers kernels, makes streams and buffers, and launches. It owns a driver and all its devices.
+///
+/// backend: 'hip' for AMD GPUs, 'emulator', or 'auto': a GPU where there is one, else the emulator. 'noop' runs nothing; it is for
+///     measuring what a launch costs.
+/// target: what the emulator emulates, such as 'gfx942' or 'gfx90a:xnack+'.
+/// devices: the number of devices that it emulates.
+/// validate: whether to check the order of work on the same memory; the environment's HIPLAUNCH_VALIDATE says so by default.
+///
+/// The rest is for the emulator:
+///
+/// sanitize: whether a read of memory that was never written, or a data race, ends the kernel with a fault. Slow.
+/// bounds: 'strict' or 'pages', what kernels can access behind an allocation.
+/// schedule_seed: a number that shuffles the order in which workgroups and waves run.
+/// time_budget: the seconds after which a running kernel is a fault.
+///
+/// A launcher can be used from any thread, and as a context manager, which closes it.
+#[pyclass(frozen, module = "hiplaunch")]
+pub(crate) struct Launcher {
+    shared: Arc<Shared>,
+    backend: Backend,
+    noop: bool,
+}
+
+/// The options of the emulator, by their names in Python.
+struct Emulator {
+    target: Option<String>,
+    devices: Option<u32>,
+    sanitize: Option<bool>,
+    bounds: Option<String>,
+    schedule_seed: Option<u64>,
+    time_budget: Option<f64>,
+}
+
+impl Emulator {
+    /// The name of an option that is given.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("target", self.target.is_some()),
+            ("devices", self.devices.is_some()),
+            ("sanitize", self.sanitize.is_some()),
+            ("bounds", self.bounds.is_some()),
+            ("schedule_seed", self.schedule_seed.is_some()),
+            ("time_budget", self.time_budget.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
+    fn options(&self) -> PyResult<EmulatorOptions> {
+        let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+        let mut options = EmulatorOptions::from_env().map_err(|error| wrong(&error))?;
+        if let Some(target) = &self.target {
+            options.target = target.parse().map_err(|error| wrong(&error))?;
+        }
+        if let Some(bounds) = &self.bounds {
+            options.bounds = bounds.parse().map_err(|_| {
+                PyValueError::new_err(format!("bounds is 'strict' or 'pages', not {bounds:?}"))
+            })?;
+        }
+        if let Some(seconds) = self.time_budget {
+            let budget = Duration::try_from_secs_f64(seconds)
+                .map_err(|error| PyValueError::new_err(format!("time_budget={seconds}: {error}")))?;
+            options.time_budget = Some(budget);
+        }
+        options.devices = self.devices.unwrap_or(options.devices);
+        options.sanitize = self.sanitize.unwrap_or(options.sanitize);
+        options.schedule_seed = self.schedule_seed.or(options.schedule_seed);
+        Ok(options)
+    }
+}
+
+#[pymethods]
+impl Launcher {
+    #[new]
+    #[pyo3(signature = (backend="auto", *, target=None, devices=None, validate=None, sanitize=None, bounds=None, schedule_seed=None, time_budget=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        backend: &str,
+        target: Option<String>,
+        devices: Option<u32>,
+        validate: Option<bool>,
+        sanitize: Option<bool>,
+        bounds: Option<String>,
+        schedule_seed: Option<u64>,
+        time_budget: Option<f64>,
+    ) -> PyResult<Launcher> {
+        let emulator = Emulator { target, devices, sanitize, bounds, schedule_seed, time_budget };
+        let mut builder = hiplaunch::Launcher::builder();
+        if let Some(on) = validate {
+            builder = builder.validate(on);
+        }
+        let noop = backend == "noop";
+        if noop {
+            let target = emulator.options()?.target;
+            let capabilities = [hip_driver::Capability::CooperativeLaunch].into_iter().collect();
+            builder = builder.driver(NoopDriver::of(target, capabilities));
+        } else {
+            let backend: Backend = backend.parse().map_err(|_| {
+                PyValueError::new_err(format!("backend is 'auto', 'hip' or 'emulator', not {backend:?}"))
+            })?;
+            builder = builder.backend(backend);
+            if let Some(option) = emulator.given().filter(|_| backend == Backend::Hip) {
+                return Err(PyValueError::new_err(format!(
+                    "{option} is for the emulator, not for backend='hip'"
+                )));
+            }
+            if backend != Backend::Hip {
+                builder = builder.emulator(emulator.options()?);
+            }
+        }
+        let launcher = py.detach(|| builder.build()).map_err(raise)?;
+        let backend = if launcher.driver().info().name != "hip" { Backend::Emulator } else { Backend::Hip };
+        Ok(Launcher { shared: Shared::new(launcher), backend, noop })
+    }
+
+    /// What was opened: 'hip', 'emulator' or 'noop'.
+    #[getter]
+    fn backend(&self) -> String {
+        if self.noop { "noop".into() } else { self.backend.to_string() }
+    }
+
+    /// Why other backends were not opened: one line for each that was tried before.
+    #[getter]
+    fn tried(&self) -> PyResult<Vec<String>> {
+        Ok(self.shared.open()?.tried().to_vec())
+    }
+
+    /// The devices, by ordinal.
+    #[getter]
+    fn devices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let devices = 0..self.shared.open()?.devices().len() as u32;
+        PyTuple::new(py, devices.map(|ordinal| Device { shared: self.shared.clone(), ordinal }))
+    }
+
+    /// The stream that launches and copies use where none is given: that of device 0. Each device has one.
+    #[getter]
+    fn default_stream(&self) -> PyResult<Stream> {
+        Ok(Stream::new(&self.shared, self.shared.default_stream(0)?))
+    }
+
+    /// stream(device=0, *, priority=None)
+    /// --
+    ///
+    /// Makes a stream on a device. A lower number is a higher priority; None is the driver's default.
+    #[pyo3(signature = (device=0, *, priority=None))]
+    fn stream(&self, device: u32, priority: Option<i32>) -> PyResult<Stream> {
+        let launcher = self.shared.open()?;
+        let device = launcher.device(device).map_err(raise)?;
+        let options = StreamOptions { priority, ..StreamOptions::default() };
+        let stream = launcher.stream_with(device, options).map_err(raise)?;
+        Ok(Stream::new(&self.shared, stream))
+    }
+
+    /// stream_from_raw(handle, device=0)
+    /// --
+    ///
+    /// Uses a stream that others made, without owning it: `handle` is its hipStream_t as a number, such as
+    /// `torch.cuda.current_stream().cuda_stream`; 0 is the null stream. It must live as long as this object.
+    #[pyo3(signature = (handle, device=0))]
+    fn stream_from_raw(&self, handle: u64, device: u32) -> PyResult<Stream> {
+        let launcher = self.shared.open()?;
+        let device = launcher.device(device).map_err(raise)?;
+        // SAFETY: the docstring asks for a live stream of the device.
+        let stream =
+            unsafe { launcher.stream_from_raw(device, hip_driver::RawStream(handle)) }.map_err(raise)?;
+        Ok(Stream::new(&self.shared, stream))
+    }
+
+    /// event(device=0, *, timing=True)
+    /// --
+    ///
+    /// Makes an event.
+    #[pyo3(signature = (device=0, *, timing=true))]
+    fn event(&self, device: u32, timing: bool) -> PyResult<Event> {
+        Event::new(&self.shared, device, timing)
+    }
+
+    /// load(code)
+    /// --
+    ///
+    /// Reads a code object or an offload bundle, from bytes or from a file by its path, and returns a Module. It is loaded on
+    /// a device when a kernel of it is first launched there.
+    fn load(&self, code: &Bound<'_, PyAny>) -> PyResult<Module> {
+        self.shared.open()?;
+        let binary = if let Ok(path) = code.extract::<std::path::PathBuf>() {
+            FatBinary::read(path).map_err(raise)?
+        } else if let Ok(view) = ArrayBytes::of(code, false) {
+            // SAFETY: copied while the interpreter is attached.
+            FatBinary::new("code", unsafe { view.bytes() }.to_vec())
+        } else {
+            return Err(PyTypeError::new_err("code is the bytes of a code object, or the path of its file"));
+        };
+        // SAFETY: whoever registers code in Python vouches for it, as the package's documentation says.
+        Module::new(&self.shared, unsafe { LazyModule::new(binary) })
+    }
+
+    /// register(code, name=None, *, signature=None)
+    /// --
+    ///
+    /// Registers a kernel of a code object and returns it.
+    ///
+    /// code: the bytes of a code object or an offload bundle, the path of its file, or a Module.
+    /// name: the kernel's name; not needed if there is only one.
+    /// signature: the kernel's parameter types, such as 'f32, ptr, ptr, i32'. With it, numbers are converted: without it, an
+    ///     int is passed as an integer and a float as floating point, of the parameter's size, as the code object does not say more.
+    ///
+    /// The code may do anything with the memory of the device: register only what you trust.
+    #[pyo3(signature = (code, name=None, *, signature=None))]
+    fn register(
+        &self,
+        code: &Bound<'_, PyAny>,
+        name: Option<&str>,
+        signature: Option<&str>,
+    ) -> PyResult<Kernel> {
+        match code.cast::<Module>() {
+            Ok(module) => module.get().register(&self.shared, name, signature),
+            Err(_) => self.load(code)?.register(&self.shared, name, signature),
+        }
+    }
+
+    /// empty(shape, dtype='uint8', *, stream=None)
+    /// --
+    ///
+    /// Allocates an array in device memory, in the order of a stream. What it holds is undefined.
+    #[pyo3(signature = (shape, dtype=None, *, stream=None))]
+    fn empty(
+        &self,
+        shape: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        stream: Option<&Bound<'_, Stream>>,
+    ) -> PyResult<Buffer> {
+        let element = dtype.map_or(Ok(ElementType::UINT8), ElementType::read)?;
+        Buffer::allocate(&self.shared, read_shape(shape)?, element, stream.map(Bound::get))
+    }
+
+    /// buffer(source, *, stream=None)
+    /// --
+    ///
+    /// Allocates device memory: `source` is a number of bytes, or an array of the host, which is copied.
+    #[pyo3(signature = (source, *, stream=None))]
+    fn buffer(&self, source: &Bound<'_, PyAny>, stream: Option<&Bound<'_, Stream>>) -> PyResult<Buffer> {
+        let stream = stream.map(Bound::get);
+        match source.extract::<usize>() {
+            Ok(bytes) => Buffer::allocate(&self.shared, vec![bytes], ElementType::UINT8, stream),
+            Err(_) => Buffer::of_array(&self.shared, source, stream),
+        }
+    }
+
+    /// register_host(array, nbytes=None, *, device=0)
+    /// --
+    ///
+    /// Pins memory of the host where it is, so that kernels access it without a copy. `array` is a writable array, or an address
+    /// with `nbytes`. With an address, the memory must live until the object is closed.
+    #[pyo3(signature = (array, nbytes=None, *, device=0))]
+    fn register_host(
+        &self,
+        array: &Bound<'_, PyAny>,
+        nbytes: Option<usize>,
+        device: u32,
+    ) -> PyResult<HostMemory> {
+        HostMemory::register(&self.shared, array, nbytes, device)
+    }
+
+    /// pinned(nbytes, *, device=0)
+    /// --
+    ///
+    /// Allocates pinned memory of the host, filled with zeros, which kernels access without a copy.
+    #[pyo3(signature = (nbytes, *, device=0))]
+    fn pinned(&self, nbytes: usize, device: u32) -> PyResult<HostMemory> {
+        HostMemory::allocate(&self.shared, nbytes, device)
+    }
+
+    /// synchronize()
+    /// --
+    ///
+    /// Waits for the work of all devices. A kernel's fault is raised here as DeviceLostError.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        self.shared.open()?;
+        py.detach(|| self.shared.synchronize()).map_err(raise)
+    }
+
+    /// violations()
+    /// --
+    ///
+    /// Returns what the validation layer found so far, a line for each, and forgets it. Raises ValueError without validate=True.
+    fn violations(&self) -> PyResult<Vec<String>> {
+        match self.shared.open()?.validation() {
+            Some(validation) => Ok(validation.take_violations().iter().map(ToString::to_string).collect()),
+            None => Err(PyValueError::new_err("the launcher was opened without validate=True")),
+        }
+    }
+
+    /// close()
+    /// --
+    ///
+    /// Waits for all work, raises the fault of a kernel if there was one, and refuses further use of the launcher and its objects
+    /// with ClosedError. Closing it again does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.shared.close()).map_err(raise)
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        !self.shared.is_usable()
+    }
+
+    fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        // The exception that leaves the block says more than one about a fault that followed.
+        let closed = self.close(py);
+        if _exception.get_item(0).is_ok_and(|kind| !kind.is_none()) { Ok(()) } else { closed }
+    }
+
+    fn __repr__(&self) -> String {
+        let Ok(launcher) = self.shared.open() else { return "<hiplaunch.Launcher, closed>".into() };
+        let devices: Vec<&str> = launcher.devices().iter().map(|d| d.properties().name.as_str()).collect();
+        format!("<hiplaunch.Launcher, {}: {}>", self.backend(), devices.join(", "))
+    }
+}
+
+/// A device of a launcher.
+#[pyclass(frozen, module = "hiplaunch")]
+pub(crate) struct Device {
+    shared: Arc<Shared>,
+    ordinal: u32,
+}
+
+impl Device {
+    fn device(&self) -> PyResult<&hiplaunch::Device> {
+        self.shared.open()?.device(self.ordinal).map_err(raise)
+    }
+}
+
+#[pymethods]
+impl Device {
+    /// The number of the device.
+    #[getter]
+    fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    /// The marketing name.
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        Ok(self.device()?.properties().name.clone())
+    }
+
+    /// The target whose code it runs, with its settings, such as 'gfx942:sramecc+:xnack-'.
+    #[getter]
+    fn target(&self) -> PyResult<String> {
+        Ok(self.device()?.properties().target.short())
+    }
+
+    /// Limits and sizes, as a dict. Memory is in bytes, clocks are in kHz; None is what is not known.
+    #[getter]
+    fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        // All fields, so that a new one is not forgotten.
+        let DeviceProperties {
+            name,
+            target,
+            pci_bus_id,
+            total_memory,
+            compute_units,
+            wavefront_size,
+            max_threads_per_block,
+            max_block,
+            max_grid,
+            max_lds_per_block,
+            clock_khz,
+            memory_clock_khz,
+            memory_bus_bits,
+            l2_bytes,
+            registers_per_block,
+        } = self.device()?.properties();
+        let dict = PyDict::new(py);
+        dict.set_item("name", name)?;
+        dict.set_item("target", target.short())?;
+        dict.set_item("pci_bus_id", pci_bus_id)?;
+        dict.set_item("total_memory", total_memory)?;
+        dict.set_item("compute_units", compute_units)?;
+        dict.set_item("wavefront_size", wavefront_size)?;
+        dict.set_item("max_threads_per_block", max_threads_per_block)?;
+        dict.set_item("max_block", *max_block)?;
+        dict.set_item("max_grid", *max_grid)?;
+        dict.set_item("max_lds_per_block", max_lds_per_block)?;
+        dict.set_item("clock_khz", clock_khz)?;
+        dict.set_item("memory_clock_khz", memory_clock_khz)?;
+        dict.set_item("memory_bus_bits", memory_bus_bits)?;
+        dict.set_item("l2_bytes", l2_bytes)?;
+        dict.set_item("registers_per_block", registers_per_block)?;
+        Ok(dict)
+    }
+
+    /// The stream that launches and copies use where none is given.
+    #[getter]
+    fn default_stream(&self) -> PyResult<Stream> {
+        Ok(Stream::new(&self.shared, self.shared.default_stream(self.ordinal)?))
+    }
+
+    /// synchronize()
+    /// --
+    ///
+    /// Waits for all work of the device. A kernel's fault is raised here as DeviceLostError.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        let device = self.device()?;
+        py.detach(|| device.synchronize()).map_err(raise)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<hiplaunch.Device {}: {}, {}>", self.ordinal, self.name()?, self.target()?))
+    }
+}
