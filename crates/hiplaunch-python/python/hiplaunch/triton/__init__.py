@@ -10,6 +10,7 @@ complete when it returns. On an AMD GPU, with torch for ROCm, kernels are launch
 `pytest -p hiplaunch.triton.pytest` and `python -m hiplaunch.triton program.py` also run programs that say device="cuda".
 """
 
+import gc
 import os
 
 from ._replace import Replacements
@@ -50,6 +51,7 @@ def activate(target=None, **options):
     if driver.is_emulated:
         accept_arrays(replacements)
         register_on_data_ptr(replacements, driver)
+    _forget_kernels()
     triton_driver.set_active(driver)
     _active = driver, replacements
     return driver
@@ -65,6 +67,8 @@ def deactivate():
     driver, replacements = _active
     _active = None
     replacements.undo()
+    # Before the driver goes, which they tell that they are unloaded.
+    _forget_kernels()
     if triton_driver._active is driver:
         triton_driver._active = None
     driver.session.close()
@@ -74,3 +78,14 @@ def _has_rocm_device():
     import torch
 
     return torch.version.hip is not None and torch.cuda.is_available()
+
+
+def _forget_kernels():
+    # A function keeps what was compiled for a device's number, whichever driver the device was of.
+    from triton.runtime.jit import JITFunction
+
+    for function in gc.get_objects():
+        if issubclass(type(function), JITFunction):
+            # `cache` is its name up to 3.2.
+            caches = getattr(function, "device_caches", None)
+            (function.cache if caches is None else caches).clear()

@@ -29,7 +29,7 @@ class KernelFault(hiplaunch.DeviceLostError, RuntimeError):
     """
 
     def __init__(self, error):
-        super().__init__(str(error))
+        super().__init__(error.report["detail"] or str(error))
         self.report = error.report
 
 

@@ -27,23 +27,31 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module):
         self._loader.exec_module(module)
+        sys.meta_path.remove(_FINDER)
         from hiplaunch.triton import _programs
 
         _programs.activate()
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds Triton, once."""
+    """Finds Triton. torch asks for it, too, and does not import it then."""
+
+    def __init__(self):
+        self._asks_others = False
 
     def find_spec(self, fullname, path, target=None):
-        if fullname != "triton":
+        if fullname != "triton" or self._asks_others:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("triton")
+        self._asks_others = True
+        try:
+            spec = importlib.util.find_spec("triton")
+        finally:
+            self._asks_others = False
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)
         return spec
 
 
-sys.meta_path.insert(0, _Finder())
+_FINDER = _Finder()
+sys.meta_path.insert(0, _FINDER)
 _import_next_sitecustomize()
