@@ -15,9 +15,6 @@ use crate::buffer::{Buffer, Memory};
 use crate::host_memory::HostMemory;
 use crate::live::Shared;
 
-/// In(array)
-/// --
-///
 /// An array of the host that a kernel reads. The launch copies it, so it may be changed right after.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct In(Py<PyAny>);
@@ -31,9 +28,6 @@ impl In {
     }
 }
 
-/// InOut(array)
-/// --
-///
 /// An array of the host that a kernel reads and writes. The launch copies it, and Ticket.result writes the new contents to it.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct InOut(Py<PyAny>);
@@ -47,9 +41,6 @@ impl InOut {
     }
 }
 
-/// Out(array_or_nbytes)
-/// --
-///
 /// Memory that a kernel writes: an array of the host, to which Ticket.result writes the contents, or a number of bytes, which it
 /// returns.
 #[pyclass(frozen, module = "hiplaunch")]

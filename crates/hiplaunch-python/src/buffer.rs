@@ -146,9 +146,6 @@ impl Buffer {
         Ok(self.open()?.as_ref().map_or(0, |memory| memory.ptr().0))
     }
 
-    /// copy_from(array, *, stream=None)
-    /// --
-    ///
     /// Copies an array of the host, of as many bytes, to the buffer, in the order of a stream. The array may be changed when this
     /// returns. A Buffer may be given, too; it is copied on the device.
     #[pyo3(signature = (array, *, stream=None))]
@@ -160,9 +157,6 @@ impl Buffer {
         to.view().copy_from(self.stream(stream)?, &from.view()).map_err(raise)
     }
 
-    /// copy_to(array, *, stream=None)
-    /// --
-    ///
     /// Copies the buffer to an array of the host, of as many bytes, and waits for that.
     #[pyo3(signature = (array, *, stream=None))]
     fn copy_to(&self, array: &Bound<'_, PyAny>, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
@@ -182,9 +176,6 @@ impl Buffer {
         array.py().detach(|| memory.download(stream, bytes)).map_err(raise)
     }
 
-    /// tobytes(*, stream=None)
-    /// --
-    ///
     /// Waits for the work on the stream and returns the contents.
     #[pyo3(signature = (*, stream=None))]
     fn tobytes<'py>(
@@ -199,9 +190,6 @@ impl Buffer {
         })
     }
 
-    /// fill(byte, *, stream=None)
-    /// --
-    ///
     /// Sets every byte, in the order of a stream.
     #[pyo3(signature = (byte, *, stream=None))]
     fn fill(&self, byte: u8, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
@@ -210,9 +198,6 @@ impl Buffer {
         memory.view().fill_bytes(self.stream(stream.map(Bound::get))?, byte).map_err(raise)
     }
 
-    /// close()
-    /// --
-    ///
     /// Frees the memory once the work that uses it has finished. Later use raises ClosedError.
     fn close(&self) -> PyResult<()> {
         self.memory.own()?.write().unwrap_or_else(PoisonError::into_inner).take();

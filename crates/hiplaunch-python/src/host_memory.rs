@@ -120,9 +120,6 @@ impl HostMemory {
         self.nbytes
     }
 
-    /// close()
-    /// --
-    ///
     /// Waits for the device, and unpins or frees the memory. Later use raises ClosedError. A fault of the device is raised by what
     /// waits next, not here.
     fn close(&self, py: Python<'_>) -> PyResult<()> {

@@ -73,9 +73,6 @@ impl Module {
         self.names.clone()
     }
 
-    /// kernel(name=None, *, signature=None)
-    /// --
-    ///
     /// Registers a kernel, as Launcher.register does.
     #[pyo3(signature = (name=None, *, signature=None))]
     fn kernel(&self, name: Option<&str>, signature: Option<&str>) -> PyResult<Kernel> {
@@ -315,9 +312,6 @@ impl Kernel {
         PyTuple::new(py, self.inner.parameters.iter().map(describe).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// attributes(device=0)
-    /// --
-    ///
     /// Returns what the kernel needs on a device, as a dict: registers of a work-item and of a wavefront, bytes of LDS and private
     /// memory, the most work-items in a workgroup.
     #[pyo3(signature = (device=0))]
@@ -363,9 +357,6 @@ impl Kernel {
         Ok(bound)
     }
 
-    /// launch(grid, block, *args, packed=None, stream=None, lds=0, cooperative=False, into=None)
-    /// --
-    ///
     /// Launches and returns a Ticket.
     ///
     /// packed: the explicit arguments as bytes, each at its offset, in place of `args`.

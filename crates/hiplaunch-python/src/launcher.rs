@@ -20,10 +20,6 @@ use crate::kernel::{Kernel, Module};
 use crate::live::Shared;
 use crate::stream::{Event, Stream};
 
-/// Launcher(backend='auto', *, target=None, devices=None, validate=None, sanitize=False, bounds=None, schedule_seed=None,
-/// time_budget=None)
-/// --
-///
 /// Registers kernels, makes streams and buffers, and launches. It owns a driver and all its devices.
 ///
 /// backend: 'hip' for AMD GPUs, 'emulator', or 'auto': a GPU where there is one, else the emulator. 'noop' runs nothing; it is for
@@ -164,9 +160,6 @@ impl Launcher {
         Ok(Stream::new(&self.shared, self.shared.default_stream(0)?))
     }
 
-    /// stream(device=0, *, priority=None)
-    /// --
-    ///
     /// Makes a stream on a device. A lower number is a higher priority; None is the driver's default.
     #[pyo3(signature = (device=0, *, priority=None))]
     fn stream(&self, device: u32, priority: Option<i32>) -> PyResult<Stream> {
@@ -177,9 +170,6 @@ impl Launcher {
         Ok(Stream::new(&self.shared, stream))
     }
 
-    /// stream_from_raw(handle, device=0)
-    /// --
-    ///
     /// Uses a stream that others made, without owning it: `handle` is its hipStream_t as a number, such as
     /// `torch.cuda.current_stream().cuda_stream`; 0 is the null stream. It must live as long as this object.
     #[pyo3(signature = (handle, device=0))]
@@ -192,18 +182,12 @@ impl Launcher {
         Ok(Stream::new(&self.shared, stream))
     }
 
-    /// event(device=0, *, timing=True)
-    /// --
-    ///
     /// Makes an event.
     #[pyo3(signature = (device=0, *, timing=true))]
     fn event(&self, device: u32, timing: bool) -> PyResult<Event> {
         Event::new(&self.shared, device, timing)
     }
 
-    /// load(code)
-    /// --
-    ///
     /// Reads a code object or an offload bundle, from bytes or from a file by its path, and returns a Module. It is loaded on
     /// a device when a kernel of it is first launched there.
     fn load(&self, code: &Bound<'_, PyAny>) -> PyResult<Module> {
@@ -220,9 +204,6 @@ impl Launcher {
         Module::new(&self.shared, unsafe { LazyModule::new(binary) })
     }
 
-    /// register(code, name=None, *, signature=None)
-    /// --
-    ///
     /// Registers a kernel of a code object and returns it.
     ///
     /// code: the bytes of a code object or an offload bundle, the path of its file, or a Module.
@@ -244,9 +225,6 @@ impl Launcher {
         }
     }
 
-    /// empty(shape, dtype='uint8', *, stream=None)
-    /// --
-    ///
     /// Allocates an array in device memory, in the order of a stream. What it holds is undefined.
     #[pyo3(signature = (shape, dtype=None, *, stream=None))]
     fn empty(
@@ -259,9 +237,6 @@ impl Launcher {
         Buffer::allocate(&self.shared, read_shape(shape)?, element, stream.map(Bound::get))
     }
 
-    /// buffer(source, *, stream=None)
-    /// --
-    ///
     /// Allocates device memory: `source` is a number of bytes, or an array of the host, which is copied.
     #[pyo3(signature = (source, *, stream=None))]
     fn buffer(&self, source: &Bound<'_, PyAny>, stream: Option<&Bound<'_, Stream>>) -> PyResult<Buffer> {
@@ -272,9 +247,6 @@ impl Launcher {
         }
     }
 
-    /// register_host(array, nbytes=None, *, device=0)
-    /// --
-    ///
     /// Pins memory of the host where it is, so that kernels access it without a copy. `array` is a writable array, or an address
     /// with `nbytes`. With an address, the memory must live until the object is closed.
     #[pyo3(signature = (array, nbytes=None, *, device=0))]
@@ -287,27 +259,18 @@ impl Launcher {
         HostMemory::register(&self.shared, array, nbytes, device)
     }
 
-    /// pinned(nbytes, *, device=0)
-    /// --
-    ///
     /// Allocates pinned memory of the host, filled with zeros, which kernels access without a copy.
     #[pyo3(signature = (nbytes, *, device=0))]
     fn pinned(&self, nbytes: usize, device: u32) -> PyResult<HostMemory> {
         HostMemory::allocate(&self.shared, nbytes, device)
     }
 
-    /// synchronize()
-    /// --
-    ///
     /// Waits for the work of all devices. A kernel's fault is raised here as DeviceLostError.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         self.shared.open()?;
         py.detach(|| self.shared.synchronize()).map_err(raise)
     }
 
-    /// violations()
-    /// --
-    ///
     /// Returns what the validation layer found so far, a line for each, and forgets it. Raises ValueError without validate=True.
     fn violations(&self) -> PyResult<Vec<String>> {
         match self.shared.open()?.validation() {
@@ -316,9 +279,6 @@ impl Launcher {
         }
     }
 
-    /// close()
-    /// --
-    ///
     /// Waits for all work, raises the fault of a kernel if there was one, and refuses further use of the launcher and its objects
     /// with ClosedError. Closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
@@ -428,9 +388,6 @@ impl Device {
         Ok(Stream::new(&self.shared, self.shared.default_stream(self.ordinal)?))
     }
 
-    /// synchronize()
-    /// --
-    ///
     /// Waits for all work of the device. A kernel's fault is raised here as DeviceLostError.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let device = self.device()?;

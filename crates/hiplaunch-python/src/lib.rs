@@ -6,6 +6,7 @@
 mod arguments;
 mod array;
 mod buffer;
+mod command_line;
 mod dtype;
 mod errors;
 mod host_memory;
@@ -37,5 +38,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::Kernel>()?;
     module.add_class::<kernel::BoundKernel>()?;
     module.add_class::<ticket::Ticket>()?;
+    module.add_function(wrap_pyfunction!(command_line::command_line, module)?)?;
     live::forget_launchers_after_fork(module)
 }

@@ -72,9 +72,6 @@ impl Ticket {
         Ok(state.work.as_ref().is_none_or(Work::is_ready))
     }
 
-    /// result()
-    /// --
-    ///
     /// Waits for the launch and returns its outputs, in the order of the arguments: the arrays of Out and InOut, which were written
     /// now, and bytes for Out of a number of bytes. A kernel's fault is raised here as DeviceLostError. A second call returns the
     /// same list.
@@ -115,9 +112,6 @@ impl Ticket {
         Ok(results)
     }
 
-    /// add_done_callback(function)
-    /// --
-    ///
     /// Calls `function()` once the launch has finished, from a thread of the library; at once if it has.
     fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {
         let mut state = self.0.open()?.lock().unwrap_or_else(PoisonError::into_inner);
