@@ -223,10 +223,10 @@ impl Launcher {
             FatBinary::new("code", compiled.get().elf().to_vec())
         } else if let Ok(path) = code.extract::<std::path::PathBuf>() {
             // With the number of the error it becomes FileNotFoundError and the like.
-            let bytes = std::fs::read(&path).map_err(|error| {
+            std::fs::File::open(&path).map_err(|error| {
                 pyo3::exceptions::PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone()))
             })?;
-            FatBinary::new(path.display().to_string(), bytes)
+            FatBinary::read(path).map_err(raise)?
         } else if let Ok(view) = ArrayBytes::of(code, false) {
             // SAFETY: copied while the interpreter is attached.
             FatBinary::new("code", unsafe { view.bytes() }.to_vec())

@@ -576,7 +576,7 @@ print("done")
 def test_fork_with_work_in_flight(python, code):
     python(
         """
-import hiplaunch, sys, os, signal, gc
+import hiplaunch, sys, os, signal, gc, threading
 signal.alarm(90)
 launcher = hiplaunch.Launcher("emulator")
 spin = launcher.register(sys.argv[1], "spin")
@@ -589,7 +589,10 @@ for turn in range(10):
         del tickets, ticket
         gc.collect()
         with hiplaunch.Launcher("emulator") as other:
-            other.register(sys.argv[1], "no_args")[1, 1]()
+            ticket = other.register(sys.argv[1], "spin")[1, 1](50000, hiplaunch.Out(4))
+            called = threading.Event()
+            ticket.add_done_callback(called.set)
+            assert called.wait(20)
         sys.exit(0)
     _, status = os.waitpid(child, 0)
     assert status == 0, status
