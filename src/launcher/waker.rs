@@ -60,11 +60,12 @@ impl AwaitedTicket {
 #[derive(Default)]
 struct WakerState {
     new: Vec<AwaitedTicket>,
-    running: bool,
+    /// The process in which the thread runs. A forked process has this state, but not the thread.
+    running_in: Option<u32>,
 }
 
 fn watch_list() -> MutexGuard<'static, WakerState> {
-    static WATCH: Mutex<WakerState> = Mutex::new(WakerState { new: Vec::new(), running: false });
+    static WATCH: Mutex<WakerState> = Mutex::new(WakerState { new: Vec::new(), running_in: None });
     WATCH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -78,10 +79,16 @@ pub(super) fn watch(
 ) -> Arc<Registration> {
     let registration = Arc::new(Registration(Mutex::new(waker.clone())));
     let mut watch = watch_list();
+    let process = std::process::id();
+    if watch.running_in.is_some_and(|other| other != process) {
+        // Tickets of the process that this one was forked from. Dropping them would wait for its other threads.
+        std::mem::forget(std::mem::take(&mut watch.new));
+        watch.running_in = None;
+    }
     watch.new.push(AwaitedTicket { stream_state, sequence, event, registration: registration.clone() });
-    if !watch.running {
+    if watch.running_in.is_none() {
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
-            Ok(_) => watch.running = true,
+            Ok(_) => watch.running_in = Some(process),
             Err(e) => {
                 // Without a thread, the task is woken at once and polls again.
                 log::warn!("no thread to watch for finished launches ({e}); polling instead");
@@ -104,7 +111,7 @@ fn run() {
                 watched.append(&mut watch.new);
                 round = 0;
             } else if watched.is_empty() {
-                watch.running = false;
+                watch.running_in = None;
                 return;
             }
         }

@@ -1,5 +1,6 @@
 //! Arrays in device memory.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 use hiplaunch::{DeviceBuffer, DeviceView};
@@ -20,6 +21,8 @@ use crate::stream::Stream;
 /// A launch that gets it keeps its memory until it has finished: it may be closed, or dropped, right after the launch.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct Buffer {
+    /// Set before `memory` is taken, so that no new use begins while `close` waits for those that run.
+    closed: AtomicBool,
     /// `None` after `close`.
     memory: Live<RwLock<Option<DeviceBuffer<u8>>>>,
     /// The stream in whose order it was allocated.
@@ -36,7 +39,7 @@ pub(crate) struct Buffer {
 /// Memory of a buffer for those who use it after the buffer was closed.
 pub(crate) struct Kept {
     pub(crate) view: DeviceView<u8>,
-    pub(crate) adopted: Option<Arc<Adopted>>,
+    _adopted: Option<Arc<Adopted>>,
 }
 
 /// The memory of a buffer, which can't be closed meanwhile.
@@ -67,6 +70,7 @@ impl Buffer {
         adopted: Option<Adopted>,
     ) -> Buffer {
         Buffer {
+            closed: AtomicBool::new(false),
             memory: Live::new(shared, RwLock::new(Some(memory))),
             ordinal: stream.device().id().0,
             stream: Live::new(shared, stream),
@@ -83,7 +87,7 @@ impl Buffer {
         let Some(memory) = &*memory else { return Err(ClosedError::new_err("the buffer was closed")) };
         let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
         let adopted = adopted.as_ref().map(|adopted| adopted.constant().clone());
-        Ok(Live::new(self.memory.shared(), Kept { view: memory.view(), adopted }))
+        Ok(Live::new(self.memory.shared(), Kept { view: memory.view(), _adopted: adopted }))
     }
 
     /// Keeps the memory as long as this object, for an array that keeps this object and not its memory.
@@ -113,7 +117,7 @@ impl Buffer {
     #[inline]
     pub(crate) fn open(&self) -> PyResult<Memory<'_>> {
         let memory = self.memory.open()?.read().unwrap_or_else(PoisonError::into_inner);
-        match memory.is_some() {
+        match memory.is_some() && !self.closed.load(Ordering::Relaxed) {
             true => Ok(memory),
             false => Err(ClosedError::new_err("the buffer was closed")),
         }
@@ -140,14 +144,6 @@ impl Buffer {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         self.memory.shared()
-    }
-
-    pub(crate) fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    pub(crate) fn element(&self) -> ElementType {
-        self.element
     }
 
     fn stream<'a>(&'a self, given: Option<&'a Stream>) -> PyResult<&'a hiplaunch::Stream> {
@@ -271,8 +267,8 @@ pub(crate) fn memoryview_of<'py>(
 #[pymethods]
 impl Buffer {
     /// The extents of its axes.
-    #[getter(shape)]
-    fn py_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.shape)
     }
 
@@ -355,9 +351,9 @@ impl Buffer {
     /// Frees the memory once the work that uses it has finished. Later use raises ClosedError.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let cell = self.memory.own()?;
+        self.closed.store(true, Ordering::Relaxed);
         let memory = loop {
-            // A copy in another thread may have it, and needs the interpreter to end. So this neither waits for it nor makes
-            // others wait.
+            // A copy in another thread may have it, and needs the interpreter to end: waiting for the lock would be a deadlock.
             match cell.try_write() {
                 Ok(mut memory) => break memory.take(),
                 Err(TryLockError::Poisoned(memory)) => break memory.into_inner().take(),

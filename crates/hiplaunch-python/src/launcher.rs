@@ -206,6 +206,10 @@ impl Launcher {
         let binary = if let Ok(compiled) = code.cast::<CodeObject>() {
             FatBinary::new("code", compiled.get().elf().to_vec())
         } else if let Ok(path) = code.extract::<std::path::PathBuf>() {
+            // With the number of the error it becomes FileNotFoundError and the like.
+            std::fs::File::open(&path).map_err(|error| {
+                pyo3::exceptions::PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone()))
+            })?;
             FatBinary::read(path).map_err(raise)?
         } else if let Ok(view) = ArrayBytes::of(code, false) {
             // SAFETY: copied while the interpreter is attached.
