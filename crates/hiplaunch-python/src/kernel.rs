@@ -14,6 +14,7 @@ use crate::array::ArrayBytes;
 use crate::buffer::Buffer;
 use crate::errors::raise;
 use crate::live::{Live, Shared};
+use crate::packed::Packed;
 use crate::stream::Stream;
 use crate::ticket::Ticket;
 
@@ -58,7 +59,8 @@ impl Module {
         let live = Live::new(shared, registered);
         let of_code = launcher.signature(handle).map_err(raise)?;
         let parameters = parameters(&of_code, signature)?;
-        let inner = Arc::new(Inner { live, name: of_code.name, parameters });
+        let explicit_bytes = parameters.iter().map(|p| (p.offset + p.size) as usize).max().unwrap_or(0);
+        let inner = Arc::new(Inner { live, name: of_code.name, parameters, explicit_bytes });
         Ok(Kernel { inner, last: Mutex::new(None) })
     }
 }
@@ -83,7 +85,7 @@ impl Module {
 }
 
 /// A registered kernel, which is unregistered when it is dropped.
-struct Registered {
+pub(crate) struct Registered {
     launcher: hiplaunch::Launcher,
     handle: KernelHandle,
     kernel: Arc<hiplaunch::launcher::Kernel>,
@@ -96,11 +98,19 @@ impl Drop for Registered {
     }
 }
 
+impl Registered {
+    pub(crate) fn handle(&self) -> KernelHandle {
+        self.handle
+    }
+}
+
 /// A kernel and its parameters.
-struct Inner {
-    live: Live<Registered>,
+pub(crate) struct Inner {
+    pub(crate) live: Live<Registered>,
     name: String,
-    parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
+    /// Where the last explicit argument ends.
+    explicit_bytes: usize,
 }
 
 /// A registered kernel. Launcher.register makes one.
@@ -114,7 +124,7 @@ struct Inner {
 /// a ctypes Structure, a numpy scalar or record, or the bytes of struct.pack.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct Kernel {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     /// What `kernel[key]` gave last, and for which key.
     last: Mutex<Option<(Py<PyAny>, Py<BoundKernel>)>>,
 }
@@ -127,8 +137,31 @@ pub(crate) struct BoundKernel {
     stream: Live<hiplaunch::Stream>,
 }
 
+/// A launch without its arguments.
+struct Options<'a> {
+    dims: LaunchDims,
+    cooperative: bool,
+    /// The destination, and its number of bytes.
+    into: Option<(&'a hiplaunch::DeviceView<u8>, &'a [usize; 1])>,
+}
+
+impl Options<'_> {
+    /// The description of the launch. It is made where it is used, since moving it costs time.
+    #[inline(always)]
+    fn launch(&self) -> Launch<'_> {
+        let mut launch = Launch::new(self.dims);
+        if self.cooperative {
+            launch = launch.cooperative();
+        }
+        if let Some((view, shape)) = self.into {
+            launch = launch.destination(Destination::from(view), shape);
+        }
+        launch
+    }
+}
+
 /// Reads a grid or a block.
-fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
+pub(crate) fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
     let extent = |value: &Bound<'_, PyAny>| {
         value.extract::<u32>().map_err(|error| match value.is_instance_of::<PyInt>() {
             true => PyValueError::new_err(format!("{what}: {value} is not in 0 to 2^32 - 1")),
@@ -156,59 +189,79 @@ impl Inner {
     #[inline]
     fn launch(
         &self,
-        py: Python<'_>,
         stream: &hiplaunch::Stream,
-        launch: Launch<'_>,
-        arguments: &[Bound<'_, PyAny>],
+        options: &Options<'_>,
+        arguments: &Bound<'_, PyTuple>,
         wants_ticket: bool,
     ) -> PyResult<Option<Ticket>> {
         let kernel = &self.live.open()?.kernel;
         if arguments.len() != self.parameters.len() {
             return Err(self.wrong_count(arguments.len()));
         }
+        let mut packed = Packed::new();
+        if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
+            && let Some(bytes) = packed.bytes(self.explicit_bytes)
+        {
+            let launch = options.launch().packed(bytes);
+            // Whoever registers code in Python vouches for it and for its arguments, as the package's documentation says. `packed`
+            // keeps the buffers until the launch is enqueued.
+            return match wants_ticket {
+                // SAFETY: as above.
+                true => unsafe { kernel.submit(stream, launch) }
+                    .map(|ticket| Some(Ticket::new(self.live.shared(), ticket, SmallVec::new()))),
+                // SAFETY: as above.
+                false => unsafe { kernel.enqueue(stream, launch) }.map(|()| None),
+            }
+            .map_err(raise);
+        }
+        drop(packed);
+        self.launch_any(stream, options, arguments, wants_ticket)
+    }
+
+    /// Launches with arguments of any kind.
+    fn launch_any(
+        &self,
+        stream: &hiplaunch::Stream,
+        options: &Options<'_>,
+        arguments: &Bound<'_, PyTuple>,
+        wants_ticket: bool,
+    ) -> PyResult<Option<Ticket>> {
+        let py = arguments.py();
+        let kernel = &self.live.open()?.kernel;
         let shared = self.live.shared();
         let device = stream.device().id().0;
         let mut converted: SmallVec<[Converted<'_>; 8]> = SmallVec::new();
-        let (mut has_outputs, mut host_bytes) = (false, 0);
-        for (index, (value, parameter)) in arguments.iter().zip(&self.parameters).enumerate() {
+        let (mut outputs, mut host_bytes) = (SmallVec::new(), 0);
+        for (index, (value, parameter)) in arguments.iter_borrowed().zip(&self.parameters).enumerate() {
             let argument = convert(value, parameter, shared, device)
                 .map_err(|error| self.in_argument(py, index, &error))?;
-            has_outputs |= argument.is_output();
+            outputs.extend(argument.output(py));
             host_bytes += argument.host_bytes();
             converted.push(argument);
         }
-        // SAFETY: the bytes are copied by the launch. Who writes an array of the host in another thread meanwhile gets either
-        // contents.
-        let args: SmallVec<[Arg<'_>; 8]> = converted.iter().map(|c| unsafe { c.as_arg() }).collect();
-        let launch = launch.args(&args);
-        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        if !has_outputs && !wants_ticket {
-            let enqueued = match host_bytes > DETACH_BYTES {
-                // SAFETY: as above.
-                true => py.detach(|| unsafe { kernel.enqueue(stream, launch) }),
-                // SAFETY: as above.
-                false => unsafe { kernel.enqueue(stream, launch) },
-            };
-            return enqueued.map(|()| None).map_err(raise);
+        let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
+        for argument in &converted {
+            // SAFETY: the bytes are copied by the launch. Who writes an array of the host in another thread meanwhile gets either
+            // contents.
+            args.push(unsafe { argument.as_arg() });
         }
-        let submitted = match host_bytes > DETACH_BYTES {
-            // SAFETY: as above.
-            true => py.detach(|| unsafe { kernel.submit(stream, launch) }),
-            // SAFETY: as above.
-            false => unsafe { kernel.submit(stream, launch) },
-        };
+        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
+        let submit = || unsafe { kernel.submit(stream, options.launch().args(&args)) };
+        if outputs.is_empty() && !wants_ticket {
+            return match host_bytes > DETACH_BYTES {
+                true => py.detach(submit).map(drop),
+                false => submit().map(drop),
+            }
+            .map(|()| None)
+            .map_err(raise);
+        }
+        let submitted = if host_bytes > DETACH_BYTES { py.detach(submit) } else { submit() };
         let ticket = submitted.map_err(raise)?;
-        drop(args);
-        let outputs = converted.into_iter().filter_map(|argument| match argument {
-            Converted::InOut(_, array) => Some(Some(array)),
-            Converted::Out(_, array) => Some(array),
-            _ => None,
-        });
-        Ok(Some(Ticket::new(shared, ticket, outputs.collect())))
+        Ok(Some(Ticket::new(shared, ticket, outputs)))
     }
 
     #[cold]
-    fn wrong_count(&self, given: usize) -> PyErr {
+    pub(crate) fn wrong_count(&self, given: usize) -> PyErr {
         let names: Vec<String> = (self.parameters.iter().enumerate())
             .map(|(i, p)| p.name.clone().unwrap_or_else(|| format!("#{i}")))
             .collect();
@@ -222,7 +275,7 @@ impl Inner {
 
     /// Says in which argument of which kernel an error is. Its kind stays.
     #[cold]
-    fn in_argument(&self, py: Python<'_>, index: usize, error: &PyErr) -> PyErr {
+    pub(crate) fn in_argument(&self, py: Python<'_>, index: usize, error: &PyErr) -> PyErr {
         let name = self.parameters[index].name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
         let text = format!("kernel `{}`, argument {index}{name}: {}", self.name, error.value(py));
         PyErr::from_type(error.get_type(py), text)
@@ -232,9 +285,9 @@ impl Inner {
 #[pymethods]
 impl BoundKernel {
     #[pyo3(signature = (*args))]
-    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
-        let arguments: SmallVec<[Bound<'_, PyAny>; 8]> = args.iter().collect();
-        self.inner.launch(py, self.stream.open()?, Launch::new(self.dims), &arguments, false)
+    fn __call__(&self, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
+        let options = Options { dims: self.dims, cooperative: false, into: None };
+        self.inner.launch(self.stream.constant(), &options, args, false)
     }
 
     fn __repr__(&self) -> String {
@@ -322,7 +375,6 @@ impl Kernel {
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn launch(
         &self,
-        py: Python<'_>,
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
         args: &Bound<'_, PyTuple>,
@@ -346,19 +398,12 @@ impl Kernel {
                 &default
             }
         };
-        let mut launch = Launch::new(dims);
-        if cooperative {
-            launch = launch.cooperative();
-        }
         let memory = into.map(|buffer| buffer.get().open()).transpose()?;
         let view = memory.as_deref().and_then(Option::as_ref).map(hiplaunch::DeviceBuffer::view);
         let shape = [view.as_ref().map_or(0, hiplaunch::DeviceView::len)];
-        if let Some(view) = &view {
-            launch = launch.destination(Destination::from(view), &shape);
-        }
+        let options = Options { dims, cooperative, into: view.as_ref().map(|view| (view, &shape)) };
         let Some(packed) = packed else {
-            let arguments: SmallVec<[Bound<'_, PyAny>; 8]> = args.iter().collect();
-            let ticket = self.inner.launch(py, stream, launch, &arguments, true)?;
+            let ticket = self.inner.launch(stream, &options, args, true)?;
             return ticket.ok_or_else(|| PyValueError::new_err("the launch gave no ticket"));
         };
         if !args.is_empty() {
@@ -366,10 +411,10 @@ impl Kernel {
         }
         let bytes = ArrayBytes::of(packed, false)?;
         // SAFETY: copied by the launch; see `Inner::launch`.
-        let launch = launch.packed(unsafe { bytes.bytes() });
+        let launch = options.launch().packed(unsafe { bytes.bytes() });
         // SAFETY: as in `Inner::launch`.
         let ticket = unsafe { self.inner.live.open()?.kernel.submit(stream, launch) }.map_err(raise)?;
-        Ok(Ticket::new(shared, ticket, Vec::new()))
+        Ok(Ticket::new(shared, ticket, SmallVec::new()))
     }
 
     fn __repr__(&self) -> String {

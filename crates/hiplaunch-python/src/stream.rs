@@ -70,8 +70,7 @@ pub(crate) struct Event(pub(crate) Live<hiplaunch::Event>);
 impl Event {
     pub(crate) fn new(shared: &Arc<Shared>, device: u32, timing: bool) -> PyResult<Event> {
         let device = shared.open()?.device(device).map_err(raise)?;
-        let event = hiplaunch::Event::new(device, EventOptions { timing, ..EventOptions::default() })
-            .map_err(raise)?;
+        let event = hiplaunch::Event::new(device, EventOptions { timing }).map_err(raise)?;
         Ok(Event(Live::new(shared, event)))
     }
 }
