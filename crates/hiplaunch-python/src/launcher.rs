@@ -243,6 +243,9 @@ impl Launcher {
     }
 
     /// Allocates an array in device memory, in the order of a stream. What it holds is undefined.
+    ///
+    /// shape: the number of elements, or a sequence of the extents of the axes.
+    /// dtype: the element type: a name such as 'float32', or a dtype of numpy or torch. None is 'uint8', so the shape is in bytes.
     #[pyo3(signature = (shape, dtype=None, *, stream=None))]
     fn empty(
         &self,

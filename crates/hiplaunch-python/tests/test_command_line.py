@@ -48,10 +48,10 @@ def test_the_usage_names_the_program():
 def test_exit_statuses():
     assert run("info").returncode == 0
     assert run("run", "no.launch.toml").returncode == 2
-    closed = subprocess.Popen([*COMMAND, "man"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    closed.stdout.close()
-    assert "hiplaunch:" in closed.stderr.read().decode()
-    assert closed.wait(300) == 3
+    with subprocess.Popen([*COMMAND, "man"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as unread:
+        unread.stdout.close()
+        assert "hiplaunch:" in unread.stderr.read().decode()
+        assert unread.wait(300) == 3
 
 
 @pytest.mark.skipif(os.name != "posix", reason="descriptors of POSIX")

@@ -2,10 +2,10 @@
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
-import hiplaunch
 import pytest
 
 pytest.importorskip("numpy")
@@ -37,12 +37,11 @@ def test_the_guides_chapter_is_one_program():
 
 
 def test_the_guides_own_kernel(tmp_path):
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc")
     folder = ROOT / "examples/histogram"
-    try:
-        code = hiplaunch.compile((folder / "histogram.hip").read_text(), target="gfx90a")
-    except hiplaunch.CompileError as error:
-        pytest.skip(f"no hiprtc: {error}")
-    (tmp_path / "histogram.co").write_bytes(code)
+    compile_it = ["hipcc", "--genco", "--offload-arch=gfx90a", "-O3", "-o", tmp_path / "histogram.co"]
+    subprocess.run([*compile_it, folder / "histogram.hip"], check=True, timeout=300)
     assert run(folder / "histogram.py", folder=tmp_path) == f"{[400] * 10}\n"
 
 
