@@ -145,6 +145,31 @@ fn what_cannot_be_borrowed_is_a_typed_error() {
 }
 
 #[test]
+fn the_host_accesses_memory_of_the_emulator_in_place() {
+    let launcher = Launcher::builder().backend(Backend::Emulator).build().unwrap();
+    let device = launcher.device(0).unwrap();
+    let stream = launcher.stream(device).unwrap();
+    let mut buffer = DeviceBuffer::<u8>::from_slice(&stream, &[1, 2, 3, 4]).unwrap();
+    stream.synchronize().unwrap();
+    let host = device.host_address(buffer.ptr().offset(1), 3).unwrap().unwrap();
+    // SAFETY: three live bytes, and no work uses them.
+    let seen = unsafe { host.cast::<[u8; 3]>().read() };
+    assert_eq!(seen, [2, 3, 4]);
+    // SAFETY: as above.
+    unsafe { host.write(9) };
+    assert_eq!(buffer.to_vec(&stream).unwrap(), [1, 9, 3, 4]);
+    buffer.upload(&stream, &[5; 4]).unwrap();
+    stream.synchronize().unwrap();
+    // SAFETY: as above.
+    assert_eq!(unsafe { host.read() }, 5);
+    assert_eq!(device.host_address(buffer.ptr(), 0).unwrap(), None);
+    assert!(matches!(device.host_address(DevicePtr(0x1000), 1), Err(Error::Driver { .. })));
+    let pinned = PinnedBuffer::<u8>::new(device, 16).unwrap();
+    let host = device.host_address(pinned.ptr(), 16).unwrap().unwrap();
+    assert_eq!(host.as_ptr().cast_const(), pinned.host().unwrap().as_ptr());
+}
+
+#[test]
 fn memory_of_another_device_is_not_borrowed() {
     use hiplaunch::driver::emulated::EmulatorOptions;
     let options = EmulatorOptions { devices: 2, ..EmulatorOptions::default() };

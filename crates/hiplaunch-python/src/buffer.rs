@@ -106,7 +106,7 @@ impl Buffer {
         let bytes = ArrayBytes::of(array, false)?.range().1;
         let (shape, element) = shape_and_type(array, bytes);
         let buffer = Buffer::allocate(shared, shape, element, stream)?;
-        buffer.write(array, stream)?;
+        buffer.write(array, None, stream)?;
         Ok(buffer)
     }
 
@@ -150,18 +150,32 @@ impl Buffer {
         given.map_or_else(|| self.stream.open(), |stream| stream.0.open())
     }
 
-    fn write(&self, array: &Bound<'_, PyAny>, stream: Option<&Stream>) -> PyResult<()> {
+    fn write(
+        &self,
+        array: &Bound<'_, PyAny>,
+        offset: Option<usize>,
+        stream: Option<&Stream>,
+    ) -> PyResult<()> {
         let (memory, stream) = (self.open()?, self.stream(stream)?);
         let Some(memory) = &*memory else { return Ok(()) };
         let view = ArrayBytes::of(array, false)?;
         // SAFETY: whoever writes an array while it is copied gets a copy of either, as with any copy of Python's.
         let bytes = unsafe { view.bytes() };
-        if bytes.len() != memory.bytes() {
-            let problem = format!("the array has {} bytes, the buffer {}", bytes.len(), memory.bytes());
-            return Err(PyValueError::new_err(problem));
-        }
-        array.py().detach(|| memory.view().upload(stream, bytes)).map_err(raise)
+        let part = part_of(memory, bytes.len(), offset)?;
+        array.py().detach(|| part.upload(stream, bytes)).map_err(raise)
     }
+}
+
+/// The `len` bytes of a buffer from `offset` on; without an offset, all of it, which has to be as many.
+fn part_of(memory: &DeviceBuffer<u8>, len: usize, offset: Option<usize>) -> PyResult<DeviceView<u8>> {
+    let (start, end) = (offset.unwrap_or(0), offset.unwrap_or(0).saturating_add(len));
+    if end > memory.bytes() || offset.is_none() && end != memory.bytes() {
+        let at = offset.map(|offset| format!(" from byte {offset} on")).unwrap_or_default();
+        let problem =
+            format!("the array has {len} bytes, the buffer {}{at}", memory.bytes().saturating_sub(start));
+        return Err(PyValueError::new_err(problem));
+    }
+    memory.view().slice(0, start, end).map_err(raise)
 }
 
 /// Where memory is.
@@ -296,34 +310,43 @@ impl Buffer {
         Ok(self.open()?.as_ref().map_or(0, |memory| memory.ptr().0))
     }
 
-    /// Copies an array of the host, of as many bytes, to the buffer, in the order of a stream. The array may be changed when this
-    /// returns. A Buffer may be given, too; it is copied on the device.
-    #[pyo3(signature = (array, *, stream=None))]
-    fn copy_from(&self, array: &Bound<'_, PyAny>, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
+    /// Copies an array of the host to the buffer, in the order of a stream: one of as many bytes, or with an `offset` in bytes, to
+    /// the bytes from there on. The array may be changed when this returns. A Buffer may be given, too; it is copied on the
+    /// device. Raises ValueError for an array of another size.
+    #[pyo3(signature = (array, *, offset=None, stream=None))]
+    fn copy_from(
+        &self,
+        array: &Bound<'_, PyAny>,
+        offset: Option<usize>,
+        stream: Option<&Bound<'_, Stream>>,
+    ) -> PyResult<()> {
         let stream = stream.map(Bound::get);
-        let Ok(source) = array.cast::<Buffer>() else { return self.write(array, stream) };
+        let Ok(source) = array.cast::<Buffer>() else { return self.write(array, offset, stream) };
         let (to, from) = (self.open()?, source.get().open()?);
         let (Some(to), Some(from)) = (&*to, &*from) else { return Ok(()) };
-        to.view().copy_from(self.stream(stream)?, &from.view()).map_err(raise)
+        part_of(to, from.bytes(), offset)?.copy_from(self.stream(stream)?, &from.view()).map_err(raise)
     }
 
-    /// Copies the buffer to an array of the host, of as many bytes, and waits for that.
-    #[pyo3(signature = (array, *, stream=None))]
-    fn copy_to(&self, array: &Bound<'_, PyAny>, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
+    /// Copies the buffer to an array of the host, of as many bytes, and waits for that; with an `offset` in bytes, as many as the
+    /// array has, from there on. Raises ValueError for an array of another size.
+    #[pyo3(signature = (array, *, offset=None, stream=None))]
+    fn copy_to(
+        &self,
+        array: &Bound<'_, PyAny>,
+        offset: Option<usize>,
+        stream: Option<&Bound<'_, Stream>>,
+    ) -> PyResult<()> {
         let (memory, stream) = (self.open()?, self.stream(stream.map(Bound::get))?);
         let Some(memory) = &*memory else { return Ok(()) };
         let view = ArrayBytes::of(array, true)?;
         let (start, len) = view.range();
-        if len != memory.bytes() {
-            let problem = format!("the array has {len} bytes, the buffer {}", memory.bytes());
-            return Err(PyValueError::new_err(problem));
-        }
+        let part = part_of(memory, len, offset)?;
         if len == 0 {
             return Ok(());
         }
         // SAFETY: the view is writable and keeps that many bytes; whoever accesses the array meanwhile gets either contents.
         let bytes = unsafe { std::slice::from_raw_parts_mut(start, len) };
-        array.py().detach(|| memory.download(stream, bytes)).map_err(raise)
+        array.py().detach(|| part.download(stream, bytes)).map_err(raise)
     }
 
     /// Waits for the work on the stream and returns the contents.

@@ -309,6 +309,22 @@ def test_fill_and_copy(one):
         b.copy_to(bytearray(99))
 
 
+def test_copies_of_a_part(one):
+    a = one.buffer(bytes(100))
+    a.copy_from(b"abc", offset=97)
+    a.copy_from(one.buffer(b"xy"), offset=0)
+    part = bytearray(5)
+    a.copy_to(part, offset=95)
+    assert part == b"\0\0abc" and a.tobytes()[:3] == b"xy\0"
+    for offset in (98, 2**63):
+        with pytest.raises(ValueError):
+            a.copy_from(b"abc", offset=offset)
+        with pytest.raises(ValueError):
+            a.copy_to(bytearray(3), offset=offset)
+    with pytest.raises(OverflowError):
+        a.copy_from(b"abc", offset=-1)
+
+
 def test_empty_buffer(one):
     buffer = one.empty(0, "float32")
     assert buffer.tobytes() == b"" and len(buffer) == 0

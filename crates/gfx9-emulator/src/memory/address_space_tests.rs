@@ -178,6 +178,25 @@ fn a_file_is_the_same_memory_in_two_spaces() {
 }
 
 #[test]
+fn memory_that_the_host_accesses_counts_as_written() {
+    let space = AddressSpace::new(1000);
+    space.track_writes();
+    let a = space.alloc(600, 0).unwrap();
+    let written = |offset| {
+        let region = space.region(a).unwrap();
+        region.shadow.unwrap().is_written(offset, 1)
+    };
+    let host = space.host_address(a + 100, 50).unwrap();
+    assert_eq!([99, 100, 149, 150].map(written), [false, true, true, false]);
+    // SAFETY: one of the 50 bytes, which nothing else accesses.
+    unsafe { host.write(7) };
+    let mut byte = [0];
+    space.read(a + 100, &mut byte).unwrap();
+    assert_eq!(byte, [7]);
+    assert!(matches!(space.host_address(a + 590, 11), Err(Error::OutOfBounds { .. })));
+}
+
+#[test]
 fn misuse_returns_a_typed_error() {
     let space = AddressSpace::new(1000);
     assert!(matches!(space.alloc(0, 0), Err(Error::InvalidArgument(_))));
