@@ -16,6 +16,7 @@ mod live;
 mod packed;
 mod stream;
 mod ticket;
+mod triton;
 
 use pyo3::prelude::*;
 
@@ -38,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::Kernel>()?;
     module.add_class::<kernel::BoundKernel>()?;
     module.add_class::<ticket::Ticket>()?;
+    module.add_class::<triton::TritonLauncher>()?;
     module.add_function(wrap_pyfunction!(command_line::command_line, module)?)?;
     live::forget_launchers_after_fork(module)
 }
