@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use hip_driver::{Capability, DevicePtr, IpcHandle, MemoryKind, MemoryReply, MemoryRequest, Note};
+use hip_driver::{Capability, DevicePtr, ErrorCode, IpcHandle, MemoryKind, MemoryReply, MemoryRequest, Note};
 
 use super::buffer::DeviceBuffer;
 
@@ -91,6 +91,30 @@ impl Device {
         match reply.map_err(|e| self.error(e))? {
             MemoryReply::Owner(device) => Ok(Some(device)),
             _ => Ok(None),
+        }
+    }
+}
+
+impl Device {
+    /// Where the host accesses `bytes` bytes of the device's memory without a copy: `None` on a GPU, the place in the host's
+    /// memory on the emulator. Good until the memory is freed.
+    ///
+    /// Reading and writing through it is for the caller to order: wait first for the work that uses the bytes, and access
+    /// them only while none is enqueued. The sanitizer takes the bytes for written from now on.
+    ///
+    /// # Errors
+    /// The driver's, for bytes that are not all in one live allocation.
+    pub fn host_address(&self, ptr: DevicePtr, bytes: usize) -> Result<Option<NonNull<u8>>> {
+        self.check()?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        // SAFETY: asks about an address and accesses nothing.
+        match unsafe { self.raw().memory(self.id(), &MemoryRequest::HostAddress { ptr, bytes }) } {
+            Ok(MemoryReply::Memory { host, .. }) => Ok(host),
+            Ok(_) => Ok(None),
+            Err(error) if error.code == ErrorCode::NOT_SUPPORTED => Ok(None),
+            Err(error) => Err(self.error(error)),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
+use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -161,6 +162,22 @@ impl EmulatedDriver {
                     None if self.pinned.contains(std::ptr::without_provenance(ptr.0 as usize), 1) => {
                         Ok(MemoryReply::Owner(device))
                     }
+                    None => Err(invalid(format!("{ptr} is in no live memory of this driver"))),
+                }
+            }
+            MemoryRequest::HostAddress { ptr, bytes } => {
+                self.device(call, device)?;
+                if let Some(owner) = self.devices.iter().find(|other| other.space.owns(ptr.0)) {
+                    let host = owner.space.host_address(ptr.0, bytes as u64);
+                    return Ok(MemoryReply::Memory {
+                        ptr,
+                        host: Some(host.map_err(|error| memory_error(call, &error))?),
+                    });
+                }
+                // Pinned and managed memory has the host's address.
+                let host = std::ptr::with_exposed_provenance_mut(ptr.0 as usize);
+                match NonNull::new(host).filter(|host| self.pinned.contains(host.as_ptr(), bytes)) {
+                    Some(host) => Ok(MemoryReply::Memory { ptr, host: Some(host) }),
                     None => Err(invalid(format!("{ptr} is in no live memory of this driver"))),
                 }
             }

@@ -84,6 +84,15 @@ pub enum MemoryRequest {
         /// The address.
         ptr: DevicePtr,
     },
+    /// Says where the host accesses memory of the device, which it may do until the memory is released or shared. The host
+    /// orders its accesses with the device's work, by waiting. Checks that look for reads of memory that was never written
+    /// take these bytes for written. Replies [`Memory`](MemoryReply::Memory).
+    HostAddress {
+        /// The first byte.
+        ptr: DevicePtr,
+        /// The number of bytes; not 0.
+        bytes: usize,
+    },
 }
 
 impl MemoryRequest {
@@ -97,7 +106,7 @@ impl MemoryRequest {
             MemoryRequest::Share { .. } => "hipIpcGetMemHandle",
             MemoryRequest::Open { .. } => "hipIpcOpenMemHandle",
             MemoryRequest::TrimPool { .. } => "hipMemPoolTrimTo",
-            MemoryRequest::Describe { .. } => "hipPointerGetAttributes",
+            MemoryRequest::Describe { .. } | MemoryRequest::HostAddress { .. } => "hipPointerGetAttributes",
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Arrays in device memory.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use hiplaunch::DeviceBuffer;
-use pyo3::exceptions::PyValueError;
+use hiplaunch::{DeviceBuffer, DeviceView};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyTuple};
 
+use crate::adopted::Adopted;
 use crate::array::ArrayBytes;
+use crate::dlpack::{self, Export};
 use crate::dtype::{ElementType, bytes_of};
 use crate::errors::{ClosedError, raise};
 use crate::live::{Live, Shared};
@@ -25,6 +27,16 @@ pub(crate) struct Buffer {
     ordinal: u32,
     shape: Vec<usize>,
     element: ElementType,
+    /// Whose memory it is, if somebody else's.
+    adopted: Mutex<Option<Live<Arc<Adopted>>>>,
+    /// Keeps the memory for arrays that know only this object: see `exported`.
+    exported: Mutex<Option<Live<Kept>>>,
+}
+
+/// Memory of a buffer for those who use it after the buffer was closed.
+pub(crate) struct Kept {
+    pub(crate) view: DeviceView<u8>,
+    pub(crate) adopted: Option<Arc<Adopted>>,
 }
 
 /// The memory of a buffer, which can't be closed meanwhile.
@@ -43,9 +55,42 @@ impl Buffer {
             None => shared.default_stream(0)?,
         };
         let memory = DeviceBuffer::on(&stream, bytes).map_err(raise)?;
-        let memory = Live::new(shared, RwLock::new(Some(memory)));
-        let ordinal = stream.device().id().0;
-        Ok(Buffer { memory, stream: Live::new(shared, stream), ordinal, shape, element })
+        Ok(Buffer::over(shared, memory, stream, shape, element, None))
+    }
+
+    pub(crate) fn over(
+        shared: &Arc<Shared>,
+        memory: DeviceBuffer<u8>,
+        stream: hiplaunch::Stream,
+        shape: Vec<usize>,
+        element: ElementType,
+        adopted: Option<Adopted>,
+    ) -> Buffer {
+        Buffer {
+            memory: Live::new(shared, RwLock::new(Some(memory))),
+            ordinal: stream.device().id().0,
+            stream: Live::new(shared, stream),
+            shape,
+            element,
+            adopted: Mutex::new(adopted.map(|adopted| Live::new(shared, Arc::new(adopted)))),
+            exported: Mutex::new(None),
+        }
+    }
+
+    /// What keeps the memory, for work that is enqueued later or for somebody else.
+    pub(crate) fn keep(&self) -> PyResult<Live<Kept>> {
+        let memory = self.open()?;
+        let Some(memory) = &*memory else { return Err(ClosedError::new_err("the buffer was closed")) };
+        let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+        let adopted = adopted.as_ref().map(|adopted| adopted.constant().clone());
+        Ok(Live::new(self.memory.shared(), Kept { view: memory.view(), adopted }))
+    }
+
+    /// Keeps the memory as long as this object, for an array that keeps this object and not its memory.
+    fn keep_exported(&self) -> PyResult<()> {
+        let kept = self.keep()?;
+        self.exported.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(kept);
+        Ok(())
     }
 
     /// Copies an array of the host; shape and element type are the array's, where it says them.
@@ -55,10 +100,7 @@ impl Buffer {
         stream: Option<&Stream>,
     ) -> PyResult<Buffer> {
         let bytes = ArrayBytes::of(array, false)?.range().1;
-        let typed = || -> PyResult<(Vec<usize>, ElementType)> {
-            Ok((array.getattr("shape")?.extract()?, ElementType::read(&array.getattr("dtype")?)?))
-        };
-        let (shape, element) = typed().unwrap_or_else(|_| (vec![bytes], ElementType::UINT8));
+        let (shape, element) = shape_and_type(array, bytes);
         let buffer = Buffer::allocate(shared, shape, element, stream)?;
         buffer.write(array, stream)?;
         Ok(buffer)
@@ -96,6 +138,18 @@ impl Buffer {
         self.ordinal
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.memory.shared()
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub(crate) fn element(&self) -> ElementType {
+        self.element
+    }
+
     fn stream<'a>(&'a self, given: Option<&'a Stream>) -> PyResult<&'a hiplaunch::Stream> {
         given.map_or_else(|| self.stream.open(), |stream| stream.0.open())
     }
@@ -114,11 +168,111 @@ impl Buffer {
     }
 }
 
+/// Where memory is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Host,
+    Gpu,
+}
+
+impl Buffer {
+    fn place(&self) -> PyResult<Place> {
+        drop(self.open()?);
+        let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+        if adopted.as_ref().is_some_and(|adopted| adopted.constant().host().is_some()) {
+            return Ok(Place::Host);
+        }
+        match self.shared().open()?.driver().info().name.as_str() {
+            "hip" => Ok(Place::Gpu),
+            "noop" => Err(PyBufferError::new_err("the memory of the backend 'noop' can't be accessed")),
+            _ => Ok(Place::Host),
+        }
+    }
+
+    /// Waits for the device's work, and returns the host's address of memory that the host can access; null for 0 bytes.
+    fn host(&self, py: Python<'_>) -> PyResult<*mut u8> {
+        let memory = self.open()?;
+        let Some(memory) = &*memory else { return Ok(std::ptr::null_mut()) };
+        py.detach(|| memory.device().synchronize()).map_err(raise)?;
+        let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(host) = adopted.as_ref().and_then(|adopted| adopted.constant().host()) {
+            return Ok(host);
+        }
+        let host = memory.device().host_address(memory.ptr(), memory.bytes()).map_err(raise)?;
+        Ok(host.map_or(std::ptr::null_mut(), |host| host.as_ptr()))
+    }
+
+    /// Makes a stream of the consumer wait for the work of the buffer's stream, as DLPack numbers streams for ROCm: None and 0
+    /// are the default stream, and -1 asks for nothing.
+    fn order_before(&self, stream: Option<i64>) -> PyResult<()> {
+        let handle = match stream {
+            Some(-1) => return Ok(()),
+            Some(1 | 2) => return Err(PyBufferError::new_err("ROCm has no stream of number 1 or 2")),
+            stream => stream.unwrap_or(0) as u64,
+        };
+        let own = self.stream.open()?;
+        if own.as_raw().0 == handle {
+            return Ok(());
+        }
+        let launcher = self.shared().open()?;
+        // SAFETY: DLPack's consumers give a live stream of the device.
+        let consumer = unsafe { launcher.stream_from_raw(own.device(), hip_driver::RawStream(handle)) }
+            .map_err(raise)?;
+        let options = hip_driver::EventOptions::default();
+        let event = hiplaunch::Event::new(own.device(), options).map_err(raise)?;
+        event.record(own).and_then(|()| event.wait_on(&consumer)).map_err(raise)
+    }
+}
+
+/// The shape and the element type of an array, if it says them; else those of its bytes.
+pub(crate) fn shape_and_type(array: &Bound<'_, PyAny>, nbytes: usize) -> (Vec<usize>, ElementType) {
+    let typed = || -> PyResult<(Vec<usize>, ElementType)> {
+        Ok((array.getattr("shape")?.extract()?, ElementType::read(&array.getattr("dtype")?)?))
+    };
+    typed()
+        .ok()
+        .filter(|(shape, element)| bytes_of(shape, *element).is_ok_and(|bytes| bytes == nbytes))
+        .unwrap_or_else(|| (vec![nbytes], ElementType::UINT8))
+}
+
+/// Numpy's array interface, version 3, of a contiguous array that can be written.
+pub(crate) fn array_interface<'py>(
+    py: Python<'py>,
+    address: u64,
+    shape: &[usize],
+    element: ElementType,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("shape", PyTuple::new(py, shape)?)?;
+    dict.set_item("typestr", element.typestr)?;
+    dict.set_item("data", (address, false))?;
+    dict.set_item("strides", py.None())?;
+    dict.set_item("version", 3)?;
+    Ok(dict)
+}
+
+/// A memoryview over memory that an object keeps.
+pub(crate) fn memoryview_of<'py>(
+    owner: &Bound<'py, PyAny>,
+    address: usize,
+    nbytes: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = owner.py();
+    if nbytes == 0 {
+        return py.import("builtins")?.call_method1("memoryview", (PyByteArray::new(py, &[]),));
+    }
+    // The stable interface of Python has the buffer protocol only since 3.11.
+    let array =
+        py.import("ctypes")?.getattr("c_ubyte")?.mul(nbytes)?.call_method1("from_address", (address,))?;
+    array.setattr("_owner", owner)?;
+    py.import("builtins")?.call_method1("memoryview", (array,))?.call_method1("cast", ("B",))
+}
+
 #[pymethods]
 impl Buffer {
     /// The extents of its axes.
-    #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    #[getter(shape)]
+    fn py_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.shape)
     }
 
@@ -199,9 +353,127 @@ impl Buffer {
     }
 
     /// Frees the memory once the work that uses it has finished. Later use raises ClosedError.
-    fn close(&self) -> PyResult<()> {
-        self.memory.own()?.write().unwrap_or_else(PoisonError::into_inner).take();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let cell = self.memory.own()?;
+        let memory = loop {
+            // A copy in another thread may have it, and needs the interpreter to end. So this neither waits for it nor makes
+            // others wait.
+            match cell.try_write() {
+                Ok(mut memory) => break memory.take(),
+                Err(TryLockError::Poisoned(memory)) => break memory.into_inner().take(),
+                Err(TryLockError::WouldBlock) => {
+                    py.detach(|| std::thread::sleep(std::time::Duration::from_micros(50)));
+                }
+            }
+        };
+        drop(memory);
+        let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(adopted);
         Ok(())
+    }
+
+    /// Where the memory is, as DLPack has it: (1, 0), which is the host, on the emulator; (10, ordinal), which is ROCm, on a GPU.
+    fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
+        match self.place()? {
+            Place::Host => Ok((dlpack::CPU, 0)),
+            Place::Gpu => Ok((dlpack::ROCM, self.ordinal() as i32)),
+        }
+    }
+
+    /// Gives the memory to another library without a copy, as a capsule of DLPack: numpy.from_dlpack(buffer) on the emulator,
+    /// torch.from_dlpack(buffer) everywhere.
+    ///
+    /// On the emulator, this waits for the device's work. On a GPU it makes the consumer's stream wait for the work of the
+    /// buffer's stream. Work that is enqueued later is the caller's to wait for. The memory stays until the capsule or the array made
+    /// of it is gone, even if the buffer is closed.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__(
+        &self,
+        py: Python<'_>,
+        stream: Option<i64>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Py<PyAny>> {
+        let device = self.__dlpack_device__()?;
+        if dl_device.is_some_and(|wanted| wanted != device) || copy == Some(true) {
+            return Err(PyBufferError::new_err("the buffer is given as it is, without a copy, where it is"));
+        }
+        let data = match (self.place()?, stream) {
+            (Place::Host, None | Some(-1)) => self.host(py)?,
+            (Place::Host, Some(_)) => {
+                return Err(PyBufferError::new_err(
+                    "memory of the host has no stream: `stream` must be None",
+                ));
+            }
+            (Place::Gpu, stream) => {
+                self.order_before(stream)?;
+                std::ptr::with_exposed_provenance_mut(self.address()? as usize)
+            }
+        };
+        let owner = Box::new(self.keep()?);
+        Export { data, device, shape: self.shape.clone(), element: self.element, owner }
+            .into_capsule(py, max_version)
+    }
+
+    /// The memory for numpy, without a copy, where the host can access it: on the emulator. numpy.asarray(buffer) uses it. Reading
+    /// it waits for the device's work; work that is enqueued later is the caller's to wait for. From then on the memory stays as
+    /// long as this object, even if it is closed.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if !matches!(self.place(), Ok(Place::Host)) {
+            return Err(PyAttributeError::new_err(
+                "the host can't access the memory of the device: use `copy_to` or `tobytes`",
+            ));
+        }
+        let host = self.host(py)?;
+        self.keep_exported()?;
+        array_interface(py, host.addr() as u64, &self.shape, self.element)
+    }
+
+    /// Raises TypeError: numpy would copy from the GPU, which the caller should say.
+    #[pyo3(signature = (*_args, **_keywords))]
+    fn __array__(
+        &self,
+        _args: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "a Buffer of a GPU becomes no numpy array by itself: use `copy_to` or `tobytes`",
+        ))
+    }
+
+    /// The memory for libraries of CUDA's and ROCm's array interface, version 3, on a GPU.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if !matches!(self.place(), Ok(Place::Gpu)) {
+            return Err(PyAttributeError::new_err("the buffer is not in the memory of a GPU"));
+        }
+        self.keep_exported()?;
+        let dict = array_interface(py, self.address()?, &self.shape, self.element)?;
+        // 0 would be ambiguous; 1 is the default stream.
+        dict.set_item("stream", self.stream.open()?.as_raw().0.max(1))?;
+        Ok(dict)
+    }
+
+    /// The same as `__cuda_array_interface__`.
+    #[getter]
+    fn __hip_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.__cuda_array_interface__(py)
+    }
+
+    /// Returns the memory as a memoryview of bytes, without a copy, where the host can access it: on the emulator. It waits for the
+    /// device's work. The memory stays as long as the view.
+    fn memoryview<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, buffer) = (this.py(), this.get());
+        if !matches!(buffer.place()?, Place::Host) {
+            return Err(PyBufferError::new_err(
+                "the host can't access the memory of the device: use `copy_to` or `tobytes`",
+            ));
+        }
+        let host = buffer.host(py)?;
+        buffer.keep_exported()?;
+        memoryview_of(this.as_any(), host.addr(), buffer.nbytes()?)
     }
 
     fn __len__(&self) -> usize {

@@ -44,6 +44,18 @@ impl ElementType {
         usize::from(self.bits / 8)
     }
 
+    /// The type that DLPack describes so.
+    ///
+    /// # Errors
+    /// `TypeError` for a type that is not known here.
+    pub(crate) fn of_dlpack(code: u8, bits: u8, lanes: u16) -> PyResult<ElementType> {
+        TYPES.into_iter().find(|t| (t.code, t.bits, 1) == (code, bits, lanes)).ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "elements of DLPack's kind {code} with {bits} bits and {lanes} lanes are not known"
+            ))
+        })
+    }
+
     /// Reads a type: a name (`"float32"`), a type string (`"f4"`, `"<f4"`), or a dtype of numpy or torch.
     ///
     /// # Errors

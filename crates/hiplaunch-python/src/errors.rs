@@ -33,7 +33,7 @@ create_exception!(
     hiplaunch,
     CompileError,
     Error,
-    "A source can't be compiled. The compiler's messages are in the text."
+    "A source can't be compiled. `log` is what the compiler said, or None if it did not run."
 );
 create_exception!(
     hiplaunch,
@@ -130,6 +130,13 @@ fn set_fields(py: Python<'_>, exception: &PyErr, error: &hiplaunch::Error) -> Py
             fields.set_item("detail", report.detail.as_deref())?;
             fields.set_item("in_flight", in_flight)?;
             value.setattr("report", fields)
+        }
+        hiplaunch::Error::Compile(error) => {
+            let log = match &**error {
+                hip_driver::compile::CompileError::Failed { log, .. } => Some(log),
+                _ => None,
+            };
+            value.setattr("log", log)
         }
         hiplaunch::Error::Node { node, source, .. } => {
             set_fields(py, exception, source)?;

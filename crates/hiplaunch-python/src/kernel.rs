@@ -85,7 +85,7 @@ impl Module {
 }
 
 /// A registered kernel, which is unregistered when it is dropped.
-struct Registered {
+pub(crate) struct Registered {
     launcher: hiplaunch::Launcher,
     handle: KernelHandle,
     kernel: Arc<hiplaunch::launcher::Kernel>,
@@ -98,11 +98,17 @@ impl Drop for Registered {
     }
 }
 
+impl Registered {
+    pub(crate) fn handle(&self) -> KernelHandle {
+        self.handle
+    }
+}
+
 /// A kernel and its parameters.
-struct Inner {
-    live: Live<Registered>,
+pub(crate) struct Inner {
+    pub(crate) live: Live<Registered>,
     name: String,
-    parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     /// Where the last explicit argument ends.
     explicit_bytes: usize,
 }
@@ -118,7 +124,7 @@ struct Inner {
 /// a ctypes Structure, a numpy scalar or record, or the bytes of struct.pack.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct Kernel {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     /// What `kernel[key]` gave last, and for which key.
     last: Mutex<Option<(Py<PyAny>, Py<BoundKernel>)>>,
 }
@@ -155,7 +161,7 @@ impl Options<'_> {
 }
 
 /// Reads a grid or a block.
-fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
+pub(crate) fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
     let extent = |value: &Bound<'_, PyAny>| {
         value.extract::<u32>().map_err(|error| match value.is_instance_of::<PyInt>() {
             true => PyValueError::new_err(format!("{what}: {value} is not in 0 to 2^32 - 1")),
@@ -255,7 +261,7 @@ impl Inner {
     }
 
     #[cold]
-    fn wrong_count(&self, given: usize) -> PyErr {
+    pub(crate) fn wrong_count(&self, given: usize) -> PyErr {
         let names: Vec<String> = (self.parameters.iter().enumerate())
             .map(|(i, p)| p.name.clone().unwrap_or_else(|| format!("#{i}")))
             .collect();
@@ -269,7 +275,7 @@ impl Inner {
 
     /// Says in which argument of which kernel an error is. Its kind stays.
     #[cold]
-    fn in_argument(&self, py: Python<'_>, index: usize, error: &PyErr) -> PyErr {
+    pub(crate) fn in_argument(&self, py: Python<'_>, index: usize, error: &PyErr) -> PyErr {
         let name = self.parameters[index].name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
         let text = format!("kernel `{}`, argument {index}{name}: {}", self.name, error.value(py));
         PyErr::from_type(error.get_type(py), text)

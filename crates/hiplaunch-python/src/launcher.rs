@@ -11,13 +11,17 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::adopted::from_dlpack;
 use crate::array::ArrayBytes;
 use crate::buffer::Buffer;
+use crate::compile::CodeObject;
 use crate::dtype::{ElementType, read_shape};
 use crate::errors::raise;
+use crate::graph::Graph;
 use crate::host_memory::HostMemory;
 use crate::kernel::{Kernel, Module};
 use crate::live::Shared;
+use crate::reports::{PoolSnapshot, Timeline};
 use crate::stream::{Event, Stream};
 
 /// Registers kernels, makes streams and buffers, and launches. It owns a driver and all its devices.
@@ -27,6 +31,7 @@ use crate::stream::{Event, Stream};
 /// target: what the emulator emulates, such as 'gfx942' or 'gfx90a:xnack+'.
 /// devices: the number of devices that it emulates.
 /// validate: whether to check the order of work on the same memory; the environment's HIPLAUNCH_VALIDATE says so by default.
+/// timeline: whether to record calls and work from now on, for `timeline`.
 ///
 /// The rest is for the emulator:
 ///
@@ -41,6 +46,7 @@ pub(crate) struct Launcher {
     shared: Arc<Shared>,
     backend: Backend,
     noop: bool,
+    timeline: Option<hiplaunch::Timeline>,
 }
 
 /// The options of the emulator, by their names in Python.
@@ -93,7 +99,7 @@ impl Emulator {
 #[pymethods]
 impl Launcher {
     #[new]
-    #[pyo3(signature = (backend="auto", *, target=None, devices=None, validate=None, sanitize=None, bounds=None, schedule_seed=None, time_budget=None))]
+    #[pyo3(signature = (backend="auto", *, target=None, devices=None, validate=None, sanitize=None, bounds=None, schedule_seed=None, time_budget=None, timeline=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -105,11 +111,16 @@ impl Launcher {
         bounds: Option<String>,
         schedule_seed: Option<u64>,
         time_budget: Option<f64>,
+        timeline: bool,
     ) -> PyResult<Launcher> {
         let emulator = Emulator { target, devices, sanitize, bounds, schedule_seed, time_budget };
         let mut builder = hiplaunch::Launcher::builder();
         if let Some(on) = validate {
             builder = builder.validate(on);
+        }
+        let timeline = timeline.then(hiplaunch::Timeline::default);
+        if let Some(timeline) = &timeline {
+            builder = builder.timeline(timeline);
         }
         let noop = backend == "noop";
         if noop {
@@ -132,7 +143,7 @@ impl Launcher {
         }
         let launcher = py.detach(|| builder.build()).map_err(raise)?;
         let backend = if launcher.driver().info().name != "hip" { Backend::Emulator } else { Backend::Hip };
-        Ok(Launcher { shared: Shared::new(launcher), backend, noop })
+        Ok(Launcher { shared: Shared::new(launcher), backend, noop, timeline })
     }
 
     /// What was opened: 'hip', 'emulator' or 'noop'.
@@ -188,11 +199,13 @@ impl Launcher {
         Event::new(&self.shared, device, timing)
     }
 
-    /// Reads a code object or an offload bundle, from bytes or from a file by its path, and returns a Module. It is loaded on
+    /// Reads a code object or an offload bundle, from bytes, a CodeObject or a file by its path, and returns a Module. It is loaded on
     /// a device when a kernel of it is first launched there.
     fn load(&self, code: &Bound<'_, PyAny>) -> PyResult<Module> {
         self.shared.open()?;
-        let binary = if let Ok(path) = code.extract::<std::path::PathBuf>() {
+        let binary = if let Ok(compiled) = code.cast::<CodeObject>() {
+            FatBinary::new("code", compiled.get().elf().to_vec())
+        } else if let Ok(path) = code.extract::<std::path::PathBuf>() {
             FatBinary::read(path).map_err(raise)?
         } else if let Ok(view) = ArrayBytes::of(code, false) {
             // SAFETY: copied while the interpreter is attached.
@@ -259,10 +272,40 @@ impl Launcher {
         HostMemory::register(&self.shared, array, nbytes, device)
     }
 
-    /// Allocates pinned memory of the host, filled with zeros, which kernels access without a copy.
-    #[pyo3(signature = (nbytes, *, device=0))]
-    fn pinned(&self, nbytes: usize, device: u32) -> PyResult<HostMemory> {
-        HostMemory::allocate(&self.shared, nbytes, device)
+    /// Makes a Buffer over the memory of another library's array, without a copy, by DLPack: a tensor of torch, an array of
+    /// CuPy or numpy. It can be written and has no gaps.
+    ///
+    /// Device memory of a GPU is used as it is; its owner's work on it is ordered before that of the device's default stream.
+    /// Memory of the host is pinned for `device` until the buffer is closed; kernels write to the array itself. Work that uses
+    /// the memory must have finished before its owner uses it again. Raises BufferError for memory elsewhere.
+    #[pyo3(signature = (array, *, device=0))]
+    fn from_dlpack(&self, array: &Bound<'_, PyAny>, device: u32) -> PyResult<Buffer> {
+        from_dlpack(&self.shared, array, device)
+    }
+
+    /// Allocates an array in pinned memory of the host, filled with zeros, which kernels access without a copy. `shape` is a number
+    /// of elements or a tuple. numpy.asarray(memory) is an array over it.
+    #[pyo3(signature = (shape, dtype=None, *, device=0))]
+    fn pinned(
+        &self,
+        shape: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        device: u32,
+    ) -> PyResult<HostMemory> {
+        let element = dtype.map_or(Ok(ElementType::UINT8), ElementType::read)?;
+        HostMemory::allocate(&self.shared, read_shape(shape)?, element, device)
+    }
+
+    /// Makes an empty Graph for a device. Branches that do not depend on each other run on up to `streams` streams.
+    #[pyo3(signature = (device=0, *, streams=1))]
+    fn graph(&self, device: u32, streams: u32) -> PyResult<Graph> {
+        Graph::new(&self.shared, device, streams)
+    }
+
+    /// What was recorded, of a launcher that was opened with timeline=True; else None.
+    #[getter]
+    fn timeline(&self) -> Option<Timeline> {
+        self.timeline.as_ref().map(|timeline| Timeline::new(&self.shared, timeline.clone()))
     }
 
     /// Waits for the work of all devices. A kernel's fault is raised here as DeviceLostError.
@@ -392,6 +435,11 @@ impl Device {
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let device = self.device()?;
         py.detach(|| device.synchronize()).map_err(raise)
+    }
+
+    /// Returns what the memory pool of the device holds now, as a PoolSnapshot.
+    fn pool_snapshot(&self) -> PyResult<PoolSnapshot> {
+        Ok(PoolSnapshot::new(self.device()?.pool().snapshot()))
     }
 
     fn __repr__(&self) -> PyResult<String> {

@@ -3,17 +3,22 @@
 //! Each class is in a file of its own. [`live`] is what they share: a launcher that may be closed, and objects that a forked
 //! process must not touch. Documentation for users is in the docstrings, which `help(hiplaunch)` shows.
 
+mod adopted;
 mod arguments;
 mod array;
 mod buffer;
 mod command_line;
+mod compile;
+mod dlpack;
 mod dtype;
 mod errors;
+mod graph;
 mod host_memory;
 mod kernel;
 mod launcher;
 mod live;
 mod packed;
+mod reports;
 mod stream;
 mod ticket;
 mod triton;
@@ -41,5 +46,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ticket::Ticket>()?;
     module.add_class::<triton::TritonLauncher>()?;
     module.add_function(wrap_pyfunction!(command_line::command_line, module)?)?;
+    module.add_class::<graph::Graph>()?;
+    module.add_class::<graph::GraphValue>()?;
+    module.add_class::<graph::CompiledGraph>()?;
+    module.add_class::<compile::CodeObject>()?;
+    module.add_function(wrap_pyfunction!(compile::compile, module)?)?;
+    module.add_class::<reports::Timeline>()?;
+    module.add_class::<reports::PoolSnapshot>()?;
     live::forget_launchers_after_fork(module)
 }

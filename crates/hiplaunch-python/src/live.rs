@@ -6,6 +6,7 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
@@ -181,6 +182,8 @@ pub(crate) fn forget_launchers_after_fork(module: &Bound<'_, PyModule>) -> PyRes
     let py = module.py();
     let forked = PyCFunction::new_closure(py, Some(c"forked"), None, |_, _| {
         FORKS.fetch_add(1, Ordering::Relaxed);
+        // The threads that call are the parent's.
+        CALLS.store(0, Ordering::SeqCst);
     })?;
     let options = pyo3::types::PyDict::new(py);
     options.set_item("after_in_child", forked)?;
@@ -195,7 +198,29 @@ pub(crate) fn forget_launchers_after_fork(module: &Bound<'_, PyModule>) -> PyRes
     Ok(())
 }
 
+/// Whether the interpreter ends.
+static ENDS: AtomicBool = AtomicBool::new(false);
+
+/// The number of threads of the library that call functions of Python.
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+/// Calls a function from a thread of the library, with the interpreter attached, unless the interpreter ends.
+///
+/// Before Python 3.14, a thread that attaches while the interpreter ends is killed, which Rust can't stand.
+pub(crate) fn with_interpreter(call: impl FnOnce(Python<'_>)) {
+    CALLS.fetch_add(1, Ordering::SeqCst);
+    if !ENDS.load(Ordering::SeqCst) {
+        Python::try_attach(call);
+    }
+    CALLS.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Runs without the interpreter attached: calls that have begun need it to end.
 fn close_all() {
+    ENDS.store(true, Ordering::SeqCst);
+    while CALLS.load(Ordering::SeqCst) != 0 {
+        std::thread::sleep(Duration::from_micros(100));
+    }
     let launchers = std::mem::take(&mut *LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner));
     for shared in launchers.iter().filter_map(Weak::upgrade) {
         if let Err(error) = shared.close() {

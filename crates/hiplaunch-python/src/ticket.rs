@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::array::ArrayBytes;
 use crate::errors::raise;
-use crate::live::{Live, Shared};
+use crate::live::{Live, Shared, with_interpreter};
 
 /// The pending results of a launch. `result()` waits for it; `await ticket` does so without blocking the event loop.
 ///
@@ -27,8 +27,33 @@ struct State {
     /// `None` once it was read.
     work: Option<Work>,
     outputs: Outputs,
-    /// What `result` returned.
-    results: Option<Py<PyList>>,
+    /// What `result` returned or raised.
+    results: Option<Result<Py<PyList>, PyErr>>,
+    /// What is called when the launch has finished.
+    callbacks: Option<Arc<Callbacks>>,
+}
+
+impl State {
+    /// Adds a function to be called when the launch has finished. Returns false if it has.
+    fn add(&mut self, function: &Bound<'_, PyAny>) -> bool {
+        let Some(Work::Pending(ticket)) = &mut self.work else { return false };
+        if let Some(callbacks) = &self.callbacks {
+            // The first poll's waker calls all of them.
+            return callbacks.add(function);
+        }
+        let callbacks = Arc::new(Callbacks(Mutex::new(Some(vec![function.clone().unbind()]))));
+        let waker = Waker::from(callbacks.clone());
+        match Pin::new(ticket).poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => {
+                self.work = Some(Work::Finished(output));
+                false
+            }
+            Poll::Pending => {
+                self.callbacks = Some(callbacks);
+                true
+            }
+        }
+    }
 }
 
 enum Work {
@@ -54,11 +79,30 @@ impl Work {
     }
 }
 
+/// Waits for a launch and writes its outputs.
+fn read(py: Python<'_>, work: Work, outputs: Outputs) -> PyResult<Py<PyList>> {
+    let output = if work.is_ready() { work.read() } else { py.detach(|| work.read()) }.map_err(raise)?;
+    let results = PyList::empty(py);
+    for (index, array) in outputs.into_iter().enumerate() {
+        let bytes = output.bytes(index).map_err(raise)?;
+        match array {
+            Some(array) => {
+                let array = array.into_bound(py);
+                // SAFETY: writable; a thread that reads the array meanwhile gets either contents.
+                unsafe { ArrayBytes::of(&array, true)?.write(bytes) };
+                results.append(array)?;
+            }
+            None => results.append(PyBytes::new(py, bytes))?,
+        }
+    }
+    Ok(results.unbind())
+}
+
 impl Ticket {
     pub(crate) fn new(shared: &Arc<Shared>, ticket: hiplaunch::Ticket, outputs: Outputs) -> Ticket {
         Ticket(Live::new(
             shared,
-            Mutex::new(State { work: Some(Work::Pending(ticket)), outputs, results: None }),
+            Mutex::new(State { work: Some(Work::Pending(ticket)), outputs, results: None, callbacks: None }),
         ))
     }
 }
@@ -80,64 +124,69 @@ impl Ticket {
         let lock = || cell.lock().unwrap_or_else(PoisonError::into_inner);
         let work = {
             let mut state = lock();
-            if let Some(results) = &state.results {
-                return Ok(results.clone_ref(py));
-            }
-            match state.work.take() {
-                Some(work) => work,
-                None => {
-                    return Err(PyValueError::new_err(
-                        "another thread reads the ticket, or reading it failed",
-                    ));
+            match (&state.results, state.work.is_some()) {
+                (Some(Ok(results)), _) => return Ok(results.clone_ref(py)),
+                (Some(Err(error)), _) => return Err(error.clone_ref(py)),
+                (None, false) => {
+                    return Err(PyValueError::new_err("another thread waits for the ticket"));
                 }
+                (None, true) => state.work.take(),
             }
         };
-        let output = if work.is_ready() { work.read() } else { py.detach(|| work.read()) }.map_err(raise)?;
+        let Some(work) = work else { return Err(PyValueError::new_err("the ticket was read")) };
         let outputs = std::mem::take(&mut lock().outputs);
-        let results = PyList::empty(py);
-        for (index, array) in outputs.into_iter().enumerate() {
-            let bytes = output.bytes(index).map_err(raise)?;
-            match array {
-                Some(array) => {
-                    let array = array.into_bound(py);
-                    // SAFETY: writable; a thread that reads the array meanwhile gets either contents.
-                    unsafe { ArrayBytes::of(&array, true)?.write(bytes) };
-                    results.append(array)?;
-                }
-                None => results.append(PyBytes::new(py, bytes))?,
-            }
-        }
-        let results = results.unbind();
-        lock().results = Some(results.clone_ref(py));
-        Ok(results)
+        let results = read(py, work, outputs);
+        lock().results = Some(match &results {
+            Ok(results) => Ok(results.clone_ref(py)),
+            Err(error) => Err(error.clone_ref(py)),
+        });
+        results
     }
 
-    /// Calls `function()` once the launch has finished, from a thread of the library; at once if it has.
+    /// Calls `function()` once the launch has finished, from a thread of the library; at once if it has. It may be called several
+    /// times, for as many functions. An exception of the function is reported by sys.unraisablehook.
     fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {
         let mut state = self.0.open()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let waker = Waker::from(Arc::new(Callback(function.clone().unbind())));
-        let polled = match &mut state.work {
-            Some(Work::Pending(ticket)) => Pin::new(ticket).poll(&mut Context::from_waker(&waker)),
-            _ => Poll::Pending,
-        };
-        if let Poll::Ready(output) = polled {
-            state.work = Some(Work::Finished(output));
-        }
-        let is_pending = matches!(state.work, Some(Work::Pending(_)));
+        let is_pending = state.add(&function);
         drop(state);
         if is_pending { Ok(()) } else { function.call0().map(drop) }
     }
+
+    /// Waits without blocking the event loop of asyncio, and returns what `result` returns.
+    fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.get().0.open()?;
+        let waiting = this.py().import("hiplaunch._waiting")?.getattr("wait")?;
+        waiting.call1((this,))?.call_method0("__await__")
+    }
 }
 
-/// Calls a function of Python.
-struct Callback(Py<PyAny>);
+/// Functions of Python that are called once the launch has finished; `None` after that.
+struct Callbacks(Mutex<Option<Vec<Py<PyAny>>>>);
 
-impl Wake for Callback {
+impl Callbacks {
+    /// Adds a function; returns whether it will be called.
+    fn add(&self, function: &Bound<'_, PyAny>) -> bool {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(functions) => {
+                functions.push(function.clone().unbind());
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn take(&self) -> Vec<Py<PyAny>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+}
+
+impl Wake for Callbacks {
     fn wake(self: Arc<Self>) {
-        // After the interpreter has ended nobody waits any more.
-        Python::try_attach(|py| {
-            if let Err(error) = self.0.call0(py) {
-                error.write_unraisable(py, None);
+        with_interpreter(|py| {
+            for function in self.take() {
+                if let Err(error) = function.call0(py) {
+                    error.write_unraisable(py, None);
+                }
             }
         });
     }

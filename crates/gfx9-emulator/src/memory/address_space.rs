@@ -458,6 +458,18 @@ impl AddressSpace {
         mark(self.region(address).as_ref(), address, len);
     }
 
+    /// Returns where the host accesses `len` bytes of an allocation, until it is freed or moved to a file. The sanitizer takes
+    /// them for written. While a dispatch runs that accesses them, the host may do so through atomic operations alone.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if the bytes are not all in one live range.
+    pub fn host_address(&self, address: u64, len: u64) -> Result<NonNull<u8>> {
+        let (region, range) = self.range(address, len)?;
+        mark(region.as_ref(), address, len);
+        let start = range.ptr.wrapping_add((address - range.base) as usize);
+        NonNull::new(start).ok_or_else(|| Error::InvalidArgument("0 bytes of host memory".into()))
+    }
+
     /// Returns how much device memory is allocated.
     pub fn usage(&self) -> MemoryUsage {
         MemoryUsage { used: self.lock().used, capacity: self.capacity }

@@ -96,6 +96,8 @@ impl HipDriver {
                     Err(_) => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
                 }
             }
+            // What the host can access of a GPU's memory depends on the machine, and is slow to read.
+            MemoryRequest::HostAddress { ptr, .. } => Ok(MemoryReply::Memory { ptr, host: None }),
             MemoryRequest::TrimPool { keep } => self.trim_pool(device, keep).map(|()| MemoryReply::Done),
             _ => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
         }
