@@ -423,6 +423,32 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// The launcher that the kernel is registered with.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.inner.live.shared()
+    }
+
+    /// A stream of the kernel's launcher.
+    ///
+    /// # Errors
+    /// `ClosedError` if the launcher was closed; `ValueError` for another launcher's stream.
+    pub(crate) fn stream<'a>(&self, stream: &'a Stream) -> PyResult<&'a hiplaunch::Stream> {
+        self.own(stream)
+    }
+
+    /// Launches with the bytes of the explicit arguments, and without a ticket.
+    pub(crate) fn enqueue_packed(
+        &self,
+        stream: &hiplaunch::Stream,
+        dims: LaunchDims,
+        cooperative: bool,
+        bytes: &[u8],
+    ) -> PyResult<()> {
+        let options = Options { dims, cooperative, into: None };
+        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
+        unsafe { self.inner.live.open()?.kernel.enqueue(stream, options.launch().packed(bytes)) }.map_err(raise)
+    }
+
     /// A stream of the kernel's launcher.
     fn own<'a>(&self, stream: &'a Stream) -> PyResult<&'a hiplaunch::Stream> {
         let opened = stream.0.open()?;

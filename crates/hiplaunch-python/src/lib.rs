@@ -21,6 +21,7 @@ mod packed;
 mod reports;
 mod stream;
 mod ticket;
+mod triton;
 
 use pyo3::prelude::*;
 
@@ -43,6 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::Kernel>()?;
     module.add_class::<kernel::BoundKernel>()?;
     module.add_class::<ticket::Ticket>()?;
+    module.add_class::<triton::TritonLauncher>()?;
     module.add_function(wrap_pyfunction!(command_line::command_line, module)?)?;
     module.add_class::<graph::Graph>()?;
     module.add_class::<graph::GraphValue>()?;

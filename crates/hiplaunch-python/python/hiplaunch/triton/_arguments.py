@@ -37,6 +37,24 @@ def flatten(types, values, output):
             output.append((type_, value))
 
 
+def native_slots(types, parameters):
+    """Returns, for each argument, its (offset, size, type) for a native launcher, or None for a constant; or None for all, if
+    some are not plain."""
+    plain = [type_ for type_ in types if type_ != "constexpr"]
+    if any(isinstance(type_, tuple) or _is_descriptor(type_) for type_ in plain):
+        return None
+    names = {"f32": "fp32", "fp16": "fp16", "bf16": "bf16", "fp32": "fp32", "fp64": "fp64"}
+    places = iter(parameters)
+    slots = []
+    for type_ in types:
+        if type_ == "constexpr":
+            slots.append(None)
+        else:
+            place = next(places)
+            slots.append((place["offset"], place["size"], "*" if type_[0] == "*" else names.get(type_, "int")))
+    return slots
+
+
 def _bits_of_float(value, code):
     if code == "e":
         return struct.pack("<e", value)

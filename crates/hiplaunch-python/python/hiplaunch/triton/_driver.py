@@ -5,11 +5,12 @@ import os
 import threading
 
 import hiplaunch
+from hiplaunch._native import TritonLauncher as NativeLauncher
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from . import _benchmark
-from ._arguments import Packer, flatten
+from ._arguments import Packer, flatten, native_slots
 from ._arrays import Array
 from ._device import DeviceInterface
 from ._memory import HostRanges
@@ -141,7 +142,10 @@ class Utils:
 
 
 class TritonLauncher:
-    """Launches one compiled kernel: Triton calls it with the grid and all arguments."""
+    """Launches one compiled kernel: Triton calls it with the grid and all arguments.
+
+    On a GPU, a native launcher is called in its place, which calls this for what it was not prepared for.
+    """
 
     def __init__(self, driver, source, metadata):
         constants = getattr(source, "constants", {})
@@ -154,7 +158,7 @@ class TritonLauncher:
             types.append("constexpr" if position in constants or (position,) in constants else type_)
         self._types = types
         self._driver = driver
-        self._block = metadata.num_warps * metadata.target.warp_size, 1, 1
+        self._block = metadata.num_warps * metadata.target.warp_size
         self._lds = metadata.shared
         self._cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
         self._global_scratch = getattr(metadata, "global_scratch_size", 0), getattr(metadata, "global_scratch_align", 1)
@@ -170,6 +174,27 @@ class TritonLauncher:
             self._launch((grid_x, grid_y, grid_z), stream, function, args)
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def launch_for(self, native, *args):
+        """Launches for a native launcher, and prepares it to do so itself the next time."""
+        self(*args)
+        function = args[4]
+        kernel = function.kernel()
+        if not self._global_scratch[0] and not self._profile_scratch[0]:
+            slots = native_slots(self._types, kernel.parameters)
+            if slots is not None:
+                session = self._driver.session
+                native.prepare(
+                    kernel=kernel,
+                    function=function,
+                    slots=slots,
+                    nbytes=max((p["offset"] + p["size"] for p in kernel.parameters), default=0),
+                    block=self._block,
+                    lds=self._lds,
+                    cooperative=self._cooperative,
+                    stream_of=lambda handle: session.stream(handle, self._driver.get_current_device()),
+                    one_device=self._driver.device_count() == 1,
+                )
 
     def _launch(self, grid, stream, function, args):
         session = self._driver.session
@@ -197,12 +222,13 @@ class TritonLauncher:
                     session.replace()
                 raise KernelFault(error) from None
 
-    @staticmethod
-    def _scratch(allocator, size, alignment, workgroups, stream):
+    def _scratch(self, allocator, size, alignment, workgroups, stream):
         if not size:
             return None
         from triton.runtime import _allocation
 
+        if allocator == "_profile_allocator" and not getattr(_allocation, "has_profile_allocator", lambda: True)():
+            return self._driver.allocate_default_profile_scratch(size * workgroups, alignment, stream)
         allocate = getattr(_allocation, allocator)
         allocate = allocate.get() if hasattr(allocate, "get") else allocate
         return allocate(size * workgroups, alignment, stream)
@@ -214,7 +240,8 @@ class Driver(DriverBase):
     def __init__(self, options):
         super().__init__()
         self.session = Session(options)
-        self.is_emulated = self.session.launcher.backend == "emulator"
+        # The backend "noop", for benchmarks, has no GPU either.
+        self.is_emulated = self.session.launcher.backend != "hip"
         self.utils = Utils(self)
         self.interface = DeviceInterface(self)
         self._device = 0
@@ -228,7 +255,9 @@ class Driver(DriverBase):
 
     def launcher_cls(self, source, metadata):
         """Returns what launches a compiled kernel."""
-        return TritonLauncher(self, source, metadata)
+        launcher = TritonLauncher(self, source, metadata)
+        # The emulator's launches are complete when they return, and a fault is dealt with then. They need not be fast.
+        return launcher if self.session.launcher.backend == "emulator" else NativeLauncher(launcher.launch_for)
 
     def device_count(self):
         """Returns the number of devices."""

@@ -8,18 +8,22 @@ storage is freed, before a kernel can run on memory that was allocated again at 
 import weakref
 
 
+def _in_words(start, nbytes):
+    # An atomic operation on two bytes accesses the four that they are in, of which the machine has all if it has one.
+    return (start & ~3, (start + nbytes + 3) & ~3) if nbytes else (start, start)
+
+
 def _storage_bounds(storage):
-    start = storage.data_ptr()
-    return start, start + storage.nbytes()
+    return _in_words(storage.data_ptr(), storage.nbytes())
 
 
 def _array_bounds(array):
     start = array.__array_interface__["data"][0]
-    if array.flags.forc:
-        return start, start + array.nbytes
+    if array.flags.forc or not array.size:
+        return _in_words(start, array.nbytes)
     steps = [stride * (size - 1) for stride, size in zip(array.strides, array.shape)]
     low, high = sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
-    return (start + low, start + high + array.itemsize) if array.size else (start, start)
+    return _in_words(start + low, high - low + array.itemsize)
 
 
 class _Owner:
