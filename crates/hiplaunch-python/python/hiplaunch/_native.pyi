@@ -364,12 +364,12 @@ class CodeObject:
 
 def compile(
     source: str,
-    options: Sequence[str] = [],
+    options: Sequence[str] = ...,
     *,
     target: str | Device | None = None,
     name: str | None = None,
     headers: Mapping[str, str] | None = None,
-    name_expressions: Sequence[str] = [],
+    name_expressions: Sequence[str] = ...,
     cache: bool = True,
 ) -> CodeObject: ...
 @final
