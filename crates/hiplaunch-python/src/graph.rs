@@ -226,7 +226,7 @@ impl Graph {
         Graph::open(&mut guard)?.graph.fill_words(&value.value, word).map(number).map_err(raise)
     }
 
-    /// Records a read: the host gets the value as the next output of the ticket, as a bytearray, or in the array `into`.
+    /// Records a read: the host gets the value as the next output of the ticket, as bytes, or in the array `into`.
     #[pyo3(signature = (value, into=None))]
     fn read(&self, value: &GraphValue, into: Option<Bound<'_, PyAny>>) -> PyResult<u32> {
         if let Some(array) = &into {
