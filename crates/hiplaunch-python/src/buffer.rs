@@ -252,6 +252,8 @@ pub(crate) fn array_interface<'py>(
     shape: &[usize],
     element: ElementType,
 ) -> PyResult<Bound<'py, PyDict>> {
+    // Numpy before 2.1 takes 0 for an object without memory. An array without elements is at no address.
+    let address = if address == 0 { align_of::<u128>() as u64 } else { address };
     let dict = PyDict::new(py);
     dict.set_item("shape", PyTuple::new(py, shape)?)?;
     dict.set_item("typestr", element.typestr)?;

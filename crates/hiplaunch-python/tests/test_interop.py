@@ -113,12 +113,15 @@ def test_arrays_keep_the_memory(one):
 def test_arrays_may_be_used_after_the_launcher(code):
     launcher = hiplaunch.Launcher("emulator")
     buffer = launcher.buffer(numpy.arange(1000, dtype="f4"))
-    array = numpy.from_dlpack(buffer)
+    array, view = numpy.asarray(buffer), numpy.from_dlpack(buffer)
     launcher.close()
     del launcher, buffer
     gc.collect()
-    assert array[999] == 999
-    array[:] = 1
+    array[999] = 7
+    assert view[999] == 7
+    del array
+    gc.collect()
+    assert view[999] == 7 and view[998] == 998
 
 
 def test_from_dlpack_adopts_arrays_of_the_host(launcher, code):
@@ -199,7 +202,8 @@ def test_arrays_that_can_not_be_adopted(one):
         one.from_dlpack(numpy.arange(6).reshape(2, 3).T)
     array = numpy.arange(4)
     array.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
+    # Before version 1 of DLPack, numpy refuses it itself.
+    with pytest.raises((ValueError, BufferError), match="read-?only"):
         one.from_dlpack(array)
     with pytest.raises(AttributeError):
         one.from_dlpack([1, 2])
@@ -281,7 +285,7 @@ def test_pinned_arrays_outlive_close(one):
     assert view[999] == 5
     del pinned, array
     gc.collect()
-    view[:] = 6
+    assert view[0] == 5
     with pytest.raises(hiplaunch.ClosedError):
         one.pinned(4).__enter__().close() or closed(one).address
 

@@ -64,7 +64,7 @@ def hip(code=None):
     or its bytes; without it the docstring is the kernel's body."""
 
     def decorate(function):
-        types = [f"{annotation}" for annotation in inspect.get_annotations(function).values()]
+        types = [f"{annotation}" for annotation in function.__annotations__.values()]
         names = list(inspect.signature(function).parameters)
         given = code
         if given is None and function.__doc__:
