@@ -162,11 +162,11 @@ impl Prepared {
         let stream = stream.bind(py).get();
         let kernel = self.kernel.bind(py).get();
         let (enter, leave, metadata) = (item(7)?, item(8)?, item(6)?);
+        let values: SmallVec<[Bound<'_, PyAny>; 16]> =
+            (BASE..count).map(|at| args.get_item(at)).collect::<PyResult<_>>()?;
         let mut bytes = [0; BYTES];
         let mut memory: SmallVec<[Memory<'_>; 8]> = SmallVec::new();
         let on = kernel.stream(stream)?;
-        // `get_borrowed_item` borrows from the tuple, which lives as long as the guards in `memory`.
-        let values: SmallVec<[Bound<'_, PyAny>; 16]> = (BASE..count).map(|at| args.get_item(at)).collect::<PyResult<_>>()?;
         for (value, slot) in values.iter().zip(&self.slots) {
             let Some(slot) = slot else { continue };
             let place = &mut bytes[slot.offset..slot.offset + slot.size];
