@@ -431,3 +431,22 @@ class Launcher:
     ) -> None: ...
 
 def command_line(args: Sequence[str], libraries: _Path) -> int: ...
+
+# What Triton calls for each launch on a GPU; hiplaunch.triton makes it.
+@final
+class TritonLauncher:
+    def __new__(cls, launch: Callable[..., object]) -> Self: ...
+    def prepare(
+        self,
+        *,
+        kernel: Kernel,
+        function: object,
+        slots: Sequence[tuple[int, int, str] | None],
+        nbytes: int,
+        block: int,
+        lds: int,
+        cooperative: bool,
+        stream_of: Callable[[int], Stream],
+        one_device: bool,
+    ) -> None: ...
+    def __call__(self, *args: Any) -> None: ...

@@ -12,10 +12,12 @@ complete when it returns. On an AMD GPU, with torch for ROCm, kernels are launch
 
 import gc
 import os
+import shutil
 
+from ._fault import KernelFault
 from ._replace import Replacements
 
-__all__ = ["activate", "deactivate"]
+__all__ = ["KernelFault", "activate", "deactivate"]
 
 # The active driver and what was replaced for it.
 _active = None
@@ -46,6 +48,7 @@ def activate(target=None, **options):
             options["sanitize"] = True
     elif target is not None:
         raise ValueError("a target can be chosen for the emulator only; a GPU has its own")
+    _name_linker()
     driver = Driver(options)
     replacements = Replacements()
     if driver.is_emulated:
@@ -80,12 +83,27 @@ def _has_rocm_device():
     return torch.version.hip is not None and torch.cuda.is_available()
 
 
+def _name_linker():
+    # Triton has a linker since 3.5. Before, it looks for one of ROCm, or one without a version in its name.
+    if "TRITON_HIP_LLD_PATH" not in os.environ:
+        names = ["ld.lld", *(f"ld.lld-{version}" for version in range(40, 13, -1))]
+        path = next(filter(None, map(shutil.which, names)), None)
+        if path is not None:
+            os.environ["TRITON_HIP_LLD_PATH"] = path
+
+
 def _forget_kernels():
-    # A function keeps what was compiled for a device's number, whichever driver the device was of.
+    # A function keeps what was compiled for a device's number, whichever driver the device was of. A compiled kernel keeps what
+    # the driver loaded; without it, the kernel is loaded again when it is used.
+    from triton.compiler import CompiledKernel
     from triton.runtime.jit import JITFunction
 
-    for function in gc.get_objects():
-        if issubclass(type(function), JITFunction):
+    for thing in gc.get_objects():
+        if issubclass(type(thing), JITFunction):
             # `cache` is its name up to 3.2.
-            caches = getattr(function, "device_caches", None)
-            (function.cache if caches is None else caches).clear()
+            caches = getattr(thing, "device_caches", None)
+            (thing.cache if caches is None else caches).clear()
+        elif issubclass(type(thing), CompiledKernel):
+            thing.module = thing.function = None
+            if hasattr(thing, "_run"):
+                thing._run = None

@@ -13,6 +13,7 @@ from . import _benchmark
 from ._arguments import Packer, flatten, native_slots
 from ._arrays import Array
 from ._device import DeviceInterface
+from ._fault import KernelFault
 from ._memory import HostRanges
 
 
@@ -20,18 +21,6 @@ def _triton_version():
     import triton
 
     return tuple(int(part) for part in triton.__version__.split(".")[:2])
-
-
-class KernelFault(hiplaunch.DeviceLostError, RuntimeError):
-    """A kernel failed: an access outside of memory, a failed assertion, or a defect that the sanitizer found.
-
-    It is a RuntimeError, too, as the errors of torch's devices are. `report` is that of DeviceLostError. On the emulator, the
-    next launch works.
-    """
-
-    def __init__(self, error):
-        super().__init__(error.report["detail"] or str(error))
-        self.report = error.report
 
 
 class Session:
