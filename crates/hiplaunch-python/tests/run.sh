@@ -4,7 +4,8 @@
 #     crates/hiplaunch-python/tests/run.sh [PYTHON...]
 #
 # Without arguments: the oldest and the newest Python here, from 3.9 on. Needs pip and what it fetches: maturin, numpy, pytest, mypy.
-# HIPLAUNCH_WHEEL_LIBRARIES may name a folder in which the libraries of `hiplaunch exec` are built already.
+# HIPLAUNCH_WHEEL_LIBRARIES may name a folder in which the libraries of `hiplaunch exec` are built already, and HIPLAUNCH_WHEEL_FOLDER
+# one that keeps the wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
@@ -34,8 +35,8 @@ say "the wheel"
 newest=${chosen[-1]}
 "$newest" -m venv "$work/build"
 "$work/build/bin/pip" install --quiet 'maturin>=1.13,<2'
-"$work/build/bin/maturin" build --release --quiet --interpreter "$newest" --out "$work/wheel"
-wheel=("$work"/wheel/*.whl)
+"$work/build/bin/maturin" build --release --quiet --interpreter "$newest" --out "${HIPLAUNCH_WHEEL_FOLDER:=$work/wheel}"
+wheel=("$HIPLAUNCH_WHEEL_FOLDER"/*.whl)
 echo "$(basename "${wheel[0]}"): $(stat -c %s "${wheel[0]}") bytes"
 if (($(stat -c %s "${wheel[0]}") > 15 << 20)); then
   echo "the wheel has more than 15 MiB" >&2
