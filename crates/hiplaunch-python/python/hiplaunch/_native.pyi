@@ -186,8 +186,10 @@ class Buffer:
     def device(self) -> int: ...
     @property
     def address(self) -> int: ...
-    def copy_from(self, array: _Array | Buffer, *, stream: Stream | None = None) -> None: ...
-    def copy_to(self, array: _Array, *, stream: Stream | None = None) -> None: ...
+    def copy_from(
+        self, array: _Array | Buffer, *, offset: int | None = None, stream: Stream | None = None
+    ) -> None: ...
+    def copy_to(self, array: _Array, *, offset: int | None = None, stream: Stream | None = None) -> None: ...
     def tobytes(self, *, stream: Stream | None = None) -> bytes: ...
     def fill(self, byte: int, *, stream: Stream | None = None) -> None: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -364,14 +366,15 @@ class CodeObject:
 
 def compile(
     source: str,
-    options: Sequence[str] = [],
+    options: Sequence[str] = ...,
     *,
     target: str | Device | None = None,
     name: str | None = None,
     headers: Mapping[str, str] | None = None,
-    name_expressions: Sequence[str] = [],
+    name_expressions: Sequence[str] = ...,
     cache: bool = True,
 ) -> CodeObject: ...
+
 @final
 class Launcher:
     def __new__(
@@ -431,3 +434,22 @@ class Launcher:
     ) -> None: ...
 
 def command_line(args: Sequence[str], libraries: _Path) -> int: ...
+
+# What the driver of hiplaunch.triton uses.
+@final
+class TritonLauncher:
+    def __new__(cls, launch: Callable[..., object]) -> Self: ...
+    def prepare(
+        self,
+        *,
+        kernel: Kernel,
+        function: object,
+        slots: Sequence[tuple[int, int, str] | None],
+        nbytes: int,
+        block: Sequence[int],
+        lds: int,
+        cooperative: bool,
+        stream_of: Callable[[Any], Any],
+        one_device: bool,
+    ) -> None: ...
+    def __call__(self, *args: Any) -> None: ...
