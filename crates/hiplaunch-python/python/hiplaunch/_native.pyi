@@ -446,7 +446,7 @@ class TritonLauncher:
         function: object,
         slots: Sequence[tuple[int, int, str] | None],
         nbytes: int,
-        block: Sequence[int],
+        block: int,
         lds: int,
         cooperative: bool,
         stream_of: Callable[[Any], Any],
