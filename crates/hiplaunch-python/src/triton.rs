@@ -162,18 +162,21 @@ impl Prepared {
         let stream = stream.bind(py).get();
         let kernel = self.kernel.bind(py).get();
         let (enter, leave, metadata) = (item(7)?, item(8)?, item(6)?);
+        // Dropped after the guards in `memory`, which are of buffers among them.
+        let values: SmallVec<[Bound<'_, PyAny>; 16]> =
+            (BASE..count).map(|at| args.get_item(at)).collect::<PyResult<_>>()?;
         let mut bytes = [0; BYTES];
         let mut memory: SmallVec<[Memory<'_>; 8]> = SmallVec::new();
         let on = kernel.stream(stream)?;
-        // `get_borrowed_item` borrows from the tuple, which lives as long as the guards in `memory`.
-        let values: SmallVec<[Bound<'_, PyAny>; 16]> = (BASE..count).map(|at| args.get_item(at)).collect::<PyResult<_>>()?;
         for (value, slot) in values.iter().zip(&self.slots) {
             let Some(slot) = slot else { continue };
             let place = &mut bytes[slot.offset..slot.offset + slot.size];
             if let Kind::Pointer = slot.kind
                 && let Ok(buffer) = value.cast_exact::<Buffer>()
             {
-                let Some(guard) = buffer.get().memory_on(kernel.shared(), on.device().id().0) else { return Ok(false) };
+                let Some(guard) = buffer.get().memory_on(kernel.shared(), on.device().id().0) else {
+                    return Ok(false);
+                };
                 let Some(block) = guard.as_ref().and_then(|memory| memory.block()) else { return Ok(false) };
                 on.record_use(block);
                 place.copy_from_slice(&block.ptr().0.to_le_bytes());

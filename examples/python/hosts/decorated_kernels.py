@@ -59,8 +59,9 @@ class Kernel:
         return launch
 
 
-def hip(code=None, **parameters):
-    """Makes a kernel of a function whose annotations are the types of its parameters in HIP C++."""
+def hip(code=None):
+    """Makes a kernel of a function whose annotations are the types of its parameters in HIP C++. `code` is the path of a code object,
+    or its bytes; without it the docstring is the kernel's body."""
 
     def decorate(function):
         types = [f"{annotation}" for annotation in inspect.get_annotations(function).values()]
@@ -82,7 +83,7 @@ def clamp(x: "const float*", y: "float*", low: "float", high: "float", n: "int")
     """
 
 
-@hip(str(Path(__file__).resolve().parents[3] / "hip" / "vector.hipfb"))
+@hip(Path(__file__).resolve().parents[3] / "hip" / "vector.hipfb")
 def saxpy(a: "float", x: "const float*", y: "float*", n: "int"): ...
 
 

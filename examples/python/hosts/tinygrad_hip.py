@@ -16,6 +16,7 @@ import types
 import hiplaunch
 
 os.environ.setdefault("DEV", "HIP")
+os.environ.setdefault("PARALLEL", "0")  # Compile in this process, which has the device and the cache.
 from tinygrad import device as tiny  # noqa: E402
 from tinygrad.renderer import cstyle  # noqa: E402
 
@@ -28,6 +29,8 @@ class Compiler(tiny.Compiler):
         self.arch = arch
 
     def compile(self, source):
+        # tinygrad declares the vector types itself, and hiprtc has them, too. A namespace does not change the kernel's name.
+        source = f"namespace tinygrad {{\n{source}\n}}\n"
         try:
             return bytes(hiplaunch.compile(source, ["-O3"], target=self.arch, name="tinygrad.hip"))
         except hiplaunch.CompileError as error:
