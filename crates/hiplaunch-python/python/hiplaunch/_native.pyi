@@ -372,6 +372,7 @@ def compile(
     name_expressions: Sequence[str] = ...,
     cache: bool = True,
 ) -> CodeObject: ...
+
 @final
 class Launcher:
     def __new__(
