@@ -22,7 +22,7 @@ pub struct Destination<'d>(Kind<'d>);
 
 enum Kind<'d> {
     /// A buffer whose memory a launch may replace.
-    Buffer(&'d mut (dyn Resizable + Send + 'static)),
+    Buffer(&'d mut (dyn Resizable + 'static)),
     /// A view, whose memory stays the same.
     View { layout: &'d Layout, device: &'d Device, target: BufferArg<'d> },
 }
@@ -45,13 +45,13 @@ pub(super) struct Placement<'d> {
     pub(super) parameter: Option<usize>,
 }
 
-impl<'d, T: Pod + Send> From<&'d mut DeviceBuffer<T>> for Destination<'d> {
+impl<'d, T: Pod> From<&'d mut DeviceBuffer<T>> for Destination<'d> {
     fn from(buffer: &'d mut DeviceBuffer<T>) -> Self {
         Destination(Kind::Buffer(buffer))
     }
 }
 
-impl<'d, T: Pod + Send> From<&'d mut Option<DeviceBuffer<T>>> for Destination<'d> {
+impl<'d, T: Pod> From<&'d mut Option<DeviceBuffer<T>>> for Destination<'d> {
     fn from(buffer: &'d mut Option<DeviceBuffer<T>>) -> Self {
         Destination(Kind::Buffer(buffer))
     }

@@ -93,9 +93,7 @@ impl Device {
             _ => Ok(None),
         }
     }
-}
 
-impl Device {
     /// Where the host accesses `bytes` bytes of the device's memory without a copy: `None` on a GPU, the place in the host's
     /// memory on the emulator. Good until the memory is freed.
     ///
