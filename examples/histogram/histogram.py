@@ -1,17 +1,13 @@
-from ctypes import Structure, c_float, c_uint32
+import numpy
 
 from hiplaunch import In, InOut, Launcher
 
+Range = numpy.dtype([("low", "f4"), ("high", "f4"), ("bins", "u4")])
 
-class Range(Structure):
-    _fields_ = [("low", c_float), ("high", c_float), ("bins", c_uint32)]
-
-
-with Launcher() as launcher:
-    stream = launcher.stream()
-    histogram = launcher.register(open("histogram.co", "rb").read(), "histogram")
-    x = (c_float * 4000)(*(i % 10 for i in range(4000)))
-    counts = (c_uint32 * 10)()
-    args = [In(x), c_uint32(4000), Range(0, 10, 10), InOut(counts)]
-    ticket = histogram.launch(stream, grid=(4,), block=(256,), values=args)
-    print(ticket.read(0, c_uint32))
+with Launcher() as launcher:  # a GPU where there is one, else the emulator
+    histogram = launcher.register("histogram.co")
+    x = numpy.arange(4000, dtype="f4") % 10
+    counts = numpy.zeros(10, dtype="u4")
+    ticket = histogram[4, 256](In(x), x.size, numpy.array((0, 10, 10), Range), InOut(counts))
+    ticket.result()  # waits for this launch alone, and writes to counts
+    print(counts.tolist())

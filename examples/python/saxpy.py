@@ -1,51 +1,47 @@
-"""Launches kernels of hip/ from Python and checks them against Python: python3 examples/python/saxpy.py
+"""Launches kernels of hip/ from Python and checks them: python3 examples/python/saxpy.py
 
-Needs the C library: cargo build --release -p libhiplaunch, then HIPLAUNCH_LIBRARY=target/release/libhiplaunch.so.
+Needs numpy and the package: pip install . numpy
 """
 
 import pathlib
-from ctypes import c_float, c_int32
 
 import hiplaunch
-from hiplaunch import Error, In, InOut, Launcher, Out
+import numpy
+from hiplaunch import In, InOut, Launcher, Out
 
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "hip"
 
 
-def main():
+def main() -> None:
     n = 1000
     with Launcher() as launcher:
-        device = launcher.properties()
-        processor = device.processor.decode()
-        print(f"hiplaunch {hiplaunch.version()} on {device.name.decode()} ({processor})")
-        stream = launcher.stream()
-        vector = (KERNELS / "vector.hipfb").read_bytes()
-        reduce = (KERNELS / "reduce.hipfb").read_bytes()
-        saxpy = launcher.register(vector, "saxpy")
-        total = launcher.register(reduce, "reduce_sum_f32")
+        device = launcher.devices[0]
+        print(f"hiplaunch {hiplaunch.__version__} on {device.name} ({device.target})")
+        saxpy = launcher.register(KERNELS / "vector.hipfb", "saxpy")
+        total = launcher.register(KERNELS / "reduce.hipfb", "reduce_sum_f32")
 
         # Host arrays in and out: tickets have the results. All launches are enqueued before any result is read.
-        x = (c_float * n)(*range(n))
-        y = (c_float * n)(*[1.0] * n)
-        grid, block = ((n + 63) // 64,), (64,)
-        tickets = [
-            saxpy.launch(stream, grid, block, [c_float(a), In(x), InOut(y), c_int32(n)]) for a in range(5)
-        ]
+        x = numpy.arange(n, dtype="f4")
+        ys = [numpy.ones(n, dtype="f4") for _ in range(5)]
+        tickets = [saxpy[16, 64](float(a), In(x), InOut(y), n) for a, y in enumerate(ys)]
         for a, ticket in enumerate(tickets):
-            assert ticket.read(0, c_float) == [a * i + 1.0 for i in range(n)]
+            ticket.result()
+            assert (ys[a] == a * x + 1).all()
 
-        # A device buffer that two kernels use, without a copy between them.
-        buffer = launcher.buffer(4 * n, stream)
-        buffer.upload(stream, y)
-        saxpy.launch(stream, grid, block, [c_float(2.0), In(x), buffer, c_int32(n)])
-        ticket = total.launch(stream, (1,), (256,), [buffer, Out(4), c_int32(n)])
-        assert ticket.read(0, c_float) == [sum(2.0 * i + 1.0 for i in range(n))]
-        assert list(buffer.download(stream, c_float))[:3] == [1.0, 3.0, 5.0]
+        # Device memory that two kernels use, without a copy between them.
+        device_x, device_y = launcher.buffer(x), launcher.buffer(numpy.ones(n, dtype="f4"))
+        saxpy[16, 64](2.0, device_x, device_y, n)
+        sums = numpy.zeros(1, dtype="f4")
+        total[1, 256](device_y, Out(sums), n).result()
+        assert sums[0] == (2 * x + 1).sum()
+        y = numpy.empty(n, dtype="f4")
+        device_y.copy_to(y)
+        assert (y == 2 * x + 1).all()
 
         # A launch that does not fit the kernel is refused before any driver call, and the error says why.
         try:
-            saxpy.launch(stream, grid, block, [c_float(2.0), buffer])
-        except Error as error:
+            saxpy[16, 64](2.0, device_x)
+        except TypeError as error:
             print(error)
         else:
             raise AssertionError("a launch with two arguments of four went through")

@@ -128,8 +128,9 @@ impl ExecArgs {
     }
 }
 
-pub(crate) fn run(args: &ExecArgs) -> Result<CommandOutcome, CommandError> {
-    let (library, audit) = (library()?, beside(AUDIT)?);
+/// `folder` has the libraries; `None` for the folder of the running program.
+pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutcome, CommandError> {
+    let (library, audit) = (library(folder)?, beside(AUDIT, folder)?);
     let mut variables = args.variables()?;
     let over_hip = args.backend == "hip";
     if over_hip {
@@ -177,15 +178,17 @@ fn needed_name(program: &Path) -> Option<&'static str> {
 }
 
 /// The library: beside the command, or where the variable says.
-fn library() -> Result<PathBuf, CommandError> {
+fn library(folder: Option<&Path>) -> Result<PathBuf, CommandError> {
     let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.map_or_else(|| beside(LIBRARY), found)
+    named.map_or_else(|| beside(LIBRARY, folder), found)
 }
 
-/// A library beside the command.
-fn beside(name: &str) -> Result<PathBuf, CommandError> {
-    let command = std::env::current_exe().map_err(unusable)?;
-    found(command.with_file_name(name))
+/// A library in a folder, or beside the running program.
+fn beside(name: &str, folder: Option<&Path>) -> Result<PathBuf, CommandError> {
+    found(match folder {
+        Some(folder) => folder.join(name),
+        None => std::env::current_exe().map_err(unusable)?.with_file_name(name),
+    })
 }
 
 fn found(path: PathBuf) -> Result<PathBuf, CommandError> {

@@ -35,6 +35,7 @@ mod whole_file;
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgAction, FromArgMatches, Parser, Subcommand};
@@ -135,7 +136,16 @@ fn clean(violations: &[String]) -> Result<CommandOutcome, CommandError> {
 
 /// Runs the command line that the process was started with.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
+    ExitCode::from(main_with(std::env::args_os().collect(), None))
+}
+
+/// Runs a command line, and returns its exit status. The first argument is the name of the program, as messages show it.
+///
+/// `libraries` is the folder of the libraries that `exec` gives to programs; `None` for that of the running program.
+///
+/// It is for the main function of a process: it starts the log of the process, and a command may redirect standard output, or
+/// replace the process.
+pub fn main_with(args: Vec<OsString>, libraries: Option<&Path>) -> u8 {
     let command = manual::command().color(Colour::asked_for(&args).for_clap());
     let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -151,7 +161,7 @@ pub fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Run(args) => run::run(args, &mut out),
-        Command::Exec(args) => exec::run(&args),
+        Command::Exec(args) => exec::run(&args, libraries),
         Command::Demo(args) => demo::run(&args, &mut out),
         Command::Bench(args) => bench::run(&args, &mut out),
         Command::Trace(args) => trace::run(*args, &mut out),
@@ -164,9 +174,9 @@ pub fn main() -> ExitCode {
     };
     let result = result.and_then(|verdict| Ok(out.finish().map(|()| verdict)?));
     match result {
-        Ok(CommandOutcome::Passed) => ExitCode::SUCCESS,
-        Ok(CommandOutcome::Failed) => ExitCode::from(1),
-        Ok(CommandOutcome::Unusable) => ExitCode::from(2),
+        Ok(CommandOutcome::Passed) => 0,
+        Ok(CommandOutcome::Failed) => 1,
+        Ok(CommandOutcome::Unusable) => 2,
         Err(CommandError::Failed(message)) => fail(1, &message),
         Err(CommandError::Unusable(message)) => fail(2, &message),
         Err(CommandError::Output(error)) => fail(3, &advice::unwritable(&error)),
@@ -174,18 +184,18 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints help, the version, or what is wrong with the command line.
-fn help(error: &clap::Error) -> ExitCode {
+fn help(error: &clap::Error) -> u8 {
     match error.print() {
         // A closed stderr can't be reported.
-        _ if error.use_stderr() => ExitCode::from(2),
-        Ok(()) => ExitCode::SUCCESS,
+        _ if error.use_stderr() => 2,
+        Ok(()) => 0,
         Err(error) => fail(3, &advice::unwritable(&error)),
     }
 }
 
-fn fail(status: u8, message: &str) -> ExitCode {
+fn fail(status: u8, message: &str) -> u8 {
     output::complain(message);
-    ExitCode::from(status)
+    status
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ impl Output {
     pub(crate) fn stdout_alone() -> io::Result<Output> {
         let stdout = io::stdout();
         let (terminal, document) = (stdout.is_terminal(), stdout.as_fd().try_clone_to_owned()?);
-        // SAFETY: the call takes two numbers. Both are open, because Rust's runtime opens closed ones when a program
-        // begins. The file that was number 1 stays open as `document`.
+        // SAFETY: the call takes two numbers. Both are open, because Rust's runtime, and the Python package, open closed ones
+        // when a program begins. The file that was number 1 stays open as `document`.
         if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -1,5 +1,5 @@
 //! The guide's five steps: every file that it shows is an example's, word for word, and every command prints what it
-//! shows.
+//! shows. The Python package's tests run the program in Python.
 //!
 //! Without a compiler for the kernel, the test is skipped and prints why; with `HIPLAUNCH_TEST_HIPRTC=1`, it fails.
 
@@ -83,7 +83,7 @@ fn the_guides_steps_have_the_shown_results() {
         }
         Err(error) => return println!("skipped: {error}"),
     }
-    for name in ["histogram.launch.toml", "histogram.c", "histogram.py"] {
+    for name in ["histogram.launch.toml", "histogram.c"] {
         std::fs::write(at(name), example(name)).unwrap();
     }
 
@@ -126,15 +126,6 @@ fn the_guides_steps_have_the_shown_results() {
         let said = run(&folder, &mut Command::new(at("build/histogram"))).unwrap();
         assert_eq!(said, format!("{counts}\n"));
     }
-    let mut python = Command::new("python3");
-    python
-        .arg("histogram.py")
-        .env("PYTHONPATH", root.join("examples/python"))
-        .env("PYTHONDONTWRITEBYTECODE", "1");
-    if let Some(said) = run(&folder, python.env("HIPLAUNCH_LIBRARY", library.join("libhiplaunch.so"))) {
-        assert_eq!(said, format!("[{counts}]\n"));
-    }
-
     // The Rust program is an example. Cargo builds it with the tests if it builds all of them.
     let program = library.with_file_name("examples").join("histogram");
     match program.is_file() {

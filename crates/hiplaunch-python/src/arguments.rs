@@ -15,9 +15,6 @@ use crate::buffer::{Buffer, Memory};
 use crate::host_memory::HostMemory;
 use crate::live::Shared;
 
-/// In(array)
-/// --
-///
 /// An array of the host that a kernel reads. The launch copies it, so it may be changed right after.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct In(Py<PyAny>);
@@ -31,9 +28,6 @@ impl In {
     }
 }
 
-/// InOut(array)
-/// --
-///
 /// An array of the host that a kernel reads and writes. The launch copies it, and Ticket.result writes the new contents to it.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct InOut(Py<PyAny>);
@@ -47,11 +41,8 @@ impl InOut {
     }
 }
 
-/// Out(array_or_nbytes)
-/// --
-///
-/// Memory that a kernel writes: an array of the host, to which Ticket.result writes the contents, or a number of bytes, of which
-/// it makes a bytearray.
+/// Memory that a kernel writes: an array of the host, to which Ticket.result writes the contents, or a number of bytes, which it
+/// returns.
 #[pyclass(frozen, module = "hiplaunch")]
 pub(crate) struct Out(OutKind);
 
@@ -102,6 +93,16 @@ pub(crate) struct Parameter {
     pub(crate) offset: u32,
     pub(crate) size: u32,
     pub(crate) kind: Kind,
+}
+
+impl Parameter {
+    /// The argument of these bits.
+    fn holding(&self, bits: u64) -> Converted<'static> {
+        match self.kind {
+            Kind::Pointer => Converted::Pointer(bits),
+            _ => Converted::Scalar(bits, self.size as u8),
+        }
+    }
 }
 
 /// Returns the parameters of a kernel, with the types of a signature if one is given.
@@ -168,9 +169,9 @@ pub(crate) enum Converted<'a> {
     Pointer(u64),
     Buffer(Memory<'a>),
     Destination,
-    Bytes(Box<ArrayBytes>),
-    In(Box<ArrayBytes>),
-    InOut(Box<ArrayBytes>, Py<PyAny>),
+    Bytes(ArrayBytes),
+    In(ArrayBytes),
+    InOut(ArrayBytes, Py<PyAny>),
     Out(usize, Option<Py<PyAny>>),
 }
 
@@ -202,10 +203,14 @@ impl Converted<'_> {
         }
     }
 
-    /// Whether the launch has an output for it.
+    /// Whether the launch has an output for it, and the array to which that goes, if there is one.
     #[inline]
-    pub(crate) fn is_output(&self) -> bool {
-        matches!(self, Converted::InOut(..) | Converted::Out(..))
+    pub(crate) fn output(&self, py: Python<'_>) -> Option<Option<Py<PyAny>>> {
+        match self {
+            Converted::InOut(_, array) => Some(Some(array.clone_ref(py))),
+            Converted::Out(_, array) => Some(array.as_ref().map(|array| array.clone_ref(py))),
+            _ => None,
+        }
     }
 
     /// How many bytes the launch copies for it.
@@ -220,28 +225,36 @@ impl Converted<'_> {
 }
 
 /// Converts one argument for its parameter. `device` is the ordinal of the stream's device.
-#[inline]
 pub(crate) fn convert<'a>(
-    value: &'a Bound<'_, PyAny>,
+    value: Borrowed<'a, '_, PyAny>,
     parameter: &Parameter,
     shared: &Arc<Shared>,
     device: u32,
 ) -> PyResult<Converted<'a>> {
-    if let Ok(buffer) = value.cast::<Buffer>() {
+    if let Ok(buffer) = value.cast_exact::<Buffer>() {
         let buffer = buffer.get();
         if !buffer.is_of(shared) || buffer.ordinal() != device {
             return Err(foreign_buffer(buffer, shared, device));
         }
         return Ok(Converted::Buffer(buffer.open()?));
     }
+    match number(&value, parameter) {
+        Some(bits) => bits.map(|bits| parameter.holding(bits)),
+        None => convert_other(&value, parameter, shared),
+    }
+}
+
+/// The bits of an `int` or a `float` in a parameter; `None` for other values.
+#[inline]
+pub(crate) fn number(value: &Bound<'_, PyAny>, parameter: &Parameter) -> Option<PyResult<u64>> {
     if value.is_exact_instance_of::<PyInt>() {
-        return integer(value, parameter);
+        return Some(integer(value, parameter));
     }
     if value.is_exact_instance_of::<PyFloat>() {
         // SAFETY: a float.
-        return float(unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) }, parameter);
+        return Some(float(unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) }, parameter));
     }
-    convert_other(value, parameter, shared)
+    None
 }
 
 #[cold]
@@ -259,7 +272,8 @@ fn foreign_buffer(buffer: &Buffer, shared: &Arc<Shared>, device: u32) -> PyErr {
     })
 }
 
-fn integer<'a>(value: &Bound<'_, PyAny>, parameter: &Parameter) -> PyResult<Converted<'a>> {
+#[inline]
+fn integer(value: &Bound<'_, PyAny>, parameter: &Parameter) -> PyResult<u64> {
     // SAFETY: an integer.
     let signed = unsafe { ffi::PyLong_AsLongLong(value.as_ptr()) };
     let mut bits = signed as u64;
@@ -271,20 +285,22 @@ fn integer<'a>(value: &Bound<'_, PyAny>, parameter: &Parameter) -> PyResult<Conv
         negative = false;
     }
     match parameter.kind {
-        Kind::Pointer => return Ok(Converted::Pointer(bits)),
+        Kind::Pointer => return Ok(bits),
         Kind::Float | Kind::BFloat16 => return float(value.extract()?, parameter),
         Kind::Unsigned if negative => return Err(too_large(value, parameter)),
         _ => {}
     }
+    if !matches!(parameter.size, 1 | 2 | 4 | 8) {
+        return Err(PyTypeError::new_err(format!("an int for a value of {} bytes", parameter.size)));
+    }
     let width = parameter.size * 8;
     let fits = match (width, negative) {
         (64.., _) => !(parameter.kind == Kind::Signed && !negative && bits >> 63 != 0),
-        (0, _) => false,
         (width, true) => (bits as i64) >> (width - 1) == -1,
         (width, false) => bits >> (if parameter.kind == Kind::Signed { width - 1 } else { width }) == 0,
     };
     match fits {
-        true => Ok(Converted::Scalar(bits, parameter.size.min(255) as u8)),
+        true => Ok(bits),
         false => Err(too_large(value, parameter)),
     }
 }
@@ -295,39 +311,38 @@ fn too_large(value: &Bound<'_, PyAny>, parameter: &Parameter) -> PyErr {
     PyOverflowError::new_err(format!("{value} does not fit an integer of {} bytes{unsigned}", parameter.size))
 }
 
-fn float<'a>(value: f64, parameter: &Parameter) -> PyResult<Converted<'a>> {
-    let bits = match (parameter.kind, parameter.size) {
-        (Kind::Value | Kind::Float, 8) => value.to_bits(),
-        (Kind::Value | Kind::Float, 4) => u64::from((value as f32).to_bits()),
-        (Kind::Value | Kind::Float, 2) => u64::from(half::f16::from_f64(value).to_bits()),
-        (Kind::BFloat16, _) => u64::from(half::bf16::from_f64(value).to_bits()),
+fn float(value: f64, parameter: &Parameter) -> PyResult<u64> {
+    match (parameter.kind, parameter.size) {
+        (Kind::Value | Kind::Float, 8) => Ok(value.to_bits()),
+        (Kind::Value | Kind::Float, 4) => Ok(u64::from((value as f32).to_bits())),
+        (Kind::Value | Kind::Float, 2) => Ok(u64::from(half::f16::from_f64(value).to_bits())),
+        (Kind::BFloat16, _) => Ok(u64::from(half::bf16::from_f64(value).to_bits())),
         (kind, size) => {
             let wants = match kind {
                 Kind::Pointer => "a pointer".to_owned(),
                 Kind::Value => format!("a value of {size} bytes"),
                 _ => format!("an integer of {size} bytes"),
             };
-            return Err(PyTypeError::new_err(format!("a float for {wants}")));
+            Err(PyTypeError::new_err(format!("a float for {wants}")))
         }
-    };
-    Ok(Converted::Scalar(bits, parameter.size as u8))
+    }
 }
 
-#[cold]
 fn convert_other<'a>(
-    value: &'a Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
     parameter: &Parameter,
     shared: &Arc<Shared>,
 ) -> PyResult<Converted<'a>> {
+    let scalar = |bits: PyResult<u64>| bits.map(|bits| parameter.holding(bits));
     let py = value.py();
-    if let Ok(array) = value.cast::<In>() {
-        return Ok(Converted::In(Box::new(ArrayBytes::of(array.get().0.bind(py), false)?)));
+    if let Ok(array) = value.cast_exact::<In>() {
+        return Ok(Converted::In(ArrayBytes::of(array.get().0.bind(py), false)?));
     }
-    if let Ok(array) = value.cast::<InOut>() {
+    if let Ok(array) = value.cast_exact::<InOut>() {
         let array = &array.get().0;
-        return Ok(Converted::InOut(Box::new(ArrayBytes::of(array.bind(py), true)?), array.clone_ref(py)));
+        return Ok(Converted::InOut(ArrayBytes::of(array.bind(py), true)?, array.clone_ref(py)));
     }
-    if let Ok(out) = value.cast::<Out>() {
+    if let Ok(out) = value.cast_exact::<Out>() {
         return match &out.get().0 {
             OutKind::Bytes(bytes) => Ok(Converted::Out(*bytes, None)),
             OutKind::Array(array) => {
@@ -342,17 +357,17 @@ fn convert_other<'a>(
             _ => Err(PyTypeError::new_err("None is a null pointer, and the parameter is a value")),
         };
     }
-    if let Ok(memory) = value.cast::<HostMemory>() {
+    if let Ok(memory) = value.cast_exact::<HostMemory>() {
         return Ok(Converted::Pointer(memory.get().for_kernel(shared)?));
     }
     if value.is_instance_of::<DestinationMarker>() {
         return Ok(Converted::Destination);
     }
     if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyInt>() {
-        return integer(value, parameter);
+        return scalar(integer(value, parameter));
     }
     if value.is_instance_of::<PyFloat>() && !has_bytes(value) {
-        return float(value.extract()?, parameter);
+        return scalar(float(value.extract()?, parameter));
     }
     if parameter.kind == Kind::Pointer {
         return pointer(value);
@@ -361,13 +376,13 @@ fn convert_other<'a>(
     let view = ArrayBytes::of(value, false)?;
     let bytes = view.range().1;
     if bytes == parameter.size as usize {
-        return Ok(Converted::Bytes(Box::new(view)));
+        return Ok(Converted::Bytes(view));
     }
     if let Ok(number) = value.call_method0("__index__") {
-        return integer(&number, parameter);
+        return scalar(integer(&number, parameter));
     }
     if let Ok(number) = value.call_method0("__float__") {
-        return float(number.extract()?, parameter);
+        return scalar(float(number.extract()?, parameter));
     }
     Err(PyTypeError::new_err(format!("{bytes} bytes for a value of {} bytes", parameter.size)))
 }

@@ -4,7 +4,6 @@
 //! in this form (PEP 3118). So they are declared here.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::MaybeUninit;
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
@@ -36,7 +35,8 @@ unsafe extern "C" {
 }
 
 /// The bytes of an array, in row-major order without gaps. The array can't be resized as long as this lives.
-pub(crate) struct ArrayBytes(RawBuffer);
+/// It is boxed, because others only see its address: a copy of it would cost more.
+pub(crate) struct ArrayBytes(Box<RawBuffer>);
 
 // SAFETY: released with the interpreter attached (see `Drop`); the bytes are accessed through the methods below alone.
 unsafe impl Send for ArrayBytes {}
@@ -49,7 +49,7 @@ impl ArrayBytes {
     /// # Errors
     /// `TypeError` for an object that has no bytes, `ValueError` for one with gaps or that can't be written.
     pub(crate) fn of(array: &Bound<'_, PyAny>, writable: bool) -> PyResult<ArrayBytes> {
-        let mut view = MaybeUninit::uninit();
+        let mut view = Box::<RawBuffer>::new_uninit();
         let flags = C_CONTIGUOUS | if writable { WRITABLE } else { 0 };
         // SAFETY: the object is live, and the function fills in the view if it returns 0.
         let got = unsafe { PyObject_GetBuffer(array.as_ptr(), view.as_mut_ptr(), flags) };
@@ -98,7 +98,7 @@ impl Drop for ArrayBytes {
         // After the interpreter has ended nothing is released any more.
         Python::try_attach(|_| {
             // SAFETY: a view that `PyObject_GetBuffer` filled in, released once, with the interpreter attached.
-            unsafe { PyBuffer_Release(&mut self.0) };
+            unsafe { PyBuffer_Release(&mut *self.0) };
         });
     }
 }
@@ -116,7 +116,7 @@ fn refusal(array: &Bound<'_, PyAny>, writable: bool, error: PyErr) -> PyErr {
         return PyTypeError::new_err(format!("{kind} is no array: it does not have the buffer protocol"));
     }
     if error.is_instance_of::<PyBufferError>(py) || error.is_instance_of::<PyValueError>(py) {
-        let mut view = MaybeUninit::uninit();
+        let mut view = Box::<RawBuffer>::new_uninit();
         // SAFETY: as in `ArrayBytes::of`.
         let readable = unsafe { PyObject_GetBuffer(array.as_ptr(), view.as_mut_ptr(), C_CONTIGUOUS) } == 0;
         if readable {

@@ -27,6 +27,7 @@ pub(crate) struct Buffer {
     memory: Live<RwLock<Option<DeviceBuffer<u8>>>>,
     /// The stream in whose order it was allocated.
     stream: Live<hiplaunch::Stream>,
+    ordinal: u32,
     shape: Vec<usize>,
     element: ElementType,
     /// Whose memory it is, if somebody else's.
@@ -71,6 +72,7 @@ impl Buffer {
         Buffer {
             closed: AtomicBool::new(false),
             memory: Live::new(shared, RwLock::new(Some(memory))),
+            ordinal: stream.device().id().0,
             stream: Live::new(shared, stream),
             shape,
             element,
@@ -121,6 +123,14 @@ impl Buffer {
         }
     }
 
+    /// The memory for a launch on a device; `None` if it was closed, or is of another device or launcher.
+    #[inline]
+    pub(crate) fn memory_on(&self, shared: &Shared, device: u32) -> Option<Memory<'_>> {
+        let here = std::ptr::eq(&raw const **self.memory.shared(), shared) && self.ordinal == device;
+        here.then(|| self.memory.constant().read().unwrap_or_else(PoisonError::into_inner))
+            .filter(|memory| memory.is_some())
+    }
+
     #[inline]
     pub(crate) fn is_of(&self, shared: &Arc<Shared>) -> bool {
         self.memory.is_of(shared)
@@ -129,7 +139,7 @@ impl Buffer {
     /// The ordinal of its device.
     #[inline]
     pub(crate) fn ordinal(&self) -> u32 {
-        self.stream.constant().device().id().0
+        self.ordinal
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -302,9 +312,6 @@ impl Buffer {
         Ok(self.open()?.as_ref().map_or(0, |memory| memory.ptr().0))
     }
 
-    /// copy_from(array, *, offset=None, stream=None)
-    /// --
-    ///
     /// Copies an array of the host to the buffer, in the order of a stream: one of as many bytes, or with an `offset` in bytes, to
     /// the bytes from there on. The array may be changed when this returns. A Buffer may be given, too; it is copied on the
     /// device. Raises ValueError for an array of another size.
@@ -322,9 +329,6 @@ impl Buffer {
         part_of(to, from.bytes(), offset)?.copy_from(self.stream(stream)?, &from.view()).map_err(raise)
     }
 
-    /// copy_to(array, *, offset=None, stream=None)
-    /// --
-    ///
     /// Copies the buffer to an array of the host, of as many bytes, and waits for that; with an `offset` in bytes, as many as the
     /// array has, from there on. Raises ValueError for an array of another size.
     #[pyo3(signature = (array, *, offset=None, stream=None))]
@@ -347,9 +351,6 @@ impl Buffer {
         array.py().detach(|| part.download(stream, bytes)).map_err(raise)
     }
 
-    /// tobytes(*, stream=None)
-    /// --
-    ///
     /// Waits for the work on the stream and returns the contents.
     #[pyo3(signature = (*, stream=None))]
     fn tobytes<'py>(
@@ -364,9 +365,6 @@ impl Buffer {
         })
     }
 
-    /// fill(byte, *, stream=None)
-    /// --
-    ///
     /// Sets every byte, in the order of a stream.
     #[pyo3(signature = (byte, *, stream=None))]
     fn fill(&self, byte: u8, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
@@ -375,9 +373,6 @@ impl Buffer {
         memory.view().fill_bytes(self.stream(stream.map(Bound::get))?, byte).map_err(raise)
     }
 
-    /// close()
-    /// --
-    ///
     /// Frees the memory once the work that uses it has finished. Later use raises ClosedError.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let cell = self.memory.own()?;

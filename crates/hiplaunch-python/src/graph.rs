@@ -194,7 +194,7 @@ impl Graph {
         let mut converted = Vec::with_capacity(given.len());
         for (index, (value, parameter)) in given.iter().zip(&inner.parameters).enumerate() {
             let argument = argument(value, parameter.kind == Kind::Pointer, || {
-                convert(value, parameter, shared, self.device)
+                convert(value.as_borrowed(), parameter, shared, self.device)
             });
             converted.push(argument.map_err(|error| inner.in_argument(py, index, &error))?);
         }
@@ -226,7 +226,7 @@ impl Graph {
         Graph::open(&mut guard)?.graph.fill_words(&value.value, word).map(number).map_err(raise)
     }
 
-    /// Records a read: the host gets the value as the next output of the ticket, as a bytearray, or in the array `into`.
+    /// Records a read: the host gets the value as the next output of the ticket, as bytes, or in the array `into`.
     #[pyo3(signature = (value, into=None))]
     fn read(&self, value: &GraphValue, into: Option<Bound<'_, PyAny>>) -> PyResult<u32> {
         if let Some(array) = &into {
@@ -379,7 +379,7 @@ impl CompiledGraph {
             return Err(GraphError::new_err(problem));
         };
         let argument = argument(value, of.kind == Kind::Pointer, || {
-            convert(value, of, self.state.shared(), self.device)
+            convert(value.as_borrowed(), of, self.state.shared(), self.device)
         })?;
         // SAFETY: as for a launch: the bytes are copied, and whoever registers code vouches for its arguments.
         unsafe { self.lock()?.compiled.set_scalar(NodeId(node), parameter, argument.as_arg()) }.map_err(raise)

@@ -211,9 +211,6 @@ impl HostMemory {
         Export { data, device: (CPU, 0), shape, element, owner }.into_capsule(py, max_version)
     }
 
-    /// close()
-    /// --
-    ///
     /// Waits for the device, and unpins or frees the memory; what arrays over it keep stays as long as they do. Later use raises
     /// ClosedError. A fault of the device is raised by what waits next, not here.
     fn close(&self, py: Python<'_>) -> PyResult<()> {

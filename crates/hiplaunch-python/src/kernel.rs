@@ -14,6 +14,7 @@ use crate::array::ArrayBytes;
 use crate::buffer::Buffer;
 use crate::errors::raise;
 use crate::live::{Live, Shared};
+use crate::packed::Packed;
 use crate::stream::Stream;
 use crate::ticket::Ticket;
 
@@ -58,7 +59,8 @@ impl Module {
         let live = Live::new(shared, registered);
         let of_code = launcher.signature(handle).map_err(raise)?;
         let parameters = parameters(&of_code, signature)?;
-        let inner = Arc::new(Inner { live, name: of_code.name, parameters });
+        let explicit_bytes = parameters.iter().map(|p| (p.offset + p.size) as usize).max().unwrap_or(0);
+        let inner = Arc::new(Inner { live, name: of_code.name, parameters, explicit_bytes });
         Ok(Kernel { inner, last: Mutex::new(None) })
     }
 }
@@ -71,9 +73,6 @@ impl Module {
         self.names.clone()
     }
 
-    /// kernel(name=None, *, signature=None)
-    /// --
-    ///
     /// Registers a kernel, as Launcher.register does.
     #[pyo3(signature = (name=None, *, signature=None))]
     fn kernel(&self, name: Option<&str>, signature: Option<&str>) -> PyResult<Kernel> {
@@ -110,6 +109,8 @@ pub(crate) struct Inner {
     pub(crate) live: Live<Registered>,
     name: String,
     pub(crate) parameters: Vec<Parameter>,
+    /// Where the last explicit argument ends.
+    explicit_bytes: usize,
 }
 
 /// A registered kernel. Launcher.register makes one.
@@ -134,6 +135,29 @@ pub(crate) struct BoundKernel {
     inner: Arc<Inner>,
     dims: LaunchDims,
     stream: Live<hiplaunch::Stream>,
+}
+
+/// A launch without its arguments.
+struct Options<'a> {
+    dims: LaunchDims,
+    cooperative: bool,
+    /// The destination, and its number of bytes.
+    into: Option<(&'a hiplaunch::DeviceView<u8>, &'a [usize; 1])>,
+}
+
+impl Options<'_> {
+    /// The description of the launch. It is made where it is used, since moving it costs time.
+    #[inline(always)]
+    fn launch(&self) -> Launch<'_> {
+        let mut launch = Launch::new(self.dims);
+        if self.cooperative {
+            launch = launch.cooperative();
+        }
+        if let Some((view, shape)) = self.into {
+            launch = launch.destination(Destination::from(view), shape);
+        }
+        launch
+    }
 }
 
 /// Reads a grid or a block.
@@ -165,55 +189,75 @@ impl Inner {
     #[inline]
     fn launch(
         &self,
-        py: Python<'_>,
         stream: &hiplaunch::Stream,
-        launch: Launch<'_>,
-        arguments: &[Bound<'_, PyAny>],
+        options: &Options<'_>,
+        arguments: &Bound<'_, PyTuple>,
         wants_ticket: bool,
     ) -> PyResult<Option<Ticket>> {
         let kernel = &self.live.open()?.kernel;
         if arguments.len() != self.parameters.len() {
             return Err(self.wrong_count(arguments.len()));
         }
+        let mut packed = Packed::new();
+        if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
+            && let Some(bytes) = packed.bytes(self.explicit_bytes)
+        {
+            let launch = options.launch().packed(bytes);
+            // Whoever registers code in Python vouches for it and for its arguments, as the package's documentation says. `packed`
+            // keeps the buffers until the launch is enqueued.
+            return match wants_ticket {
+                // SAFETY: as above.
+                true => unsafe { kernel.submit(stream, launch) }
+                    .map(|ticket| Some(Ticket::new(self.live.shared(), ticket, SmallVec::new()))),
+                // SAFETY: as above.
+                false => unsafe { kernel.enqueue(stream, launch) }.map(|()| None),
+            }
+            .map_err(raise);
+        }
+        drop(packed);
+        self.launch_any(stream, options, arguments, wants_ticket)
+    }
+
+    /// Launches with arguments of any kind.
+    fn launch_any(
+        &self,
+        stream: &hiplaunch::Stream,
+        options: &Options<'_>,
+        arguments: &Bound<'_, PyTuple>,
+        wants_ticket: bool,
+    ) -> PyResult<Option<Ticket>> {
+        let py = arguments.py();
+        let kernel = &self.live.open()?.kernel;
         let shared = self.live.shared();
         let device = stream.device().id().0;
         let mut converted: SmallVec<[Converted<'_>; 8]> = SmallVec::new();
-        let (mut has_outputs, mut host_bytes) = (false, 0);
-        for (index, (value, parameter)) in arguments.iter().zip(&self.parameters).enumerate() {
+        let (mut outputs, mut host_bytes) = (SmallVec::new(), 0);
+        for (index, (value, parameter)) in arguments.iter_borrowed().zip(&self.parameters).enumerate() {
             let argument = convert(value, parameter, shared, device)
                 .map_err(|error| self.in_argument(py, index, &error))?;
-            has_outputs |= argument.is_output();
+            outputs.extend(argument.output(py));
             host_bytes += argument.host_bytes();
             converted.push(argument);
         }
-        // SAFETY: the bytes are copied by the launch. Who writes an array of the host in another thread meanwhile gets either
-        // contents.
-        let args: SmallVec<[Arg<'_>; 8]> = converted.iter().map(|c| unsafe { c.as_arg() }).collect();
-        let launch = launch.args(&args);
-        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        if !has_outputs && !wants_ticket {
-            let enqueued = match host_bytes > DETACH_BYTES {
-                // SAFETY: as above.
-                true => py.detach(|| unsafe { kernel.enqueue(stream, launch) }),
-                // SAFETY: as above.
-                false => unsafe { kernel.enqueue(stream, launch) },
-            };
-            return enqueued.map(|()| None).map_err(raise);
+        let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
+        for argument in &converted {
+            // SAFETY: the bytes are copied by the launch. Who writes an array of the host in another thread meanwhile gets either
+            // contents.
+            args.push(unsafe { argument.as_arg() });
         }
-        let submitted = match host_bytes > DETACH_BYTES {
-            // SAFETY: as above.
-            true => py.detach(|| unsafe { kernel.submit(stream, launch) }),
-            // SAFETY: as above.
-            false => unsafe { kernel.submit(stream, launch) },
-        };
+        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
+        let submit = || unsafe { kernel.submit(stream, options.launch().args(&args)) };
+        if outputs.is_empty() && !wants_ticket {
+            return match host_bytes > DETACH_BYTES {
+                true => py.detach(submit).map(drop),
+                false => submit().map(drop),
+            }
+            .map(|()| None)
+            .map_err(raise);
+        }
+        let submitted = if host_bytes > DETACH_BYTES { py.detach(submit) } else { submit() };
         let ticket = submitted.map_err(raise)?;
-        drop(args);
-        let outputs = converted.into_iter().filter_map(|argument| match argument {
-            Converted::InOut(_, array) => Some(Some(array)),
-            Converted::Out(_, array) => Some(array),
-            _ => None,
-        });
-        Ok(Some(Ticket::new(shared, ticket, outputs.collect())))
+        Ok(Some(Ticket::new(shared, ticket, outputs)))
     }
 
     #[cold]
@@ -241,9 +285,9 @@ impl Inner {
 #[pymethods]
 impl BoundKernel {
     #[pyo3(signature = (*args))]
-    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
-        let arguments: SmallVec<[Bound<'_, PyAny>; 8]> = args.iter().collect();
-        self.inner.launch(py, self.stream.open()?, Launch::new(self.dims), &arguments, false)
+    fn __call__(&self, args: &Bound<'_, PyTuple>) -> PyResult<Option<Ticket>> {
+        let options = Options { dims: self.dims, cooperative: false, into: None };
+        self.inner.launch(self.stream.constant(), &options, args, false)
     }
 
     fn __repr__(&self) -> String {
@@ -274,9 +318,6 @@ impl Kernel {
         PyTuple::new(py, self.inner.parameters.iter().map(describe).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// attributes(device=0)
-    /// --
-    ///
     /// Returns what the kernel needs on a device, as a dict: registers of a work-item and of a wavefront, bytes of LDS and private
     /// memory, the most work-items in a workgroup.
     #[pyo3(signature = (device=0))]
@@ -322,9 +363,6 @@ impl Kernel {
         Ok(bound)
     }
 
-    /// launch(grid, block, *args, packed=None, stream=None, lds=0, cooperative=False, into=None)
-    /// --
-    ///
     /// Launches and returns a Ticket.
     ///
     /// packed: the explicit arguments as bytes, each at its offset, in place of `args`.
@@ -337,7 +375,6 @@ impl Kernel {
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn launch(
         &self,
-        py: Python<'_>,
         grid: &Bound<'_, PyAny>,
         block: &Bound<'_, PyAny>,
         args: &Bound<'_, PyTuple>,
@@ -361,19 +398,12 @@ impl Kernel {
                 &default
             }
         };
-        let mut launch = Launch::new(dims);
-        if cooperative {
-            launch = launch.cooperative();
-        }
         let memory = into.map(|buffer| buffer.get().open()).transpose()?;
         let view = memory.as_deref().and_then(Option::as_ref).map(hiplaunch::DeviceBuffer::view);
         let shape = [view.as_ref().map_or(0, hiplaunch::DeviceView::len)];
-        if let Some(view) = &view {
-            launch = launch.destination(Destination::from(view), &shape);
-        }
+        let options = Options { dims, cooperative, into: view.as_ref().map(|view| (view, &shape)) };
         let Some(packed) = packed else {
-            let arguments: SmallVec<[Bound<'_, PyAny>; 8]> = args.iter().collect();
-            let ticket = self.inner.launch(py, stream, launch, &arguments, true)?;
+            let ticket = self.inner.launch(stream, &options, args, true)?;
             return ticket.ok_or_else(|| PyValueError::new_err("the launch gave no ticket"));
         };
         if !args.is_empty() {
@@ -381,10 +411,10 @@ impl Kernel {
         }
         let bytes = ArrayBytes::of(packed, false)?;
         // SAFETY: copied by the launch; see `Inner::launch`.
-        let launch = launch.packed(unsafe { bytes.bytes() });
+        let launch = options.launch().packed(unsafe { bytes.bytes() });
         // SAFETY: as in `Inner::launch`.
         let ticket = unsafe { self.inner.live.open()?.kernel.submit(stream, launch) }.map_err(raise)?;
-        Ok(Ticket::new(shared, ticket, Vec::new()))
+        Ok(Ticket::new(shared, ticket, SmallVec::new()))
     }
 
     fn __repr__(&self) -> String {
@@ -393,6 +423,33 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// The launcher that the kernel is registered with.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.inner.live.shared()
+    }
+
+    /// A stream of the kernel's launcher.
+    ///
+    /// # Errors
+    /// `ClosedError` if the launcher was closed; `ValueError` for another launcher's stream.
+    pub(crate) fn stream<'a>(&self, stream: &'a Stream) -> PyResult<&'a hiplaunch::Stream> {
+        self.own(stream)
+    }
+
+    /// Launches with the bytes of the explicit arguments, and without a ticket.
+    pub(crate) fn enqueue_packed(
+        &self,
+        stream: &hiplaunch::Stream,
+        dims: LaunchDims,
+        cooperative: bool,
+        bytes: &[u8],
+    ) -> PyResult<()> {
+        let options = Options { dims, cooperative, into: None };
+        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
+        unsafe { self.inner.live.open()?.kernel.enqueue(stream, options.launch().packed(bytes)) }
+            .map_err(raise)
+    }
+
     /// A stream of the kernel's launcher.
     fn own<'a>(&self, stream: &'a Stream) -> PyResult<&'a hiplaunch::Stream> {
         let opened = stream.0.open()?;

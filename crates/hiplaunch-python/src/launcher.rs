@@ -24,10 +24,6 @@ use crate::live::Shared;
 use crate::reports::{PoolSnapshot, Timeline};
 use crate::stream::{Event, Stream};
 
-/// Launcher(backend='auto', *, target=None, devices=None, validate=None, sanitize=False, bounds=None, schedule_seed=None,
-/// time_budget=None, timeline=False)
-/// --
-///
 /// Registers kernels, makes streams and buffers, and launches. It owns a driver and all its devices.
 ///
 /// backend: 'hip' for AMD GPUs, 'emulator', or 'auto': a GPU where there is one, else the emulator. 'noop' runs nothing; it is for
@@ -175,9 +171,6 @@ impl Launcher {
         Ok(Stream::new(&self.shared, self.shared.default_stream(0)?))
     }
 
-    /// stream(device=0, *, priority=None)
-    /// --
-    ///
     /// Makes a stream on a device. A lower number is a higher priority; None is the driver's default.
     #[pyo3(signature = (device=0, *, priority=None))]
     fn stream(&self, device: u32, priority: Option<i32>) -> PyResult<Stream> {
@@ -188,9 +181,6 @@ impl Launcher {
         Ok(Stream::new(&self.shared, stream))
     }
 
-    /// stream_from_raw(handle, device=0)
-    /// --
-    ///
     /// Uses a stream that others made, without owning it: `handle` is its hipStream_t as a number, such as
     /// `torch.cuda.current_stream().cuda_stream`; 0 is the null stream. It must live as long as this object.
     #[pyo3(signature = (handle, device=0))]
@@ -203,18 +193,12 @@ impl Launcher {
         Ok(Stream::new(&self.shared, stream))
     }
 
-    /// event(device=0, *, timing=True)
-    /// --
-    ///
     /// Makes an event.
     #[pyo3(signature = (device=0, *, timing=true))]
     fn event(&self, device: u32, timing: bool) -> PyResult<Event> {
         Event::new(&self.shared, device, timing)
     }
 
-    /// load(code)
-    /// --
-    ///
     /// Reads a code object or an offload bundle, from bytes, a CodeObject or a file by its path, and returns a Module. It is loaded on
     /// a device when a kernel of it is first launched there.
     fn load(&self, code: &Bound<'_, PyAny>) -> PyResult<Module> {
@@ -237,9 +221,6 @@ impl Launcher {
         Module::new(&self.shared, unsafe { LazyModule::new(binary) })
     }
 
-    /// register(code, name=None, *, signature=None)
-    /// --
-    ///
     /// Registers a kernel of a code object and returns it.
     ///
     /// code: the bytes of a code object or an offload bundle, the path of its file, or a Module.
@@ -261,10 +242,10 @@ impl Launcher {
         }
     }
 
-    /// empty(shape, dtype='uint8', *, stream=None)
-    /// --
-    ///
     /// Allocates an array in device memory, in the order of a stream. What it holds is undefined.
+    ///
+    /// shape: the number of elements, or a sequence of the extents of the axes.
+    /// dtype: the element type: a name such as 'float32', or a dtype of numpy or torch. None is 'uint8', so the shape is in bytes.
     #[pyo3(signature = (shape, dtype=None, *, stream=None))]
     fn empty(
         &self,
@@ -276,9 +257,6 @@ impl Launcher {
         Buffer::allocate(&self.shared, read_shape(shape)?, element, stream.map(Bound::get))
     }
 
-    /// buffer(source, *, stream=None)
-    /// --
-    ///
     /// Allocates device memory: `source` is a number of bytes, or an array of the host, which is copied.
     #[pyo3(signature = (source, *, stream=None))]
     fn buffer(&self, source: &Bound<'_, PyAny>, stream: Option<&Bound<'_, Stream>>) -> PyResult<Buffer> {
@@ -289,9 +267,6 @@ impl Launcher {
         }
     }
 
-    /// register_host(array, nbytes=None, *, device=0)
-    /// --
-    ///
     /// Pins memory of the host where it is, so that kernels access it without a copy. `array` is a writable array, or an address
     /// with `nbytes`. With an address, the memory must live until the object is closed.
     #[pyo3(signature = (array, nbytes=None, *, device=0))]
@@ -315,9 +290,6 @@ impl Launcher {
         from_dlpack(&self.shared, array, device)
     }
 
-    /// pinned(shape, dtype='uint8', *, device=0)
-    /// --
-    ///
     /// Allocates an array in pinned memory of the host, filled with zeros, which kernels access without a copy. `shape` is a number
     /// of elements or a tuple. numpy.asarray(memory) is an array over it.
     #[pyo3(signature = (shape, dtype=None, *, device=0))]
@@ -343,18 +315,12 @@ impl Launcher {
         self.timeline.as_ref().map(|timeline| Timeline::new(&self.shared, timeline.clone()))
     }
 
-    /// synchronize()
-    /// --
-    ///
     /// Waits for the work of all devices. A kernel's fault is raised here as DeviceLostError.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         self.shared.open()?;
         py.detach(|| self.shared.synchronize()).map_err(raise)
     }
 
-    /// violations()
-    /// --
-    ///
     /// Returns what the validation layer found so far, a line for each, and forgets it. Raises ValueError without validate=True.
     fn violations(&self) -> PyResult<Vec<String>> {
         match self.shared.open()?.validation() {
@@ -363,9 +329,6 @@ impl Launcher {
         }
     }
 
-    /// close()
-    /// --
-    ///
     /// Waits for all work, raises the fault of a kernel if there was one, and refuses further use of the launcher and its objects
     /// with ClosedError. Closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
@@ -475,9 +438,6 @@ impl Device {
         Ok(Stream::new(&self.shared, self.shared.default_stream(self.ordinal)?))
     }
 
-    /// synchronize()
-    /// --
-    ///
     /// Waits for all work of the device. A kernel's fault is raised here as DeviceLostError.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let device = self.device()?;

@@ -7,6 +7,7 @@ mod adopted;
 mod arguments;
 mod array;
 mod buffer;
+mod command_line;
 mod compile;
 mod dlpack;
 mod dtype;
@@ -16,9 +17,11 @@ mod host_memory;
 mod kernel;
 mod launcher;
 mod live;
+mod packed;
 mod reports;
 mod stream;
 mod ticket;
+mod triton;
 
 use pyo3::prelude::*;
 
@@ -41,6 +44,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::Kernel>()?;
     module.add_class::<kernel::BoundKernel>()?;
     module.add_class::<ticket::Ticket>()?;
+    module.add_class::<triton::TritonLauncher>()?;
+    module.add_function(wrap_pyfunction!(command_line::command_line, module)?)?;
     module.add_class::<graph::Graph>()?;
     module.add_class::<graph::GraphValue>()?;
     module.add_class::<graph::CompiledGraph>()?;

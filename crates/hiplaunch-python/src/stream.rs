@@ -38,18 +38,12 @@ impl Stream {
         self.0.open()?.is_idle().map_err(raise)
     }
 
-    /// synchronize()
-    /// --
-    ///
     /// Waits for all work on the stream. A kernel's fault is raised here as DeviceLostError.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.0.open()?;
         py.detach(|| stream.synchronize()).map_err(raise)
     }
 
-    /// wait(event)
-    /// --
-    ///
     /// Makes work that is enqueued from now on wait for an event, which may be another device's.
     fn wait(&self, event: &Bound<'_, Event>) -> PyResult<()> {
         event.get().0.open()?.wait_on(self.0.open()?).map_err(raise)
@@ -76,17 +70,13 @@ pub(crate) struct Event(pub(crate) Live<hiplaunch::Event>);
 impl Event {
     pub(crate) fn new(shared: &Arc<Shared>, device: u32, timing: bool) -> PyResult<Event> {
         let device = shared.open()?.device(device).map_err(raise)?;
-        let event = hiplaunch::Event::new(device, EventOptions { timing, ..EventOptions::default() })
-            .map_err(raise)?;
+        let event = hiplaunch::Event::new(device, EventOptions { timing }).map_err(raise)?;
         Ok(Event(Live::new(shared, event)))
     }
 }
 
 #[pymethods]
 impl Event {
-    /// record(stream)
-    /// --
-    ///
     /// Records the event after all work enqueued on the stream so far.
     fn record(&self, stream: &Bound<'_, Stream>) -> PyResult<()> {
         self.0.open()?.record(stream.get().0.open()?).map_err(raise)
@@ -98,18 +88,12 @@ impl Event {
         self.0.open()?.is_reached().map_err(raise)
     }
 
-    /// synchronize()
-    /// --
-    ///
     /// Waits until the last record has been reached.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let event = self.0.open()?;
         py.detach(|| event.synchronize()).map_err(raise)
     }
 
-    /// elapsed_ms(end)
-    /// --
-    ///
     /// Returns the milliseconds from this event's record to that of `end`. Both have `timing`, and both were reached.
     fn elapsed_ms(&self, end: &Bound<'_, Event>) -> PyResult<f32> {
         self.0.open()?.elapsed_ms(end.get().0.open()?).map_err(raise)

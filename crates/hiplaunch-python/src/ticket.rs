@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyList};
+use pyo3::types::{PyBytes, PyList};
+use smallvec::SmallVec;
 
 use crate::array::ArrayBytes;
 use crate::errors::raise;
@@ -19,11 +20,13 @@ use crate::live::{Live, Shared, with_interpreter};
 #[pyclass(frozen, module = "hiplaunch", weakref)]
 pub(crate) struct Ticket(Live<Mutex<State>>);
 
+/// Where each output goes; to new `bytes` for `None`.
+pub(crate) type Outputs = SmallVec<[Option<Py<PyAny>>; 2]>;
+
 struct State {
     /// `None` once it was read.
     work: Option<Work>,
-    /// Where each output goes; a new bytearray for `None`.
-    outputs: Vec<Option<Py<PyAny>>>,
+    outputs: Outputs,
     /// What `result` returned or raised.
     results: Option<Result<Py<PyList>, PyErr>>,
     /// What is called when the launch has finished.
@@ -77,7 +80,7 @@ impl Work {
 }
 
 /// Waits for a launch and writes its outputs.
-fn read(py: Python<'_>, work: Work, outputs: Vec<Option<Py<PyAny>>>) -> PyResult<Py<PyList>> {
+fn read(py: Python<'_>, work: Work, outputs: Outputs) -> PyResult<Py<PyList>> {
     let output = if work.is_ready() { work.read() } else { py.detach(|| work.read()) }.map_err(raise)?;
     let results = PyList::empty(py);
     for (index, array) in outputs.into_iter().enumerate() {
@@ -89,18 +92,14 @@ fn read(py: Python<'_>, work: Work, outputs: Vec<Option<Py<PyAny>>>) -> PyResult
                 unsafe { ArrayBytes::of(&array, true)?.write(bytes) };
                 results.append(array)?;
             }
-            None => results.append(PyByteArray::new(py, bytes))?,
+            None => results.append(PyBytes::new(py, bytes))?,
         }
     }
     Ok(results.unbind())
 }
 
 impl Ticket {
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        ticket: hiplaunch::Ticket,
-        outputs: Vec<Option<Py<PyAny>>>,
-    ) -> Ticket {
+    pub(crate) fn new(shared: &Arc<Shared>, ticket: hiplaunch::Ticket, outputs: Outputs) -> Ticket {
         Ticket(Live::new(
             shared,
             Mutex::new(State { work: Some(Work::Pending(ticket)), outputs, results: None, callbacks: None }),
@@ -117,11 +116,8 @@ impl Ticket {
         Ok(state.work.as_ref().is_none_or(Work::is_ready))
     }
 
-    /// result()
-    /// --
-    ///
     /// Waits for the launch and returns its outputs, in the order of the arguments: the arrays of Out and InOut, which were written
-    /// now, and a bytearray for Out of a number of bytes. A kernel's fault is raised here as DeviceLostError. A second call returns the
+    /// now, and bytes for Out of a number of bytes. A kernel's fault is raised here as DeviceLostError. A second call returns the
     /// same list.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         let cell = self.0.open()?;
@@ -147,9 +143,6 @@ impl Ticket {
         results
     }
 
-    /// add_done_callback(function)
-    /// --
-    ///
     /// Calls `function()` once the launch has finished, from a thread of the library; at once if it has. It may be called several
     /// times, for as many functions. An exception of the function is reported by sys.unraisablehook.
     fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {

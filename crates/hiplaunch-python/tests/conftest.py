@@ -1,8 +1,10 @@
-"""Launchers on the emulator, and code objects of the repository.
+"""Launchers, and code objects of the repository.
 
-The package is the one that is installed, or the one that PYTHONPATH names.
+The package is the one that is installed, or the one that PYTHONPATH names. With HIPLAUNCH_TEST_BACKEND=hip the launchers are of AMD's
+library instead of the emulator.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,17 +16,34 @@ import hiplaunch
 KERNELS = Path(__file__).resolve().parents[3] / "hip"
 
 
-@pytest.fixture(params=["gfx90a", "gfx942"])
+ON_HIP = os.environ.get("HIPLAUNCH_TEST_BACKEND") == "hip"
+
+
+def opened(target):
+    return hiplaunch.Launcher("hip") if ON_HIP else hiplaunch.Launcher("emulator", target=target)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "emulator: needs what not every version of AMD's library has, or makes a kernel fault")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if ON_HIP and item.get_closest_marker("emulator"):
+            item.add_marker(pytest.mark.skip(reason="for the emulator"))
+
+
+@pytest.fixture(params=["hip"] if ON_HIP else ["gfx90a", "gfx942"])
 def launcher(request):
-    """A launcher of the emulator, for each target."""
-    with hiplaunch.Launcher("emulator", target=request.param) as launcher:
+    """A launcher of the emulator, for each target; or of AMD's library."""
+    with opened(request.param) as launcher:
         yield launcher
 
 
 @pytest.fixture
 def one():
-    """A launcher of the emulator, for tests that do not depend on the target. It may fault."""
-    launcher = hiplaunch.Launcher("emulator", target="gfx942")
+    """A launcher for tests that do not depend on the target. It may fault."""
+    launcher = opened("gfx942")
     yield launcher
     try:
         launcher.close()

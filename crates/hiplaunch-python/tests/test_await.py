@@ -93,6 +93,7 @@ def test_cancellation(one, code):
     asyncio.run(main())
 
 
+@pytest.mark.emulator
 def test_the_loop_ends_before_the_launch(one, code):
     ticket = one.register(code("probe"), "spin")[1, 1](2000000, Out(4))
 
@@ -107,6 +108,7 @@ def test_the_loop_ends_before_the_launch(one, code):
     assert len(ticket.result()) == 1
 
 
+@pytest.mark.emulator
 def test_a_fault_is_raised_by_each_await(one, code):
     trap = one.register(code("probe"), "trap_kernel")
 

@@ -136,6 +136,7 @@ def test_what_graphs_refuse(one, code):
         compiled.submit()
 
 
+@pytest.mark.emulator
 def test_a_fault_in_a_graph(one, code):
     store = one.register(code("probe"), "oob_store")
     graph = one.graph()

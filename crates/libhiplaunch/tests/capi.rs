@@ -1,5 +1,4 @@
-//! Runs C and C++ programs with the C library, compiled by the system's compilers, on the emulator; and the Python
-//! example.
+//! Runs C and C++ programs with the C library, compiled by the system's compilers, on the emulator.
 //!
 //! A skipped test prints why. With `HIPLAUNCH_MEMCHECK` set, the programs run under valgrind's memcheck, too.
 
@@ -298,16 +297,4 @@ fn the_c_examples() {
         assert!(!refused.status.success() && !refused.stderr.is_empty(), "{refused:?}");
         std::fs::remove_file(&binary).unwrap();
     }
-}
-
-/// The Python example runs with only the standard library.
-#[test]
-fn the_python_example() {
-    let Some(python) = tool("PYTHON", "python3") else { return };
-    let said = run(Command::new(python)
-        .arg(root().join("examples/python/saxpy.py"))
-        .env("HIPLAUNCH_LIBRARY", libraries().join("libhiplaunch.so"))
-        .env("HIPLAUNCH_BACKEND", "emulator")
-        .env("PYTHONDONTWRITEBYTECODE", "1"));
-    assert!(String::from_utf8_lossy(&said.stdout).contains("right"), "{said:?}");
 }
