@@ -40,8 +40,8 @@ impl CodeObject {
     }
 
     /// Whether it was in the cache, so that nothing was compiled.
-    #[getter]
-    fn from_cache(&self) -> bool {
+    #[getter(from_cache)]
+    fn is_from_cache(&self) -> bool {
         self.0.from_cache()
     }
 

@@ -285,8 +285,8 @@ impl Launcher {
     /// Device memory of a GPU is used as it is; its owner's work on it is ordered before that of the device's default stream.
     /// Memory of the host is pinned for `device` until the buffer is closed; kernels write to the array itself. Work that uses
     /// the memory must have finished before its owner uses it again. Raises BufferError for memory elsewhere.
-    #[pyo3(signature = (array, *, device=0))]
-    fn from_dlpack(&self, array: &Bound<'_, PyAny>, device: u32) -> PyResult<Buffer> {
+    #[pyo3(name = "from_dlpack", signature = (array, *, device=0))]
+    fn adopt(&self, array: &Bound<'_, PyAny>, device: u32) -> PyResult<Buffer> {
         from_dlpack(&self.shared, array, device)
     }
 
