@@ -72,7 +72,11 @@ def deactivate():
     replacements.undo()
     # Before the driver goes, which they tell that they are unloaded.
     _forget_kernels()
-    if triton_driver._active is driver:
+    if not hasattr(triton_driver, "_active"):
+        # Triton 3.2, which looks for its own driver when that is used.
+        triton_driver.reset_active()
+    elif triton_driver._active is driver:
+        # Its own `reset_active` fails without a GPU.
         triton_driver._active = None
     driver.session.close()
 
