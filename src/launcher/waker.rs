@@ -1,6 +1,7 @@
 //! Wakes tasks that await tickets. One thread of the process polls the driver for all of them. It ends when no ticket
 //! is awaited.
 
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -60,13 +61,36 @@ impl AwaitedTicket {
 #[derive(Default)]
 struct WakerState {
     new: Vec<AwaitedTicket>,
-    /// The process in which the thread runs. A forked process has this state, but not the thread.
-    running_in: Option<u32>,
+    running: bool,
+}
+
+/// The state of a process. A forked process makes its own: the parent's thread is not there, and may have held the lock.
+struct OfProcess {
+    process: u32,
+    state: Mutex<WakerState>,
 }
 
 fn watch_list() -> MutexGuard<'static, WakerState> {
-    static WATCH: Mutex<WakerState> = Mutex::new(WakerState { new: Vec::new(), running_in: None });
-    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+    static CURRENT: AtomicPtr<OfProcess> = AtomicPtr::new(std::ptr::null_mut());
+    let process = std::process::id();
+    let mut current = CURRENT.load(Ordering::Acquire);
+    loop {
+        // SAFETY: null, or of `Box::into_raw` below, and never freed once it is in `CURRENT`.
+        if let Some(of) = unsafe { current.as_ref() }
+            && of.process == process
+        {
+            return of.state.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+        let new = Box::into_raw(Box::new(OfProcess { process, state: Mutex::default() }));
+        match CURRENT.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => current = new,
+            Err(other) => {
+                // SAFETY: made above, and nobody else has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                current = other;
+            }
+        }
+    }
 }
 
 /// Calls `waker` when the work at position `sequence` has finished. `event` was recorded after that work; without one,
@@ -79,16 +103,10 @@ pub(super) fn watch(
 ) -> Arc<Registration> {
     let registration = Arc::new(Registration(Mutex::new(waker.clone())));
     let mut watch = watch_list();
-    let process = std::process::id();
-    if watch.running_in.is_some_and(|other| other != process) {
-        // Tickets of the process that this one was forked from. Dropping them would wait for its other threads.
-        std::mem::forget(std::mem::take(&mut watch.new));
-        watch.running_in = None;
-    }
     watch.new.push(AwaitedTicket { stream_state, sequence, event, registration: registration.clone() });
-    if watch.running_in.is_none() {
+    if !watch.running {
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
-            Ok(_) => watch.running_in = Some(process),
+            Ok(_) => watch.running = true,
             Err(e) => {
                 // Without a thread, the task is woken at once and polls again.
                 log::warn!("no thread to watch for finished launches ({e}); polling instead");
@@ -111,7 +129,7 @@ fn run() {
                 watched.append(&mut watch.new);
                 round = 0;
             } else if watched.is_empty() {
-                watch.running_in = None;
+                watch.running = false;
                 return;
             }
         }
