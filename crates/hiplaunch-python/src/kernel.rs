@@ -342,21 +342,22 @@ impl Kernel {
     }
 
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<BoundKernel>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, bound)) = &*last
+        let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, bound)) = &*lock()
             && of.is(key)
         {
             return Ok(bound.clone_ref(py));
         }
+        // Reading the key may run Python, and so may dropping the old one: not under the lock.
         let bound = self.bind(key)?;
-        if let Some((of, known)) = &mut *last
-            && known.get().dims == bound.dims
-            && known.get().stream.constant() == bound.stream.constant()
-        {
-            *of = key.clone().unbind();
-            return Ok(known.clone_ref(py));
-        }
-        let bound = Py::new(py, bound)?;
+        let mut last = lock();
+        let same = last.as_ref().map(|(_, known)| known).filter(|known| {
+            known.get().dims == bound.dims && known.get().stream.constant() == bound.stream.constant()
+        });
+        let bound = match same {
+            Some(known) => known.clone_ref(py),
+            None => Py::new(py, bound)?,
+        };
         let old = last.replace((key.clone().unbind(), bound.clone_ref(py)));
         drop(last);
         drop(old);

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use smallvec::SmallVec;
@@ -122,18 +122,20 @@ impl Ticket {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         let cell = self.0.open()?;
         let lock = || cell.lock().unwrap_or_else(PoisonError::into_inner);
-        let work = {
+        let work = loop {
             let mut state = lock();
-            match (&state.results, state.work.is_some()) {
-                (Some(Ok(results)), _) => return Ok(results.clone_ref(py)),
-                (Some(Err(error)), _) => return Err(error.clone_ref(py)),
-                (None, false) => {
-                    return Err(PyValueError::new_err("another thread waits for the ticket"));
-                }
-                (None, true) => state.work.take(),
+            match &state.results {
+                Some(Ok(results)) => return Ok(results.clone_ref(py)),
+                Some(Err(error)) => return Err(error.clone_ref(py)),
+                None => {}
             }
+            if let Some(work) = state.work.take() {
+                break work;
+            }
+            // Another thread reads it.
+            drop(state);
+            py.detach(|| std::thread::sleep(Duration::from_micros(50)));
         };
-        let Some(work) = work else { return Err(PyValueError::new_err("the ticket was read")) };
         let outputs = std::mem::take(&mut lock().outputs);
         let results = read(py, work, outputs);
         lock().results = Some(match &results {
