@@ -446,7 +446,8 @@ impl Kernel {
     ) -> PyResult<()> {
         let options = Options { dims, cooperative, into: None };
         // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        unsafe { self.inner.live.open()?.kernel.enqueue(stream, options.launch().packed(bytes)) }.map_err(raise)
+        unsafe { self.inner.live.open()?.kernel.enqueue(stream, options.launch().packed(bytes)) }
+            .map_err(raise)
     }
 
     /// A stream of the kernel's launcher.
