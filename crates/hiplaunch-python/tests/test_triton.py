@@ -361,3 +361,43 @@ def test_the_plug_in(tmp_path):
         result = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert result.returncode == status and text in result.stdout
     assert "test_it.py:6" in result.stdout
+
+
+class TensorOfGpu:
+    """What a native launcher needs of a tensor on a GPU."""
+
+    dtype = torch.float32
+    is_cpu = False
+
+    def data_ptr(self):
+        return 4096
+
+
+def test_the_native_launcher():
+    # The backend "noop" takes launches as a GPU does, and runs nothing.
+    driver = hiplaunch.triton.activate(backend="noop")
+    try:
+        x = TensorOfGpu()
+        compiled = add_kernel[(4,)](x, x, x, 1000, BLOCK=256)
+        launcher = driver.session.launcher
+        buffer = launcher.buffer(4096)
+        seen = []
+        # Triton 3.2 does not pass constants.
+        constants = (256,) if hasattr(add_kernel, "device_caches") else ()
+
+        def launch(*arguments, grid=4):
+            base = grid, 1, 1, 0, compiled.function, None, "metadata", seen.append, seen.append
+            compiled.run(*base, *arguments, *constants)
+
+        launch(x, buffer, None, 1000)
+        launch(4096, buffer, x, True, grid=0)
+        assert seen == ["metadata"] * 4
+        with pytest.raises(TypeError):
+            launch(x, x, x, "1000")
+        with pytest.raises(TypeError, match="pointer"):
+            launch(x, x, "a text", 1000)
+        buffer.close()
+        with pytest.raises(hiplaunch.ClosedError):
+            launch(x, x, buffer, 1000)
+    finally:
+        hiplaunch.triton.deactivate()

@@ -209,7 +209,7 @@ class TritonLauncher:
             except hiplaunch.DeviceLostError as error:
                 if self._driver.is_emulated:
                     session.replace()
-                raise KernelFault(error) from None
+                raise KernelFault(error.report["detail"] or str(error), error.report) from None
 
     def _scratch(self, allocator, size, alignment, workgroups, stream):
         if not size:

@@ -10,9 +10,10 @@ class KernelFault(hiplaunch.DeviceLostError, RuntimeError):
     next launch works.
     """
 
-    def __init__(self, error):
-        super().__init__(error.report["detail"] or str(error))
-        self.report = error.report
+    def __init__(self, text, report=None):
+        # With one argument, as exceptions come from other processes; the report follows then.
+        super().__init__(text)
+        self.report = report
 
 
 KernelFault.__module__ = "hiplaunch.triton"
