@@ -178,7 +178,7 @@ def test_an_assertion_fails_in_its_launch(driver, capfd):
     x = torch.ones(64)
     assert_kernel[(1,)](x, BLOCK=64, debug=True)
     x[3] = 0
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="device-side assert"):
         assert_kernel[(1,)](x, BLOCK=64, debug=True)
     assert "x must not be zero" in "".join(capfd.readouterr())
     assert added()

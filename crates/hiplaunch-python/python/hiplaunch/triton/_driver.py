@@ -209,7 +209,11 @@ class TritonLauncher:
             except hiplaunch.DeviceLostError as error:
                 if self._driver.is_emulated:
                     session.replace()
-                raise KernelFault(error.report["detail"] or str(error), error.report) from None
+                text = error.report["detail"] or str(error)
+                if "trap 2 (" in text:
+                    # What programs look for in the message of a failed assertion.
+                    text = f"device-side assert triggered: {text}"
+                raise KernelFault(text, error.report) from None
 
     def _scratch(self, allocator, size, alignment, workgroups, stream):
         if not size:
