@@ -307,7 +307,7 @@ impl Tensor {
                     "the array is not contiguous in row-major order; copy it, as numpy.ascontiguousarray does",
                 ));
             }
-            dense *= *extent as i64;
+            dense = dense.saturating_mul(*extent as i64);
         }
         let DlType { code, bits, lanes } = tensor.dtype;
         let element = ElementType::of_dlpack(code, bits, lanes)?;
