@@ -141,11 +141,56 @@ def way_of_triton(library):
     yield f"Triton {triton.__version__}: its compiled launcher", compiled
 
 
+class Tensor:
+    """What Triton needs of a tensor on a GPU."""
+
+    dtype = "float32"
+    is_cpu = False
+
+    def data_ptr(self):
+        return 4096
+
+
+def ways_of_hiplaunch_triton():
+    global tl
+    try:
+        import triton
+        import triton.language as tl
+    except ImportError:
+        return
+    import hiplaunch.triton
+
+    driver = hiplaunch.triton.activate(backend="noop")
+
+    @triton.jit
+    def scale(a, x, y, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y + i, a * tl.load(x + i, mask=i < n), mask=i < n)
+
+    tensor = Tensor()
+    kernel = scale[(4,)](2.0, tensor, tensor, 1000, BLOCK=256)
+    launcher, function = kernel.run, kernel.function
+    x, y = driver.session.launcher.buffer(4096), driver.session.launcher.buffer(4096)
+    # Triton 3.2 does not pass constants.
+    constants = (256,) if hasattr(scale, "device_caches") else ()
+
+    def native(count):
+        for _ in range(count):
+            launcher(4, 1, 1, 0, function, None, None, None, None, 2.0, x, y, 1000, *constants)
+
+    def whole(count):
+        for _ in range(count):
+            scale[(4,)](2.0, tensor, tensor, 1000, BLOCK=256)
+
+    yield "hiplaunch.triton: its launcher", native
+    yield f"hiplaunch.triton: kernel[grid](...), Triton {triton.__version__}'s own work included", whole
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     with tempfile.TemporaryDirectory() as folder:
         library = do_nothing(pathlib.Path(folder))
-        ways = [*ways_of_hiplaunch(), *way_of_ctypes(library), *way_of_triton(library)]
+        ways = [*ways_of_hiplaunch(), *way_of_ctypes(library), *way_of_triton(library), *ways_of_hiplaunch_triton()]
 
         def loop(count):
             for _ in range(count):
