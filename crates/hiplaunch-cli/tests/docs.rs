@@ -96,6 +96,8 @@ fn prose_and_code(page: &Path) -> (String, Vec<(String, String)>) {
 /// Returns the targets of a page's links, except web addresses.
 fn links(page: &Path) -> Vec<String> {
     let (prose, _) = prose_and_code(page);
+    // In code, the same characters are something else.
+    let prose: String = prose.split('`').step_by(2).collect();
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
     targets.filter(|link| !link.contains("://") && !link.contains(' ')).map(str::to_owned).collect()
 }

@@ -127,6 +127,9 @@ class Utils:
             "sm_clock_rate": properties["clock_khz"],
             "mem_clock_rate": properties["memory_clock_khz"],
             "mem_bus_width": properties["memory_bus_bits"],
+            # A compute unit of these GPUs holds 32 wavefronts, and all their ROCm versions launch cooperatively.
+            "max_threads_per_sm": 32 * properties["wavefront_size"],
+            "cooperativeLaunch": 1,
         }
 
 
