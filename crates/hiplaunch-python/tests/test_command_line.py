@@ -15,6 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 COMMAND = [sys.executable, "-m", "hiplaunch"]
 DEMO = ["demo", "--backend", "emulator", "--launches", "20", "--only", "block/hiplaunch"]
 
+# Where a shell runs these tests in the background, Ctrl-C is ignored, and so it would be in the programs that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def run(*arguments, **options):
     options = {"capture_output": True, "text": True, "cwd": ROOT, "timeout": 300, **options}
