@@ -391,16 +391,10 @@ fn convert_other<'a>(
 fn pointer<'a>(value: &Bound<'_, PyAny>) -> PyResult<Converted<'a>> {
     for interface in ["__hip_array_interface__", "__cuda_array_interface__"] {
         let Ok(interface) = value.getattr(interface) else { continue };
-        if !interface
-            .get_item("strides")
-            .is_ok_and(|strides| strides.is_none() || strides.is_truthy().is_err())
-        {
-            let strides = interface.get_item("strides");
-            if strides.is_ok_and(|strides| !strides.is_none()) {
-                return Err(PyValueError::new_err(
-                    "the array may have gaps: it says its strides; pass a contiguous copy",
-                ));
-            }
+        if interface.get_item("strides").is_ok_and(|strides| !strides.is_none()) {
+            return Err(PyValueError::new_err(
+                "the array may have gaps: it says its strides; pass a contiguous copy",
+            ));
         }
         let (address, _): (u64, bool) = interface.get_item("data")?.extract()?;
         return Ok(Converted::Pointer(address));

@@ -123,12 +123,25 @@ impl Buffer {
         }
     }
 
-    /// The memory for a launch on a device; `None` if it was closed, or is of another device or launcher.
+    /// Writes the address for a launch on a stream to `place`, of 8 bytes, and records that the stream uses the memory, which can't
+    /// be closed as long as what is returned lives. `None` if the buffer was closed, is of another device or launcher, or is no memory
+    /// of the pool.
     #[inline]
-    pub(crate) fn memory_on(&self, shared: &Shared, device: u32) -> Option<Memory<'_>> {
-        let here = std::ptr::eq(&raw const **self.memory.shared(), shared) && self.ordinal == device;
-        here.then(|| self.memory.constant().read().unwrap_or_else(PoisonError::into_inner))
-            .filter(|memory| memory.is_some())
+    pub(crate) fn pack(
+        &self,
+        shared: &Shared,
+        stream: &hiplaunch::Stream,
+        place: &mut [u8],
+    ) -> Option<Memory<'_>> {
+        let of_launcher = std::ptr::eq(&raw const **self.memory.shared(), shared);
+        if !of_launcher || self.ordinal != stream.device().id().0 {
+            return None;
+        }
+        let memory = self.memory.constant().read().unwrap_or_else(PoisonError::into_inner);
+        let block = memory.as_ref()?.block()?;
+        stream.record_use(block);
+        place.copy_from_slice(&block.ptr().0.to_le_bytes());
+        Some(memory)
     }
 
     #[inline]

@@ -247,17 +247,9 @@ impl Inner {
         }
         // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
         let submit = || unsafe { kernel.submit(stream, options.launch().args(&args)) };
-        if outputs.is_empty() && !wants_ticket {
-            return match host_bytes > DETACH_BYTES {
-                true => py.detach(submit).map(drop),
-                false => submit().map(drop),
-            }
-            .map(|()| None)
-            .map_err(raise);
-        }
         let submitted = if host_bytes > DETACH_BYTES { py.detach(submit) } else { submit() };
         let ticket = submitted.map_err(raise)?;
-        Ok(Some(Ticket::new(shared, ticket, outputs)))
+        Ok((wants_ticket || !outputs.is_empty()).then(|| Ticket::new(shared, ticket, outputs)))
     }
 
     #[cold]
@@ -393,7 +385,7 @@ impl Kernel {
         let shared = self.inner.live.shared();
         let default;
         let stream = match stream {
-            Some(stream) => self.own(stream.get())?,
+            Some(stream) => self.stream(stream.get())?,
             None => {
                 default = shared.default_stream(0)?;
                 &default
@@ -434,7 +426,11 @@ impl Kernel {
     /// # Errors
     /// `ClosedError` if the launcher was closed; `ValueError` for another launcher's stream.
     pub(crate) fn stream<'a>(&self, stream: &'a Stream) -> PyResult<&'a hiplaunch::Stream> {
-        self.own(stream)
+        let opened = stream.0.open()?;
+        match stream.0.is_of(self.shared()) {
+            true => Ok(opened),
+            false => Err(PyValueError::new_err("the stream is another launcher's")),
+        }
     }
 
     /// Launches with the bytes of the explicit arguments, and without a ticket.
@@ -451,15 +447,6 @@ impl Kernel {
             .map_err(raise)
     }
 
-    /// A stream of the kernel's launcher.
-    fn own<'a>(&self, stream: &'a Stream) -> PyResult<&'a hiplaunch::Stream> {
-        let opened = stream.0.open()?;
-        match stream.0.is_of(self.inner.live.shared()) {
-            true => Ok(opened),
-            false => Err(PyValueError::new_err("the stream is another launcher's")),
-        }
-    }
-
     fn bind(&self, key: &Bound<'_, PyAny>) -> PyResult<BoundKernel> {
         let wrong = || {
             PyTypeError::new_err("a launch is kernel[grid, block](...) or kernel[grid, block, stream](...)")
@@ -468,7 +455,7 @@ impl Kernel {
         let shared = self.inner.live.shared();
         let stream = match key.len() {
             2 => shared.default_stream(0)?,
-            3 => self.own(key.get_item(2)?.cast::<Stream>().map_err(|_| wrong())?.get())?.clone(),
+            3 => self.stream(key.get_item(2)?.cast::<Stream>().map_err(|_| wrong())?.get())?.clone(),
             _ => return Err(wrong()),
         };
         let (grid, block) = (dimensions(&key.get_item(0)?, "grid")?, dimensions(&key.get_item(1)?, "block")?);

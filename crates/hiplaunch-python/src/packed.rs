@@ -33,19 +33,14 @@ impl<'a> Packed<'a> {
         shared: &Shared,
         stream: &hiplaunch::Stream,
     ) -> bool {
-        let device = stream.device().id().0;
         for (value, parameter) in arguments.iter_borrowed().zip(parameters) {
             let at = parameter.offset as usize;
             if let Ok(buffer) = value.cast_exact::<Buffer>() {
-                let buffer = buffer.get();
-                let Some(memory) = buffer.memory_on(shared, device) else { return false };
-                let Some(block) = memory.as_ref().and_then(|memory| memory.block()) else { return false };
                 let Some(place) = self.bytes.get_mut(at..at + 8) else { return false };
                 if parameter.kind != Kind::Pointer {
                     return false;
                 }
-                stream.record_use(block);
-                place.copy_from_slice(&block.ptr().0.to_le_bytes());
+                let Some(memory) = buffer.get().pack(shared, stream, place) else { return false };
                 self.memory.push(memory);
             } else {
                 let Some(Ok(bits)) = number(&value, parameter) else { return false };

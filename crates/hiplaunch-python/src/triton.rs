@@ -173,12 +173,7 @@ impl Prepared {
             if let Kind::Pointer = slot.kind
                 && let Ok(buffer) = value.cast_exact::<Buffer>()
             {
-                let Some(guard) = buffer.get().memory_on(kernel.shared(), on.device().id().0) else {
-                    return Ok(false);
-                };
-                let Some(block) = guard.as_ref().and_then(|memory| memory.block()) else { return Ok(false) };
-                on.record_use(block);
-                place.copy_from_slice(&block.ptr().0.to_le_bytes());
+                let Some(guard) = buffer.get().pack(kernel.shared(), on, place) else { return Ok(false) };
                 memory.push(guard);
             } else if !write(place, slot.kind, value)? {
                 return Ok(false);
