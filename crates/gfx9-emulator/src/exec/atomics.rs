@@ -410,7 +410,7 @@ impl Operands {
 fn memory_mode(cx: &ExecContext) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
-        Target::Gfx942 => Mode(0xf0),
+        Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
     }
 }
 

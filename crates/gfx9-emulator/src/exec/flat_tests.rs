@@ -156,7 +156,7 @@ fn scratch_loads_and_stores() {
                     at = [At::Scratch(places[0]); LANES];
                 }
                 b.rig.w.set_exec(exec);
-                let bit13 = vector && b.rig.target == Target::Gfx942;
+                let bit13 = vector && b.rig.target >= Target::Gfx942;
                 let fields = FlatFields { offset, saddr: scalar.then_some(4), bit13, ..FIELDS };
                 let words = flat(&b.rig, Encoding::Scratch, name, fields);
                 let want = expect(&mut b, shape, &at, exec);
@@ -177,7 +177,7 @@ fn loads_to_lds() {
                 let sizes = ["_ubyte", "_sbyte", "_ushort", "_sshort", "_dword"];
                 let own = name.contains("load_lds");
                 if name.contains("load")
-                    && own == (target == Target::Gfx942)
+                    && own == (target >= Target::Gfx942)
                     && sizes.iter().any(|s| name.ends_with(s))
                 {
                     names.push((encoding, name));

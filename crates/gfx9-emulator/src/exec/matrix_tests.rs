@@ -28,7 +28,7 @@ impl Shape {
     pub(crate) fn all() -> Vec<Shape> {
         let mut out = Vec::new();
         for row in Encoding::Vop3p.rows() {
-            for target in [Target::Gfx90a, Target::Gfx942] {
+            for target in Target::ALL {
                 out.extend(Shape::of(row, target));
             }
         }
@@ -91,7 +91,7 @@ impl Shape {
             return 1;
         }
         // With one block each group of lanes has different k; with several blocks all groups have the same.
-        let per_lane = match (self.bits(), self.name.ends_with("_1k") || self.target == Target::Gfx942) {
+        let per_lane = match (self.bits(), self.name.ends_with("_1k") || self.target >= Target::Gfx942) {
             (32, _) if self.formats[0] == "xf32" => 2,
             (16, new) if new || self.formats[0] == "f16" => 4,
             (16, _) => 2,

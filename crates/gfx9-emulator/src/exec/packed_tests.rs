@@ -134,7 +134,7 @@ struct Case<'a> {
 }
 
 fn check(case: &Case, random: &mut Random) {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let op = op(Encoding::Vop3p, case.name, target);
         for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
             let mut rig = TestWave::new(target, level);
@@ -598,7 +598,7 @@ fn dot_product_of_halves() {
 
 fn accumulation_registers_move() {
     let mut random = Random::new(13);
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
             let mut rig = TestWave::new(target, level);
             for _ in 0..60 {

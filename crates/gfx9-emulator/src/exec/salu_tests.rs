@@ -189,7 +189,7 @@ fn elsewhere(name: &str) -> bool {
 }
 
 fn arithmetic_agrees_with_wide_integers() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         arithmetic(TestWave::new(target, SimdLevel::best()));
     }
 }
@@ -232,7 +232,7 @@ fn arithmetic(mut rig: TestWave) {
 }
 
 fn exec_masks() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         masks(TestWave::new(target, SimdLevel::best()));
     }
 }

@@ -248,7 +248,7 @@ impl DispatchSetup {
                 WorkitemIds::XY => 0xf_ffff,
                 WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
             },
-            flat_scratch: target == Target::Gfx942,
+            flat_scratch: target >= Target::Gfx942,
             lds,
             dynamic_lds: d.dynamic_lds,
             scratch,
@@ -266,6 +266,7 @@ impl DispatchSetup {
         let processor = match program.target() {
             Target::Gfx90a => "gfx90a",
             Target::Gfx942 => "gfx942",
+            Target::Gfx950 => "gfx950",
         };
         occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
     }

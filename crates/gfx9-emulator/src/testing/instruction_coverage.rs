@@ -138,7 +138,7 @@ fn every_instruction_has_a_randomised_test() {
     let mut needless = Vec::new();
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
-            for target in [Target::Gfx90a, Target::Gfx942] {
+            for target in Target::ALL {
                 if row.op[target as usize] < 0 || is_unimplemented(row) {
                     continue;
                 }

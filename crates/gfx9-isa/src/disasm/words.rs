@@ -13,6 +13,8 @@ pub(super) struct Words {
     pub(super) target: Target,
     pub(super) first: u32,
     pub(super) second: Option<u32>,
+    /// The next two dwords.
+    pub(super) rest: Option<[u32; 2]>,
     /// The number of dwords that belong to the instruction.
     pub(super) len: usize,
     /// The distance of a branch: the number of dwords from the next instruction to the target.
@@ -22,9 +24,9 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Returns whether the target is gfx942, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
-    pub(super) fn is_gfx942(&self) -> bool {
-        self.target == Target::Gfx942
+    /// Returns whether the target is gfx942 or newer, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
+    pub(super) fn since_gfx942(&self) -> bool {
+        self.target >= Target::Gfx942
     }
 
     /// Returns an error for reserved bits unless `lenient` is set. These are bits that LLVM requires to be zero, or

@@ -46,7 +46,7 @@ impl Decoder<'_> {
         };
         // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On gfx942 the bit `sve` says so; gfx90a has `lds` in
         // its place.
-        if encoding == Encoding::Scratch && self.target == Target::Gfx942 {
+        if encoding == Encoding::Scratch && self.target >= Target::Gfx942 {
             if f.lds {
                 i.flags |= flag::VADDR;
             }

@@ -141,5 +141,9 @@ pub(super) fn ds(op: Ds) -> Impl {
         Ds::ds_write_b128 => narrow::<Write<Dwords<4>>>(),
         Ds::ds_read_b96 => one::<Read<Dwords<3>>>(),
         Ds::ds_read_b128 => narrow::<Read<Dwords<4>>>(),
+        Ds::ds_read_b64_tr_b4 => Impl::No,
+        Ds::ds_read_b96_tr_b6 => Impl::No,
+        Ds::ds_read_b64_tr_b8 => Impl::No,
+        Ds::ds_read_b64_tr_b16 => Impl::No,
     }
 }

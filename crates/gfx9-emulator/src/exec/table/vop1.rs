@@ -97,5 +97,9 @@ pub(super) fn vop1(op: Vop1) -> Impl {
         Vop1::v_cvt_f32_bf8 => rare1::<CvtF32Bf8>(),
         Vop1::v_cvt_pk_f32_fp8 => rare1::<CvtPkF32Fp8>(),
         Vop1::v_cvt_pk_f32_bf8 => rare1::<CvtPkF32Bf8>(),
+        Vop1::v_prng_b32 => Impl::No,
+        Vop1::v_permlane16_swap_b32 => Impl::No,
+        Vop1::v_permlane32_swap_b32 => Impl::No,
+        Vop1::v_cvt_f32_bf16 => Impl::No,
     }
 }

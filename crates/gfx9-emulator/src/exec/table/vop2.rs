@@ -78,5 +78,6 @@ pub(super) fn vop2(op: Vop2) -> Impl {
         Vop2::v_fmac_f32 => signed3::<Fma<f32>>(),
         Vop2::v_pk_fmac_f16 => op3::<PkFmacF16>(),
         Vop2::v_xnor_b32 => op2::<XnorB32>(),
+        Vop2::v_dot2c_f32_bf16 => Impl::No,
     }
 }
