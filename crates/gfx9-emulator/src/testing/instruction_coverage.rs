@@ -55,16 +55,16 @@ const APART: &[(&[&str], &str)] = &[
 
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).
-fn is_unimplemented(row: &Row) -> bool {
-    matches!(crate::exec::table::executor(row.mnemonic), crate::exec::table::Impl::No)
+fn is_unimplemented(row: &Row, target: Target) -> bool {
+    matches!(crate::exec::table::executor(row.mnemonic, target), crate::exec::table::Impl::No)
         || row.name.starts_with("s_rfe_")
 }
 
 /// A row of the table.
 struct Class {
     name: &'static str,
-    /// The numbers of instructions of gfx90a and gfx942, and how often each is executed at least.
-    numbers: [Option<u64>; 3],
+    /// The numbers of instructions of each target, and how often each is executed at least.
+    numbers: [Option<u64>; 4],
     tests: Vec<&'static str>,
 }
 
@@ -86,12 +86,12 @@ fn classes() -> Vec<Class> {
     let lines = section().lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
     lines
         .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
-        .filter(|cells| cells.len() == 7)
+        .filter(|cells| cells.len() == 8)
         .skip(1)
         .map(|cells| Class {
             name: cells[0],
-            numbers: [1, 2, 3].map(|n| cells[n].parse().ok()),
-            tests: quoted(cells[6]).collect(),
+            numbers: [1, 2, 3, 4].map(|n| cells[n].parse().ok()),
+            tests: quoted(cells[7]).collect(),
         })
         .collect()
 }
@@ -111,12 +111,12 @@ fn the_page_says_how_each_class_was_verified() {
         }
         let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
         let least = counts.values().min().copied().unwrap_or(0);
-        let [gfx90a, gfx942, cases] = class.numbers.map(|n| n.unwrap_or(0));
+        let [gfx90a, gfx942, gfx950, cases] = class.numbers.map(|n| n.unwrap_or(0));
         // On other hosts, random tests may execute different numbers of instructions.
         let fits = cases <= least && least < 2 * cases.max(1);
-        if [gfx90a, gfx942] != [Target::Gfx90a, Target::Gfx942].map(of) || !fits {
-            let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(of);
-            wrong.push(format!("{}: {gfx90a} | {gfx942} | {least}", class.name));
+        if [gfx90a, gfx942, gfx950] != Target::ALL.map(of) || !fits {
+            let [gfx90a, gfx942, gfx950] = Target::ALL.map(of);
+            wrong.push(format!("{}: {gfx90a} | {gfx942} | {gfx950} | {least}", class.name));
         }
     }
     assert!(wrong.is_empty(), "the table has to be {wrong:#?}");
@@ -139,7 +139,7 @@ fn every_instruction_has_a_randomised_test() {
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
             for target in Target::ALL {
-                if row.op[target as usize] < 0 || is_unimplemented(row) {
+                if row.op[target as usize] < 0 || is_unimplemented(row, target) {
                     continue;
                 }
                 let Some(key) = key(row, target) else { continue };

@@ -122,7 +122,7 @@ impl Decoder<'_> {
     ) -> Result<&'static Row, NotAnInstruction> {
         let row = encoding.row(self.target, op).ok_or(NotAnInstruction)?;
         partial.inst.row = row;
-        partial.executor = executor(row.mnemonic);
+        partial.executor = executor(row.mnemonic, self.target);
         partial.inst.exec = match partial.executor {
             Impl::Plain(columns) => self.executor(columns),
             _ => self.executor(same::<Unimplemented>()),

@@ -1,6 +1,6 @@
 //! Executors of VOP1 instructions.
 
-use gfx9_isa::Vop1;
+use gfx9_isa::{Target, Vop1};
 
 use super::notation::*;
 use crate::exec::arith::*;
@@ -11,7 +11,7 @@ use crate::exec::transcendental::*;
 use crate::exec::{control, vop3};
 
 #[rustfmt::skip]
-pub(super) fn vop1(op: Vop1) -> Impl {
+pub(super) fn vop1(op: Vop1, _target: Target) -> Impl {
     match op {
         Vop1::v_nop => one::<control::Nop>(),
         Vop1::v_mov_b32 => hot1::<MovB32>(),

@@ -1,6 +1,6 @@
 //! Executors of VOP3 instructions that have no shorter form.
 
-use gfx9_isa::Vop3;
+use gfx9_isa::{Target, Vop3};
 
 use super::notation::*;
 use crate::exec::arith::*;
@@ -16,7 +16,7 @@ use crate::exec::transcendental::*;
 use crate::exec::vop3::*;
 
 #[rustfmt::skip]
-pub(super) fn vop3(op: Vop3) -> Impl {
+pub(super) fn vop3(op: Vop3, _target: Target) -> Impl {
     match op {
         Vop3::v_mad_legacy_f32 => rare3::<MadLegacyF32>(),
         Vop3::v_mad_f32 => op3::<MadF32>(),

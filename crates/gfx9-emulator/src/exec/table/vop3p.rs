@@ -1,6 +1,6 @@
 //! Executors of VOP3P instructions: packed arithmetic, mixed precision, dot products, matrices.
 
-use gfx9_isa::Vop3p;
+use gfx9_isa::{Target, Vop3p};
 
 use super::notation::*;
 use crate::exec::arith::{Add, Fma, Max, Min, Mul};
@@ -18,7 +18,7 @@ const fn rare<X: Exec>() -> Impl {
 }
 
 #[rustfmt::skip]
-pub(super) fn vop3p(op: Vop3p) -> Impl {
+pub(super) fn vop3p(op: Vop3p, _target: Target) -> Impl {
     match op {
         Vop3p::v_pk_mad_i16 => plain::<Halves<PkMadI16>>(),
         Vop3p::v_pk_mul_lo_u16 => plain::<Halves<PkMulLoU16>>(),

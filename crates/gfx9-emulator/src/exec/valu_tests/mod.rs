@@ -384,7 +384,7 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
             _ => 320,
         };
     let r = random.next() as u32;
-    let saturates = matches!(executor(row.mnemonic), Impl::Lanes { clamp: Some(_), .. });
+    let saturates = matches!(executor(row.mnemonic, Target::Gfx950), Impl::Lanes { clamp: Some(_), .. });
     let scalar = [0, 1, 2].map(|n| r >> n & 3 == 0 && row.src[n].dwords() <= 2);
     let is_vop3b = row.flags & SDST != 0;
     let floats = (0..3).filter(|n| is_float(row.src[*n])).fold(0, |m, n| m | 1 << n);
