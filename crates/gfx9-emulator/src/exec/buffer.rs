@@ -197,7 +197,7 @@ impl<K: Load> Exec for BufferLoad<K> {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
-            return to_lds(w, cx, i, base, buffer_load::<K>);
+            return to_lds(w, cx, i, base, K::E::SIZE, buffer_load::<K>);
         }
         buffer_load::<K>(w, cx, i, i.dst)
     }

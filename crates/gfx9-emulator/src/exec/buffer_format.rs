@@ -232,7 +232,7 @@ impl<C: Components, const N: usize> Exec for FormatLoad<C, N> {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
-            return to_lds(w, cx, i, base, |w, cx, i, dst| load(w, cx, i, dst, N, C::EACH, C::HIGH));
+            return to_lds(w, cx, i, base, 4, |w, cx, i, dst| load(w, cx, i, dst, N, C::EACH, C::HIGH));
         }
         load(w, cx, i, i.dst, N, C::EACH, C::HIGH)
     }

@@ -38,6 +38,7 @@ mod op;
 pub(crate) mod operand;
 pub(crate) mod packed;
 pub(crate) mod salu;
+pub(crate) mod scaled;
 pub(crate) mod smem;
 pub(crate) mod table;
 pub(crate) mod to_lds;
@@ -80,6 +81,8 @@ pub(crate) mod packed_tests;
 pub(crate) mod salu_tests;
 #[cfg(test)]
 pub(crate) mod scalar_scratch_tests;
+#[cfg(test)]
+pub(crate) mod scaled_tests;
 #[cfg(test)]
 pub(crate) mod smem_tests;
 #[cfg(test)]

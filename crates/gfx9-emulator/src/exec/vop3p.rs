@@ -258,6 +258,32 @@ impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     }
 }
 
+/// `v_dot2c_f32_bf16`: two multiply-adds, the one of the first pair first (CDNA4 ISA, `V_DOT2C_F32_BF16`). The products
+/// are exact, unless they are denormal or too large.
+pub(crate) struct Dot2F32Bf16;
+impl Op3 for Dot2F32Bf16 {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
+        high_a.mul_add(high_b, low_a.mul_add(low_b, c))
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
+        let low = low_a.fma_in(m, low_b, c.flush(m, false)).flush(m, true);
+        high_a.fma_in(m, high_b, low).flush(m, true)
+    }
+}
+
+/// Returns the two bfloat16 of a dword.
+#[inline(always)]
+fn bf16_pair(v: u32) -> (f32, f32) {
+    (f32::from_bits(v << 16), f32::from_bits(v & 0xffff_0000))
+}
+
 pub(crate) type DotF16 = Dot<Dot2F32F16<false>, Dot2F32F16<true>>;
 pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
 pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;

@@ -14,7 +14,7 @@ use crate::host::config::MachineConfig;
 use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
-use crate::memory::lds::MAX_LDS;
+use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
 use crate::state::wave::{LANES, Mode, POOL, Wave};
@@ -120,10 +120,11 @@ impl DispatchSetup {
         // dword.
         let lds =
             k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
-        let lds = lds.filter(|bytes| *bytes <= MAX_LDS);
+        let most = max_lds(program.target());
+        let lds = lds.filter(|bytes| *bytes <= most);
         let Some(lds) = lds else {
             return Err(invalid(format!(
-                "{} bytes of static and {} of dynamic LDS; at most {MAX_LDS} in all are allowed",
+                "{} bytes of static and {} of dynamic LDS; at most {most} in all are allowed",
                 k.group_segment_fixed_size, d.dynamic_lds
             )));
         };

@@ -35,7 +35,14 @@ pub(crate) fn disassembly() -> &'static str {
     })
 }
 
-/// A wave with all lanes active, all registers zero, and 64 KiB of LDS.
+/// Returns whether a line of [`disassembly`] is about a target. A line begins with `all`, or with the targets' numbers.
+pub(crate) fn is_for(line: &str, target: Target) -> bool {
+    let number = ["90a", "942", "950"][target as usize];
+    let targets = line.split(' ').next().unwrap_or("");
+    targets == "all" || targets.split(',').any(|of| of == number)
+}
+
+/// A wave with all lanes active, all registers zero, and the largest LDS.
 pub(crate) struct TestWave {
     pub(crate) w: Wave,
     pub(crate) cx: ExecContext,

@@ -1,8 +1,8 @@
 //! Compares the disassembler with LLVM's, by a list that LLVM generated: `tests/data/disassembly.txt`.
 //!
 //! `cargo test -p gfx9-isa --lib golden -- --ignored` generates the list again with LLVM 15 and LLVM 22 (Debian's
-//! llvm-15 and llvm-22; `LLVM15` and `LLVM22` select other `bin` directories). A line has the target (`all`, `90a`,
-//! `942`), the dwords, and the text. For dwords that are not an instruction, the text is `-`, and the second dword is
+//! llvm-15 and llvm-22; `LLVM15` and `LLVM22` select other `bin` directories). A line has the targets (`all`, or
+//! `942,950` and so on), the dwords, and the text. For dwords that are not an instruction, the text is `-`, and the second dword is
 //! given too.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,6 +5,7 @@ use std::fmt;
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
+use crate::row::Row;
 use crate::target::Target;
 
 /// A disassembled instruction.
@@ -23,6 +24,9 @@ pub struct Instruction {
     pub branch_target: Option<u64>,
     /// Whether the target has such an instruction.
     pub is_legal: bool,
+    /// The row of the instruction tables; `None` if [`is_legal`](Self::is_legal) is false. Of a scaled matrix
+    /// instruction, the row of the matrix instruction.
+    pub row: Option<&'static Row>,
 }
 
 impl Instruction {
@@ -35,6 +39,7 @@ impl Instruction {
             words: [word, 0, 0, 0],
             branch_target: None,
             is_legal: false,
+            row: None,
         }
     }
 }
@@ -68,13 +73,13 @@ pub fn disassemble(target: Target, code: &[u8], pc: u64) -> Option<Instruction> 
     let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
     let (first, second) = (words.next()?, words.next());
     let rest = words.next().zip(words.next()).map(|(third, fourth)| [third, fourth]);
-    text_of(Words { target, first, second, rest, len: 1, branch: None, lenient: false }, pc)
+    text_of(Words::new(target, first, second, rest), pc)
 }
 
 /// Disassembles the instruction whose dwords are `first` and, if it has two, `second`. See [`disassemble`]. Of a scaled
 /// matrix instruction, these are `v_mfma_ld_scale_b32`.
 pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u64) -> Option<Instruction> {
-    text_of(Words { target, first, second, rest: None, len: 1, branch: None, lenient: false }, pc)
+    text_of(Words::new(target, first, second, None), pc)
 }
 
 /// Implements [`disassemble`].
@@ -92,6 +97,7 @@ fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
         words: [words.first, second, third, fourth],
         branch_target,
         is_legal: true,
+        row: words.found.get(),
     })
 }
 
@@ -102,8 +108,7 @@ fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
 /// dword.
 pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
     let [first, second] = words;
-    let words =
-        Words { target, first, second: Some(second), rest: None, len: 1, branch: None, lenient: true };
+    let words = Words { lenient: true, ..Words::new(target, first, Some(second), None) };
     text_of(words, pc).unwrap_or_else(|| Instruction::illegal(first, pc))
 }
 
@@ -111,7 +116,7 @@ pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruct
 /// which consists of that and another instruction); `None` if the target has no such instruction. As with
 /// [`disassemble_lenient`], bits that the hardware ignores may be set.
 pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
-    let mut words = Words { target, first, second, rest: None, len: 1, branch: None, lenient: true };
+    let mut words = Words { lenient: true, ..Words::new(target, first, second, None) };
     read(&mut words, &mut Text::new(None)).ok()?;
     Some(words.len)
 }

@@ -97,6 +97,7 @@ impl Words {
             return Ok(());
         };
         self.len = 4;
+        self.found.set(Some(row));
         t.mnemonic(&row.name.replace("v_mfma_f32", "v_mfma_scale_f32"), "");
         self.matrices(t, row, mai)?;
         for code in [f.src0, f.src1] {

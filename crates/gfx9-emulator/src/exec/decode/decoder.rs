@@ -190,6 +190,9 @@ impl Decoder<'_> {
                             u64::from(half::f16::from_f64(*v).to_bits())
                         }
                         (Ty::F16 | Ty::I16 | Ty::P16F, None) => 0x3118,
+                        // A bfloat16 is the upper half of an f32 (LLVM, `getInlineEncodingVBF16`).
+                        (Ty::Bf16 | Ty::P16Bf, Some(v)) => u64::from((*v as f32).to_bits() >> 16),
+                        (Ty::Bf16 | Ty::P16Bf, None) => 0x3e22,
                         (_, Some(v)) => u64::from((*v as f32).to_bits()),
                         (_, None) => 0x3e22_f983,
                     },

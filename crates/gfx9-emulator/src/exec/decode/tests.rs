@@ -5,7 +5,7 @@ use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
 
 use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
-use crate::testing::test_wave::{TestWave, disassembly, op};
+use crate::testing::test_wave::{TestWave, disassembly, is_for, op};
 
 /// The hardware's codes of 1.0, 2.0, 4.0 and a literal.
 const ONE: u32 = 242;
@@ -44,11 +44,10 @@ fn more_literals_than_slots() {
 
 /// Returns the encodings that are not an instruction to LLVM, from gfx9-isa's list.
 fn refused(target: Target) -> Vec<[u32; 2]> {
-    let name = if target == Target::Gfx90a { "90a" } else { "942" };
     let line = |line: &str| {
-        let [targets, first, second, "-"] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let [_, first, second, "-"] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
         let hex = |word| u32::from_str_radix(word, 16).unwrap();
-        (targets == "all" || targets == name).then(|| [hex(first), hex(second)])
+        is_for(line, target).then(|| [hex(first), hex(second)])
     };
     disassembly().lines().filter_map(line).collect()
 }
