@@ -258,6 +258,63 @@ impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     }
 }
 
+/// `v_dot2_f32_bf16`, like [`Dot2F32F16`]. Denormals of bf16 are those of f32 to MODE, as their exponents are.
+pub(crate) struct Dot2F32Bf16<const CLAMP: bool>;
+impl<const CLAMP: bool> Op3 for Dot2F32Bf16<CLAMP> {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let part = |v: u32, n: u32| f32::from_bits(v >> (16 * n) << 16);
+        let d = part(a, 0).mul_add(part(b, 0), part(a, 1).mul_add(part(b, 1), c));
+        if CLAMP { unit(m, d) } else { d }
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let part = |v: u32, n: u32| f32::from_bits(v >> (16 * n) << 16).flush(m, false);
+        let high = part(a, 1).fma_in(m, part(b, 1), c.flush(m, false)).flush(m, true);
+        let d = part(a, 0).fma_in(m, part(b, 0), high).flush(m, true);
+        if CLAMP { unit(m, d) } else { d }
+    }
+}
+
+/// Returns the smallest of three numbers, or with `MAXIMUM` the largest: IEEE 754-2019's `minimum` and `maximum`, for
+/// which -0 is below +0, and the result is NaN if any source is.
+#[inline(always)]
+fn extreme<const MAXIMUM: bool>(v: [Half; 3]) -> Half {
+    // As integers these have the order of the numbers.
+    let key = |x: Half| (x.0 ^ ((x.0 as i16 >> 15) as u16 >> 1)) as i16;
+    let pick = |x: Half, y: Half| if (key(x) < key(y)) == MAXIMUM { y } else { x };
+    let nan = v.into_iter().rev().fold(Half(0), |nan, x| if x.is_nan() { x.quiet() } else { nan });
+    if nan.is_nan() { nan } else { pick(pick(v[0], v[1]), v[2]) }
+}
+
+/// Declares [`extreme`] as packed operations.
+macro_rules! extremes {
+    ($($name:ident: $maximum:literal;)*) => {$(
+        pub(crate) struct $name;
+        impl Packed for $name {
+            type T = Half;
+            const SOURCES: usize = 3;
+            #[inline(always)]
+            fn f(_: Mode, a: Half, b: Half, c: Half) -> Half {
+                extreme::<$maximum>([a, b, c])
+            }
+            #[inline(always)]
+            fn clamped(m: Mode, _: [Half; 3], d: Half) -> Half {
+                unit(m, d)
+            }
+        }
+    )*};
+}
+
+extremes! {
+    PkMinimum3F16: false;
+    PkMaximum3F16: true;
+}
+
+pub(crate) type DotBf16 = Dot<Dot2F32Bf16<false>, Dot2F32Bf16<true>>;
 pub(crate) type DotF16 = Dot<Dot2F32F16<false>, Dot2F32F16<true>>;
 pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
 pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;

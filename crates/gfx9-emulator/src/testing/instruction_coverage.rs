@@ -10,7 +10,7 @@ use super::tally::{Key, RandomisedTest, key};
 /// Returns all randomised tests.
 fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[RandomisedTest]; 18] = [
+    let all: [&[RandomisedTest]; 19] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,
@@ -24,6 +24,7 @@ fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
         &packed_tests::VERIFIED,
         &matrix_tests::VERIFIED,
         &matrix_value_tests::VERIFIED,
+        &matrix_scaled_tests::VERIFIED,
         &ds_tests::VERIFIED,
         &atomics_tests::VERIFIED,
         &flat_tests::VERIFIED,

@@ -85,6 +85,8 @@ pub(crate) struct Decoder<'a> {
     pub(crate) target: Target,
     pub(super) column: usize,
     pub(super) pool: ConstantPool,
+    /// The instruction before the one that is being decoded has loaded scales for it.
+    pub(super) has_scales: bool,
 }
 
 impl Decoder<'_> {
@@ -190,6 +192,8 @@ impl Decoder<'_> {
                             u64::from(half::f16::from_f64(*v).to_bits())
                         }
                         (Ty::F16 | Ty::I16 | Ty::P16F, None) => 0x3118,
+                        (Ty::P16Bf, Some(v)) => u64::from((*v as f32).to_bits() >> 16),
+                        (Ty::P16Bf, None) => 0x3e22,
                         (_, Some(v)) => u64::from((*v as f32).to_bits()),
                         (_, None) => 0x3e22_f983,
                     },
