@@ -9,16 +9,17 @@
 //!   exactly; then the accumulator is added and the sum is rounded ([`Truncated`]).
 //! - gfx942, fp8 and bf8: the same, separately for products of even and of odd index ([`Split`]).
 //!
-//! Two rules are assumptions, not measurements: a NaN result is the positive quiet NaN without payload, and sparse
-//! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements.
+//! Three rules are assumptions, not measurements: a NaN result is the positive quiet NaN without payload; sparse
+//! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements; gfx950 computes
+//! as gfx942 does, and all its formats of 8 bits or less as 8-bit floats.
 
 use std::marker::PhantomData;
 
 use crate::exec::lanes::Word;
-use crate::exec::number::half16::Half;
 use crate::state::wave::CHUNK;
 
-use super::convert::small_to_f32;
+use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power, with_power};
+pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
 
 /// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
@@ -33,8 +34,8 @@ pub(crate) trait Kind {
     /// The number of products that are added at once.
     const GROUP: usize;
 
-    /// Returns the element in the low bits, of A if `first`, else of B. `op` is the instruction's opcode.
-    fn get(bits: u32, op: u32, first: bool) -> (Self::T, Self::P);
+    /// Returns the element in the low bits. `fp8` says which of the two formats of 8-bit floats it has.
+    fn get(bits: u32, fp8: bool) -> (Self::T, Self::P);
 
     /// Prepares the accumulators before the first products.
     #[inline(always)]
@@ -62,68 +63,6 @@ pub(crate) trait Kind {
     fn finish(_: &mut [Self::C; CHUNK]) {}
 }
 
-/// A floating-point format of elements of A and B.
-pub(crate) trait Element {
-    const BITS: u32;
-    /// The exponent of the smallest normal number.
-    const LOWEST: i32;
-    fn value(bits: u32) -> f32;
-}
-
-pub(crate) struct F16;
-pub(crate) struct Bf16;
-/// An f32 whose 13 lowest bits are ignored.
-pub(crate) struct Xf32;
-struct Fp8;
-struct Bf8;
-
-impl Element for F16 {
-    const BITS: u32 = 16;
-    const LOWEST: i32 = -14;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        Half(bits as u16).to_f32()
-    }
-}
-
-impl Element for Bf16 {
-    const BITS: u32 = 16;
-    const LOWEST: i32 = -126;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        f32::from_bits(bits << 16)
-    }
-}
-
-impl Element for Xf32 {
-    const BITS: u32 = 32;
-    const LOWEST: i32 = -126;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        // A NaN whose upper bits are zero stays a NaN.
-        let quiet = if f32::from_bits(bits).is_nan() { 1 << 22 } else { 0 };
-        f32::from_bits((bits | quiet) & !0x1fff)
-    }
-}
-
-impl Element for Fp8 {
-    const BITS: u32 = 8;
-    const LOWEST: i32 = -7;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        small_to_f32::<3>(bits as u8)
-    }
-}
-
-impl Element for Bf8 {
-    const BITS: u32 = 8;
-    const LOWEST: i32 = -15;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        small_to_f32::<2>(bits as u8)
-    }
-}
-
 /// Replaces each NaN with the one that the matrix unit returns.
 #[inline(always)]
 fn one_nan(acc: &mut [f32; CHUNK]) {
@@ -143,7 +82,7 @@ impl Kind for Fma {
     const GROUP: usize = 1;
 
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (f32, ()) {
+    fn get(bits: u32, _: bool) -> (f32, ()) {
         (f32::from_bits(bits), ())
     }
 
@@ -180,7 +119,7 @@ impl Kind for Int8 {
     const GROUP: usize = 4;
 
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (i32, ()) {
+    fn get(bits: u32, _: bool) -> (i32, ()) {
         (i32::from(bits as i8), ())
     }
 
@@ -215,7 +154,7 @@ fn flush(x: f32) -> f32 {
 
 impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (f32, ()) {
+    fn get(bits: u32, _: bool) -> (f32, ()) {
         let value = S::value(bits);
         (if value.abs() < power(S::LOWEST) as f32 { 0.0 } else { value }, ())
     }
@@ -262,11 +201,6 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     }
 }
 
-/// Returns 2^exponent, which must be a normal f64.
-const fn power(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + exponent) as u64) << 52)
-}
-
 /// Returns the reciprocal of a power of two.
 #[inline(always)]
 fn inverse(power: f64) -> f64 {
@@ -292,18 +226,13 @@ pub(crate) struct Truncated<S, const GROUP: usize>(PhantomData<S>);
 
 /// gfx942, fp8 and bf8: like [`Truncated`], but step 1 is done separately for the products of even and of odd index,
 /// each with its own largest exponent. Both sums are then rounded down 24 places below the larger exponent. An
-/// accumulator below 2^(f - 25) counts as 0.
-pub(crate) struct Split;
+/// accumulator below 2^(f - 25) counts as 0. `F` and `B` are the target's formats of fp8 and bf8.
+pub(crate) struct Split<F, B>(PhantomData<(F, B)>);
 
-/// Returns an element, and 2 to the power of its exponent; 0 for zeros.
-#[inline(always)]
-fn with_power<S: Element>(bits: u32) -> (f64, f64) {
-    let value = f64::from(S::value(bits));
-    let exponent = f64::from_bits(value.to_bits() & 0x7ff0_0000_0000_0000);
-    let lowest = power(S::LOWEST);
-    let exponent = if exponent < lowest { lowest } else { exponent };
-    (value, if value == 0.0 { 0.0 } else { exponent })
-}
+/// gfx942's 8-bit floats.
+pub(crate) type Fnuz = Split<Fp8, Bf8>;
+/// gfx950's 8-bit floats.
+pub(crate) type Ocp = Split<OcpFp8, OcpBf8>;
 
 /// Computes step 1 of [`Truncated`]. Returns the largest exponent of the products as a power of two, and their sum in
 /// units of 2^-24 of that.
@@ -399,7 +328,7 @@ fn any_special(a: &[f64], b: &[f64]) -> bool {
 
 impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (f64, f64) {
+    fn get(bits: u32, _: bool) -> (f64, f64) {
         with_power::<S>(bits)
     }
     const BITS: u32 = S::BITS;
@@ -435,7 +364,7 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
     }
 }
 
-impl Kind for Split {
+impl<F: Element, B: Element> Kind for Split<F, B> {
     const BITS: u32 = 8;
     type T = f64;
     type P = f64;
@@ -443,10 +372,8 @@ impl Kind for Split {
     const GROUP: usize = 16;
 
     #[inline(always)]
-    fn get(bits: u32, op: u32, first: bool) -> (f64, f64) {
-        // The order of the opcodes is bf8 bf8, bf8 fp8, fp8 bf8, fp8 fp8.
-        let fp8 = op >> u32::from(first) & 1 != 0;
-        if fp8 { with_power::<Fp8>(bits) } else { with_power::<Bf8>(bits) }
+    fn get(bits: u32, fp8: bool) -> (f64, f64) {
+        if fp8 { with_power::<F>(bits) } else { with_power::<B>(bits) }
     }
 
     #[inline(always)]

@@ -31,6 +31,8 @@ pub(crate) mod lanes;
 pub(crate) mod level;
 pub(crate) mod matrix;
 pub(crate) mod matrix_arith;
+pub(crate) mod matrix_formats;
+pub(crate) mod matrix_scaled;
 pub(crate) mod media;
 pub(crate) mod modifiers;
 pub(crate) mod number;
@@ -69,6 +71,8 @@ pub(crate) mod fork_tests;
 mod gws_tests;
 #[cfg(test)]
 pub(crate) mod idle_tests;
+#[cfg(test)]
+pub(crate) mod matrix_scaled_tests;
 #[cfg(test)]
 pub(crate) mod matrix_tests;
 #[cfg(test)]

@@ -258,10 +258,33 @@ impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     }
 }
 
-/// `v_dot2c_f32_bf16`: two multiply-adds, the one of the first pair first (CDNA4 ISA, `V_DOT2C_F32_BF16`). The products
-/// are exact, unless they are denormal or too large.
-pub(crate) struct Dot2F32Bf16;
-impl Op3 for Dot2F32Bf16 {
+/// `v_dot2_f32_bf16`, clamped with `CLAMP`: adds the product of the second pair to that of the first, then the third
+/// source (CDNA4 ISA, `V_DOT2_F32_BF16`). Denormals of bfloat16 are those of f32 to MODE, as their exponents are.
+pub(crate) struct Dot2F32Bf16<const CLAMP: bool>;
+impl<const CLAMP: bool> Op3 for Dot2F32Bf16<CLAMP> {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
+        let d = high_a.mul_add(high_b, low_a * low_b) + c;
+        if CLAMP { unit(m, d) } else { d }
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(|v| flushed(m, bf16_pair(v)));
+        let low = low_a.mul_in(m, low_b).flush(m, true);
+        let both = high_a.fma_in(m, high_b, low).flush(m, true);
+        let d = both.add_in(m, c.flush(m, false)).flush(m, true);
+        if CLAMP { unit(m, d) } else { d }
+    }
+}
+
+/// `v_dot2c_f32_bf16`: two multiply-adds to the destination, the one of the first pair first (CDNA4 ISA,
+/// `V_DOT2C_F32_BF16`).
+pub(crate) struct Dot2cF32Bf16;
+impl Op3 for Dot2cF32Bf16 {
     type D = f32;
     type A = u32;
     type B = u32;
@@ -272,7 +295,7 @@ impl Op3 for Dot2F32Bf16 {
         high_a.mul_add(high_b, low_a.mul_add(low_b, c))
     }
     fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(|v| flushed(m, bf16_pair(v)));
         let low = low_a.fma_in(m, low_b, c.flush(m, false)).flush(m, true);
         high_a.fma_in(m, high_b, low).flush(m, true)
     }
@@ -284,6 +307,11 @@ fn bf16_pair(v: u32) -> (f32, f32) {
     (f32::from_bits(v << 16), f32::from_bits(v & 0xffff_0000))
 }
 
+fn flushed(m: Mode, (low, high): (f32, f32)) -> (f32, f32) {
+    (low.flush(m, false), high.flush(m, false))
+}
+
+pub(crate) type DotBf16 = Dot<Dot2F32Bf16<false>, Dot2F32Bf16<true>>;
 pub(crate) type DotF16 = Dot<Dot2F32F16<false>, Dot2F32F16<true>>;
 pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
 pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;

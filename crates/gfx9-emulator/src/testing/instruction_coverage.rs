@@ -10,7 +10,7 @@ use super::tally::{Key, RandomisedTest, key};
 /// Returns all randomised tests.
 pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[RandomisedTest]; 19] = [
+    let all: [&[RandomisedTest]; 20] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,
@@ -25,6 +25,7 @@ pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
         &matrix_tests::VERIFIED,
         &matrix_value_tests::VERIFIED,
         &scaled_tests::VERIFIED,
+        &matrix_scaled_tests::VERIFIED,
         &ds_tests::VERIFIED,
         &atomics_tests::VERIFIED,
         &flat_tests::VERIFIED,

@@ -85,6 +85,8 @@ pub(crate) struct Decoder<'a> {
     pub(crate) target: Target,
     pub(super) column: usize,
     pub(super) pool: ConstantPool,
+    /// The instruction before the one that is being decoded has loaded scales for it.
+    pub(super) has_scales: bool,
 }
 
 impl Decoder<'_> {

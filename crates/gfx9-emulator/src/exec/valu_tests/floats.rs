@@ -80,7 +80,8 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     }
     if name == "dot2c_f32_bf16" {
         // The product of the first pair is added first; each step is rounded.
-        let part = |v: u64, n: u32| (v >> (16 * n) & 0xffff) << 16;
+        let part =
+            |v: u64, n: u32| exact::flush((v >> (16 * n) & 0xffff) << 16, 32, x.mode.denorm32() & 1 != 0);
         let [a, b, _] = x.s;
         let old = exact::flush(x.old & 0xffff_ffff, 32, x.mode.denorm32() & 1 != 0);
         let (round, keep) = (x.mode.round32(), x.mode.denorm32() & 2 != 0);
