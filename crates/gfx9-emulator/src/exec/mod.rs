@@ -57,6 +57,8 @@ pub(crate) mod buffer_tests;
 #[cfg(test)]
 mod control_tests;
 #[cfg(test)]
+mod document_tests;
+#[cfg(test)]
 pub(crate) mod ds_tests;
 #[cfg(test)]
 pub(crate) mod flat_tests;
