@@ -33,6 +33,7 @@ pub(crate) mod matrix;
 pub(crate) mod matrix_arith;
 pub(crate) mod media;
 pub(crate) mod modifiers;
+pub(crate) mod notices;
 pub(crate) mod number;
 mod op;
 pub(crate) mod operand;
@@ -76,6 +77,8 @@ pub(crate) mod matrix_tests;
 pub(crate) mod matrix_value_tests;
 #[cfg(test)]
 mod memory_model;
+#[cfg(test)]
+mod notices_tests;
 #[cfg(test)]
 pub(crate) mod packed_tests;
 #[cfg(test)]

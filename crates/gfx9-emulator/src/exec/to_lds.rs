@@ -31,7 +31,7 @@ pub(crate) fn to_lds(
     match load(w, cx, i, TEMP) {
         Flow::Next => {
             let at: [u32; LANES] = std::array::from_fn(|lane| base.wrapping_add(4 * lane as u32));
-            lds_store::<Dwords<1>>(w, cx, TEMP, &at)
+            lds_store::<Dwords<1>>(w, cx, i.pc, TEMP, &at)
         }
         fault => fault,
     }

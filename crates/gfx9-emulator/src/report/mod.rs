@@ -4,4 +4,5 @@ pub(crate) mod access;
 pub(crate) mod defect;
 pub(crate) mod error;
 pub(crate) mod fault;
+pub(crate) mod notice;
 mod source;
