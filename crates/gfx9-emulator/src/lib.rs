@@ -54,6 +54,7 @@ pub use host::run::DispatchStats;
 pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
 pub use memory::blocks::{BlockTable, Blocks};
 pub use memory::bounds::{Bounds, UnknownBounds};
+pub use memory::grain::{FineGrainedAtomics, UnknownFineGrainedAtomics};
 pub use memory::lds::{MAX_LDS, max_lds};
 pub use observe::{
     BytesAccessed, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,
@@ -64,6 +65,7 @@ pub use report::defect::{Defect, DefectKind, Site};
 pub use report::error::{Error, Result};
 pub use report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
 pub use report::fidelity::{Fidelity, InstructionFidelity, fidelities, fidelity};
+pub use report::notice::{Notice, NoticeKind};
 pub use state::wave::LANES;
 
 /// Compiles and runs the README's example.

@@ -39,7 +39,7 @@ impl<K: Load> Exec for Read<K> {
             return no_gds(cx);
         }
         let at = addresses(w, i, i.imm);
-        lds_load::<K>(w, cx, i.dst, &at)
+        lds_load::<K>(w, cx, i.pc, i.dst, &at)
     }
 }
 
@@ -51,7 +51,7 @@ impl<K: Store> Exec for Write<K> {
             return no_gds(cx);
         }
         let at = addresses(w, i, i.imm);
-        lds_store::<K>(w, cx, i.src[1], &at)
+        lds_store::<K>(w, cx, i.pc, i.src[1], &at)
     }
 }
 
@@ -72,8 +72,8 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
         let (first, second) = two_offsets(i, UNIT);
         // Computed before the first load, whose destination may be the address register.
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
-        match lds_load::<Dwords<N>>(w, cx, i.dst, &one) {
-            Flow::Next => lds_load::<Dwords<N>>(w, cx, i.dst + N as u16, &two),
+        match lds_load::<Dwords<N>>(w, cx, i.pc, i.dst, &one) {
+            Flow::Next => lds_load::<Dwords<N>>(w, cx, i.pc, i.dst + N as u16, &two),
             fault => fault,
         }
     }
@@ -89,8 +89,8 @@ impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
         }
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
-        match lds_store::<Dwords<N>>(w, cx, i.src[1], &one) {
-            Flow::Next => lds_store::<Dwords<N>>(w, cx, i.src[2], &two),
+        match lds_store::<Dwords<N>>(w, cx, i.pc, i.src[1], &one) {
+            Flow::Next => lds_store::<Dwords<N>>(w, cx, i.pc, i.src[2], &two),
             fault => fault,
         }
     }
@@ -116,7 +116,7 @@ impl<const BITS: usize, const DWORDS: usize> Exec for ReadTransposed<BITS, DWORD
                 *w.v_mut(TEMP + n) = Lanes::ZERO;
             }
         }
-        match lds_load::<Dwords<DWORDS>>(w, cx, TEMP, &at) {
+        match lds_load::<Dwords<DWORDS>>(w, cx, i.pc, TEMP, &at) {
             Flow::Next => {}
             fault => return fault,
         }

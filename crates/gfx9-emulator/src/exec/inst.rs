@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gfx9_isa::{Row, Target};
 
 use super::operand::{Dpp, ResultModifier, SourceModifier};
+use crate::exec::notices::Notices;
 use crate::memory::View;
 use crate::memory::lds::Lds;
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
@@ -192,6 +193,8 @@ pub(crate) struct ExecContext {
     pub(crate) host: Option<Arc<dyn Host>>,
     /// Global wave sync, shared by all workgroups.
     pub(crate) gws: Arc<Gws>,
+    /// Accesses that hardware, or strict bounds, would not perform.
+    pub(crate) notices: Notices,
 }
 
 /// The largest number of lanes that a fault report names.

@@ -10,8 +10,8 @@
 //! registers, and one row in place of four ("AMD Matrix Instruction Calculator"; CDNA3 ISA, "Dense Matrix
 //! Multiplication Layout").
 //!
-//! EXEC and MODE have no effect: all lanes take part, and roundings are fixed (CDNA3 ISA, "Matrix Arithmetic
-//! Instructions"). So a chunk of 16 lanes of D is 16 columns of one row, or four columns of four blocks, and its loop
+//! EXEC has no effect, and MODE only on denormals of f32 matrices A and B: all lanes take part, and roundings are fixed
+//! (CDNA3 ISA, "Matrix Arithmetic Instructions"). So a chunk of 16 lanes of D is 16 columns of one row, or four columns of four blocks, and its loop
 //! over columns is a loop over lanes.
 
 use std::marker::PhantomData;
@@ -107,6 +107,7 @@ fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K
             (out.values[e][l], out.powers[e][l]) = K::get(dwords[l] >> shift, fp8);
         }
     }
+    K::obey(out.values.as_flattened_mut(), w.mode);
     out
 }
 

@@ -2,8 +2,9 @@
 //!
 //! The ISA documents leave this open. The rules here come from measurements on MI200 and MI300, which they match bit by
 //! bit: Xie, Xu, Wang, Yang and Yang, "Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units" (arXiv
-//! 2511.10909).
-//! - f32 and f64: a chain of fused multiply-adds, denormals kept ([`Fma`]).
+//! 2511.10909). The ISA documents say what MODE does: it flushes denormal elements of f32 matrices A and B, and nothing
+//! else (CDNA2 ISA, chapter 7, table of MFMA; CDNA3 ISA, 7.3).
+//! - f32 and f64: a chain of fused multiply-adds, denormals of C and D kept ([`Fma`]).
 //! - gfx90a, f16 and bf16: two or four products added in pairs, each step rounded to f32, denormals flushed ([`Ftz`]).
 //! - gfx942, f16, bf16 and xf32: up to eight products are truncated 24 places below the largest exponent and added
 //!   exactly; then the accumulator is added and the sum is rounded ([`Truncated`]).
@@ -16,7 +17,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::lanes::Word;
-use crate::state::wave::CHUNK;
+use crate::state::wave::{CHUNK, Mode};
 
 use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power, with_power};
 pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
@@ -36,6 +37,10 @@ pub(crate) trait Kind {
 
     /// Returns the element in the low bits. `fp8` says which of the two formats of 8-bit floats it has.
     fn get(bits: u32, fp8: bool) -> (Self::T, Self::P);
+
+    /// Does to the elements of A or of B what the MODE register says.
+    #[inline(always)]
+    fn obey(_: &mut [Self::T], _: Mode) {}
 
     /// Prepares the accumulators before the first products.
     #[inline(always)]
@@ -71,8 +76,16 @@ fn one_nan(acc: &mut [f32; CHUNK]) {
     }
 }
 
-/// A chain of fused multiply-adds.
+/// A chain of fused multiply-adds. MODE says whether denormals of A and B are flushed.
 pub(crate) struct Fma;
+
+#[cold]
+#[inline(never)]
+fn flush_all(elements: &mut [f32]) {
+    for x in elements {
+        *x = flush(*x);
+    }
+}
 
 impl Kind for Fma {
     const BITS: u32 = 32;
@@ -84,6 +97,13 @@ impl Kind for Fma {
     #[inline(always)]
     fn get(bits: u32, _: bool) -> (f32, ()) {
         (f32::from_bits(bits), ())
+    }
+
+    #[inline(always)]
+    fn obey(elements: &mut [f32], mode: Mode) {
+        if mode.denorm32() & 1 == 0 {
+            flush_all(elements);
+        }
     }
 
     #[inline(always)]
@@ -147,7 +167,7 @@ pub(crate) struct Ftz<S, const GROUP: usize>(PhantomData<S>);
 
 /// Replaces a denormal with zero of the same sign.
 #[inline(always)]
-fn flush(x: f32) -> f32 {
+pub(crate) fn flush(x: f32) -> f32 {
     let small = x.abs() < f32::MIN_POSITIVE;
     f32::from_bits(if small { x.to_bits() & 0x8000_0000 } else { x.to_bits() })
 }

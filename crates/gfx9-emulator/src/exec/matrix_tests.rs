@@ -5,7 +5,7 @@
 use gfx9_isa::{Encoding, Row, Target};
 
 use crate::exec::level::SimdLevel;
-use crate::state::wave::{AGPR, LANES};
+use crate::state::wave::{AGPR, LANES, Mode};
 use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(every_shape_multiplies_integers, sums_round_as_measured);
@@ -434,11 +434,19 @@ fn every_shape_multiplies_integers() {
 
 /// Returns D[0][0] for row 0 of A, column 0 of B and C[0][0]. All other elements are 0.
 fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
-    dot_of(&Shape::named(name), a, b, c, level)
+    dot_in(Mode::DEFAULT, name, a, b, c, level)
+}
+
+pub(crate) fn dot_in(mode: Mode, name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
+    dot_of_in(mode, &Shape::named(name), a, b, c, level)
 }
 
 /// Returns the same as [`dot`].
 fn dot_of(shape: &Shape, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
+    dot_of_in(Mode::DEFAULT, shape, a, b, c, level)
+}
+
+fn dot_of_in(mode: Mode, shape: &Shape, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
     let mut rig = TestWave::new(shape.target, level);
     let spread = |values: &[u64]| -> Vec<Vec<u64>> {
         let elements = shape.elements();
@@ -455,6 +463,7 @@ fn dot_of(shape: &Shape, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 
     put(&mut rig, 0, shape.bits(), &spread(a));
     put(&mut rig, 4, shape.bits(), &spread(b));
     rig.w.v_mut(10).flat_mut()[0] = c.to_bits();
+    rig.w.mode = mode;
     rig.run(&Code { dst: 10, a: 0, b: 4, c: 266, ..Code::default() }.words(shape.op));
     f32::from_bits(rig.w.v(10).flat()[0])
 }
@@ -676,7 +685,7 @@ fn denormals_are_flushed_on_gfx90a_only() {
         assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[tiny], &[one], 0.0, level), 2f32.powi(-20));
         assert_eq!(dot("v_mfma_f32_32x32x8f16", &[0], &[one], least, level), 0.0);
         assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[0], &[one], least, level).to_bits(), 1);
-        // f32 instructions keep denormals on both targets.
+        // f32 instructions keep denormals on both targets, if MODE does.
         let bits = |x: f32| u64::from(x.to_bits());
         for name in ["v_mfma_f32_32x32x2f32", "v_mfma_f32_32x32x2_f32"] {
             assert_eq!(dot(name, &[bits(least)], &[bits(2.0)], least, level).to_bits(), 3);

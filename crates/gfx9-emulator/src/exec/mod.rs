@@ -35,6 +35,7 @@ pub(crate) mod matrix_formats;
 pub(crate) mod matrix_scaled;
 pub(crate) mod media;
 pub(crate) mod modifiers;
+pub(crate) mod notices;
 pub(crate) mod number;
 mod op;
 pub(crate) mod operand;
@@ -60,6 +61,8 @@ pub(crate) mod buffer_tests;
 #[cfg(test)]
 mod control_tests;
 #[cfg(test)]
+mod document_tests;
+#[cfg(test)]
 pub(crate) mod ds_tests;
 #[cfg(test)]
 pub(crate) mod flat_tests;
@@ -79,6 +82,8 @@ pub(crate) mod matrix_tests;
 pub(crate) mod matrix_value_tests;
 #[cfg(test)]
 mod memory_model;
+#[cfg(test)]
+mod notices_tests;
 #[cfg(test)]
 pub(crate) mod packed_tests;
 #[cfg(test)]

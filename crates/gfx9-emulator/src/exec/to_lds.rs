@@ -47,9 +47,9 @@ pub(crate) fn to_lds(
             let at: [u32; LANES] =
                 std::array::from_fn(|lane| base.wrapping_add(lane as u32 * distance(size as u32)));
             match size {
-                12 => lds_store::<Dwords<3>>(w, cx, TEMP, &at),
-                16 => lds_store::<Dwords<4>>(w, cx, TEMP, &at),
-                _ => lds_store::<Dwords<1>>(w, cx, TEMP, &at),
+                12 => lds_store::<Dwords<3>>(w, cx, i.pc, TEMP, &at),
+                16 => lds_store::<Dwords<4>>(w, cx, i.pc, TEMP, &at),
+                _ => lds_store::<Dwords<1>>(w, cx, i.pc, TEMP, &at),
             }
         }
         fault => fault,

@@ -11,6 +11,7 @@ use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 use super::integer::{
     Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,
 };
+use super::matrix_arith::flush;
 use super::packed::{Packed, Select, chunk, halves, unit};
 
 /// `v_accvgpr_read_b32` and `v_accvgpr_write_b32`. Decoding has replaced the register number with the AGPR's index.
@@ -238,6 +239,8 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
 
 /// `v_dot2_f32_f16` and `v_dot2c_f32_f16`, clamped with `CLAMP`: two fused multiply-adds, the one of the second pair
 /// first. LLVM replaces this sequence with its `fdot2`.
+///
+/// In any MODE they round to nearest even, and flush denormals of sources and of results (CDNA2 and CDNA3 ISA, 6.4).
 pub(crate) struct Dot2F32F16<const CLAMP: bool>;
 impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     type D = f32;
@@ -246,15 +249,16 @@ impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     type C = f32;
     #[inline(always)]
     fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).to_f32();
-        let d = part(a, 0).mul_add(part(b, 0), part(a, 1).mul_add(part(b, 1), c));
+        let part = |v: u32, n: u32| {
+            let v = (v >> (16 * n)) as u16;
+            Half(if v & 0x7c00 == 0 { v & 0x8000 } else { v }).to_f32()
+        };
+        let high = flush(part(a, 1).mul_add(part(b, 1), flush(c)));
+        let d = flush(part(a, 0).mul_add(part(b, 0), high));
         if CLAMP { unit(m, d) } else { d }
     }
     fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).flush(m, false).to_f32();
-        let high = part(a, 1).fma_in(m, part(b, 1), c.flush(m, false)).flush(m, true);
-        let d = part(a, 0).fma_in(m, part(b, 0), high).flush(m, true);
-        if CLAMP { unit(m, d) } else { d }
+        Self::f(m, a, b, c)
     }
 }
 

@@ -305,7 +305,10 @@ impl DispatchSetup {
             }
         }
         if self.workgroup_info {
-            push(w, self.waves);
+            // TG_SIZE. Bit 31 is set in the first wave of the workgroup. gfx942 also gives the wave's number (CDNA3 ISA,
+            // 3.13); LLVM's AMDGPUUsage has zeros there.
+            let number = if self.flat_scratch { id << 20 } else { 0 };
+            push(w, self.waves | number | u32::from(id == 0) << 31);
         }
         if self.wave_offset {
             // Each wave has a private memory of its own, which begins at the base.

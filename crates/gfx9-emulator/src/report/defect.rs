@@ -14,6 +14,8 @@ pub enum DefectKind {
     UninitializedRead,
     /// Two accesses to the same bytes by different waves, at least one of them a write, that nothing orders.
     DataRace,
+    /// A floating-point atomic to fine-grained memory, which gfx90a's hardware does not perform.
+    FineGrainedAtomic,
 }
 
 /// An instruction that accessed memory, with the workgroup, wave and lane that executed it.
@@ -85,6 +87,7 @@ impl fmt::Display for Defect {
         let name = match self.kind {
             DefectKind::UninitializedRead => "read of never-written bytes",
             DefectKind::DataRace => "data race",
+            DefectKind::FineGrainedAtomic => "floating-point atomic, not performed on gfx90a hardware,",
         };
         write!(f, "{name} in {}: {} of {} bytes", self.space.name(), self.site.access.name(), self.size)?;
         for (n, lane) in self.lanes.iter().take(4).enumerate() {

@@ -5,4 +5,5 @@ pub(crate) mod defect;
 pub(crate) mod error;
 pub(crate) mod fault;
 pub(crate) mod fidelity;
+pub(crate) mod notice;
 mod source;

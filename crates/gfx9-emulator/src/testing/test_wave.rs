@@ -7,6 +7,7 @@ use gfx9_isa::{Encoding, Target};
 use crate::exec::inst::{Code, ExecContext, StopReason};
 use crate::exec::interpret::run_wave;
 use crate::exec::level::SimdLevel;
+use crate::exec::notices::Notices;
 use crate::memory::lds::{Lds, MAX_LDS};
 use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::report::fault::FaultCause;
@@ -75,6 +76,7 @@ impl TestWave {
                 workgroup: [0; 3],
                 host: None,
                 gws: Arc::new(Gws::new(crate::state::gws::counter_table(), 1)),
+                notices: Notices::default(),
             },
             space,
             target,

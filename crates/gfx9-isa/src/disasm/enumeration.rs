@@ -292,6 +292,10 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
 
 /// Adds every value of the fields that have named values.
 fn of_names(all: &mut BTreeSet<[u32; 2]>) {
+    // s_getpc_b64 has no source.
+    for destination in [0, 2, 80, 96, 100, 110] {
+        all.insert([Encoding::Sop1.first_dword(28, destination << 16), 0]);
+    }
     let vop1 = |op, source| Encoding::Vop1.first_dword(op, 2 << 17 | source);
     for source in 96..=258 {
         // v_mov_b32, v_ceil_f64; v_add_f16, v_add_u16, v_dot2c_f32_f16, v_dot2c_i32_i16; s_mov_b32, s_mov_b64.

@@ -86,6 +86,10 @@ fn the_list_covers_every_row() {
         }
         for encoding in Encoding::ALL {
             for row in encoding.rows().iter().filter(|row| row.opcode(target).is_some()) {
+                // LLVM does not know this instruction, which AMD's documents have.
+                if row.name == "s_set_valu_coexec_mode" {
+                    continue;
+                }
                 assert!(named.contains(row.name), "{target:?} {encoding:?}: no {}", row.name);
             }
         }
@@ -134,6 +138,9 @@ fn known_difference(target: Target, text: &str) -> Option<&'static str> {
     }
     if text.contains("src_flat_scratch_base") {
         return Some("a source that gfx1250 has");
+    }
+    if mnemonic == "s_getpc_b64" {
+        return Some("a source where the instruction has none");
     }
     if writes_scalar && destination.starts_with("src_") {
         return Some("a scalar destination that is no register");

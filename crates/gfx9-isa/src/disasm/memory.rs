@@ -64,7 +64,10 @@ impl Words {
             return self.reserved((offset, gds, acc) != (0, false, false));
         }
         let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
-        self.reserved(gds && permutes || !gds && is_gws || acc && no_data)?;
+        if is_gws && !gds {
+            return Err(NotAnInstruction);
+        }
+        self.reserved(gds && permutes || acc && no_data)?;
         if offset != 0 {
             self.ds_offset(t, row, offset);
         }

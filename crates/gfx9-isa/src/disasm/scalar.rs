@@ -45,6 +45,8 @@ impl Words {
                 return Err(NotAnInstruction);
             }
             t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+        } else if f.src0 != 0 {
+            return Err(NotAnInstruction);
         }
         Ok(())
     }
@@ -112,6 +114,11 @@ impl Words {
             "s_waitcnt" => t.operand(Waitcnt(imm)),
             "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.since_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
+            "s_set_valu_coexec_mode" => {
+                // LLVM doesn't know it.
+                self.reserved(true)?;
+                t.operand(immediate(u32::from(imm)));
+            }
             "s_endpgm" if imm == 0 => {}
             "s_endpgm" => t.operand(imm),
             "s_wakeup"

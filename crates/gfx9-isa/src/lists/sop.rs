@@ -225,6 +225,7 @@ macro_rules! sopp {
             s_set_gpr_idx_off 28 28 28 Z, [Z, Z, Z], 0;
             s_set_gpr_idx_mode 29 29 29 Z, [Z, Z, Z], 0;
             s_endpgm_ordered_ps_done 30 30 30 Z, [Z, Z, Z], 0;
+            s_set_valu_coexec_mode -1 31 31 Z, [Z, Z, Z], 0;
         }
     };
 }

@@ -181,7 +181,11 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "lshl_or_b32" => bits((a * (1 << (b % 32)) | c) & 0xffff_ffff),
         "lshl_add_u32" => fit(ua * (1 << (b % 32)) + uc, 32, false, false),
         "add_lshl_u32" => fit((ua + ub) * (1 << (c % 32)), 32, false, false),
-        "lshl_add_u64" => fit(unsigned(a, 64) * (1 << (b % 8)) + unsigned(c, 64), 64, false, false),
+        // Notes of CDNA4 ISA, 12.11: counts above 4 are not supported, and shift by 0.
+        "lshl_add_u64" => {
+            let factor = [1, 2, 4, 8, 16, 1, 1, 1][(b % 8) as usize];
+            fit(unsigned(a, 64) * factor + unsigned(c, 64), 64, false, false)
+        }
         "add3_u32" => fit(ua + ub + uc, 32, false, false),
         "xad_u32" => fit((ua ^ ub) + uc, 32, false, false),
         "bfe_u32" => from_bits(32, |n| {
