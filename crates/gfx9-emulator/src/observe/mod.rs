@@ -8,12 +8,17 @@ mod accesses;
 mod accesses_tests;
 mod class;
 mod lock;
+mod missing_waits;
 mod observers;
+mod operands;
+#[cfg(test)]
+mod operands_tests;
 mod profile;
 mod races;
 mod registers;
 mod sanitizer;
 mod trace;
+mod waits;
 
 pub(crate) use class::Info;
 pub use class::InstructionClass;

@@ -15,7 +15,7 @@ use crate::state::wave::Wave;
 
 /// Returns the information for observers about each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
-    code.insts.iter().map(|i| Info::of(i.row)).collect()
+    code.insts.iter().map(Info::of_instruction).collect()
 }
 
 /// The observers of a dispatch.
@@ -88,7 +88,7 @@ impl WorkgroupObserver {
 
 impl Observer for WorkgroupObserver {
     fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) {
-        let Some(info) = self.infos.get(at).copied().filter(|info| info.is_known) else { return };
+        let Some(info) = self.infos.get(at).filter(|info| info.is_known) else { return };
         self.accesses.clear();
         let looked_at = self.counter.is_some() || self.sanitizer.is_some();
         if looked_at && info.addressing != AddressingKind::None {
