@@ -56,7 +56,7 @@ pub(crate) fn run(
             unsafe { (i.exec)(w, cx, i) }
         };
         if let Some(observer) = &mut observer {
-            observer.after(w);
+            observer.after(w, cx);
         }
         match flow {
             Flow::Next | Flow::Altered | Flow::Jump => {}

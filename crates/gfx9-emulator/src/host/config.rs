@@ -48,6 +48,9 @@ pub struct MachineConfig {
     pub bounds: Bounds,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,
+    /// Delivers the results of loads, and of atomics with a result, as late as `s_waitcnt` allows, which is later than
+    /// hardware does. A kernel has the same results unless a wait is missing. Off by default.
+    pub late_results: bool,
 }
 
 impl Default for MachineConfig {
@@ -66,6 +69,7 @@ impl Default for MachineConfig {
             sanitize: false,
             bounds: Bounds::default(),
             instruction_trace: None,
+            late_results: false,
         }
     }
 }

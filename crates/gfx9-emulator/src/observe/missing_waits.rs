@@ -16,7 +16,9 @@ use crate::observe::class::{Info, InstructionClass};
 use crate::observe::operands::{Operands, REGISTERS, RegisterUse, SCALAR};
 use crate::observe::registers::Register;
 use crate::observe::sanitizer::{Place, Sanitizer};
-use crate::observe::waits::{ALL_BITS, Begun, Counter, Counting, Order, Outstanding, begun, bits_written, counters};
+use crate::observe::waits::{
+    ALL_BITS, Begun, Counter, Counting, Order, Outstanding, begun, bits_written, counters,
+};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind};
 use crate::state::wave::{Wave, lanes_of, sreg};
@@ -198,7 +200,13 @@ impl Waits {
     }
 
     /// Reports operands that are registers of outstanding operations.
-    fn check_registers(&mut self, shared: &Sanitizer, cx: &ExecContext, next: &Next<'_>, begins: &[Option<Begun>]) {
+    fn check_registers(
+        &mut self,
+        shared: &Sanitizer,
+        cx: &ExecContext,
+        next: &Next<'_>,
+        begins: &[Option<Begun>],
+    ) {
         let Some(state) = self.waves.get_mut(next.w.id as usize) else { return };
         let moved;
         let mut operands = &next.info.operands;
@@ -252,7 +260,8 @@ impl Waits {
 
     /// Reports accesses to bytes of LDS that a load to LDS of the same wave has not written yet.
     fn check_lds_loads(&mut self, shared: &Sanitizer, cx: &ExecContext, next: &Next<'_>) {
-        if next.info.counting == Counting::Memory || next.accesses.iter().all(|a| a.space != MemorySpace::Lds) {
+        if next.info.counting == Counting::Memory || next.accesses.iter().all(|a| a.space != MemorySpace::Lds)
+        {
             return;
         }
         let place = |inst, lane, access| Place { inst, ..self.place(next, Some(lane), access) };
@@ -288,8 +297,13 @@ impl Waits {
     fn cross(&mut self, wave: usize, now: Moment) {
         let Some(state) = self.waves.get_mut(wave) else { return };
         let open = |item: &Item| !item.lds.is_empty() && item.crossed.is_none();
-        let numbers: Vec<usize> =
-            state.outstanding.iter().enumerate().filter(|(_, (_, item))| open(item)).map(|(n, _)| n).collect();
+        let numbers: Vec<usize> = state
+            .outstanding
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, item))| open(item))
+            .map(|(n, _)| n)
+            .collect();
         for number in numbers {
             let wait = state.outstanding.needed(number);
             let Some((_, _, item)) = state.outstanding.iter_mut().nth(number) else { continue };
@@ -321,7 +335,8 @@ impl Waits {
                     let Some(lane) = overlap(later, before) else { continue };
                     let kind = DefectKind::BarrierBeforeWait;
                     let place = self.place(next, Some(lane), later.access);
-                    let other = Place { inst: earlier.inst, wave: earlier.wave, access: before.access, ..place };
+                    let other =
+                        Place { inst: earlier.inst, wave: earlier.wave, access: before.access, ..place };
                     shared.add((kind, next.at, earlier.inst), || Defect {
                         kind,
                         space: MemorySpace::Lds,
@@ -352,7 +367,8 @@ impl Waits {
             .filter(|registers| registers.is_scalar() || begun.lanes != 0);
             // Other waves see the bytes of LDS; the wave itself only those of loads to LDS.
             let to_lds = next.info.counting == Counting::Memory;
-            let accesses = next.accesses.iter().filter(|a| a.space == MemorySpace::Lds && (several || to_lds));
+            let accesses =
+                next.accesses.iter().filter(|a| a.space == MemorySpace::Lds && (several || to_lds));
             let item = Item {
                 inst: next.at,
                 access: next.accesses.first().map_or(AccessKind::Read, |accessed| accessed.access),

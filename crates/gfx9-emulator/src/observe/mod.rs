@@ -7,6 +7,7 @@ mod accesses;
 #[cfg(test)]
 mod accesses_tests;
 mod class;
+mod late;
 mod lock;
 mod missing_waits;
 mod observers;

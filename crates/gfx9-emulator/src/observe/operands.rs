@@ -160,7 +160,9 @@ impl Operands {
             }
             Encoding::Sopp | Encoding::Mimg => {}
             Encoding::Smem => self.scalar_memory(inner),
-            Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => self.vector(i),
+            Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
+                self.vector(i)
+            }
             Encoding::Ds => self.lds(inner),
             Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(encoding, inner),
             Encoding::Mubuf | Encoding::Mtbuf => self.buffer(inner),

@@ -57,8 +57,12 @@ fn operands_are_the_registers_that_the_disassembly_names() {
             }
             // Registers with a name of their own are in few texts.
             let is_numbered = |register: &u16| *register < SCALAR + sreg::FLAT_SCRATCH;
-            let found: BTreeSet<u16> =
-                Operands::of(i).uses().iter().flat_map(|operand| operand.registers()).filter(is_numbered).collect();
+            let found: BTreeSet<u16> = Operands::of(i)
+                .uses()
+                .iter()
+                .flat_map(|operand| operand.registers())
+                .filter(is_numbered)
+                .collect();
             let expected: BTreeSet<u16> = named(text)
                 .into_iter()
                 .filter_map(|register| match register {
@@ -98,9 +102,19 @@ fn is_left_out(i: &Inst) -> bool {
         None => true,
     };
     memory
-        || ["s_setpc", "s_swappc", "s_call", "s_cbranch", "s_rfe", "s_setreg", "s_getreg", "s_set", "s_movrel"]
-            .iter()
-            .any(|start| name.starts_with(start))
+        || [
+            "s_setpc",
+            "s_swappc",
+            "s_call",
+            "s_cbranch",
+            "s_rfe",
+            "s_setreg",
+            "s_getreg",
+            "s_set",
+            "s_movrel",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// Executes each instruction on random registers. No other register than those that it writes may change, and the
@@ -148,7 +162,9 @@ fn operands_are_the_registers_that_executors_use() {
                 rig.w.r.s[..128].copy_from_slice(&before.r.s[..128]);
                 rig.w.set_scc(before.scc());
                 if others {
-                    for register in (0..SCALAR).filter(|v| !reads[usize::from(*v)] && !writes[usize::from(*v)]) {
+                    for register in
+                        (0..SCALAR).filter(|v| !reads[usize::from(*v)] && !writes[usize::from(*v)])
+                    {
                         rig.w.v_mut(register).flat_mut().iter_mut().for_each(|lane| *lane = !*lane);
                     }
                     for s in (0..128).filter(|s| !implicit(*s)) {

@@ -83,7 +83,9 @@ impl Counting {
         let name = row.name;
         match row.encoding() {
             Some(Encoding::Sopp) if name == "s_waitcnt" => Counting::Wait,
-            Some(Encoding::Smem) if row.dst != Ty::None || name.contains("_atomic_") => Counting::ScalarMemory,
+            Some(Encoding::Smem) if row.dst != Ty::None || name.contains("_atomic_") => {
+                Counting::ScalarMemory
+            }
             Some(Encoding::Ds) if name == "ds_nop" => Counting::Nothing,
             Some(Encoding::Ds) if name.starts_with("ds_gws") => Counting::GlobalSync,
             Some(Encoding::Ds) => Counting::Lds,
@@ -176,9 +178,11 @@ impl<T> Outstanding<T> {
     /// in [`iter_mut`](Self::iter_mut).
     pub(crate) fn needed(&self, number: usize) -> Option<String> {
         let operation = self.operations.get(number)?;
-        let same = |later: &&Operation<T>| later.counter == operation.counter && later.order == operation.order;
+        let same =
+            |later: &&Operation<T>| later.counter == operation.counter && later.order == operation.order;
         let later = self.operations.iter().skip(number + 1).filter(same).count();
-        let limit = if operation.order == Order::Any { 0 } else { later.min(operation.counter.largest() - 1) };
+        let limit =
+            if operation.order == Order::Any { 0 } else { later.min(operation.counter.largest() - 1) };
         Some(format!("s_waitcnt {}({limit})", operation.counter.name()))
     }
 
