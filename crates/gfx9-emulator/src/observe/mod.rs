@@ -10,6 +10,8 @@ mod class;
 mod late;
 mod lock;
 mod missing_waits;
+#[cfg(test)]
+mod missing_waits_tests;
 mod observers;
 mod operands;
 #[cfg(test)]
