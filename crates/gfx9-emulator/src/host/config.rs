@@ -39,8 +39,8 @@ pub struct MachineConfig {
     /// Counts what each dispatch does, in [`DispatchStats::profile`](crate::DispatchStats::profile). Kernels run much
     /// slower. Off by default.
     pub profile: bool,
-    /// Looks for data races and for reads of bytes that were never written. A dispatch that has either runs to its end
-    /// and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines both. Kernels run very
+    /// Looks for data races, for reads of bytes that were never written, and for missing waits. A dispatch that has one
+    /// of these runs to its end and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines them. Kernels run very
     /// much slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
     /// Which bytes behind an allocation kernels can access. It holds for memory that is allocated once the machine is
