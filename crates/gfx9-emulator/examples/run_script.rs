@@ -1,6 +1,7 @@
 //! Runs launch scripts (`NAME.launch.toml`) on the emulator without hiplaunch, for work on the emulator itself.
 //!
-//! `run_script [--code-object FILE | --suffix .gfx90a.O0.co] [--threads N] [--level portable|avx2|avx512] SCRIPT...`
+//! `run_script [--code-object FILE | --suffix .gfx90a.O0.co] [--threads N] [--level portable|avx2|avx512] [--sanitize]
+//! [--late] SCRIPT...`
 
 use std::error::Error;
 use std::fs;
@@ -23,6 +24,8 @@ fn main() -> ExitCode {
             "--code-object" => code_object = args.next(),
             "--suffix" => suffix = args.next(),
             "--threads" => config.threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(1),
+            "--sanitize" => config.sanitize = true,
+            "--late" => config.late_results = true,
             "--level" => {
                 config.level = match args.next().as_deref() {
                     Some("portable") => SimdLevel::Portable,

@@ -50,8 +50,8 @@ pub struct EmulatorOptions {
     /// Counts what each kernel executes, for [`EmulatedDriver::take_profiles`](super::EmulatedDriver::take_profiles).
     /// Kernels run much slower. Default: off.
     pub profile: bool,
-    /// Detects data races and reads of memory that was never written; a kernel with either ends with a fault. Kernels
-    /// run very much slower. Memory that a pool allocates again counts as written. Default: off.
+    /// Detects data races, reads of memory that was never written, and waits that are missing after loads; a kernel with
+    /// one of these ends with a fault. Kernels run very much slower. Memory that a pool allocates again counts as written. Default: off.
     pub sanitize: bool,
     /// Which bytes behind an allocation kernels can access. With [`Bounds::Pages`], as on a GPU, those up to the end of its
     /// last page, and all memory between a pool's blocks. Memory of the host that was registered ends where it does.

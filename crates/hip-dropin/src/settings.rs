@@ -9,7 +9,7 @@
 //! | `HIPLAUNCH_EMULATOR_BOUNDS` | `pages`: kernels can access the rest of an allocation's last page; otherwise `strict` |
 //! | [`TARGET`] | the target of the devices, such as `gfx942:xnack+` |
 //! | [`SEED`] | a number that shuffles the order of workgroups and waves |
-//! | [`SANITIZE`] | `1`: data races and reads of memory that was never written are faults |
+//! | [`SANITIZE`] | `1`: data races, reads of memory that was never written, and missing waits are faults |
 //! | [`TIME_BUDGET`] | the seconds after which a kernel is a fault |
 //! | [`VALIDATE`] | `1`: the validation layer |
 //! | [`COUNT`] | `1`: the summary has the number of driver calls; of HIP's functions, where AMD's library runs them |
@@ -32,7 +32,7 @@ pub const LIBRARY: &str = "HIPLAUNCH_HIP_LIBRARY";
 pub const TARGET: &str = "HIPLAUNCH_EMULATOR_TARGET";
 /// The seed of the order of workgroups and waves.
 pub const SEED: &str = "HIPLAUNCH_EMULATOR_SEED";
-/// Whether the emulator looks for data races and reads of memory that was never written.
+/// Whether the emulator looks for data races, reads of memory that was never written, and missing waits.
 pub const SANITIZE: &str = "HIPLAUNCH_EMULATOR_SANITIZE";
 /// The seconds that a kernel may run.
 pub const TIME_BUDGET: &str = "HIPLAUNCH_EMULATOR_TIME_BUDGET";

@@ -33,9 +33,10 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, help_heading = "Emulator")]
     pub(crate) fidelity: bool,
 
-    /// Fail on reads of memory that was never written, and on data races. Slow.
+    /// Fail on reads of memory that was never written, on data races, and on missing waits. Slow.
     ///
-    /// Each report has the instruction, or both instructions of a race, with lanes and addresses. Atomic accesses are
+    /// Each report has the instruction, or both instructions of a race or a missing wait, with lanes and addresses or
+    /// registers. A wait is missing where an instruction uses what a load has not delivered yet. Atomic accesses are
     /// distinguished from plain ones by their cache bits; the emulator's README says which races that misses.
     #[arg(long, help_heading = "Emulator")]
     sanitize: bool,

@@ -35,7 +35,7 @@ use crate::stream::{Event, Stream};
 ///
 /// The rest is for the emulator:
 ///
-/// sanitize: whether a read of memory that was never written, or a data race, ends the kernel with a fault. Slow.
+/// sanitize: whether a read of memory that was never written, a data race, or a missing wait ends the kernel with a fault. Slow.
 /// bounds: 'strict' or 'pages', what kernels can access behind an allocation.
 /// schedule_seed: a number that shuffles the order in which workgroups and waves run.
 /// time_budget: the seconds after which a running kernel is a fault.

@@ -48,8 +48,7 @@ pub(crate) fn run(
             observer.before(w, cx, at as usize, i);
         }
         let flow = if w.mode.0 & Mode::GPR_IDX_EN != 0 && i.row.is_valu() {
-            let m0 = w.s32(sreg::M0);
-            let moved = moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15);
+            let moved = indexed(w, i);
             // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
             unsafe { (moved.exec)(w, cx, &moved) }
         } else {
@@ -57,7 +56,7 @@ pub(crate) fn run(
             unsafe { (i.exec)(w, cx, i) }
         };
         if let Some(observer) = &mut observer {
-            observer.after(w);
+            observer.after(w, cx);
         }
         match flow {
             Flow::Next | Flow::Altered | Flow::Jump => {}
@@ -99,6 +98,12 @@ fn moved_register(register: u16, index: u16, otherwise: u16) -> u16 {
         _ if register < VGPRS && register + index >= VGPRS => otherwise,
         _ => register + index,
     }
+}
+
+/// Returns the VALU instruction that `w` executes in place of `i` while indexed vector registers are enabled.
+pub(crate) fn indexed(w: &Wave, i: &Inst) -> Inst {
+    let m0 = w.s32(sreg::M0);
+    moved(i, (m0 & 0xff) as u16, m0 >> 12 & 15)
 }
 
 /// Returns the instruction with `index` added to the vector registers that `mode` selects.

@@ -272,7 +272,7 @@ pub(crate) trait Observer: Send {
     /// Called before `w` executes `i`, which is at index `at` of the code.
     fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst);
     /// Called after `w` has executed the instruction that [`before`](Self::before) was called with.
-    fn after(&mut self, w: &Wave);
+    fn after(&mut self, w: &mut Wave, cx: &mut ExecContext);
 }
 
 /// The observer of a wave; `None` if it is not observed.

@@ -52,7 +52,7 @@ fn interpret<const OBSERVED: bool>(
         let flow = unsafe { (i.exec)(w, cx, i) };
         if OBSERVED {
             if let Some(observer) = &mut observer {
-                observer.after(w);
+                observer.after(w, cx);
             }
         } else if flow == Flow::Next {
             continue;

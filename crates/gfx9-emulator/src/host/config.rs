@@ -40,8 +40,8 @@ pub struct MachineConfig {
     /// Counts what each dispatch does, in [`DispatchStats::profile`](crate::DispatchStats::profile). Kernels run much
     /// slower. Off by default.
     pub profile: bool,
-    /// Looks for data races and for reads of bytes that were never written. A dispatch that has either runs to its end
-    /// and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines both. Kernels run very
+    /// Looks for data races, for reads of bytes that were never written, and for missing waits. A dispatch that has one
+    /// of these runs to its end and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines them. Kernels run very
     /// much slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
     /// Which bytes behind an allocation kernels can access. It holds for memory that is allocated once the machine is
@@ -53,6 +53,9 @@ pub struct MachineConfig {
     pub fine_grained_atomics: FineGrainedAtomics,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,
+    /// Delivers the results of loads, and of atomics with a result, as late as `s_waitcnt` allows, which is later than
+    /// hardware does. A kernel has the same results unless a wait is missing. Off by default.
+    pub late_results: bool,
 }
 
 impl Default for MachineConfig {
@@ -72,6 +75,7 @@ impl Default for MachineConfig {
             bounds: Bounds::default(),
             fine_grained_atomics: FineGrainedAtomics::default(),
             instruction_trace: None,
+            late_results: false,
         }
     }
 }

@@ -175,7 +175,8 @@ impl Machine {
             let name = program.kernels().get(dispatch.kernel).map_or("", |kernel| &kernel.name);
             Arc::new(Tracing::new(trace.clone(), name, Arc::clone(program.inner.image())))
         });
-        let observers = Observers::new(infos, self.config.profile, sanitizer, tracing);
+        let observers =
+            Observers::new(infos, self.config.profile, sanitizer, tracing, self.config.late_results);
         let job = Arc::new(Job::new(
             program.clone(),
             dispatch.kernel,

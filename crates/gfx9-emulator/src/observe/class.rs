@@ -2,6 +2,9 @@
 
 use gfx9_isa::{Encoding, Row, Ty};
 
+use crate::exec::inst::Inst;
+use crate::observe::operands::Operands;
+use crate::observe::waits::Counting;
 use crate::report::access::AccessKind;
 
 /// A class of instructions. Each instruction belongs to exactly one.
@@ -131,20 +134,34 @@ pub(crate) struct Info {
     /// Whether the instruction is in the instruction table. If not, it faults, or it jumps between two sequences of
     /// decoded instructions.
     pub(crate) is_known: bool,
+    pub(crate) counting: Counting,
+    /// The registers that the instruction uses.
+    pub(crate) operands: Operands,
 }
 
 impl Info {
-    /// Returns the information about the instruction of a row.
+    /// Returns the information about an instruction.
+    pub(crate) fn of_instruction(i: &Inst) -> Info {
+        Info { operands: Operands::of(i), ..Info::of(i.row) }
+    }
+
+    /// Returns the information about any instruction of a row, without its operands.
     pub(crate) fn of(row: &Row) -> Info {
         match row.encoding() {
             Some(encoding) => Info {
                 class: class(encoding, row.name),
                 addressing: addressing(encoding, row),
                 is_known: true,
+                counting: Counting::of(row),
+                operands: Operands::default(),
             },
-            None => {
-                Info { class: InstructionClass::Other, addressing: AddressingKind::None, is_known: false }
-            }
+            None => Info {
+                class: InstructionClass::Other,
+                addressing: AddressingKind::None,
+                is_known: false,
+                counting: Counting::Nothing,
+                operands: Operands::default(),
+            },
         }
     }
 }
@@ -188,7 +205,7 @@ fn class(encoding: Encoding, name: &str) -> InstructionClass {
 }
 
 /// Returns the kind of access of the memory instruction with a name; `None` for cache control.
-fn access(name: &str) -> Option<AccessKind> {
+pub(crate) fn access(name: &str) -> Option<AccessKind> {
     if name.contains("_atomic_") {
         Some(AccessKind::Atomic)
     } else if name.contains("_load_") {

@@ -7,13 +7,21 @@ mod accesses;
 #[cfg(test)]
 mod accesses_tests;
 mod class;
+mod late;
 mod lock;
+mod missing_waits;
+#[cfg(test)]
+mod missing_waits_tests;
 mod observers;
+mod operands;
+#[cfg(test)]
+mod operands_tests;
 mod profile;
 mod races;
 mod registers;
 mod sanitizer;
 mod trace;
+mod waits;
 
 pub(crate) use class::Info;
 pub use class::InstructionClass;

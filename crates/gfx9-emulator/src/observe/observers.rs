@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::accesses::{self, AccessedBytes};
 use super::class::{AddressingKind, Info};
+use super::late::Late;
 use super::lock::lock;
 use super::profile::{Counter, Profile};
 use super::sanitizer::{self, Sanitizer};
@@ -15,7 +16,7 @@ use crate::state::wave::Wave;
 
 /// Returns the information for observers about each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
-    code.insts.iter().map(|i| Info::of(i.row)).collect()
+    code.insts.iter().map(Info::of_instruction).collect()
 }
 
 /// The observers of a dispatch.
@@ -24,6 +25,7 @@ pub(crate) struct Observers {
     profile: Option<Mutex<Profile>>,
     sanitizer: Option<Arc<Sanitizer>>,
     tracing: Option<Arc<Tracing>>,
+    late: bool,
 }
 
 impl Observers {
@@ -34,9 +36,11 @@ impl Observers {
         profile: bool,
         sanitizer: Option<Arc<Sanitizer>>,
         tracing: Option<Arc<Tracing>>,
+        late: bool,
     ) -> Option<Observers> {
-        let any = profile || sanitizer.is_some() || tracing.is_some();
-        any.then(|| Observers { infos: infos(), profile: profile.then(Mutex::default), sanitizer, tracing })
+        let any = profile || sanitizer.is_some() || tracing.is_some() || late;
+        let profile = profile.then(Mutex::default);
+        any.then(|| Observers { infos: infos(), profile, sanitizer, tracing, late })
     }
 
     /// Returns the observer of a workgroup that begins, and has the given number of waves.
@@ -47,6 +51,7 @@ impl Observers {
             counter: self.profile.as_ref().map(|_| Counter::default()),
             sanitizer: self.sanitizer.as_ref().map(|shared| sanitizer::Local::new(shared, number, waves)),
             tracer: self.tracing.as_ref().and_then(|tracing| tracing.begin(workgroup)),
+            late: self.late.then(|| Late::new(waves)),
         })
     }
 
@@ -75,6 +80,7 @@ pub(crate) struct WorkgroupObserver {
     counter: Option<Counter>,
     sanitizer: Option<sanitizer::Local>,
     tracer: Option<Tracer>,
+    late: Option<Late>,
 }
 
 impl WorkgroupObserver {
@@ -88,9 +94,12 @@ impl WorkgroupObserver {
 
 impl Observer for WorkgroupObserver {
     fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) {
-        let Some(info) = self.infos.get(at).copied().filter(|info| info.is_known) else { return };
+        let Some(info) = self.infos.get(at).filter(|info| info.is_known) else { return };
         self.accesses.clear();
-        let looked_at = self.counter.is_some() || self.sanitizer.is_some();
+        if let Some(late) = &mut self.late {
+            late.deliver(w, cx, i, info);
+        }
+        let looked_at = self.counter.is_some() || self.sanitizer.is_some() || self.late.is_some();
         if looked_at && info.addressing != AddressingKind::None {
             accesses::find(w, i, info.addressing, &mut self.accesses);
         }
@@ -103,9 +112,15 @@ impl Observer for WorkgroupObserver {
         if let Some(tracer) = &mut self.tracer {
             tracer.before(w, &cx.code, i);
         }
+        if let Some(late) = &mut self.late {
+            late.before(w, cx, i, info, &self.accesses);
+        }
     }
 
-    fn after(&mut self, w: &Wave) {
+    fn after(&mut self, w: &mut Wave, cx: &mut ExecContext) {
+        if let Some(late) = &mut self.late {
+            late.after(w, cx);
+        }
         if let Some(tracer) = &mut self.tracer {
             tracer.after(w);
         }

@@ -1,4 +1,5 @@
-//! The sanitizer: finds reads of bytes that were never written, and data races ([`races`](super::races) defines these).
+//! The sanitizer: finds reads of bytes that were never written, data races ([`races`](super::races) defines these), and
+//! missing waits ([`missing_waits`](super::missing_waits)).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,6 +14,7 @@ use crate::memory::{AddressSpace, ShadowRange};
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{AddressingKind, Info};
 use crate::observe::lock::lock;
+use crate::observe::missing_waits::{Moment, Next, Waits};
 use crate::observe::races::{AccessContext, DwordHistory, GlobalHistory, Kind, RecordedAccess, SCALAR};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind, Site};
@@ -48,11 +50,11 @@ impl Sanitizer {
         std::mem::take(&mut lock(&self.found).defects)
     }
 
-    /// Returns the instruction that made an access, with its workgroup, wave and lane.
-    fn site(&self, cx: &ExecContext, access: RecordedAccess) -> Site {
-        let group = u64::from(access.group);
+    /// Returns the instruction at a place, with its workgroup, wave and lane.
+    pub(super) fn site(&self, cx: &ExecContext, place: Place) -> Site {
+        let group = u64::from(place.group);
         let [x, y, _] = self.grid.map(|n| u64::from(n).max(1));
-        let (pc, instruction) = match cx.code.insts.get(access.inst as usize) {
+        let (pc, instruction) = match cx.code.insts.get(place.inst as usize) {
             Some(i) => {
                 let pc = self.image.vaddr(cx.code.base + 4 * u64::from(i.pc));
                 let text = disassemble_words(cx.code.target, i.raw[0], Some(i.raw[1]), pc);
@@ -61,14 +63,10 @@ impl Sanitizer {
             None => (0, String::new()),
         };
         Site {
-            access: match access.kind {
-                Kind::Read => AccessKind::Read,
-                Kind::Write | Kind::AtomicStore => AccessKind::Write,
-                Kind::Atomic | Kind::CompareSwap => AccessKind::Atomic,
-            },
+            access: place.access,
             workgroup: [(group % x) as u32, (group / x % y) as u32, (group / (x * y)) as u32],
-            wave: access.wave.into(),
-            lane: (access.lane != SCALAR).then_some(access.lane),
+            wave: place.wave.into(),
+            lane: place.lane,
             pc,
             function: self.image.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
             source: self.image.object().source_at(pc),
@@ -76,18 +74,10 @@ impl Sanitizer {
         }
     }
 
-    /// Records a defect, unless there are [`REPORTS`] already.
+    /// Records a defect, which `make` returns, unless there are [`REPORTS`] already. A defect of the same kind and
+    /// instructions is only counted.
     #[cold]
-    fn report(
-        &self,
-        cx: &ExecContext,
-        kind: DefectKind,
-        accessed: &AccessedBytes,
-        lanes: u64,
-        access: RecordedAccess,
-        other: Option<RecordedAccess>,
-    ) {
-        let place = (kind, access.inst, other.map_or(access.inst, |other| other.inst));
+    pub(super) fn add(&self, place: (DefectKind, u32, u32), make: impl FnOnce() -> Defect) {
         let mut found = lock(&self.found);
         if let Some(at) = found.by_place.get(&place).copied() {
             if let Some(defect) = found.defects.get_mut(at) {
@@ -98,27 +88,72 @@ impl Sanitizer {
         if found.defects.len() >= REPORTS {
             return;
         }
-        let scalar = accessed.is_scalar;
-        let named = accessed.each().filter(|(lane, _)| lanes >> lane & 1 != 0).take(REPORTED);
-        let lanes: Vec<LaneAddress> = named
-            .map(|(lane, address)| LaneAddress { lane: (!scalar).then_some(lane as u8), address })
-            .collect();
-        let first = lanes.first().map_or(0, |lane| lane.address);
-        let allocation =
-            (accessed.space == MemorySpace::Global).then(|| self.space.position(first)).flatten();
-        let defect = Defect {
-            kind,
-            space: accessed.space,
-            size: accessed.size,
-            lanes,
-            site: self.site(cx, access),
-            other: other.map(|other| self.site(cx, other)),
-            allocation,
-            count: 1,
-        };
         let at = found.defects.len();
-        found.defects.push(defect);
+        found.defects.push(make());
         found.by_place.insert(place, at);
+    }
+
+    /// Records a defect of an access.
+    fn report(
+        &self,
+        cx: &ExecContext,
+        kind: DefectKind,
+        accessed: &AccessedBytes,
+        lanes: u64,
+        access: RecordedAccess,
+        other: Option<RecordedAccess>,
+    ) {
+        self.add((kind, access.inst, other.map_or(access.inst, |other| other.inst)), || {
+            let scalar = accessed.is_scalar;
+            let named = accessed.each().filter(|(lane, _)| lanes >> lane & 1 != 0).take(REPORTED);
+            let lanes: Vec<LaneAddress> = named
+                .map(|(lane, address)| LaneAddress { lane: (!scalar).then_some(lane as u8), address })
+                .collect();
+            let first = lanes.first().map_or(0, |lane| lane.address);
+            let allocation =
+                (accessed.space == MemorySpace::Global).then(|| self.space.position(first)).flatten();
+            Defect {
+                kind,
+                space: accessed.space,
+                size: accessed.size,
+                lanes,
+                site: self.site(cx, Place::of(access)),
+                other: other.map(|other| self.site(cx, Place::of(other))),
+                allocation,
+                registers: None,
+                wait: None,
+                count: 1,
+            }
+        });
+    }
+}
+
+/// An instruction that a wave executed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The number of the workgroup.
+    pub(super) group: u32,
+    /// The index of the instruction in the program.
+    pub(super) inst: u32,
+    pub(super) wave: u8,
+    /// The lane; `None` for what the wave does once.
+    pub(super) lane: Option<u8>,
+    pub(super) access: AccessKind,
+}
+
+impl Place {
+    fn of(access: RecordedAccess) -> Place {
+        Place {
+            group: access.group,
+            inst: access.inst,
+            wave: access.wave,
+            lane: (access.lane != SCALAR).then_some(access.lane),
+            access: match access.kind {
+                Kind::Read => AccessKind::Read,
+                Kind::Write | Kind::AtomicStore => AccessKind::Write,
+                Kind::Atomic | Kind::CompareSwap => AccessKind::Atomic,
+            },
+        }
     }
 }
 
@@ -129,6 +164,7 @@ pub(crate) struct Local {
     /// The number of barriers that the workgroup has passed.
     barrier: u32,
     waves: Vec<Acquired>,
+    waits: Waits,
     /// A bit for each byte of LDS that was written.
     lds_written: Vec<u64>,
     /// A history for each dword of LDS.
@@ -149,6 +185,7 @@ impl Local {
             group: group as u32,
             barrier: 0,
             waves: vec![Acquired::default(); waves],
+            waits: Waits::new(group as u32, waves),
             lds_written: vec![0; MAX_LDS as usize / 64],
             lds: Vec::new(),
         }
@@ -157,6 +194,7 @@ impl Local {
     /// Called when all waves have met at a barrier.
     pub(crate) fn barrier(&mut self) {
         self.barrier += 1;
+        self.waits.barrier(self.barrier);
         for wave in 0..self.waves.len() {
             self.settle(wave);
         }
@@ -179,11 +217,15 @@ impl Local {
         cx: &mut ExecContext,
         at: usize,
         i: &Inst,
-        info: Info,
+        info: &Info,
         accesses: &[AccessedBytes],
     ) {
         let wave = w.id as usize;
         self.settle(wave);
+        let now = Moment { time: self.shared.memory.time(), barrier: self.barrier };
+        let acquired = self.waves.get(wave).map_or(0, |acquired| acquired.at);
+        let next = Next { w, at: at as u32, i, info, accesses, now, acquired };
+        self.waits.see(&self.shared, cx, &next);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         let bypasses_caches = bypasses_caches(cx.code.target, inner);
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")

@@ -16,12 +16,20 @@ pub enum DefectKind {
     DataRace,
     /// A floating-point atomic to fine-grained memory, which gfx90a's hardware does not perform.
     FineGrainedAtomic,
+    /// A use of registers, or of bytes of LDS, before the load that writes them has ended.
+    UseBeforeWait,
+    /// An overwrite of registers, or of bytes of LDS, before the memory instruction that writes or reads them has
+    /// ended.
+    OverwriteBeforeWait,
+    /// An access to bytes of LDS after a barrier, while an access of another wave from before the barrier may not have
+    /// ended: that wave did not wait for it before the barrier.
+    BarrierBeforeWait,
 }
 
 /// An instruction that accessed memory, with the workgroup, wave and lane that executed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// The kind of access.
+    /// The kind of access. An instruction that uses registers too early reads, one that overwrites them writes.
     pub access: AccessKind,
     /// The position of the workgroup in the grid: x, y, z.
     pub workgroup: [u32; 3],
@@ -50,16 +58,21 @@ pub struct Site {
 pub struct Defect {
     /// The kind of defect.
     pub kind: DefectKind,
-    /// The memory that was accessed.
+    /// The memory that was accessed. If a wait is missing, the memory that the earlier instruction accesses.
     pub space: MemorySpace,
     /// Bytes that each lane accesses.
     pub size: u32,
-    /// The lanes with the defect, at most sixteen, and their addresses.
+    /// The lanes with the defect, at most sixteen, and their addresses; empty if the defect is one of
+    /// [registers](Self::registers).
     pub lanes: Vec<LaneAddress>,
-    /// The access. In a race, the one that the emulator executed later.
+    /// The access. Of two instructions, the one that the emulator executed later.
     pub site: Site,
-    /// The other access of a race; `None` for other defects.
+    /// The earlier instruction of a race or of a missing wait; `None` for other defects.
     pub other: Option<Site>,
+    /// The registers that were used or overwritten too early, such as `v[2:3]`; `None` for other defects.
+    pub registers: Option<String>,
+    /// The wait that is missing after the earlier instruction, such as `s_waitcnt vmcnt(0)`; `None` for other defects.
+    pub wait: Option<String>,
     /// The offset of the first address in its allocation, as text; `None` unless the space is [`MemorySpace::Global`].
     pub allocation: Option<String>,
     /// The number of accesses by these instructions that had the defect, including this one.
@@ -88,7 +101,33 @@ impl fmt::Display for Defect {
             DefectKind::UninitializedRead => "read of never-written bytes",
             DefectKind::DataRace => "data race",
             DefectKind::FineGrainedAtomic => "floating-point atomic, not performed on gfx90a hardware,",
+            DefectKind::UseBeforeWait => "use before the load has ended",
+            DefectKind::OverwriteBeforeWait => "overwrite before a memory instruction has ended",
+            DefectKind::BarrierBeforeWait => "barrier before an access has ended",
         };
+        match &self.registers {
+            Some(registers) => write!(f, "{name}: {registers}")?,
+            None => self.write_access(f, name)?,
+        }
+        write!(f, "; {}", self.site)?;
+        match (&self.other, &self.wait) {
+            (Some(other), None) => write!(f, "; not ordered after the {} by {other}", other.access.name())?,
+            (Some(other), Some(wait)) if self.kind == DefectKind::BarrierBeforeWait => {
+                write!(f, "; `{wait}` is missing between {other}, and the barrier")?;
+            }
+            (Some(other), Some(wait)) => write!(f, "; `{wait}` is missing after {other}")?,
+            (None, _) => {}
+        }
+        if self.count > 1 {
+            write!(f, "; {} times", self.count)?;
+        }
+        Ok(())
+    }
+}
+
+impl Defect {
+    /// Writes what was accessed.
+    fn write_access(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         write!(f, "{name} in {}: {} of {} bytes", self.space.name(), self.site.access.name(), self.size)?;
         for (n, lane) in self.lanes.iter().take(4).enumerate() {
             let separator = if n == 0 { " by" } else { "," };
@@ -100,16 +139,9 @@ impl fmt::Display for Defect {
         if self.lanes.len() > 4 {
             f.write_str(", ...")?;
         }
-        if let Some(allocation) = &self.allocation {
-            write!(f, " ({allocation})")?;
+        match &self.allocation {
+            Some(allocation) => write!(f, " ({allocation})"),
+            None => Ok(()),
         }
-        write!(f, "; {}", self.site)?;
-        if let Some(other) = &self.other {
-            write!(f, "; not ordered after the {} by {other}", other.access.name())?;
-        }
-        if self.count > 1 {
-            write!(f, "; {} times", self.count)?;
-        }
-        Ok(())
     }
 }

@@ -81,6 +81,8 @@ impl From<&Notice> for Defect {
                 notice.address.wrapping_sub(notice.base),
                 notice.memory()
             )),
+            registers: None,
+            wait: None,
             count: notice.count,
         }
     }

@@ -91,7 +91,9 @@ fn random_streams_end_when_observed() {
             words.push(END);
             let code = Code::decode(&words, CODE, &[], target, rig.level);
             let sanitizer = Sanitizer::new(Arc::clone(&image), Arc::new(AddressSpace::new(1 << 20)), [1; 3]);
-            let observers = Observers::new(|| infos(&code), true, Some(Arc::new(sanitizer)), None).unwrap();
+            let observers =
+                Observers::new(|| infos(&code), true, Some(Arc::new(sanitizer)), None, seed % 2 == 0)
+                    .unwrap();
             let pool = usize::from(POOL);
             rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
             rig.cx.code = Arc::new(code);
