@@ -47,7 +47,7 @@ impl Model {
 fn random_programs_agree_with_the_manual() {
     let mut random = Random::new(90);
     for round in 0..200 {
-        let target = if round % 2 == 0 { Target::Gfx90a } else { Target::Gfx942 };
+        let target = Target::ALL[round % 3];
         let mut rig = TestWave::new(target, SimdLevel::best());
         let mut model = Model {
             v: std::array::from_fn(|_| random.next() as u32),

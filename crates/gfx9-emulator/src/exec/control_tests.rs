@@ -1,7 +1,8 @@
 //! Tests of control flow, calls, hardware registers and scalar memory, and of their faults.
 
-use gfx9_isa::Encoding;
+use gfx9_isa::{Encoding, Target};
 
+use crate::exec::level::SimdLevel;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
@@ -135,24 +136,27 @@ fn unexecutable_instructions_fault_when_reached() {
 
 #[test]
 fn hardware_registers() {
-    let mut rig = TestWave::gfx90a();
     let hwreg = |id: u16, at: u16, size: u16| (size - 1) << 11 | at << 6 | id;
-    rig.w.set_s32(5, 0b1010);
-    rig.run(&[
-        rig.sopk("s_getreg_b32", 0, hwreg(15, 0, 16)),
-        rig.sopk("s_getreg_b32", 1, hwreg(15, 16, 16)),
-        rig.sopk("s_setreg_b32", 5, hwreg(1, 4, 4)),
-        rig.sopk("s_getreg_b32", 2, hwreg(1, 0, 8)),
-        rig.sopk("s_setreg_imm32_b32", 0, hwreg(1, 0, 2)),
-        3,
-        rig.sopk("s_getreg_b32", 3, hwreg(1, 0, 32)),
-        rig.sopk("s_getreg_b32", 4, hwreg(6, 12, 9)),
-    ]);
-    assert_eq!(rig.w.s32(0) << 16, PRIVATE_BASE_HI);
-    assert_eq!(rig.w.s32(1) << 16, SHARED_BASE_HI);
-    assert_eq!(rig.w.s32(2), 0xa0);
-    assert_eq!(rig.w.s32(3), 0x3a3);
-    assert_eq!(rig.w.s32(4), 128);
+    for target in Target::ALL {
+        let mut rig = TestWave::new(target, SimdLevel::Portable);
+        rig.w.set_s32(5, 0b1010);
+        rig.run(&[
+            rig.sopk("s_getreg_b32", 0, hwreg(15, 0, 16)),
+            rig.sopk("s_getreg_b32", 1, hwreg(15, 16, 16)),
+            rig.sopk("s_setreg_b32", 5, hwreg(1, 4, 4)),
+            rig.sopk("s_getreg_b32", 2, hwreg(1, 0, 8)),
+            rig.sopk("s_setreg_imm32_b32", 0, hwreg(1, 0, 2)),
+            3,
+            rig.sopk("s_getreg_b32", 3, hwreg(1, 0, 32)),
+            rig.sopk("s_getreg_b32", 4, hwreg(6, 12, 9)),
+        ]);
+        assert_eq!(rig.w.s32(0) << 16, PRIVATE_BASE_HI);
+        assert_eq!(rig.w.s32(1) << 16, SHARED_BASE_HI);
+        assert_eq!(rig.w.s32(2), 0xa0);
+        assert_eq!(rig.w.s32(3), 0x3a3);
+        // The largest LDS is 128 granules.
+        assert_eq!(rig.w.s32(4), 128);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tests of instructions that change nothing that a program can observe, and of those that end a program.
 
-use gfx9_isa::Encoding;
+use gfx9_isa::{Encoding, Target};
 
 use crate::exec::memory_model::MemoryModel;
 use crate::state::wave::sreg;
@@ -53,7 +53,7 @@ fn registers(rig: &TestWave) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
 
 fn no_register_and_no_memory_changes() {
     let mut random = Random::new(71);
-    for mut b in MemoryModel::all(71).take(2) {
+    for mut b in MemoryModel::all(71).take(Target::ALL.len()) {
         let target = b.rig.target;
         b.scramble(0..512);
         for n in 0..106 {

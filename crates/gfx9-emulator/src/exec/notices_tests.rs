@@ -13,8 +13,8 @@ use crate::testing::test_wave::{TestWave, op};
 
 const BYTES: u64 = 100;
 
-fn rigs() -> [TestWave; 2] {
-    [Target::Gfx90a, Target::Gfx942].map(|target| TestWave::new(target, SimdLevel::best()))
+fn rigs() -> [TestWave; 3] {
+    Target::ALL.map(|target| TestWave::new(target, SimdLevel::best()))
 }
 
 /// Writes 64-bit addresses to v0 and v1.

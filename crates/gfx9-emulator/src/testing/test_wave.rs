@@ -8,7 +8,7 @@ use crate::exec::inst::{Code, ExecContext, StopReason};
 use crate::exec::interpret::run_wave;
 use crate::exec::level::SimdLevel;
 use crate::exec::notices::Notices;
-use crate::memory::lds::{Lds, MAX_LDS};
+use crate::memory::lds::{Lds, max_lds};
 use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::report::fault::FaultCause;
 use crate::state::gws::Gws;
@@ -61,7 +61,7 @@ impl TestWave {
         let mem = View::new(space.snapshot(), block, space.blocks().capture());
         let code = Arc::new(Code::decode(&[END], CODE, &[], target, level));
         let mut lds = Lds::new();
-        lds.reset(MAX_LDS);
+        lds.reset(max_lds(target));
         let mut w = Wave::new();
         w.set_exec(!0);
         TestWave {
