@@ -14,12 +14,12 @@ use super::emulator::EmulatorArgs;
 use super::other_target::emulated_for;
 use super::output::{Output, Style, counted, grouped};
 use super::pool_recorder::PoolRecorder;
-#[cfg(feature = "emulator")]
-use super::profile;
 use super::progress::Progress;
 use super::session::{CommandSession, DriverArgs};
 use super::timeline::TraceOption;
 use super::{CommandError, CommandOutcome};
+#[cfg(feature = "emulator")]
+use super::{notices, profile};
 
 /// Run launch scripts and compare what their kernels wrote with what they expect.
 ///
@@ -165,11 +165,17 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
             if args.emulator.profile {
                 report["profile"] = profile::to_json(&used.take_profiles());
             }
+            #[cfg(feature = "emulator")]
+            {
+                report["notices"] = notices::to_json(&used.take_notices());
+            }
             reports.push(report);
         } else {
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
             #[cfg(feature = "emulator")]
             profile::show(&used.take_profiles(), out)?;
+            #[cfg(feature = "emulator")]
+            notices::show(&used.take_notices(), out)?;
         }
         progress.step();
         if lost && wanted.is_some() {
