@@ -78,6 +78,7 @@ fn command(options: &[&str], program: &[&str]) -> Command {
         "HIPLAUNCH_EMULATOR_DEVICES",
         "HIPLAUNCH_EMULATOR_TARGET",
         "HIPLAUNCH_EMULATOR_BOUNDS",
+        "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS",
     ] {
         command.env_remove(variable);
     }
@@ -297,9 +298,15 @@ fn the_summary_is_written_as_json() {
     let kernels = counted["kernels"].as_array().unwrap();
     assert_eq!(kernels.iter().map(|kernel| kernel["launches"].as_u64().unwrap()).sum::<u64>(), 11);
     assert!(kernels.iter().all(|kernel| kernel["wave_instructions"].as_u64() > Some(0)), "{counted}");
+    let options = ["--offload-arch=gfx90a", "-gline-tables-only"];
+    let noted = document(&["--bounds", "pages"], &compiled("bounds.hip", &options, "bounds-json").unwrap());
+    let found = &noted["notices"][0];
+    let fields = ["kind", "count", "past_end"].map(|field| found[field].clone());
+    assert_eq!(serde_json::json!(fields), serde_json::json!(["past_end", 3, 4]), "{found}");
+    assert!(found["source"].to_string().contains("bounds.hip:6:"), "{found}");
     let listed = listed_fields("exec");
     let mut fields = std::collections::BTreeSet::new();
-    [faulty, checked, counted].iter().for_each(|document| collect_fields(document, "", &mut fields));
+    [faulty, checked, counted, noted].iter().for_each(|document| collect_fields(document, "", &mut fields));
     assert_eq!(fields, listed);
 }
 
