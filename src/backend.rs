@@ -111,6 +111,19 @@ pub fn open(backend: Backend, validate: Option<bool>) -> Result<Opened, OpenErro
     open_with(backend, validate, None)
 }
 
+/// As [`open`]; if the emulator is opened, it gets these options instead of those of the environment.
+///
+/// # Errors
+/// The same as those of [`open`].
+#[cfg(feature = "emulator")]
+pub fn open_emulating(
+    backend: Backend,
+    validate: Option<bool>,
+    options: hip_driver_emulated::EmulatorOptions,
+) -> Result<Opened, OpenError> {
+    open_with(backend, validate, Some(options))
+}
+
 /// The options of the emulator, in a build that has it.
 #[cfg(feature = "emulator")]
 pub(crate) type Emulator = hip_driver_emulated::EmulatorOptions;

@@ -346,6 +346,12 @@ impl Device {
                     let mut profiles = lock(&self.profiles);
                     profiles.entry(function.signature().name.clone()).or_default().merge(profile);
                 }
+                for notice in ran.notices {
+                    if let Some(listener) = &self.listener {
+                        listener.noted(self.id, &notice);
+                    }
+                    notice.add_to(&mut lock(&self.notices));
+                }
                 let counts = KernelCounts {
                     workgroups: ran.workgroups,
                     waves: ran.waves,

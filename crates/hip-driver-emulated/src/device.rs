@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use gfx9_emulator::{AddressSpace, Error, Machine, Profile};
+use gfx9_emulator::{AddressSpace, Error, Machine, Notice, Profile};
 
 use super::listener::{DeviceFault, Listener};
 use super::stream::{Mark, Stream, StreamKind, on_worker};
@@ -43,6 +43,8 @@ pub(super) struct Device {
     watch: Arc<Watch>,
     /// The profile of each kernel by name, if profiling is on.
     pub(super) profiles: Mutex<BTreeMap<String, Profile>>,
+    /// What kernels did that hardware, or strict bounds, would not have done.
+    pub(super) notices: Mutex<Vec<Notice>>,
 }
 
 impl Device {
@@ -68,6 +70,7 @@ impl Device {
             accessors: Mutex::default(),
             watch,
             profiles: Mutex::default(),
+            notices: Mutex::default(),
         }
     }
 

@@ -50,9 +50,10 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, InstructionClass, InstructionFidelity,
-    InstructionTrace, LaneAddress, Printer, PrintfStream, Profile, TraceFilter, TracedInstruction,
-    TracedRegister, UnknownBounds, fidelities, fidelity,
+    Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, FineGrainedAtomics, InstructionClass,
+    InstructionFidelity, InstructionTrace, LaneAddress, MemorySpace, Notice, NoticeKind, Printer,
+    PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, UnknownBounds,
+    UnknownFineGrainedAtomics, fidelities, fidelity,
 };
 
 use self::capture::Captures;
@@ -63,7 +64,9 @@ use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
 pub use self::listener::{DeviceFault, DeviceListener, Listener};
 use self::module::{Function, Module};
-pub use self::options::{BOUNDS_VARIABLE, DEVICES_VARIABLE, EmulatorOptions, THREADS_VARIABLE};
+pub use self::options::{
+    BOUNDS_VARIABLE, DEVICES_VARIABLE, EmulatorOptions, FINE_GRAINED_ATOMICS_VARIABLE, THREADS_VARIABLE,
+};
 use self::pinned::PinnedMemory;
 use self::stream::{Batch, Stream, on_worker};
 use self::watch::Watch;
@@ -119,6 +122,7 @@ impl EmulatedDriver {
         config.profile = options.profile;
         config.sanitize = options.sanitize;
         config.bounds = options.bounds;
+        config.fine_grained_atomics = options.fine_grained_atomics;
         config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {
             config.threads = options.threads;
@@ -166,6 +170,17 @@ impl EmulatedDriver {
         let of = |device: &Arc<Device>| {
             let (id, profiles) = (device.id, std::mem::take(&mut *lock(&device.profiles)));
             profiles.into_iter().map(move |(kernel, profile)| KernelProfile { device: id, kernel, profile })
+        };
+        self.devices.iter().flat_map(of).collect()
+    }
+
+    /// Returns what the devices noted since the last call, by device: with bounds of pages the accesses past the end of
+    /// allocations, which strict bounds refuse, and atomics that gfx90a's hardware does not perform. Only launches that
+    /// ended without a fault are counted.
+    pub fn take_notices(&self) -> Vec<(DeviceId, Notice)> {
+        let of = |device: &Arc<Device>| {
+            let (id, notices) = (device.id, std::mem::take(&mut *lock(&device.notices)));
+            notices.into_iter().map(move |notice| (id, notice))
         };
         self.devices.iter().flat_map(of).collect()
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use gfx9_emulator::{Defect, FaultReport};
+use gfx9_emulator::{Defect, FaultReport, Notice};
 use hip_driver::activity::KernelCounts;
 use hip_driver::{DeviceId, ErrorCode};
 
@@ -31,6 +31,9 @@ pub struct DeviceFault {
 pub trait DeviceListener: Send + Sync {
     /// Called when a kernel has run without a fault.
     fn kernel_ran(&self, device: DeviceId, kernel: &str, counts: &KernelCounts);
+    /// Called when a kernel that has run without a fault made accesses that hardware, or strict bounds, would not have
+    /// performed: once for each instruction and launch.
+    fn noted(&self, _device: DeviceId, _notice: &Notice) {}
     /// Called when a device is lost: once for each device.
     fn device_lost(&self, fault: &DeviceFault);
 }

@@ -181,6 +181,18 @@ impl EmulatedDriver {
                     None => Err(invalid(format!("{ptr} is in no live memory of this driver"))),
                 }
             }
+            MemoryRequest::SetFineGrained { ptr, is_fine } => {
+                self.device(call, device)?;
+                // Every device that can access the memory.
+                let set = self
+                    .devices
+                    .iter()
+                    .filter(|device| device.space.set_fine_grained(ptr.0, is_fine).is_ok());
+                if set.count() == 0 {
+                    return Err(invalid(format!("{ptr} is not the beginning of live memory")));
+                }
+                Ok(MemoryReply::Done)
+            }
             // The emulated pool keeps no memory: what is freed in stream order is returned to the device at once.
             MemoryRequest::TrimPool { .. } => self.device(call, device).map(|_| MemoryReply::Done),
             _ => Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, "the emulator cannot do that")),

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use code_object::{FeatureSetting, Processor, TargetId};
-use gfx9_emulator::{Bounds, InstructionTrace, Printer};
+use gfx9_emulator::{Bounds, FineGrainedAtomics, InstructionTrace, Printer};
 
 use super::listener::Listener;
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
@@ -17,6 +17,10 @@ pub const THREADS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_THREADS";
 
 /// The environment variable with `strict` or `pages`, the bounds of allocations, for [`EmulatorOptions::from_env`].
 pub const BOUNDS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_BOUNDS";
+
+/// The environment variable with `perform` or `drop`, what gfx90a's floating-point atomics to fine-grained memory do, for
+/// [`EmulatorOptions::from_env`].
+pub const FINE_GRAINED_ATOMICS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS";
 
 /// The maximum number of devices of one driver.
 const MAX_DEVICES: u32 = 64;
@@ -57,6 +61,10 @@ pub struct EmulatorOptions {
     /// last page, and all memory between a pool's blocks. Memory of the host that was registered ends where it does.
     /// Default: [`Bounds::Strict`], none.
     pub bounds: Bounds,
+    /// What floating-point atomics to fine-grained memory (pinned and managed memory, by default) do on gfx90a, whose
+    /// hardware does not perform them. In any case [`EmulatedDriver::take_notices`](super::EmulatedDriver::take_notices)
+    /// has them, and with [`sanitize`](Self::sanitize) they are a fault. Default: `Perform`.
+    pub fine_grained_atomics: FineGrainedAtomics,
     /// With strict [`bounds`](Self::bounds), finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
     /// ([`Observer::separates_blocks`](hip_driver::Observer::separates_blocks)), and an access there is a fault whose report
     /// names the block, and what a GPU would have accessed. Default: on.
@@ -83,6 +91,7 @@ impl Default for EmulatorOptions {
             profile: false,
             sanitize: false,
             bounds: Bounds::Strict,
+            fine_grained_atomics: FineGrainedAtomics::Perform,
             pool_boundaries: true,
             instruction_trace: None,
             printer: None,
@@ -92,8 +101,8 @@ impl Default for EmulatorOptions {
 }
 
 impl EmulatorOptions {
-    /// Returns the defaults, with what [`DEVICES_VARIABLE`], [`THREADS_VARIABLE`] and [`BOUNDS_VARIABLE`] say if these
-    /// are set.
+    /// Returns the defaults, with what [`DEVICES_VARIABLE`], [`THREADS_VARIABLE`], [`BOUNDS_VARIABLE`] and
+    /// [`FINE_GRAINED_ATOMICS_VARIABLE`] say if these are set.
     ///
     /// # Errors
     /// `INVALID_VALUE` for a variable whose value is not understood.
@@ -107,6 +116,9 @@ impl EmulatorOptions {
         }
         if let Some(bounds) = parsed(BOUNDS_VARIABLE, "`strict` or `pages`")? {
             options.bounds = bounds;
+        }
+        if let Some(atomics) = parsed(FINE_GRAINED_ATOMICS_VARIABLE, "`perform` or `drop`")? {
+            options.fine_grained_atomics = atomics;
         }
         Ok(options)
     }

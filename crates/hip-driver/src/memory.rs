@@ -93,6 +93,14 @@ pub enum MemoryRequest {
         /// The number of bytes; not 0.
         bytes: usize,
     },
+    /// Says whether memory is fine-grained: pinned and managed memory is by default, device memory is not. HIP decides that
+    /// when it allocates, so that only the emulator can do this. Replies [`Done`](MemoryReply::Done).
+    SetFineGrained {
+        /// The start of the memory.
+        ptr: DevicePtr,
+        /// Whether it is.
+        is_fine: bool,
+    },
 }
 
 impl MemoryRequest {
@@ -106,6 +114,7 @@ impl MemoryRequest {
             MemoryRequest::Share { .. } => "hipIpcGetMemHandle",
             MemoryRequest::Open { .. } => "hipIpcOpenMemHandle",
             MemoryRequest::TrimPool { .. } => "hipMemPoolTrimTo",
+            MemoryRequest::SetFineGrained { .. } => "hipExtMallocWithFlags",
             MemoryRequest::Describe { .. } | MemoryRequest::HostAddress { .. } => "hipPointerGetAttributes",
         }
     }

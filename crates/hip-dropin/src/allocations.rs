@@ -164,6 +164,13 @@ impl Process {
         })
     }
 
+    /// Says whether an allocation is fine-grained, which decides what floating-point atomics do there.
+    pub(crate) fn set_fine_grained(&self, device: DeviceId, ptr: DevicePtr, is_fine: bool) -> HipResult {
+        // SAFETY: the request changes no memory.
+        unsafe { self.driver.memory(device, &MemoryRequest::SetFineGrained { ptr, is_fine }) }?;
+        Ok(())
+    }
+
     /// Says where an address is that is in no allocation of the program: kernels can pass on addresses of other memory,
     /// such as that of their `malloc` or of a module's variables.
     fn unknown_place(&self, address: Address) -> Place {

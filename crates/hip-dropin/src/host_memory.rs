@@ -32,7 +32,11 @@ fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) 
     }
     process.captures_allow()?;
     let device = thread::device();
-    let allocation = Allocation::host(process.driver.host_malloc(device, bytes)?, device, Kind::Host, flags);
+    let pinned = process.driver.host_malloc(device, bytes)?;
+    if flags & NON_COHERENT != 0 {
+        process.set_fine_grained(device, pinned.device, false)?;
+    }
+    let allocation = Allocation::host(pinned, device, Kind::Host, flags);
     process.allocations.insert(allocation);
     pointer.set(Address(allocation.base))
 }

@@ -70,6 +70,10 @@ extern "C" fn hipMalloc(pointer: Out<Address>, bytes: usize) -> Status {
     })
 }
 
+/// `hipDeviceMallocFinegrained` and `hipDeviceMallocUncached`: the host sees what kernels write while they run.
+const FINE_GRAINED: u32 = 1;
+const UNCACHED: u32 = 3;
+
 /// `hipMallocSignalMemory`, which has 8 bytes.
 const SIGNAL: u32 = 2;
 
@@ -92,6 +96,9 @@ extern "C" fn hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, flags: 
         }
         let address = allocate(process, bytes)?;
         if let Some(found) = process.allocations.take(address.0, |kind| kind == Kind::Device) {
+            if matches!(flags, FINE_GRAINED | UNCACHED) {
+                process.set_fine_grained(found.device, DevicePtr(found.base), true)?;
+            }
             process.allocations.insert(Allocation { flags, ..*found });
         }
         pointer.set(address)

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_driver::activity::KernelCounts;
 use hip_driver::{DeviceId, DriverError, ErrorCode};
-use hip_driver_emulated::{DeviceFault, DeviceListener};
+use hip_driver_emulated::{DeviceFault, DeviceListener, Notice};
 
 use crate::summary::say;
 
@@ -18,6 +18,8 @@ pub(crate) struct Record {
     pub(crate) faults: Vec<Fault>,
     /// What each kernel executed, by device and name.
     pub(crate) kernels: BTreeMap<(DeviceId, String), KernelTotals>,
+    /// What kernels did that hardware, or strict bounds, would not have done.
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// A fault of a device.
@@ -38,8 +40,12 @@ pub(crate) struct KernelTotals {
     pub(crate) counts: KernelCounts,
 }
 
-static RECORD: Mutex<Record> =
-    Mutex::new(Record { unsupported: BTreeMap::new(), faults: Vec::new(), kernels: BTreeMap::new() });
+static RECORD: Mutex<Record> = Mutex::new(Record {
+    unsupported: BTreeMap::new(),
+    faults: Vec::new(),
+    kernels: BTreeMap::new(),
+    notices: Vec::new(),
+});
 
 fn record() -> MutexGuard<'static, Record> {
     RECORD.lock().unwrap_or_else(PoisonError::into_inner)
@@ -88,6 +94,10 @@ impl DeviceListener for Recorder {
         totals.counts.workgroups += counts.workgroups;
         totals.counts.waves += counts.waves;
         totals.counts.wave_instructions += counts.wave_instructions;
+    }
+
+    fn noted(&self, _: DeviceId, notice: &Notice) {
+        notice.clone().add_to(&mut record().notices);
     }
 
     fn device_lost(&self, fault: &DeviceFault) {

@@ -7,6 +7,7 @@
 //! | `HIPLAUNCH_EMULATOR_DEVICES` | the number of devices |
 //! | `HIPLAUNCH_EMULATOR_THREADS` | the host threads of each device |
 //! | `HIPLAUNCH_EMULATOR_BOUNDS` | `pages`: kernels can access the rest of an allocation's last page; otherwise `strict` |
+//! | `HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS` | `drop`: gfx90a's floating-point atomics to fine-grained memory do nothing, as on hardware; otherwise `perform` |
 //! | [`TARGET`] | the target of the devices, such as `gfx942:xnack+` |
 //! | [`SEED`] | a number that shuffles the order of workgroups and waves |
 //! | [`SANITIZE`] | `1`: data races, reads of memory that was never written, and missing waits are faults |

@@ -123,6 +123,12 @@ impl Summary {
             line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
             violations.iter().chain(leaks).for_each(|item| line("  ", format_args!("{item}")));
         }
+        if !self.record.notices.is_empty() {
+            line("", format_args!("accesses that hardware, or strict bounds, would not have performed:"));
+            for notice in &self.record.notices {
+                line("  ", format_args!("{}: {notice}", notice.kernel));
+            }
+        }
         if !self.record.unsupported.is_empty() {
             line("", format_args!("functions that were called and are not supported:"));
             for (name, count) in &self.record.unsupported {

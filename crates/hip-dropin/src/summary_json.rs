@@ -1,7 +1,7 @@
 //! The summary as a JSON document, whose fields docs/json.md lists.
 
 use code_object::SourceLocation;
-use hip_driver_emulated::{Defect, FaultReport, LaneAddress};
+use hip_driver_emulated::{Defect, FaultReport, LaneAddress, Notice, NoticeKind};
 use serde_json::{Map, Value, json};
 
 use crate::record::Fault;
@@ -41,7 +41,28 @@ pub(crate) fn document(summary: &Summary) -> Value {
         "violations": summary.validation.as_ref().map(|found| &found.violations),
         "leaks": summary.validation.as_ref().map(|found| &found.leaks),
         "unsupported": record.unsupported,
+        "notices": record.notices.iter().map(notice).collect::<Vec<Value>>(),
         "faults": record.faults.iter().map(fault).collect::<Vec<Value>>(),
+    })
+}
+
+fn notice(notice: &Notice) -> Value {
+    json!({
+        "kind": match notice.kind {
+            NoticeKind::FineGrainedAtomic => "fine_grained_atomic",
+            _ => "past_end",
+        },
+        "kernel": notice.kernel,
+        "text": notice.to_string(),
+        "count": notice.count,
+        "instruction": notice.site.instruction,
+        "pc": notice.site.pc,
+        "function": notice.site.function.as_ref().map(|(name, _)| name),
+        "source": notice.site.source.iter().map(ToString::to_string).collect::<Vec<String>>(),
+        "address": notice.address,
+        "allocation": notice.base,
+        "allocation_bytes": notice.len,
+        "past_end": notice.past,
     })
 }
 

@@ -45,6 +45,13 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"], help_heading = "Emulator")]
     bounds: Option<String>,
 
+    /// What gfx90a's floating-point atomics to fine-grained memory do: what they do elsewhere, or nothing, as on hardware
+    /// [default: perform].
+    ///
+    /// Pinned and managed memory of the host is fine-grained by default. Either way the output names these instructions.
+    #[arg(long, value_name = "WHAT", value_parser = ["perform", "drop"], help_heading = "Emulator")]
+    fine_grained_atomics: Option<String>,
+
     /// Write each executed instruction to this file, with the values of its operands.
     #[arg(long, value_name = "FILE", help_heading = "Emulator")]
     instruction_trace: Option<PathBuf>,
@@ -70,6 +77,7 @@ impl EmulatorArgs {
             ("--fidelity", self.fidelity),
             ("--sanitize", self.sanitize),
             ("--bounds", self.bounds.is_some()),
+            ("--fine-grained-atomics", self.fine_grained_atomics.is_some()),
             ("--instruction-trace", self.instruction_trace.is_some()),
         ]
         .into_iter()
@@ -86,7 +94,7 @@ mod settings {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
-    use hip_driver_emulated::{Bounds, EmulatorOptions, InstructionTrace, TraceFilter};
+    use hip_driver_emulated::{Bounds, EmulatorOptions, FineGrainedAtomics, InstructionTrace, TraceFilter};
 
     use super::super::output::complain;
     use super::super::session::unusable;
@@ -101,6 +109,7 @@ mod settings {
         pub(crate) asked_by: &'static str,
         time_budget: Option<Duration>,
         bounds: Option<Bounds>,
+        fine_grained_atomics: Option<FineGrainedAtomics>,
         trace: Option<Tracing>,
     }
 
@@ -128,6 +137,8 @@ mod settings {
                     unusable(format!("--time-budget {}: {error}", self.time_budget.unwrap_or_default()))
                 })?;
             let bounds = self.bounds.as_deref().map(str::parse).transpose().map_err(unusable)?;
+            let fine_grained_atomics =
+                self.fine_grained_atomics.as_deref().map(str::parse).transpose().map_err(unusable)?;
             let filter: TraceFilter =
                 self.trace_filter.as_deref().unwrap_or_default().parse().map_err(unusable)?;
             let trace = match &self.instruction_trace {
@@ -146,7 +157,14 @@ mod settings {
                     Some(Tracing { trace, sink })
                 }
             };
-            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, time_budget, bounds, trace }))
+            Ok(Some(EmulatorSettings {
+                args: self.clone(),
+                asked_by,
+                time_budget,
+                bounds,
+                fine_grained_atomics,
+                trace,
+            }))
         }
     }
 
@@ -160,6 +178,7 @@ mod settings {
             options.profile = self.args.profile || self.args.fidelity;
             options.sanitize = self.args.sanitize;
             options.bounds = self.bounds.unwrap_or(options.bounds);
+            options.fine_grained_atomics = self.fine_grained_atomics.unwrap_or(options.fine_grained_atomics);
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
         }
 

@@ -82,6 +82,13 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"])]
     bounds: Option<String>,
 
+    /// What gfx90a's floating-point atomics to fine-grained memory do: what they do elsewhere, or nothing, as on hardware
+    /// [default: perform].
+    ///
+    /// Pinned and managed memory of the host is fine-grained by default. Either way the output names these instructions.
+    #[arg(long, value_name = "WHAT", value_parser = ["perform", "drop"])]
+    fine_grained_atomics: Option<String>,
+
     /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
     #[arg(long, value_name = "N")]
     schedule_seed: Option<u64>,
@@ -99,6 +106,7 @@ impl ExecArgs {
             ("--devices", self.devices.is_some()),
             ("--sanitize", self.sanitize),
             ("--bounds", self.bounds.is_some()),
+            ("--fine-grained-atomics", self.fine_grained_atomics.is_some()),
             ("--schedule-seed", self.schedule_seed.is_some()),
             ("--time-budget", self.time_budget.is_some()),
         ];
@@ -114,6 +122,7 @@ impl ExecArgs {
         set("HIPLAUNCH_EMULATOR_DEVICES", self.devices.map(|devices| devices.to_string().into()));
         set("HIPLAUNCH_EMULATOR_SANITIZE", switch(self.sanitize));
         set("HIPLAUNCH_EMULATOR_BOUNDS", self.bounds.as_ref().map(Into::into));
+        set("HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS", self.fine_grained_atomics.as_ref().map(Into::into));
         set("HIPLAUNCH_EMULATOR_SEED", self.schedule_seed.map(|seed| seed.to_string().into()));
         set("HIPLAUNCH_EMULATOR_TIME_BUDGET", self.time_budget.map(|seconds| seconds.to_string().into()));
         set("HIPLAUNCH_VALIDATE", switch(self.validate));

@@ -19,6 +19,8 @@ mod logging;
 mod man;
 mod manual;
 mod names;
+#[cfg(feature = "emulator")]
+mod notices;
 mod occupancy;
 mod other_target;
 mod output;

@@ -21,7 +21,7 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
 ];
 
 /// Environment variables, and what they set.
-pub(crate) const ENVIRONMENT: [(&str, &str); 13] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 14] = [
     ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
@@ -31,6 +31,10 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 13] = [
     (
         "HIPLAUNCH_EMULATOR_BOUNDS",
         "strict or pages: what kernels can access behind an allocation (default: strict)",
+    ),
+    (
+        "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS",
+        "perform or drop: what gfx90a's floating-point atomics to fine-grained memory do (default: perform)",
     ),
     ("HIPLAUNCH_LIBAMDHIP64", "the library that exec gives to programs, if it is not beside the command"),
     ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),

@@ -16,12 +16,12 @@ use super::fidelity;
 use super::other_target::emulated_for;
 use super::output::{Output, Style, counted, grouped};
 use super::pool_recorder::PoolRecorder;
-#[cfg(feature = "emulator")]
-use super::profile;
 use super::progress::Progress;
 use super::session::{CommandSession, DriverArgs};
 use super::timeline::TraceOption;
 use super::{CommandError, CommandOutcome};
+#[cfg(feature = "emulator")]
+use super::{notices, profile};
 
 /// Run launch scripts and compare what their kernels wrote with what they expect.
 ///
@@ -187,6 +187,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
                 if args.emulator.fidelity {
                     report["fidelity"] = fidelity::to_json(&executed(used, &profiles));
                 }
+                report["notices"] = notices::to_json(&used.take_notices());
             }
             reports.push(report);
         } else {
@@ -200,6 +201,7 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
                 if args.emulator.fidelity {
                     fidelity::show(&executed(used, &profiles), "      ", out)?;
                 }
+                notices::show(&used.take_notices(), out)?;
             }
         }
         progress.step();

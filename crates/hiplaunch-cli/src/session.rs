@@ -13,9 +13,11 @@ use serde_json::json;
 
 use super::CommandError;
 use super::emulator::EmulatorSettings;
+#[cfg(feature = "emulator")]
+use super::notices::Notices;
 use super::pool_recorder::{PoolRecorder, RecordedPools};
 #[cfg(feature = "emulator")]
-use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile};
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile, Notice};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,6 +77,9 @@ pub(crate) struct Opened {
     /// The same driver, if it is an emulator that options ask for.
     #[cfg(feature = "emulator")]
     emulator: Option<Arc<EmulatedDriver>>,
+    /// What the emulator noted.
+    #[cfg(feature = "emulator")]
+    notices: Notices,
     /// Why this driver was chosen.
     why: String,
 }
@@ -187,6 +192,12 @@ impl CommandSession {
         self.opened.emulator.as_ref().map(|emulator| emulator.take_profiles()).unwrap_or_default()
     }
 
+    /// Returns what the emulator noted since the last call.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        self.opened.notices.take()
+    }
+
     /// Returns what the validation layer found since the last call; empty if it is off.
     pub(crate) fn take_violations(&self) -> Vec<String> {
         let layer = self.launcher.validation();
@@ -229,7 +240,20 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     if args.devices.is_some() {
         return emulate(args, "--devices");
     }
-    let opened = backend::open(args.backend, Some(false)).map_err(|error| {
+    #[cfg(feature = "emulator")]
+    let notices = Notices::default();
+    #[cfg(feature = "emulator")]
+    let opened = match EmulatorOptions::from_env() {
+        Ok(options) => {
+            let options = EmulatorOptions { listener: Some(notices.listener()), ..options };
+            backend::open_emulating(args.backend, Some(false), options)
+        }
+        // Says which variable is wrong, if the emulator is opened.
+        Err(_) => backend::open(args.backend, Some(false)),
+    };
+    #[cfg(not(feature = "emulator"))]
+    let opened = backend::open(args.backend, Some(false));
+    let opened = opened.map_err(|error| {
         let next = match args.backend {
             Backend::Hip if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
             _ => "",
@@ -251,6 +275,8 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
         driver: opened.driver,
         #[cfg(feature = "emulator")]
         emulator: None,
+        #[cfg(feature = "emulator")]
+        notices,
         why,
     })
 }
@@ -271,6 +297,8 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
     if let Some(settings) = &args.emulator {
         settings.set(&mut options);
     }
+    let notices = Notices::default();
+    options.listener = Some(notices.listener());
     let driver = EmulatedDriver::new(options).map_err(|error| match (&error.detail, &args.target) {
         (Some(detail), Some(target)) => {
             CommandError::Unusable(format!("--target {}: {detail}", target.short()))
@@ -281,7 +309,7 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
         Some(target) => format!("--target {} asks for it", target.short()),
         None => format!("{option} asks for it"),
     };
-    Ok(Opened { driver: driver.clone(), emulator: Some(driver), why })
+    Ok(Opened { driver: driver.clone(), emulator: Some(driver), notices, why })
 }
 
 #[cfg(not(feature = "emulator"))]

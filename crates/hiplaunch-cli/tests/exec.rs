@@ -78,6 +78,7 @@ fn command(options: &[&str], program: &[&str]) -> Command {
         "HIPLAUNCH_EMULATOR_DEVICES",
         "HIPLAUNCH_EMULATOR_TARGET",
         "HIPLAUNCH_EMULATOR_BOUNDS",
+        "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS",
     ] {
         command.env_remove(variable);
     }
@@ -208,7 +209,12 @@ fn kernels_that_step_past_an_allocation_run_with_bounds_of_pages() {
     let bounds = bounds.to_str().unwrap();
     let ran = exec(&["--bounds", "pages", "--validate"], &[bounds]);
     let each = "hipSuccess\n1 63\nhipErrorInvalidValue hipErrorInvalidValue\n";
-    assert_eq!(text(&ran.stdout), each.repeat(3), "{}", text(&ran.stderr));
+    let err = text(&ran.stderr);
+    assert_eq!(text(&ran.stdout), each.repeat(3), "{err}");
+    // Strict bounds refuse one read of each launch.
+    assert!(err.contains("accesses that hardware, or strict bounds, would not have performed:"), "{err}");
+    assert!(err.contains("read of 4 bytes in global memory, up to 4 bytes past the end of"), "{err}");
+    assert!(err.contains("bounds.hip:6:") && err.contains("; 3 times"), "{err}");
 
     let ran = exec(&[], &[bounds]);
     assert!(text(&ran.stdout).starts_with("hipErrorIllegalAddress\n"), "{}", text(&ran.stdout));
@@ -223,6 +229,24 @@ fn kernels_that_step_past_an_allocation_run_with_bounds_of_pages() {
     let ran = exec(&["--bounds", "pages", "--sanitize"], &[bounds]);
     let err = text(&ran.stderr);
     assert!(err.contains("read of never-written bytes") && err.contains("0 bytes past the end of"), "{err}");
+}
+
+#[test]
+fn atomics_that_gfx90a_ignores_are_listed_and_dropped_on_demand() {
+    let options = ["--offload-arch=gfx90a", "-munsafe-fp-atomics"];
+    let Some(atomics) = compiled("atomics.hip", &options, "atomics") else { return };
+    let atomics = atomics.to_str().unwrap();
+    for (what, fine) in [("perform", "64.0 64 "), ("drop", "0.0 0 ")] {
+        let ran = exec(&["--fine-grained-atomics", what], &[atomics]);
+        let err = text(&ran.stderr);
+        let coarse = "64.0 64 ";
+        // hipMalloc, hipExtMallocWithFlags, hipHostMalloc (default, coherent, not coherent), hipMallocManaged; integers.
+        let want = format!("{coarse}{fine}{fine}{fine}{coarse}{fine}\n64 64 64 64 64 64 \n");
+        assert_eq!(text(&ran.stdout), want, "{what}: {err}");
+        assert!(err.contains("not performed on gfx90a hardware"), "{err}");
+    }
+    let ran = exec(&["--sanitize"], &[atomics]);
+    assert!(text(&ran.stderr).contains("not performed on gfx90a hardware"), "{}", text(&ran.stderr));
 }
 
 #[test]
@@ -274,9 +298,15 @@ fn the_summary_is_written_as_json() {
     let kernels = counted["kernels"].as_array().unwrap();
     assert_eq!(kernels.iter().map(|kernel| kernel["launches"].as_u64().unwrap()).sum::<u64>(), 11);
     assert!(kernels.iter().all(|kernel| kernel["wave_instructions"].as_u64() > Some(0)), "{counted}");
+    let options = ["--offload-arch=gfx90a", "-gline-tables-only"];
+    let noted = document(&["--bounds", "pages"], &compiled("bounds.hip", &options, "bounds-json").unwrap());
+    let found = &noted["notices"][0];
+    let fields = ["kind", "count", "past_end"].map(|field| found[field].clone());
+    assert_eq!(serde_json::json!(fields), serde_json::json!(["past_end", 3, 4]), "{found}");
+    assert!(found["source"].to_string().contains("bounds.hip:6:"), "{found}");
     let listed = listed_fields("exec");
     let mut fields = std::collections::BTreeSet::new();
-    [faulty, checked, counted].iter().for_each(|document| collect_fields(document, "", &mut fields));
+    [faulty, checked, counted, noted].iter().for_each(|document| collect_fields(document, "", &mut fields));
     assert_eq!(fields, listed);
 }
 

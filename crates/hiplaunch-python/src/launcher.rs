@@ -21,6 +21,7 @@ use crate::graph::Graph;
 use crate::host_memory::HostMemory;
 use crate::kernel::{Kernel, Module};
 use crate::live::Shared;
+use crate::notices::{Notices, as_dict};
 use crate::reports::{PoolSnapshot, Timeline};
 use crate::stream::{Event, Stream};
 
@@ -36,7 +37,9 @@ use crate::stream::{Event, Stream};
 /// The rest is for the emulator:
 ///
 /// sanitize: whether a read of memory that was never written, a data race, or a missing wait ends the kernel with a fault. Slow.
-/// bounds: 'strict' or 'pages', what kernels can access behind an allocation.
+/// bounds: 'strict' or 'pages', what kernels can access behind an allocation. `notices` has the accesses that 'strict' refuses.
+/// fine_grained_atomics: 'perform' or 'drop', what gfx90a's floating-point atomics to fine-grained memory (pinned host memory)
+///     do. Hardware drops them; `notices` has them in any case.
 /// schedule_seed: a number that shuffles the order in which workgroups and waves run.
 /// time_budget: the seconds after which a running kernel is a fault.
 ///
@@ -47,6 +50,7 @@ pub(crate) struct Launcher {
     backend: Backend,
     noop: bool,
     timeline: Option<hiplaunch::Timeline>,
+    notices: Notices,
 }
 
 /// The options of the emulator, by their names in Python.
@@ -55,6 +59,7 @@ struct Emulator {
     devices: Option<u32>,
     sanitize: Option<bool>,
     bounds: Option<String>,
+    fine_grained_atomics: Option<String>,
     schedule_seed: Option<u64>,
     time_budget: Option<f64>,
 }
@@ -67,6 +72,7 @@ impl Emulator {
             ("devices", self.devices.is_some()),
             ("sanitize", self.sanitize.is_some()),
             ("bounds", self.bounds.is_some()),
+            ("fine_grained_atomics", self.fine_grained_atomics.is_some()),
             ("schedule_seed", self.schedule_seed.is_some()),
             ("time_budget", self.time_budget.is_some()),
         ];
@@ -84,6 +90,12 @@ impl Emulator {
                 PyValueError::new_err(format!("bounds is 'strict' or 'pages', not {bounds:?}"))
             })?;
         }
+        if let Some(atomics) = &self.fine_grained_atomics {
+            options.fine_grained_atomics = atomics.parse().map_err(|_| {
+                let text = format!("fine_grained_atomics is 'perform' or 'drop', not {atomics:?}");
+                PyValueError::new_err(text)
+            })?;
+        }
         if let Some(seconds) = self.time_budget {
             let budget = Duration::try_from_secs_f64(seconds)
                 .map_err(|error| PyValueError::new_err(format!("time_budget={seconds}: {error}")))?;
@@ -99,7 +111,7 @@ impl Emulator {
 #[pymethods]
 impl Launcher {
     #[new]
-    #[pyo3(signature = (backend="auto", *, target=None, devices=None, validate=None, sanitize=None, bounds=None, schedule_seed=None, time_budget=None, timeline=false))]
+    #[pyo3(signature = (backend="auto", *, target=None, devices=None, validate=None, sanitize=None, bounds=None, fine_grained_atomics=None, schedule_seed=None, time_budget=None, timeline=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -109,11 +121,14 @@ impl Launcher {
         validate: Option<bool>,
         sanitize: Option<bool>,
         bounds: Option<String>,
+        fine_grained_atomics: Option<String>,
         schedule_seed: Option<u64>,
         time_budget: Option<f64>,
         timeline: bool,
     ) -> PyResult<Launcher> {
-        let emulator = Emulator { target, devices, sanitize, bounds, schedule_seed, time_budget };
+        let emulator =
+            Emulator { target, devices, sanitize, bounds, fine_grained_atomics, schedule_seed, time_budget };
+        let notices = Notices::default();
         let mut builder = hiplaunch::Launcher::builder();
         if let Some(on) = validate {
             builder = builder.validate(on);
@@ -138,12 +153,13 @@ impl Launcher {
                 )));
             }
             if backend != Backend::Hip {
-                builder = builder.emulator(emulator.options()?);
+                let options = EmulatorOptions { listener: Some(notices.listener()), ..emulator.options()? };
+                builder = builder.emulator(options);
             }
         }
         let launcher = py.detach(|| builder.build()).map_err(raise)?;
         let backend = if launcher.driver().info().name != "hip" { Backend::Emulator } else { Backend::Hip };
-        Ok(Launcher { shared: Shared::new(launcher), backend, noop, timeline })
+        Ok(Launcher { shared: Shared::new(launcher), backend, noop, timeline, notices })
     }
 
     /// What was opened: 'hip', 'emulator' or 'noop'.
@@ -327,6 +343,14 @@ impl Launcher {
             Some(validation) => Ok(validation.take_violations().iter().map(ToString::to_string).collect()),
             None => Err(PyValueError::new_err("the launcher was opened without validate=True")),
         }
+    }
+
+    /// Returns what the emulator noted so far, a dict for each instruction of a kernel, and forgets it: accesses that hardware, or
+    /// strict bounds, would not have performed. `kind` is 'past_end' (an access past the end of an allocation, with
+    /// bounds='pages') or 'fine_grained_atomic' (a floating-point atomic that gfx90a's hardware does not perform).
+    fn notices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.shared.open()?;
+        self.notices.take().iter().map(|notice| as_dict(py, notice)).collect()
     }
 
     /// Waits for all work, raises the fault of a kernel if there was one, and refuses further use of the launcher and its objects

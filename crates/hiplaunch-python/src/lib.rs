@@ -17,6 +17,7 @@ mod host_memory;
 mod kernel;
 mod launcher;
 mod live;
+mod notices;
 mod packed;
 mod reports;
 mod stream;

@@ -335,6 +335,7 @@ def test_a_file_that_is_not_there(one):
         {"backend": "hip", "target": "gfx942"},
         {"target": "sm_80"},
         {"bounds": "loose"},
+        {"fine_grained_atomics": "maybe"},
         {"time_budget": -1.0},
         {"time_budget": float("nan")},
     ],

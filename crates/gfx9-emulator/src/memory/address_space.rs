@@ -404,10 +404,10 @@ impl AddressSpace {
     /// fine-grained memory ([`FineGrainedAtomics`](crate::FineGrainedAtomics)).
     ///
     /// # Errors
-    /// [`Error::NotAnAllocation`] if no live range of this address space begins at `address`.
+    /// [`Error::NotAnAllocation`] if no live range begins at `address`.
     pub fn set_fine_grained(&self, address: u64, is_fine: bool) -> Result<()> {
         let mut inner = self.lock();
-        let region = inner.regions.get_mut(&address).filter(|region| !region.shared);
+        let region = inner.regions.get_mut(&address);
         region.ok_or(Error::NotAnAllocation { address })?.is_fine = is_fine;
         inner.snapshot = None;
         Ok(())

@@ -1,7 +1,7 @@
 //! What kernels and copies can access behind an allocation, and pages of the host that are not used.
 
 use hip_driver::{DevicePtr, Driver, ErrorCode, MemoryKind, MemoryReply, MemoryRequest, Work};
-use hip_driver_emulated::{Bounds, EmulatorOptions};
+use hip_driver_emulated::{Bounds, EmulatorOptions, FineGrainedAtomics, NoticeKind};
 
 use crate::rig::{D0, PROBE, Rig, code};
 
@@ -47,6 +47,73 @@ fn with_bounds_of_pages_kernels_access_the_last_page_of_every_kind_of_memory() {
         // SAFETY: checked by the driver.
         assert_eq!(code(unsafe { rig.driver.enqueue(D0, stream, &fill) }), ErrorCode::INVALID_VALUE);
     }
+}
+
+#[test]
+fn what_strict_bounds_refuse_is_listed_with_bounds_of_pages() {
+    let rig = rig(Bounds::Pages);
+    for ptr in allocations(&rig) {
+        store(&rig, ptr, 15).unwrap();
+        assert!(rig.driver.take_notices().is_empty());
+        store(&rig, ptr, 16).unwrap();
+        store(&rig, ptr, 1023).unwrap();
+        let notices = rig.driver.take_notices();
+        let [(D0, notice)] = &notices[..] else { panic!("{notices:?}") };
+        assert_eq!((notice.kind, &*notice.kernel), (NoticeKind::PastEnd, "oob_store"));
+        assert_eq!((notice.base, notice.len, notice.past), (ptr.0, BYTES as u64, 4096 - BYTES as u64));
+        assert_eq!(notice.address, ptr.0 + BYTES as u64);
+        assert!(notice.count >= 2);
+    }
+    assert!(rig.driver.take_notices().is_empty());
+}
+
+/// Adds 64 times 1.0 to a float, and returns it.
+fn sum(rig: &Rig, ptr: DevicePtr) -> Result<f32, hip_driver::DriverError> {
+    let code = include_bytes!("../../../gfx9-emulator/tests/data/assembly/sum.gfx90a.co");
+    let (kernels, stream) = (rig.load(D0, code), rig.stream(D0));
+    let fill = Work::FillBytes { dst: ptr, value: 0, bytes: 4 };
+    // SAFETY: the first bytes of a live allocation.
+    unsafe { rig.driver.enqueue(D0, stream, &fill) }?;
+    rig.launch(&kernels, "sum", (1, 64), &[&ptr.0.to_le_bytes()], stream)?;
+    let mut bytes = [0; 4];
+    rig.dtoh(D0, bytes.as_mut_ptr(), ptr, 4, stream)?;
+    rig.sync(D0, stream)?;
+    Ok(f32::from_le_bytes(bytes))
+}
+
+/// ROCm's documentation ("Hardware atomics operation support"): MI200 performs no floating-point atomics in fine-grained
+/// memory. Pinned and managed memory is that by default (HIP, "Coherency control").
+#[test]
+fn floating_point_sums_in_host_memory_are_listed_and_dropped() {
+    let set = |rig: &Rig, ptr, is_fine| {
+        // SAFETY: the request changes no memory.
+        unsafe { rig.driver.memory(D0, &MemoryRequest::SetFineGrained { ptr, is_fine }) }
+    };
+    for fine_grained_atomics in [FineGrainedAtomics::Perform, FineGrainedAtomics::Drop] {
+        let options = EmulatorOptions { fine_grained_atomics, threads: 1, ..EmulatorOptions::default() };
+        let rig = Rig::new(options);
+        let [device, host, managed, shared] = allocations(&rig);
+        for (ptr, is_fine) in [(device, false), (host, true), (managed, true), (shared, false)] {
+            for is_fine in [is_fine, !is_fine] {
+                let drops = is_fine && fine_grained_atomics == FineGrainedAtomics::Drop;
+                assert_eq!(sum(&rig, ptr).unwrap(), if drops { 0.0 } else { 64.0 });
+                let notices = rig.driver.take_notices();
+                if !is_fine {
+                    assert!(notices.is_empty(), "{notices:?}");
+                } else {
+                    let [(D0, notice)] = &notices[..] else { panic!("{notices:?}") };
+                    assert_eq!((notice.kind, notice.count), (NoticeKind::FineGrainedAtomic, 64));
+                }
+                assert!(matches!(set(&rig, ptr, !is_fine), Ok(MemoryReply::Done)));
+            }
+        }
+        let inside = device.offset(8);
+        assert_eq!(code(set(&rig, inside, true)), ErrorCode::INVALID_VALUE);
+    }
+    let rig = Rig::new(EmulatorOptions { sanitize: true, threads: 1, ..EmulatorOptions::default() });
+    let host = rig.driver.host_malloc(D0, BYTES).unwrap().device;
+    let error = sum(&rig, host).unwrap_err();
+    assert!(error.to_string().contains("not performed on gfx90a hardware"), "{error}");
 }
 
 #[test]

@@ -98,6 +98,10 @@ impl HipDriver {
             }
             // What the host can access of a GPU's memory depends on the machine, and is slow to read.
             MemoryRequest::HostAddress { ptr, .. } => Ok(MemoryReply::Memory { ptr, host: None }),
+            MemoryRequest::SetFineGrained { .. } => {
+                let detail = "HIP decides when it allocates memory whether it is fine-grained";
+                Err(DriverError::with_detail(request.name(), ErrorCode::NOT_SUPPORTED, detail))
+            }
             MemoryRequest::TrimPool { keep } => self.trim_pool(device, keep).map(|()| MemoryReply::Done),
             _ => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
         }

@@ -126,6 +126,15 @@ fn a_store_past_a_buffer_names_its_line_and_bounds_of_pages_allow_it() {
     );
     let (status, text) = run(&page, "pages");
     assert_eq!(status, 0, "{text}");
+    // Strict bounds refuse these stores: they are listed, with instruction, line and distance.
+    assert!(text.contains("noted: direct: write of 4 bytes in global memory, up to "), "{text}");
+    assert!(text.contains(" past the end of ") && text.contains("global_store_dword"), "{text}");
+    assert!(text.contains("lines.hip:15:18"), "{text}");
+    let (_, out, _) = hiplaunch(&["run", &page, "--bounds", "pages", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let notice = &report["scripts"][0]["notices"][0];
+    assert_eq!((notice["kind"].as_str(), notice["kernel"].as_str()), (Some("past_end"), Some("direct")));
+    assert!(notice["count"].as_u64() > Some(0) && notice["past_end"].as_u64() > Some(0), "{notice}");
     let (status, text) = run(&beyond, "pages");
     assert!(status == 1 && text.contains("lines.hip:15:18"), "{text}");
     assert_eq!(run(&page, "huge").0, 2);

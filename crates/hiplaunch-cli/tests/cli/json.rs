@@ -71,9 +71,22 @@ fn fields_of_info() {
 #[test]
 fn fields_of_run() {
     let (wrong, saxpy) = (data("wrong.launch.toml"), data("saxpy.launch.toml"));
+    // One store past the end of its buffer, which bounds of pages list.
+    let folder = Folder::new();
+    folder.write("lines.co", include_bytes!("../../../gfx9-emulator/tests/data/lines.gfx90a.co"));
+    let past = folder.write(
+        "past.launch.toml",
+        "version = 1\ndescription = \"a store past the end\"\ncode_object = \"lines.co\"\n\n[[buffers]]\n\
+         name = \"out\"\nbytes = 64\nfill = 0\n\n[[launches]]\nkernel = \"direct\"\ngrid = [1, 1, 1]\n\
+         block = [64, 1, 1]\nargs = [{ buffer = \"out\" }, { u32 = 128 }]\n",
+    );
+    let emulator = ["--backend", "emulator"];
     check(
         "run",
-        &[&["run", "--json", &wrong, &saxpy, "none.launch.toml", "--backend", "emulator", "--profile"]],
+        &[
+            &[&["run", "--json", &wrong, &saxpy, "none.launch.toml", "--profile"], &emulator[..]].concat(),
+            &[&["run", "--json", &past, "--bounds", "pages"], &emulator[..]].concat(),
+        ],
         &[],
     );
 }
