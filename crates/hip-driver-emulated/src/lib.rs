@@ -117,6 +117,7 @@ impl EmulatedDriver {
         config.schedule_seed = options.schedule_seed;
         config.profile = options.profile;
         config.sanitize = options.sanitize;
+        config.hazards = options.hazards;
         config.bounds = options.bounds;
         config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {
