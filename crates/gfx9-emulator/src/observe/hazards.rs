@@ -362,10 +362,7 @@ fn of_operands(history: &History, now: &Traits, i: &Inst, info: &Info, target: T
                     let is_addend = reads - 1 == addend(now.mnemonic);
                     check(&by_matrix, &|past| match past.traits.matrix {
                         Some(earlier) if is_addend => {
-                            let is_same = past
-                                .uses
-                                .iter()
-                                .any(|other| *other == RegisterUse { is_write: true, ..operand });
+                            let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
                             earlier.before_addend(matrix, is_same, target)
                         }
                         Some(earlier) => earlier.before_factor(target),
