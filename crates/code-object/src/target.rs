@@ -103,6 +103,8 @@ pub enum Processor {
     Gfx90a,
     /// MI300 (CDNA 3).
     Gfx942,
+    /// MI350 (CDNA 4).
+    Gfx950,
     /// Any other.
     Other {
         /// LLVM's name of it, such as `gfx1100`.
@@ -118,6 +120,7 @@ impl Processor {
         match self {
             Processor::Gfx90a => "gfx90a",
             Processor::Gfx942 => "gfx942",
+            Processor::Gfx950 => "gfx950",
             Processor::Other { name, .. } => name,
         }
     }
@@ -127,6 +130,7 @@ impl Processor {
         match self {
             Processor::Gfx90a => 0x3f,
             Processor::Gfx942 => 0x4c,
+            Processor::Gfx950 => 0x4f,
             Processor::Other { mach, .. } => *mach,
         }
     }
@@ -136,6 +140,7 @@ impl Processor {
         match name {
             "gfx90a" => Processor::Gfx90a,
             "gfx942" => Processor::Gfx942,
+            "gfx950" => Processor::Gfx950,
             _ => {
                 let mach = PROCESSORS.iter().find(|p| p.1 == name).map_or(0, |p| p.0);
                 Processor::Other { name: name.to_owned(), mach }

@@ -1,4 +1,4 @@
-//! Executes gfx90a and gfx942 code objects on the CPU.
+//! Executes gfx90a, gfx942 and gfx950 code objects on the CPU.
 //!
 //! A [`Machine`] has memory ([`AddressSpace`]), loads code objects ([`Machine::load`]) and runs their kernels
 //! ([`Machine::dispatch`]). The crate does not depend on HIP.
@@ -54,7 +54,8 @@ pub use host::run::DispatchStats;
 pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
 pub use memory::blocks::{BlockTable, Blocks};
 pub use memory::bounds::{Bounds, UnknownBounds};
-pub use memory::lds::MAX_LDS;
+pub use memory::grain::{FineGrainedAtomics, UnknownFineGrainedAtomics};
+pub use memory::lds::{MAX_LDS, max_lds};
 pub use observe::{
     BytesAccessed, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,
     TracedRegister,
@@ -63,6 +64,8 @@ pub use report::access::{AccessKind, LaneAddress, MemorySpace};
 pub use report::defect::{Defect, DefectKind, Site};
 pub use report::error::{Error, Result};
 pub use report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
+pub use report::fidelity::{Fidelity, InstructionFidelity, fidelities, fidelity};
+pub use report::notice::{Notice, NoticeKind};
 pub use state::wave::LANES;
 
 /// Compiles and runs the README's example.

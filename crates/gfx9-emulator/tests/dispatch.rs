@@ -57,6 +57,25 @@ fn ids_and_sizes_in_three_dimensions() {
     }
 }
 
+/// CDNA3 ISA, 3.13: TG_SIZE is `{first_wave, 6'h00, wave_id_in_group[4:0], 2'h0, 14'h0, work_group_size_in_waves[5:0]}`.
+/// LLVM's AMDGPUUsage ("Initial Kernel Execution State") has no number of the wave, and gfx90a gets none.
+#[test]
+fn the_first_wave_of_a_workgroup_knows_it() {
+    for (name, bytes, numbered) in [
+        ("gfx90a", include_bytes!("data/assembly/group.gfx90a.co").as_slice(), 0),
+        ("gfx942", include_bytes!("data/assembly/group.gfx942.co"), 1 << 20),
+    ] {
+        let rig = Rig::new(&threads(2), name, bytes);
+        let out = rig.words(&[0; 192]);
+        rig.run("group", 2, 192, &[U64(out)]);
+        for (item, size) in (0..).zip(rig.read(out, 192)) {
+            let wave = item / 64;
+            let first = if wave == 0 { 1 << 31 } else { 0 };
+            assert_eq!(size, first | wave * numbered | 3, "{name}: work-item {item}");
+        }
+    }
+}
+
 #[test]
 fn dynamic_lds_and_barriers() {
     for rig in Rig::all(&threads(2)) {

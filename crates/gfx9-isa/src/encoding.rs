@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn first_dwords_have_the_encoding_they_were_composed_for() {
         for encoding in Encoding::ALL {
-            for target in [Target::Gfx90a, Target::Gfx942] {
+            for target in Target::ALL {
                 for (opcode, name) in encoding.opcodes(target) {
                     let word = encoding.first_dword(opcode.into(), 0);
                     assert_eq!(Encoding::of(word), Some(encoding), "{name}: {word:#010x}");

@@ -13,6 +13,7 @@
 //! ```
 
 use crate::encoding::Encoding;
+use crate::row::Ty;
 
 /// The type of a field.
 trait Field {
@@ -307,6 +308,13 @@ impl Vop3 {
     pub fn src(&self) -> [u32; 3] {
         [self.src0, self.src1, self.src2]
     }
+
+    /// Returns the truth table of `v_bitop3_b32` and `v_bitop3_b16`, which have it in place of the modifiers. Its bit
+    /// `4 * a + 2 * b + c` is the result for bits `a`, `b` and `c` of the sources (LLVM, `VOP3_BITOP3Features`).
+    #[inline]
+    pub fn truth_table(&self) -> u32 {
+        self.neg & 7 | (self.abs & 7) << 3 | (self.omod & 3) << 6
+    }
 }
 
 impl Vop3p {
@@ -320,6 +328,29 @@ impl Vop3p {
     #[inline]
     pub fn src(&self) -> [u32; 3] {
         [self.src0, self.src1, self.src2]
+    }
+}
+
+impl Mai {
+    /// Returns the type of A in an instruction whose name ends with `_f8f6f4`: `cbsz` selects the format of its elements,
+    /// and thereby the number of registers. See [`b_type`](Self::b_type).
+    pub fn a_type(&self) -> Ty {
+        small_float_type(self.cbsz)
+    }
+
+    /// Returns the type of B in an instruction whose name ends with `_f8f6f4`: `blgp` selects the format of its elements.
+    /// It is 0 for fp8 (E4M3), 1 for bf8 (E5M2), 2 for fp6 (E2M3), 3 for bf6 (E3M2) and 4 for fp4 (E2M1).
+    pub fn b_type(&self) -> Ty {
+        small_float_type(self.blgp)
+    }
+}
+
+/// Returns the registers of 32 elements of a format.
+fn small_float_type(format: u32) -> Ty {
+    match format {
+        2 | 3 => Ty::Wide(6),
+        4 => Ty::Wide(4),
+        _ => Ty::Wide(8),
     }
 }
 
@@ -373,7 +404,7 @@ mod tests {
     #[test]
     fn opcodes_are_read_as_they_were_composed() {
         for encoding in Encoding::ALL {
-            for target in [Target::Gfx90a, Target::Gfx942] {
+            for target in Target::ALL {
                 for (op, name) in encoding.opcodes(target) {
                     for rest in [0, !0] {
                         let word = encoding.first_dword(op.into(), rest);

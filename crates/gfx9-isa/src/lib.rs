@@ -1,4 +1,4 @@
-//! The instruction tables of gfx90a (MI200) and gfx942 (MI300), the fields of each encoding, and a disassembler.
+//! The instruction tables of gfx90a (MI200), gfx942 (MI300) and gfx950 (MI350), the fields of each encoding, and a disassembler.
 //!
 //! - [`Encoding::rows`] returns the instructions of an encoding, and [`Encoding::row`] finds one by its opcode.
 //! - [`fields`] splits an instruction into its fields.

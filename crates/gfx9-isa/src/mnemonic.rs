@@ -5,7 +5,7 @@ use crate::lists;
 
 /// Generates an enum from a list's mnemonics.
 macro_rules! mnemonics {
-    ($(#[$doc:meta])* $Encoding:ident: $($name:ident $_90a:literal $_942:literal $_d:expr, $_s:expr, $_f:expr;)*) => {
+    ($(#[$doc:meta])* $Encoding:ident: $($name:ident $_90a:literal $_942:literal $_950:literal $_d:expr, $_s:expr, $_f:expr;)*) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[allow(missing_docs, non_camel_case_types, reason = "the names are the ISA documents'")]

@@ -12,8 +12,8 @@ pub struct Row {
     pub name: &'static str,
     /// The mnemonic as an enum that code can match on.
     pub mnemonic: Mnemonic,
-    /// The opcodes on gfx90a and on gfx942; -1 if the target doesn't have the instruction. See [`Row::opcode`].
-    pub op: [i16; 2],
+    /// The opcodes on gfx90a, gfx942 and gfx950; -1 if the target doesn't have the instruction. See [`Row::opcode`].
+    pub op: [i16; 3],
     /// The type of the destination.
     pub dst: Ty,
     /// The types of the sources; [`Ty::None`] for sources that the instruction doesn't have.
@@ -64,7 +64,7 @@ impl Row {
 pub static ILLEGAL: Row = Row {
     name: "(illegal)",
     mnemonic: Mnemonic::Illegal,
-    op: [-1, -1],
+    op: [-1; 3],
     dst: Ty::None,
     src: [Ty::None; 3],
     flags: 0,
@@ -106,10 +106,14 @@ pub enum Ty {
     I16,
     /// A float in the low 16 bits.
     F16,
+    /// A bfloat16 in the low 16 bits.
+    Bf16,
     /// Two integers of 16 bits.
     P16I,
     /// Two floats of 16 bits.
     P16F,
+    /// Two bfloat16.
+    P16Bf,
     /// Two values of 32 bits, in two registers.
     P32,
     /// A source of `v_fma_mix_f32` and similar instructions: f32 or f16, depending on the modifiers.

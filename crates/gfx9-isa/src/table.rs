@@ -12,7 +12,8 @@ use crate::target::Target;
 /// Short names for the lists' columns.
 mod columns {
     pub(super) use crate::row::Ty::{
-        B32, B64, F16, F32, F64, I16, Mask as M, Mix as MIX, None as Z, P16F, P16I, P32, Wide as W,
+        B32, B64, Bf16 as BF16, F16, F32, F64, I16, Mask as M, Mix as MIX, None as Z, P16Bf as P16B, P16F,
+        P16I, P32, Wide as W,
     };
     pub(super) use crate::row::flags::*;
 }
@@ -20,14 +21,18 @@ mod columns {
 /// Marks the opcodes without an instruction in a table by opcode.
 const NONE: u16 = u16::MAX;
 
-/// Returns one more than the highest opcode of a list on either target.
-const fn opcodes(list: &[[i16; 2]]) -> usize {
+/// Returns one more than the highest opcode of a list on any target.
+const fn opcodes(list: &[[i16; 3]]) -> usize {
     let (mut end, mut n) = (0, 0);
     while n < list.len() {
-        let [gfx90a, gfx942] = list[n];
-        let highest = if gfx90a > gfx942 { gfx90a } else { gfx942 };
-        if highest as usize >= end {
-            end = highest as usize + 1;
+        let mut target = 0;
+        while target < 3 {
+            // The opcode -1 gives 0.
+            let after = (list[n][target] + 1) as usize;
+            if after > end {
+                end = after;
+            }
+            target += 1;
         }
         n += 1;
     }
@@ -35,7 +40,7 @@ const fn opcodes(list: &[[i16; 2]]) -> usize {
 }
 
 /// Returns a table from a target's opcodes to the indices of their rows.
-const fn by_opcode<const N: usize>(list: &[[i16; 2]], target: Target) -> [u16; N] {
+const fn by_opcode<const N: usize>(list: &[[i16; 3]], target: Target) -> [u16; N] {
     let (mut table, mut n) = ([NONE; N], 0);
     while n < list.len() {
         let opcode = list[n][target as usize];
@@ -51,7 +56,7 @@ const fn by_opcode<const N: usize>(list: &[[i16; 2]], target: Target) -> [u16; N
 macro_rules! rows {
     (
         $(#[$doc:meta])* $Encoding:ident:
-        $($name:ident $gfx90a:literal $gfx942:literal $dst:expr, $src:expr, $flags:expr;)*
+        $($name:ident $gfx90a:literal $gfx942:literal $gfx950:literal $dst:expr, $src:expr, $flags:expr;)*
     ) => {
         impl $Encoding {
             #[inline]
@@ -62,7 +67,7 @@ macro_rules! rows {
                     Row {
                         name: stringify!($name),
                         mnemonic: Mnemonic::$Encoding($Encoding::$name),
-                        op: [$gfx90a, $gfx942],
+                        op: [$gfx90a, $gfx942, $gfx950],
                         dst: $dst,
                         src: $src,
                         flags: $flags,
@@ -73,10 +78,13 @@ macro_rules! rows {
 
             #[inline]
             fn row(target: Target, opcode: u32) -> Option<&'static Row> {
-                const LIST: &[[i16; 2]] = &[$([$gfx90a, $gfx942]),*];
+                const LIST: &[[i16; 3]] = &[$([$gfx90a, $gfx942, $gfx950]),*];
                 const COUNT: usize = opcodes(LIST);
-                static BY_OPCODE: [[u16; COUNT]; 2] =
-                    [by_opcode(LIST, Target::Gfx90a), by_opcode(LIST, Target::Gfx942)];
+                static BY_OPCODE: [[u16; COUNT]; 3] = [
+                    by_opcode(LIST, Target::Gfx90a),
+                    by_opcode(LIST, Target::Gfx942),
+                    by_opcode(LIST, Target::Gfx950),
+                ];
                 let number = *BY_OPCODE[target as usize].get(opcode as usize)?;
                 $Encoding::rows().get(usize::from(number))
             }
@@ -104,7 +112,7 @@ lists::mtbuf!(rows);
 lists::mimg!(rows);
 
 impl Encoding {
-    /// Returns the instructions of this encoding, those of both targets.
+    /// Returns the instructions of this encoding, those of all targets.
     pub fn rows(self) -> &'static [Row] {
         match self {
             Encoding::Sop1 => Sop1::rows(),
@@ -183,7 +191,7 @@ mod tests {
     #[test]
     fn each_opcode_belongs_to_one_instruction() {
         for encoding in Encoding::ALL {
-            for target in [Target::Gfx90a, Target::Gfx942] {
+            for target in Target::ALL {
                 let all: Vec<u16> = encoding.opcodes(target).map(|(opcode, _)| opcode).collect();
                 let distinct: BTreeSet<u16> = all.iter().copied().collect();
                 assert_eq!(distinct.len(), all.len(), "{encoding:?} has the same opcode twice on {target:?}");
@@ -196,7 +204,7 @@ mod tests {
         for encoding in Encoding::ALL {
             for row in encoding.rows() {
                 assert_eq!(row.encoding(), Some(encoding), "{}", row.name);
-                for target in [Target::Gfx90a, Target::Gfx942] {
+                for target in Target::ALL {
                     let Some(opcode) = row.opcode(target) else { continue };
                     let found = encoding.row(target, opcode.into());
                     assert!(found.is_some_and(|found| std::ptr::eq(found, row)), "{}", row.name);

@@ -1,4 +1,4 @@
-//! A driver that needs no GPU: streams, events and memory like HIP's, over the gfx90a/gfx942 emulator.
+//! A driver that needs no GPU: streams, events and memory like HIP's, over the emulator of gfx90a, gfx942 and gfx950.
 //!
 //! # What is as on a GPU
 //!
@@ -50,8 +50,9 @@ use std::thread::JoinHandle;
 
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
-    Bounds, BytesAccessed, Defect, DefectKind, FaultReport, InstructionClass, InstructionTrace, LaneAddress,
-    Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, UnknownBounds,
+    Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, InstructionClass, InstructionFidelity,
+    InstructionTrace, LaneAddress, Printer, PrintfStream, Profile, TraceFilter, TracedInstruction,
+    TracedRegister, UnknownBounds, fidelities, fidelity,
 };
 
 use self::capture::Captures;

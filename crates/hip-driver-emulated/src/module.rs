@@ -10,7 +10,7 @@ use super::device::{Device, lock, memory_error};
 use super::handles::Table;
 use hip_driver::{DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode};
 
-// Limits of a compute unit of gfx90a and gfx942: clr, `rocdevice.cpp` (`populateOCLDeviceConstants`) and
+// Limits of a compute unit of gfx90a, gfx942 and gfx950: clr, `rocdevice.cpp` (`populateOCLDeviceConstants`) and
 // `hip_platform.cpp` (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), whose calculation `occupancy` follows.
 const SIMDS: u32 = 4;
 const MAX_WAVES_PER_SIMD: u32 = 8;

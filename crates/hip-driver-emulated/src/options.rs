@@ -31,7 +31,7 @@ pub struct EmulatorOptions {
     /// The number of host threads that run the workgroups of a device; 0 for the number of the machine's cores.
     /// Default: 0.
     pub threads: usize,
-    /// The target of the devices: gfx90a or gfx942. Settings that it leaves open become sramecc on and xnack off.
+    /// The target of the devices: gfx90a, gfx942 or gfx950. Settings that it leaves open become sramecc on and xnack off.
     /// Default: `gfx90a:sramecc+:xnack-`.
     pub target: TargetId,
     /// The time after which a running kernel is a fault; `None` for no limit. Without it, a kernel that never ends
@@ -129,9 +129,9 @@ impl EmulatorOptions {
         if !(1..=MAX_DEVICES).contains(&self.devices) {
             return refuse(format!("{} emulated devices: 1 to {MAX_DEVICES} are possible", self.devices));
         }
-        if !matches!(self.target.processor, Processor::Gfx90a | Processor::Gfx942) {
+        if !matches!(self.target.processor, Processor::Gfx90a | Processor::Gfx942 | Processor::Gfx950) {
             return refuse(format!(
-                "no emulator for {}: gfx90a and gfx942 are possible",
+                "no emulator for {}: gfx90a, gfx942 and gfx950 are possible",
                 self.target.short()
             ));
         }
@@ -145,16 +145,17 @@ impl EmulatorOptions {
         Ok(self)
     }
 
-    /// Returns the properties of each device: those of one die of an MI250 or of an MI300X, except for the memory.
+    /// Returns the properties of each device: those of one die of an MI250, of an MI300X or of an MI350X, except for the memory.
     pub(super) fn properties(&self) -> DeviceProperties {
-        // From the CDNA 2 and CDNA 3 white papers: compute units, peak engine clock, L2 cache of a die. From the data
-        // sheets of MI210 (one die of an MI250) and MI300X: 3.2 Gbps over 4096 bits, 5.2 Gbps over 8192 bits, two
-        // transfers in a cycle.
+        // From the white papers of CDNA 2, 3 and 4: compute units, peak engine clock, L2 cache of a die. From the data
+        // sheets of MI210 (one die of an MI250), MI300X and MI350X: 3.2 Gbps over 4096 bits, 5.2 and 8 Gbps over 8192
+        // bits, two transfers in a cycle.
         let (name, compute_units, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes) = match self
             .target
             .processor
         {
             Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000, 2_600_000, 8192, 4 << 20),
+            Processor::Gfx950 => ("AMD Instinct MI350X (emulated)", 256, 2_200_000, 4_000_000, 8192, 4 << 20),
             _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000, 1_600_000, 4096, 8 << 20),
         };
         DeviceProperties {
@@ -167,7 +168,7 @@ impl EmulatorOptions {
             max_threads_per_block: 1024,
             max_block: [1024; 3],
             max_grid: [0x7fff_ffff, 65535, 65535],
-            max_lds_per_block: 64 << 10,
+            max_lds_per_block: if self.target.processor == Processor::Gfx950 { 160 << 10 } else { 64 << 10 },
             clock_khz,
             memory_clock_khz: Some(memory_clock_khz),
             memory_bus_bits: Some(memory_bus_bits),
@@ -200,6 +201,9 @@ mod tests {
         let options = EmulatorOptions { target, ..EmulatorOptions::default() }.checked("new").unwrap();
         assert_eq!(options.target.short(), "gfx942:sramecc+:xnack+");
         assert_eq!(options.properties().compute_units, 304);
+        let options = EmulatorOptions { target: "gfx950".parse().unwrap(), ..EmulatorOptions::default() };
+        let properties = options.checked("new").unwrap().properties();
+        assert_eq!((properties.compute_units, properties.max_lds_per_block), (256, 160 << 10));
     }
 
     #[test]

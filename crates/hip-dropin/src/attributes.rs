@@ -154,13 +154,11 @@ pub(crate) fn attribute(device: &Device, number: i32) -> Option<i32> {
         MAX_PITCH => i32::MAX,
         MEMORY_BUS_WIDTH => int(properties.memory_bus_bits.unwrap_or(0)),
         MEMORY_CLOCK_RATE => int(properties.memory_clock_khz.unwrap_or(0)),
-        COMPUTE_CAPABILITY_MINOR => {
-            if properties.target.processor == Processor::Gfx942 {
-                4
-            } else {
-                0
-            }
-        }
+        COMPUTE_CAPABILITY_MINOR => match properties.target.processor {
+            Processor::Gfx942 => 4,
+            Processor::Gfx950 => 5,
+            _ => 0,
+        },
         MULTIPROCESSOR_COUNT => int(properties.compute_units),
         PCI_BUS_ID => device.bus(),
         PCI_DEVICE_ID => 0,
@@ -182,13 +180,10 @@ pub(crate) fn attribute(device: &Device, number: i32) -> Option<i32> {
         ASIC_REVISION => 1,
         PHYSICAL_MULTIPROCESSOR_COUNT => int(properties.compute_units),
         WALL_CLOCK_RATE => COUNTER_KHZ,
-        NUMBER_OF_XCCS => {
-            if properties.target.processor == Processor::Gfx942 {
-                8
-            } else {
-                1
-            }
-        }
+        NUMBER_OF_XCCS => match properties.target.processor {
+            Processor::Gfx942 | Processor::Gfx950 => 8,
+            _ => 1,
+        },
         MAX_AVAILABLE_VGPRS_PER_THREAD => 512,
         ECC_ENABLED
         | CAN_MAP_HOST_MEMORY

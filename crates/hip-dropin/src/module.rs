@@ -122,7 +122,7 @@ fn refused(target: &code_object::TargetId, error: &code_object::Error) -> Status
     match error {
         code_object::Error::NoMatchingTarget { .. } => {
             say(&format!(
-                "no code for {}: {error}; `hiplaunch exec --target` emulates gfx90a and gfx942",
+                "no code for {}: {error}; `hiplaunch exec --target` emulates gfx90a, gfx942 and gfx950",
                 target.short()
             ));
             Status::NO_BINARY_FOR_GPU

@@ -301,5 +301,6 @@ fn target_of_program(default: &TargetId) -> Option<TargetId> {
     if targets.iter().any(|target| target.processor == default.processor) {
         return None;
     }
-    targets.into_iter().find(|target| matches!(target.processor, Processor::Gfx90a | Processor::Gfx942))
+    let emulated = [Processor::Gfx90a, Processor::Gfx942, Processor::Gfx950];
+    targets.into_iter().find(|target| emulated.contains(&target.processor))
 }

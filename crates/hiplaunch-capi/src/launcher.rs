@@ -47,7 +47,7 @@ pub enum hiplaunch_backend {
     Auto = 0,
     /// AMD GPUs through libamdhip64, which is loaded at run time.
     Hip = 1,
-    /// The embedded emulator of gfx90a and gfx942.
+    /// The embedded emulator of gfx90a, gfx942 and gfx950.
     Emulator = 2,
 }
 enumeration!(hiplaunch_backend: Auto, Hip, Emulator);
@@ -104,7 +104,7 @@ pub struct hiplaunch_options {
     pub pool_cap: u64,
     /// The number of bytes above which a pool returns cached segments to the driver; 0 for never.
     pub pool_soft_target: u64,
-    /// The processor of the emulator's devices, if the emulator is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+    /// The processor of the emulator's devices, if the emulator is opened: "gfx90a", "gfx942" or "gfx950"; null for gfx90a. With
     /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
     /// null with HIPLAUNCH_BACKEND_HIP. The text is copied.
     pub emulator_target: *const c_char,

@@ -29,6 +29,10 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, help_heading = "Emulator")]
     pub(crate) profile: bool,
 
+    /// Say how far the results of the executed instructions can be believed; `hiplaunch fidelity` describes it.
+    #[arg(long, help_heading = "Emulator")]
+    pub(crate) fidelity: bool,
+
     /// Fail on reads of memory that was never written, on data races, and on missing waits. Slow.
     ///
     /// Each report has the instruction, or both instructions of a race or a missing wait, with lanes and addresses or
@@ -70,6 +74,7 @@ impl EmulatorArgs {
             ("--instruction-budget", self.instruction_budget.is_some()),
             ("--dynamic-stack", self.dynamic_stack.is_some()),
             ("--profile", self.profile),
+            ("--fidelity", self.fidelity),
             ("--sanitize", self.sanitize),
             ("--hazards", self.hazards),
             ("--bounds", self.bounds.is_some()),
@@ -160,7 +165,7 @@ mod settings {
             options.time_budget = self.time_budget;
             options.instruction_budget = self.args.instruction_budget;
             options.dynamic_stack = self.args.dynamic_stack.unwrap_or(options.dynamic_stack);
-            options.profile = self.args.profile;
+            options.profile = self.args.profile || self.args.fidelity;
             options.sanitize = self.args.sanitize;
             options.hazards = self.args.hazards;
             options.bounds = self.bounds.unwrap_or(options.bounds);

@@ -44,7 +44,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "BACKEND", default_value = "emulator", value_parser = ["emulator", "hip"])]
     backend: String,
 
-    /// The target to emulate: gfx90a or gfx942, also with settings such as `:xnack+`. By default, one that the program has
+    /// The target to emulate: gfx90a, gfx942 or gfx950, also with settings such as `:xnack+`. By default, one that the program has
     /// code for.
     #[arg(long, value_name = "TARGET")]
     target: Option<TargetId>,

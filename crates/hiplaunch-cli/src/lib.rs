@@ -10,6 +10,8 @@ mod demangle;
 mod demo;
 mod emulator;
 mod exec;
+#[cfg(feature = "emulator")]
+mod fidelity;
 mod info;
 mod inspect;
 mod kernels;
@@ -79,6 +81,8 @@ enum Command {
     Plan(plan::PlanArgs),
     Info(info::InfoArgs),
     Inspect(inspect::InspectArgs),
+    #[cfg(feature = "emulator")]
+    Fidelity(fidelity::FidelityArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -95,6 +99,8 @@ impl Command {
             Command::Plan(args) => args.json,
             Command::Info(args) => args.json,
             Command::Inspect(args) => args.json,
+            #[cfg(feature = "emulator")]
+            Command::Fidelity(args) => args.json,
             // The program has stdout, or no kernels run.
             Command::Exec(_) | Command::Completions(_) | Command::Man(_) => false,
         }
@@ -169,6 +175,8 @@ pub fn main_with(args: Vec<OsString>, libraries: Option<&Path>) -> u8 {
         Command::Replay(args) => replay::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(&args, &mut out),
+        #[cfg(feature = "emulator")]
+        Command::Fidelity(args) => fidelity::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
         Command::Man(args) => man::run(&args, &mut out),
     };

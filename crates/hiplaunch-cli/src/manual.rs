@@ -44,7 +44,7 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 13] = [
 type Example = (&'static str, &'static str);
 
 /// Examples by command. A test runs them, in the repository's folder.
-const EXAMPLES: [(&str, &[Example]); 11] = [
+const EXAMPLES: [(&str, &[Example]); 12] = [
     (
         "run",
         &[
@@ -132,6 +132,16 @@ const EXAMPLES: [(&str, &[Example]); 11] = [
                 "one kernel, with its machine code",
             ),
             ("hiplaunch inspect hip/*.co --json", "all of many code objects, for a program"),
+        ],
+    ),
+    (
+        "fidelity",
+        &[
+            ("hiplaunch fidelity --target gfx950", "which instructions of gfx950 are exact, and why"),
+            (
+                "hiplaunch fidelity hip/reduce.gfx90a.co --json",
+                "the same for the instructions of a code object, for a program",
+            ),
         ],
     ),
     (

@@ -10,7 +10,7 @@ pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
         id.parse::<TargetId>().ok().or_else(|| id.split_once('-')?.1.parse().ok())
     });
     targets.into_iter().find_map(|target| {
-        [Processor::Gfx90a, Processor::Gfx942].into_iter().find_map(|processor| {
+        [Processor::Gfx90a, Processor::Gfx942, Processor::Gfx950].into_iter().find_map(|processor| {
             let mut device = TargetId::new(processor);
             device.xnack = known(target.xnack);
             device.sramecc = known(target.sramecc);
@@ -37,6 +37,7 @@ mod tests {
         assert_eq!(emulated(&["gfx942"]).as_deref(), Some("gfx942"));
         assert_eq!(emulated(&["gfx90a:xnack+"]).as_deref(), Some("gfx90a:xnack+"));
         assert_eq!(emulated(&["gfx942:sramecc-:xnack+"]).as_deref(), Some("gfx942:sramecc-:xnack+"));
+        assert_eq!(emulated(&["gfx950"]).as_deref(), Some("gfx950"));
         assert_eq!(emulated(&["gfx9-4-generic:xnack-"]).as_deref(), Some("gfx942:xnack-"));
         let bundle = [
             "host-x86_64-unknown-linux-gnu-",

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use super::demangle::explained;
 use super::emulator::EmulatorArgs;
+#[cfg(feature = "emulator")]
+use super::fidelity;
 use super::other_target::emulated_for;
 use super::output::{Output, Style, counted, grouped};
 use super::pool_recorder::PoolRecorder;
@@ -66,6 +68,21 @@ impl RunArgs {
         self.driver.recorder = Some(recorder.clone());
         self.json |= json;
     }
+}
+
+/// Returns the instructions that kernels executed, with how far their results can be believed.
+#[cfg(feature = "emulator")]
+fn executed(
+    session: &CommandSession,
+    profiles: &[hip_driver_emulated::KernelProfile],
+) -> Vec<fidelity::Found> {
+    let mut mnemonics = std::collections::BTreeMap::new();
+    for profile in profiles {
+        for (name, count) in &profile.profile.mnemonics {
+            *mnemonics.entry(*name).or_default() += count;
+        }
+    }
+    fidelity::executed(&session.device.properties().target.short(), &mnemonics)
 }
 
 /// The result of one script.
@@ -162,14 +179,28 @@ fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError>
             let mut report = to_json(path, &outcome, elapsed);
             report["target"] = json!(used.device.properties().target.short());
             #[cfg(feature = "emulator")]
-            if args.emulator.profile {
-                report["profile"] = profile::to_json(&used.take_profiles());
+            {
+                let profiles = used.take_profiles();
+                if args.emulator.profile {
+                    report["profile"] = profile::to_json(&profiles);
+                }
+                if args.emulator.fidelity {
+                    report["fidelity"] = fidelity::to_json(&executed(used, &profiles));
+                }
             }
             reports.push(report);
         } else {
             show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
             #[cfg(feature = "emulator")]
-            profile::show(&used.take_profiles(), out)?;
+            {
+                let profiles = used.take_profiles();
+                if args.emulator.profile {
+                    profile::show(&profiles, out)?;
+                }
+                if args.emulator.fidelity {
+                    fidelity::show(&executed(used, &profiles), "      ", out)?;
+                }
+            }
         }
         progress.step();
         if lost && wanted.is_some() {

@@ -28,7 +28,7 @@ pub(crate) struct DriverArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) device: u32,
 
-    /// The target that the emulator emulates: gfx90a (default) or gfx942, also with settings such as `:xnack+`.
+    /// The target that the emulator emulates: gfx90a (default), gfx942 or gfx950, also with settings such as `:xnack+`.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<TargetId>,
 

@@ -6,7 +6,7 @@ use gfx9_isa::Target;
 /// The number of instructions after which kernels are stopped.
 const BUDGET: u64 = 2000;
 /// Both targets.
-pub(crate) const TARGETS: [Target; 2] = [Target::Gfx90a, Target::Gfx942];
+pub(crate) const TARGETS: [Target; 3] = Target::ALL;
 
 /// Code objects with a kernel `stream`, whose code is 512 dwords (tests/data/assembly/stream.S).
 const TEMPLATES: [&[u8]; 2] = [

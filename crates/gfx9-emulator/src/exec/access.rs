@@ -1,7 +1,9 @@
 //! Loads and stores of each size, between vector registers and global memory, LDS or private memory.
 
 use crate::exec::inst::{ExecContext, Flow};
+use crate::exec::notices::Who;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::memory::bounds::Bounds;
 use crate::memory::lds::CheckedLds;
 use crate::memory::{Addresses, Checked, Element};
 use crate::report::access::{AccessKind, MemorySpace};
@@ -245,7 +247,8 @@ impl FlatTarget {
 macro_rules! transfers {
     (
         $Kind:ident, $access:ident;
-        $global:ident, $global_apart:ident, $flat:ident, $flat_apart:ident, $lds:ident, $scratch:ident;
+        $global:ident, $global_apart:ident, $flat:ident, $flat_apart:ident, $lds:ident, $lds_apart:ident,
+        $scratch:ident;
         some |$w:ident, $register:ident, $cells:ident| $some:expr;
         lane $lane:ident;
         each $each:ident;
@@ -264,7 +267,7 @@ macro_rules! transfers {
             match cx.mem.checked::<A, K::E>(slot, at, &active) {
                 Some($cells) if all => K::all($w, $register, &$cells),
                 Some($cells) => $some,
-                None => return $global_apart::<K>($w, cx, $register, &|lane| at.at(lane), exec),
+                None => return $global_apart::<K>($w, cx, slot, $register, &|lane| at.at(lane), exec),
             }
             Flow::Next
         }
@@ -275,11 +278,12 @@ macro_rules! transfers {
         fn $global_apart<K: $Kind>(
             w: &mut Wave,
             cx: &mut ExecContext,
+            pc: u32,
             register: u16,
             at: &dyn Fn(usize) -> u64,
             exec: u64,
         ) -> Flow {
-            match $each::<K>(w, cx, register, exec, |lane| FlatTarget::Global(at(lane))) {
+            match $each::<K>(w, cx, pc, register, exec, |lane| FlatTarget::Global(at(lane))) {
                 Ok(()) => Flow::Next,
                 Err(_) => global_fault(cx, AccessKind::$access, at, exec, K::E::SIZE),
             }
@@ -300,7 +304,7 @@ macro_rules! transfers {
             match cx.mem.checked::<A, K::E>(slot, at, &active) {
                 Some($cells) if all => K::all($w, $register, &$cells),
                 Some($cells) => $some,
-                None => return $flat_apart::<K>($w, cx, $register, &|lane| at.at(lane), exec),
+                None => return $flat_apart::<K>($w, cx, slot, $register, &|lane| at.at(lane), exec),
             }
             Flow::Next
         }
@@ -311,16 +315,17 @@ macro_rules! transfers {
         fn $flat_apart<K: $Kind>(
             w: &mut Wave,
             cx: &mut ExecContext,
+            pc: u32,
             register: u16,
             at: &dyn Fn(usize) -> u64,
             exec: u64,
         ) -> Flow {
             match one_aperture(at, exec) {
-                Some((MemorySpace::Lds, at)) => return $lds::<K>(w, cx, register, &at),
+                Some((MemorySpace::Lds, at)) => return $lds::<K>(w, cx, pc, register, &at),
                 Some((_, at)) => return $scratch::<K>(w, cx, register, &at),
                 None => {}
             }
-            match $each::<K>(w, cx, register, exec, |lane| FlatTarget::of(at(lane))) {
+            match $each::<K>(w, cx, pc, register, exec, |lane| FlatTarget::of(at(lane))) {
                 Ok(()) => Flow::Next,
                 Err(lane) => flat_fault(w, cx, AccessKind::$access, at, exec, K::E::SIZE, lane),
             }
@@ -331,6 +336,7 @@ macro_rules! transfers {
         pub(crate) fn $lds<K: $Kind>(
             $w: &mut Wave,
             cx: &mut ExecContext,
+            pc: u32,
             $register: u16,
             at: &[u32; LANES],
         ) -> Flow {
@@ -340,9 +346,28 @@ macro_rules! transfers {
                 Some(mut $cells) if all => K::all_lds($w, $register, &mut $cells),
                 #[allow(unused_mut, reason = "stores need it")]
                 Some(mut $cells) => $some,
-                None => return lds_fault(cx, AccessKind::$access, at, exec, K::E::SIZE),
+                None => return $lds_apart::<K>($w, cx, pc, $register, at, exec),
             }
             Flow::Next
+        }
+
+        /// Accesses LDS when some of the active lanes are past its end.
+        #[cold]
+        #[inline(never)]
+        fn $lds_apart<K: $Kind>(
+            w: &mut Wave,
+            cx: &mut ExecContext,
+            pc: u32,
+            register: u16,
+            at: &[u32; LANES],
+            exec: u64,
+        ) -> Flow {
+            if cx.notices.bounds != Bounds::Strict
+                && $each::<K>(w, cx, pc, register, exec, |lane| FlatTarget::Lds(at[lane])).is_ok()
+            {
+                return Flow::Next;
+            }
+            lds_fault(cx, AccessKind::$access, at, exec, K::E::SIZE)
         }
 
         /// Accesses private memory, at a byte offset for each lane.
@@ -370,7 +395,7 @@ macro_rules! transfers {
 
 transfers! {
     Load, Read;
-    global_load, global_load_apart, flat_load, flat_load_apart, lds_load, scratch_load;
+    global_load, global_load_apart, flat_load, flat_load_apart, lds_load, lds_load_apart, scratch_load;
     some |w, dst, from| from.each(|lane, value| K::put(w, dst, lane, value));
     lane load_lane;
     each load_each;
@@ -378,7 +403,7 @@ transfers! {
 
 transfers! {
     Store, Write;
-    global_store, global_store_apart, flat_store, flat_store_apart, lds_store, scratch_store;
+    global_store, global_store_apart, flat_store, flat_store_apart, lds_store, lds_store_apart, scratch_store;
     some |w, src, to| to.put(|lane| K::get(w, src, lane));
     lane store_lane;
     each store_each;
@@ -403,6 +428,7 @@ fn store_lane<K: Store>(w: &mut Wave, src: u16, lane: usize, offset: u32) -> Opt
 fn load_each<K: Load>(
     w: &mut Wave,
     cx: &mut ExecContext,
+    pc: u32,
     dst: u16,
     exec: u64,
     target: impl Fn(usize) -> FlatTarget,
@@ -410,9 +436,10 @@ fn load_each<K: Load>(
     // No register is written unless all lanes are in bounds.
     let mut values = [K::E::from_bytes([0; 16]); LANES];
     for lane in lanes_of(exec) {
+        let who = Who::lane(pc, w.id, lane);
         let value = match target(lane) {
-            FlatTarget::Global(address) => cx.mem.load_one(address),
-            FlatTarget::Lds(offset) => cx.lds.load_one(offset),
+            FlatTarget::Global(address) => cx.load_one(who, address),
+            FlatTarget::Lds(offset) => cx.load_lds(who, offset),
             FlatTarget::Scratch(offset) => w.scratch.load(lane, offset),
         };
         values[lane] = value.ok_or(lane)?;
@@ -427,15 +454,17 @@ fn load_each<K: Load>(
 fn store_each<K: Store>(
     w: &mut Wave,
     cx: &mut ExecContext,
+    pc: u32,
     src: u16,
     exec: u64,
     target: impl Fn(usize) -> FlatTarget,
 ) -> Result<(), usize> {
     for lane in lanes_of(exec) {
         let value = K::get(w, src, lane);
+        let who = Who::lane(pc, w.id, lane);
         let done = match target(lane) {
-            FlatTarget::Global(address) => cx.mem.store_one(address, value),
-            FlatTarget::Lds(offset) => cx.lds.store_one(offset, value),
+            FlatTarget::Global(address) => cx.store_one(who, address, value),
+            FlatTarget::Lds(offset) => cx.store_lds(who, offset, value),
             FlatTarget::Scratch(offset) => w.scratch.store(lane, offset, value),
         };
         done.ok_or(lane)?;
@@ -450,6 +479,7 @@ fn outside(cx: &mut ExecContext, access: AccessKind, address: u64, size: usize) 
         _ => cx.mem.readable(address, size as u64),
     };
     range.is_none()
+        && (cx.notices.bounds == Bounds::Strict || cx.mem.past_end(address, size as u64).is_none())
 }
 
 /// Faults with the lanes whose `size` bytes are out of bounds.

@@ -64,6 +64,8 @@ generic3! {
     Fma: |m, a, b, c| { let _ = m; a.fma(b, c) } => { a.fma_in(m, b, c) }
     Min3: |m, a, b, c| { float::min(m, float::min(m, a, b), c) }
     Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }
+    Minimum3: |_, a, b, c| { float::minimum(float::minimum(a, b), c) }
+    Maximum3: |_, a, b, c| { float::maximum(float::maximum(a, b), c) }
     Med3: |m, a, b, c| {
         // The greatest is removed; the result is the greater of the other two (CDNA2 ISA, `V_MED3_F32`).
         let most = float::max(m, float::max(m, a, b), c);

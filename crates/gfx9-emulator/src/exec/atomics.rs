@@ -12,6 +12,8 @@ use crate::exec::access::{FlatTarget, flat_fault, global_fault, lds_fault};
 use crate::exec::address::{based, wide};
 use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
+use crate::exec::notices::Who;
+use crate::memory::bounds::Bounds;
 use crate::memory::{Addresses, Cell, Checked, Element, Wide};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
@@ -32,7 +34,12 @@ pub(crate) trait Bits: Copy + Eq {
     /// Replaces the value with what `f` returns for it, and returns the previous value.
     fn update(cell: &Self::Cell, f: impl FnMut(Self) -> Self) -> Self;
     /// Calls `f` with the cell at an address. Returns `None` if the cell is out of bounds or misaligned.
-    fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Self::Cell) -> R) -> Option<R>;
+    fn with_cell<R>(
+        cx: &mut ExecContext,
+        who: Who,
+        address: u64,
+        f: impl FnOnce(&Self::Cell) -> R,
+    ) -> Option<R>;
 }
 
 impl Bits for u32 {
@@ -63,8 +70,15 @@ impl Bits for u32 {
     fn update(cell: &Cell<u32>, f: impl FnMut(u32) -> u32) -> u32 {
         cell.update(f)
     }
-    fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Cell<u32>) -> R) -> Option<R> {
-        cx.mem.readable(address, 4)?.atomic_u32(address).map(|cell| f(&cell))
+    fn with_cell<R>(
+        cx: &mut ExecContext,
+        who: Who,
+        address: u64,
+        f: impl FnOnce(&Cell<u32>) -> R,
+    ) -> Option<R> {
+        let range = cx.mem.readable(address, 4);
+        let range = range.or_else(|| cx.past_end(who, AccessKind::Atomic, address, 4))?;
+        range.atomic_u32(address).map(|cell| f(&cell))
     }
 }
 
@@ -97,8 +111,15 @@ impl Bits for u64 {
     fn update(cell: &Cell<u64>, f: impl FnMut(u64) -> u64) -> u64 {
         cell.update(f)
     }
-    fn with_cell<R>(cx: &mut ExecContext, address: u64, f: impl FnOnce(&Cell<u64>) -> R) -> Option<R> {
-        cx.mem.range(address, 8)?.atomic_u64(address).map(|cell| f(&cell))
+    fn with_cell<R>(
+        cx: &mut ExecContext,
+        who: Who,
+        address: u64,
+        f: impl FnOnce(&Cell<u64>) -> R,
+    ) -> Option<R> {
+        let range = cx.mem.range(address, 8);
+        let range = range.or_else(|| cx.past_end(who, AccessKind::Atomic, address, 8))?;
+        range.atomic_u64(address).map(|cell| f(&cell))
     }
 }
 
@@ -107,6 +128,8 @@ pub(crate) trait Rmw {
     type T: Bits;
     /// Whether the operation has two data operands.
     const TWO: bool = false;
+    /// Whether the operation is on floats. gfx90a does not perform these in fine-grained memory.
+    const FLOAT: bool = false;
     /// Returns the new value. `m` says whether denormals are flushed.
     fn f(m: Mode, old: Self::T, a: Self::T, b: Self::T) -> Self::T;
     /// Applies the operation to memory that other threads may access, and returns the previous value.
@@ -278,6 +301,7 @@ macro_rules! float_ops {
         pub(crate) struct $name;
         impl Rmw for $name {
             type T = $ty;
+            const FLOAT: bool = true;
             #[inline(always)]
             fn f($m: Mode, $old: $ty, $a: $ty, _: $ty) -> $ty {
                 $new
@@ -410,7 +434,7 @@ impl Operands {
 fn memory_mode(cx: &ExecContext) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
-        Target::Gfx942 => Mode(0xf0),
+        Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
     }
 }
 
@@ -430,8 +454,11 @@ fn memory_rmw<O: Rmw>(
     let m = memory_mode(cx);
     let size = <O::T as Bits>::E::SIZE;
     let Some(cells) = cx.mem.checked::<Wide, <O::T as Bits>::E>(slot, at, &active) else {
-        return memory_rmw_apart::<O>(w, cx, at, exec, o, flat);
+        return memory_rmw_apart::<O>(w, cx, slot, at, exec, o, flat);
     };
+    if O::FLOAT && cx.ignores_atomics(at.at(active.first())) {
+        return memory_rmw_apart::<O>(w, cx, slot, at, exec, o, flat);
+    }
     let mut misaligned = false;
     O::T::cells(&cells, |lane, cell| {
         let Some(cell) = cell else {
@@ -449,12 +476,13 @@ fn memory_rmw<O: Rmw>(
     }
 }
 
-/// Does what [`memory_rmw`] does when the lanes are not all in one allocation.
+/// Does what [`memory_rmw`] does when the lanes are not all in one allocation, or in a fine-grained one.
 #[cold]
 #[inline(never)]
 fn memory_rmw_apart<O: Rmw>(
     w: &mut Wave,
     cx: &mut ExecContext,
+    pc: u32,
     at: &Wide,
     exec: u64,
     o: Operands,
@@ -463,6 +491,7 @@ fn memory_rmw_apart<O: Rmw>(
     let m = memory_mode(cx);
     let size = <O::T as Bits>::E::SIZE;
     for lane in lanes_of(exec) {
+        let who = Who::lane(pc, w.id, lane);
         let (a, b) = o.get::<O>(w, lane);
         let place = if flat { FlatTarget::of(at.at(lane)) } else { FlatTarget::Global(at.at(lane)) };
         let (offset, space) = match place {
@@ -474,8 +503,13 @@ fn memory_rmw_apart<O: Rmw>(
             _ if offset % size as u64 != 0 => {
                 return misaligned_fault(cx, space, &|_| offset, 1 << lane, size);
             }
-            FlatTarget::Global(address) => O::T::with_cell(cx, address, |cell| O::atomic(cell, m, a, b)),
-            FlatTarget::Lds(offset) => cx.lds.load_one(offset).map(|old| {
+            FlatTarget::Global(address)
+                if O::FLOAT && cx.ignores_atomics(address) && cx.ignored_atomic(who, address, size) =>
+            {
+                Some(O::T::of_element(<O::T as Bits>::E::from_bytes([0; 16])))
+            }
+            FlatTarget::Global(address) => O::T::with_cell(cx, who, address, |cell| O::atomic(cell, m, a, b)),
+            FlatTarget::Lds(offset) => cx.load_lds_for_atomic(who, offset).map(|old| {
                 let old = O::T::of_element(old);
                 let _ = cx.lds.store_one(offset, O::f(w.mode, old, a, b).element());
                 old
@@ -550,7 +584,7 @@ impl<O: Rmw> Exec for DsRmw<O> {
             return no_gds(cx);
         }
         let at = addresses(w, i, i.imm);
-        lds_rmw::<O>(w, cx, &at, Operands::of_ds(i))
+        lds_rmw::<O>(w, cx, i.pc, &at, Operands::of_ds(i))
     }
 }
 
@@ -570,8 +604,8 @@ where
         // The result of the first exchange may overwrite the data of the second.
         let data: [T; LANES] = std::array::from_fn(|lane| T::get(w, i.src[2], lane));
         let o = Operands { a: i.src[1], b: i.src[1], back: Some(i.dst) };
-        match lds_rmw::<Swap<T>>(w, cx, &one, o) {
-            Flow::Next => lds_exchange(w, cx, &two, |_, lane, _| data[lane], Some(i.dst + T::N)),
+        match lds_rmw::<Swap<T>>(w, cx, i.pc, &one, o) {
+            Flow::Next => lds_exchange(w, cx, i.pc, &two, |_, lane, _| data[lane], Some(i.dst + T::N)),
             fault => fault,
         }
     }
@@ -597,18 +631,18 @@ impl Exec for DsCondxchg32 {
             };
             half(0) | half(32) << 32
         };
-        lds_exchange::<u64>(w, cx, &at, f, Some(i.dst))
+        lds_exchange::<u64>(w, cx, i.pc, &at, f, Some(i.dst))
     }
 }
 
 #[inline(never)]
-fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, at: &[u32; LANES], o: Operands) -> Flow {
+fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, pc: u32, at: &[u32; LANES], o: Operands) -> Flow {
     let m = w.mode;
     let f = |w: &Wave, lane: usize, old: O::T| {
         let (a, b) = o.get::<O>(w, lane);
         O::f(m, old, a, b)
     };
-    lds_exchange::<O::T>(w, cx, at, f, o.back)
+    lds_exchange::<O::T>(w, cx, pc, at, f, o.back)
 }
 
 /// Replaces each active lane's value in LDS with what `f` returns for it, and writes the previous values to `back`.
@@ -616,6 +650,7 @@ fn lds_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, at: &[u32; LANES], o: Ope
 fn lds_exchange<T: Bits>(
     w: &mut Wave,
     cx: &mut ExecContext,
+    pc: u32,
     at: &[u32; LANES],
     f: impl Fn(&Wave, usize, T) -> T,
     back: Option<u16>,
@@ -627,7 +662,7 @@ fn lds_exchange<T: Bits>(
         return misaligned_fault(cx, MemorySpace::Lds, &|lane| u64::from(at[lane]), exec, size);
     }
     let Some(mut cells) = cx.lds.checked::<T::E>(at, &active) else {
-        return lds_fault(cx, AccessKind::Atomic, at, exec, size);
+        return lds_exchange_apart(w, cx, pc, at, exec, &f, back);
     };
     cells.modify(|lane, old| {
         let old = T::of_element(old);
@@ -637,5 +672,33 @@ fn lds_exchange<T: Bits>(
         }
         new.element()
     });
+    Flow::Next
+}
+
+/// Does what [`lds_exchange`] does when some of the lanes of `exec` are past the end of LDS.
+#[cold]
+#[inline(never)]
+fn lds_exchange_apart<T: Bits>(
+    w: &mut Wave,
+    cx: &mut ExecContext,
+    pc: u32,
+    at: &[u32; LANES],
+    exec: u64,
+    f: &dyn Fn(&Wave, usize, T) -> T,
+    back: Option<u16>,
+) -> Flow {
+    if cx.notices.bounds == Bounds::Strict {
+        return lds_fault(cx, AccessKind::Atomic, at, exec, T::E::SIZE);
+    }
+    for lane in lanes_of(exec) {
+        let Some(old) = cx.load_lds_for_atomic(Who::lane(pc, w.id, lane), at[lane]) else { continue };
+        let old = T::of_element(old);
+        let new = f(w, lane, old);
+        // Past the end, nothing is written.
+        let _ = cx.lds.store_one(at[lane], new.element());
+        if let Some(back) = back {
+            old.set(w, back, lane);
+        }
+    }
     Flow::Next
 }

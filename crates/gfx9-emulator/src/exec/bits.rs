@@ -2,6 +2,7 @@
 
 use super::op::{ops1, ops2, ops3};
 use crate::exec::number::half16::Half;
+use crate::exec::scaled::next_random;
 
 ops1! {
     MovB32: |_, a: u32| -> u32 { a }
@@ -17,6 +18,8 @@ ops1! {
         let flipped = if a as i32 >= 0 { a } else { !a };
         if flipped == 0 { !0 } else { flipped.leading_zeros() }
     }
+    /// The next number of a sequence of pseudorandom ones.
+    PrngB32: |_, a: u32| -> u32 { next_random(a) }
     SatPkU8I16: |_, a: u32| -> u32 {
         let part = |n: u32| (i32::from((a >> n) as i16)).clamp(0, 255) as u32;
         part(0) | part(16) << 8

@@ -7,6 +7,7 @@ use crate::exec::access::{
 };
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, REPORTED, flag};
+use crate::exec::notices::Who;
 use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::memory::Wide;
 use crate::memory::apertures::SCRATCH_BASE;
@@ -197,7 +198,7 @@ impl<K: Load> Exec for BufferLoad<K> {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
-            return to_lds(w, cx, i, base, buffer_load::<K>);
+            return to_lds(w, cx, i, base, K::E::SIZE, buffer_load::<K>);
         }
         buffer_load::<K>(w, cx, i, i.dst)
     }
@@ -226,7 +227,9 @@ fn memory_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) 
         let mut bytes = [0; 16];
         for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
             if reach.inside(lane, extra, unit) {
-                let Some(value) = load_part(cx, reach.address(lane, extra), unit) else {
+                let Some(value) =
+                    load_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit)
+                else {
                     return fault(cx, AccessKind::Read, &reach, exec, unit, extra);
                 };
                 *part = value.to_le_bytes();
@@ -241,20 +244,20 @@ fn memory_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) 
 }
 
 /// Loads `size` bytes: 1, 2 or 4. Returns `None` if they are out of bounds.
-pub(crate) fn load_part(cx: &mut ExecContext, address: u64, size: u32) -> Option<u32> {
+pub(crate) fn load_part(cx: &mut ExecContext, who: Who, address: u64, size: u32) -> Option<u32> {
     match size {
-        1 => cx.mem.load_one::<u8>(address).map(u32::from),
-        2 => cx.mem.load_one::<u16>(address).map(u32::from),
-        _ => cx.mem.load_one::<[u32; 1]>(address).map(|[value]| value),
+        1 => cx.load_one::<u8>(who, address).map(u32::from),
+        2 => cx.load_one::<u16>(who, address).map(u32::from),
+        _ => cx.load_one::<[u32; 1]>(who, address).map(|[value]| value),
     }
 }
 
 /// Stores `size` bytes: 1, 2 or 4. Returns `None` if they are out of bounds.
-pub(crate) fn store_part(cx: &mut ExecContext, address: u64, size: u32, value: u32) -> Option<()> {
+pub(crate) fn store_part(cx: &mut ExecContext, who: Who, address: u64, size: u32, value: u32) -> Option<()> {
     match size {
-        1 => cx.mem.store_one(address, value as u8),
-        2 => cx.mem.store_one(address, value as u16),
-        _ => cx.mem.store_one(address, [value]),
+        1 => cx.store_one(who, address, value as u8),
+        2 => cx.store_one(who, address, value as u16),
+        _ => cx.store_one(who, address, [value]),
     }
 }
 
@@ -301,7 +304,9 @@ fn memory_store<K: Store>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow 
         for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks::<4>().0) {
             if reach.inside(lane, extra, unit) {
                 let value = u32::from_le_bytes(*part);
-                if store_part(cx, reach.address(lane, extra), unit, value).is_none() {
+                if store_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit, value)
+                    .is_none()
+                {
                     return fault(cx, AccessKind::Write, &reach, exec, unit, extra);
                 }
             }

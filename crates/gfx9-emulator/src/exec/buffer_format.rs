@@ -9,6 +9,7 @@ use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
+use crate::exec::notices::Who;
 use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of};
@@ -232,7 +233,7 @@ impl<C: Components, const N: usize> Exec for FormatLoad<C, N> {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
-            return to_lds(w, cx, i, base, |w, cx, i, dst| load(w, cx, i, dst, N, C::EACH, C::HIGH));
+            return to_lds(w, cx, i, base, 4, |w, cx, i, dst| load(w, cx, i, dst, N, C::EACH, C::HIGH));
         }
         load(w, cx, i, i.dst, N, C::EACH, C::HIGH)
     }
@@ -254,7 +255,8 @@ fn load(
     for lane in lanes_of(inside) {
         let mut words = [0; 4];
         for (extra, word) in (0..size).step_by(4).zip(&mut words) {
-            let Some(value) = load_part(cx, reach.address(lane, extra), unit) else {
+            let Some(value) = load_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit)
+            else {
                 return fault(cx, AccessKind::Read, &reach, inside, unit, extra);
             };
             *word = value;
@@ -310,7 +312,7 @@ fn store(w: &mut Wave, cx: &mut ExecContext, i: &Inst, count: usize, each: usize
         }
         let words = format.encode(components);
         for (extra, word) in (0..size).step_by(4).zip(words) {
-            if store_part(cx, reach.address(lane, extra), unit, word).is_none() {
+            if store_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit, word).is_none() {
                 return fault(cx, AccessKind::Write, &reach, inside, unit, extra);
             }
         }

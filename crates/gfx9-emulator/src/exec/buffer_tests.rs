@@ -297,13 +297,18 @@ fn scratch_through_its_descriptor() {
 
 fn loads_to_lds() {
     for mut b in MemoryModel::all(33) {
-        for name in [
+        let since_gfx950 = b.rig.target >= Target::Gfx950;
+        let mut names = vec![
             "buffer_load_ubyte",
             "buffer_load_sbyte",
             "buffer_load_ushort",
             "buffer_load_sshort",
             "buffer_load_dword",
-        ] {
+        ];
+        if since_gfx950 {
+            names.extend(["buffer_load_dwordx3", "buffer_load_dwordx4"]);
+        }
+        for name in names {
             let shape = Shape::of(&name[7..]).unwrap();
             for _ in 0..16 {
                 let exec = b.exec();
@@ -318,17 +323,23 @@ fn loads_to_lds() {
                 };
                 let values = resource.load(&mut b);
                 let m0 = b.below(1000) as u32;
-                b.rig.w.set_s32(sreg::M0, m0 | 0xffff_0000);
+                // Bits above the address are ignored.
+                b.rig.w.set_s32(sreg::M0, m0 | if since_gfx950 { 0xfffc_0000 } else { 0xffff_0000 });
                 for (lane, (index, offset)) in
                     values.into_iter().enumerate().filter(|(l, _)| exec >> l & 1 != 0)
                 {
                     let mut value = 0;
-                    if resource.in_range(lane, index, offset, 0, shape.bytes as u32) {
-                        let at = place(&b, resource.address(lane, index, offset, 0), shape.bytes).unwrap();
-                        value = b.model.read(at, lane, shape.bytes);
+                    let unit = shape.bytes.min(4);
+                    for extra in (0..shape.bytes).step_by(4) {
+                        if resource.in_range(lane, index, offset, extra as u32, unit as u32) {
+                            let address = resource.address(lane, index, offset, extra as u32);
+                            let part = b.model.read(place(&b, address, unit).unwrap(), lane, unit);
+                            value |= part << (8 * extra);
+                        }
                     }
-                    let to = At::Lds((m0 + resource.imm) as usize + 4 * lane);
-                    b.model.write(to, lane, 4, shape.loaded(value, 0));
+                    let stride = if shape.bytes > 8 { 16 } else { 4 };
+                    let to = At::Lds((m0 + resource.imm) as usize + stride * lane);
+                    b.model.write(to, lane, shape.bytes.max(4), shape.loaded(value, 0));
                 }
                 b.rig.w.set_exec(exec);
                 let fields = BufferFields { lds: true, ..resource.fields() };

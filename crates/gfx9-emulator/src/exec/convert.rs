@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use crate::exec::lanes::{Op1, Word};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
+use crate::exec::number::narrow::{self, BF8, FP8, Narrow, Rounding, Value};
 use crate::exec::number::soft::{self, Round};
 use crate::state::wave::Mode;
 
@@ -55,10 +56,19 @@ ops1! {
     FrexpExpI32F32: |_, a: f32| -> i32 { frexp(a).1 }
     FrexpExpI32F64: |_, a: f64| -> i32 { frexp(a).1 }
     FrexpExpI16F16: |_, a: Half| -> i16 { frexp(a).1 as i16 }
+    CvtF32Bf16: |_, a: u16| -> f32 { f32::from_bits(u32::from(a) << 16) } => { f32::from_bits(u32::from(a) << 16) }
     CvtF32Fp8: |_, a: u32| -> f32 { small_to_f32::<3>(a as u8) }
     CvtF32Bf8: |_, a: u32| -> f32 { small_to_f32::<2>(a as u8) }
     CvtPkF32Fp8: |_, a: u32| -> u64 { pair(small_to_f32::<3>(a as u8), small_to_f32::<3>((a >> 8) as u8)) }
     CvtPkF32Bf8: |_, a: u32| -> u64 { pair(small_to_f32::<2>(a as u8), small_to_f32::<2>((a >> 8) as u8)) }
+}
+
+ops1! {
+    // The 8-bit floats of gfx950.
+    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.decode(a) as f32 }
+    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.decode(a) as f32 }
+    CvtPkF32OcpFp8: |_, a: u32| -> u64 { pair(FP8.decode(a) as f32, FP8.decode(a >> 8) as f32) }
+    CvtPkF32OcpBf8: |_, a: u32| -> u64 { pair(BF8.decode(a) as f32, BF8.decode(a >> 8) as f32) }
 }
 
 fn pair(lo: f32, hi: f32) -> u64 {
@@ -172,6 +182,42 @@ ops2! {
     }
 }
 
+ops2! {
+    // The 8-bit floats of gfx950.
+    CvtPkOcpFp8F32: |m, a: f32, b: f32| -> u16 { nearest(FP8, m, a) | nearest(FP8, m, b) << 8 }
+    CvtPkOcpBf8F32: |m, a: f32, b: f32| -> u16 { nearest(BF8, m, a) | nearest(BF8, m, b) << 8 }
+    CvtSrOcpFp8F32: |m, a: f32, seed: u32| -> u32 { random(FP8, m.fp16_ovfl(), a, seed) }
+    CvtSrOcpBf8F32: |m, a: f32, seed: u32| -> u32 { random(BF8, m.fp16_ovfl(), a, seed) }
+    CvtSrF16F32: |_, a: f32, seed: u32| -> Half { Half(random(narrow::F16, false, a, seed) as u16) }
+    CvtSrBf16F32: |_, a: f32, seed: u32| -> u16 { random(narrow::BF16, false, a, seed) as u16 }
+    /// Rounds to nearest even in every mode.
+    CvtPkF16F32: |_, a: f32, b: f32| -> u32 {
+        u32::from(Half::from_f32(a).0) | u32::from(Half::from_f32(b).0) << 16
+    }
+    /// Rounds to nearest even in every mode.
+    CvtPkBf16F32: |_, a: f32, b: f32| -> u32 { u32::from(to_bf16(a)) | u32::from(to_bf16(b)) << 16 }
+}
+
+/// Rounds to the nearest 8-bit float of gfx950.
+#[inline(always)]
+fn nearest(format: Narrow, m: Mode, a: f32) -> u16 {
+    format.encode(Value::of_f32(a), Rounding::Nearest, m.fp16_ovfl()) as u16
+}
+
+/// Rounds at random, as the seed's upper bits say.
+#[inline(always)]
+fn random(format: Narrow, saturate: bool, a: f32, seed: u32) -> u32 {
+    format.encode(Value::of_f32(a), Rounding::Stochastic { seed, fraction: 23 }, saturate)
+}
+
+/// Rounds to the nearest bfloat16. NaNs keep the upper bits of their payload, and are quieted.
+#[inline(always)]
+fn to_bf16(a: f32) -> u16 {
+    let bits = a.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    if a.is_nan() { (bits >> 16) as u16 | 0x40 } else { rounded as u16 }
+}
+
 ops3! {
     /// Rounds to an integer as the mode says, saturates, and replaces byte `n` of `c`.
     CvtPkU8F32: |m, a: f32, n: u32, c: u32| -> u32 {
@@ -237,11 +283,10 @@ pub(crate) fn f32_to_small<const FRACTION: u32>(m: Mode, round: Round, a: f32) -
     // The hidden bit of `whole` adds 1 to the exponent's field, and so does a carry into the next binade.
     let code = ((last - lowest) as u32) * (1 << FRACTION) + whole;
     let sign = if a < 0.0 { 0x80 } else { 0 };
-    let fp16_ovfl = m.0 >> 23 & 1 != 0;
     match code {
         0 => 0,
         1..=0x7f => code as u8 | sign,
-        _ if fp16_ovfl => 0x7f | sign,
+        _ if m.fp16_ovfl() => 0x7f | sign,
         _ => 0x80,
     }
 }

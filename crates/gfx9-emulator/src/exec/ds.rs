@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
 use crate::report::fault::FaultCause;
-use crate::state::wave::{Aligned, LANES, Wave};
+use crate::state::wave::{Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
 
 /// Returns each lane's address plus an offset. The sum wraps, as the address may be negative.
 #[inline(always)]
@@ -39,7 +39,7 @@ impl<K: Load> Exec for Read<K> {
             return no_gds(cx);
         }
         let at = addresses(w, i, i.imm);
-        lds_load::<K>(w, cx, i.dst, &at)
+        lds_load::<K>(w, cx, i.pc, i.dst, &at)
     }
 }
 
@@ -51,7 +51,7 @@ impl<K: Store> Exec for Write<K> {
             return no_gds(cx);
         }
         let at = addresses(w, i, i.imm);
-        lds_store::<K>(w, cx, i.src[1], &at)
+        lds_store::<K>(w, cx, i.pc, i.src[1], &at)
     }
 }
 
@@ -72,8 +72,8 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
         let (first, second) = two_offsets(i, UNIT);
         // Computed before the first load, whose destination may be the address register.
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
-        match lds_load::<Dwords<N>>(w, cx, i.dst, &one) {
-            Flow::Next => lds_load::<Dwords<N>>(w, cx, i.dst + N as u16, &two),
+        match lds_load::<Dwords<N>>(w, cx, i.pc, i.dst, &one) {
+            Flow::Next => lds_load::<Dwords<N>>(w, cx, i.pc, i.dst + N as u16, &two),
             fault => fault,
         }
     }
@@ -89,9 +89,64 @@ impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
         }
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
-        match lds_store::<Dwords<N>>(w, cx, i.src[1], &one) {
-            Flow::Next => lds_store::<Dwords<N>>(w, cx, i.src[2], &two),
+        match lds_store::<Dwords<N>>(w, cx, i.pc, i.src[1], &one) {
+            Flow::Next => lds_store::<Dwords<N>>(w, cx, i.pc, i.src[2], &two),
             fault => fault,
         }
     }
+}
+
+/// `ds_read_b64_tr_b4`, `ds_read_b96_tr_b6`, `ds_read_b64_tr_b8` and `ds_read_b64_tr_b16` of gfx950: loads `DWORDS`
+/// dwords at each lane's address, and transposes the elements of `BITS` bits within each 16 lanes.
+///
+/// The 16 lanes load a matrix of 16 columns; a row is in as many lanes as it needs. Lane `n` then holds column `n`
+/// (CDNA4 ISA, 11.4, "MFMA Transpose Load from LDS": these loads give matrix instructions an operand whose rows are
+/// columns in LDS). EXEC has to be full; the elements of other lanes are 0 here.
+pub(crate) struct ReadTransposed<const BITS: usize, const DWORDS: usize>;
+impl<const BITS: usize, const DWORDS: usize> Exec for ReadTransposed<BITS, DWORDS> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        if is_gds(i) {
+            return no_gds(cx);
+        }
+        let at = addresses(w, i, i.imm);
+        if w.exec() != !0 {
+            // Lanes that are not active load nothing.
+            for n in 0..DWORDS as u16 {
+                *w.v_mut(TEMP + n) = Lanes::ZERO;
+            }
+        }
+        match lds_load::<Dwords<DWORDS>>(w, cx, i.pc, TEMP, &at) {
+            Flow::Next => {}
+            fault => return fault,
+        }
+        for lane in lanes_of(w.exec()) {
+            let (group, column) = (lane / 16 * 16, lane % 16);
+            // The number of elements that a lane loads, and of lanes that have a row.
+            let elements = 32 * DWORDS / BITS;
+            let lanes = 16 / elements;
+            let mut out = [0u32; DWORDS];
+            for row in 0..elements {
+                let from = group + row * lanes + column / elements;
+                let element = bits(w, from, column % elements * BITS, BITS);
+                let (dword, shift) = (row * BITS / 32, row * BITS % 32);
+                out[dword] |= element << shift;
+                if shift + BITS > 32 {
+                    out[dword + 1] |= element >> (32 - shift);
+                }
+            }
+            for (n, dword) in out.into_iter().enumerate() {
+                w.v_mut(i.dst + n as u16).flat_mut()[lane] = dword;
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// Returns `count` bits of the temporary registers, from bit `at` on.
+fn bits(w: &Wave, lane: usize, at: usize, count: usize) -> u32 {
+    let dword = |n: usize| u64::from(w.v(TEMP + n as u16).flat()[lane]);
+    let low = dword(at / 32);
+    let both = if at % 32 + count > 32 { low | dword(at / 32 + 1) << 32 } else { low };
+    (both >> (at % 32)) as u32 & ((1 << count) - 1)
 }

@@ -4,6 +4,7 @@
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
 use crate::exec::ds::{is_gds, no_gds};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::notices::Who;
 use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of, sreg};
 
@@ -117,7 +118,7 @@ impl Exec for ReadAddtid {
             return no_gds(cx);
         }
         let at = by_lane(w, i);
-        lds_load::<Dwords<1>>(w, cx, i.dst, &at)
+        lds_load::<Dwords<1>>(w, cx, i.pc, i.dst, &at)
     }
 }
 
@@ -130,7 +131,7 @@ impl Exec for WriteAddtid {
             return no_gds(cx);
         }
         let at = by_lane(w, i);
-        lds_store::<Dwords<1>>(w, cx, i.src[1], &at)
+        lds_store::<Dwords<1>>(w, cx, i.pc, i.src[1], &at)
     }
 }
 
@@ -153,6 +154,11 @@ impl<const ADD: bool> Exec for Count<ADD> {
         let at = count_address(w, i);
         let (exec, count) = (w.exec(), w.exec().count_ones());
         let Some(old) = cx.lds.load_u32(at) else {
+            // The lanes access one counter together.
+            let who = Who { pc: i.pc, wave: w.id, lane: None };
+            if cx.past_lds(who, AccessKind::Atomic, at, 4) {
+                return put(w, i, &[0; LANES]);
+            }
             return lds_fault(cx, AccessKind::Atomic, &[at; LANES], exec | u64::from(exec == 0), 4);
         };
         let new = if ADD { old.wrapping_add(count) } else { old.wrapping_sub(count) };

@@ -13,7 +13,8 @@ crate::testing::tally::verified!(
     permutes,
     swizzles,
     by_lane_number,
-    append_and_consume
+    append_and_consume,
+    transposed_loads
 );
 
 fn loads_and_stores() {
@@ -342,6 +343,49 @@ fn append_and_consume() {
             counter = if add { counter.wrapping_add(count) } else { counter.wrapping_sub(count) };
             b.model.write(At::Lds(104), 0, 4, counter.into());
             b.check("the counter");
+        }
+    }
+}
+
+/// Loads a matrix that is stored row by row, so that each lane gets a column.
+fn transposed_loads() {
+    for mut b in MemoryModel::all(19) {
+        for name in b.names(Encoding::Ds) {
+            let Some(size) = name.rsplit_once("_tr_b").and_then(|(_, size)| size.parse::<usize>().ok())
+            else {
+                continue;
+            };
+            let dwords = if size == 6 { 3 } else { 2 };
+            let (rows, bytes) = (32 * dwords / size, 16 * size / 8);
+            for _ in 0..16 {
+                b.scramble(10..40);
+                // Each 16 lanes load a matrix of their own, whose rows are anywhere.
+                let starts: Vec<usize> =
+                    (0..4 * rows).map(|_| b.below((LDS as usize - bytes) / 4) * 4).collect();
+                let offset = b.below(1 << 8) as u32 * 4;
+                let lanes_of_row = 16 / rows;
+                for lane in 0..LANES {
+                    let (matrix, within) = (lane / 16, lane % 16);
+                    let at =
+                        starts[matrix * rows + within / lanes_of_row] + within % lanes_of_row * 4 * dwords;
+                    b.set(10, lane, (at as u32).wrapping_sub(offset));
+                }
+                b.rig.w.set_exec(!0);
+                let words = ds(&b.rig, name, offset, 10, [0, 0], 30);
+                b.rig.run(&words);
+                for lane in 0..LANES {
+                    let mut want = 0u128;
+                    for row in 0..rows {
+                        let start = 8 * starts[lane / 16 * rows + row] + lane % 16 * size;
+                        for bit in 0..size {
+                            let byte = b.model.lds[(start + bit) / 8];
+                            want |= u128::from(byte >> ((start + bit) % 8) & 1) << (row * size + bit);
+                        }
+                    }
+                    assert_eq!(b.get(30, lane, dwords), want, "{name}: lane {lane}");
+                }
+                b.check(name);
+            }
         }
     }
 }

@@ -156,7 +156,7 @@ fn scratch_loads_and_stores() {
                     at = [At::Scratch(places[0]); LANES];
                 }
                 b.rig.w.set_exec(exec);
-                let bit13 = vector && b.rig.target == Target::Gfx942;
+                let bit13 = vector && b.rig.target >= Target::Gfx942;
                 let fields = FlatFields { offset, saddr: scalar.then_some(4), bit13, ..FIELDS };
                 let words = flat(&b.rig, Encoding::Scratch, name, fields);
                 let want = expect(&mut b, shape, &at, exec);
@@ -174,17 +174,20 @@ fn loads_to_lds() {
         let mut names = Vec::new();
         for encoding in [Encoding::Global, Encoding::Scratch] {
             for name in b.names(encoding) {
-                let sizes = ["_ubyte", "_sbyte", "_ushort", "_sshort", "_dword"];
+                let mut sizes = vec!["_ubyte", "_sbyte", "_ushort", "_sshort", "_dword"];
+                if target >= Target::Gfx950 {
+                    sizes.extend(["_dwordx3", "_dwordx4"]);
+                }
                 let own = name.contains("load_lds");
                 if name.contains("load")
-                    && own == (target == Target::Gfx942)
+                    && own == (target >= Target::Gfx942)
                     && sizes.iter().any(|s| name.ends_with(s))
                 {
                     names.push((encoding, name));
                 }
             }
         }
-        assert_eq!(names.len(), 10);
+        assert_eq!(names.len(), if target >= Target::Gfx950 { 12 } else { 10 });
         for (encoding, name) in names {
             let shape = Shape::of(&format!("load_{}", name.rsplit('_').next().unwrap())).unwrap();
             for _ in 0..8 {
@@ -209,8 +212,9 @@ fn loads_to_lds() {
                         At::Scratch(places[lane])
                     };
                     let memory = b.model.read(at, lane, shape.bytes);
-                    let to = m0 as usize + offset as usize + 4 * lane;
-                    b.model.write(At::Lds(to), lane, 4, shape.loaded(memory, 0));
+                    let stride = if shape.bytes > 8 { 16 } else { 4 };
+                    let to = m0 as usize + offset as usize + stride * lane;
+                    b.model.write(At::Lds(to), lane, shape.bytes.max(4), shape.loaded(memory, 0));
                 }
                 b.rig.w.set_exec(exec);
                 let bit13 = encoding == Encoding::Scratch || target == Target::Gfx90a;

@@ -133,6 +133,7 @@ fn jumps() {
                 let link = if random.next() % 4 == 0 { 4 } else { 6 };
                 let jump = match name {
                     "s_call_b64" => rig.sopk(name, u32::from(link), (to - from - 1) as u16),
+                    "s_getpc_b64" => rig.sop1(name, u32::from(link), 0),
                     _ => rig.sop1(name, u32::from(link), 4),
                 };
                 let words = program(&rig, from, jump, len);

@@ -15,7 +15,7 @@ fn gws(rig: &TestWave, name: &str, offset: u32, data: u32) -> [u32; 2] {
 
 #[test]
 fn gws_instructions_use_their_resource_and_value() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let mut rig = TestWave::new(target, SimdLevel::best());
         rig.cx.gws = Arc::new(Gws::new(counter_table(), 1));
         // M0's bits 16 to 21 and the offset, modulo 64; the first active lane's value.

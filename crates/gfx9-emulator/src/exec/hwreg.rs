@@ -1,5 +1,7 @@
 //! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
 
+use gfx9_isa::Target;
+
 use crate::exec::altered::after_mode;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
@@ -15,8 +17,13 @@ const IB_STS: u32 = 7;
 const SH_MEM_BASES: u32 = 15;
 const XCC_ID: u32 = 20;
 
-/// The granularity of LDS allocations in bytes.
-const LDS_GRANULE: u32 = 512;
+/// Returns the granularity of LDS allocations in bytes (LLVM, `AMDGPUSubtarget::getLocalMemoryGranularity`).
+fn lds_granule(target: Target) -> u32 {
+    match target {
+        Target::Gfx90a | Target::Gfx942 => 512,
+        Target::Gfx950 => 1280,
+    }
+}
 
 /// Returns the register's number, and the first bit and the mask (not shifted) of the field that the immediate selects.
 #[inline(always)]
@@ -41,7 +48,7 @@ fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
         HW_ID => w.id & 15,
         // The wave has all registers.
         GPR_ALLOC => 0x3f << 8 | 0xf << 24,
-        LDS_ALLOC => cx.lds.size().div_ceil(LDS_GRANULE) << 12,
+        LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
         IB_STS | XCC_ID => 0,
         SH_MEM_BASES => PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI & 0xffff_0000,
         _ => return None,

@@ -9,7 +9,7 @@ use crate::testing::test_wave::{Random, TestWave};
 crate::testing::tally::verified!(no_register_and_no_memory_changes);
 
 /// Hints, waits, cache control, messages (which nothing receives here), and branches that only a debugger takes.
-const IDLE: [&str; 31] = [
+const IDLE: [&str; 32] = [
     "s_nop",
     "s_wakeup",
     "s_waitcnt",
@@ -25,6 +25,7 @@ const IDLE: [&str; 31] = [
     "s_cbranch_cdbgsys_or_user",
     "s_cbranch_cdbgsys_and_user",
     "s_set_gpr_idx_off",
+    "s_set_valu_coexec_mode",
     "s_dcache_inv",
     "s_dcache_wb",
     "s_dcache_inv_vol",

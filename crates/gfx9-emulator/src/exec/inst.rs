@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gfx9_isa::{Row, Target};
 
 use super::operand::{Dpp, ResultModifier, SourceModifier};
+use crate::exec::notices::Notices;
 use crate::memory::View;
 use crate::memory::lds::Lds;
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
@@ -101,6 +102,9 @@ pub(crate) mod flag {
     /// Any encoding: the bits are not an instruction.
     pub(crate) const ILLEGAL: u16 = 256;
 
+    /// MUBUF, with [`LDS`]: the address in M0 has 18 bits, as gfx950 has more than 64 KiB of LDS; otherwise 16.
+    pub(crate) const WIDE_M0: u16 = 512;
+
     /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {
         flags.into_iter().filter(|(_, set)| *set).fold(0, |all, (flag, _)| all | flag)
@@ -189,6 +193,8 @@ pub(crate) struct ExecContext {
     pub(crate) host: Option<Arc<dyn Host>>,
     /// Global wave sync, shared by all workgroups.
     pub(crate) gws: Arc<Gws>,
+    /// Accesses that hardware, or strict bounds, would not perform.
+    pub(crate) notices: Notices,
 }
 
 /// The largest number of lanes that a fault report names.

@@ -78,9 +78,23 @@ ops3! {
     Add3U32: |_, a: u32, b: u32, c: u32| -> u32 { a.wrapping_add(b).wrapping_add(c) }
     LshlAddU32: |_, a: u32, b: u32, c: u32| -> u32 { (a << (b & 31)).wrapping_add(c) }
     AddLshlU32: |_, a: u32, b: u32, c: u32| -> u32 { a.wrapping_add(b) << (c & 31) }
-    LshlAddU64: |_, a: u64, b: u32, c: u64| -> u64 { (a << (b & 7)).wrapping_add(c) }
+    /// Of the count, the three low bits are read; 5 to 7 are not supported and count as 0 (CDNA ISA, `V_LSHL_ADD_U64`:
+    /// the pseudocode and the notes).
+    LshlAddU64: |_, a: u64, b: u32, c: u64| -> u64 {
+        let count = if b & 7 > 4 { 0 } else { b & 7 };
+        (a << count).wrapping_add(c)
+    }
     XadU32: |_, a: u32, b: u32, c: u32| -> u32 { (a ^ b).wrapping_add(c) }
 
+    /// Shifts two numbers, saturates them to 8 bits and packs these.
+    AshrPkI8I32: |_, a: i32, b: i32, n: u32| -> u16 {
+        let part = |v: i32| (v >> (n & 31)).clamp(-128, 127) as u8;
+        u16::from_le_bytes([part(a), part(b)])
+    }
+    AshrPkU8I32: |_, a: i32, b: i32, n: u32| -> u16 {
+        let part = |v: i32| (v >> (n & 31)).clamp(0, 255) as u8;
+        u16::from_le_bytes([part(a), part(b)])
+    }
     Min3I32: |_, a: i32, b: i32, c: i32| -> i32 { a.min(b).min(c) }
     Max3I32: |_, a: i32, b: i32, c: i32| -> i32 { a.max(b).max(c) }
     Med3I32: |_, a: i32, b: i32, c: i32| -> i32 { a.min(b).max(a.max(b).min(c)) }

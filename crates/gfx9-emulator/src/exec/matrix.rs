@@ -10,8 +10,8 @@
 //! registers, and one row in place of four ("AMD Matrix Instruction Calculator"; CDNA3 ISA, "Dense Matrix
 //! Multiplication Layout").
 //!
-//! EXEC and MODE have no effect: all lanes take part, and roundings are fixed (CDNA3 ISA, "Matrix Arithmetic
-//! Instructions"). So a chunk of 16 lanes of D is 16 columns of one row, or four columns of four blocks, and its loop
+//! EXEC has no effect, and MODE only on denormals of f32 matrices A and B: all lanes take part, and roundings are fixed
+//! (CDNA3 ISA, "Matrix Arithmetic Instructions"). So a chunk of 16 lanes of D is 16 columns of one row, or four columns of four blocks, and its loop
 //! over columns is a loop over lanes.
 
 use std::marker::PhantomData;
@@ -34,7 +34,7 @@ impl Controls {
     }
 
     /// The logarithm to base 2 of the number of blocks that share one block's A.
-    const fn cbsz(self) -> u32 {
+    pub(super) const fn cbsz(self) -> u32 {
         self.0 & 7
     }
 
@@ -44,8 +44,23 @@ impl Controls {
     }
 
     /// The exchange of B's lanes. Of f64 instructions, the signs of A, B and C.
-    const fn blgp(self) -> u32 {
+    pub(super) const fn blgp(self) -> u32 {
         self.0 >> 8 & 7
+    }
+
+    /// Adds whether elements of A, and of B, are fp8 in an instruction of 8-bit floats.
+    pub(crate) const fn with_fp8(self, a: bool, b: bool) -> Controls {
+        Controls(self.0 | (a as u32) << 12 | (b as u32) << 13)
+    }
+
+    /// Returns whether elements of A (source 0) or B (source 1) are fp8.
+    const fn fp8(self, source: usize) -> bool {
+        self.0 >> (12 + source) & 1 != 0
+    }
+
+    /// Returns whether an instruction of gfx950 has scales.
+    pub(crate) const fn is_scaled(self) -> bool {
+        self.abid() & 1 != 0
     }
 
     /// Returns the block whose A `block` uses.
@@ -74,24 +89,25 @@ impl Controls {
 }
 
 /// The elements of A or B: `E` of each lane, and for each the power that [`Kind::P`] describes.
-struct Operand<K: Kind, const E: usize> {
-    values: [[K::T; LANES]; E],
-    powers: [[K::P; LANES]; E],
+pub(super) struct Operand<K: Kind, const E: usize> {
+    pub(super) values: [[K::T; LANES]; E],
+    pub(super) powers: [[K::P; LANES]; E],
 }
 
 /// Reads the `E` elements of A, source 0, or B, source 1, that each lane has.
 #[inline(always)]
 fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K, E> {
-    let op = i.raw[0] >> 16 & 0x7f;
+    let fp8 = Controls(i.imm).fp8(source);
     let mut out = Operand { values: [[K::T::default(); LANES]; E], powers: [[K::P::default(); LANES]; E] };
     let per_dword = 32 / K::BITS as usize;
     for e in 0..E {
         let dwords = w.v(i.src[source].wrapping_add((e / per_dword) as u16)).flat();
         let shift = K::BITS * (e % per_dword) as u32;
         for l in 0..LANES {
-            (out.values[e][l], out.powers[e][l]) = K::get(dwords[l] >> shift, op, source == 0);
+            (out.values[e][l], out.powers[e][l]) = K::get(dwords[l] >> shift, fp8);
         }
     }
+    K::obey(out.values.as_flattened_mut(), w.mode);
     out
 }
 
@@ -160,6 +176,21 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
             exchange(&mut b.values, controls);
             exchange(&mut b.powers, controls);
         }
+        Self::multiply(w, i, &a, &b, |block| controls.a_block::<BLOCKS>(block));
+        Flow::Next
+    }
+}
+
+impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BLOCKS, E> {
+    /// Adds the products of A and B to C, and stores D. `a_block` returns the block whose A a block uses.
+    #[inline(always)]
+    pub(super) fn multiply(
+        w: &mut Wave,
+        i: &Inst,
+        a: &Operand<K, E>,
+        b: &Operand<K, E>,
+        a_block: impl Fn(usize) -> usize,
+    ) {
         let special = K::special(a.values.as_flattened(), b.values.as_flattened());
         let vector = is_vector(i, 2);
         let from = if vector { safe_c(w, i.src[2], i.dst, Self::REGISTERS as u16) } else { i.src[2] };
@@ -168,7 +199,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
                 let (block, row, column) = place::<N>(r, c);
                 // The lanes of this block, and of the block whose A it uses, in the first group.
                 let b_lane = block * N + column;
-                let a_lane = controls.a_block::<BLOCKS>(block) * N + row;
+                let a_lane = a_block(block) * N + row;
                 let group = N * BLOCKS;
                 let mut acc: [K::C; CHUNK] =
                     if vector { load(w, from + r as u16, c) } else { [scalar(w, from); CHUNK] };
@@ -182,7 +213,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
                             let (g, e) = ((k0 + k) / E, (k0 + k) % E);
                             if N == 4 {
                                 // A chunk is four columns of each of four blocks.
-                                let lane = |j: usize| controls.a_block::<BLOCKS>(block + j / 4) * 4 + row;
+                                let lane = |j: usize| a_block(block + j / 4) * 4 + row;
                                 (
                                     std::array::from_fn(|j| a.values[e][lane(j)]),
                                     std::array::from_fn(|j| a.powers[e][lane(j)]),
@@ -203,7 +234,6 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
                 store::<_, false>(w, i.dst + r as u16, c, &acc);
             }
         }
-        Flow::Next
     }
 }
 
@@ -211,9 +241,45 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
 /// bits in the third source say which one it is. Each lane has `E` elements of A and `E2 = 2 E` of B. D is also C.
 ///
 /// If CBSZ is 0, ABID selects these bits within the third source.
-pub(crate) struct Smfmac<K, const N: usize, const E: usize, const E2: usize>(PhantomData<K>);
+///
+/// `LONG` is for the instructions that gfx950 adds, which have twice as many elements. There, elements of B are in runs
+/// of 8: each group of lanes has one run, then each has another. Stored bytes of A are in runs of 4. (ROCm's
+/// floating-point sanitizer, `amdgcn_smfmac.hpp`, has these places from measurements on MI350. It has none for `i8`,
+/// whose places are taken to be those of 8-bit floats.)
+pub(crate) struct Smfmac<K, const N: usize, const E: usize, const E2: usize, const LONG: bool>(
+    PhantomData<K>,
+);
 
-impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K, N, E, E2> {
+impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool> Smfmac<K, N, E, E2, LONG> {
+    /// Returns the group of lanes that has the stored element `k` of a row of A, and the element's number in its lane.
+    #[inline(always)]
+    fn stored(k: usize) -> (usize, usize) {
+        if !LONG || E < 16 {
+            return (k / E, k % E);
+        }
+        let bit = |n: usize| k >> n & 1;
+        match N {
+            16 => (2 * bit(5) + bit(3), 8 * bit(2) + 4 * bit(4) + k % 4),
+            _ => (bit(4), 8 * bit(2) + 4 * bit(3) + k % 4),
+        }
+    }
+
+    /// Returns the group of lanes and the number in its lane of the element of B that the stored element `k` of A is
+    /// multiplied by: the one at `index` of the four.
+    #[inline(always)]
+    fn partner(k: usize, index: usize) -> (usize, usize) {
+        let row = k / 2 * 4 + index;
+        if !LONG {
+            return (row / E2, row % E2);
+        }
+        let groups = LANES / N;
+        (row / 8 % groups, row / (8 * groups) * 8 + row % 8)
+    }
+}
+
+impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool> Exec
+    for Smfmac<K, N, E, E2, LONG>
+{
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let controls = Controls(i.imm);
@@ -240,14 +306,15 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize> Exec for Smfmac<K
                         products,
                         special,
                         |k| {
-                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
+                            let (g, e) = Self::stored(k0 + k);
                             let lane = (g * N + row) % LANES;
                             ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
                         },
                         |k| {
-                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
+                            let (g, e) = Self::stored(k0 + k);
                             let index = (indices[(g * N + row) % LANES] >> (2 * e) & 3) as usize;
-                            let (e, first) = (e / 2 * 4 + index, (g * N + column) % LANES);
+                            let (g, e) = Self::partner(k0 + k, index);
+                            let first = (g * N + column) % LANES;
                             (run(&b.values[e], first), run(&b.powers[e], first))
                         },
                     );

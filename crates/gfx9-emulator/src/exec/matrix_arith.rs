@@ -2,23 +2,25 @@
 //!
 //! The ISA documents leave this open. The rules here come from measurements on MI200 and MI300, which they match bit by
 //! bit: Xie, Xu, Wang, Yang and Yang, "Bit-Accurate Modeling of GPU Matrix Multiply-Accumulate Units" (arXiv
-//! 2511.10909).
-//! - f32 and f64: a chain of fused multiply-adds, denormals kept ([`Fma`]).
+//! 2511.10909). The ISA documents say what MODE does: it flushes denormal elements of f32 matrices A and B, and nothing
+//! else (CDNA2 ISA, chapter 7, table of MFMA; CDNA3 ISA, 7.3).
+//! - f32 and f64: a chain of fused multiply-adds, denormals of C and D kept ([`Fma`]).
 //! - gfx90a, f16 and bf16: two or four products added in pairs, each step rounded to f32, denormals flushed ([`Ftz`]).
 //! - gfx942, f16, bf16 and xf32: up to eight products are truncated 24 places below the largest exponent and added
 //!   exactly; then the accumulator is added and the sum is rounded ([`Truncated`]).
 //! - gfx942, fp8 and bf8: the same, separately for products of even and of odd index ([`Split`]).
 //!
-//! Two rules are assumptions, not measurements: a NaN result is the positive quiet NaN without payload, and sparse
-//! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements.
+//! Three rules are assumptions, not measurements: a NaN result is the positive quiet NaN without payload; sparse
+//! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements; gfx950 computes
+//! as gfx942 does, and all its formats of 8 bits or less as 8-bit floats.
 
 use std::marker::PhantomData;
 
 use crate::exec::lanes::Word;
-use crate::exec::number::half16::Half;
-use crate::state::wave::CHUNK;
+use crate::state::wave::{CHUNK, Mode};
 
-use super::convert::small_to_f32;
+use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power, with_power};
+pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
 
 /// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
@@ -33,8 +35,12 @@ pub(crate) trait Kind {
     /// The number of products that are added at once.
     const GROUP: usize;
 
-    /// Returns the element in the low bits, of A if `first`, else of B. `op` is the instruction's opcode.
-    fn get(bits: u32, op: u32, first: bool) -> (Self::T, Self::P);
+    /// Returns the element in the low bits. `fp8` says which of the two formats of 8-bit floats it has.
+    fn get(bits: u32, fp8: bool) -> (Self::T, Self::P);
+
+    /// Does to the elements of A or of B what the MODE register says.
+    #[inline(always)]
+    fn obey(_: &mut [Self::T], _: Mode) {}
 
     /// Prepares the accumulators before the first products.
     #[inline(always)]
@@ -62,68 +68,6 @@ pub(crate) trait Kind {
     fn finish(_: &mut [Self::C; CHUNK]) {}
 }
 
-/// A floating-point format of elements of A and B.
-pub(crate) trait Element {
-    const BITS: u32;
-    /// The exponent of the smallest normal number.
-    const LOWEST: i32;
-    fn value(bits: u32) -> f32;
-}
-
-pub(crate) struct F16;
-pub(crate) struct Bf16;
-/// An f32 whose 13 lowest bits are ignored.
-pub(crate) struct Xf32;
-struct Fp8;
-struct Bf8;
-
-impl Element for F16 {
-    const BITS: u32 = 16;
-    const LOWEST: i32 = -14;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        Half(bits as u16).to_f32()
-    }
-}
-
-impl Element for Bf16 {
-    const BITS: u32 = 16;
-    const LOWEST: i32 = -126;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        f32::from_bits(bits << 16)
-    }
-}
-
-impl Element for Xf32 {
-    const BITS: u32 = 32;
-    const LOWEST: i32 = -126;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        // A NaN whose upper bits are zero stays a NaN.
-        let quiet = if f32::from_bits(bits).is_nan() { 1 << 22 } else { 0 };
-        f32::from_bits((bits | quiet) & !0x1fff)
-    }
-}
-
-impl Element for Fp8 {
-    const BITS: u32 = 8;
-    const LOWEST: i32 = -7;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        small_to_f32::<3>(bits as u8)
-    }
-}
-
-impl Element for Bf8 {
-    const BITS: u32 = 8;
-    const LOWEST: i32 = -15;
-    #[inline(always)]
-    fn value(bits: u32) -> f32 {
-        small_to_f32::<2>(bits as u8)
-    }
-}
-
 /// Replaces each NaN with the one that the matrix unit returns.
 #[inline(always)]
 fn one_nan(acc: &mut [f32; CHUNK]) {
@@ -132,8 +76,16 @@ fn one_nan(acc: &mut [f32; CHUNK]) {
     }
 }
 
-/// A chain of fused multiply-adds.
+/// A chain of fused multiply-adds. MODE says whether denormals of A and B are flushed.
 pub(crate) struct Fma;
+
+#[cold]
+#[inline(never)]
+fn flush_all(elements: &mut [f32]) {
+    for x in elements {
+        *x = flush(*x);
+    }
+}
 
 impl Kind for Fma {
     const BITS: u32 = 32;
@@ -143,8 +95,15 @@ impl Kind for Fma {
     const GROUP: usize = 1;
 
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (f32, ()) {
+    fn get(bits: u32, _: bool) -> (f32, ()) {
         (f32::from_bits(bits), ())
+    }
+
+    #[inline(always)]
+    fn obey(elements: &mut [f32], mode: Mode) {
+        if mode.denorm32() & 1 == 0 {
+            flush_all(elements);
+        }
     }
 
     #[inline(always)]
@@ -180,7 +139,7 @@ impl Kind for Int8 {
     const GROUP: usize = 4;
 
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (i32, ()) {
+    fn get(bits: u32, _: bool) -> (i32, ()) {
         (i32::from(bits as i8), ())
     }
 
@@ -208,14 +167,14 @@ pub(crate) struct Ftz<S, const GROUP: usize>(PhantomData<S>);
 
 /// Replaces a denormal with zero of the same sign.
 #[inline(always)]
-fn flush(x: f32) -> f32 {
+pub(crate) fn flush(x: f32) -> f32 {
     let small = x.abs() < f32::MIN_POSITIVE;
     f32::from_bits(if small { x.to_bits() & 0x8000_0000 } else { x.to_bits() })
 }
 
 impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (f32, ()) {
+    fn get(bits: u32, _: bool) -> (f32, ()) {
         let value = S::value(bits);
         (if value.abs() < power(S::LOWEST) as f32 { 0.0 } else { value }, ())
     }
@@ -262,11 +221,6 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     }
 }
 
-/// Returns 2^exponent, which must be a normal f64.
-const fn power(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + exponent) as u64) << 52)
-}
-
 /// Returns the reciprocal of a power of two.
 #[inline(always)]
 fn inverse(power: f64) -> f64 {
@@ -292,18 +246,13 @@ pub(crate) struct Truncated<S, const GROUP: usize>(PhantomData<S>);
 
 /// gfx942, fp8 and bf8: like [`Truncated`], but step 1 is done separately for the products of even and of odd index,
 /// each with its own largest exponent. Both sums are then rounded down 24 places below the larger exponent. An
-/// accumulator below 2^(f - 25) counts as 0.
-pub(crate) struct Split;
+/// accumulator below 2^(f - 25) counts as 0. `F` and `B` are the target's formats of fp8 and bf8.
+pub(crate) struct Split<F, B>(PhantomData<(F, B)>);
 
-/// Returns an element, and 2 to the power of its exponent; 0 for zeros.
-#[inline(always)]
-fn with_power<S: Element>(bits: u32) -> (f64, f64) {
-    let value = f64::from(S::value(bits));
-    let exponent = f64::from_bits(value.to_bits() & 0x7ff0_0000_0000_0000);
-    let lowest = power(S::LOWEST);
-    let exponent = if exponent < lowest { lowest } else { exponent };
-    (value, if value == 0.0 { 0.0 } else { exponent })
-}
+/// gfx942's 8-bit floats.
+pub(crate) type Fnuz = Split<Fp8, Bf8>;
+/// gfx950's 8-bit floats.
+pub(crate) type Ocp = Split<OcpFp8, OcpBf8>;
 
 /// Computes step 1 of [`Truncated`]. Returns the largest exponent of the products as a power of two, and their sum in
 /// units of 2^-24 of that.
@@ -399,7 +348,7 @@ fn any_special(a: &[f64], b: &[f64]) -> bool {
 
 impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
     #[inline(always)]
-    fn get(bits: u32, _: u32, _: bool) -> (f64, f64) {
+    fn get(bits: u32, _: bool) -> (f64, f64) {
         with_power::<S>(bits)
     }
     const BITS: u32 = S::BITS;
@@ -435,7 +384,7 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
     }
 }
 
-impl Kind for Split {
+impl<F: Element, B: Element> Kind for Split<F, B> {
     const BITS: u32 = 8;
     type T = f64;
     type P = f64;
@@ -443,10 +392,8 @@ impl Kind for Split {
     const GROUP: usize = 16;
 
     #[inline(always)]
-    fn get(bits: u32, op: u32, first: bool) -> (f64, f64) {
-        // The order of the opcodes is bf8 bf8, bf8 fp8, fp8 bf8, fp8 fp8.
-        let fp8 = op >> u32::from(first) & 1 != 0;
-        if fp8 { with_power::<Fp8>(bits) } else { with_power::<Bf8>(bits) }
+    fn get(bits: u32, fp8: bool) -> (f64, f64) {
+        if fp8 { with_power::<F>(bits) } else { with_power::<B>(bits) }
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 use gfx9_isa::{Encoding, Row, Target};
 
 use crate::exec::level::SimdLevel;
-use crate::state::wave::{AGPR, LANES};
+use crate::state::wave::{AGPR, LANES, Mode};
 use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(every_shape_multiplies_integers, sums_round_as_measured);
@@ -28,7 +28,7 @@ impl Shape {
     pub(crate) fn all() -> Vec<Shape> {
         let mut out = Vec::new();
         for row in Encoding::Vop3p.rows() {
-            for target in [Target::Gfx90a, Target::Gfx942] {
+            for target in Target::ALL {
                 out.extend(Shape::of(row, target));
             }
         }
@@ -42,6 +42,10 @@ impl Shape {
 
     fn of(row: &'static Row, target: Target) -> Option<Shape> {
         let op = u32::try_from(row.op[target as usize]).ok()?;
+        // Another file tests those.
+        if row.name.ends_with("_f8f6f4") {
+            return None;
+        }
         let sparse = row.name.starts_with("v_smfmac_");
         let rest = row.name.strip_prefix("v_mfma_").or(row.name.strip_prefix("v_smfmac_"))?;
         let (result, rest) = rest.split_once('_')?;
@@ -59,7 +63,12 @@ impl Shape {
             "bf16_1k" => ["bf16", "bf16"],
             _ => formats.split_once('_').map_or([formats; 2], |(a, b)| [a, b]),
         };
-        let formats = formats.map(str::to_owned);
+        // gfx950 has the formats of the Open Compute Project.
+        let formats = formats.map(|format| match format {
+            "fp8" if target == Target::Gfx950 => "e4m3".to_owned(),
+            "bf8" if target == Target::Gfx950 => "e5m2".to_owned(),
+            _ => format.to_owned(),
+        });
         Some(Shape { name: row.name, op, target, sparse, result: result.to_owned(), n, k, formats })
     }
 
@@ -90,12 +99,13 @@ impl Shape {
         if self.result == "f64" && self.n == 16 || self.sparse {
             return 1;
         }
+        if self.target >= Target::Gfx942 {
+            return if self.is_blocked() { many } else { 1 };
+        }
         // With one block each group of lanes has different k; with several blocks all groups have the same.
-        let per_lane = match (self.bits(), self.name.ends_with("_1k") || self.target == Target::Gfx942) {
-            (32, _) if self.formats[0] == "xf32" => 2,
+        let per_lane = match (self.bits(), self.name.ends_with("_1k")) {
             (16, new) if new || self.formats[0] == "f16" => 4,
             (16, _) => 2,
-            (8, _) if self.k >= 16 && self.n == 32 || self.k >= 32 => 8,
             (8, _) => 4,
             _ => 1,
         };
@@ -106,6 +116,44 @@ impl Shape {
             assert_eq!(self.k * LANES / (LANES / (self.n * many) * LANES), per_lane, "{self:?}");
             many
         }
+    }
+
+    /// Returns whether the name has a number of blocks.
+    fn is_blocked(&self) -> bool {
+        ["_2b_", "_4b_", "_16b_"].iter().any(|blocks| self.name.contains(blocks))
+    }
+
+    /// Returns whether this is a sparse instruction that only gfx950 has.
+    fn is_long(&self) -> bool {
+        self.sparse && self.elements() * self.bits() == 256
+    }
+
+    /// Returns the number of elements of A in each lane.
+    pub(crate) fn kept(&self) -> usize {
+        if self.sparse { self.elements() / 2 } else { self.elements() }
+    }
+
+    /// Returns the row, the block and the number in its row of an element of A in a lane. Of a sparse matrix, the
+    /// elements that are 0 are not counted.
+    pub(crate) fn of_a(&self, l: usize, e: usize) -> (usize, usize, usize) {
+        let group = l / (self.n * self.blocks());
+        let k = match (self.is_long() && self.bits() == 8, self.n) {
+            (true, 16) => e % 4 + 16 * (e / 4 % 2) + 4 * (e / 8) + 32 * (group / 2) + 8 * (group % 2),
+            (true, _) => e % 4 + 8 * (e / 4 % 2) + 4 * (e / 8) + 16 * group,
+            _ => group * self.kept() + e,
+        };
+        (l % self.n, l / self.n % self.blocks(), k)
+    }
+
+    /// Returns the column, the block and the number in its column of an element of B in a lane.
+    pub(crate) fn of_b(&self, l: usize, e: usize) -> (usize, usize, usize) {
+        let group = l / (self.n * self.blocks());
+        let k = if self.is_long() {
+            LANES / self.n * 8 * (e / 8) + 8 * group + e % 8
+        } else {
+            group * self.elements() + e
+        };
+        (l % self.n, l / self.n % self.blocks(), k)
     }
 
     /// Returns the number of registers of D.
@@ -123,8 +171,7 @@ fn encode(format: &str, value: i32) -> u64 {
         "f16" => u64::from(half::f16::from_f32(value32).to_bits()),
         "bf16" => u64::from(half::bf16::from_f32(value32).to_bits()),
         "i8" => u64::from(value as u8),
-        "fp8" | "bf8" => small(format, value32),
-        _ => panic!("{format}"),
+        _ => small(format, value32),
     }
 }
 
@@ -135,21 +182,33 @@ fn small(format: &str, value: f32) -> u64 {
         .unwrap_or_else(|| panic!("{value} is no {format}"))
 }
 
-/// Returns the value of an 8-bit float: sign, exponent, fraction; no infinities; a bias of 8 or 16; 0x80 is the NaN.
+/// Returns the value of a small float: sign, exponent, fraction. gfx942's formats have a bias of 8 or 16, no infinities,
+/// and 0x80 is the NaN. The others are the Open Compute Project's, with the numbers of bits that their names give.
 pub(crate) fn decode_small(format: &str, code: u64) -> f64 {
-    let (fraction, bias) = if format == "fp8" { (3, 8) } else { (2, 16) };
-    let magnitude = code & 0x7f;
-    let (e, m) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
-    let unit = 2f64.powi(-(fraction as i32));
-    let value = if e == 0 {
-        m as f64 * unit * 2f64.powi(1 - bias)
-    } else {
-        (1.0 + m as f64 * unit) * 2f64.powi(e as i32 - bias)
+    let (exponent, fraction, bias) = match format {
+        "fp8" => (4, 3, 8),
+        "bf8" => (5, 2, 16),
+        "e4m3" => (4, 3, 7),
+        "e5m2" => (5, 2, 15),
+        "e2m3" => (2, 3, 1),
+        "e3m2" => (3, 2, 3),
+        "e2m1" => (2, 1, 1),
+        _ => panic!("{format}"),
     };
-    match code {
-        0x80 => f64::NAN,
-        0x81.. => -value,
-        _ => value,
+    let magnitude = code & ((1 << (exponent + fraction)) - 1);
+    let sign = if code >> (exponent + fraction) & 1 != 0 { -1.0 } else { 1.0 };
+    match (format, magnitude) {
+        ("fp8" | "bf8", 0) if sign < 0.0 => return f64::NAN,
+        ("e4m3", 0x7f) | ("e5m2", 0x7d..) => return f64::NAN,
+        ("e5m2", 0x7c) => return sign * f64::INFINITY,
+        _ => {}
+    }
+    let (e, m) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
+    let unit = 2f64.powi(-fraction);
+    if e == 0 {
+        sign * m as f64 * unit * 2f64.powi(1 - bias)
+    } else {
+        sign * (1.0 + m as f64 * unit) * 2f64.powi(e as i32 - bias)
     }
 }
 
@@ -213,9 +272,7 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
     let mut small = || (random.next() % 15) as i32 - 7;
     let (n, k, blocks, elements, bits) = (shape.n, shape.k, shape.blocks(), shape.elements(), shape.bits());
     let f64s = shape.result == "f64";
-    // The row (or column) and block of a lane's elements, and the k of the first one.
-    let at = |l: usize| (l % n, l / n % blocks, l / (n * blocks) * elements);
-    let kept = if shape.sparse { elements / 2 } else { elements };
+    let kept = shape.kept();
     let lanes_a: Vec<Vec<i32>> = (0..LANES).map(|_| (0..kept).map(|_| small()).collect()).collect();
     let lanes_b: Vec<Vec<i32>> = (0..LANES).map(|_| (0..elements).map(|_| small()).collect()).collect();
     let c: Vec<Vec<i32>> =
@@ -248,14 +305,15 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
     if random.next() % 2 == 0 {
         code.blgp = random.next() as u32 & 7;
     }
-    let index_at = if bits == 8 { 16 } else { 8 };
+    // The number of bits that say which elements of a lane are stored.
+    let index_at = 2 * kept as u32;
     let indices: Vec<u32> = (0..LANES).map(|_| random.next() as u32).collect();
     let mut index_shift = 0;
     if shape.sparse {
         code.c = 256 + 90;
         code.cbsz = random.next() as u32 & 1;
         code.abid = random.next() as u32 % (32 / index_at);
-        index_shift = if code.cbsz == 0 { index_at * code.abid } else { 0 };
+        index_shift = if code.cbsz == 0 { (index_at * code.abid) as usize } else { 0 };
     }
 
     let file = |acc: u32| if acc & 1 != 0 { AGPR } else { 0 };
@@ -290,14 +348,14 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
     let mut a = vec![vec![vec![0i32; k]; n]; blocks];
     let mut b = vec![vec![vec![0i32; n]; k]; blocks];
     for l in 0..LANES {
-        let (i, block, k0) = at(l);
         for e in 0..kept {
+            let (i, block, at) = shape.of_a(l, e);
             if shape.sparse {
-                let which = indices[l] >> (index_shift as usize + 2 * e) & 3;
+                let which = indices[l] >> (index_shift + 2 * e) & 3;
                 // If an index occurs twice, both products are added.
-                a[block][i][k0 + 4 * (e / 2) + which as usize] += lanes_a[l][e];
+                a[block][i][4 * (at / 2) + which as usize] += lanes_a[l][e];
             } else {
-                a[block][i][k0 + e] = lanes_a[l][e];
+                a[block][i][at] = lanes_a[l][e];
             }
         }
         // The lanes of B as BLGP rearranges them, except for f64.
@@ -312,7 +370,8 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
             _ => l,
         };
         for e in 0..elements {
-            b[block][k0 + e][i] = lanes_b[from][e];
+            let (j, block, at) = shape.of_b(l, e);
+            b[block][at][j] = lanes_b[from][e];
         }
     }
     let sign = |bit: u32| if f64s && code.blgp >> bit & 1 != 0 { -1 } else { 1 };
@@ -355,7 +414,7 @@ fn check(shape: &Shape, level: SimdLevel, random: &mut Random) {
     let last = code.dst as u16 + cd + shape.registers() as u16;
     let c_range = c_at as u16 + cd..c_at as u16 + cd + shape.registers() as u16;
     for r in (130..150).map(|r| r + cd).chain(last..cd + 256).filter(|r| !c_range.contains(r)) {
-        let a_or_b = |first: u32, acc: u32| (file(acc) + first as u16..).take(4).any(|x| x == r);
+        let a_or_b = |first: u32, acc: u32| (file(acc) + first as u16..).take(8).any(|x| x == r);
         if !a_or_b(code.a, code.acc) && !a_or_b(code.b, code.acc >> 1) {
             assert!(rig.w.v(r).flat().iter().all(|x| *x == 0x7fff_dead), "{shape:?} wrote register {r}");
         }
@@ -375,7 +434,19 @@ fn every_shape_multiplies_integers() {
 
 /// Returns D[0][0] for row 0 of A, column 0 of B and C[0][0]. All other elements are 0.
 fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
-    let shape = Shape::named(name);
+    dot_in(Mode::DEFAULT, name, a, b, c, level)
+}
+
+pub(crate) fn dot_in(mode: Mode, name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
+    dot_of_in(mode, &Shape::named(name), a, b, c, level)
+}
+
+/// Returns the same as [`dot`].
+fn dot_of(shape: &Shape, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
+    dot_of_in(Mode::DEFAULT, shape, a, b, c, level)
+}
+
+fn dot_of_in(mode: Mode, shape: &Shape, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
     let mut rig = TestWave::new(shape.target, level);
     let spread = |values: &[u64]| -> Vec<Vec<u64>> {
         let elements = shape.elements();
@@ -392,6 +463,7 @@ fn dot(name: &str, a: &[u64], b: &[u64], c: f32, level: SimdLevel) -> f32 {
     put(&mut rig, 0, shape.bits(), &spread(a));
     put(&mut rig, 4, shape.bits(), &spread(b));
     rig.w.v_mut(10).flat_mut()[0] = c.to_bits();
+    rig.w.mode = mode;
     rig.run(&Code { dst: 10, a: 0, b: 4, c: 266, ..Code::default() }.words(shape.op));
     f32::from_bits(rig.w.v(10).flat()[0])
 }
@@ -450,7 +522,7 @@ fn down(x: i128, place: i32) -> i128 {
 }
 
 /// Returns the exponent of a number. `lowest` is that of the smallest normal number.
-fn exponent(x: f64, lowest: i32) -> i32 {
+pub(crate) fn exponent(x: f64, lowest: i32) -> i32 {
     if x == 0.0 { lowest } else { (x.abs().log2().floor() as i32).max(lowest) }
 }
 
@@ -469,7 +541,8 @@ fn add_accumulator(sum: i128, top: i32, c: f32, window: bool) -> f32 {
     unfixed(if total == 0 { 0 } else { down(total, first - 31) })
 }
 
-fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32 {
+/// Computes a sum of gfx942 in groups of products. With `split`, those of even and of odd index are truncated separately.
+pub(crate) fn gfx942(products: &[(f64, i32)], group: usize, split: bool, mut c: f32) -> f32 {
     for group in products.chunks(group) {
         c = if split {
             let [even, odd] = [0, 1].map(|n| {
@@ -532,7 +605,7 @@ fn sample(random: &mut Random, format: &str, exponents: std::ops::Range<i32>) ->
         "f32" => (u64::from((x as f32).to_bits()), f64::from(x as f32)),
         _ => {
             let code = bits >> 40 & 0xff;
-            let code = if code == 0x80 { 0 } else { code };
+            let code = if decode_small(format, code).is_finite() { code } else { 0 };
             (code, decode_small(format, code))
         }
     }
@@ -548,6 +621,8 @@ fn sums_round_as_measured() {
             "f16" => -14,
             "fp8" => -7,
             "bf8" => -15,
+            "e4m3" => -6,
+            "e5m2" => -14,
             _ => -126,
         };
         for n in 0..300 {
@@ -589,7 +664,7 @@ fn sums_round_as_measured() {
             };
             let bits = |v: &[(u64, f64)]| -> Vec<u64> { v.iter().map(|x| x.0).collect() };
             for level in levels() {
-                let got = dot(shape.name, &bits(&a), &bits(&b), c, level);
+                let got = dot_of(&shape, &bits(&a), &bits(&b), c, level);
                 assert!(
                     got == want,
                     "{} {level:?}: {x:?} . {y:?} + {c:e} = {got:e}, not {want:e}",
@@ -610,7 +685,7 @@ fn denormals_are_flushed_on_gfx90a_only() {
         assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[tiny], &[one], 0.0, level), 2f32.powi(-20));
         assert_eq!(dot("v_mfma_f32_32x32x8f16", &[0], &[one], least, level), 0.0);
         assert_eq!(dot("v_mfma_f32_32x32x8_f16", &[0], &[one], least, level).to_bits(), 1);
-        // f32 instructions keep denormals on both targets.
+        // f32 instructions keep denormals on both targets, if MODE does.
         let bits = |x: f32| u64::from(x.to_bits());
         for name in ["v_mfma_f32_32x32x2f32", "v_mfma_f32_32x32x2_f32"] {
             assert_eq!(dot(name, &[bits(least)], &[bits(2.0)], least, level).to_bits(), 3);

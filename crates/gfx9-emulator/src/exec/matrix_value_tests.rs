@@ -1,6 +1,8 @@
 //! Tests of matrix instructions with any value in every element: all bytes, infinities, NaN, denormals and zeros of
 //! both signs. The mapping of elements is that of `matrix_tests`.
 
+use std::collections::BTreeMap;
+
 use gfx9_isa::Target;
 
 use crate::exec::matrix_tests::{Code, Shape, decode_small, levels, place, put};
@@ -33,10 +35,12 @@ fn element(random: &mut Random, format: &str) -> u64 {
         "f16" => fields(10, 15, 15),
         "i32" => random.int() & 0xffff_ffff,
         "i8" => [bits >> 8, 0x80, 0x7f, 0xff, 0][(bits % 8).min(4) as usize] & 0xff,
-        // 8-bit floats: NaN is rare.
-        _ if bits % 128 == 0 => 0x80,
+        // 8-bit floats: NaN and infinities are rare.
         _ => match bits >> 8 & 0xff {
-            0x80 => 0,
+            code if bits % 128 != 0 && !decode_small(format, code).is_finite() => 0,
+            _ if bits % 128 == 0 && format == "e5m2" => 0x7c + (bits >> 8 & 3) | bits >> 16 & 0x80,
+            _ if bits % 128 == 0 && format == "e4m3" => 0x7f | bits >> 16 & 0x80,
+            _ if bits % 128 == 0 => 0x80,
             code => code,
         },
     }
@@ -66,6 +70,8 @@ fn least(format: &str) -> f64 {
         "f16" => -14,
         "fp8" => -7,
         "bf8" => -15,
+        "e4m3" => -6,
+        "e5m2" => -14,
         _ => -126,
     })
 }
@@ -103,8 +109,7 @@ fn is_sum(shape: &Shape, pairs: &[[u64; 2]], c: u64, got: u64) -> Result<(), Str
 }
 
 fn check(shape: &Shape, rig: &mut TestWave, random: &mut Random) {
-    let (n, blocks, elements, bits) = (shape.n, shape.blocks(), shape.elements(), shape.bits());
-    let kept = if shape.sparse { elements / 2 } else { elements };
+    let (elements, kept, bits) = (shape.elements(), shape.kept(), shape.bits());
     let lanes = |random: &mut Random, count: usize, format: &str| -> Vec<Vec<u64>> {
         (0..LANES).map(|_| (0..count).map(|_| element(random, format)).collect()).collect()
     };
@@ -128,31 +133,25 @@ fn check(shape: &Shape, rig: &mut TestWave, random: &mut Random) {
     rig.w.set_exec(random.next());
     rig.run(&code.words(shape.op));
 
-    // Row or column, block, and the first k of a lane.
-    let at = |l: usize| (l % n, l / n % blocks, l / (n * blocks) * elements);
+    // The elements of A of each block and row, with their numbers in the row; those of B by block, column and number.
+    let mut rows = BTreeMap::<[usize; 2], Vec<(usize, u64)>>::new();
+    let mut of_b = BTreeMap::new();
+    for l in 0..LANES {
+        for (e, x) in a[l].iter().enumerate() {
+            let (row, block, at) = shape.of_a(l, e);
+            let k = if shape.sparse { 4 * (at / 2) + (indices[l] >> (2 * e) & 3) as usize } else { at };
+            rows.entry([block, row]).or_default().push((k, *x));
+        }
+        for (e, x) in b[l].iter().enumerate() {
+            let (column, block, at) = shape.of_b(l, e);
+            of_b.insert([block, column, at], *x);
+        }
+    }
     for register in (0..shape.registers()).step_by(step) {
         for lane in 0..LANES {
             let (row, column, block) = place(shape, register, lane);
-            let mut pairs = Vec::new();
-            for l in 0..LANES {
-                let (i, of, first) = at(l);
-                if i != row || of != block {
-                    continue;
-                }
-                for (e, x) in a[l].iter().enumerate() {
-                    let k = if shape.sparse {
-                        first + 4 * (e / 2) + (indices[l] >> (2 * e) & 3) as usize
-                    } else {
-                        first + e
-                    };
-                    let partner = (0..LANES).find(|p| {
-                        let (j, of, first) = at(*p);
-                        j == column && of == block && (first..first + elements).contains(&k)
-                    });
-                    let partner = partner.unwrap_or_else(|| panic!("{shape:?}: no partner of k = {k}"));
-                    pairs.push([*x, b[partner][k - at(partner).2]]);
-                }
-            }
+            let pairs: Vec<[u64; 2]> =
+                rows[&[block, row]].iter().map(|(k, x)| [*x, of_b[&[block, column, *k]]]).collect();
             let got: u64 = (0..step)
                 .map(|n| u64::from(rig.w.v(d + (register + n) as u16).flat()[lane]) << (32 * n))
                 .sum();

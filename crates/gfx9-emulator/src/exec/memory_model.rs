@@ -93,7 +93,7 @@ impl MemoryModel {
 
     /// Returns a model for each target and each SIMD level that the host has.
     pub(crate) fn all(seed: u64) -> impl Iterator<Item = MemoryModel> {
-        let targets = [Target::Gfx90a, Target::Gfx942];
+        let targets = Target::ALL;
         let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
         levels.flat_map(move |level| targets.map(|target| MemoryModel::new(target, level, seed)))
     }

@@ -31,13 +31,17 @@ pub(crate) mod lanes;
 pub(crate) mod level;
 pub(crate) mod matrix;
 pub(crate) mod matrix_arith;
+pub(crate) mod matrix_formats;
+pub(crate) mod matrix_scaled;
 pub(crate) mod media;
 pub(crate) mod modifiers;
+pub(crate) mod notices;
 pub(crate) mod number;
 mod op;
 pub(crate) mod operand;
 pub(crate) mod packed;
 pub(crate) mod salu;
+pub(crate) mod scaled;
 pub(crate) mod smem;
 pub(crate) mod table;
 pub(crate) mod to_lds;
@@ -57,6 +61,8 @@ pub(crate) mod buffer_tests;
 #[cfg(test)]
 mod control_tests;
 #[cfg(test)]
+mod document_tests;
+#[cfg(test)]
 pub(crate) mod ds_tests;
 #[cfg(test)]
 pub(crate) mod flat_tests;
@@ -69,17 +75,23 @@ mod gws_tests;
 #[cfg(test)]
 pub(crate) mod idle_tests;
 #[cfg(test)]
+pub(crate) mod matrix_scaled_tests;
+#[cfg(test)]
 pub(crate) mod matrix_tests;
 #[cfg(test)]
 pub(crate) mod matrix_value_tests;
 #[cfg(test)]
 mod memory_model;
 #[cfg(test)]
+mod notices_tests;
+#[cfg(test)]
 pub(crate) mod packed_tests;
 #[cfg(test)]
 pub(crate) mod salu_tests;
 #[cfg(test)]
 pub(crate) mod scalar_scratch_tests;
+#[cfg(test)]
+pub(crate) mod scaled_tests;
 #[cfg(test)]
 pub(crate) mod smem_tests;
 #[cfg(test)]

@@ -112,7 +112,7 @@ fn modify(w: &mut Wave, fix: &SourceModifier, to: u16) {
     if fix.abs || fix.neg {
         let (top, sign) = match fix.ty {
             Ty::F64 | Ty::B64 => (to + 1, 1 << 31),
-            Ty::F16 => (to, 1 << 15),
+            Ty::F16 | Ty::Bf16 => (to, 1 << 15),
             _ => (to, 1u32 << 31),
         };
         let (clear, flip) = (if fix.abs { sign } else { 0 }, if fix.neg { sign } else { 0 });

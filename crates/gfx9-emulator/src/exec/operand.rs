@@ -159,3 +159,7 @@ pub(crate) const fn spill(n: usize) -> u16 {
 
 /// The first temporary register of the result.
 pub(crate) const TEMP_DST: u16 = TEMP + 6;
+
+/// The two registers in which `v_mfma_ld_scale_b32` leaves the scales of A and B for the next instruction. No other
+/// instruction uses them as temporary registers.
+pub(crate) const SCALES: u16 = TEMP_DST + 64;

@@ -132,8 +132,10 @@ salu! {
     SubI32 carry32(a, b) { let (d, o) = (a as i32).overflowing_sub(b as i32); (d as u32, o) }
     MinI32 carry32(a, b) { ((a as i32).min(b as i32) as u32, (a as i32) < b as i32) }
     MinU32 carry32(a, b) { (a.min(b), a < b) }
-    MaxI32 carry32(a, b) { ((a as i32).max(b as i32) as u32, a as i32 > b as i32) }
-    MaxU32 carry32(a, b) { (a.max(b), a > b) }
+    // SCC says whether the first source is the result. A maximum of equal sources is the first one, a minimum the second
+    // (CDNA3 ISA, 12.1, pseudocode of `S_MAX_I32` and `S_MIN_I32`).
+    MaxI32 carry32(a, b) { ((a as i32).max(b as i32) as u32, a as i32 >= b as i32) }
+    MaxU32 carry32(a, b) { (a.max(b), a >= b) }
     AndB32 scc32(a, b) { a & b }
     AndB64 scc64(a, b) { a & b }
     OrB32 scc32(a, b) { a | b }

@@ -69,10 +69,12 @@ fn reference(name: &str, a: u64, b: u64, old: u64, scc: bool) -> Option<Outcome>
             let s = ua - ub - i128::from(scc);
             Some((Some(s as u64 & mask), Some(!fits(s, false))))
         }
-        "min_i32" => Some((Some(if sa < sb { a } else { b }), Some(sa < sb))),
-        "min_u32" => Some((Some(if a < b { a } else { b }), Some(a < b))),
-        "max_i32" => Some((Some(if sa > sb { a } else { b }), Some(sa > sb))),
-        "max_u32" => Some((Some(if a > b { a } else { b }), Some(a > b))),
+        // SCC is set if the first source is selected. The detailed definitions (CDNA3 and CDNA4 ISA, 12.1) select the
+        // first of equal sources for a maximum, and the second for a minimum.
+        "min_i32" => Some((Some(if sa < sb { a } else { b }), Some(sb - sa > 0))),
+        "min_u32" => Some((Some(if a < b { a } else { b }), Some(ub - ua > 0))),
+        "max_i32" => Some((Some(if sa > sb { a } else { b }), Some(sa - sb > -1))),
+        "max_u32" => Some((Some(if a > b { a } else { b }), Some(ua - ub > -1))),
         "cselect_b32" | "cselect_b64" => keep(if scc { a } else { b }),
         "and_b32" | "and_b64" => logic(|a, b| a && b),
         "or_b32" | "or_b64" => logic(|a, b| a || b),
@@ -189,7 +191,7 @@ fn elsewhere(name: &str) -> bool {
 }
 
 fn arithmetic_agrees_with_wide_integers() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         arithmetic(TestWave::new(target, SimdLevel::best()));
     }
 }
@@ -232,7 +234,7 @@ fn arithmetic(mut rig: TestWave) {
 }
 
 fn exec_masks() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         masks(TestWave::new(target, SimdLevel::best()));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::exec::atomics::{Bits, Rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
+use crate::exec::notices::Who;
 use crate::memory::apertures::{SCRATCH_BASE, SCRATCH_SPAN};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
@@ -37,13 +38,19 @@ pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
     (base.wrapping_add(offset) & !3, inside)
 }
 
+fn who(w: &Wave, i: &Inst) -> Who {
+    Who { pc: i.pc, wave: w.id, lane: None }
+}
+
 /// Loads the first `inside` of `N` dwords. The others become 0.
 #[inline(always)]
 fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     let mut values = [0; N];
     if inside > 0 {
         let size = 4 * inside;
-        let Some(range) = cx.mem.readable(address, size) else {
+        let range = cx.mem.readable(address, size);
+        let Some(range) = range.or_else(|| cx.past_end(who(w, i), AccessKind::Read, address, size as usize))
+        else {
             return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32);
         };
         for (n, value) in values.iter_mut().enumerate().take(inside as usize) {
@@ -65,7 +72,9 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
 fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     if inside > 0 {
         let size = 4 * inside;
-        let Some(range) = cx.mem.range(address, size) else {
+        let range = cx.mem.range(address, size);
+        let Some(range) = range.or_else(|| cx.past_end(who(w, i), AccessKind::Write, address, size as usize))
+        else {
             return cx.scalar_out_of_bounds(AccessKind::Write, address, size as u32);
         };
         for n in 0..N.min(inside as usize) {
@@ -260,7 +269,7 @@ fn rmw<O: Rmw<T: Scalar>>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address:
     let a = O::T::read(w, i.dst);
     let b = if O::TWO { O::T::read(w, i.dst + O::T::N) } else { a };
     let size = O::T::SIZE;
-    match O::T::with_cell(cx, address, |cell| O::atomic(cell, Mode::DEFAULT, a, b)) {
+    match O::T::with_cell(cx, who(w, i), address, |cell| O::atomic(cell, Mode::DEFAULT, a, b)) {
         Some(old) => {
             if i.flags & flag::GLC != 0 {
                 old.write(w, i.dst);

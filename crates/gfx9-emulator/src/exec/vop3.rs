@@ -91,3 +91,76 @@ impl Exec for Swap {
         Flow::Next
     }
 }
+
+/// `v_permlane16_swap_b32` and, with 32 `LANES`, `v_permlane32_swap_b32`: exchanges the odd rows of so many lanes of the
+/// destination with the even rows of the source (CDNA4 ISA, `V_PERMLANE16_SWAP_B32`).
+///
+/// Bits of [`Inst::imm`] are for lanes that EXEC disables, as in DPP: they are read with [`FETCH_INACTIVE`], as 0 with
+/// [`BOUND_CONTROL`]; otherwise the lane that would read one keeps its value. Which of these hardware does is not
+/// documented.
+pub(crate) struct PermlaneSwap<const ROW: usize>;
+
+pub(crate) const FETCH_INACTIVE: u32 = 1;
+pub(crate) const BOUND_CONTROL: u32 = 2;
+
+impl<const ROW: usize> Exec for PermlaneSwap<ROW> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let exec = w.exec();
+        let (first, second) = (*w.v(i.dst).flat(), *w.v(i.src[0]).flat());
+        let read = |lanes: &[u32; LANES], lane: usize| match exec >> lane & 1 != 0 {
+            active if active || i.imm & FETCH_INACTIVE != 0 => Some(lanes[lane]),
+            _ => (i.imm & BOUND_CONTROL != 0).then_some(0),
+        };
+        for even in (0..LANES).filter(|lane| lane / ROW % 2 == 0) {
+            let odd = even + ROW;
+            let (to_source, to_destination) = (read(&first, odd), read(&second, even));
+            if let (Some(value), true) = (to_source, exec >> even & 1 != 0) {
+                w.v_mut(i.src[0]).flat_mut()[even] = value;
+            }
+            if let (Some(value), true) = (to_destination, exec >> odd & 1 != 0) {
+                w.v_mut(i.dst).flat_mut()[odd] = value;
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// `v_bitop3_b32` and, with `HALF`, `v_bitop3_b16`: looks up each bit of the result in a truth table, which is in the
+/// low byte of [`Inst::imm`]. The next bits are op_sel.
+pub(crate) struct Bitop3<const HALF: bool>;
+impl<const HALF: bool> Exec for Bitop3<HALF> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let (table, op_sel) = (i.imm & 0xff, i.imm >> 8);
+        // Each minterm as a mask of all bits or of none.
+        let minterms: [u32; 8] = std::array::from_fn(|n| (table >> n & 1).wrapping_neg());
+        let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
+        let vector: [bool; 3] = std::array::from_fn(|n| i.flags >> n & 1 != 0);
+        let scalars: [u32; 3] = std::array::from_fn(|n| if vector[n] { 0 } else { w.s32(i.src[n]) });
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let [x, y, z]: [[u32; CHUNK]; 3] = std::array::from_fn(|n| {
+                    if vector[n] { load(w, i.src[n], c) } else { [scalars[n]; CHUNK] }
+                });
+                let old: [u32; CHUNK] = load(w, i.dst, c);
+                let mut d = [0u32; CHUNK];
+                for j in 0..CHUNK {
+                    let (x, y, z) = (x[j] >> shifts[0], y[j] >> shifts[1], z[j] >> shifts[2]);
+                    let mut bits = 0;
+                    for n in 0..8 {
+                        let pick = |bit: usize, v: u32| if n >> bit & 1 != 0 { v } else { !v };
+                        bits |= minterms[n] & pick(2, x) & pick(1, y) & pick(0, z);
+                    }
+                    d[j] = match (HALF, op_sel >> 3 & 1) {
+                        (false, _) => bits,
+                        (true, 0) => bits & 0xffff,
+                        (true, _) => bits << 16 | old[j] & 0xffff,
+                    };
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
+    }
+}

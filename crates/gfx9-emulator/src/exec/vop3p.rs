@@ -11,6 +11,7 @@ use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 use super::integer::{
     Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,
 };
+use super::matrix_arith::flush;
 use super::packed::{Packed, Select, chunk, halves, unit};
 
 /// `v_accvgpr_read_b32` and `v_accvgpr_write_b32`. Decoding has replaced the register number with the AGPR's index.
@@ -238,6 +239,8 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
 
 /// `v_dot2_f32_f16` and `v_dot2c_f32_f16`, clamped with `CLAMP`: two fused multiply-adds, the one of the second pair
 /// first. LLVM replaces this sequence with its `fdot2`.
+///
+/// In any MODE they round to nearest even, and flush denormals of sources and of results (CDNA2 and CDNA3 ISA, 6.4).
 pub(crate) struct Dot2F32F16<const CLAMP: bool>;
 impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     type D = f32;
@@ -246,18 +249,73 @@ impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
     type C = f32;
     #[inline(always)]
     fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).to_f32();
-        let d = part(a, 0).mul_add(part(b, 0), part(a, 1).mul_add(part(b, 1), c));
+        let part = |v: u32, n: u32| {
+            let v = (v >> (16 * n)) as u16;
+            Half(if v & 0x7c00 == 0 { v & 0x8000 } else { v }).to_f32()
+        };
+        let high = flush(part(a, 1).mul_add(part(b, 1), flush(c)));
+        let d = flush(part(a, 0).mul_add(part(b, 0), high));
         if CLAMP { unit(m, d) } else { d }
     }
     fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let part = |v: u32, n: u32| Half((v >> (16 * n)) as u16).flush(m, false).to_f32();
-        let high = part(a, 1).fma_in(m, part(b, 1), c.flush(m, false)).flush(m, true);
-        let d = part(a, 0).fma_in(m, part(b, 0), high).flush(m, true);
+        Self::f(m, a, b, c)
+    }
+}
+
+/// `v_dot2_f32_bf16`, clamped with `CLAMP`: adds the product of the second pair to that of the first, then the third
+/// source (CDNA4 ISA, `V_DOT2_F32_BF16`). Denormals of bfloat16 are those of f32 to MODE, as their exponents are.
+pub(crate) struct Dot2F32Bf16<const CLAMP: bool>;
+impl<const CLAMP: bool> Op3 for Dot2F32Bf16<CLAMP> {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
+        let d = high_a.mul_add(high_b, low_a * low_b) + c;
+        if CLAMP { unit(m, d) } else { d }
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(|v| flushed(m, bf16_pair(v)));
+        let low = low_a.mul_in(m, low_b).flush(m, true);
+        let both = high_a.fma_in(m, high_b, low).flush(m, true);
+        let d = both.add_in(m, c.flush(m, false)).flush(m, true);
         if CLAMP { unit(m, d) } else { d }
     }
 }
 
+/// `v_dot2c_f32_bf16`: two multiply-adds to the destination, the one of the first pair first (CDNA4 ISA,
+/// `V_DOT2C_F32_BF16`).
+pub(crate) struct Dot2cF32Bf16;
+impl Op3 for Dot2cF32Bf16 {
+    type D = f32;
+    type A = u32;
+    type B = u32;
+    type C = f32;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
+        high_a.mul_add(high_b, low_a.mul_add(low_b, c))
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(|v| flushed(m, bf16_pair(v)));
+        let low = low_a.fma_in(m, low_b, c.flush(m, false)).flush(m, true);
+        high_a.fma_in(m, high_b, low).flush(m, true)
+    }
+}
+
+/// Returns the two bfloat16 of a dword.
+#[inline(always)]
+fn bf16_pair(v: u32) -> (f32, f32) {
+    (f32::from_bits(v << 16), f32::from_bits(v & 0xffff_0000))
+}
+
+fn flushed(m: Mode, (low, high): (f32, f32)) -> (f32, f32) {
+    (low.flush(m, false), high.flush(m, false))
+}
+
+pub(crate) type DotBf16 = Dot<Dot2F32Bf16<false>, Dot2F32Bf16<true>>;
 pub(crate) type DotF16 = Dot<Dot2F32F16<false>, Dot2F32F16<true>>;
 pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
 pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::exec::level::SimdLevel;
 use crate::host::hostcall::Printer;
 use crate::memory::bounds::Bounds;
+use crate::memory::grain::FineGrainedAtomics;
 use crate::observe::InstructionTrace;
 
 /// Settings of a [`Machine`](crate::Machine).
@@ -50,6 +51,10 @@ pub struct MachineConfig {
     /// Which bytes behind an allocation kernels can access. It holds for memory that is allocated once the machine is
     /// created. [`Bounds::Strict`] by default.
     pub bounds: Bounds,
+    /// What floating-point atomics to fine-grained memory do on gfx90a, whose hardware does not perform them.
+    /// [`DispatchStats::notices`](crate::DispatchStats::notices) has them in any case.
+    /// [`FineGrainedAtomics::Perform`] by default.
+    pub fine_grained_atomics: FineGrainedAtomics,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,
     /// Delivers the results of loads, and of atomics with a result, as late as `s_waitcnt` allows, which is later than
@@ -73,6 +78,7 @@ impl Default for MachineConfig {
             sanitize: false,
             hazards: false,
             bounds: Bounds::default(),
+            fine_grained_atomics: FineGrainedAtomics::default(),
             instruction_trace: None,
             late_results: false,
         }

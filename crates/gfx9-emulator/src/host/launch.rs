@@ -14,7 +14,7 @@ use crate::host::config::MachineConfig;
 use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
-use crate::memory::lds::MAX_LDS;
+use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
 use crate::state::wave::{LANES, Mode, POOL, Wave};
@@ -120,10 +120,11 @@ impl DispatchSetup {
         // dword.
         let lds =
             k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
-        let lds = lds.filter(|bytes| *bytes <= MAX_LDS);
+        let most = max_lds(program.target());
+        let lds = lds.filter(|bytes| *bytes <= most);
         let Some(lds) = lds else {
             return Err(invalid(format!(
-                "{} bytes of static and {} of dynamic LDS; at most {MAX_LDS} in all are allowed",
+                "{} bytes of static and {} of dynamic LDS; at most {most} in all are allowed",
                 k.group_segment_fixed_size, d.dynamic_lds
             )));
         };
@@ -248,7 +249,7 @@ impl DispatchSetup {
                 WorkitemIds::XY => 0xf_ffff,
                 WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
             },
-            flat_scratch: target == Target::Gfx942,
+            flat_scratch: target >= Target::Gfx942,
             lds,
             dynamic_lds: d.dynamic_lds,
             scratch,
@@ -266,6 +267,7 @@ impl DispatchSetup {
         let processor = match program.target() {
             Target::Gfx90a => "gfx90a",
             Target::Gfx942 => "gfx942",
+            Target::Gfx950 => "gfx950",
         };
         occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
     }
@@ -303,7 +305,10 @@ impl DispatchSetup {
             }
         }
         if self.workgroup_info {
-            push(w, self.waves);
+            // TG_SIZE. Bit 31 is set in the first wave of the workgroup. gfx942 also gives the wave's number (CDNA3 ISA,
+            // 3.13); LLVM's AMDGPUUsage has zeros there.
+            let number = if self.flat_scratch { id << 20 } else { 0 };
+            push(w, self.waves | number | u32::from(id == 0) << 31);
         }
         if self.wave_offset {
             // Each wave has a private memory of its own, which begins at the base.

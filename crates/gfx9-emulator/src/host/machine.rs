@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use code_object::CodeObject;
 
@@ -187,9 +186,7 @@ impl Machine {
             blocks,
             Arc::clone(&self.cache),
             dispatch.grid,
-            self.config.instruction_budget,
-            self.config.time_budget.map(|budget| Instant::now() + budget),
-            self.config.schedule_seed,
+            &self.config,
             observers,
             Arc::clone(&self.gws),
         ));

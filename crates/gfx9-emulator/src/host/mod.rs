@@ -6,6 +6,7 @@ pub(crate) mod hostcall;
 mod images;
 pub(crate) mod launch;
 pub(crate) mod machine;
+pub(crate) mod notices;
 pub(crate) mod program;
 pub(crate) mod run;
 mod schedule;

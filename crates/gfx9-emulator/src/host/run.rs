@@ -14,16 +14,23 @@ use std::time::{Duration, Instant};
 
 use crate::exec::inst::{ExecContext, Host, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
+use crate::exec::notices::{NoticeMap, Notices};
+use crate::host::config::MachineConfig;
 use crate::host::launch::DispatchSetup;
+use crate::host::notices;
 use crate::host::program::LoadedProgram;
 use crate::host::schedule::{Schedule, ScheduleRng};
 use crate::memory::blocks::BlockTable;
+use crate::memory::bounds::Bounds;
+use crate::memory::grain::FineGrainedAtomics;
 use crate::memory::lds::Lds;
 use crate::memory::{AddressSpace, RangeTable, View};
 use crate::observe::{Observers, Profile, WorkgroupObserver};
 use crate::report::access::{LaneAddress, MemorySpace};
+use crate::report::defect::Defect;
 use crate::report::error::{Error, Result};
 use crate::report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
+use crate::report::notice::{Notice, NoticeKind};
 use crate::state::gws::{CounterTable, Gws};
 use crate::state::wave::Wave;
 
@@ -54,6 +61,10 @@ pub struct DispatchStats {
     pub workgroups: u64,
     /// More detailed counts; `None` unless [`MachineConfig::profile`](crate::MachineConfig::profile) is set.
     pub profile: Option<Box<Profile>>,
+    /// The instructions whose accesses hardware, or strict bounds, would not have performed: with
+    /// [`Bounds::Pages`](crate::Bounds::Pages) those past the end of an allocation or of LDS, and on gfx90a floating-point
+    /// atomics to fine-grained memory.
+    pub notices: Vec<Notice>,
 }
 
 /// A wave of a workgroup, and its scheduling state.
@@ -207,6 +218,12 @@ pub(crate) struct Job {
     instruction_budget: Option<u64>,
     deadline: Option<Instant>,
     schedule: Option<Schedule>,
+    bounds: Bounds,
+    fine_grained_atomics: FineGrainedAtomics,
+    /// Whether the sanitizer's findings fail the dispatch.
+    sanitizes: bool,
+    /// The notices of the workgroups that have ended.
+    notices: Mutex<NoticeMap>,
     observers: Option<Observers>,
     /// The number of threads that are in [`Job::work`].
     active: Mutex<usize>,
@@ -252,9 +269,7 @@ impl Job {
         blocks: Arc<BlockTable>,
         cache: Arc<WorkgroupCache>,
         grid: [u32; 3],
-        instruction_budget: Option<u64>,
-        deadline: Option<Instant>,
-        schedule_seed: Option<u64>,
+        config: &MachineConfig,
         observers: Option<Observers>,
         gws: Arc<CounterTable>,
     ) -> Job {
@@ -276,9 +291,13 @@ impl Job {
             stop: AtomicBool::new(false),
             fault: Mutex::new(None),
             panic: Mutex::new(None),
-            instruction_budget,
-            deadline,
-            schedule: schedule_seed.map(Schedule::new),
+            instruction_budget: config.instruction_budget,
+            deadline: config.time_budget.map(|budget| Instant::now() + budget),
+            schedule: config.schedule_seed.map(Schedule::new),
+            bounds: config.bounds,
+            fine_grained_atomics: config.fine_grained_atomics,
+            sanitizes: config.sanitize,
+            notices: Mutex::default(),
             observers,
             active: Mutex::new(0),
             idle: Condvar::new(),
@@ -352,7 +371,13 @@ impl Job {
     /// Returns the result of the dispatch. Must be called after [`wait`](Self::wait).
     pub(crate) fn result(&self) -> Result<DispatchStats> {
         self.gws.keep();
-        let defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
+        let mut defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
+        let noted = std::mem::take(&mut *lock(&self.notices));
+        let notices = notices::list(&self.program.inner, &self.setup.code, &self.kernel_name(), noted);
+        if self.sanitizes {
+            let ignored = notices.iter().filter(|notice| notice.kind == NoticeKind::FineGrainedAtomic);
+            defects.extend(ignored.map(Defect::from));
+        }
         if let Some(mut fault) = lock(&self.fault).take() {
             fault.defects = defects;
             return Err(Error::Fault(Box::new(fault)));
@@ -380,6 +405,7 @@ impl Job {
             waves,
             workgroups,
             profile,
+            notices,
         })
     }
 
@@ -480,6 +506,11 @@ impl Job {
             workgroup,
             host: self.setup.hostcall.clone().map(|hostcall| hostcall as Arc<dyn Host>),
             gws: Arc::clone(&self.gws),
+            notices: Notices {
+                bounds: self.bounds,
+                fine_grained_atomics: self.fine_grained_atomics,
+                ..Notices::default()
+            },
         };
         let observer = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
         let order = (0..members.len()).collect();
@@ -493,6 +524,12 @@ impl Job {
         }
         self.counts.resident.fetch_sub(1, Relaxed);
         let Workgroup { members, cx, .. } = workgroup;
+        if !cx.notices.seen.is_empty() {
+            let mut notices = lock(&self.notices);
+            for (place, noted) in cx.notices.seen {
+                notices.entry(place).and_modify(|known| known.merge(&noted)).or_insert(noted);
+            }
+        }
         self.cache.put_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
     }
 

@@ -40,6 +40,8 @@ pub(super) struct Region {
     pub(super) has_pages: bool,
     /// Whether only the addresses of its blocks may be accessed.
     pub(super) divided: bool,
+    /// Whether it is fine-grained: the host sees what kernels write while they run.
+    pub(super) is_fine: bool,
     /// Whether it is another address space's allocation.
     pub(super) shared: bool,
     pub(super) backing: Arc<Backing>,
@@ -57,12 +59,12 @@ impl Region {
     }
 
     /// How many addresses are the allocation's own: not those that only [`Bounds::Pages`] gives it.
-    fn own(&self) -> u64 {
+    pub(super) fn own(&self) -> u64 {
         if self.divided { self.len } else { self.bytes }
     }
 
     /// The range of these addresses.
-    fn owned(&self) -> GuestRange {
+    pub(super) fn owned(&self) -> GuestRange {
         GuestRange { len: self.own(), ..self.range() }
     }
 }
@@ -268,6 +270,7 @@ impl AddressSpace {
             counted,
             has_pages: true,
             divided: false,
+            is_fine: false,
             shared: false,
             backing,
             shadow,
@@ -332,7 +335,7 @@ impl AddressSpace {
     }
 
     /// Makes `len` bytes of host memory at `ptr` accessible to kernels. Returns the guest address, which equals the
-    /// host's.
+    /// host's. The memory is fine-grained (see [`set_fine_grained`](Self::set_fine_grained)).
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the range is empty, wraps around the end of the address space, or overlaps another
@@ -373,6 +376,7 @@ impl AddressSpace {
             counted: 0,
             has_pages,
             divided: false,
+            is_fine: true,
             shared: false,
             backing,
             shadow: None,
@@ -391,6 +395,20 @@ impl AddressSpace {
             _ => return Err(Error::NotAnAllocation { address }),
         }
         inner.regions.remove(&address);
+        inner.snapshot = None;
+        Ok(())
+    }
+
+    /// Says whether the live range at `address` is fine-grained: whether the host sees what kernels write while they run.
+    /// Mapped host memory is by default, device memory is not. gfx90a does not perform floating-point atomics to
+    /// fine-grained memory ([`FineGrainedAtomics`](crate::FineGrainedAtomics)).
+    ///
+    /// # Errors
+    /// [`Error::NotAnAllocation`] if no live range of this address space begins at `address`.
+    pub fn set_fine_grained(&self, address: u64, is_fine: bool) -> Result<()> {
+        let mut inner = self.lock();
+        let region = inner.regions.get_mut(&address).filter(|region| !region.shared);
+        region.ok_or(Error::NotAnAllocation { address })?.is_fine = is_fine;
         inner.snapshot = None;
         Ok(())
     }
@@ -583,7 +601,8 @@ impl AddressSpace {
         }
         let regions: Box<[Region]> = inner.regions.values().cloned().collect();
         // The view looks up the blocks of a divided allocation.
-        let range = |r: &Region| if r.divided { GuestRange { len: 0, ..r.range() } } else { r.range() };
+        // Without what `Bounds::Pages` adds: accesses there are noted (`View::past_end`).
+        let range = |r: &Region| if r.divided { GuestRange { len: 0, ..r.range() } } else { r.owned() };
         let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(range).collect(), regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot

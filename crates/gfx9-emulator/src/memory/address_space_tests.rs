@@ -14,6 +14,12 @@ fn view(space: &AddressSpace) -> View {
     View::new(space.snapshot(), own, space.blocks().capture())
 }
 
+/// Loads a dword as kernels do with bounds of pages.
+fn load(view: &mut View, address: u64) -> Option<u32> {
+    let [value] = view.load_one(address).or_else(|| view.past_end(address, 4)?.0.load(address))?;
+    Some(value)
+}
+
 #[test]
 fn pages_end_where_the_last_page_of_an_allocation_does() {
     let space = AddressSpace::new(1 << 20);
@@ -23,11 +29,14 @@ fn pages_end_where_the_last_page_of_an_allocation_does() {
     assert_eq!(space.usage().used, 100 + 2 * PAGE + 1);
     let mut view = view(&space);
     for (base, bytes, pages) in [(small, 100, PAGE), (large, 2 * PAGE + 1, 3 * PAGE)] {
-        assert_eq!(view.load_one::<[u32; 1]>(base + bytes.next_multiple_of(4)), Some([0]));
-        view.store_one(base + pages - 4, [7u32; 1]).unwrap();
-        assert_eq!(view.load_one::<[u32; 1]>(base + pages - 4), Some([7]));
-        assert_eq!(view.load_one::<[u32; 1]>(base + pages), None);
-        assert_eq!(view.load_one::<[u32; 1]>(base + pages - 2), None);
+        assert_eq!(load(&mut view, base + bytes.next_multiple_of(4)), Some(0));
+        let (last, memory) = view.past_end(base + pages - 4, 4).unwrap();
+        assert_eq!((memory.base, memory.len), (base, bytes));
+        last.store(base + pages - 4, [7]).unwrap();
+        assert_eq!(view.load_one::<[u32; 1]>(base + pages - 4), None);
+        assert_eq!(load(&mut view, base + pages - 4), Some(7));
+        assert_eq!(load(&mut view, base + pages), None);
+        assert_eq!(load(&mut view, base + pages - 2), None);
         // The host's accesses end where the allocation does.
         assert_eq!(space.lookup(base).unwrap().len, bytes);
         assert_eq!(space.lookup(base + bytes), None);
@@ -54,10 +63,10 @@ fn host_memory_that_has_its_last_page_is_accessible_to_its_end() {
     let (whole, part) =
         unsafe { (space.map_host_pages(first, 100).unwrap(), space.map_host(second, 100).unwrap()) };
     let mut view = view(&space);
-    assert_eq!(view.load_one::<[u32; 1]>(whole + PAGE - 4), Some([0]));
-    assert_eq!(view.load_one::<[u32; 1]>(whole + PAGE), None);
-    assert_eq!(view.load_one::<[u32; 1]>(part + 96), Some([0]));
-    assert_eq!(view.load_one::<[u32; 1]>(part + 100), None);
+    assert_eq!(load(&mut view, whole + PAGE - 4), Some(0));
+    assert_eq!(load(&mut view, whole + PAGE), None);
+    assert_eq!(load(&mut view, part + 96), Some(0));
+    assert_eq!(load(&mut view, part + 100), None);
     assert_eq!(space.lookup(whole).unwrap().len, 100);
 }
 

@@ -1,5 +1,6 @@
 //! A range of guest addresses, with bounds-checked access.
 
+use super::gather::Element;
 use super::raw::{self, Cell};
 
 /// One contiguous, accessible range of guest addresses.
@@ -33,6 +34,23 @@ impl GuestRange {
     pub(super) fn at(&self, address: u64, size: u64) -> Option<*mut u8> {
         // SAFETY: the offset lies inside the allocation that `ptr` points to.
         self.contains(address, size).then(|| unsafe { self.ptr.add((address - self.base) as usize) })
+    }
+
+    /// Loads an element; `None` if it is out of bounds.
+    #[inline(always)]
+    pub(crate) fn load<E: Element>(&self, address: u64) -> Option<E> {
+        let p = self.at(address, E::SIZE as u64)?;
+        // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
+        Some(unsafe { E::load(p) })
+    }
+
+    /// Stores an element; `None` if it is out of bounds.
+    #[inline(always)]
+    pub(crate) fn store<E: Element>(&self, address: u64, value: E) -> Option<()> {
+        let p = self.at(address, E::SIZE as u64)?;
+        // SAFETY: as in `load`.
+        unsafe { value.store(p) };
+        Some(())
     }
 
     #[inline(always)]

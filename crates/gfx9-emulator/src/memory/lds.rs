@@ -2,11 +2,21 @@
 
 use std::marker::PhantomData;
 
+use gfx9_isa::Target;
+
 use super::gather::{Element, Pattern, offsets_pattern};
 use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
-/// The largest LDS of a workgroup, in bytes.
-pub const MAX_LDS: u32 = 64 << 10;
+/// The largest LDS of a workgroup, in bytes: that of gfx950. See [`max_lds`].
+pub const MAX_LDS: u32 = 160 << 10;
+
+/// Returns the largest LDS of a workgroup on a target, in bytes (LLVM AMDGPU usage, "Processors"; CDNA4 ISA, 11.1).
+pub const fn max_lds(target: Target) -> u32 {
+    match target {
+        Target::Gfx90a | Target::Gfx942 => 64 << 10,
+        Target::Gfx950 => MAX_LDS,
+    }
+}
 
 /// The LDS of one workgroup. An access outside of it returns `None`. Multi-byte values are little-endian.
 pub(crate) struct Lds {

@@ -31,6 +31,13 @@ impl DispatchMemory {
     }
 }
 
+/// An allocation, without what [`Bounds::Pages`](super::bounds::Bounds::Pages) adds to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) base: u64,
+    pub(crate) len: u64,
+}
+
 /// The number of ranges that a view caches, each for some of the instructions.
 const SLOTS: usize = 16;
 
@@ -108,7 +115,7 @@ impl View {
     /// Returns the sanitizer's record for `size` bytes at `address`.
     pub(crate) fn tracked(&mut self, address: u64, size: u64) -> ShadowRange<'_> {
         // The look-up adds an allocation that is newer than the snapshot to `later`.
-        if self.range(address, size).is_none() {
+        if self.range(address, size).is_none() && self.past_end(address, size).is_none() {
             return ShadowRange::Outside;
         }
         match self.known(address, size) {
@@ -116,6 +123,28 @@ impl View {
             Some(_) => ShadowRange::Untracked,
             None => ShadowRange::Outside,
         }
+    }
+
+    /// Returns the range for an access that runs past the end of an allocation and stays in its last page, which
+    /// [`Bounds::Pages`](super::bounds::Bounds::Pages) allows; and the allocation without the rest of that page. It is
+    /// not cached, so that each such access comes here.
+    #[cold]
+    pub(crate) fn past_end(&mut self, address: u64, size: u64) -> Option<(GuestRange, Memory)> {
+        if self.known(address, size).is_none() {
+            let contains = |region: &Region| region.range().contains(address, size);
+            let region = self.live.as_ref()?.region(address).filter(contains)?;
+            self.later.push(region);
+        }
+        let region = self.known(address, size).filter(|region| !region.divided)?;
+        Some((region.range(), Memory { base: region.base, len: region.own() }))
+    }
+
+    /// Returns the allocation that contains the byte at `address`, if it is fine-grained.
+    pub(crate) fn fine_grained(&mut self, address: u64) -> Option<Memory> {
+        // The look-up adds an allocation that is newer than the snapshot to `later`.
+        self.range(address, 1)?;
+        let region = self.known(address, 1).filter(|region| region.is_fine)?;
+        Some(Memory { base: region.base, len: region.own() })
     }
 
     #[inline(never)]
@@ -143,7 +172,7 @@ impl View {
     fn within(&self, region: &Region, address: u64, size: u64) -> Option<GuestRange> {
         let GuestRange { base, ptr, .. } = region.range();
         if !region.divided {
-            return Some(region.range());
+            return Some(region.owned());
         }
         let found = match self.blocks.find(address, size) {
             // A block that is newer than the dispatch, whose address the kernel was told otherwise.
@@ -157,7 +186,7 @@ impl View {
 
     #[cold]
     fn find_later(&mut self, address: u64, size: u64) -> Option<GuestRange> {
-        let contains = |r: &Region| r.range().contains(address, size);
+        let contains = |r: &Region| r.owned().contains(address, size);
         if let Some(region) = self.later.iter().find(|r| contains(r)) {
             return self.within(region, address, size);
         }
@@ -191,16 +220,11 @@ impl View {
 
     /// Loads the element of one lane; `None` if it is out of bounds.
     pub(crate) fn load_one<E: Element>(&mut self, address: u64) -> Option<E> {
-        let p = self.readable(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
-        Some(unsafe { E::load(p) })
+        self.readable(address, E::SIZE as u64)?.load(address)
     }
 
     /// Stores the element of one lane; `None` if it is out of bounds.
     pub(crate) fn store_one<E: Element>(&mut self, address: u64, value: E) -> Option<()> {
-        let p = self.range(address, E::SIZE as u64)?.at(address, E::SIZE as u64)?;
-        // SAFETY: as in `load_one`.
-        unsafe { value.store(p) };
-        Some(())
+        self.range(address, E::SIZE as u64)?.store(address, value)
     }
 }

@@ -4,7 +4,7 @@ use crate::exec::access::FlatTarget;
 use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
 use crate::exec::inst::{Inst, NONE, flag};
-use crate::exec::to_lds::{buffer_base, flat_base};
+use crate::exec::to_lds::{buffer_base, distance, flat_base, stored};
 use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
 use crate::memory::Addresses;
 use crate::observe::class::AddressingKind;
@@ -65,7 +65,11 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
         at,
     };
     let lds = |access, size, at: [u32; LANES]| lanes(MemorySpace::Lds, access, size, exec, at.map(u64::from));
-    let row = |base: u32| -> [u32; LANES] { std::array::from_fn(|n| base.wrapping_add(4 * n as u32)) };
+    // The bytes that a load to LDS of `size` bytes stores from `base` on.
+    let to_lds = |base: u32, size: u32| {
+        let at = std::array::from_fn(|n| base.wrapping_add(distance(size) * n as u32));
+        lds(AccessKind::Write, stored(size), at)
+    };
     match addressing {
         AddressingKind::None => {}
         AddressingKind::Scalar(access, size) => {
@@ -120,24 +124,24 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
         AddressingKind::Global(access, size) => {
             out.push(lanes(MemorySpace::Global, access, size, exec, global_addresses(w, i)));
             if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
+                out.push(to_lds(flat_base(w, i), size));
             }
         }
         AddressingKind::GlobalToLds(size) => {
             out.push(lanes(MemorySpace::Global, AccessKind::Read, size, exec, global_addresses(w, i)));
-            out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
+            out.push(to_lds(flat_base(w, i), size));
         }
         AddressingKind::Scratch(access, size) => {
             let at = address::scratch_offsets(w, i).map(u64::from);
             out.push(lanes(MemorySpace::Scratch, access, size, exec, at));
             if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
+                out.push(to_lds(flat_base(w, i), size));
             }
         }
         AddressingKind::ScratchToLds(size) => {
             let at = address::scratch_offsets(w, i).map(u64::from);
             out.push(lanes(MemorySpace::Scratch, AccessKind::Read, size, exec, at));
-            out.push(lds(AccessKind::Write, 4, row(flat_base(w, i))));
+            out.push(to_lds(flat_base(w, i), size));
         }
         AddressingKind::Buffer(access, size) => {
             let scratch = buffer::scratch_offsets(w, i).filter(|_| access != AccessKind::Atomic);
@@ -157,7 +161,7 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
                 }
             }
             if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(lds(AccessKind::Write, 4, row(buffer_base(w, i))));
+                out.push(to_lds(buffer_base(w, i), size));
             }
         }
         AddressingKind::Format(access) => {
@@ -168,7 +172,7 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
                 parts(&reach, access, size, format.unit(), inside, out);
             }
             if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(lds(AccessKind::Write, 4, row(buffer_base(w, i))));
+                out.push(to_lds(buffer_base(w, i), 4));
             }
         }
     }

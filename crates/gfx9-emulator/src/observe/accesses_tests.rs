@@ -110,7 +110,7 @@ fn prepare(random: &mut Random, rig: &mut TestWave, encoding: Encoding, row: &Ro
         }
         Encoding::Scratch => {
             set(rig, ADDRESS, offsets.map(|o| o % 32 & !3));
-            let sve = if rig.target == Target::Gfx942 { 1 << 13 } else { 0 };
+            let sve = if rig.target >= Target::Gfx942 { 1 << 13 } else { 0 };
             [encoding.first_dword(op, sve | bits & 0xc), RESULT << 24 | 0x7f << 16 | data | ADDRESS]
         }
         _ => {
@@ -151,7 +151,7 @@ fn registers(w: &Wave) -> Vec<u32> {
 fn every_memory_instruction_accesses_the_predicted_bytes() {
     let mut random = Random::new(5);
     let mut checked = 0;
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let mut rig = TestWave::new(target, SimdLevel::best());
         let at = rig.space.alloc(SIZE as u64, 4096).unwrap();
         for encoding in Encoding::ALL {

@@ -224,6 +224,9 @@ fn size(name: &str, access: AccessKind, ty: Ty) -> u32 {
         AccessKind::Atomic => 4,
         _ if name.contains("byte") => 1,
         _ if name.contains("short") => 2,
+        // Loads to LDS have no destination in registers.
+        _ if name.ends_with("_dwordx3") => 12,
+        _ if name.ends_with("_dwordx4") => 16,
         _ => 4 * u32::from(ty.dwords()).max(1),
     }
 }

@@ -1,5 +1,7 @@
 //! The profile: counts of what a kernel executes and accesses.
 
+use std::collections::BTreeMap;
+
 use code_object::occupancy::Occupancy;
 
 use crate::observe::accesses::AccessedBytes;
@@ -80,6 +82,8 @@ pub struct Profile {
     pub vector_instructions: u64,
     /// The sum of the numbers of active lanes over all vector instructions.
     pub active_lanes: u64,
+    /// How often waves executed each instruction, by its mnemonic without a suffix for the encoding.
+    pub mnemonics: BTreeMap<&'static str, u64>,
     /// How many workgroups and waves of the kernel a compute unit holds at the same time, computed from its registers,
     /// LDS and block; that of the last dispatch. `None` if the limits are not known or the kernel exceeds them.
     pub occupancy: Option<Occupancy>,
@@ -123,6 +127,9 @@ impl Profile {
         self.divergent_branches += other.divergent_branches;
         self.vector_instructions += other.vector_instructions;
         self.active_lanes += other.active_lanes;
+        for (name, count) in &other.mnemonics {
+            *self.mnemonics.entry(name).or_default() += count;
+        }
         self.occupancy = other.occupancy.or(self.occupancy);
     }
 }
@@ -140,7 +147,7 @@ impl Counter {
     pub(crate) fn count(
         &mut self,
         w: &Wave,
-        name: &str,
+        name: &'static str,
         class: InstructionClass,
         addressing: AddressingKind,
         accesses: &[AccessedBytes],
@@ -151,6 +158,7 @@ impl Counter {
             && accesses.first().is_some_and(|accessed| accessed.space == MemorySpace::Scratch);
         let class = if is_scratch { InstructionClass::Scratch } else { class };
         p.instructions[class as usize] += 1;
+        *p.mnemonics.entry(name).or_default() += 1;
         let exec = w.exec();
         if class.is_vector() {
             p.vector_instructions += 1;

@@ -399,7 +399,7 @@ fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
 fn bypasses_caches(target: Target, i: &Inst) -> bool {
     match target {
         Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,
-        Target::Gfx942 => i.flags & (flag::GLC | flag::SC1) != 0,
+        Target::Gfx942 | Target::Gfx950 => i.flags & (flag::GLC | flag::SC1) != 0,
     }
 }
 

@@ -14,6 +14,8 @@ pub enum DefectKind {
     UninitializedRead,
     /// Two accesses to the same bytes by different waves, at least one of them a write, that nothing orders.
     DataRace,
+    /// A floating-point atomic to fine-grained memory, which gfx90a's hardware does not perform.
+    FineGrainedAtomic,
     /// A use of registers, or of bytes of LDS, before the load that writes them has ended.
     UseBeforeWait,
     /// An overwrite of registers, or of bytes of LDS, before the memory instruction that writes or reads them has
@@ -101,6 +103,7 @@ impl fmt::Display for Defect {
         let name = match self.kind {
             DefectKind::UninitializedRead => "read of never-written bytes",
             DefectKind::DataRace => "data race",
+            DefectKind::FineGrainedAtomic => "floating-point atomic, not performed on gfx90a hardware,",
             DefectKind::UseBeforeWait => "use before the load has ended",
             DefectKind::OverwriteBeforeWait => "overwrite before a memory instruction has ended",
             DefectKind::BarrierBeforeWait => "barrier before an access has ended",

@@ -4,4 +4,6 @@ pub(crate) mod access;
 pub(crate) mod defect;
 pub(crate) mod error;
 pub(crate) mod fault;
+pub(crate) mod fidelity;
+pub(crate) mod notice;
 mod source;

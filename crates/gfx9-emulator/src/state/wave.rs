@@ -119,6 +119,10 @@ impl Mode {
     pub(crate) const fn ieee(self) -> bool {
         self.0 >> 9 & 1 != 0
     }
+    /// Returns whether conversions to floats of 8 bits give the largest number instead of infinity or NaN.
+    pub(crate) const fn fp16_ovfl(self) -> bool {
+        self.0 >> 23 & 1 != 0
+    }
     /// The bit that makes VALU instructions add M0's index to their vector registers.
     pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
     /// The bit that makes vector instructions be skipped.

@@ -39,9 +39,9 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
 }
 
 /// Returns the expected row of the table, without the second cell, which describes the instructions.
-fn expected(encoding: Encoding) -> [String; 4] {
+fn expected(encoding: Encoding) -> [String; 5] {
     let mut named = Vec::new();
-    let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(|target| {
+    let [gfx90a, gfx942, gfx950] = Target::ALL.map(|target| {
         let there: Vec<&Row> = encoding.rows().iter().filter(|row| row.op[target as usize] >= 0).collect();
         let faults: Vec<&str> =
             there.iter().filter(|row| !is_executed(row, encoding, target)).map(|row| row.name).collect();
@@ -58,22 +58,24 @@ fn expected(encoding: Encoding) -> [String; 4] {
     } else {
         named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
-    [encoding.name().into(), gfx90a, gfx942, faults]
+    [encoding.name().into(), gfx90a, gfx942, gfx950, faults]
 }
 
 #[test]
 fn the_page_says_what_is_executed() {
     let table = PAGE.split("## Coverage").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or("");
-    let listed: Vec<[String; 4]> = table
+    let listed: Vec<[String; 5]> = table
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'))
         .map(|line| {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-            let [encoding, _, gfx90a, gfx942, faults] = cells[..] else { panic!("not five cells: {line}") };
-            [encoding, gfx90a, gfx942, faults].map(String::from)
+            let [encoding, _, gfx90a, gfx942, gfx950, faults] = cells[..] else {
+                panic!("not six cells: {line}")
+            };
+            [encoding, gfx90a, gfx942, gfx950, faults].map(String::from)
         })
         .skip(1)
         .collect();
-    let expected: Vec<[String; 4]> = Encoding::ALL.into_iter().map(expected).collect();
+    let expected: Vec<[String; 5]> = Encoding::ALL.into_iter().map(expected).collect();
     assert_eq!(listed, expected, "the table has to be {expected:#?}");
 }

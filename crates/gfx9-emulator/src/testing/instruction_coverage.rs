@@ -8,9 +8,9 @@ use gfx9_isa::{Encoding, Row, Target};
 use super::tally::{Key, RandomisedTest, key};
 
 /// Returns all randomised tests.
-fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
+pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[RandomisedTest]; 18] = [
+    let all: [&[RandomisedTest]; 20] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,
@@ -24,6 +24,8 @@ fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
         &packed_tests::VERIFIED,
         &matrix_tests::VERIFIED,
         &matrix_value_tests::VERIFIED,
+        &scaled_tests::VERIFIED,
+        &matrix_scaled_tests::VERIFIED,
         &ds_tests::VERIFIED,
         &atomics_tests::VERIFIED,
         &flat_tests::VERIFIED,
@@ -34,7 +36,7 @@ fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
 }
 
 /// Instructions without operands that could be random, and the tests that check them.
-const APART: &[(&[&str], &str)] = &[
+pub(super) const APART: &[(&[&str], &str)] = &[
     (&["s_endpgm_saved", "s_endpgm_ordered_ps_done"], "exec::idle_tests::programs_end"),
     (&["s_barrier"], "tests/dispatch.rs"),
     (&["s_setkill", "s_sethalt", "s_sendmsghalt"], "exec::idle_tests::programs_end"),
@@ -55,20 +57,22 @@ const APART: &[(&[&str], &str)] = &[
 
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).
-fn is_unimplemented(row: &Row) -> bool {
-    matches!(crate::exec::table::executor(row.mnemonic), crate::exec::table::Impl::No)
+pub(super) fn is_unimplemented(row: &Row, target: Target) -> bool {
+    matches!(crate::exec::table::executor(row.mnemonic, target), crate::exec::table::Impl::No)
         || row.name.starts_with("s_rfe_")
 }
 
 /// A row of the table.
-struct Class {
+pub(super) struct Class {
     name: &'static str,
-    /// The numbers of instructions of gfx90a and gfx942, and how often each is executed at least.
-    numbers: [Option<u64>; 3],
-    tests: Vec<&'static str>,
+    /// The numbers of instructions of each target, and how often each is executed at least.
+    numbers: [Option<u64>; 4],
+    pub(super) tests: Vec<&'static str>,
+    /// What the results were compared with.
+    pub(super) reference: &'static str,
 }
 
-const PAGE: &str = include_str!("../../VERIFICATION.md");
+pub(super) const PAGE: &str = include_str!("../../VERIFICATION.md");
 
 /// Returns the page's section with the table.
 fn section() -> &'static str {
@@ -78,20 +82,21 @@ fn section() -> &'static str {
 }
 
 /// Returns the parts of a text that are in backticks.
-fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
+pub(super) fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.split('`').skip(1).step_by(2)
 }
 
-fn classes() -> Vec<Class> {
+pub(super) fn classes() -> Vec<Class> {
     let lines = section().lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
     lines
         .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
-        .filter(|cells| cells.len() == 7)
+        .filter(|cells| cells.len() == 8)
         .skip(1)
         .map(|cells| Class {
             name: cells[0],
-            numbers: [1, 2, 3].map(|n| cells[n].parse().ok()),
-            tests: quoted(cells[6]).collect(),
+            numbers: [1, 2, 3, 4].map(|n| cells[n].parse().ok()),
+            tests: quoted(cells[7]).collect(),
+            reference: cells[5],
         })
         .collect()
 }
@@ -111,12 +116,12 @@ fn the_page_says_how_each_class_was_verified() {
         }
         let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
         let least = counts.values().min().copied().unwrap_or(0);
-        let [gfx90a, gfx942, cases] = class.numbers.map(|n| n.unwrap_or(0));
+        let [gfx90a, gfx942, gfx950, cases] = class.numbers.map(|n| n.unwrap_or(0));
         // On other hosts, random tests may execute different numbers of instructions.
         let fits = cases <= least && least < 2 * cases.max(1);
-        if [gfx90a, gfx942] != [Target::Gfx90a, Target::Gfx942].map(of) || !fits {
-            let [gfx90a, gfx942] = [Target::Gfx90a, Target::Gfx942].map(of);
-            wrong.push(format!("{}: {gfx90a} | {gfx942} | {least}", class.name));
+        if [gfx90a, gfx942, gfx950] != Target::ALL.map(of) || !fits {
+            let [gfx90a, gfx942, gfx950] = Target::ALL.map(of);
+            wrong.push(format!("{}: {gfx90a} | {gfx942} | {gfx950} | {least}", class.name));
         }
     }
     assert!(wrong.is_empty(), "the table has to be {wrong:#?}");
@@ -138,8 +143,8 @@ fn every_instruction_has_a_randomised_test() {
     let mut needless = Vec::new();
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
-            for target in [Target::Gfx90a, Target::Gfx942] {
-                if row.op[target as usize] < 0 || is_unimplemented(row) {
+            for target in Target::ALL {
+                if row.op[target as usize] < 0 || is_unimplemented(row, target) {
                     continue;
                 }
                 let Some(key) = key(row, target) else { continue };

@@ -3,6 +3,7 @@
 mod coverage;
 mod floors;
 mod instruction_coverage;
+mod ledger;
 mod streams;
 pub(crate) mod tally;
 pub(crate) mod test_wave;

@@ -7,6 +7,7 @@ use gfx9_isa::{Encoding, Target};
 use crate::exec::inst::{Code, ExecContext, StopReason};
 use crate::exec::interpret::run_wave;
 use crate::exec::level::SimdLevel;
+use crate::exec::notices::Notices;
 use crate::memory::lds::{Lds, MAX_LDS};
 use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::report::fault::FaultCause;
@@ -35,7 +36,14 @@ pub(crate) fn disassembly() -> &'static str {
     })
 }
 
-/// A wave with all lanes active, all registers zero, and 64 KiB of LDS.
+/// Returns whether a line of [`disassembly`] is about a target. A line begins with `all`, or with the targets' numbers.
+pub(crate) fn is_for(line: &str, target: Target) -> bool {
+    let number = ["90a", "942", "950"][target as usize];
+    let targets = line.split(' ').next().unwrap_or("");
+    targets == "all" || targets.split(',').any(|of| of == number)
+}
+
+/// A wave with all lanes active, all registers zero, and the largest LDS.
 pub(crate) struct TestWave {
     pub(crate) w: Wave,
     pub(crate) cx: ExecContext,
@@ -68,6 +76,7 @@ impl TestWave {
                 workgroup: [0; 3],
                 host: None,
                 gws: Arc::new(Gws::new(crate::state::gws::counter_table(), 1)),
+                notices: Notices::default(),
             },
             space,
             target,

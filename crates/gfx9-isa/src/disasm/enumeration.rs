@@ -292,6 +292,10 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
 
 /// Adds every value of the fields that have named values.
 fn of_names(all: &mut BTreeSet<[u32; 2]>) {
+    // s_getpc_b64 has no source.
+    for destination in [0, 2, 80, 96, 100, 110] {
+        all.insert([Encoding::Sop1.first_dword(28, destination << 16), 0]);
+    }
     let vop1 = |op, source| Encoding::Vop1.first_dword(op, 2 << 17 | source);
     for source in 96..=258 {
         // v_mov_b32, v_ceil_f64; v_add_f16, v_add_u16, v_dot2c_f32_f16, v_dot2c_i32_i16; s_mov_b32, s_mov_b64.
@@ -388,6 +392,21 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
         let masks =
             [0x8000 | n, n * 129 & 0x7fff, 0x1f | (n & 31) << 10, n & 0x1f | (n >> 3) << 5, 0xc000 | n << 6];
         all.insert([Encoding::Ds.first_dword(61, masks[n as usize % 5]), 0x0200_0004]);
+    }
+    // v_mfma_ld_scale_b32, v_mfma_f32_16x16x128_f8f6f4 with every format.
+    for bits in 0..16 {
+        let (low, high) = (0x4000 ^ (bits & 3) << 11 ^ (bits & 1) << 14, (bits >> 2) << 27 | 0x2_3318);
+        all.insert([Encoding::Vop3p.first_dword(44, low), high]);
+    }
+    for formats in 0..64 {
+        let (a, b) = (formats & 7, formats >> 3);
+        all.insert([Encoding::Vop3p.first_dword(45, a << 8), b << 29 | 0x0452_1904]);
+        all.insert([Encoding::Vop3p.first_dword(46, a << 8), b << 29 | 0x0452_1904]);
+    }
+    // v_bitop3_b16, v_bitop3_b32.
+    for table in 0..256 {
+        let (low, high) = ((table >> 3 & 7) << 8, table << 29 | (table >> 6) << 27);
+        all.insert([Encoding::Vop3.first_dword(563 + table % 2, low), high | 0x0402_0d02]);
     }
     for format in 0..128 {
         all.insert([Encoding::Mtbuf.first_dword(3, format << 19), 0x8001_0604]);

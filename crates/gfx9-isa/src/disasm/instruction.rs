@@ -5,6 +5,7 @@ use std::fmt;
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
+use crate::row::Row;
 use crate::target::Target;
 
 /// A disassembled instruction.
@@ -15,14 +16,17 @@ pub struct Instruction {
     /// The text as LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`. `.long` and the first dword if
     /// [`is_legal`](Self::is_legal) is false.
     pub text: String,
-    /// The length in bytes: 4 or 8.
+    /// The length in bytes: 4, 8 or, of a scaled matrix instruction, 16.
     pub length: usize,
-    /// The dwords of the instruction. The second is 0 if the instruction has only one.
-    pub words: [u32; 2],
+    /// The dwords of the instruction. Those past its length are 0.
+    pub words: [u32; 4],
     /// The address that a direct branch or call jumps to; `None` for other instructions.
     pub branch_target: Option<u64>,
     /// Whether the target has such an instruction.
     pub is_legal: bool,
+    /// The row of the instruction tables; `None` if [`is_legal`](Self::is_legal) is false. Of a scaled matrix
+    /// instruction, the row of the matrix instruction.
+    pub row: Option<&'static Row>,
 }
 
 impl Instruction {
@@ -32,9 +36,10 @@ impl Instruction {
             address,
             text: format!(".long {word:#010x}"),
             length: 4,
-            words: [word, 0],
+            words: [word, 0, 0, 0],
             branch_target: None,
             is_legal: false,
+            row: None,
         }
     }
 }
@@ -43,8 +48,8 @@ impl Instruction {
 impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\t{:<59}// {:012X}: {:08X}", self.text, self.address, self.words[0])?;
-        if self.length > 4 {
-            write!(f, " {:08X}", self.words[1])?;
+        for word in self.words.iter().take(self.length / 4).skip(1) {
+            write!(f, " {word:08X}")?;
         }
         Ok(())
     }
@@ -66,46 +71,52 @@ impl fmt::Display for Instruction {
 pub fn disassemble(target: Target, code: &[u8], pc: u64) -> Option<Instruction> {
     let (words, _) = code.as_chunks::<4>();
     let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
-    let first = words.next()?;
-    disassemble_words(target, first, words.next(), pc)
+    let (first, second) = (words.next()?, words.next());
+    let rest = words.next().zip(words.next()).map(|(third, fourth)| [third, fourth]);
+    text_of(Words::new(target, first, second, rest), pc)
 }
 
-/// Disassembles the instruction whose dwords are `first` and, if it has two, `second`. See [`disassemble`].
+/// Disassembles the instruction whose dwords are `first` and, if it has two, `second`. See [`disassemble`]. Of a scaled
+/// matrix instruction, these are `v_mfma_ld_scale_b32`.
 pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u64) -> Option<Instruction> {
-    text_of(target, first, second, pc, false)
+    text_of(Words::new(target, first, second, None), pc)
 }
 
-/// Implements [`disassemble_words`]. If `lenient` is set, bits that the hardware ignores may have any value; LLVM
-/// rejects such instructions.
-fn text_of(target: Target, first: u32, second: Option<u32>, pc: u64, lenient: bool) -> Option<Instruction> {
+/// Implements [`disassemble`].
+fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
     let mut text = String::new();
-    let mut words = Words { target, first, second, len: 1, branch: None, lenient };
     read(&mut words, &mut Text::new(Some(&mut text))).ok()?;
     let branch_target =
         words.branch.map(|dwords| pc.wrapping_add(4).wrapping_add_signed(4 * i64::from(dwords)));
+    let [third, fourth] = words.rest.filter(|_| words.len > 2).unwrap_or_default();
+    let second = words.second.filter(|_| words.len > 1).unwrap_or_default();
     Some(Instruction {
         address: pc,
         text,
         length: 4 * words.len,
-        words: [first, if words.len > 1 { second.unwrap_or(0) } else { 0 }],
+        words: [words.first, second, third, fourth],
         branch_target,
         is_legal: true,
+        row: words.found.get(),
     })
 }
 
-/// Disassembles an instruction as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
+/// Disassembles an instruction of one or two dwords as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
 /// returns `None` for such an instruction, as LLVM does. If the instruction has only one dword, the second is ignored.
 ///
 /// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first
 /// dword.
 pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
-    text_of(target, words[0], Some(words[1]), pc, true).unwrap_or_else(|| Instruction::illegal(words[0], pc))
+    let [first, second] = words;
+    let words = Words { lenient: true, ..Words::new(target, first, Some(second), None) };
+    text_of(words, pc).unwrap_or_else(|| Instruction::illegal(first, pc))
 }
 
-/// Returns the number of dwords of an instruction, 1 or 2; `None` if the target has no such instruction. As with
+/// Returns the number of dwords of an instruction, 1 or 2 (that of `v_mfma_ld_scale_b32` for a scaled matrix instruction,
+/// which consists of that and another instruction); `None` if the target has no such instruction. As with
 /// [`disassemble_lenient`], bits that the hardware ignores may be set.
 pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
-    let mut words = Words { target, first, second, len: 1, branch: None, lenient: true };
+    let mut words = Words { lenient: true, ..Words::new(target, first, second, None) };
     read(&mut words, &mut Text::new(None)).ok()?;
     Some(words.len)
 }

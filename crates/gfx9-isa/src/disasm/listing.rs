@@ -5,7 +5,7 @@ use std::fmt;
 
 use code_object::{CodeObject, FunctionSymbol};
 
-use super::instruction::{Instruction, disassemble_words};
+use super::instruction::{Instruction, disassemble};
 use crate::error::Result;
 use crate::target::Target;
 
@@ -33,9 +33,8 @@ impl Iterator for Instructions<'_> {
 
     fn next(&mut self) -> Option<Instruction> {
         let (words, _) = self.code.as_chunks::<4>();
-        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
-        let (first, second) = (words.next()?, words.next());
-        let instruction = disassemble_words(self.target, first, second, self.address)
+        let first = u32::from_le_bytes(*words.first()?);
+        let instruction = disassemble(self.target, self.code, self.address)
             .unwrap_or_else(|| Instruction::illegal(first, self.address));
         self.code = self.code.get(instruction.length..)?;
         self.address = self.address.wrapping_add(instruction.length as u64);

@@ -7,6 +7,7 @@ use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::{Row, Ty};
+use crate::target::Target;
 
 /// Stands in the text for an address or a register that the instruction doesn't have.
 const OFF: Operand = Operand::Named("off");
@@ -22,9 +23,10 @@ fn is_float_atomic(row: &Row) -> bool {
 }
 
 /// Returns whether the instruction is a load that can store to LDS.
-fn loads_to_lds(row: &Row) -> bool {
+fn loads_to_lds(row: &Row, target: Target) -> bool {
     let load = row.name.split_once("_load_").map_or("", |(_, what)| what);
     matches!(load, "ubyte" | "sbyte" | "ushort" | "sshort" | "dword" | "format_x")
+        || target >= Target::Gfx950 && matches!(load, "dwordx3" | "dwordx4")
 }
 
 impl Words {
@@ -62,12 +64,15 @@ impl Words {
             return self.reserved((offset, gds, acc) != (0, false, false));
         }
         let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
-        self.reserved(gds && permutes || !gds && is_gws || acc && no_data)?;
+        if is_gws && !gds {
+            return Err(NotAnInstruction);
+        }
+        self.reserved(gds && permutes || acc && no_data)?;
         if offset != 0 {
             self.ds_offset(t, row, offset);
         }
         // gfx942 has no GDS; the bit is ignored.
-        t.flag(gds && (!self.is_gfx942() || is_gws), "gds");
+        t.flag(gds && (!self.since_gfx942() || is_gws), "gds");
         Ok(())
     }
 
@@ -80,7 +85,7 @@ impl Words {
                 }
             }
         } else if row.name == "ds_swizzle_b32" {
-            let swizzle = Swizzle { bits: offset as u16, gfx942: self.is_gfx942() };
+            let swizzle = Swizzle { bits: offset as u16, gfx942: self.since_gfx942() };
             t.modifier(format_args!("offset:{swizzle}"));
         } else {
             t.modifier(format_args!("offset:{offset}"));
@@ -89,7 +94,7 @@ impl Words {
 
     /// Appends the cache policy bits, with the target's names for them.
     fn cache_policy(&self, t: &mut Text<'_>, glc: bool, slc: bool, scc: bool) {
-        let names = if self.is_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
+        let names = if self.since_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
         for (set, name) in [glc, slc, scc].into_iter().zip(names) {
             t.flag(set, name);
         }
@@ -103,16 +108,17 @@ impl Words {
         let (acc, glc, slc, scc) = (f.acc, f.glc, f.slc, f.scc);
         // On gfx942, SCRATCH has the bit for vaddr in place of the LDS bit.
         let lds_or_vaddr = f.lds;
-        let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.is_gfx942());
+        let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.since_gfx942());
         let atomic = row.name.contains("_atomic_");
         let returns = row.dst != Ty::None && (!atomic || glc);
-        let no_lds = lds && (self.is_gfx942() || encoding == Encoding::Flat || !loads_to_lds(row));
+        let no_lds =
+            lds && (self.since_gfx942() || encoding == Encoding::Flat || !loads_to_lds(row, self.target));
         self.reserved(lds && no_lds)?;
-        self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
+        self.reserved(scc && !self.since_gfx942() && is_float_atomic(row))?;
         self.reserved(acc && (lds || row.name.contains("_lds_")))?;
         self.reserved(encoding == Encoding::Flat && f.saddr != 0)?;
         let lds = lds && !no_lds;
-        if self.is_gfx942() && acc && glc {
+        if self.since_gfx942() && acc && glc {
             // LLVM 22 has no AGPR forms of these.
             let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
             let double = is_float_atomic(row) && row.name.ends_with("_f64");
@@ -126,7 +132,7 @@ impl Words {
             (_, code) => Some(code),
         };
         let has_vaddr = match encoding {
-            Encoding::Scratch if self.is_gfx942() => lds_or_vaddr,
+            Encoding::Scratch if self.since_gfx942() => lds_or_vaddr,
             Encoding::Scratch => saddr.is_none(),
             _ => true,
         };
@@ -141,7 +147,9 @@ impl Words {
         match saddr {
             _ if encoding == Encoding::Flat => {}
             // LLVM 22 doesn't accept EXEC as an address.
-            Some(126) if self.is_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") => {
+            Some(126)
+                if self.since_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") =>
+            {
                 return Err(NotAnInstruction);
             }
             Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
@@ -199,16 +207,16 @@ impl Words {
         let (f, fields::Mubuf { scc, lds, slc, op }) = (fields::Buffer::of(long), fields::Mubuf::of(long));
         let row = self.row(Encoding::Mubuf, op)?;
         t.mnemonic(row.name, "");
-        self.reserved(lds && !loads_to_lds(row))?;
-        self.reserved(scc && !self.is_gfx942() && is_float_atomic(row))?;
-        let lds = lds && loads_to_lds(row);
-        self.reserved(lds && self.is_gfx942() && f.acc)?;
+        self.reserved(lds && !loads_to_lds(row, self.target))?;
+        self.reserved(scc && !self.since_gfx942() && is_float_atomic(row))?;
+        let lds = lds && loads_to_lds(row, self.target);
+        self.reserved(lds && self.since_gfx942() && f.acc)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.
             let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";
             let acc = f.acc && !row.name.starts_with("buffer_wbinvl1");
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
-            if self.is_gfx942() {
+            if self.since_gfx942() {
                 self.cache_policy(t, f.glc, false, scc);
             }
             return Ok(());

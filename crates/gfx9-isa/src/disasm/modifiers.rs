@@ -33,7 +33,7 @@ pub(super) struct Accepts {
 
 /// Returns whether the sign of a source of a type can be changed.
 pub(super) fn is_float(ty: Ty) -> bool {
-    matches!(ty, Ty::F16 | Ty::F32 | Ty::F64 | Ty::P16F)
+    matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64 | Ty::P16F | Ty::P16Bf)
 }
 
 /// Returns whether a name starts with one of these.
@@ -51,9 +51,15 @@ fn converts_bits(name: &str) -> bool {
     starts(name, &["v_cvt_off_f32_i4", "v_cvt_f32_ubyte", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_"])
 }
 
-/// Returns whether the results are eight-bit floats, which have neither clamp nor omod.
-fn gives_eight_bits(name: &str) -> bool {
-    starts(name, &["v_cvt_pk_fp8_", "v_cvt_pk_bf8_", "v_cvt_sr_"])
+/// Returns whether the instruction converts to or from small floats, with neither clamp nor omod, but with op_sel: its
+/// bits select parts of a source or of the destination.
+fn converts_parts(name: &str) -> bool {
+    starts(name, &["v_cvt_pk_fp8_", "v_cvt_pk_bf8_", "v_cvt_sr_", "v_cvt_scalef32_", "v_ashr_pk_"])
+}
+
+/// Returns whether the instruction converts more elements than a pair. Such an instruction has no modifiers.
+fn converts_many(name: &str) -> bool {
+    name.contains("_pk32_") || name.contains("_2xpk16_")
 }
 
 /// Returns whether the instruction is an integer dot product that adds to its destination.
@@ -68,22 +74,28 @@ impl Accepts {
 
     /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
-        let (name, gfx942) = (row.name, target == Target::Gfx942);
+        let (name, gfx942) = (row.name, target >= Target::Gfx942);
+        if converts_many(name) {
+            return Accepts::NOTHING;
+        }
         let float = match name {
             "v_cndmask_b32" => 3,
+            "v_cvt_scalef32_sr_pk_fp4_f32" => 5,
             _ if converts_bits(name) => 0,
             _ => sources(row, is_float),
         };
         let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
-            || gives_eight_bits(name)
+            || converts_parts(name)
             || gfx942 && name.starts_with("v_align");
         let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
         // If some sources are floats, the others also have bits for signs. In LLVM 15, all 16-bit integers have them.
         let mixed =
             starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
         let ignored = match name {
+            "v_cvt_sr_f16_f32" | "v_cvt_sr_bf16_f32" => 2,
             // Also those of a third source.
-            _ if name.starts_with("v_cvt_sr_") => 6,
+            _ if starts(name, &["v_cvt_sr_", "v_cvt_scalef32_pk_fp4_"]) => 7 & !float,
+            _ if converts_parts(name) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
             _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
                 sources(row, |ty| ty != Ty::None) & !float
@@ -106,9 +118,9 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
     let saturates = row.flags & SAT != 0;
     match row.name {
         name if encoding == Encoding::Vopc => float != 0 && !name.contains("_class_"),
-        "v_cndmask_b32" | "v_mul_lo_u16" => false,
+        "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
-        name if gives_eight_bits(name) => false,
+        name if converts_parts(name) => false,
         name => float != 0 || is_float(row.dst) || saturates || converts_bits(name) || op_sel == OpSel::All,
     }
 }
@@ -121,7 +133,7 @@ fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: b
     match row.name {
         _ if encoding == Encoding::Vopc => false,
         name if whole.contains(&name) || starts(name, &packs) => false,
-        name if gives_eight_bits(name) || is_integer_dot(name) => false,
+        name if converts_parts(name) || is_integer_dot(name) => false,
         _ if op_sel == OpSel::All => gfx942 && float != 0,
         name => float != 0 || is_float(row.dst) || converts_bits(name),
     }

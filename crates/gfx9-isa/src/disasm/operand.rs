@@ -156,7 +156,7 @@ impl Words {
         count: u32,
         accumulation: bool,
     ) -> Result<Operand, NotAnInstruction> {
-        if self.is_gfx942() && count > 1 && !first.is_multiple_of(2) {
+        if self.since_gfx942() && count > 1 && !first.is_multiple_of(2) {
             return Err(NotAnInstruction);
         }
         any_vector(first, count, accumulation)
@@ -180,7 +180,7 @@ impl Words {
             252 => "src_execz",
             253 => "src_scc",
             // LLVM 15 accepts it for all sources of one register, LLVM 22 for those of vector instructions.
-            254 if ty.dwords() == 1 && (is_vector_alu || !self.is_gfx942()) => "src_lds_direct",
+            254 if ty.dwords() == 1 && (is_vector_alu || !self.since_gfx942()) => "src_lds_direct",
             _ => return Err(NotAnInstruction),
         }))
     }
@@ -202,7 +202,7 @@ impl Words {
             Operand::Hex(_) => Operand::Hex(hex),
             _ => Operand::Literal(full),
         };
-        match (ty, self.is_gfx942()) {
+        match (ty, self.since_gfx942()) {
             // The literal is the high half of the f64.
             (Ty::F64, true) => match plain(full << 32, Ty::F64) {
                 Operand::Hex(_) => Operand::Hex(full),

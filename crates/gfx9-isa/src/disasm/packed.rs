@@ -12,20 +12,23 @@ impl Words {
         let long = self.long()?;
         let f = fields::Vop3p::of(long);
         let row = self.row(Encoding::Vop3p, f.op)?;
+        if row.name == "v_mfma_ld_scale_b32" {
+            return self.scale(t, f);
+        }
         t.mnemonic(row.name, "");
         if row.name.starts_with("v_mfma") || row.name.starts_with("v_smfmac") {
             return self.matrix(t, row, fields::Mai::of(long));
         }
         let count = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
         let unused = f.src().into_iter().skip(count as usize).any(|code| code != 0);
-        self.reserved(!self.is_gfx942() && unused)?;
+        self.reserved(!self.since_gfx942() && unused)?;
         let all = (1 << count) - 1;
         let (neg_lo, neg_hi, op_sel, op_sel_hi) = (f.neg_lo, f.neg_hi, f.op_sel, f.op_sel_hi() & all);
         if row.name.starts_with("v_accvgpr_") {
             self.reserved(neg_lo | neg_hi | op_sel != 0)?;
             let write = row.name == "v_accvgpr_write_b32";
             t.try_operand(self.vector(f.vdst, 1, write))?;
-            if !write && self.is_gfx942() && f.src0 < 256 {
+            if !write && self.since_gfx942() && f.src0 < 256 {
                 return Err(NotAnInstruction);
             }
             return t.try_operand(match write {
@@ -34,8 +37,8 @@ impl Words {
             });
         }
         // In LLVM 22, dot products of bytes and nibbles have no op_sel.
-        let whole = self.is_gfx942() && (row.name.starts_with("v_dot4") || row.name.starts_with("v_dot8"));
-        let signs = if self.is_gfx942() { all } else { all & signs(row) };
+        let whole = self.since_gfx942() && (row.name.starts_with("v_dot4") || row.name.starts_with("v_dot8"));
+        let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
         let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);
         t.try_operand(self.vector(f.vdst, u32::from(row.dst.dwords()), false))?;
@@ -43,7 +46,7 @@ impl Words {
         for (n, code) in f.src().into_iter().enumerate().take(count as usize) {
             // LLVM 15 prints the half of a constant that packed integers use.
             let ty = match row.src[n] {
-                Ty::P16I if !self.is_gfx942() => Ty::I16,
+                Ty::P16I if !self.since_gfx942() => Ty::I16,
                 ty => ty,
             };
             let operand = self.source(code, ty)?;
@@ -67,15 +70,87 @@ impl Words {
         Ok(())
     }
 
-    /// Disassembles VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
+    /// Disassembles `v_mfma_ld_scale_b32`. LLVM writes it and the matrix instruction that it scales as one.
+    fn scale(&mut self, t: &mut Text<'_>, f: fields::Vop3p) -> Result<(), NotAnInstruction> {
+        let scaled = self.rest.and_then(|[first, second]| {
+            let mai = fields::Mai::of(u64::from(first) | u64::from(second) << 32);
+            let row = Encoding::Vop3p.row(self.target, fields::Vop3p::of(first.into()).op)?;
+            let is_scaled = Encoding::of(first) == Some(Encoding::Vop3p)
+                && row.name.ends_with("_f8f6f4")
+                && mai.abid == SCALED;
+            is_scaled.then_some((row, mai))
+        });
+        let (op_sel, op_sel_hi) = (f.op_sel & 3, f.op_sel_hi() & 3);
+        let Some((row, mai)) = scaled else {
+            // LLVM ignores the other bits that have no meaning.
+            self.reserved(f.vdst != 0 || f.clamp || (f.op_sel | f.neg_lo | f.neg_hi) & 4 != 0)?;
+            t.mnemonic("v_mfma_ld_scale_b32", "");
+            for code in [f.src0, f.src1] {
+                t.try_operand(self.source(code, Ty::B32))?;
+            }
+            if op_sel != 0 {
+                t.modifier(Bits { name: "op_sel", bits: op_sel, count: 2 });
+            }
+            if op_sel_hi != 3 {
+                t.modifier(Bits { name: "op_sel_hi", bits: op_sel_hi, count: 2 });
+            }
+            return Ok(());
+        };
+        self.len = 4;
+        self.found.set(Some(row));
+        t.mnemonic(&row.name.replace("v_mfma_f32", "v_mfma_scale_f32"), "");
+        self.matrices(t, row, mai)?;
+        for code in [f.src0, f.src1] {
+            let register = code.checked_sub(256).ok_or(NotAnInstruction)?;
+            t.try_operand(self.vector(register, 1, false))?;
+        }
+        if op_sel != 0 {
+            t.modifier(Bits { name: "op_sel", bits: op_sel, count: 3 });
+        }
+        t.modifier(Bits { name: "op_sel_hi", bits: op_sel_hi, count: 3 });
+        formats(t, mai);
+        Ok(())
+    }
+
+    /// Disassembles VOP3P-MAI.
     fn matrix(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
+        self.matrices(t, row, f)?;
+        if row.name.ends_with("_f8f6f4") {
+            self.reserved(f.abid != 0)?;
+            formats(t, f);
+            return Ok(());
+        }
+        let fields::Mai { cbsz, abid, blgp, .. } = f;
+        if cbsz != 0 {
+            t.modifier(format_args!("cbsz:{cbsz}"));
+        }
+        if abid != 0 {
+            t.modifier(format_args!("abid:{abid}"));
+        }
+        if blgp != 0 {
+            self.reserved(row.name.starts_with("v_smfmac"))?;
+            if self.since_gfx942() && row.name.starts_with("v_mfma_f64") {
+                t.modifier(Bits { name: "neg", bits: blgp, count: 3 });
+            } else {
+                t.modifier(format_args!("blgp:{blgp}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the matrices. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
+    fn matrices(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
         let sparse = row.name.starts_with("v_smfmac");
         let registers = |code: u32, ty: Ty, acc: bool| {
             self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, u32::from(ty.dwords()), acc)
         };
         t.try_operand(registers(256 | f.vdst, row.dst, f.acc_cd))?;
-        t.try_operand(registers(f.src0, row.src[0], f.acc_a))?;
-        t.try_operand(registers(f.src1, row.src[1], f.acc_b))?;
+        let (a, b) = match row.name.ends_with("_f8f6f4") {
+            true => (f.a_type(), f.b_type()),
+            false => (row.src[0], row.src[1]),
+        };
+        t.try_operand(registers(f.src0, a, f.acc_a))?;
+        t.try_operand(registers(f.src1, b, f.acc_b))?;
         let code = f.src2;
         if sparse {
             t.try_operand(registers(code, row.src[2], false))?;
@@ -88,22 +163,20 @@ impl Words {
         } else {
             t.try_operand(registers(code, row.src[2], f.acc_cd))?;
         }
-        let fields::Mai { cbsz, abid, blgp, .. } = f;
-        if cbsz != 0 {
-            t.modifier(format_args!("cbsz:{cbsz}"));
-        }
-        if abid != 0 {
-            t.modifier(format_args!("abid:{abid}"));
-        }
-        if blgp != 0 {
-            self.reserved(sparse)?;
-            if self.is_gfx942() && row.name.starts_with("v_mfma_f64") {
-                t.modifier(Bits { name: "neg", bits: blgp, count: 3 });
-            } else {
-                t.modifier(format_args!("blgp:{blgp}"));
-            }
-        }
         Ok(())
+    }
+}
+
+/// The value of `abid` in a matrix instruction that `v_mfma_ld_scale_b32` precedes.
+const SCALED: u32 = 1;
+
+/// Appends the formats of the elements of A and B, which `cbsz` and `blgp` select.
+fn formats(t: &mut Text<'_>, f: fields::Mai) {
+    if f.cbsz != 0 {
+        t.modifier(format_args!("cbsz:{}", f.cbsz));
+    }
+    if f.blgp != 0 {
+        t.modifier(format_args!("blgp:{}", f.blgp));
     }
 }
 

@@ -45,6 +45,8 @@ impl Words {
                 return Err(NotAnInstruction);
             }
             t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+        } else if f.src0 != 0 {
+            return Err(NotAnInstruction);
         }
         Ok(())
     }
@@ -73,7 +75,7 @@ impl Words {
         let f = fields::Sopk::of(self.first);
         let row = self.row(Encoding::Sopk, f.op)?;
         let imm = f.simm as u16;
-        let hwreg = Hwreg { bits: imm, gfx942: self.is_gfx942() };
+        let hwreg = Hwreg { bits: imm, gfx942: self.since_gfx942() };
         t.mnemonic(row.name, "");
         match row.name {
             "s_setreg_b32" => {
@@ -110,8 +112,13 @@ impl Words {
                 t.operand(imm);
             }
             "s_waitcnt" => t.operand(Waitcnt(imm)),
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.is_gfx942() }),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.since_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
+            "s_set_valu_coexec_mode" => {
+                // LLVM doesn't know it.
+                self.reserved(true)?;
+                t.operand(immediate(u32::from(imm)));
+            }
             "s_endpgm" if imm == 0 => {}
             "s_endpgm" => t.operand(imm),
             "s_wakeup"
@@ -129,7 +136,7 @@ impl Words {
     /// Returns `count` scalar registers. LLVM 15 also prints the name of a named pair for four registers.
     pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
         let is_bank = matches!(code, 0..=101 | 108..=123);
-        if self.is_gfx942() || is_bank {
+        if self.since_gfx942() || is_bank {
             return scalar(code, count);
         }
         if count > 4 { Err(NotAnInstruction) } else { scalar(code, count.min(2)) }
@@ -146,7 +153,7 @@ impl Words {
         } else if data != Ty::None {
             let code = f.sdata;
             // LLVM 22 doesn't accept loads or stores of EXEC or M0.
-            if self.is_gfx942() && (code >= 126 || code == 124) {
+            if self.since_gfx942() && (code >= 126 || code == 124) {
                 return Err(NotAnInstruction);
             }
             t.try_operand(self.tuple(code, u32::from(data.dwords())))?;

@@ -23,7 +23,7 @@ impl Words {
         let control = self.literal()?;
         let short = fields::Vop2::of(self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
-        self.reserved(row.name == "v_pk_fmac_f16" && !self.is_gfx942())?;
+        self.reserved(row.name == "v_pk_fmac_f16" && !self.since_gfx942())?;
         if short.src0 == SDWA
             && (is_wide && !converts_eight_bits(row) || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
         {
@@ -74,7 +74,7 @@ impl Words {
             } else {
                 self.vector(code, u32::from(ty.dwords()), false)?
             };
-            let float = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.is_gfx942());
+            let float = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.since_gfx942());
             self.reserved(float && sext || !float && (neg || abs))?;
             let shown = row.name != "v_pk_fmac_f16";
             t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
@@ -134,7 +134,7 @@ impl Words {
         let both = [(f.src0, f.src0_neg, f.src0_abs), (second, f.src1_neg, f.src1_abs)];
         for (n, (code, neg, abs)) in both.into_iter().enumerate().take(sources) {
             let operand = self.vector(code, u32::from(row.src[n].dwords()), false)?;
-            let shown = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.is_gfx942());
+            let shown = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.since_gfx942());
             self.reserved((accepts.float | accepts.ignored) >> n & 1 == 0 && (neg || abs))?;
             let sext = neg && accepts.sext >> n & 1 != 0;
             t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
@@ -145,7 +145,7 @@ impl Words {
         let control = Control(f.control).check()?;
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
         // 64-bit values can only be broadcast within a row.
-        let doubles = if self.is_gfx942() { is_wide } else { wide(row.src[0]) };
+        let doubles = if self.since_gfx942() { is_wide } else { wide(row.src[0]) };
         if doubles && !matches!(control.0, 0x150..=0x15f) {
             return Err(NotAnInstruction);
         }

@@ -38,14 +38,19 @@ impl Words {
                 return self.reserved(dst != 0);
             }
             "v_readfirstlane_b32" => {
-                if is_number(code) || code < 256 && self.is_gfx942() {
+                if is_number(code) || code < 256 && self.since_gfx942() {
                     return Err(NotAnInstruction);
                 }
                 t.mnemonic(row.name, "");
                 t.try_operand(scalar_8(dst, 1))?;
                 return t.try_operand(self.source(code, Ty::B32));
             }
-            "v_swap_b32" | "v_accvgpr_mov_b32" if code < 256 && self.is_gfx942() => {
+            "v_swap_b32" | "v_accvgpr_mov_b32" | "v_permlane16_swap_b32" | "v_permlane32_swap_b32"
+                if code < 256 && self.since_gfx942() =>
+            {
+                return Err(NotAnInstruction);
+            }
+            "v_permlane16_swap_b32" | "v_permlane32_swap_b32" if matches!(code, SDWA | DPP) => {
                 return Err(NotAnInstruction);
             }
             "v_swap_b32" => {
@@ -80,7 +85,7 @@ impl Words {
             t.mnemonic(row.name, "");
             t.try_operand(dst)?;
             // LLVM 15 prints all bits of a literal that is used as both sources.
-            let whole = f.src0 == LITERAL && row.name == "v_madmk_f16" && !self.is_gfx942();
+            let whole = f.src0 == LITERAL && row.name == "v_madmk_f16" && !self.since_gfx942();
             let ty = if whole { Ty::B32 } else { row.src[0] };
             let a = self.short_source(f.src0, ty)?;
             let k = Operand::Hex(u64::from(self.literal()?));
@@ -126,14 +131,22 @@ impl Words {
         if row.flags & LIT != 0 || encoding == Encoding::Vop1 && self.has_no_long_form(row) {
             return Err(NotAnInstruction);
         }
-        self.reserved(!self.is_gfx942() && encoding == Encoding::Vop2 && is_packed_accumulation(row.name))?;
+        self.reserved(
+            !self.since_gfx942() && encoding == Encoding::Vop2 && is_packed_accumulation(row.name),
+        )?;
         if row.dst == Ty::None {
             // v_nop, v_clrexcp.
             t.mnemonic(row.name, "");
-            let sources = !self.is_gfx942() && f.src() != [0; 3];
+            let sources = !self.since_gfx942() && f.src() != [0; 3];
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
         t.mnemonic(row.name, if encoding == Encoding::Vop3 { "" } else { "_e64" });
+        if row.name.starts_with("v_permlane") {
+            return self.swap_between_rows(t, f);
+        }
+        if row.name.starts_with("v_bitop3_") {
+            return self.bitop3(t, row, f);
+        }
         let count = |ty: Ty| u32::from(ty.dwords());
         if row.dst == Ty::Mask {
             t.try_operand(scalar_8(f.vdst, 2))?;
@@ -152,6 +165,7 @@ impl Words {
             t.try_operand(scalar(f.sdst, 2))?;
             (abs, op_sel) = (0, 0);
         }
+        self.reserved(row.name == "v_cvt_pk_bf16_f32" && op_sel & 4 != 0)?;
         let (float, ignored) = (u32::from(accepts.float), u32::from(accepts.ignored));
         self.reserved((abs | neg) & !(float | ignored) != 0)?;
         self.reserved(f.clamp && !accepts.clamp || f.omod != 0 && !accepts.omod)?;
@@ -166,7 +180,7 @@ impl Words {
                     }
                     t.try_operand(self.scalar_source(code, Ty::Mask))?;
                 } else {
-                    self.reserved(code != 0 && !self.is_gfx942())?;
+                    self.reserved(code != 0 && !self.since_gfx942())?;
                 }
                 continue;
             }
@@ -181,8 +195,7 @@ impl Words {
         }
         if accepts.op_sel == OpSel::All {
             let written = op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources;
-            if row.name.starts_with("v_cvt_sr_") {
-                // Two bits select the byte that is written.
+            if Self::selects_byte(row.name) {
                 if op_sel != 0 {
                     t.modifier(Bits { name: "op_sel", bits: op_sel, count: 4 });
                 }
@@ -200,16 +213,54 @@ impl Words {
         Ok(())
     }
 
+    /// Returns whether two bits of op_sel select the byte that is written, although the instruction has two sources.
+    fn selects_byte(name: &str) -> bool {
+        let narrow = ["v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"];
+        narrow.contains(&name) || name.starts_with("v_cvt_scalef32_pk_fp4_") && !name.ends_with("_f32")
+    }
+
+    /// Disassembles the VOP3 form of an exchange of rows of lanes.
+    fn swap_between_rows(&self, t: &mut Text<'_>, f: fields::Vop3) -> Result<(), NotAnInstruction> {
+        self.reserved(f.abs | f.omod | f.neg != 0 || f.clamp)?;
+        t.try_operand(self.vector(f.vdst, 1, false))?;
+        let code = f.src0.checked_sub(256).ok_or(NotAnInstruction)?;
+        t.try_operand(self.vector(code, 1, false))?;
+        t.flag(f.op_sel & 2 != 0, "bound_ctrl:1");
+        t.flag(f.op_sel & 1 != 0, "fi:1");
+        Ok(())
+    }
+
+    /// Disassembles an instruction whose truth table is in the bits of the modifiers.
+    fn bitop3(&self, t: &mut Text<'_>, row: &Row, f: fields::Vop3) -> Result<(), NotAnInstruction> {
+        let halves = row.src[0] == Ty::I16;
+        self.reserved(f.clamp || !halves && f.op_sel != 0)?;
+        t.try_operand(self.vector(f.vdst, 1, false))?;
+        for code in f.src() {
+            t.try_operand(self.source(code, row.src[0]))?;
+        }
+        match f.truth_table() {
+            0 => {}
+            small @ 1..=10 => t.modifier(format_args!("bitop3:{small}")),
+            table => t.modifier(format_args!("bitop3:{table:#x}")),
+        }
+        if halves && f.op_sel != 0 {
+            t.modifier(Bits { name: "op_sel", bits: f.op_sel, count: 4 });
+        }
+        Ok(())
+    }
+
     /// Returns a source of VOP3. It can't be a literal, and some instructions require a scalar or a VGPR.
     fn long_source(&self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
-            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.is_gfx942() => {
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
                 Err(NotAnInstruction)
             }
-            ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.is_gfx942() => Err(NotAnInstruction),
+            ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.since_gfx942() => Err(NotAnInstruction),
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
+            // Conversions of many elements, and of a pair.
+            _ if matches!(ty, Ty::Wide(6..) | Ty::P32) && !vgpr => Err(NotAnInstruction),
             // LLVM prints the exponent as an f16.
             ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
             _ => self.source(code, ty),

@@ -1,5 +1,7 @@
 //! The dwords of an instruction that is being disassembled.
 
+use std::cell::Cell;
+
 use crate::encoding::Encoding;
 use crate::row::Row;
 use crate::target::Target;
@@ -13,18 +15,27 @@ pub(super) struct Words {
     pub(super) target: Target,
     pub(super) first: u32,
     pub(super) second: Option<u32>,
+    /// The next two dwords.
+    pub(super) rest: Option<[u32; 2]>,
     /// The number of dwords that belong to the instruction.
     pub(super) len: usize,
     /// The distance of a branch: the number of dwords from the next instruction to the target.
     pub(super) branch: Option<i16>,
     /// Whether to accept encodings whose reserved bits are set.
     pub(super) lenient: bool,
+    /// The row that was found last.
+    pub(super) found: Cell<Option<&'static Row>>,
 }
 
 impl Words {
-    /// Returns whether the target is gfx942, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
-    pub(super) fn is_gfx942(&self) -> bool {
-        self.target == Target::Gfx942
+    /// Begins with the first dwords of an instruction.
+    pub(super) fn new(target: Target, first: u32, second: Option<u32>, rest: Option<[u32; 2]>) -> Words {
+        Words { target, first, second, rest, len: 1, branch: None, lenient: false, found: Cell::new(None) }
+    }
+
+    /// Returns whether the target is gfx942 or newer, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
+    pub(super) fn since_gfx942(&self) -> bool {
+        self.target >= Target::Gfx942
     }
 
     /// Returns an error for reserved bits unless `lenient` is set. These are bits that LLVM requires to be zero, or
@@ -35,7 +46,8 @@ impl Words {
     }
 
     pub(super) fn row(&self, encoding: Encoding, op: u32) -> Result<&'static Row, NotAnInstruction> {
-        encoding.row(self.target, op).ok_or(NotAnInstruction)
+        self.found.set(encoding.row(self.target, op));
+        self.found.get().ok_or(NotAnInstruction)
     }
 
     /// Returns the second dword, which is a literal or the control dword of SDWA or DPP. An instruction has at most

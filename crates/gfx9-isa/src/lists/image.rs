@@ -6,31 +6,31 @@ macro_rules! mimg {
         $make! {
             /// The mnemonics of MIMG: images.
             Mimg:
-            image_load 0 -1 Z, [Z, Z, Z], 0;
-            image_load_mip 1 -1 Z, [Z, Z, Z], 0;
-            image_load_pck 2 -1 Z, [Z, Z, Z], 0;
-            image_load_pck_sgn 3 -1 Z, [Z, Z, Z], 0;
-            image_load_mip_pck 4 -1 Z, [Z, Z, Z], 0;
-            image_load_mip_pck_sgn 5 -1 Z, [Z, Z, Z], 0;
-            image_store 8 -1 Z, [Z, Z, Z], 0;
-            image_store_mip 9 -1 Z, [Z, Z, Z], 0;
-            image_store_pck 10 -1 Z, [Z, Z, Z], 0;
-            image_store_mip_pck 11 -1 Z, [Z, Z, Z], 0;
-            image_get_resinfo 14 -1 Z, [Z, Z, Z], 0;
-            image_atomic_swap 16 -1 Z, [Z, Z, Z], 0;
-            image_atomic_cmpswap 17 -1 Z, [Z, Z, Z], 0;
-            image_atomic_add 18 -1 Z, [Z, Z, Z], 0;
-            image_atomic_sub 19 -1 Z, [Z, Z, Z], 0;
-            image_atomic_smin 20 -1 Z, [Z, Z, Z], 0;
-            image_atomic_umin 21 -1 Z, [Z, Z, Z], 0;
-            image_atomic_smax 22 -1 Z, [Z, Z, Z], 0;
-            image_atomic_umax 23 -1 Z, [Z, Z, Z], 0;
-            image_atomic_and 24 -1 Z, [Z, Z, Z], 0;
-            image_atomic_or 25 -1 Z, [Z, Z, Z], 0;
-            image_atomic_xor 26 -1 Z, [Z, Z, Z], 0;
-            image_atomic_inc 27 -1 Z, [Z, Z, Z], 0;
-            image_atomic_dec 28 -1 Z, [Z, Z, Z], 0;
-            image_sample 32 -1 Z, [Z, Z, Z], 0;
+            image_load 0 -1 -1 Z, [Z, Z, Z], 0;
+            image_load_mip 1 -1 -1 Z, [Z, Z, Z], 0;
+            image_load_pck 2 -1 -1 Z, [Z, Z, Z], 0;
+            image_load_pck_sgn 3 -1 -1 Z, [Z, Z, Z], 0;
+            image_load_mip_pck 4 -1 -1 Z, [Z, Z, Z], 0;
+            image_load_mip_pck_sgn 5 -1 -1 Z, [Z, Z, Z], 0;
+            image_store 8 -1 -1 Z, [Z, Z, Z], 0;
+            image_store_mip 9 -1 -1 Z, [Z, Z, Z], 0;
+            image_store_pck 10 -1 -1 Z, [Z, Z, Z], 0;
+            image_store_mip_pck 11 -1 -1 Z, [Z, Z, Z], 0;
+            image_get_resinfo 14 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_swap 16 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_cmpswap 17 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_add 18 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_sub 19 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_smin 20 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_umin 21 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_smax 22 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_umax 23 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_and 24 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_or 25 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_xor 26 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_inc 27 -1 -1 Z, [Z, Z, Z], 0;
+            image_atomic_dec 28 -1 -1 Z, [Z, Z, Z], 0;
+            image_sample 32 -1 -1 Z, [Z, Z, Z], 0;
         }
     };
 }

@@ -1,4 +1,4 @@
-"""Launches compiled HIP kernels: on AMD GPUs, or on a machine without a GPU in an emulator of gfx90a and gfx942.
+"""Launches compiled HIP kernels: on AMD GPUs, or on a machine without a GPU in an emulator of gfx90a, gfx942 and gfx950.
 
     import hiplaunch, numpy
 

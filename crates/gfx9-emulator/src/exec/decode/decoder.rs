@@ -85,6 +85,8 @@ pub(crate) struct Decoder<'a> {
     pub(crate) target: Target,
     pub(super) column: usize,
     pub(super) pool: ConstantPool,
+    /// The instruction before the one that is being decoded has loaded scales for it.
+    pub(super) has_scales: bool,
 }
 
 impl Decoder<'_> {
@@ -122,7 +124,7 @@ impl Decoder<'_> {
     ) -> Result<&'static Row, NotAnInstruction> {
         let row = encoding.row(self.target, op).ok_or(NotAnInstruction)?;
         partial.inst.row = row;
-        partial.executor = executor(row.mnemonic);
+        partial.executor = executor(row.mnemonic, self.target);
         partial.inst.exec = match partial.executor {
             Impl::Plain(columns) => self.executor(columns),
             _ => self.executor(same::<Unimplemented>()),
@@ -190,6 +192,9 @@ impl Decoder<'_> {
                             u64::from(half::f16::from_f64(*v).to_bits())
                         }
                         (Ty::F16 | Ty::I16 | Ty::P16F, None) => 0x3118,
+                        // A bfloat16 is the upper half of an f32 (LLVM, `getInlineEncodingVBF16`).
+                        (Ty::Bf16 | Ty::P16Bf, Some(v)) => u64::from((*v as f32).to_bits() >> 16),
+                        (Ty::Bf16 | Ty::P16Bf, None) => 0x3e22,
                         (_, Some(v)) => u64::from((*v as f32).to_bits()),
                         (_, None) => 0x3e22_f983,
                     },

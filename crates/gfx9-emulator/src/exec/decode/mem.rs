@@ -46,7 +46,7 @@ impl Decoder<'_> {
         };
         // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On gfx942 the bit `sve` says so; gfx90a has `lds` in
         // its place.
-        if encoding == Encoding::Scratch && self.target == Target::Gfx942 {
+        if encoding == Encoding::Scratch && self.target >= Target::Gfx942 {
             if f.lds {
                 i.flags |= flag::VADDR;
             }
@@ -82,7 +82,12 @@ impl Decoder<'_> {
         let f = fields::Mubuf::of(long);
         self.find(partial, Encoding::Mubuf, f.op)?;
         self.buffer(partial, fields::Buffer::of(long))?;
-        partial.inst.flags |= flag::where_set([(flag::LDS, f.lds), (flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        partial.inst.flags |= flag::where_set([
+            (flag::LDS, f.lds),
+            (flag::SLC, f.slc),
+            (flag::SC1, f.scc),
+            (flag::WIDE_M0, self.target >= Target::Gfx950),
+        ]);
         Ok(())
     }
 

@@ -1,8 +1,9 @@
 //! Decodes the dwords of a program to its instructions.
 
-use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, encoded_length, fields};
+use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, Vop3p, encoded_length, fields};
 
 use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
+use super::vop3p::takes_scales;
 use crate::exec::control::{BranchOff, Goto, Illegal};
 use crate::exec::inst::{Code, Inst, ModifierInst, UNMAPPED, flag};
 use crate::exec::level::{SimdLevel, same};
@@ -20,7 +21,8 @@ impl Code {
         level: SimdLevel,
     ) -> Code {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let mut d = Decoder { words, target, column: level as usize, pool: ConstantPool::new() };
+        let mut d =
+            Decoder { words, target, column: level as usize, pool: ConstantPool::new(), has_scales: false };
         let mut code = Code {
             insts: Vec::with_capacity(words.len()),
             map: vec![UNMAPPED; words.len()],
@@ -81,6 +83,14 @@ fn branch_target(i: &Inst) -> Option<i64> {
     (direct && i.flags & flag::ILLEGAL == 0).then(|| i64::from(i.pc) + 1 + i64::from(i.imm as i32))
 }
 
+impl PartialInst {
+    /// Returns whether this is `v_mfma_ld_scale_b32`.
+    fn loads_scales(&self) -> bool {
+        self.inst.row.mnemonic == Mnemonic::Vop3p(Vop3p::v_mfma_ld_scale_b32)
+            && self.inst.flags & flag::ILLEGAL == 0
+    }
+}
+
 impl Decoder<'_> {
     /// Decodes from `start` to `end`, or to a dword that was decoded before, to which the code then jumps.
     fn run(&mut self, code: &mut Code, start: usize, end: usize) {
@@ -96,7 +106,17 @@ impl Decoder<'_> {
             code.map[at] = code.insts.len() as u32;
             let partial = self.one(at);
             at += partial.len;
+            let loads_scales = partial.loads_scales();
             code.insts.push(self.close(partial));
+            if loads_scales && at + 2 <= end && takes_scales(self.target, [self.word(at), self.word(at + 1)])
+            {
+                // No instruction can jump between the two, so the second has no entry in the map.
+                self.has_scales = true;
+                let partial = self.one(at);
+                self.has_scales = false;
+                at += partial.len;
+                code.insts.push(self.close(partial));
+            }
         }
         // Executing the end of the code faults.
         let mut off = self.blank(at);

@@ -5,7 +5,7 @@ use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
 
 use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
-use crate::testing::test_wave::{TestWave, disassembly, op};
+use crate::testing::test_wave::{TestWave, disassembly, is_for, op};
 
 /// The hardware's codes of 1.0, 2.0, 4.0 and a literal.
 const ONE: u32 = 242;
@@ -17,7 +17,7 @@ const LITERAL: u32 = 255;
 /// every level.
 #[test]
 fn more_literals_than_slots() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
             let mut rig = TestWave::new(target, level);
             let mut words: Vec<u32> =
@@ -44,18 +44,17 @@ fn more_literals_than_slots() {
 
 /// Returns the encodings that are not an instruction to LLVM, from gfx9-isa's list.
 fn refused(target: Target) -> Vec<[u32; 2]> {
-    let name = if target == Target::Gfx90a { "90a" } else { "942" };
     let line = |line: &str| {
-        let [targets, first, second, "-"] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let [_, first, second, "-"] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
         let hex = |word| u32::from_str_radix(word, 16).unwrap();
-        (targets == "all" || targets == name).then(|| [hex(first), hex(second)])
+        is_for(line, target).then(|| [hex(first), hex(second)])
     };
     disassembly().lines().filter_map(line).collect()
 }
 
 #[test]
 fn bits_that_are_not_an_instruction_fault_as_illegal() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let mut rig = TestWave::new(target, SimdLevel::Portable);
         let mut count = 0;
         for words in refused(target) {
@@ -73,7 +72,7 @@ fn bits_that_are_not_an_instruction_fault_as_illegal() {
 /// Pairs of SGPRs start at even registers; the lowest bit is ignored.
 #[test]
 fn traced_registers_are_those_that_the_instruction_uses() {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let words = [0xbe83_0105, 0];
         assert_eq!(disassemble_lenient(target, words, 0).text, "s_mov_b64 s[2:3], s[4:5]");
         let mut rig = TestWave::new(target, SimdLevel::Portable);

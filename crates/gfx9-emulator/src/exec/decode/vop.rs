@@ -1,7 +1,7 @@
 //! Decoding of VOP1, VOP2, VOPC, VOP3, SDWA and DPP.
 
 use gfx9_isa::flags::{ACC, KEEP, LIT, MASK_IN, SDST, SGPR_DST};
-use gfx9_isa::{Encoding, Row, Ty, fields};
+use gfx9_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
 use crate::exec::inst::{Inst, ModifierInst, NONE};
@@ -10,7 +10,9 @@ use crate::exec::modifiers::MODIFIED;
 use crate::exec::operand::{
     Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, temp,
 };
+use crate::exec::scaled::Plan;
 use crate::exec::table::Impl;
+use crate::exec::vop3::{BOUND_CONTROL, FETCH_INACTIVE};
 use crate::state::wave::{AGPR, sreg};
 
 /// The codes of source 0 that say that a control dword follows.
@@ -183,6 +185,19 @@ impl Decoder<'_> {
             return Err(NotAnInstruction);
         }
         partial.inst.dst = f.vdst as u16;
+        if self.target >= Target::Gfx950
+            && let Some(imm) = own_modifiers(row, &f)
+        {
+            let mut sources = [Operand::None; 3];
+            for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
+                if row.src[n] != Ty::None {
+                    *source = self.vop_source(partial, n, code, row)?;
+                }
+            }
+            set_sources(&mut partial.inst, &sources);
+            partial.inst.imm = imm;
+            return Ok(());
+        }
         let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
             partial.inst.sdst = aligned(f.sdst, Ty::Mask);
@@ -336,11 +351,25 @@ fn op_sel(row: &Row, bits: u32, mods: &mut Mods) {
             mods.parts[n] = DwordPart::HIGH;
         }
     }
-    if row.name.starts_with("v_cvt_sr_") {
+    if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         // The upper two bits select the byte that is written.
         (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
-    } else if bits >> 3 != 0 && matches!(row.dst, Ty::F16 | Ty::I16) {
+    } else if bits >> 3 != 0 && matches!(row.dst, Ty::F16 | Ty::I16 | Ty::Bf16) {
         (mods.part, mods.rest) = (DwordPart::HIGH, UnwrittenBits::Keep);
+    }
+}
+
+/// Returns the modifiers of an instruction of gfx950 whose executor applies them itself, for [`Inst::imm`]; `None` for
+/// others.
+fn own_modifiers(row: &Row, f: &fields::Vop3) -> Option<u32> {
+    match row.name {
+        "v_bitop3_b32" => Some(f.truth_table()),
+        "v_bitop3_b16" => Some(f.truth_table() | f.op_sel << 8),
+        // The two bits of op_sel are DPP's bits, with the same numbers.
+        "v_permlane16_swap_b32" | "v_permlane32_swap_b32" => {
+            Some(f.op_sel & (FETCH_INACTIVE | BOUND_CONTROL))
+        }
+        _ => Plan::of(row, f.abs, f.neg, f.op_sel).map(Plan::bits),
     }
 }
 

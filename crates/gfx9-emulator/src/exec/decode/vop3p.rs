@@ -1,10 +1,11 @@
 //! Decoding of VOP3P: packed and mixed-precision arithmetic, dot products, and the matrix instructions.
 
-use gfx9_isa::{Encoding, Row, Ty, fields};
+use gfx9_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use super::vop::{Mods, set_sources};
 use crate::exec::matrix::Controls;
+use crate::exec::matrix_scaled::FORMATS;
 use crate::exec::operand::Operand;
 use crate::exec::packed::Select;
 use crate::state::wave::AGPR;
@@ -14,7 +15,7 @@ impl Decoder<'_> {
         let f = fields::Vop3p::of(long);
         let row = self.find(partial, Encoding::Vop3p, f.op)?;
         partial.inst.dst = f.vdst as u16;
-        if row.name.starts_with("v_mfma") {
+        if row.name.starts_with("v_mfma_f") || row.name.starts_with("v_mfma_i") {
             return self.mfma(partial, fields::Mai::of(long), row);
         }
         if row.name.starts_with("v_smfmac") {
@@ -51,8 +52,11 @@ impl Decoder<'_> {
             // An operand has only the modifiers that have a meaning for its type.
             select = match row.src[n] {
                 Ty::P16I => select.with(n, lo, hi, 0, 0),
-                Ty::P16F | Ty::P32 | Ty::Mix => select.with(n, lo, hi, neg_lo, neg_hi),
+                Ty::P16F | Ty::P16Bf | Ty::P32 | Ty::Mix => select.with(n, lo, hi, neg_lo, neg_hi),
+                Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
                 // The sign of an f32 is in its high half.
+                // CDNA4 ISA, `V_DOT2_F32_BF16`: "NEG and ABS input modifiers do not affect S2".
+                Ty::F32 if row.name == "v_dot2_f32_bf16" => select.with(n, 0, 1, 0, 0),
                 Ty::F32 => select.with(n, 0, 1, 0, neg_lo),
                 _ => select,
             };
@@ -64,8 +68,18 @@ impl Decoder<'_> {
 
     /// Decodes VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
     fn mfma(&mut self, partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
-        let a = matrix(f.src0, f.acc_a, row.src[0])?;
-        let b = matrix(f.src1, f.acc_b, row.src[1])?;
+        let (a, b) = if row.name.ends_with("_f8f6f4") {
+            // Scales are those that the instruction before has loaded.
+            let scales = self.has_scales || !Controls::new(0, f.abid, 0).is_scaled();
+            if f.cbsz >= FORMATS || f.blgp >= FORMATS || !scales {
+                return Err(NotAnInstruction);
+            }
+            (f.a_type(), f.b_type())
+        } else {
+            (row.src[0], row.src[1])
+        };
+        let a = matrix(f.src0, f.acc_a, a)?;
+        let b = matrix(f.src1, f.acc_b, b)?;
         let code = f.src2;
         let c = match code {
             128..=208 | 240..=248 => {
@@ -78,10 +92,18 @@ impl Decoder<'_> {
             return Err(NotAnInstruction);
         };
         partial.inst.dst = d;
-        partial.inst.imm = Controls::new(f.cbsz, f.abid, f.blgp).0;
+        partial.inst.imm = controls(f, row).0;
         set_sources(&mut partial.inst, &[a, b, c]);
         Ok(())
     }
+}
+
+/// Returns whether two dwords are a matrix instruction with scales, which `v_mfma_ld_scale_b32` has to precede.
+pub(super) fn takes_scales(target: Target, words: [u32; 2]) -> bool {
+    let f = fields::Mai::of(u64::from(words[0]) | u64::from(words[1]) << 32);
+    Encoding::of(words[0]) == Some(Encoding::Vop3p)
+        && Encoding::Vop3p.row(target, f.op).is_some_and(|row| row.name.ends_with("_f8f6f4"))
+        && Controls::new(0, f.abid, 0).is_scaled()
 }
 
 /// Decodes `v_smfmac`, like [`Decoder::mfma`]. The third source is a VGPR with the indices of A's elements, and D is
@@ -92,9 +114,16 @@ fn smfmac(partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), No
     let indices = matrix(f.src2, false, row.src[2])?;
     let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else { return Err(NotAnInstruction) };
     partial.inst.dst = d;
-    partial.inst.imm = Controls::new(f.cbsz, f.abid, f.blgp).0;
+    partial.inst.imm = controls(f, row).0;
     set_sources(&mut partial.inst, &[a, b, indices]);
     Ok(())
+}
+
+/// Returns the modifiers. The names of instructions of 8-bit floats end with the formats of A and B.
+fn controls(f: fields::Mai, row: &Row) -> Controls {
+    let mut formats = row.name.rsplit('_');
+    let [b, a] = [formats.next(), formats.next()].map(|format| format == Some("fp8"));
+    Controls::new(f.cbsz, f.abid, f.blgp).with_fp8(a, b)
 }
 
 /// Returns the first vector register of a matrix. The error is for registers that don't exist.

@@ -234,6 +234,26 @@ pub(crate) fn max<T: Float>(m: Mode, a: T, b: T) -> T {
     ieee(m, a, b, if first { a } else { b })
 }
 
+/// Returns the lesser value, as `minimum` of IEEE 754-2019 does: -0 is below +0, and a NaN gives a quiet NaN.
+#[inline(always)]
+pub(crate) fn minimum<T: Float>(a: T, b: T) -> T {
+    let first = a.lt(b) || a.eq(b) && a.is_negative();
+    quiet_nan(a, b, if first { a } else { b })
+}
+
+/// Returns the greater value; see [`minimum`].
+#[inline(always)]
+pub(crate) fn maximum<T: Float>(a: T, b: T) -> T {
+    let first = b.lt(a) || a.eq(b) && !a.is_negative();
+    quiet_nan(a, b, if first { a } else { b })
+}
+
+#[inline(always)]
+fn quiet_nan<T: Float>(a: T, b: T, otherwise: T) -> T {
+    let second = if b.is_nan() { b.quiet() } else { otherwise };
+    if a.is_nan() { a.quiet() } else { second }
+}
+
 #[inline(always)]
 fn ieee<T: Float>(m: Mode, a: T, b: T, otherwise: T) -> T {
     let ieee = m.ieee();

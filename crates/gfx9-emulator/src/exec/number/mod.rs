@@ -4,4 +4,5 @@
 pub(crate) mod exact;
 pub(crate) mod float;
 pub(crate) mod half16;
+pub(crate) mod narrow;
 pub(crate) mod soft;

@@ -87,6 +87,7 @@ pub(super) fn mubuf(op: Mubuf) -> Impl {
         Mubuf::buffer_atomic_xor_x2 => one::<BufferRmw<Xor<u64>>>(),
         Mubuf::buffer_atomic_inc_x2 => one::<BufferRmw<Inc<u64>>>(),
         Mubuf::buffer_atomic_dec_x2 => one::<BufferRmw<Dec<u64>>>(),
+        Mubuf::buffer_atomic_pk_add_bf16 => one::<BufferRmw<PkAddBf16>>(),
     }
 }
 

@@ -141,5 +141,9 @@ pub(super) fn ds(op: Ds) -> Impl {
         Ds::ds_write_b128 => narrow::<Write<Dwords<4>>>(),
         Ds::ds_read_b96 => one::<Read<Dwords<3>>>(),
         Ds::ds_read_b128 => narrow::<Read<Dwords<4>>>(),
+        Ds::ds_read_b64_tr_b4 => one::<ReadTransposed<4, 2>>(),
+        Ds::ds_read_b96_tr_b6 => one::<ReadTransposed<6, 3>>(),
+        Ds::ds_read_b64_tr_b8 => one::<ReadTransposed<8, 2>>(),
+        Ds::ds_read_b64_tr_b16 => one::<ReadTransposed<16, 2>>(),
     }
 }

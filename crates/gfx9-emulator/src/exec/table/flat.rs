@@ -130,6 +130,8 @@ pub(super) fn global(op: Global) -> Impl {
         Global::global_atomic_xor_x2 => one::<GlobalRmw<Xor<u64>>>(),
         Global::global_atomic_inc_x2 => one::<GlobalRmw<Inc<u64>>>(),
         Global::global_atomic_dec_x2 => one::<GlobalRmw<Dec<u64>>>(),
+        Global::global_load_lds_dwordx4 => one::<GlobalLoadLds<Dwords<4>>>(),
+        Global::global_load_lds_dwordx3 => one::<GlobalLoadLds<Dwords<3>>>(),
     }
 }
 

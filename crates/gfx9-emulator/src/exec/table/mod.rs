@@ -15,12 +15,12 @@ mod vop3;
 mod vop3p;
 mod vopc;
 
-use gfx9_isa::Mnemonic;
+use gfx9_isa::{Mnemonic, Target};
 
 pub(crate) use notation::Impl;
 
-/// Returns the executors of an instruction.
-pub(crate) fn executor(mnemonic: Mnemonic) -> Impl {
+/// Returns the executors of an instruction on a target. Eight-bit floats have other formats on gfx950 than on gfx942.
+pub(crate) fn executor(mnemonic: Mnemonic, target: Target) -> Impl {
     match mnemonic {
         // Image instructions are not implemented.
         Mnemonic::Illegal | Mnemonic::Mimg(_) => Impl::No,
@@ -30,11 +30,11 @@ pub(crate) fn executor(mnemonic: Mnemonic) -> Impl {
         Mnemonic::Sopc(op) => sop::sopc(op),
         Mnemonic::Sopp(op) => sop::sopp(op),
         Mnemonic::Smem(op) => smem::smem(op),
-        Mnemonic::Vop1(op) => vop1::vop1(op),
+        Mnemonic::Vop1(op) => vop1::vop1(op, target),
         Mnemonic::Vop2(op) => vop2::vop2(op),
         Mnemonic::Vopc(op) => vopc::vopc(op),
-        Mnemonic::Vop3(op) => vop3::vop3(op),
-        Mnemonic::Vop3p(op) => vop3p::vop3p(op),
+        Mnemonic::Vop3(op) => vop3::vop3(op, target),
+        Mnemonic::Vop3p(op) => vop3p::vop3p(op, target),
         Mnemonic::Ds(op) => ds::ds(op),
         Mnemonic::Flat(op) => flat::flat(op),
         Mnemonic::Global(op) => flat::global(op),
@@ -53,8 +53,10 @@ mod tests {
     #[test]
     fn saturating_rows_have_an_executor_for_the_clamp_bit() {
         for row in Encoding::ALL.into_iter().flat_map(Encoding::rows) {
-            let clamps = matches!(executor(row.mnemonic), Impl::Lanes { clamp: Some(_), .. });
-            assert_eq!(clamps, row.flags & flags::SAT != 0, "{}", row.name);
+            for target in Target::ALL {
+                let clamps = matches!(executor(row.mnemonic, target), Impl::Lanes { clamp: Some(_), .. });
+                assert_eq!(clamps, row.flags & flags::SAT != 0, "{}", row.name);
+            }
         }
     }
 }

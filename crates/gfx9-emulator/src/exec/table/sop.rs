@@ -211,5 +211,6 @@ pub(super) fn sopp(op: Sopp) -> Impl {
         Sopp::s_set_gpr_idx_off => one::<altered::GprIdxOff>(),
         Sopp::s_set_gpr_idx_mode => one::<altered::GprIdxMode>(),
         Sopp::s_endpgm_ordered_ps_done => one::<control::Endpgm>(),
+        Sopp::s_set_valu_coexec_mode => one::<control::Nop>(),
     }
 }

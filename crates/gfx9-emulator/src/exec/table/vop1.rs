@@ -1,6 +1,6 @@
 //! Executors of VOP1 instructions.
 
-use gfx9_isa::Vop1;
+use gfx9_isa::{Target, Vop1};
 
 use super::notation::*;
 use crate::exec::arith::*;
@@ -11,7 +11,7 @@ use crate::exec::transcendental::*;
 use crate::exec::{control, vop3};
 
 #[rustfmt::skip]
-pub(super) fn vop1(op: Vop1) -> Impl {
+pub(super) fn vop1(op: Vop1, target: Target) -> Impl {
     match op {
         Vop1::v_nop => one::<control::Nop>(),
         Vop1::v_mov_b32 => hot1::<MovB32>(),
@@ -93,9 +93,17 @@ pub(super) fn vop1(op: Vop1) -> Impl {
         Vop1::v_sat_pk_u8_i16 => rare1::<SatPkU8I16>(),
         Vop1::v_swap_b32 => plain::<vop3::Swap>(),
         Vop1::v_accvgpr_mov_b32 => op1::<MovB32>(),
+        Vop1::v_cvt_f32_fp8 if target >= Target::Gfx950 => rare1::<CvtF32OcpFp8>(),
         Vop1::v_cvt_f32_fp8 => rare1::<CvtF32Fp8>(),
+        Vop1::v_cvt_f32_bf8 if target >= Target::Gfx950 => rare1::<CvtF32OcpBf8>(),
         Vop1::v_cvt_f32_bf8 => rare1::<CvtF32Bf8>(),
+        Vop1::v_cvt_pk_f32_fp8 if target >= Target::Gfx950 => rare1::<CvtPkF32OcpFp8>(),
         Vop1::v_cvt_pk_f32_fp8 => rare1::<CvtPkF32Fp8>(),
+        Vop1::v_cvt_pk_f32_bf8 if target >= Target::Gfx950 => rare1::<CvtPkF32OcpBf8>(),
         Vop1::v_cvt_pk_f32_bf8 => rare1::<CvtPkF32Bf8>(),
+        Vop1::v_prng_b32 => op1::<PrngB32>(),
+        Vop1::v_permlane16_swap_b32 => one::<vop3::PermlaneSwap<16>>(),
+        Vop1::v_permlane32_swap_b32 => one::<vop3::PermlaneSwap<32>>(),
+        Vop1::v_cvt_f32_bf16 => hot1::<CvtF32Bf16>(),
     }
 }

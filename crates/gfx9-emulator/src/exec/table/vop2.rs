@@ -9,7 +9,7 @@ use crate::exec::carry::*;
 use crate::exec::convert::*;
 use crate::exec::integer::*;
 use crate::exec::number::half16::Half;
-use crate::exec::vop3p::Dot2F32F16;
+use crate::exec::vop3p::{Dot2F32F16, Dot2cF32Bf16};
 
 #[rustfmt::skip]
 pub(super) fn vop2(op: Vop2) -> Impl {
@@ -78,5 +78,6 @@ pub(super) fn vop2(op: Vop2) -> Impl {
         Vop2::v_fmac_f32 => signed3::<Fma<f32>>(),
         Vop2::v_pk_fmac_f16 => op3::<PkFmacF16>(),
         Vop2::v_xnor_b32 => op2::<XnorB32>(),
+        Vop2::v_dot2c_f32_bf16 => rare3::<Dot2cF32Bf16>(),
     }
 }

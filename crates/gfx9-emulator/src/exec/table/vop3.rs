@@ -1,6 +1,6 @@
 //! Executors of VOP3 instructions that have no shorter form.
 
-use gfx9_isa::Vop3;
+use gfx9_isa::{Target, Vop3};
 
 use super::notation::*;
 use crate::exec::arith::*;
@@ -12,11 +12,12 @@ use crate::exec::integer::*;
 use crate::exec::level::{columns, same};
 use crate::exec::media::*;
 use crate::exec::number::half16::Half;
+use crate::exec::scaled::Convert;
 use crate::exec::transcendental::*;
-use crate::exec::vop3::*;
+use crate::exec::vop3::{self, *};
 
 #[rustfmt::skip]
-pub(super) fn vop3(op: Vop3) -> Impl {
+pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
     match op {
         Vop3::v_mad_legacy_f32 => rare3::<MadLegacyF32>(),
         Vop3::v_mad_f32 => op3::<MadF32>(),
@@ -126,9 +127,72 @@ pub(super) fn vop3(op: Vop3) -> Impl {
         Vop3::v_sub_i16 => sat2::<SubU16, SubI16Clamp>(),
         Vop3::v_pack_b32_f16 => op2::<PackB32F16>(),
         Vop3::v_mul_legacy_f32 => rare2::<MulLegacyF32>(),
+        Vop3::v_cvt_pk_fp8_f32 if target >= Target::Gfx950 => rare2::<CvtPkOcpFp8F32>(),
         Vop3::v_cvt_pk_fp8_f32 => rare2::<CvtPkFp8F32>(),
+        Vop3::v_cvt_pk_bf8_f32 if target >= Target::Gfx950 => rare2::<CvtPkOcpBf8F32>(),
         Vop3::v_cvt_pk_bf8_f32 => rare2::<CvtPkBf8F32>(),
+        Vop3::v_cvt_sr_fp8_f32 if target >= Target::Gfx950 => rare2::<CvtSrOcpFp8F32>(),
         Vop3::v_cvt_sr_fp8_f32 => rare2::<CvtSrFp8F32>(),
+        Vop3::v_cvt_sr_bf8_f32 if target >= Target::Gfx950 => rare2::<CvtSrOcpBf8F32>(),
         Vop3::v_cvt_sr_bf8_f32 => rare2::<CvtSrBf8F32>(),
+        Vop3::v_bitop3_b16 => plain::<vop3::Bitop3<true>>(),
+        Vop3::v_bitop3_b32 => plain::<vop3::Bitop3<false>>(),
+        Vop3::v_ashr_pk_i8_i32 => op3::<AshrPkI8I32>(),
+        Vop3::v_ashr_pk_u8_i32 => op3::<AshrPkU8I32>(),
+        Vop3::v_cvt_pk_f16_f32 => hot2::<CvtPkF16F32>(),
+        Vop3::v_cvt_pk_bf16_f32 => hot2::<CvtPkBf16F32>(),
+        Vop3::v_cvt_sr_f16_f32 => op2::<CvtSrF16F32>(),
+        Vop3::v_cvt_sr_bf16_f32 => op2::<CvtSrBf16F32>(),
+        Vop3::v_minimum3_f32 => op3::<Minimum3<f32>>(),
+        Vop3::v_maximum3_f32 => op3::<Maximum3<f32>>(),
+        Vop3::v_cvt_scalef32_pk_fp8_f32
+        | Vop3::v_cvt_scalef32_pk_bf8_f32
+        | Vop3::v_cvt_scalef32_sr_fp8_f32
+        | Vop3::v_cvt_scalef32_sr_bf8_f32
+        | Vop3::v_cvt_scalef32_pk_f32_fp8
+        | Vop3::v_cvt_scalef32_pk_f32_bf8
+        | Vop3::v_cvt_scalef32_f32_fp8
+        | Vop3::v_cvt_scalef32_f32_bf8
+        | Vop3::v_cvt_scalef32_pk_fp4_f32
+        | Vop3::v_cvt_scalef32_sr_pk_fp4_f32
+        | Vop3::v_cvt_scalef32_pk_f32_fp4
+        | Vop3::v_cvt_scalef32_pk_fp8_f16
+        | Vop3::v_cvt_scalef32_pk_bf8_f16
+        | Vop3::v_cvt_scalef32_sr_fp8_f16
+        | Vop3::v_cvt_scalef32_sr_bf8_f16
+        | Vop3::v_cvt_scalef32_pk_fp8_bf16
+        | Vop3::v_cvt_scalef32_pk_bf8_bf16
+        | Vop3::v_cvt_scalef32_sr_fp8_bf16
+        | Vop3::v_cvt_scalef32_sr_bf8_bf16
+        | Vop3::v_cvt_scalef32_pk_f16_fp8
+        | Vop3::v_cvt_scalef32_pk_f16_bf8
+        | Vop3::v_cvt_scalef32_f16_fp8
+        | Vop3::v_cvt_scalef32_f16_bf8
+        | Vop3::v_cvt_scalef32_pk_fp4_f16
+        | Vop3::v_cvt_scalef32_pk_fp4_bf16
+        | Vop3::v_cvt_scalef32_sr_pk_fp4_f16
+        | Vop3::v_cvt_scalef32_sr_pk_fp4_bf16
+        | Vop3::v_cvt_scalef32_pk_f16_fp4
+        | Vop3::v_cvt_scalef32_pk_bf16_fp4
+        | Vop3::v_cvt_scalef32_2xpk16_fp6_f32
+        | Vop3::v_cvt_scalef32_2xpk16_bf6_f32
+        | Vop3::v_cvt_scalef32_sr_pk32_fp6_f32
+        | Vop3::v_cvt_scalef32_sr_pk32_bf6_f32
+        | Vop3::v_cvt_scalef32_pk32_f32_fp6
+        | Vop3::v_cvt_scalef32_pk32_f32_bf6
+        | Vop3::v_cvt_scalef32_pk32_fp6_f16
+        | Vop3::v_cvt_scalef32_pk32_fp6_bf16
+        | Vop3::v_cvt_scalef32_pk32_bf6_f16
+        | Vop3::v_cvt_scalef32_pk32_bf6_bf16
+        | Vop3::v_cvt_scalef32_sr_pk32_fp6_f16
+        | Vop3::v_cvt_scalef32_sr_pk32_fp6_bf16
+        | Vop3::v_cvt_scalef32_sr_pk32_bf6_f16
+        | Vop3::v_cvt_scalef32_sr_pk32_bf6_bf16
+        | Vop3::v_cvt_scalef32_pk32_f16_fp6
+        | Vop3::v_cvt_scalef32_pk32_bf16_fp6
+        | Vop3::v_cvt_scalef32_pk32_f16_bf6
+        | Vop3::v_cvt_scalef32_pk32_bf16_bf6
+        | Vop3::v_cvt_scalef32_pk_bf16_fp8
+        | Vop3::v_cvt_scalef32_pk_bf16_bf8 => one::<Convert>(),
     }
 }

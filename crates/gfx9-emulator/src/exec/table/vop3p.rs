@@ -1,13 +1,14 @@
 //! Executors of VOP3P instructions: packed arithmetic, mixed precision, dot products, matrices.
 
-use gfx9_isa::Vop3p;
+use gfx9_isa::{Target, Vop3p};
 
 use super::notation::*;
-use crate::exec::arith::{Add, Fma, Max, Min, Mul};
+use crate::exec::arith::{Add, Fma, Max, Maximum3, Min, Minimum3, Mul};
 use crate::exec::inst::Exec;
 use crate::exec::level::two_columns;
 use crate::exec::matrix::{Mfma, MfmaF64, Smfmac};
 use crate::exec::matrix_arith as mx;
+use crate::exec::matrix_scaled::{LoadScales, MfmaScaled};
 use crate::exec::number::half16::Half;
 use crate::exec::packed::{Halves, Pairs, Three, Two};
 use crate::exec::vop3p::*;
@@ -17,8 +18,68 @@ const fn rare<X: Exec>() -> Impl {
     Impl::Plain(two_columns::<X>())
 }
 
+pub(super) fn vop3p(op: Vop3p, target: Target) -> Impl {
+    if target == Target::Gfx950 {
+        return gfx950(op).unwrap_or_else(|| common(op));
+    }
+    common(op)
+}
+
+/// Returns the executors of the instructions that gfx950 has alone, or in which it has its own formats of 8 bits.
 #[rustfmt::skip]
-pub(super) fn vop3p(op: Vop3p) -> Impl {
+fn gfx950(op: Vop3p) -> Option<Impl> {
+    Some(match op {
+        Vop3p::v_mfma_f32_16x16x32_bf8_bf8 => plain::<Mfma<mx::Ocp, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_16x16x32_bf8_fp8 => plain::<Mfma<mx::Ocp, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_16x16x32_fp8_bf8 => plain::<Mfma<mx::Ocp, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_16x16x32_fp8_fp8 => plain::<Mfma<mx::Ocp, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_bf8_bf8 => plain::<Mfma<mx::Ocp, 32, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_bf8_fp8 => plain::<Mfma<mx::Ocp, 32, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_fp8_bf8 => plain::<Mfma<mx::Ocp, 32, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_fp8_fp8 => plain::<Mfma<mx::Ocp, 32, 1, 8>>(),
+        Vop3p::v_smfmac_f32_16x16x64_bf8_bf8 => rare::<Smfmac<mx::Ocp, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_16x16x64_bf8_fp8 => rare::<Smfmac<mx::Ocp, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_16x16x64_fp8_bf8 => rare::<Smfmac<mx::Ocp, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_16x16x64_fp8_fp8 => rare::<Smfmac<mx::Ocp, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_bf8_bf8 => rare::<Smfmac<mx::Ocp, 32, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_bf8_fp8 => rare::<Smfmac<mx::Ocp, 32, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_fp8_bf8 => rare::<Smfmac<mx::Ocp, 32, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_fp8_fp8 => rare::<Smfmac<mx::Ocp, 32, 8, 16, false>>(),
+        Vop3p::v_dot2_f32_bf16 => plain::<DotBf16>(),
+        Vop3p::v_pk_minimum3_f16 => plain::<Halves<Three<Minimum3<Half>>>>(),
+        Vop3p::v_pk_maximum3_f16 => plain::<Halves<Three<Maximum3<Half>>>>(),
+        Vop3p::v_mfma_ld_scale_b32 => plain::<LoadScales>(),
+        Vop3p::v_mfma_f32_16x16x128_f8f6f4 => plain::<MfmaScaled<16>>(),
+        Vop3p::v_mfma_f32_32x32x64_f8f6f4 => plain::<MfmaScaled<32>>(),
+        Vop3p::v_mfma_f32_16x16x32_bf16 => plain::<Mfma<mx::Truncated<mx::Bf16, 8>, 16, 1, 8>>(),
+        Vop3p::v_mfma_i32_16x16x64_i8 => plain::<Mfma<mx::Int8, 16, 1, 16>>(),
+        Vop3p::v_mfma_f32_32x32x16_bf16 => plain::<Mfma<mx::Truncated<mx::Bf16, 8>, 32, 1, 8>>(),
+        Vop3p::v_mfma_i32_32x32x32_i8 => plain::<Mfma<mx::Int8, 32, 1, 16>>(),
+        Vop3p::v_smfmac_f32_16x16x64_bf16 => rare::<Smfmac<mx::Truncated<mx::Bf16, 8>, 16, 8, 16, true>>(),
+        Vop3p::v_smfmac_i32_16x16x128_i8 => rare::<Smfmac<mx::Int8, 16, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_16x16x128_bf8_bf8 => rare::<Smfmac<mx::Ocp, 16, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_16x16x128_bf8_fp8 => rare::<Smfmac<mx::Ocp, 16, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_16x16x128_fp8_bf8 => rare::<Smfmac<mx::Ocp, 16, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_16x16x128_fp8_fp8 => rare::<Smfmac<mx::Ocp, 16, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_32x32x32_bf16 => rare::<Smfmac<mx::Truncated<mx::Bf16, 8>, 32, 8, 16, true>>(),
+        Vop3p::v_smfmac_i32_32x32x64_i8 => rare::<Smfmac<mx::Int8, 32, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_32x32x64_bf8_bf8 => rare::<Smfmac<mx::Ocp, 32, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_32x32x64_bf8_fp8 => rare::<Smfmac<mx::Ocp, 32, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_32x32x64_fp8_bf8 => rare::<Smfmac<mx::Ocp, 32, 16, 32, true>>(),
+        Vop3p::v_smfmac_f32_32x32x64_fp8_fp8 => rare::<Smfmac<mx::Ocp, 32, 16, 32, true>>(),
+        Vop3p::v_mfma_f32_16x16x32_f16 => plain::<Mfma<mx::Truncated<mx::F16, 8>, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_f16 => plain::<Mfma<mx::Truncated<mx::F16, 8>, 32, 1, 8>>(),
+        Vop3p::v_smfmac_f32_16x16x64_f16 => rare::<Smfmac<mx::Truncated<mx::F16, 8>, 16, 8, 16, true>>(),
+        Vop3p::v_smfmac_f32_32x32x32_f16 => rare::<Smfmac<mx::Truncated<mx::F16, 8>, 32, 8, 16, true>>(),
+        _ => return None,
+    })
+}
+
+/// For instructions that only gfx950 has.
+const ELSEWHERE: Impl = Impl::No;
+
+#[rustfmt::skip]
+fn common(op: Vop3p) -> Impl {
     match op {
         Vop3p::v_pk_mad_i16 => plain::<Halves<PkMadI16>>(),
         Vop3p::v_pk_mul_lo_u16 => plain::<Halves<PkMulLoU16>>(),
@@ -92,41 +153,67 @@ pub(super) fn vop3p(op: Vop3p) -> Impl {
         Vop3p::v_mfma_f32_4x4x4_16b_bf16 => rare::<Mfma<mx::Truncated<mx::Bf16, 8>, 4, 16, 4>>(),
         Vop3p::v_mfma_f32_32x32x8_bf16 => plain::<Mfma<mx::Truncated<mx::Bf16, 8>, 32, 1, 4>>(),
         Vop3p::v_mfma_f32_16x16x16_bf16 => plain::<Mfma<mx::Truncated<mx::Bf16, 8>, 16, 1, 4>>(),
-        Vop3p::v_smfmac_f32_16x16x32_f16 => rare::<Smfmac<mx::Truncated<mx::F16, 8>, 16, 4, 8>>(),
+        Vop3p::v_smfmac_f32_16x16x32_f16 => rare::<Smfmac<mx::Truncated<mx::F16, 8>, 16, 4, 8, false>>(),
         Vop3p::v_mfma_f32_32x32x4bf16_1k => plain::<Mfma<mx::Ftz<mx::Bf16, 4>, 32, 2, 4>>(),
         Vop3p::v_mfma_f32_16x16x4bf16_1k => plain::<Mfma<mx::Ftz<mx::Bf16, 4>, 16, 4, 4>>(),
-        Vop3p::v_smfmac_f32_32x32x16_f16 => rare::<Smfmac<mx::Truncated<mx::F16, 8>, 32, 4, 8>>(),
+        Vop3p::v_smfmac_f32_32x32x16_f16 => rare::<Smfmac<mx::Truncated<mx::F16, 8>, 32, 4, 8, false>>(),
         Vop3p::v_mfma_f32_4x4x4bf16_1k => rare::<Mfma<mx::Ftz<mx::Bf16, 4>, 4, 16, 4>>(),
         Vop3p::v_mfma_f32_32x32x8bf16_1k => plain::<Mfma<mx::Ftz<mx::Bf16, 4>, 32, 1, 4>>(),
-        Vop3p::v_smfmac_f32_16x16x32_bf16 => rare::<Smfmac<mx::Truncated<mx::Bf16, 8>, 16, 4, 8>>(),
+        Vop3p::v_smfmac_f32_16x16x32_bf16 => rare::<Smfmac<mx::Truncated<mx::Bf16, 8>, 16, 4, 8, false>>(),
         Vop3p::v_mfma_f32_16x16x16bf16_1k => plain::<Mfma<mx::Ftz<mx::Bf16, 4>, 16, 1, 4>>(),
         Vop3p::v_mfma_f32_32x32x2bf16 => plain::<Mfma<mx::Ftz<mx::Bf16, 2>, 32, 2, 2>>(),
-        Vop3p::v_smfmac_f32_32x32x16_bf16 => rare::<Smfmac<mx::Truncated<mx::Bf16, 8>, 32, 4, 8>>(),
+        Vop3p::v_smfmac_f32_32x32x16_bf16 => rare::<Smfmac<mx::Truncated<mx::Bf16, 8>, 32, 4, 8, false>>(),
         Vop3p::v_mfma_f32_16x16x2bf16 => plain::<Mfma<mx::Ftz<mx::Bf16, 2>, 16, 4, 2>>(),
-        Vop3p::v_smfmac_i32_16x16x64_i8 => rare::<Smfmac<mx::Int8, 16, 8, 16>>(),
+        Vop3p::v_smfmac_i32_16x16x64_i8 => rare::<Smfmac<mx::Int8, 16, 8, 16, false>>(),
         Vop3p::v_mfma_f32_4x4x2bf16 => rare::<Mfma<mx::Ftz<mx::Bf16, 2>, 4, 16, 2>>(),
         Vop3p::v_mfma_f32_32x32x4bf16 => plain::<Mfma<mx::Ftz<mx::Bf16, 2>, 32, 1, 2>>(),
-        Vop3p::v_smfmac_i32_32x32x32_i8 => rare::<Smfmac<mx::Int8, 32, 8, 16>>(),
+        Vop3p::v_smfmac_i32_32x32x32_i8 => rare::<Smfmac<mx::Int8, 32, 8, 16, false>>(),
         Vop3p::v_mfma_f32_16x16x8bf16 => plain::<Mfma<mx::Ftz<mx::Bf16, 2>, 16, 1, 2>>(),
         Vop3p::v_mfma_f64_16x16x4f64 => plain::<MfmaF64<1>>(),
         Vop3p::v_mfma_f64_16x16x4_f64 => plain::<MfmaF64<1>>(),
         Vop3p::v_mfma_f64_4x4x4f64 => rare::<MfmaF64<4>>(),
         Vop3p::v_mfma_f64_4x4x4_4b_f64 => rare::<MfmaF64<4>>(),
-        Vop3p::v_mfma_f32_16x16x32_bf8_bf8 => plain::<Mfma<mx::Split, 16, 1, 8>>(),
-        Vop3p::v_mfma_f32_16x16x32_bf8_fp8 => plain::<Mfma<mx::Split, 16, 1, 8>>(),
-        Vop3p::v_mfma_f32_16x16x32_fp8_bf8 => plain::<Mfma<mx::Split, 16, 1, 8>>(),
-        Vop3p::v_mfma_f32_16x16x32_fp8_fp8 => plain::<Mfma<mx::Split, 16, 1, 8>>(),
-        Vop3p::v_mfma_f32_32x32x16_bf8_bf8 => plain::<Mfma<mx::Split, 32, 1, 8>>(),
-        Vop3p::v_mfma_f32_32x32x16_bf8_fp8 => plain::<Mfma<mx::Split, 32, 1, 8>>(),
-        Vop3p::v_mfma_f32_32x32x16_fp8_bf8 => plain::<Mfma<mx::Split, 32, 1, 8>>(),
-        Vop3p::v_mfma_f32_32x32x16_fp8_fp8 => plain::<Mfma<mx::Split, 32, 1, 8>>(),
-        Vop3p::v_smfmac_f32_16x16x64_bf8_bf8 => rare::<Smfmac<mx::Split, 16, 8, 16>>(),
-        Vop3p::v_smfmac_f32_16x16x64_bf8_fp8 => rare::<Smfmac<mx::Split, 16, 8, 16>>(),
-        Vop3p::v_smfmac_f32_16x16x64_fp8_bf8 => rare::<Smfmac<mx::Split, 16, 8, 16>>(),
-        Vop3p::v_smfmac_f32_16x16x64_fp8_fp8 => rare::<Smfmac<mx::Split, 16, 8, 16>>(),
-        Vop3p::v_smfmac_f32_32x32x32_bf8_bf8 => rare::<Smfmac<mx::Split, 32, 8, 16>>(),
-        Vop3p::v_smfmac_f32_32x32x32_bf8_fp8 => rare::<Smfmac<mx::Split, 32, 8, 16>>(),
-        Vop3p::v_smfmac_f32_32x32x32_fp8_bf8 => rare::<Smfmac<mx::Split, 32, 8, 16>>(),
-        Vop3p::v_smfmac_f32_32x32x32_fp8_fp8 => rare::<Smfmac<mx::Split, 32, 8, 16>>(),
+        Vop3p::v_mfma_f32_16x16x32_bf8_bf8 => plain::<Mfma<mx::Fnuz, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_16x16x32_bf8_fp8 => plain::<Mfma<mx::Fnuz, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_16x16x32_fp8_bf8 => plain::<Mfma<mx::Fnuz, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_16x16x32_fp8_fp8 => plain::<Mfma<mx::Fnuz, 16, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_bf8_bf8 => plain::<Mfma<mx::Fnuz, 32, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_bf8_fp8 => plain::<Mfma<mx::Fnuz, 32, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_fp8_bf8 => plain::<Mfma<mx::Fnuz, 32, 1, 8>>(),
+        Vop3p::v_mfma_f32_32x32x16_fp8_fp8 => plain::<Mfma<mx::Fnuz, 32, 1, 8>>(),
+        Vop3p::v_smfmac_f32_16x16x64_bf8_bf8 => rare::<Smfmac<mx::Fnuz, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_16x16x64_bf8_fp8 => rare::<Smfmac<mx::Fnuz, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_16x16x64_fp8_bf8 => rare::<Smfmac<mx::Fnuz, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_16x16x64_fp8_fp8 => rare::<Smfmac<mx::Fnuz, 16, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_bf8_bf8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_bf8_fp8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_fp8_bf8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
+        Vop3p::v_smfmac_f32_32x32x32_fp8_fp8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
+        Vop3p::v_dot2_f32_bf16 => ELSEWHERE,
+        Vop3p::v_pk_minimum3_f16 => ELSEWHERE,
+        Vop3p::v_pk_maximum3_f16 => ELSEWHERE,
+        Vop3p::v_mfma_ld_scale_b32 => ELSEWHERE,
+        Vop3p::v_mfma_f32_16x16x128_f8f6f4 => ELSEWHERE,
+        Vop3p::v_mfma_f32_32x32x64_f8f6f4 => ELSEWHERE,
+        Vop3p::v_mfma_f32_16x16x32_bf16 => ELSEWHERE,
+        Vop3p::v_mfma_i32_16x16x64_i8 => ELSEWHERE,
+        Vop3p::v_mfma_f32_32x32x16_bf16 => ELSEWHERE,
+        Vop3p::v_mfma_i32_32x32x32_i8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_16x16x64_bf16 => ELSEWHERE,
+        Vop3p::v_smfmac_i32_16x16x128_i8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_16x16x128_bf8_bf8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_16x16x128_bf8_fp8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_16x16x128_fp8_bf8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_16x16x128_fp8_fp8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_32x32x32_bf16 => ELSEWHERE,
+        Vop3p::v_smfmac_i32_32x32x64_i8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_32x32x64_bf8_bf8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_32x32x64_bf8_fp8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_32x32x64_fp8_bf8 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_32x32x64_fp8_fp8 => ELSEWHERE,
+        Vop3p::v_mfma_f32_16x16x32_f16 => ELSEWHERE,
+        Vop3p::v_mfma_f32_32x32x16_f16 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_16x16x64_f16 => ELSEWHERE,
+        Vop3p::v_smfmac_f32_32x32x32_f16 => ELSEWHERE,
     }
 }

@@ -9,7 +9,7 @@ use gfx9_isa::{Encoding, Row, Target, Ty, disassemble};
 
 use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
 use crate::state::wave::LANES;
-use crate::testing::test_wave::{Random, disassembly};
+use crate::testing::test_wave::{Random, disassembly, is_for};
 
 crate::testing::tally::verified!(sdwa, dpp);
 
@@ -195,7 +195,7 @@ type Make = fn(&mut Random, &Row, Encoding, Target) -> Form;
 /// Runs all instructions for which LLVM has text with this suffix.
 fn sweep(suffix: &str, make: Make, seed: u64) {
     let mut random = Random::new(seed);
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let mut rigs = rigs(target);
         let mut ran = BTreeSet::new();
         let mut failed = BTreeSet::new();
@@ -244,8 +244,7 @@ fn apart(suffix: &str, name: &str) -> bool {
 
 /// Returns the instructions that have a suffix in the list that LLVM generated.
 fn listed(suffix: &str, target: Target) -> BTreeSet<&'static str> {
-    let skipped = if target == Target::Gfx90a { "942 " } else { "90a " };
-    let names = disassembly().lines().filter(|line| !line.starts_with(skipped)).filter_map(|line| {
+    let names = disassembly().lines().filter(|line| is_for(line, target)).filter_map(|line| {
         let at = line.find(suffix).filter(|at| line[..*at].rfind(' ').is_some())?;
         let start = line[..at].rfind(' ')? + 1;
         Some(&line[start..at])

@@ -1,6 +1,9 @@
 //! References for conversions, roundings, the steps of divisions, and functions with a stated accuracy.
 
+use gfx9_isa::Target;
+
 use super::floats::to_f16;
+use super::narrow::{BF8, BF16, F16, FP8, Format};
 use super::{Close, In, Out, bits, f16, f16_out, f32, f32_out, f64, f64_out};
 use crate::exec::number::exact::{self, Exact};
 
@@ -178,6 +181,9 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     if let Some(out) = function(name, x) {
         return Some(out);
     }
+    if let Some(out) = of_gfx950(name, x) {
+        return Some(out);
+    }
     match name {
         "cvt_i32_f64" => bits(to_int(f64(a), 32, true)),
         "cvt_u32_f64" => bits(to_int(f64(a), 32, false)),
@@ -244,6 +250,53 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "trig_preop_f64" => preop(f64(a), b),
         _ => steps(name, x),
     }
+}
+
+/// Conversions that only gfx950 has, and those whose 8-bit floats have other formats there.
+fn of_gfx950(name: &str, x: &In) -> Option<Out> {
+    let [a, b, _] = x.s;
+    let saturates = x.mode.0 >> 23 & 1 != 0;
+    let (va, vb) = (f64::from(f32(a)), f64::from(f32(b)));
+    let half = |format: Format, v: u64| u64::from(format.nearest(f64::from(f32(v)), false));
+    let format = match name {
+        _ if x.target < Target::Gfx950 => return None,
+        "cvt_f32_bf16" => return f32_out(f32(a << 16)),
+        "cvt_pk_f16_f32" => {
+            return Some(Out { d: half(F16, a) | half(F16, b) << 16, flag: false, close: Close::P16 });
+        }
+        "cvt_pk_bf16_f32" => {
+            return Some(Out { d: half(BF16, a) | half(BF16, b) << 16, flag: false, close: Close::PBf16 });
+        }
+        "cvt_sr_f16_f32" => return f16_out(F16.random(va, b as u32, 23, false) as u16),
+        "cvt_sr_bf16_f32" => {
+            let d = u64::from(BF16.random(va, b as u32, 23, false));
+            return Some(Out { d, flag: false, close: Close::PBf16 });
+        }
+        _ if name.contains("_fp8") => FP8,
+        _ if name.contains("_bf8") => BF8,
+        _ => return None,
+    };
+    // A NaN of a byte has any fraction.
+    let byte = |v: f64| if v.is_nan() { FP8.nan(v.is_sign_negative()) } else { format.nearest(v, saturates) };
+    let of = |v: u64| format.value(v as u32 & 0xff) as f32;
+    match name {
+        "cvt_f32_fp8" | "cvt_f32_bf8" => f32_out(of(a)),
+        "cvt_pk_f32_fp8" | "cvt_pk_f32_bf8" => {
+            Some(Out { d: pair_bits(of(a), of(a >> 8)), flag: false, close: Close::P32 })
+        }
+        "cvt_pk_fp8_f32" | "cvt_pk_bf8_f32" => {
+            Some(Out { d: u64::from(byte(va) | byte(vb) << 8), flag: false, close: Close::Bytes(format) })
+        }
+        _ => Some(Out {
+            d: u64::from(format.random(va, b as u32, 23, saturates)),
+            flag: false,
+            close: Close::Bytes(format),
+        }),
+    }
+}
+
+fn pair_bits(low: f32, high: f32) -> u64 {
+    u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32
 }
 
 /// Functions of one float.

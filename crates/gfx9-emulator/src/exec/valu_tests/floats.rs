@@ -68,15 +68,22 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         return compared;
     }
     if name == "dot2c_f32_f16" {
-        // The product of the second pair is added first; each step is rounded.
-        let part = |v: u64, n: u32| {
-            exact::convert(16, 32, 0, exact::flush(v >> (16 * n) & 0xffff, 16, x.mode.denorm64() & 1 != 0))
-        };
+        // The product of the second pair is added first; each step is rounded. CDNA2 and CDNA3 ISA, 6.4: whatever MODE
+        // says, to nearest even, and denormals are flushed.
+        let flushed = |v, size| exact::flush(v, size, false);
+        let part = |v: u64, n: u32| exact::convert(16, 32, 0, flushed(v >> (16 * n) & 0xffff, 16));
+        let fma = |n, c| flushed(exact::fma(32, 0, part(x.s[0], n), part(x.s[1], n), c), 32);
+        return f32_out(f32(fma(0, fma(1, flushed(x.old & 0xffff_ffff, 32)))));
+    }
+    if name == "dot2c_f32_bf16" {
+        // The product of the first pair is added first; each step is rounded.
+        let part =
+            |v: u64, n: u32| exact::flush((v >> (16 * n) & 0xffff) << 16, 32, x.mode.denorm32() & 1 != 0);
         let [a, b, _] = x.s;
         let old = exact::flush(x.old & 0xffff_ffff, 32, x.mode.denorm32() & 1 != 0);
         let (round, keep) = (x.mode.round32(), x.mode.denorm32() & 2 != 0);
-        let inner = exact::fma(32, round, part(a, 1), part(b, 1), old);
-        return f32_out(f32(exact::fma(32, round, part(a, 0), part(b, 0), exact::flush(inner, 32, keep))));
+        let inner = exact::flush(exact::fma(32, round, part(a, 0), part(b, 0), old), 32, keep);
+        return f32_out(f32(exact::fma(32, round, part(a, 1), part(b, 1), inner)));
     }
     if name == "pk_fmac_f16" {
         let [a, b, _] = x.s;
@@ -104,6 +111,19 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     match op {
         "min" => return extreme_out(min(a, b)),
         "max" => return extreme_out(max(a, b)),
+        "minimum3" | "maximum3" => {
+            let values = [a, b, c].map(|v| f32(v));
+            if values.iter().any(|v| v.is_nan()) {
+                return f32_out(f32::NAN);
+            }
+            // The order of integers that puts -0 below +0.
+            let order = |v: &f32| v.to_bits() as i32 ^ ((v.to_bits() as i32 >> 31) as u32 >> 1) as i32;
+            let pick = match op {
+                "minimum3" => values.iter().copied().min_by_key(order),
+                _ => values.iter().copied().max_by_key(order),
+            };
+            return pick.and_then(f32_out);
+        }
         "min3" => return extreme_out(min(min(a, b), c)),
         "max3" => return extreme_out(max(max(a, b), c)),
         "med3" => {

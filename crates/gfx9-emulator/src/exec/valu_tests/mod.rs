@@ -10,6 +10,7 @@ mod floats;
 mod integers;
 pub(crate) mod lanes;
 mod modes;
+pub(crate) mod narrow;
 mod parts;
 mod sequences;
 
@@ -36,6 +37,7 @@ struct In {
     lane: u32,
     clamp: bool,
     mode: Mode,
+    target: Target,
 }
 
 impl In {
@@ -56,7 +58,7 @@ impl In {
 }
 
 /// The required accuracy of a result. A quiet NaN is also right if the reference is a NaN.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 enum Close {
     Bits,
     F16,
@@ -64,6 +66,12 @@ enum Close {
     F64,
     /// Two f16.
     P16,
+    /// One or two bfloat16.
+    PBf16,
+    /// Two f32.
+    P32,
+    /// One or two floats of 8 bits.
+    Bytes(narrow::Format),
     /// An f32 with at most this error in units in the last place.
     Ulps32(u32),
     Ulps64(u64),
@@ -137,6 +145,7 @@ fn keeps_denormals(name: &str) -> bool {
         "cvt_f32_fp8",
         "cvt_f32_bf8",
         "cvt_pk_f32_",
+        "cvt_f32_bf16",
         "div_scale",
         "div_fmas",
         "class",
@@ -176,7 +185,7 @@ fn quiet_bit(ty: Ty) -> u64 {
 
 fn sign_bit(ty: Ty) -> u64 {
     match ty {
-        Ty::F16 => 1 << 15,
+        Ty::F16 | Ty::Bf16 => 1 << 15,
         Ty::F64 | Ty::B64 => 1 << 63,
         _ => 1 << 31,
     }
@@ -201,6 +210,18 @@ fn agree(got: u64, want: Out) -> bool {
         Close::P16 => [0, 16].iter().all(|at| {
             let (g, w) = (got >> at & 0xffff, want.d >> at & 0xffff);
             g == w || is_nan(g, Ty::F16) && is_nan(w, Ty::F16)
+        }),
+        Close::PBf16 => [0, 16].iter().all(|at| {
+            let [g, w] = [got, want.d].map(|v| (v >> at & 0xffff) as u32);
+            narrow::BF16.agrees(g, w)
+        }),
+        Close::P32 => [0, 32].iter().all(|at| {
+            let [g, w] = [got, want.d].map(|v| v >> at & 0xffff_ffff);
+            g == w || is_nan(g, Ty::F32) && is_nan(w, Ty::F32)
+        }),
+        Close::Bytes(format) => [0, 8].iter().all(|at| {
+            let [g, w] = [got, want.d].map(|v| (v >> at & 0xff) as u32);
+            format.agrees(g, w)
         }),
         Close::Ulps32(n) => {
             got == want.d || nan(Ty::F32) || !is_nan(want.d, Ty::F32) && steps(32) <= u64::from(n)
@@ -291,14 +312,14 @@ fn sample(random: &mut Random, ty: Ty) -> u64 {
 
 fn size_mask(ty: Ty) -> u64 {
     match ty {
-        Ty::F16 | Ty::I16 => 0xffff,
+        Ty::F16 | Ty::I16 | Ty::Bf16 => 0xffff,
         ty if ty.dwords() == 2 => u64::MAX,
         _ => 0xffff_ffff,
     }
 }
 
 fn is_float(ty: Ty) -> bool {
-    matches!(ty, Ty::F16 | Ty::F32 | Ty::F64)
+    matches!(ty, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64)
 }
 
 /// Returns the type of source `n`.
@@ -347,6 +368,9 @@ fn constant(random: &mut Random, ty: Ty) -> Option<(u32, u64)> {
     let value = FLOATS[float];
     let bits = match ty {
         Ty::I16 => return Some((code, whole as u64 & 0xffff_ffff)),
+        Ty::Bf16 if is_whole => return Some((code, whole as u64 & 0xffff)),
+        Ty::Bf16 if float == 8 => 0x3e22,
+        Ty::Bf16 => u64::from((value as f32).to_bits() >> 16),
         Ty::F16 if is_whole => return Some((code, whole as u64 & 0xffff)),
         Ty::B32 | Ty::F32 if is_whole => return Some((code, whole as u64 & 0xffff_ffff)),
         Ty::B64 | Ty::F64 if is_whole => return Some((code, whole as u64)),
@@ -384,21 +408,25 @@ fn long_form(random: &mut Random, row: &Row, encoding: Encoding, target: Target)
             _ => 320,
         };
     let r = random.next() as u32;
-    let saturates = matches!(executor(row.mnemonic), Impl::Lanes { clamp: Some(_), .. });
+    let saturates = matches!(executor(row.mnemonic, Target::Gfx950), Impl::Lanes { clamp: Some(_), .. });
     let scalar = [0, 1, 2].map(|n| r >> n & 3 == 0 && row.src[n].dwords() <= 2);
     let is_vop3b = row.flags & SDST != 0;
     let floats = (0..3).filter(|n| is_float(row.src[*n])).fold(0, |m, n| m | 1 << n);
     let sixteen = (0..3).filter(|n| matches!(row.src[*n], Ty::F16 | Ty::I16)).fold(0, |m, n| m | 1 << n)
-        | if matches!(row.dst, Ty::F16 | Ty::I16) { 8 } else { 0 };
+        | if matches!(row.dst, Ty::F16 | Ty::I16 | Ty::Bf16) { 8 } else { 0 };
     let neg = if r >> 8 & 1 != 0 { r >> 9 & 7 & floats } else { 0 };
     let abs = if r >> 12 & 1 != 0 && !is_vop3b { r >> 13 & 7 & floats } else { 0 };
-    let clamp = r >> 16 & 3 == 0 && (saturates || is_float(row.dst));
+    let clamp = r >> 16 & 3 == 0 && (saturates || is_float(row.dst)) && !row.name.starts_with("v_cvt_sr_");
     // One source of `v_div_scale` is equal to another, so it can't be a constant.
     let constants =
         [0, 1, 2].map(|n| constant(random, row.src[n]).filter(|_| !row.name.contains("div_scale")));
     let halves = sixteen & !(0..3).filter(|n| constants[*n].is_some()).fold(0, |m, n| m | 1 << n);
     let op_sel = if r >> 18 & 1 != 0 && !is_vop3b { r >> 19 & halves } else { 0 };
-    let omod = if r >> 24 & 1 != 0 && is_float(row.dst) { r >> 25 & 3 } else { 0 };
+    let omod = if r >> 24 & 1 != 0 && is_float(row.dst) && !row.name.starts_with("v_cvt_sr_") {
+        r >> 25 & 3
+    } else {
+        0
+    };
     let mut words = vec![0xd000_0000 | op << 16 | u32::from(clamp) << 15, omod << 27 | neg << 29];
     words[0] |= if is_vop3b { SDST_AT << 8 } else { op_sel << 11 | abs << 8 };
     words[0] |= if row.dst == Ty::Mask { SDST_AT } else { DST };
@@ -542,7 +570,7 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
                     assert_eq!(at(n), old[n as usize][l], "{} writes too much", row.name);
                 }
             }
-            let x = input(row, form, &seen, &old, l, mask, mode, literal);
+            let x = input(row, form, &seen, &old, l, mask, mode, literal, rig.target);
             let context = || format!("{} {:08x?} at {:?}, lane {l}, {x:x?}", row.name, form.words, rig.level);
             let active = writes >> l & 1 != 0;
             let want = reference(row, &x).unwrap_or_else(|| panic!("no reference for {}", row.name));
@@ -601,7 +629,7 @@ fn sdwa_agrees(sdwa: controlled::Sdwa, got: u64, want: Out, ty: Ty, before: u64)
 fn part_got(row: &Row, form: &Form, got: u64) -> (u64, u64) {
     if form.op_sel & 8 != 0 {
         (got >> 16, got & 0xffff)
-    } else if row.name.starts_with("v_cvt_sr_") {
+    } else if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         (got & 0xff, got & !0xff)
     } else if row.flags & KEEP != 0 {
         (got & 0xffff, got & !0xffff)
@@ -621,6 +649,7 @@ fn input(
     mask: u64,
     mode: Mode,
     literal: u32,
+    target: Target,
 ) -> In {
     let before = u64::from(old[0][l]) | u64::from(old[1][l]) << 32;
     let mut s = [0; 3];
@@ -652,6 +681,7 @@ fn input(
         lane: l as u32,
         clamp: form.clamp,
         mode,
+        target,
     }
 }
 
@@ -691,8 +721,13 @@ fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
     Out { d, close, ..want }
 }
 
+/// Returns whether `lanes.rs` or `scaled_tests.rs` tests an instruction.
+fn apart(name: &str) -> bool {
+    APART.contains(&name) || name.starts_with("v_cvt_scalef32_")
+}
+
 /// Instructions that `lanes.rs` tests.
-const APART: [&str; 8] = [
+const APART: [&str; 12] = [
     "v_nop",
     "v_clrexcp",
     "v_readfirstlane_b32",
@@ -701,9 +736,14 @@ const APART: [&str; 8] = [
     "v_swap_b32",
     "v_accvgpr_mov_b32",
     "v_mqsad_u32_u8",
+    "v_permlane16_swap_b32",
+    "v_permlane32_swap_b32",
+    "v_bitop3_b16",
+    "v_bitop3_b32",
 ];
 
-fn rigs(target: Target) -> Vec<TestWave> {
+/// Returns a wave for each SIMD level that the host has.
+pub(crate) fn rigs(target: Target) -> Vec<TestWave> {
     SimdLevel::ALL
         .into_iter()
         .filter(|level| level.is_available())
@@ -718,7 +758,7 @@ fn sweep(encoding: Encoding, target: Target, seed: u64) {
     let mut count = 0;
     let mut failed = Vec::new();
     for row in encoding.rows() {
-        if row.op[target as usize] < 0 || APART.contains(&row.name) {
+        if row.op[target as usize] < 0 || apart(row.name) {
             continue;
         }
         count += 1;
@@ -747,19 +787,23 @@ fn sweep(encoding: Encoding, target: Target, seed: u64) {
 fn vop1() {
     sweep(Encoding::Vop1, Target::Gfx90a, 1);
     sweep(Encoding::Vop1, Target::Gfx942, 2);
+    sweep(Encoding::Vop1, Target::Gfx950, 11);
 }
 
 fn vop2() {
     sweep(Encoding::Vop2, Target::Gfx90a, 3);
     sweep(Encoding::Vop2, Target::Gfx942, 4);
+    sweep(Encoding::Vop2, Target::Gfx950, 13);
 }
 
 fn vopc() {
     sweep(Encoding::Vopc, Target::Gfx90a, 5);
     sweep(Encoding::Vopc, Target::Gfx942, 6);
+    sweep(Encoding::Vopc, Target::Gfx950, 15);
 }
 
 fn vop3() {
     sweep(Encoding::Vop3, Target::Gfx90a, 7);
     sweep(Encoding::Vop3, Target::Gfx942, 8);
+    sweep(Encoding::Vop3, Target::Gfx950, 17);
 }

@@ -13,6 +13,10 @@ new() { # new OUTPUT SOURCE TARGET FLAGS: code object v5
 }
 old stream.gfx90a.co stream.S gfx90a -DGFX90A &&
 new stream.gfx942.co stream.S gfx942 &&
+old group.gfx90a.co group.S gfx90a &&
+new group.gfx942.co group.S gfx942 &&
+old sum.gfx90a.co sum.S gfx90a &&
+new sum.gfx942.co sum.S gfx942 &&
 old image.gfx90a.co empty.S gfx90a -DGFX90A -DIMAGE -DWAVE=64 &&
 new empty.gfx908.co empty.S gfx908 -DWAVE=64 &&
 new empty.gfx1030.co empty.S gfx1030 -DWAVE=32 &&

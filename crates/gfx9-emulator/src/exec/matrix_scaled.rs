@@ -1,0 +1,121 @@
+//! gfx950's matrix instructions of 8, 6 and 4-bit floats, and the scales of their blocks.
+//!
+//! A row of A is `G = 64 / N` blocks of 32 elements. Group `g` of lanes has block `g`, and its scale. In formats of 8
+//! bits the elements are elsewhere: each group has 16 consecutive ones, then each has another 16. The scales are not.
+//! The same holds for columns of B. (AMD Composable Kernel, test/mx_mfma_op; ROCm, rocjitsu, `input_loc`.)
+//!
+//! `v_mfma_ld_scale_b32` keeps the scales in two registers of their own for the matrix instruction that follows. Both
+//! are one instruction to compilers, of four dwords, and decoding accepts none of them alone.
+
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::operand::SCALES;
+use crate::state::wave::{CHUNKS, LANES, Wave};
+
+use super::matrix::{Controls, Mfma, Operand};
+use super::matrix_arith::Split;
+use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power, with_power};
+use super::packed::{Select, chunk};
+
+/// The number of elements of A, and of B, in each lane.
+const EACH: usize = 32;
+/// The number of formats that CBSZ and BLGP select.
+pub(crate) const FORMATS: u32 = 5;
+
+/// Sums are those of 8-bit floats: nothing is known about the smaller formats.
+type Kind = Split<OcpFp8, OcpBf8>;
+
+/// `v_mfma_ld_scale_b32`: keeps the byte of each source that `op_sel` and `op_sel_hi` select. EXEC has no effect, as in
+/// matrix instructions.
+pub(crate) struct LoadScales;
+
+impl Exec for LoadScales {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let select = Select(i.imm);
+        for n in 0..2 {
+            let shift = 8 * (select.lo(n) | select.hi(n) << 1);
+            for c in 0..CHUNKS {
+                w.v_mut(SCALES + n as u16).0[c] = chunk(w, i, n, 0, c).map(|scales| scales >> shift & 0xff);
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// `v_mfma_f32_16x16x128_f8f6f4` and `v_mfma_f32_32x32x64_f8f6f4`. CBSZ is the format of A, BLGP that of B; ABID says
+/// whether there are scales.
+pub(crate) struct MfmaScaled<const N: usize>;
+
+impl<const N: usize> Exec for MfmaScaled<N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let controls = Controls(i.imm);
+        let mut a = read::<N>(w, i.src[0], controls.cbsz());
+        let mut b = read::<N>(w, i.src[1], controls.blgp());
+        if controls.is_scaled() {
+            scale(w, SCALES, &mut a);
+            scale(w, SCALES + 1, &mut b);
+        }
+        Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        Flow::Next
+    }
+}
+
+/// Multiplies a lane's elements by its scale, 2^(e - 127). The code 255 is NaN.
+///
+/// The sums of [`Split`] are of 16 elements, which have one scale. So this is the same as scaling the sums.
+fn scale(w: &Wave, register: u16, operand: &mut Operand<Kind, EACH>) {
+    let scales = w.v(register).flat().map(|code| match code {
+        255 => f64::NAN,
+        _ => power(code as i32 - 127),
+    });
+    for row in operand.values.iter_mut().chain(&mut operand.powers) {
+        for (x, scale) in row.iter_mut().zip(&scales) {
+            *x *= scale;
+        }
+    }
+}
+
+/// Reads the elements of A or B, in the places of a format of less than 8 bits.
+fn read<const N: usize>(w: &Wave, first: u16, format: u32) -> Operand<Kind, EACH> {
+    match format {
+        0 => moved::<N>(&unpack::<OcpFp8>(w, first)),
+        1 => moved::<N>(&unpack::<OcpBf8>(w, first)),
+        2 => unpack::<Fp6>(w, first),
+        3 => unpack::<Bf6>(w, first),
+        _ => unpack::<Fp4>(w, first),
+    }
+}
+
+/// Returns the elements that each lane has. They follow each other from the low bits of the first register on.
+fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
+    let mut out = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
+    for e in 0..EACH {
+        let bit = S::BITS * e as u32;
+        let (dword, shift) = (first + (bit / 32) as u16, bit % 32);
+        // An element may begin in one register and end in the next.
+        let next = if shift + S::BITS > 32 { dword + 1 } else { dword };
+        let (low, high) = (w.v(dword).flat(), w.v(next).flat());
+        for l in 0..LANES {
+            let both = u64::from(low[l]) | u64::from(high[l]) << 32;
+            (out.values[e][l], out.powers[e][l]) = with_power::<S>((both >> shift) as u32);
+        }
+    }
+    out
+}
+
+/// Moves elements of 8 bits to where smaller ones are.
+fn moved<const N: usize>(from: &Operand<Kind, EACH>) -> Operand<Kind, EACH> {
+    let groups = LANES / N;
+    let mut to = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
+    for e in 0..EACH {
+        for l in 0..LANES {
+            let k = l / N * EACH + e;
+            let (run, place) = (k / 16, k % 16);
+            let (from_e, from_l) = (run / groups * 16 + place, run % groups * N + l % N);
+            to.values[e][l] = from.values[from_e][from_l];
+            to.powers[e][l] = from.powers[from_e][from_l];
+        }
+    }
+    to
+}

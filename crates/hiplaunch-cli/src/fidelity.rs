@@ -1,0 +1,184 @@
+//! `hiplaunch fidelity`: says how far the emulator's results can be believed, for a code object or a target.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use code_object::CodeObject;
+use gfx9_isa::{Listing, Target};
+use hip_driver_emulated::{Fidelity, InstructionFidelity, fidelities, fidelity};
+use serde_json::{Value, json};
+
+use super::output::{Output, Style, complain, counted, grouped};
+use super::{CommandError, CommandOutcome};
+
+/// Show which instructions of the emulator are exact, and how that was verified.
+///
+/// With files, the instructions of each code object are listed; with a target, all instructions that it has. An
+/// instruction is exact by the documents and an independent reference; exact, with sums that depend on their order;
+/// within a stated error; not settled by any source; or not executed at all. The list is made from the tests that ran
+/// each instruction. What is not exact has its reason.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FidelityArgs {
+    /// Code objects (ELF files, or bundles with code for the target).
+    #[arg(value_name = "FILE", required_unless_present = "target")]
+    files: Vec<PathBuf>,
+
+    /// The target: gfx90a, gfx942 or gfx950. Of a bundle, the code for this target is read.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// An instruction, and how often it occurs.
+pub(super) struct Found {
+    instruction: InstructionFidelity,
+    /// 0 if occurrences are not counted.
+    count: u64,
+}
+
+pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let target = args.target.as_deref().map(parsed).transpose()?;
+    if args.files.is_empty() {
+        let Some(target) = target else { return Ok(CommandOutcome::Unusable) };
+        let found: Vec<Found> =
+            fidelities(target).into_iter().map(|instruction| Found { instruction, count: 0 }).collect();
+        if args.json {
+            out.json(&json!({ "target": named(target), "fidelity": to_json(&found) }))?;
+        } else {
+            out.line(out.styled(Style::Strong, named(target)))?;
+            show(&found, "  ", out)?;
+        }
+        return Ok(CommandOutcome::Passed);
+    }
+    let mut verdict = CommandOutcome::Passed;
+    let mut documents = Vec::new();
+    for path in &args.files {
+        let file = path.display();
+        match read(path, target) {
+            Ok((target, found)) => {
+                if args.json {
+                    documents.push(json!({
+                        "file": file.to_string(),
+                        "target": named(target),
+                        "fidelity": to_json(&found),
+                    }));
+                } else {
+                    out.line(out.styled(Style::Strong, &format!("{file}: {}", named(target))))?;
+                    show(&found, "  ", out)?;
+                }
+            }
+            Err(message) => {
+                documents.push(json!({ "file": file.to_string(), "error": message }));
+                complain(&format!("{file}: {message}"));
+                verdict = CommandOutcome::Unusable;
+            }
+        }
+    }
+    if args.json {
+        out.json(&json!({ "files": documents }))?;
+    }
+    Ok(verdict)
+}
+
+fn named(target: Target) -> &'static str {
+    match target {
+        Target::Gfx90a => "gfx90a",
+        Target::Gfx942 => "gfx942",
+        Target::Gfx950 => "gfx950",
+    }
+}
+
+fn parsed(name: &str) -> Result<Target, CommandError> {
+    let processor = name.split(':').next().unwrap_or("");
+    Target::ALL.into_iter().find(|target| named(*target) == processor).ok_or_else(|| {
+        CommandError::Unusable(format!("no emulator for {name}: gfx90a, gfx942 and gfx950 are possible"))
+    })
+}
+
+/// Returns the instructions of a code object, with the number of places where each is.
+fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<Found>), String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let object = match target.map(|target| named(target).parse()) {
+        Some(Ok(target)) => CodeObject::from_any(&bytes, &target),
+        _ => CodeObject::parse(&bytes),
+    };
+    let object = object.map_err(|error| error.to_string())?;
+    let target = Target::of(&object).map_err(|error| error.to_string())?;
+    let listing = Listing::of(&object).map_err(|error| error.to_string())?;
+    let mut counts: BTreeMap<&str, (&gfx9_isa::Row, u64)> = BTreeMap::new();
+    for function in listing.functions() {
+        for row in function.instructions().filter_map(|instruction| instruction.row) {
+            counts.entry(row.name).or_insert((row, 0)).1 += 1;
+        }
+    }
+    let found = counts
+        .into_values()
+        .filter_map(|(row, count)| Some(Found { instruction: fidelity(target, row)?, count }));
+    Ok((target, found.collect()))
+}
+
+/// Returns the instructions that were executed, by their mnemonics.
+pub(super) fn executed(target: &str, mnemonics: &BTreeMap<&'static str, u64>) -> Vec<Found> {
+    let Ok(target) = parsed(target) else { return Vec::new() };
+    let all = fidelities(target).into_iter();
+    all.filter_map(|instruction| Some(Found { instruction, count: *mnemonics.get(instruction.name)? }))
+        .collect()
+}
+
+/// Prints, for each fidelity, how many instructions have it, and the instructions with their reasons.
+pub(super) fn show(found: &[Found], indent: &str, out: &mut Output) -> Result<(), CommandError> {
+    for fidelity in Fidelity::ALL {
+        let these: Vec<&Found> = found.iter().filter(|one| one.instruction.fidelity == fidelity).collect();
+        if these.is_empty() {
+            continue;
+        }
+        let total: u64 = these.iter().map(|one| one.count).sum();
+        let times = if total > 0 { format!(", {} times", grouped(total)) } else { String::new() };
+        let head = format!(
+            "{indent}{}: {}{times} ({})",
+            fidelity.name(),
+            counted(these.len(), "instruction", "instructions"),
+            fidelity.meaning()
+        );
+        out.line(out.styled(Style::Strong, &head))?;
+        let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for one in these {
+            reasons.entry(one.instruction.because).or_default().insert(one.instruction.name);
+        }
+        for (because, names) in reasons {
+            out.line(format_args!("{indent}  {because}:"))?;
+            let mut line = String::new();
+            for name in names {
+                if line.len() + name.len() > 110 {
+                    out.line(format_args!("{indent}   {line}"))?;
+                    line.clear();
+                }
+                line.push(' ');
+                line.push_str(name);
+            }
+            out.line(format_args!("{indent}   {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns a list of objects: name, encoding, fidelity, reason and, if occurrences are counted, how many there are.
+pub(super) fn to_json(found: &[Found]) -> Value {
+    let one = |found: &Found| {
+        let Found { instruction, count } = found;
+        let mut object = json!({
+            "name": instruction.name,
+            "encoding": instruction.encoding.name(),
+            "fidelity": instruction.fidelity.name(),
+            "because": instruction.because,
+        });
+        if *count > 0 {
+            object["count"] = json!(count);
+        }
+        object
+    };
+    found.iter().map(one).collect()
+}
