@@ -1,7 +1,7 @@
 //! Runs launch scripts (`NAME.launch.toml`) on the emulator without hiplaunch, for work on the emulator itself.
 //!
 //! `run_script [--code-object FILE | --suffix .gfx90a.O0.co] [--threads N] [--level portable|avx2|avx512] [--sanitize]
-//! [--late] SCRIPT...`
+//! [--hazards] [--late] SCRIPT...`
 
 use std::error::Error;
 use std::fs;
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
             "--suffix" => suffix = args.next(),
             "--threads" => config.threads = args.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             "--sanitize" => config.sanitize = true,
+            "--hazards" => config.hazards = true,
             "--late" => config.late_results = true,
             "--level" => {
                 config.level = match args.next().as_deref() {

@@ -112,6 +112,11 @@ fn run(launch: &Launch, object: &[u8], config: &MachineConfig) -> Result<Vec<Vec
     Ok(buffers.into_iter().map(|(address, count)| rig.read(address, count)).collect())
 }
 
+fn read(launch: &Launch) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(launch.file);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// Returns the settings for code that may never end.
 fn late() -> MachineConfig {
     let mut config = threads(1);
@@ -124,6 +129,7 @@ fn late() -> MachineConfig {
 fn sanitized() -> MachineConfig {
     let mut config = threads(1);
     config.sanitize = true;
+    config.hazards = true;
     config.instruction_budget = Some(200_000);
     config
 }
@@ -176,14 +182,13 @@ fn every_wait_on_which_a_result_depends_is_missed() {
     let (mut removed, mut mattered, mut reported, mut kernels) = (0, 0, 0, 0);
     for launch in launches() {
         let context = format!("{} of {}", launch.kernel, launch.file);
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(launch.file);
-        let object = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let object = read(&launch);
         let expected = run(&launch, &object, &threads(1)).unwrap_or_else(|e| panic!("{context}: {e}"));
         let correct = run(&launch, &object, &late()).unwrap_or_else(|e| panic!("{context}: {e}"));
         assert_eq!(correct, expected, "{context}, with late results");
         // The sizes are not multiples of a tile's, so that some kernels read LDS that was never written.
         if let Err(error) = run(&launch, &object, &sanitized()) {
-            let others = !defects(&error).is_empty() && !defects(&error).iter().any(is_missing_wait);
+            let others = !defects(&error).is_empty() && defects(&error).iter().all(|d| d.wait.is_none());
             assert!(others, "{context}: {error}");
         }
         let (mut here, mut matters) = (0, 0);
@@ -215,8 +220,7 @@ fn a_barrier_before_a_wait_is_found() {
     let mut config = threads(1);
     config.sanitize = true;
     let reverse = launch("tests/data/kernels.gfx942.co", "reverse", 1, 256, vec![integers(256)]);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(reverse.file);
-    let error = run(&reverse, &std::fs::read(path).unwrap(), &config).unwrap_err();
+    let error = run(&reverse, &read(&reverse), &config).unwrap_err();
     let [defect] = defects(&error) else { panic!("{error}") };
     assert_eq!((defect.kind, defect.space), (DefectKind::BarrierBeforeWait, MemorySpace::Lds));
     assert_eq!(defect.wait.as_deref(), Some("s_waitcnt lgkmcnt(0)"));

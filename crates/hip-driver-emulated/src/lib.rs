@@ -121,6 +121,7 @@ impl EmulatedDriver {
         config.schedule_seed = options.schedule_seed;
         config.profile = options.profile;
         config.sanitize = options.sanitize;
+        config.hazards = options.hazards;
         config.bounds = options.bounds;
         config.fine_grained_atomics = options.fine_grained_atomics;
         config.instruction_trace = options.instruction_trace.clone();

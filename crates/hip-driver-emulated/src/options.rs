@@ -57,6 +57,9 @@ pub struct EmulatorOptions {
     /// Detects data races, reads of memory that was never written, and waits that are missing after loads; a kernel with
     /// one of these ends with a fault. Kernels run very much slower. Memory that a pool allocates again counts as written. Default: off.
     pub sanitize: bool,
+    /// Whether [`sanitize`](Self::sanitize) also detects hazards: instructions with fewer wait states between them than
+    /// the hardware needs. Default: off.
+    pub hazards: bool,
     /// Which bytes behind an allocation kernels can access. With [`Bounds::Pages`], as on a GPU, those up to the end of its
     /// last page, and all memory between a pool's blocks. Memory of the host that was registered ends where it does.
     /// Default: [`Bounds::Strict`], none.
@@ -90,6 +93,7 @@ impl Default for EmulatorOptions {
             schedule_seed: None,
             profile: false,
             sanitize: false,
+            hazards: false,
             bounds: Bounds::Strict,
             fine_grained_atomics: FineGrainedAtomics::Perform,
             pool_boundaries: true,

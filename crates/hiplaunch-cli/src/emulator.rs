@@ -41,6 +41,13 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, help_heading = "Emulator")]
     sanitize: bool,
 
+    /// With --sanitize, also fail on hazards: instructions with too few wait states between them.
+    ///
+    /// The hardware doesn't check some dependencies, such as a matrix result that is read too early. Compilers insert
+    /// s_nop where they need to, so only assembly by hand can have hazards.
+    #[arg(long, requires = "sanitize", help_heading = "Emulator")]
+    hazards: bool,
+
     /// What kernels can access behind an allocation: nothing, or the rest of its last page, as on a GPU [default: strict].
     #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"], help_heading = "Emulator")]
     bounds: Option<String>,
@@ -76,6 +83,7 @@ impl EmulatorArgs {
             ("--profile", self.profile),
             ("--fidelity", self.fidelity),
             ("--sanitize", self.sanitize),
+            ("--hazards", self.hazards),
             ("--bounds", self.bounds.is_some()),
             ("--fine-grained-atomics", self.fine_grained_atomics.is_some()),
             ("--instruction-trace", self.instruction_trace.is_some()),
@@ -177,6 +185,7 @@ mod settings {
             options.dynamic_stack = self.args.dynamic_stack.unwrap_or(options.dynamic_stack);
             options.profile = self.args.profile || self.args.fidelity;
             options.sanitize = self.args.sanitize;
+            options.hazards = self.args.hazards;
             options.bounds = self.bounds.unwrap_or(options.bounds);
             options.fine_grained_atomics = self.fine_grained_atomics.unwrap_or(options.fine_grained_atomics);
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());

@@ -44,6 +44,10 @@ pub struct MachineConfig {
     /// of these runs to its end and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines them. Kernels run very
     /// much slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
+    /// Whether the sanitizer also looks for hazards: pairs of instructions that need more wait states between them than
+    /// there are. Only code that no compiler has scheduled can have any. Off by default; without
+    /// [`sanitize`](Self::sanitize) it has no effect.
+    pub hazards: bool,
     /// Which bytes behind an allocation kernels can access. It holds for memory that is allocated once the machine is
     /// created. [`Bounds::Strict`] by default.
     pub bounds: Bounds,
@@ -72,6 +76,7 @@ impl Default for MachineConfig {
             schedule_seed: None,
             profile: false,
             sanitize: false,
+            hazards: false,
             bounds: Bounds::default(),
             fine_grained_atomics: FineGrainedAtomics::default(),
             instruction_trace: None,

@@ -169,6 +169,7 @@ impl Machine {
                 Arc::clone(program.inner.image()),
                 Arc::clone(&self.memory),
                 dispatch.grid,
+                self.config.hazards,
             ))
         });
         let tracing = self.config.instruction_trace.as_ref().map(|trace| {

@@ -17,8 +17,8 @@ use crate::state::wave::{Lanes, Wave, lanes_of};
 struct Values {
     vectors: Vec<Lanes>,
     scalars: Vec<u32>,
-    /// Addresses and dwords.
-    lds: Vec<(usize, [u8; 4])>,
+    /// Addresses and bytes.
+    lds: Vec<(usize, Vec<u8>)>,
 }
 
 /// A result that has not been delivered.
@@ -76,8 +76,9 @@ impl Late {
         let to_lds = accesses
             .iter()
             .filter(|accessed| info.counting == Counting::Memory && accessed.space == MemorySpace::Lds)
-            .flat_map(AccessedBytes::each)
-            .map(|(_, at)| (at as usize, [0; 4]));
+            .flat_map(|accessed| {
+                accessed.each().map(|(_, at)| (at as usize, vec![0; accessed.size as usize]))
+            });
         let mut before = Values { lds: to_lds.collect(), ..Values::default() };
         before.take(w, &cx.lds, registers);
         self.executing = Some(Executing { name: i.row.name, registers, begins, before });
@@ -104,9 +105,9 @@ impl Values {
         let numbers = || registers.into_iter().flat_map(RegisterUse::registers);
         self.vectors = numbers().filter(|n| *n < SCALAR).map(|n| *w.v(n)).collect();
         self.scalars = numbers().filter(|n| *n >= SCALAR).map(|n| w.s32(n - SCALAR)).collect();
-        for (at, dword) in &mut self.lds {
-            if let Some(bytes) = lds.bytes().get(*at..*at + 4) {
-                dword.copy_from_slice(bytes);
+        for (at, value) in &mut self.lds {
+            if let Some(bytes) = lds.bytes().get(*at..*at + value.len()) {
+                value.copy_from_slice(bytes);
             }
         }
     }
@@ -115,9 +116,9 @@ impl Values {
 impl Result {
     /// Writes the values.
     fn deliver(self, w: &mut Wave, lds: &mut Lds) {
-        for (at, dword) in &self.values.lds {
-            if let Some(bytes) = lds.bytes_mut().get_mut(*at..*at + 4) {
-                bytes.copy_from_slice(dword);
+        for (at, value) in &self.values.lds {
+            if let Some(bytes) = lds.bytes_mut().get_mut(*at..*at + value.len()) {
+                bytes.copy_from_slice(value);
             }
         }
         let Some(registers) = self.registers else { return };

@@ -417,7 +417,7 @@ fn address_of(accessed: &AccessedBytes, lane: u8) -> Vec<LaneAddress> {
 }
 
 /// Returns the name of registers as in the disassembly, such as `v[2:3]`.
-fn name(registers: RegisterUse) -> String {
+pub(super) fn name(registers: RegisterUse) -> String {
     let one = |number: u16| match number.checked_sub(SCALAR) {
         Some(scalar) => Register::Scalar(scalar).to_string(),
         None => Register::Vector(number).to_string(),

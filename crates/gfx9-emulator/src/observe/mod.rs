@@ -7,6 +7,9 @@ mod accesses;
 #[cfg(test)]
 mod accesses_tests;
 mod class;
+mod hazards;
+#[cfg(test)]
+mod hazards_tests;
 mod late;
 mod lock;
 mod missing_waits;

@@ -4,7 +4,7 @@
 //! memory.
 
 use gfx9_isa::flags::{ACC, MASK_IN, SDST, SGPR_DST};
-use gfx9_isa::{Encoding, Ty};
+use gfx9_isa::{Encoding, Ty, fields};
 
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::operand::Operand;
@@ -215,7 +215,13 @@ impl Operands {
 
     fn vector(&mut self, i: &Inst) {
         let row = i.row;
+        // The formats of the elements of A and B determine how many registers they have.
+        let formats = row.name.ends_with("_f8f6f4").then(|| {
+            let fields = fields::Mai::of(u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32);
+            [fields.a_type(), fields.b_type()]
+        });
         let ty = |n: usize| match row.src[n] {
+            _ if n < 2 && formats.is_some() => formats.map_or(Ty::None, |formats| formats[n]),
             Ty::None if row.flags & ACC != 0 => row.dst,
             Ty::None if row.flags & MASK_IN != 0 => Ty::Mask,
             ty => ty,
@@ -243,7 +249,7 @@ impl Operands {
         if row.name.starts_with("v_smfmac") {
             self.read_vector(inner.dst, row.dst.dwords());
         }
-        if row.name == "v_swap_b32" {
+        if row.name.starts_with("v_") && row.name.ends_with("swap_b32") {
             self.read_vector(inner.dst, 1);
             self.write_vector(inner.src[0], 1);
         }

@@ -10,13 +10,12 @@ use crate::observe::operands::{LaneUse, Operands, REGISTERS, SCALAR};
 use crate::observe::registers::{Register, named};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, POOL, sreg};
-use crate::testing::test_wave::{CODE, Random, TestWave, disassembly};
+use crate::testing::test_wave::{CODE, Random, TestWave, disassembly, is_for};
 
 /// Returns the dwords and the text of each encoding of a target.
 fn lines(target: Target) -> impl Iterator<Item = (Vec<u32>, &'static str)> {
-    let own = if target == Target::Gfx90a { "90a" } else { "942" };
     disassembly().lines().filter_map(move |line| {
-        let (targets, mut rest) = line.split_once(' ')?;
+        let (_, mut rest) = line.split_once(' ')?;
         let mut words = Vec::new();
         while let Some((word, after)) = rest.split_once(' ').filter(|(word, _)| word.len() == 8)
             && let Ok(word) = u32::from_str_radix(word, 16)
@@ -24,7 +23,7 @@ fn lines(target: Target) -> impl Iterator<Item = (Vec<u32>, &'static str)> {
             words.push(word);
             rest = after;
         }
-        (rest != "-" && (targets == "all" || targets == own)).then_some((words, rest))
+        (rest != "-" && is_for(line, target)).then_some((words, rest))
     })
 }
 
@@ -44,7 +43,7 @@ fn is_executed(i: &Inst) -> bool {
 #[test]
 fn operands_are_the_registers_that_the_disassembly_names() {
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         for (words, text) in lines(target) {
             let code = decode(&words, target);
             let i = &code.insts[0];
@@ -123,7 +122,7 @@ fn is_left_out(i: &Inst) -> bool {
 fn operands_are_the_registers_that_executors_use() {
     let mut random = Random::new(17);
     let mut count = 0;
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in Target::ALL {
         let mut rig = TestWave::new(target, SimdLevel::best());
         for (words, text) in lines(target) {
             let code = decode(&words, target);

@@ -1,5 +1,5 @@
-//! The sanitizer: finds reads of bytes that were never written, data races ([`races`](super::races) defines these), and
-//! missing waits ([`missing_waits`](super::missing_waits)).
+//! The sanitizer: finds reads of bytes that were never written, data races ([`races`](super::races) defines these),
+//! missing waits ([`missing_waits`](super::missing_waits)), and [`hazards`](super::hazards).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,6 +13,7 @@ use crate::memory::lds::MAX_LDS;
 use crate::memory::{AddressSpace, ShadowRange};
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{AddressingKind, Info};
+use crate::observe::hazards::Hazards;
 use crate::observe::lock::lock;
 use crate::observe::missing_waits::{Moment, Next, Waits};
 use crate::observe::races::{AccessContext, DwordHistory, GlobalHistory, Kind, RecordedAccess, SCALAR};
@@ -28,6 +29,8 @@ pub(crate) struct Sanitizer {
     image: Arc<Image>,
     space: Arc<AddressSpace>,
     grid: [u32; 3],
+    /// Whether hazards are defects.
+    hazards: bool,
     memory: GlobalHistory,
     found: Mutex<Found>,
 }
@@ -41,8 +44,13 @@ struct Found {
 }
 
 impl Sanitizer {
-    pub(crate) fn new(image: Arc<Image>, space: Arc<AddressSpace>, grid: [u32; 3]) -> Sanitizer {
-        Sanitizer { image, space, grid, memory: GlobalHistory::new(), found: Mutex::default() }
+    pub(crate) fn new(
+        image: Arc<Image>,
+        space: Arc<AddressSpace>,
+        grid: [u32; 3],
+        hazards: bool,
+    ) -> Sanitizer {
+        Sanitizer { image, space, grid, hazards, memory: GlobalHistory::new(), found: Mutex::default() }
     }
 
     /// Returns the defects that were found, and removes them.
@@ -165,6 +173,7 @@ pub(crate) struct Local {
     barrier: u32,
     waves: Vec<Acquired>,
     waits: Waits,
+    hazards: Option<Hazards>,
     /// A bit for each byte of LDS that was written.
     lds_written: Vec<u64>,
     /// A history for each dword of LDS.
@@ -186,6 +195,7 @@ impl Local {
             barrier: 0,
             waves: vec![Acquired::default(); waves],
             waits: Waits::new(group as u32, waves),
+            hazards: shared.hazards.then(|| Hazards::new(group as u32, waves)),
             lds_written: vec![0; MAX_LDS as usize / 64],
             lds: Vec::new(),
         }
@@ -226,6 +236,9 @@ impl Local {
         let acquired = self.waves.get(wave).map_or(0, |acquired| acquired.at);
         let next = Next { w, at: at as u32, i, info, accesses, now, acquired };
         self.waits.see(&self.shared, cx, &next);
+        if let Some(hazards) = &mut self.hazards {
+            hazards.see(&self.shared, cx, w, at as u32, i, info);
+        }
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         let bypasses_caches = bypasses_caches(cx.code.target, inner);
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")

@@ -24,6 +24,8 @@ pub enum DefectKind {
     /// An access to bytes of LDS after a barrier, while an access of another wave from before the barrier may not have
     /// ended: that wave did not wait for it before the barrier.
     BarrierBeforeWait,
+    /// Fewer wait states between two dependent instructions than the hardware needs.
+    Hazard,
 }
 
 /// An instruction that accessed memory, with the workgroup, wave and lane that executed it.
@@ -71,7 +73,8 @@ pub struct Defect {
     pub other: Option<Site>,
     /// The registers that were used or overwritten too early, such as `v[2:3]`; `None` for other defects.
     pub registers: Option<String>,
-    /// The wait that is missing after the earlier instruction, such as `s_waitcnt vmcnt(0)`; `None` for other defects.
+    /// The wait that is missing after the earlier instruction, such as `s_waitcnt vmcnt(0)` or, for a hazard, `s_nop 1`;
+    /// `None` for other defects.
     pub wait: Option<String>,
     /// The offset of the first address in its allocation, as text; `None` unless the space is [`MemorySpace::Global`].
     pub allocation: Option<String>,
@@ -104,6 +107,7 @@ impl fmt::Display for Defect {
             DefectKind::UseBeforeWait => "use before the load has ended",
             DefectKind::OverwriteBeforeWait => "overwrite before a memory instruction has ended",
             DefectKind::BarrierBeforeWait => "barrier before an access has ended",
+            DefectKind::Hazard => "too few wait states",
         };
         match &self.registers {
             Some(registers) => write!(f, "{name}: {registers}")?,

@@ -90,7 +90,8 @@ fn random_streams_end_when_observed() {
             let mut words: Vec<u32> = (0..40).flat_map(|_| random_instruction(&mut random, target)).collect();
             words.push(END);
             let code = Code::decode(&words, CODE, &[], target, rig.level);
-            let sanitizer = Sanitizer::new(Arc::clone(&image), Arc::new(AddressSpace::new(1 << 20)), [1; 3]);
+            let sanitizer =
+                Sanitizer::new(Arc::clone(&image), Arc::new(AddressSpace::new(1 << 20)), [1; 3], true);
             let observers =
                 Observers::new(|| infos(&code), true, Some(Arc::new(sanitizer)), None, seed % 2 == 0)
                     .unwrap();

@@ -49,6 +49,8 @@ fn a_race_is_a_failure_and_the_next_script_runs() {
     assert_eq!(status, 1, "{out}");
     assert!(out.contains("data race in global memory") && out.contains("last_writer+"), "{out}");
     assert!(out.contains("1 passed, 1 failed"), "{out}");
+    let (status, out, _) = hiplaunch(&["run", &saxpy, "--sanitize", "--hazards"]);
+    assert_eq!(status, 0, "{out}");
 }
 
 #[test]

@@ -1,0 +1,484 @@
+//! Hazards: pairs of instructions that need wait states between them, because the hardware doesn't check their
+//! dependency (CDNA2 and CDNA3 ISA, "Manually inserted wait states"; LLVM, `GCNHazardRecognizer`).
+//!
+//! Each instruction is one wait state, and `s_nop n` is `n + 1` of them. A jump through a register ends the search for
+//! earlier instructions: it takes longer than any hazard, and compilers look at one function at a time.
+
+use std::collections::VecDeque;
+
+use gfx9_isa::{Encoding, Target};
+
+use crate::exec::inst::{ExecContext, Inst, flag};
+use crate::exec::operand::DwordPart;
+use crate::observe::class::{Info, InstructionClass, access};
+use crate::observe::missing_waits::name;
+use crate::observe::operands::{LaneUse, RegisterUse, SCALAR};
+use crate::observe::sanitizer::{Place, Sanitizer};
+use crate::report::access::{AccessKind, MemorySpace};
+use crate::report::defect::{Defect, DefectKind};
+use crate::state::wave::{Wave, sreg};
+
+/// The largest number of wait states that a hazard needs.
+const LONGEST: u64 = 19;
+
+/// A matrix instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Matrix {
+    /// The number of passes that it takes (LLVM, `SISchedule.td`).
+    passes: u64,
+    is_double: bool,
+    /// Whether the matrix core executes it, and not the vector ALU's floating point. On gfx90a, all but double
+    /// precision ones.
+    is_xdl: bool,
+}
+
+impl Matrix {
+    /// Returns the properties of the instruction with a name; `None` if it is no matrix instruction.
+    fn of(name: &str, target: Target) -> Option<Matrix> {
+        let rest = name.strip_prefix("v_mfma_").or_else(|| name.strip_prefix("v_smfmac_"))?;
+        let (result, rest) = rest.split_once('_')?;
+        let mut sizes = rest.split('x');
+        let rows = sizes.next()?;
+        let depth = sizes.nth(1)?;
+        let digits = depth.find(|c: char| !c.is_ascii_digit()).unwrap_or(depth.len());
+        let depth: u32 = depth.get(..digits)?.parse().ok()?;
+        let is_double = result == "f64";
+        let is_fast = target != Target::Gfx90a && (depth >= 8 || name.ends_with("xf32"));
+        let passes = match rows {
+            "4" if is_double => 4,
+            "16" if is_double => 8,
+            "4" => 2,
+            "16" if is_fast => 4,
+            "16" => 8,
+            _ if is_fast => 8,
+            _ => 16,
+        };
+        let is_single = name.ends_with("_f32") && !name.ends_with("xf32");
+        let is_xdl = !is_double && (target == Target::Gfx90a || !is_single);
+        Some(Matrix { passes, is_double, is_xdl })
+    }
+
+    /// Returns the wait states before an instruction that reads the result as matrix A or B.
+    fn before_factor(self, target: Target) -> u64 {
+        match (self.is_double, self.passes) {
+            (true, 4) => 6,
+            (true, _) => 11,
+            (false, _) => self.before_other(target, false),
+        }
+    }
+
+    /// Returns the wait states before `next` reads the result as matrix C. `is_same` says that C is exactly the result.
+    fn before_addend(self, next: Matrix, is_same: bool, target: Target) -> u64 {
+        let gfx90a = target == Target::Gfx90a;
+        if gfx90a && self.is_double && !next.is_double {
+            return 0;
+        }
+        if is_same {
+            let small = self.passes == 4 && next.passes == 4 && self.is_double && next.is_double;
+            return if small {
+                4
+            } else if !gfx90a && self.passes == 2 {
+                2
+            } else {
+                0
+            };
+        }
+        match (self.is_double, self.passes) {
+            (true, _) if next.is_xdl => 0,
+            (true, 4) => 4,
+            (true, _) => 9,
+            (false, passes) if gfx90a => passes + u64::from(next.is_double),
+            (false, _) if next.is_xdl && !self.is_xdl => 0,
+            (false, passes) => passes + u64::from(self.is_xdl),
+        }
+    }
+
+    /// Returns the wait states before another vector or memory instruction reads the result, or overwrites it.
+    fn before_other(self, target: Target, reads_in_memory: bool) -> u64 {
+        match (self.is_double, self.passes) {
+            (true, 4) => [6, 9][usize::from(reads_in_memory)],
+            (true, _) => [11, 18][usize::from(reads_in_memory)],
+            (false, passes) if target == Target::Gfx90a || self.is_xdl => passes + 3,
+            (false, passes) => passes + 2,
+        }
+    }
+
+    /// Returns the wait states before another instruction overwrites matrix C.
+    fn before_overwrite(self, target: Target) -> u64 {
+        if self.is_double || target != Target::Gfx90a && !self.is_xdl {
+            return 0;
+        }
+        self.passes - 1
+    }
+}
+
+/// What decides which hazards an instruction has.
+#[derive(Debug, Clone, Copy)]
+struct Traits {
+    mnemonic: &'static str,
+    is_valu: bool,
+    is_salu: bool,
+    /// MUBUF, MTBUF, FLAT, GLOBAL, SCRATCH.
+    is_memory: bool,
+    is_lds: bool,
+    matrix: Option<Matrix>,
+    is_dot: bool,
+    is_transcendental: bool,
+    is_dpp: bool,
+    /// The result is not in the low bits of its register, or is only a part of it.
+    is_shifted: bool,
+    writes_exec: bool,
+    reads_m0: bool,
+    /// The hardware register of `s_setreg` or `s_getreg`.
+    hardware_register: Option<u32>,
+    /// The registers of a store's data that the hardware reads late.
+    late_data: Option<RegisterUse>,
+}
+
+impl Traits {
+    fn of(i: &Inst, info: &Info, target: Target) -> Traits {
+        let mnemonic = i.row.name;
+        let starts = |starts: &[&str]| starts.iter().any(|start| mnemonic.starts_with(start));
+        let encoding = i.row.encoding();
+        let short = matches!(encoding, Some(Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc));
+        // The long forms have the same rows, and bit 31 of the first dword.
+        let control = if short && i.raw[0] >> 31 == 0 { i.raw[0] & 0x1ff } else { 0 };
+        let part = i.ext.as_ref().and_then(|ext| ext.post.as_ref()).map_or(DwordPart::ALL, |post| post.part);
+        let is_memory = matches!(
+            encoding,
+            Some(Encoding::Mubuf | Encoding::Mtbuf | Encoding::Flat | Encoding::Global | Encoding::Scratch)
+        );
+        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+        let stores = is_memory && matches!(access(mnemonic), Some(AccessKind::Write | AccessKind::Atomic));
+        let buffer_with_offset =
+            matches!(encoding, Some(Encoding::Mubuf | Encoding::Mtbuf)) && inner.sdst < 128;
+        let data = info.operands.uses().iter().copied().find(|operand| {
+            !operand.is_write && !operand.is_scalar() && operand.first == inner.src[1] && operand.count > 2
+        });
+        let to_lds = is_memory && (inner.flags & flag::LDS != 0 || mnemonic.contains("_lds_"));
+        Traits {
+            mnemonic,
+            is_valu: i.row.is_valu(),
+            is_salu: matches!(
+                encoding,
+                Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
+            ),
+            is_memory,
+            is_lds: encoding == Some(Encoding::Ds),
+            matrix: Matrix::of(mnemonic, target),
+            is_dot: mnemonic.starts_with("v_dot"),
+            is_transcendental: starts(&[
+                "v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_",
+            ]),
+            is_dpp: control == 250,
+            is_shifted: control == 249 && part != DwordPart::ALL || part == DwordPart::HIGH,
+            writes_exec: mnemonic.starts_with("v_cmpx"),
+            reads_m0: to_lds
+                || starts(&["s_movrel", "s_sendmsg", "s_ttracedata", "ds_gws_"])
+                || mnemonic.ends_with("_addtid_b32"),
+            hardware_register: starts(&["s_setreg", "s_getreg"]).then_some(i.imm & 63),
+            late_data: data.filter(|_| stores && !buffer_with_offset),
+        }
+    }
+
+    fn writes_hardware_register(&self) -> bool {
+        self.hardware_register.is_some() && self.mnemonic.starts_with("s_setreg")
+    }
+
+    fn is_lane_access(&self) -> bool {
+        matches!(self.mnemonic, "v_readlane_b32" | "v_readfirstlane_b32" | "v_writelane_b32")
+    }
+}
+
+/// An instruction that a wave has executed.
+struct Past {
+    inst: u32,
+    /// The number of wait states of the wave when the instruction had been issued.
+    end: u64,
+    traits: Traits,
+    uses: [RegisterUse; 6],
+}
+
+impl Past {
+    /// Returns whether the instruction writes registers of an operand.
+    fn writes(&self, operand: RegisterUse) -> bool {
+        self.uses.iter().any(|other| other.is_write && overlap(*other, operand))
+    }
+}
+
+fn overlap(a: RegisterUse, b: RegisterUse) -> bool {
+    a.first < b.registers().end && b.first < a.registers().end
+}
+
+/// The position of matrix C among the operands that a matrix instruction reads.
+fn addend(mnemonic: &str) -> usize {
+    if mnemonic.starts_with("v_smfmac") { 3 } else { 2 }
+}
+
+/// The instructions that a wave has executed in the last wait states.
+#[derive(Default)]
+struct History {
+    clock: u64,
+    past: VecDeque<Past>,
+}
+
+/// A hazard: the wait states that are needed after an earlier instruction, and the register.
+struct Hazard {
+    inst: u32,
+    missing: u64,
+    register: String,
+}
+
+impl History {
+    /// Returns a hazard if the last instruction that `is` selects is fewer than `needed` wait states ago.
+    fn check(
+        &self,
+        register: &str,
+        is: impl Fn(&Past) -> bool,
+        needed: impl Fn(&Past) -> u64,
+    ) -> Option<Hazard> {
+        let past = self.past.iter().rev().find(|past| is(past))?;
+        let since = self.clock - past.end;
+        let missing = needed(past).checked_sub(since).filter(|missing| *missing > 0)?;
+        Some(Hazard { inst: past.inst, missing, register: register.into() })
+    }
+
+    fn push(&mut self, past: Past) {
+        self.clock = past.end;
+        self.past.push_back(past);
+        while self.past.front().is_some_and(|past| self.clock - past.end > LONGEST) {
+            self.past.pop_front();
+        }
+    }
+}
+
+/// The instructions that a workgroup's waves have executed in the last wait states.
+pub(super) struct Hazards {
+    group: u32,
+    waves: Vec<History>,
+}
+
+impl Hazards {
+    pub(super) fn new(group: u32, waves: usize) -> Hazards {
+        Hazards { group, waves: std::iter::repeat_with(History::default).take(waves).collect() }
+    }
+
+    /// Checks instruction `i`, number `at` in the program, which `w` executes next.
+    pub(super) fn see(
+        &mut self,
+        shared: &Sanitizer,
+        cx: &ExecContext,
+        w: &Wave,
+        at: u32,
+        i: &Inst,
+        info: &Info,
+    ) {
+        let Some(history) = self.waves.get_mut(w.id as usize) else { return };
+        let target = cx.code.target;
+        let traits = Traits::of(i, info, target);
+        let mut hazards = of_operands(history, &traits, i, info, target);
+        hazards.extend(of_state(history, &traits, target));
+        // An instruction that waits long enough for one hazard waits for the others.
+        if let Some(hazard) = hazards.into_iter().max_by_key(|hazard| hazard.missing) {
+            let place =
+                |inst, access| Place { group: self.group, inst, wave: w.id as u8, lane: None, access };
+            shared.add((DefectKind::Hazard, at, hazard.inst), || Defect {
+                kind: DefectKind::Hazard,
+                space: MemorySpace::Global,
+                size: 0,
+                lanes: Vec::new(),
+                site: shared.site(cx, place(at, AccessKind::Read)),
+                other: Some(shared.site(cx, place(hazard.inst, AccessKind::Write))),
+                allocation: None,
+                registers: Some(hazard.register),
+                wait: Some(format!("s_nop {}", hazard.missing - 1)),
+                count: 1,
+            });
+        }
+        if info.class == InstructionClass::Branch
+            && matches!(i.row.name, "s_setpc_b64" | "s_swappc_b64" | "s_call_b64")
+        {
+            history.past.clear();
+            return;
+        }
+        let states = if i.row.name == "s_nop" { 1 + u64::from(i.imm & 15) } else { 1 };
+        let mut uses = [RegisterUse::default(); 6];
+        uses.iter_mut().zip(info.operands.uses()).for_each(|(to, from)| *to = *from);
+        // The states of `s_nop` come after what was issued before it, and before what follows.
+        history.push(Past { inst: at, end: history.clock + states, traits, uses });
+    }
+}
+
+/// Returns the hazards of registers that an instruction reads and writes.
+fn of_operands(history: &History, now: &Traits, i: &Inst, info: &Info, target: Target) -> Vec<Hazard> {
+    let mut found = Vec::new();
+    let gfx90a = target == Target::Gfx90a;
+    let mut reads = 0;
+    for operand in info.operands.uses().iter().copied() {
+        let register = name(operand);
+        let mut check = |is: &dyn Fn(&Past) -> bool, needed: &dyn Fn(&Past) -> u64| {
+            found.extend(history.check(&register, is, needed));
+        };
+        let by_valu = |past: &Past| past.traits.is_valu && past.writes(operand);
+        if !operand.is_write {
+            reads += 1;
+        }
+        match (operand.is_write, operand.is_scalar()) {
+            (false, true) => {
+                let selects_lane = info.operands.lanes == LaneUse::Selected
+                    && i.ext.is_none()
+                    && operand.first == SCALAR + i.src[1];
+                if now.is_memory {
+                    check(&by_valu, &|_| 5);
+                }
+                if selects_lane
+                    || now.mnemonic.starts_with("v_div_fmas") && operand.first == SCALAR + sreg::VCC
+                {
+                    check(&by_valu, &|_| 4);
+                }
+                if !gfx90a && now.is_valu {
+                    check(&by_valu, &|_| 2);
+                }
+            }
+            (false, false) => {
+                if now.is_dpp {
+                    check(&by_valu, &|_| 2);
+                }
+                if !gfx90a && matches!(now.mnemonic, "v_readlane_b32" | "v_readfirstlane_b32") {
+                    check(&by_valu, &|_| 1);
+                }
+                if !gfx90a && now.is_valu {
+                    check(&|past| by_valu(past) && past.traits.is_shifted, &|_| 1);
+                    if !now.is_transcendental {
+                        check(&|past| by_valu(past) && past.traits.is_transcendental, &|_| 1);
+                    }
+                }
+                let by_matrix = |past: &Past| past.traits.matrix.is_some() && past.writes(operand);
+                if let Some(matrix) = now.matrix {
+                    check(
+                        &|past| by_valu(past) && past.traits.matrix.is_none() && !past.traits.is_dot,
+                        &|_| 2,
+                    );
+                    let is_addend = reads - 1 == addend(now.mnemonic);
+                    check(&by_matrix, &|past| match past.traits.matrix {
+                        Some(earlier) if is_addend => {
+                            let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
+                            earlier.before_addend(matrix, is_same, target)
+                        }
+                        Some(earlier) => earlier.before_factor(target),
+                        None => 0,
+                    });
+                } else if now.is_valu || now.is_memory || now.is_lds {
+                    let in_memory = now.is_memory || now.is_lds;
+                    check(&by_matrix, &|past| {
+                        past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
+                    });
+                    // The same instruction may add to the result at once.
+                    let is_addend = i.ext.as_ref().map_or(i, |ext| &ext.inner).src[2] == operand.first;
+                    check(&|past| past.traits.is_dot && past.writes(operand), &|past| {
+                        if past.traits.mnemonic == now.mnemonic && is_addend { 0 } else { 3 }
+                    });
+                }
+            }
+            (true, false) => {
+                if now.is_valu {
+                    let needed = if gfx90a { 1 } else { 2 };
+                    check(&|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), &|_| {
+                        needed
+                    });
+                }
+                if now.matrix.is_none() && (now.is_valu || now.is_memory || now.is_lds) {
+                    check(&|past| past.traits.matrix.is_some() && past.writes(operand), &|past| {
+                        past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false))
+                    });
+                    check(&|past| past.traits.is_dot && past.writes(operand), &|past| {
+                        if past.traits.mnemonic == now.mnemonic { 0 } else { 3 }
+                    });
+                    let reads_addend = |past: &Past| {
+                        let addend = past.uses.iter().filter(|other| !other.is_write && other.count > 0);
+                        addend.skip(addend_of(past)).any(|other| overlap(*other, operand))
+                    };
+                    check(
+                        &|past| {
+                            past.traits.matrix.is_some_and(|matrix| matrix.before_overwrite(target) > 0)
+                                && reads_addend(past)
+                        },
+                        &|past| past.traits.matrix.map_or(0, |matrix| matrix.before_overwrite(target)),
+                    );
+                }
+            }
+            (true, true) => {}
+        }
+    }
+    found
+}
+
+fn addend_of(past: &Past) -> usize {
+    addend(past.traits.mnemonic)
+}
+
+/// Returns the hazards of EXEC, M0, hardware registers, and the units of double precision.
+fn of_state(history: &History, now: &Traits, target: Target) -> Vec<Hazard> {
+    let mut found = Vec::new();
+    let exec = RegisterUse { first: SCALAR + sreg::EXEC, count: 2, is_write: false };
+    let writes_exec = |past: &Past| past.traits.is_valu && (past.traits.writes_exec || past.writes(exec));
+    if now.is_dpp {
+        found.extend(history.check("exec", writes_exec, |_| 5));
+    }
+    if now.matrix.is_some() || target != Target::Gfx90a && now.is_lane_access() {
+        found.extend(history.check("exec", writes_exec, |_| 4));
+    }
+    if now.reads_m0 {
+        let m0 = RegisterUse { first: SCALAR + sreg::M0, count: 1, is_write: false };
+        found.extend(history.check("m0", |past| past.traits.is_salu && past.writes(m0), |_| 1));
+    }
+    if let Some(register) = now.hardware_register {
+        let same = |past: &Past| {
+            past.traits.writes_hardware_register() && past.traits.hardware_register == Some(register)
+        };
+        found.extend(history.check("hardware register", same, |_| 2));
+    }
+    if matches!(now.mnemonic, "v_fma_f64" | "v_fmac_f64") {
+        let double = |past: &Past| past.traits.matrix.is_some_and(|matrix| matrix.is_double);
+        found.extend(history.check("matrix unit", double, |_| 2));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of passes are those of LLVM's scheduling models, which `llvm-mca` prints.
+    #[test]
+    fn passes_of_matrix_instructions() {
+        let passes = |name, target| Matrix::of(name, target).map(|matrix| (matrix.passes, matrix.is_xdl));
+        for (name, expected) in [
+            ("v_mfma_f32_4x4x1f32", Some((2, true))),
+            ("v_mfma_f32_16x16x4f32", Some((8, true))),
+            ("v_mfma_f32_16x16x16bf16_1k", Some((8, true))),
+            ("v_mfma_f32_32x32x8f16", Some((16, true))),
+            ("v_mfma_f64_4x4x4f64", Some((4, false))),
+            ("v_mfma_f64_16x16x4f64", Some((8, false))),
+            ("v_accvgpr_read_b32", None),
+        ] {
+            assert_eq!(passes(name, Target::Gfx90a), expected, "{name}");
+        }
+        for (name, expected) in [
+            ("v_mfma_f32_4x4x1_16b_f32", Some((2, false))),
+            ("v_mfma_f32_16x16x4_f32", Some((8, false))),
+            ("v_mfma_f32_32x32x2_f32", Some((16, false))),
+            ("v_mfma_f32_16x16x4_4b_f16", Some((8, true))),
+            ("v_mfma_f32_32x32x4_2b_f16", Some((16, true))),
+            ("v_mfma_f32_16x16x8_xf32", Some((4, true))),
+            ("v_mfma_f32_32x32x4_xf32", Some((8, true))),
+            ("v_mfma_f32_16x16x16_f16", Some((4, true))),
+            ("v_mfma_f32_32x32x16_fp8_fp8", Some((8, true))),
+            ("v_smfmac_i32_16x16x64_i8", Some((4, true))),
+            ("v_smfmac_f32_32x32x16_f16", Some((8, true))),
+            ("v_mfma_f64_16x16x4_f64", Some((8, false))),
+        ] {
+            assert_eq!(passes(name, Target::Gfx942), expected, "{name}");
+        }
+    }
+}
