@@ -347,7 +347,8 @@ impl Launcher {
 
     /// Returns what the emulator noted so far, a dict for each instruction of a kernel, and forgets it: accesses that hardware, or
     /// strict bounds, would not have performed. `kind` is 'past_end' (an access past the end of an allocation, with
-    /// bounds='pages') or 'fine_grained_atomic' (a floating-point atomic that gfx90a's hardware does not perform).
+    /// bounds='pages'; a pinned buffer is one, and so is all memory of the pool) or 'fine_grained_atomic' (a floating-point atomic
+    /// that gfx90a's hardware does not perform).
     fn notices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.shared.open()?;
         self.notices.take().iter().map(|notice| as_dict(py, notice)).collect()
