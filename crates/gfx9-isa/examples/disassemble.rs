@@ -1,4 +1,4 @@
-//! Disassembles code objects for gfx90a and gfx942, as `llvm-objdump -d` does; or compares with it.
+//! Disassembles code objects for gfx90a, gfx942 and gfx950, as `llvm-objdump -d` does; or compares with it.
 //!
 //! `disassemble FILE...` prints the functions. `disassemble --against OBJDUMP FILE...` runs `OBJDUMP -d FILE` and
 //! compares the text of every instruction: LLVM 15's for gfx90a, LLVM 22's for gfx942.

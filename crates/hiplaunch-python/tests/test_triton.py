@@ -79,7 +79,7 @@ def line_of(function, text):
     return next(n for n, line in enumerate(source[start:], start + 1) if text in line)
 
 
-@pytest.fixture(params=["gfx90a", "gfx942"])
+@pytest.fixture(params=["gfx90a", "gfx942", "gfx950"])
 def driver(request):
     yield hiplaunch.triton.activate(target=request.param)
     hiplaunch.triton.deactivate()

@@ -523,7 +523,8 @@ impl AddressSpace {
     pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<()> {
         let (from_region, from) = self.range(src, bytes)?;
         let (to_region, to) = self.range(dst, bytes)?;
-        let mut buffer = vec![0; bytes.min(1 << 20) as usize];
+        // The buffer stays in the host's first cache.
+        let mut buffer = vec![0; bytes.min(16 << 10) as usize];
         let step = buffer.len().max(1) as u64;
         let steps = bytes.div_ceil(step);
         for n in 0..steps {
@@ -558,7 +559,7 @@ impl AddressSpace {
                 Error::InvalidArgument(format!("a fill of {count} patterns of {} bytes", pattern.len()))
             })?;
         let (region, range) = self.range(address, total)?;
-        let per_block = (64 << 10) / pattern.len().min(64 << 10);
+        let per_block = (16 << 10) / pattern.len().min(16 << 10);
         let block = pattern.repeat(per_block.min(usize::try_from(count).unwrap_or(usize::MAX)));
         let mut at = 0;
         while at < total {

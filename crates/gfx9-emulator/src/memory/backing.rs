@@ -4,6 +4,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::File;
 use std::ptr::NonNull;
 
+#[cfg(target_os = "linux")]
+use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
 
 /// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for
@@ -11,6 +13,9 @@ use memmap2::{MmapMut, MmapOptions};
 const HOST_ALIGN: usize = 16;
 /// Allocations of at least this many bytes are mapped: the allocator would reuse freed memory and zero all of it.
 const MAPPED: usize = 128 << 10;
+/// Allocations of at least this many bytes have large pages: two of x86-64.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 4 << 20;
 
 /// Host memory, and how it is freed.
 pub(crate) struct Backing {
@@ -37,6 +42,12 @@ impl Backing {
     pub(crate) fn zeroed(bytes: usize) -> Option<Backing> {
         if bytes >= MAPPED {
             let mut map = MmapMut::map_anon(bytes).ok()?;
+            // Of a large allocation, the first accesses would take longer to get small pages than to fill them. A host
+            // that has no large pages provides small ones.
+            #[cfg(target_os = "linux")]
+            if bytes >= LARGE {
+                let _ = map.advise(Advice::HugePage);
+            }
             let ptr = NonNull::new(map.as_mut_ptr())?;
             return Some(Backing { ptr, owner: Owner::Map(map) });
         }

@@ -98,7 +98,7 @@ pub enum FaultCause {
         /// What is not implemented; empty if it is the instruction as a whole.
         detail: String,
     },
-    /// A DS instruction for the global data share, which gfx90a and gfx942 don't have.
+    /// A DS instruction for the global data share, which these GPUs don't have.
     NoGlobalDataShare,
     /// Bits that are not an instruction of the target.
     IllegalInstruction,

@@ -121,7 +121,7 @@ fn errors_say_what_to_do() {
         (&["replay", directory], "name a file in it"),
         (
             &["demo", "--target", "gfx1100"],
-            "--target gfx1100: no emulator for gfx1100: gfx90a and gfx942 are possible",
+            "--target gfx1100: no emulator for gfx1100: gfx90a, gfx942 and gfx950 are possible",
         ),
         (&["demo", "--backend", "emulator", "--device", "9"], "`hiplaunch info` lists them"),
         (&["inspect", &folder.write("text", "text")], "hipcc --genco"),
