@@ -88,26 +88,37 @@ impl Controls {
     }
 }
 
-/// The elements of A or B: `E` of each lane, and for each the power that [`Kind::P`] describes.
+/// The elements of A or B: `E` of each lane, and for each the exponent, if [`Kind::P`] has one.
 pub(super) struct Operand<K: Kind, const E: usize> {
     pub(super) values: [[K::T; LANES]; E],
-    pub(super) powers: [[K::P; LANES]; E],
+    pub(super) exponents: [[K::P; LANES]; E],
 }
 
 /// Reads the `E` elements of A, source 0, or B, source 1, that each lane has.
 #[inline(always)]
 fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K, E> {
     let fp8 = Controls(i.imm).fp8(source);
-    let mut out = Operand { values: [[K::T::default(); LANES]; E], powers: [[K::P::default(); LANES]; E] };
+    let mut out = Operand { values: [[K::T::default(); LANES]; E], exponents: [[K::P::default(); LANES]; E] };
     let per_dword = 32 / K::BITS as usize;
     for e in 0..E {
         let dwords = w.v(i.src[source].wrapping_add((e / per_dword) as u16)).flat();
         let shift = K::BITS * (e % per_dword) as u32;
         for l in 0..LANES {
-            (out.values[e][l], out.powers[e][l]) = K::get(dwords[l] >> shift, fp8);
+            (out.values[e][l], out.exponents[e][l]) = K::get(dwords[l] >> shift, fp8);
         }
     }
     out
+}
+
+/// Returns what the elements of A and B say about their products.
+#[inline(always)]
+fn range<K: Kind, const E: usize, const E2: usize>(a: &Operand<K, E>, b: &Operand<K, E2>) -> K::Range {
+    K::range(
+        a.values.as_flattened(),
+        a.exponents.as_flattened(),
+        b.values.as_flattened(),
+        b.exponents.as_flattened(),
+    )
 }
 
 /// Exchanges lanes as [`Controls::b_lane`] says.
@@ -173,7 +184,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
         let mut b: Operand<K, E> = read(w, i, 1);
         if controls.blgp() != 0 {
             exchange(&mut b.values, controls);
-            exchange(&mut b.powers, controls);
+            exchange(&mut b.exponents, controls);
         }
         Self::multiply(w, i, &a, &b, |block| controls.a_block::<BLOCKS>(block));
         Flow::Next
@@ -190,7 +201,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
         b: &Operand<K, E>,
         a_block: impl Fn(usize) -> usize,
     ) {
-        let special = K::special(a.values.as_flattened(), b.values.as_flattened());
+        let range = range(a, b);
         let vector = is_vector(i, 2);
         let from = if vector { safe_c(w, i.src[2], i.dst, Self::REGISTERS as u16) } else { i.src[2] };
         for r in 0..Self::REGISTERS {
@@ -202,30 +213,26 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
                 let group = N * BLOCKS;
                 let mut acc: [K::C; CHUNK] =
                     if vector { load(w, from + r as u16, c) } else { [scalar(w, from); CHUNK] };
-                K::start(&mut acc);
+                let range = K::start(&mut acc, range);
                 for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
                     K::add(
                         &mut acc,
                         Self::GROUP,
-                        special,
-                        |k| {
+                        range,
+                        |k, j| {
                             let (g, e) = ((k0 + k) / E, (k0 + k) % E);
-                            if N == 4 {
+                            let lane = if N == 4 {
                                 // A chunk is four columns of each of four blocks.
-                                let lane = |j: usize| a_block(block + j / 4) * 4 + row;
-                                (
-                                    std::array::from_fn(|j| a.values[e][lane(j)]),
-                                    std::array::from_fn(|j| a.powers[e][lane(j)]),
-                                )
+                                (a_block(block + j / 4) * 4 + row) % LANES
                             } else {
-                                let lane = (g * group + a_lane) % LANES;
-                                ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
-                            }
+                                (g * group + a_lane) % LANES
+                            };
+                            (a.values[e][lane], a.exponents[e][lane])
                         },
                         |k| {
                             let (g, e) = ((k0 + k) / E, (k0 + k) % E);
                             let first = (g * group + b_lane) % LANES;
-                            (run(&b.values[e], first), run(&b.powers[e], first))
+                            (run(&b.values[e], first), run(&b.exponents[e], first))
                         },
                     );
                 }
@@ -286,9 +293,9 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
         let mut b: Operand<K, E2> = read(w, i, 1);
         if controls.blgp() != 0 {
             exchange(&mut b.values, controls);
-            exchange(&mut b.powers, controls);
+            exchange(&mut b.exponents, controls);
         }
-        let special = K::special(a.values.as_flattened(), b.values.as_flattened());
+        let range = range(&a, &b);
         let shift = if controls.cbsz() == 0 { (2 * E * controls.abid()) % 32 } else { 0 };
         let indices = w.v(i.src[2]).flat().map(|v| v >> shift);
         // The number of stored elements in a row of A.
@@ -298,23 +305,23 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
             for c in 0..CHUNKS {
                 let (_, row, column) = place::<N>(r, c);
                 let mut acc: [K::C; CHUNK] = load(w, i.dst + r as u16, c);
-                K::start(&mut acc);
+                let range = K::start(&mut acc, range);
                 for k0 in (0..depth).step_by(products) {
                     K::add(
                         &mut acc,
                         products,
-                        special,
-                        |k| {
+                        range,
+                        |k, _| {
                             let (g, e) = Self::stored(k0 + k);
                             let lane = (g * N + row) % LANES;
-                            ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
+                            (a.values[e][lane], a.exponents[e][lane])
                         },
                         |k| {
                             let (g, e) = Self::stored(k0 + k);
                             let index = (indices[(g * N + row) % LANES] >> (2 * e) & 3) as usize;
                             let (g, e) = Self::partner(k0 + k, index);
                             let first = (g * N + column) % LANES;
-                            (run(&b.values[e], first), run(&b.powers[e], first))
+                            (run(&b.values[e], first), run(&b.exponents[e], first))
                         },
                     );
                 }

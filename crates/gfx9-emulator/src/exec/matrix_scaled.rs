@@ -12,8 +12,9 @@ use crate::exec::operand::SCALES;
 use crate::state::wave::{CHUNKS, LANES, Wave};
 
 use super::matrix::{Controls, Mfma, Operand};
-use super::matrix_arith::Split;
-use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power, with_power};
+use super::matrix_arith::{self, Far, Split};
+use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power};
+use super::matrix_sums::{SPECIAL, ZERO, power32, with_exponent};
 use super::packed::{Select, chunk};
 
 /// The number of elements of A, and of B, in each lane.
@@ -52,28 +53,52 @@ impl<const N: usize> Exec for MfmaScaled<N> {
         let controls = Controls(i.imm);
         let mut a = read::<N>(w, i.src[0], controls.cbsz());
         let mut b = read::<N>(w, i.src[1], controls.blgp());
-        if controls.is_scaled() {
-            scale(w, SCALES, &mut a);
-            scale(w, SCALES + 1, &mut b);
+        if !controls.is_scaled() {
+            Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+            return Flow::Next;
         }
-        Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        let scales = [0, 1].map(|n| w.v(SCALES + n).flat().map(|code| code as i32 - 127));
+        if scales.as_flattened().iter().all(|e| e.abs() <= NEAR || *e == NAN) {
+            scale(&scales[0], &mut a, |value, e| value * power32(e));
+            scale(&scales[1], &mut b, |value, e| value * power32(e));
+            Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        } else {
+            let (mut a, mut b) = (far(&a), far(&b));
+            scale(&scales[0], &mut a, |value, e| value * power(e));
+            scale(&scales[1], &mut b, |value, e| value * power(e));
+            Mfma::<Far, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        }
         Flow::Next
     }
 }
 
-/// Multiplies a lane's elements by its scale, 2^(e - 127). The code 255 is NaN.
+/// The largest magnitude of a scale's exponent with which f32 represents all elements.
+const NEAR: i32 = 100;
+/// The exponent of the scale that is NaN.
+const NAN: i32 = 255 - 127;
+
+/// Multiplies a lane's elements by its scale, a power of two.
 ///
 /// The sums of [`Split`] are of 16 elements, which have one scale. So this is the same as scaling the sums.
-fn scale(w: &Wave, register: u16, operand: &mut Operand<Kind, EACH>) {
-    let scales = w.v(register).flat().map(|code| match code {
-        255 => f64::NAN,
-        _ => power(code as i32 - 127),
-    });
-    for row in operand.values.iter_mut().chain(&mut operand.powers) {
-        for (x, scale) in row.iter_mut().zip(&scales) {
-            *x *= scale;
+#[inline(always)]
+fn scale<K>(scales: &[i32; LANES], operand: &mut Operand<K, EACH>, times: impl Fn(K::T, i32) -> K::T)
+where
+    K: matrix_arith::Kind<T: From<f32>, P = i16>,
+{
+    for (values, exponents) in operand.values.iter_mut().zip(&mut operand.exponents) {
+        for l in 0..LANES {
+            let nan = scales[l] == NAN;
+            let scaled = times(values[l], if nan { 0 } else { scales[l] });
+            values[l] = if nan { f32::NAN.into() } else { scaled };
+            let same = exponents[l] == ZERO || exponents[l] >= SPECIAL;
+            let exponent = exponents[l] + if same { 0 } else { scales[l] as i16 };
+            exponents[l] = if nan { SPECIAL } else { exponent };
         }
     }
+}
+
+fn far(operand: &Operand<Kind, EACH>) -> Operand<Far, EACH> {
+    Operand { values: operand.values.map(|row| row.map(f64::from)), exponents: operand.exponents }
 }
 
 /// Reads the elements of A or B, in the places of a format of less than 8 bits.
@@ -89,7 +114,7 @@ fn read<const N: usize>(w: &Wave, first: u16, format: u32) -> Operand<Kind, EACH
 
 /// Returns the elements that each lane has. They follow each other from the low bits of the first register on.
 fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
-    let mut out = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
+    let mut out = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
     for e in 0..EACH {
         let bit = S::BITS * e as u32;
         let (dword, shift) = (first + (bit / 32) as u16, bit % 32);
@@ -98,7 +123,7 @@ fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
         let (low, high) = (w.v(dword).flat(), w.v(next).flat());
         for l in 0..LANES {
             let both = u64::from(low[l]) | u64::from(high[l]) << 32;
-            (out.values[e][l], out.powers[e][l]) = with_power::<S>((both >> shift) as u32);
+            (out.values[e][l], out.exponents[e][l]) = with_exponent::<S>((both >> shift) as u32);
         }
     }
     out
@@ -107,14 +132,14 @@ fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
 /// Moves elements of 8 bits to where smaller ones are.
 fn moved<const N: usize>(from: &Operand<Kind, EACH>) -> Operand<Kind, EACH> {
     let groups = LANES / N;
-    let mut to = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
+    let mut to = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
     for e in 0..EACH {
         for l in 0..LANES {
             let k = l / N * EACH + e;
             let (run, place) = (k / 16, k % 16);
             let (from_e, from_l) = (run / groups * 16 + place, run % groups * N + l % N);
             to.values[e][l] = from.values[from_e][from_l];
-            to.powers[e][l] = from.powers[from_e][from_l];
+            to.exponents[e][l] = from.exponents[from_e][from_l];
         }
     }
     to
