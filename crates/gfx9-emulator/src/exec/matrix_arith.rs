@@ -20,7 +20,7 @@ use crate::state::wave::CHUNK;
 
 use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power};
 pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
-use super::matrix_sums::{self, Range, with_exponent};
+use super::matrix_sums::{self, Range, with_power};
 
 /// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
@@ -28,7 +28,7 @@ pub(crate) trait Kind {
     const BITS: u32;
     /// The type to which elements are converted.
     type T: Copy + Default;
-    /// The type of an element's exponent, where the arithmetic needs it (see [`Truncated`]); otherwise `()`.
+    /// The power of two of an element's exponent, where the arithmetic needs it (see [`Truncated`]); otherwise `()`.
     type P: Copy + Default;
     /// The type of the accumulator.
     type C: Word;
@@ -46,7 +46,7 @@ pub(crate) trait Kind {
 
     /// What all elements of A and B say about their products; `()` if nothing matters.
     type Range: Copy;
-    fn range(a: &[Self::T], a_exponents: &[Self::P], b: &[Self::T], b_exponents: &[Self::P]) -> Self::Range;
+    fn range(a: &[Self::T], a_powers: &[Self::P], b: &[Self::T], b_powers: &[Self::P]) -> Self::Range;
 
     /// Adds the products `0..count` in 16 columns. `a` returns the element of A that is the factor `k` in a column, `b`
     /// those of B in all columns.
@@ -270,18 +270,18 @@ pub(crate) type Ocp = Split<OcpFp8, OcpBf8>;
 impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
     const BITS: u32 = S::BITS;
     type T = f32;
-    type P = i16;
+    type P = f32;
     type C = f32;
     const GROUP: usize = GROUP;
     type Range = Range;
 
     #[inline(always)]
-    fn get(bits: u32, _: bool) -> (f32, i16) {
-        with_exponent::<S>(bits)
+    fn get(bits: u32, _: bool) -> (f32, f32) {
+        with_power::<S>(bits)
     }
 
     #[inline(always)]
-    fn range(_: &[f32], a: &[i16], _: &[f32], b: &[i16]) -> Range {
+    fn range(_: &[f32], a: &[f32], _: &[f32], b: &[f32]) -> Range {
         Range::of(a, b)
     }
 
@@ -295,8 +295,8 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
         acc: &mut [f32; CHUNK],
         count: usize,
         range: Range,
-        a: impl Fn(usize, usize) -> (f32, i16),
-        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [i16; CHUNK]),
+        a: impl Fn(usize, usize) -> (f32, f32),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [f32; CHUNK]),
     ) {
         matrix_sums::add::<f32, false>(acc, count, range, a, b);
     }
@@ -310,18 +310,18 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
 impl<F: Element, B: Element> Kind for Split<F, B> {
     const BITS: u32 = 8;
     type T = f32;
-    type P = i16;
+    type P = f32;
     type C = f32;
     const GROUP: usize = 16;
     type Range = Range;
 
     #[inline(always)]
-    fn get(bits: u32, fp8: bool) -> (f32, i16) {
-        if fp8 { with_exponent::<F>(bits) } else { with_exponent::<B>(bits) }
+    fn get(bits: u32, fp8: bool) -> (f32, f32) {
+        if fp8 { with_power::<F>(bits) } else { with_power::<B>(bits) }
     }
 
     #[inline(always)]
-    fn range(_: &[f32], a: &[i16], _: &[f32], b: &[i16]) -> Range {
+    fn range(_: &[f32], a: &[f32], _: &[f32], b: &[f32]) -> Range {
         Range::of(a, b)
     }
 
@@ -335,8 +335,8 @@ impl<F: Element, B: Element> Kind for Split<F, B> {
         acc: &mut [f32; CHUNK],
         count: usize,
         range: Range,
-        a: impl Fn(usize, usize) -> (f32, i16),
-        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [i16; CHUNK]),
+        a: impl Fn(usize, usize) -> (f32, f32),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [f32; CHUNK]),
     ) {
         matrix_sums::add::<f32, true>(acc, count, range, a, b);
     }
@@ -353,20 +353,20 @@ pub(crate) struct Far;
 impl Kind for Far {
     const BITS: u32 = 8;
     type T = f64;
-    type P = i16;
+    type P = f64;
     type C = f32;
     const GROUP: usize = 16;
     type Range = Range;
 
     #[inline(always)]
-    fn get(bits: u32, fp8: bool) -> (f64, i16) {
-        let (value, exponent) = Ocp::get(bits, fp8);
-        (value.into(), exponent)
+    fn get(bits: u32, fp8: bool) -> (f64, f64) {
+        let (value, power) = Ocp::get(bits, fp8);
+        (value.into(), power.into())
     }
 
     #[inline(always)]
-    fn range(_: &[f64], a: &[i16], _: &[f64], b: &[i16]) -> Range {
-        Range::of(a, b).not_narrow()
+    fn range(_: &[f64], _: &[f64], _: &[f64], _: &[f64]) -> Range {
+        Range::ANY
     }
 
     #[inline(always)]
@@ -374,8 +374,8 @@ impl Kind for Far {
         acc: &mut [f32; CHUNK],
         count: usize,
         range: Range,
-        a: impl Fn(usize, usize) -> (f64, i16),
-        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [i16; CHUNK]),
+        a: impl Fn(usize, usize) -> (f64, f64),
+        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
     ) {
         matrix_sums::add::<f64, true>(acc, count, range, a, b);
     }

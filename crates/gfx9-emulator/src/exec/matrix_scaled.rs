@@ -7,6 +7,8 @@
 //! `v_mfma_ld_scale_b32` keeps the scales in two registers of their own for the matrix instruction that follows. Both
 //! are one instruction to compilers, of four dwords, and decoding accepts none of them alone.
 
+use std::ops::MulAssign;
+
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::operand::SCALES;
 use crate::state::wave::{CHUNKS, LANES, Wave};
@@ -14,7 +16,7 @@ use crate::state::wave::{CHUNKS, LANES, Wave};
 use super::matrix::{Controls, Mfma, Operand};
 use super::matrix_arith::{self, Far, Split};
 use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power};
-use super::matrix_sums::{SPECIAL, ZERO, power32, with_exponent};
+use super::matrix_sums::with_power;
 use super::packed::{Select, chunk};
 
 /// The number of elements of A, and of B, in each lane.
@@ -57,15 +59,16 @@ impl<const N: usize> Exec for MfmaScaled<N> {
             Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
             return Flow::Next;
         }
-        let scales = [0, 1].map(|n| w.v(SCALES + n).flat().map(|code| code as i32 - 127));
-        if scales.as_flattened().iter().all(|e| e.abs() <= NEAR || *e == NAN) {
-            scale(&scales[0], &mut a, |value, e| value * power32(e));
-            scale(&scales[1], &mut b, |value, e| value * power32(e));
+        let codes = [0, 1].map(|n| *w.v(SCALES + n).flat());
+        let near = |code: &u32| code.abs_diff(127) <= NEAR || *code == 255;
+        if codes.as_flattened().iter().all(near) {
+            scale(&codes[0].map(|code| value(code) as f32), &mut a);
+            scale(&codes[1].map(|code| value(code) as f32), &mut b);
             Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
         } else {
             let (mut a, mut b) = (far(&a), far(&b));
-            scale(&scales[0], &mut a, |value, e| value * power(e));
-            scale(&scales[1], &mut b, |value, e| value * power(e));
+            scale(&codes[0].map(value), &mut a);
+            scale(&codes[1].map(value), &mut b);
             Mfma::<Far, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
         }
         Flow::Next
@@ -73,32 +76,33 @@ impl<const N: usize> Exec for MfmaScaled<N> {
 }
 
 /// The largest magnitude of a scale's exponent with which f32 represents all elements.
-const NEAR: i32 = 100;
-/// The exponent of the scale that is NaN.
-const NAN: i32 = 255 - 127;
+const NEAR: u32 = 100;
 
-/// Multiplies a lane's elements by its scale, a power of two.
+/// Returns the value of a scale's code: 2^(code - 127), or NaN.
+fn value(code: u32) -> f64 {
+    if code == 255 { f64::NAN } else { power(code as i32 - 127) }
+}
+
+/// Multiplies a lane's elements by its scale.
 ///
 /// The sums of [`Split`] are of 16 elements, which have one scale. So this is the same as scaling the sums.
 #[inline(always)]
-fn scale<K>(scales: &[i32; LANES], operand: &mut Operand<K, EACH>, times: impl Fn(K::T, i32) -> K::T)
+fn scale<K, T: Copy + MulAssign>(scales: &[T; LANES], operand: &mut Operand<K, EACH>)
 where
-    K: matrix_arith::Kind<T: From<f32>, P = i16>,
+    K: matrix_arith::Kind<T = T, P = T>,
 {
-    for (values, exponents) in operand.values.iter_mut().zip(&mut operand.exponents) {
+    for row in operand.values.iter_mut().chain(&mut operand.powers) {
         for l in 0..LANES {
-            let nan = scales[l] == NAN;
-            let scaled = times(values[l], if nan { 0 } else { scales[l] });
-            values[l] = if nan { f32::NAN.into() } else { scaled };
-            let same = exponents[l] == ZERO || exponents[l] >= SPECIAL;
-            let exponent = exponents[l] + if same { 0 } else { scales[l] as i16 };
-            exponents[l] = if nan { SPECIAL } else { exponent };
+            row[l] *= scales[l];
         }
     }
 }
 
 fn far(operand: &Operand<Kind, EACH>) -> Operand<Far, EACH> {
-    Operand { values: operand.values.map(|row| row.map(f64::from)), exponents: operand.exponents }
+    Operand {
+        values: operand.values.map(|row| row.map(f64::from)),
+        powers: operand.powers.map(|row| row.map(f64::from)),
+    }
 }
 
 /// Reads the elements of A or B, in the places of a format of less than 8 bits.
@@ -114,7 +118,7 @@ fn read<const N: usize>(w: &Wave, first: u16, format: u32) -> Operand<Kind, EACH
 
 /// Returns the elements that each lane has. They follow each other from the low bits of the first register on.
 fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
-    let mut out = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
+    let mut out = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
     for e in 0..EACH {
         let bit = S::BITS * e as u32;
         let (dword, shift) = (first + (bit / 32) as u16, bit % 32);
@@ -123,7 +127,7 @@ fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
         let (low, high) = (w.v(dword).flat(), w.v(next).flat());
         for l in 0..LANES {
             let both = u64::from(low[l]) | u64::from(high[l]) << 32;
-            (out.values[e][l], out.exponents[e][l]) = with_exponent::<S>((both >> shift) as u32);
+            (out.values[e][l], out.powers[e][l]) = with_power::<S>((both >> shift) as u32);
         }
     }
     out
@@ -132,14 +136,14 @@ fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
 /// Moves elements of 8 bits to where smaller ones are.
 fn moved<const N: usize>(from: &Operand<Kind, EACH>) -> Operand<Kind, EACH> {
     let groups = LANES / N;
-    let mut to = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
+    let mut to = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
     for e in 0..EACH {
         for l in 0..LANES {
             let k = l / N * EACH + e;
             let (run, place) = (k / 16, k % 16);
             let (from_e, from_l) = (run / groups * 16 + place, run % groups * N + l % N);
             to.values[e][l] = from.values[from_e][from_l];
-            to.exponents[e][l] = from.exponents[from_e][from_l];
+            to.powers[e][l] = from.powers[from_e][from_l];
         }
     }
     to

@@ -8,21 +8,20 @@ use crate::state::wave::CHUNK;
 
 use super::matrix_formats::{Element, power};
 
-/// The exponent of zeros: below that of any number, also after adding another exponent.
-pub(crate) const ZERO: i16 = -8192;
-/// The exponent of infinities and NaNs, above that of any element. Only scaled elements may have larger ones.
-pub(crate) const SPECIAL: i16 = 128;
 /// The largest magnitude of the exponents of products and of accumulators for which the sums of integers are computed.
 const LIMIT: i32 = 60;
 
-/// Returns an element, and its exponent. A denormal has the exponent of the smallest normal number.
+/// Returns an element, and 2 to the power of its exponent: 0 for zeros, infinity for infinities and NaNs. A denormal has
+/// the exponent of the smallest normal number.
 #[inline(always)]
-pub(crate) fn with_exponent<S: Element>(bits: u32) -> (f32, i16) {
+pub(crate) fn with_power<S: Element>(bits: u32) -> (f32, f32) {
     let value = S::value(bits);
-    let exponent = (value.to_bits() >> 23 & 0xff) as i32 - 127;
-    let number = exponent.max(S::LOWEST) as i16;
-    (value, if value.to_bits() << 1 == 0 { ZERO } else { number })
+    let power = (value.to_bits() & INFINITE).max(power32(S::LOWEST).to_bits());
+    (value, f32::from_bits(if value.to_bits() << 1 == 0 { 0 } else { power }))
 }
+
+/// The bits of an infinity.
+const INFINITE: u32 = 0x7f80_0000;
 
 /// What the exponents of all elements of A and B say about their products.
 #[derive(Debug, Clone, Copy)]
@@ -34,18 +33,20 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// Any elements.
+    pub(crate) const ANY: Range = Range { narrow: false, special: true };
+
+    /// Returns the range of elements with powers `a` and `b`.
     #[inline(always)]
-    pub(crate) fn of(a: &[i16], b: &[i16]) -> Range {
+    pub(crate) fn of(a: &[f32], b: &[f32]) -> Range {
         let ([least_a, most_a], [least_b, most_b]) = (extremes(a), extremes(b));
-        let infinite = most_a >= SPECIAL.into() || most_b >= SPECIAL.into();
+        let infinite = most_a >= 128 || most_b >= 128;
         Range {
             narrow: !infinite && least_a + least_b >= -LIMIT && most_a + most_b <= LIMIT,
             special: infinite || most_a + most_b >= 126,
         }
     }
-}
 
-impl Range {
     /// Returns the range for sums with these accumulators. Those that have been added to remain in range: they are below
     /// 2^71, as at most 128 products are added, and 2^-92 divides them.
     #[inline(always)]
@@ -57,25 +58,21 @@ impl Range {
         }
         Range { narrow: self.narrow & !outside, ..self }
     }
-
-    /// Returns the same range for sums in f64.
-    pub(crate) fn not_narrow(self) -> Range {
-        Range { narrow: false, ..self }
-    }
 }
 
-/// Returns the least exponent of a number that isn't zero, and the largest exponent.
+/// Returns the least exponent of a power that isn't zero, and the largest exponent.
 #[inline(always)]
-fn extremes(exponents: &[i16]) -> [i32; 2] {
-    let (mut least, mut most) = (i16::MAX, ZERO);
-    for &e in exponents {
-        least = least.min(if e == ZERO { i16::MAX } else { e });
-        most = most.max(e);
+fn extremes(powers: &[f32]) -> [i32; 2] {
+    let (mut least, mut most) = (u32::MAX, 0);
+    for power in powers {
+        // One less than zero is the largest number.
+        least = least.min(power.to_bits().wrapping_sub(1));
+        most = most.max(power.to_bits());
     }
-    [least.into(), most.into()]
+    [(least >> 23) as i32 + 1 - 127, (most >> 23) as i32 - 127]
 }
 
-/// The type of elements: f32, or f64 for a range that isn't narrow.
+/// The type of elements and their powers: f32, or f64 for a range that isn't narrow.
 pub(crate) trait Value: Copy + Into<f64> {
     /// Returns the value, which f32 has to represent.
     fn narrow(self) -> f32;
@@ -96,7 +93,7 @@ impl Value for f64 {
 }
 
 /// Adds up to 16 products to the accumulators. With `SPLIT`, as [`Split`](super::matrix_arith::Split). `a` returns the
-/// element of A that is the factor `k` in a column, and its exponent; `b` those of B for all columns.
+/// element of A that is the factor `k` in a column, and its power; `b` those of B for all columns.
 ///
 /// The loop is over columns, and all of a column's sum is in its body, so that it is compiled to vectors that stay in
 /// registers.
@@ -105,18 +102,15 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
     acc: &mut [f32; CHUNK],
     count: usize,
     range: Range,
-    a: impl Fn(usize, usize) -> (T, i16),
-    b: impl Fn(usize) -> (&'a [T; CHUNK], &'a [i16; CHUNK]),
+    a: impl Fn(usize, usize) -> (T, T),
+    b: impl Fn(usize) -> Row<'a, T>,
 ) {
-    let mut rows = [b(0); MOST];
-    for k in 1..count {
-        rows[k] = b(k);
-    }
     if range.narrow {
+        let rows = rows(count, &b);
         let mut sums = [0f32; CHUNK];
         for j in 0..CHUNK {
-            let left = |k: usize| (a(k, j).0.narrow(), a(k, j).1);
-            let right = |k: usize| (rows[k].0[j].narrow(), rows[k].1[j]);
+            let left = |k: usize| (a(k, j).0.narrow(), a(k, j).1.narrow());
+            let right = |k: usize| (rows[k].0[j].narrow(), rows[k].1[j].narrow());
             let (top, sum) = if SPLIT {
                 let (even_top, even) = cut_in_range(count, 0, 2, left, right);
                 let (odd_top, odd) = cut_in_range(count, 1, 2, left, right);
@@ -131,9 +125,10 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
         *acc = sums;
         return;
     }
+    let rows = rows(count, &b);
     for j in 0..CHUNK {
-        let element = |k: usize| (rows[k].0[j].into(), rows[k].1[j]);
-        let wide = |k: usize| (a(k, j).0.into(), a(k, j).1);
+        let element = |k: usize| (rows[k].0[j].into(), rows[k].1[j].into());
+        let wide = |k: usize| (a(k, j).0.into(), a(k, j).1.into());
         let (top, sum) = if SPLIT {
             let (even_top, even) = cut(count, 0, 2, wide, element);
             let (odd_top, odd) = cut(count, 1, 2, wide, element);
@@ -152,6 +147,19 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
 /// The largest number of products that are added at once.
 const MOST: usize = 16;
 
+/// Values and powers in 16 columns.
+type Row<'a, T> = (&'a [T; CHUNK], &'a [T; CHUNK]);
+
+/// Returns the elements of B for all products.
+#[inline(always)]
+fn rows<'a, T>(count: usize, b: &impl Fn(usize) -> Row<'a, T>) -> [Row<'a, T>; MOST] {
+    let mut rows = [b(0); MOST];
+    for k in 1..count {
+        rows[k] = b(k);
+    }
+    rows
+}
+
 /// Computes step 1 for every `step`th product from `first` on. Returns the largest exponent of the products, at least
 /// -`LIMIT`, and their sum in units of 2^-24 of it.
 #[inline(always)]
@@ -159,14 +167,15 @@ fn cut_in_range(
     count: usize,
     first: usize,
     step: usize,
-    a: impl Fn(usize) -> (f32, i16),
-    b: impl Fn(usize) -> (f32, i16),
+    a: impl Fn(usize) -> (f32, f32),
+    b: impl Fn(usize) -> (f32, f32),
 ) -> (i32, i32) {
-    let mut top = -LIMIT as i16;
+    let mut top = power32(-LIMIT);
     for k in (first..count).step_by(step) {
-        top = top.max(a(k).1.wrapping_add(b(k).1));
+        let power = a(k).1 * b(k).1;
+        top = if power > top { power } else { top };
     }
-    let top = i32::from(top);
+    let top = (top.to_bits() >> 23) as i32 - 127;
     let scale = power32(24 - top);
     let mut sum = 0i32;
     for k in (first..count).step_by(step) {
@@ -221,8 +230,8 @@ fn inverse(power: f64) -> f64 {
 
 /// 2 to the number of places below the largest exponent at which products and the accumulator are truncated.
 const CUT: f64 = power(24);
-/// Less than the exponent of any product.
-const LEAST: i16 = -300;
+/// A power of two below the exponent of any product.
+const NOTHING: f64 = power(-300);
 
 /// Computes step 1, like [`cut_in_range`]. The largest exponent is returned as a power of two.
 #[inline(always)]
@@ -230,14 +239,14 @@ fn cut(
     count: usize,
     first: usize,
     step: usize,
-    a: impl Fn(usize) -> (f64, i16),
-    b: impl Fn(usize) -> (f64, i16),
+    a: impl Fn(usize) -> (f64, f64),
+    b: impl Fn(usize) -> (f64, f64),
 ) -> (f64, f64) {
-    let mut top = LEAST;
+    let mut top = NOTHING;
     for k in (first..count).step_by(step) {
-        top = top.max(a(k).1.wrapping_add(b(k).1));
+        let power = a(k).1 * b(k).1;
+        top = if power > top { power } else { top };
     }
-    let top = power(top.into());
     let scale = inverse(top) * CUT;
     let mut sum = 0f64;
     for k in (first..count).step_by(step) {
@@ -271,7 +280,7 @@ fn accumulate(acc: f32, top: f64, sum: f64, window: bool) -> f32 {
 
 /// Returns the sum of the products that are infinite or NaN; 0 if none is.
 #[inline(always)]
-fn special_sum(count: usize, a: impl Fn(usize) -> (f64, i16), b: impl Fn(usize) -> (f64, i16)) -> f64 {
+fn special_sum(count: usize, a: impl Fn(usize) -> (f64, f64), b: impl Fn(usize) -> (f64, f64)) -> f64 {
     let mut sum = 0f64;
     for k in 0..count {
         let product = a(k).0 * b(k).0;
