@@ -111,6 +111,17 @@ fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K
     out
 }
 
+/// Returns what the elements of A and B say about their products.
+#[inline(always)]
+fn range<K: Kind, const E: usize, const E2: usize>(a: &Operand<K, E>, b: &Operand<K, E2>) -> K::Range {
+    K::range(
+        a.values.as_flattened(),
+        a.powers.as_flattened(),
+        b.values.as_flattened(),
+        b.powers.as_flattened(),
+    )
+}
+
 /// Exchanges lanes as [`Controls::b_lane`] says.
 #[cold]
 #[inline(never)]
@@ -164,6 +175,8 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
     const REGISTERS: usize = N * N * BLOCKS / LANES;
     /// The number of products that are added at once.
     const GROUP: usize = if K::GROUP < Self::DEPTH { K::GROUP } else { Self::DEPTH };
+    /// The number of groups of lanes between the first and the last of these products.
+    const SPAN: usize = (Self::GROUP - 1) / E;
 }
 
 impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma<K, N, BLOCKS, E> {
@@ -191,7 +204,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
         b: &Operand<K, E>,
         a_block: impl Fn(usize) -> usize,
     ) {
-        let special = K::special(a.values.as_flattened(), b.values.as_flattened());
+        let range = range(a, b);
         let vector = is_vector(i, 2);
         let from = if vector { safe_c(w, i.src[2], i.dst, Self::REGISTERS as u16) } else { i.src[2] };
         for r in 0..Self::REGISTERS {
@@ -203,30 +216,31 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
                 let group = N * BLOCKS;
                 let mut acc: [K::C; CHUNK] =
                     if vector { load(w, from + r as u16, c) } else { [scalar(w, from); CHUNK] };
-                K::start(&mut acc);
+                let range = K::start(&mut acc, range);
                 for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
+                    // The limits are never exceeded. They save checks in the loop over products, whose addresses then
+                    // have constant distances.
+                    let g = k0 / E;
+                    let e = if E > Self::GROUP { (k0 % E).min(E - Self::GROUP) } else { 0 };
+                    let last = LANES - Self::SPAN * group;
+                    let a_first = (g * group + a_lane).min(last - 1);
+                    let b_first = (g * group + b_lane).min(last - CHUNK);
                     K::add(
                         &mut acc,
                         Self::GROUP,
-                        special,
-                        |k| {
-                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
-                            if N == 4 {
+                        range,
+                        |k, j| {
+                            let lane = if N == 4 {
                                 // A chunk is four columns of each of four blocks.
-                                let lane = |j: usize| a_block(block + j / 4) * 4 + row;
-                                (
-                                    std::array::from_fn(|j| a.values[e][lane(j)]),
-                                    std::array::from_fn(|j| a.powers[e][lane(j)]),
-                                )
+                                (a_block(block + j / 4) * 4 + row) % LANES
                             } else {
-                                let lane = (g * group + a_lane) % LANES;
-                                ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
-                            }
+                                a_first + k / E * group
+                            };
+                            (a.values[e + k % E][lane], a.powers[e + k % E][lane])
                         },
                         |k| {
-                            let (g, e) = ((k0 + k) / E, (k0 + k) % E);
-                            let first = (g * group + b_lane) % LANES;
-                            (run(&b.values[e], first), run(&b.powers[e], first))
+                            let first = b_first + k / E * group;
+                            (run(&b.values[e + k % E], first), run(&b.powers[e + k % E], first))
                         },
                     );
                 }
@@ -289,7 +303,7 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
             exchange(&mut b.values, controls);
             exchange(&mut b.powers, controls);
         }
-        let special = K::special(a.values.as_flattened(), b.values.as_flattened());
+        let range = range(&a, &b);
         let shift = if controls.cbsz() == 0 { (2 * E * controls.abid()) % 32 } else { 0 };
         let indices = w.v(i.src[2]).flat().map(|v| v >> shift);
         // The number of stored elements in a row of A.
@@ -299,16 +313,16 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
             for c in 0..CHUNKS {
                 let (_, row, column) = place::<N>(r, c);
                 let mut acc: [K::C; CHUNK] = load(w, i.dst + r as u16, c);
-                K::start(&mut acc);
+                let range = K::start(&mut acc, range);
                 for k0 in (0..depth).step_by(products) {
                     K::add(
                         &mut acc,
                         products,
-                        special,
-                        |k| {
+                        range,
+                        |k, _| {
                             let (g, e) = Self::stored(k0 + k);
                             let lane = (g * N + row) % LANES;
-                            ([a.values[e][lane]; CHUNK], [a.powers[e][lane]; CHUNK])
+                            (a.values[e][lane], a.powers[e][lane])
                         },
                         |k| {
                             let (g, e) = Self::stored(k0 + k);

@@ -19,8 +19,9 @@ use std::marker::PhantomData;
 use crate::exec::lanes::Word;
 use crate::state::wave::{CHUNK, Mode};
 
-use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power, with_power};
+use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power};
 pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
+use super::matrix_sums::{self, Range, with_power};
 
 /// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
@@ -42,22 +43,23 @@ pub(crate) trait Kind {
     #[inline(always)]
     fn obey(_: &mut [Self::T], _: Mode) {}
 
-    /// Prepares the accumulators before the first products.
+    /// Prepares the accumulators before the first products. Returns what `add` has to know about them and the products.
     #[inline(always)]
-    fn start(_: &mut [Self::C; CHUNK]) {}
-
-    /// Returns whether a product may be infinite or NaN.
-    #[inline(always)]
-    fn special(_a: &[Self::T], _b: &[Self::T]) -> bool {
-        false
+    fn start(_: &mut [Self::C; CHUNK], range: Self::Range) -> Self::Range {
+        range
     }
 
-    /// Adds the products `0..count` of 16 elements of A and B each.
+    /// What all elements of A and B say about their products; `()` if nothing matters.
+    type Range: Copy;
+    fn range(a: &[Self::T], a_powers: &[Self::P], b: &[Self::T], b_powers: &[Self::P]) -> Self::Range;
+
+    /// Adds the products `0..count` in 16 columns. `a` returns the element of A that is the factor `k` in a column, `b`
+    /// those of B in all columns.
     fn add<'a>(
         acc: &mut [Self::C; CHUNK],
         count: usize,
-        special: bool,
-        a: impl Fn(usize) -> ([Self::T; CHUNK], [Self::P; CHUNK]),
+        range: Self::Range,
+        a: impl Fn(usize, usize) -> (Self::T, Self::P),
         b: impl Fn(usize) -> (&'a [Self::T; CHUNK], &'a [Self::P; CHUNK]),
     ) where
         Self::T: 'a,
@@ -94,6 +96,8 @@ impl Kind for Fma {
     type C = f32;
     const GROUP: usize = 1;
 
+    type Range = ();
+
     #[inline(always)]
     fn get(bits: u32, _: bool) -> (f32, ()) {
         (f32::from_bits(bits), ())
@@ -107,17 +111,20 @@ impl Kind for Fma {
     }
 
     #[inline(always)]
+    fn range(_: &[f32], _: &[()], _: &[f32], _: &[()]) {}
+
+    #[inline(always)]
     fn add<'a>(
         acc: &mut [f32; CHUNK],
         count: usize,
-        _: bool,
-        a: impl Fn(usize) -> ([f32; CHUNK], [(); CHUNK]),
+        _: (),
+        a: impl Fn(usize, usize) -> (f32, ()),
         b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
     ) {
         for k in 0..count {
-            let (a, b) = (a(k).0, b(k).0);
+            let b = b(k).0;
             for j in 0..CHUNK {
-                acc[j] = a[j].mul_add(b[j], acc[j]);
+                acc[j] = a(k, j).0.mul_add(b[j], acc[j]);
             }
         }
     }
@@ -138,23 +145,28 @@ impl Kind for Int8 {
     type C = i32;
     const GROUP: usize = 4;
 
+    type Range = ();
+
     #[inline(always)]
     fn get(bits: u32, _: bool) -> (i32, ()) {
         (i32::from(bits as i8), ())
     }
 
     #[inline(always)]
+    fn range(_: &[i32], _: &[()], _: &[i32], _: &[()]) {}
+
+    #[inline(always)]
     fn add<'a>(
         acc: &mut [i32; CHUNK],
         count: usize,
-        _: bool,
-        a: impl Fn(usize) -> ([i32; CHUNK], [(); CHUNK]),
+        _: (),
+        a: impl Fn(usize, usize) -> (i32, ()),
         b: impl Fn(usize) -> (&'a [i32; CHUNK], &'a [(); CHUNK]),
     ) {
         for k in 0..count {
-            let (a, b) = (a(k).0, b(k).0);
+            let b = b(k).0;
             for j in 0..CHUNK {
-                acc[j] = acc[j].wrapping_add(a[j] * b[j]);
+                acc[j] = acc[j].wrapping_add(a(k, j).0 * b[j]);
             }
         }
     }
@@ -168,50 +180,80 @@ pub(crate) struct Ftz<S, const GROUP: usize>(PhantomData<S>);
 /// Replaces a denormal with zero of the same sign.
 #[inline(always)]
 pub(crate) fn flush(x: f32) -> f32 {
-    let small = x.abs() < f32::MIN_POSITIVE;
-    f32::from_bits(if small { x.to_bits() & 0x8000_0000 } else { x.to_bits() })
+    flush_if::<true>(x)
+}
+
+/// Replaces a denormal with zero of the same sign if `FLUSH` is set.
+#[inline(always)]
+fn flush_if<const FLUSH: bool>(x: f32) -> f32 {
+    let bits = x.to_bits();
+    f32::from_bits(if FLUSH && bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+/// Adds up to four products of [`Ftz`]. Without `FLUSH`, neither products nor sums are denormal.
+#[inline(always)]
+fn add_pairs<'a, const FLUSH: bool, const GROUP: usize>(
+    acc: &mut [f32; CHUNK],
+    a: impl Fn(usize, usize) -> (f32, ()),
+    b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
+) {
+    let mut sum = [0f32; CHUNK];
+    for k in (0..GROUP).step_by(2) {
+        let (b0, b1) = (b(k).0, b(k + 1).0);
+        for j in 0..CHUNK {
+            let (p, q) = (a(k, j).0 * b0[j], a(k + 1, j).0 * b1[j]);
+            let pair = flush_if::<FLUSH>(flush_if::<FLUSH>(p) + flush_if::<FLUSH>(q));
+            sum[j] = if k == 0 { pair } else { flush_if::<FLUSH>(sum[j] + pair) };
+        }
+    }
+    for j in 0..CHUNK {
+        acc[j] = flush_if::<FLUSH>(acc[j] + sum[j]);
+    }
 }
 
 impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
-    #[inline(always)]
-    fn get(bits: u32, _: bool) -> (f32, ()) {
-        let value = S::value(bits);
-        (if value.abs() < power(S::LOWEST) as f32 { 0.0 } else { value }, ())
-    }
     const BITS: u32 = S::BITS;
     type T = f32;
     type P = ();
     type C = f32;
     const GROUP: usize = GROUP;
+    /// Whether a product or a sum may be denormal.
+    type Range = bool;
 
     #[inline(always)]
-    fn start(acc: &mut [f32; CHUNK]) {
+    fn get(bits: u32, _: bool) -> (f32, ()) {
+        let value = S::value(bits);
+        (if value.abs() < power(S::LOWEST) as f32 { 0.0 } else { value }, ())
+    }
+
+    /// The last place of an element is at least 2^-10 of its first. So products and their sums are multiples of 2^-20 of
+    /// the product of the least elements. If this is 2^-102 or more, no sum with a normal accumulator is denormal: the
+    /// accumulator is less than half of it, or has no place below 2^-126.
+    #[inline(always)]
+    fn range(a: &[f32], _: &[()], b: &[f32], _: &[()]) -> bool {
+        least_exponent(a) + least_exponent(b) < -102 + 20
+    }
+
+    #[inline(always)]
+    fn start(acc: &mut [f32; CHUNK], denormals: bool) -> bool {
         for x in acc {
             *x = if x.abs() < f32::MIN_POSITIVE { 0.0 } else { *x };
         }
+        denormals
     }
 
     #[inline(always)]
     fn add<'a>(
         acc: &mut [f32; CHUNK],
         _: usize,
-        _: bool,
-        a: impl Fn(usize) -> ([f32; CHUNK], [(); CHUNK]),
+        denormals: bool,
+        a: impl Fn(usize, usize) -> (f32, ()),
         b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
     ) {
-        let pair = |k: usize| -> [f32; CHUNK] {
-            let (a0, b0, a1, b1) = (a(k).0, b(k).0, a(k + 1).0, b(k + 1).0);
-            std::array::from_fn(|j| flush(flush(a0[j] * b0[j]) + flush(a1[j] * b1[j])))
-        };
-        let mut sum = pair(0);
-        if GROUP == 4 {
-            let high = pair(2);
-            for j in 0..CHUNK {
-                sum[j] = flush(sum[j] + high[j]);
-            }
-        }
-        for j in 0..CHUNK {
-            acc[j] = flush(acc[j] + sum[j]);
+        if denormals {
+            add_pairs::<true, GROUP>(acc, a, b);
+        } else {
+            add_pairs::<false, GROUP>(acc, a, b);
         }
     }
 
@@ -221,16 +263,13 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     }
 }
 
-/// Returns the reciprocal of a power of two.
+/// Returns the least exponent of the numbers that are not zero, or one less.
 #[inline(always)]
-fn inverse(power: f64) -> f64 {
-    f64::from_bits((2046u64 << 52).wrapping_sub(power.to_bits()))
+fn least_exponent(values: &[f32]) -> i32 {
+    // One less than zero is the largest number without sign.
+    let least = values.iter().fold(u32::MAX, |least, x| least.min((x.to_bits() << 1).wrapping_sub(1)));
+    (least >> 24) as i32 - 127
 }
-
-/// 2 to the number of places below the largest exponent at which products and the accumulator are truncated.
-const CUT: f64 = power(24);
-/// A power of two below the exponent of any product.
-const NOTHING: f64 = power(-300);
 
 /// gfx942, f16, bf16 and xf32: `GROUP` products are added at once.
 ///
@@ -254,128 +293,38 @@ pub(crate) type Fnuz = Split<Fp8, Bf8>;
 /// gfx950's 8-bit floats.
 pub(crate) type Ocp = Split<OcpFp8, OcpBf8>;
 
-/// Computes step 1 of [`Truncated`]. Returns the largest exponent of the products as a power of two, and their sum in
-/// units of 2^-24 of that.
-#[inline(always)]
-fn cut_sum<'a>(
-    indices: impl Iterator<Item = usize> + Clone,
-    a: &impl Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
-    b: &impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
-) -> ([f64; CHUNK], [f64; CHUNK]) {
-    let mut top = [NOTHING; CHUNK];
-    for k in indices.clone() {
-        let (a, b) = (a(k).1, b(k).1);
-        for j in 0..CHUNK {
-            let p = a[j] * b[j];
-            top[j] = if p > top[j] { p } else { top[j] };
-        }
-    }
-    let scale = top.map(|top| inverse(top) * CUT);
-    let mut sum = [0f64; CHUNK];
-    for k in indices {
-        let (a, b) = (a(k).0, b(k).0);
-        for j in 0..CHUNK {
-            sum[j] += (a[j] * b[j] * scale[j]).trunc();
-        }
-    }
-    (top, sum)
-}
-
-/// Computes steps 2 and 3 of [`Truncated`]. `sum` is in units of 2^-24 of `top`. With `window`, an accumulator below
-/// 2^(f - 25) counts as 0.
-#[inline(always)]
-fn accumulate(acc: &mut [f32; CHUNK], top: &[f64; CHUNK], sum: &[f64; CHUNK], window: bool) {
-    // The bits of an f64 after the 31st place.
-    const REST: u64 = (1 << 21) - 1;
-    for j in 0..CHUNK {
-        let c = f64::from(acc[j]);
-        let exponent = f64::from_bits(c.to_bits() & 0x7ff0_0000_0000_0000);
-        let exponent = if exponent < power(-126) { power(-126) } else { exponent };
-        let both = if exponent > top[j] { exponent } else { top[j] };
-        let unit = inverse(both);
-        let products = (sum[j] * (top[j] * unit * power(8))).floor();
-        let addend = (c * unit * CUT).floor() * power(8);
-        let addend = if window && exponent < both * power(-25) { 0.0 } else { addend };
-        let total = (products + addend) * (both * power(-32));
-        // A number below 2^-126 has no more places than 2^-126.
-        let total = (total * power(157)).floor() * power(-157);
-        let bits = total.to_bits();
-        let down = if total < 0.0 { REST } else { 0 };
-        let rounded = f64::from_bits((bits + down) & !REST) as f32;
-        acc[j] = if acc[j].is_finite() { rounded } else { acc[j] };
-    }
-}
-
-/// Replaces the accumulators that have an infinite or NaN product. `before` is their previous value.
-#[cold]
-#[inline(never)]
-fn specials<'a>(
-    acc: &mut [f32; CHUNK],
-    before: &[f32; CHUNK],
-    count: usize,
-    a: &dyn Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
-    b: &dyn Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
-) {
-    let mut sums = [0f64; CHUNK];
-    for k in 0..count {
-        let (a, b) = (a(k).0, b(k).0);
-        for j in 0..CHUNK {
-            let product = a[j] * b[j];
-            sums[j] += match product {
-                p if p.is_nan() => f64::NAN,
-                p if p.abs() >= power(128) => f64::INFINITY.copysign(p),
-                _ => 0.0,
-            };
-        }
-    }
-    for j in 0..CHUNK {
-        if sums[j] != 0.0 {
-            acc[j] = sums[j] as f32 + before[j];
-        }
-    }
-}
-
-/// Returns whether a product may be infinite or NaN.
-#[inline(always)]
-fn any_special(a: &[f64], b: &[f64]) -> bool {
-    // The bits of a NaN are larger than those of any number.
-    let largest = |v: &[f64]| v.iter().fold(0, |most, x| most.max(x.to_bits() << 1));
-    let exponent = |bits: u64| (bits >> 53) as i32 - 1023;
-    exponent(largest(a)).max(-1000) + exponent(largest(b)).max(-1000) >= 127
-        || exponent(largest(a)) == 1024
-        || exponent(largest(b)) == 1024
-}
-
 impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
-    #[inline(always)]
-    fn get(bits: u32, _: bool) -> (f64, f64) {
-        with_power::<S>(bits)
-    }
     const BITS: u32 = S::BITS;
-    type T = f64;
-    type P = f64;
+    type T = f32;
+    type P = f32;
     type C = f32;
     const GROUP: usize = GROUP;
+    type Range = Range;
 
     #[inline(always)]
-    fn special(a: &[f64], b: &[f64]) -> bool {
-        any_special(a, b)
+    fn get(bits: u32, _: bool) -> (f32, f32) {
+        with_power::<S>(bits)
+    }
+
+    #[inline(always)]
+    fn range(_: &[f32], a: &[f32], _: &[f32], b: &[f32]) -> Range {
+        Range::of(a, b)
+    }
+
+    #[inline(always)]
+    fn start(acc: &mut [f32; CHUNK], range: Range) -> Range {
+        range.with(acc)
     }
 
     #[inline(always)]
     fn add<'a>(
         acc: &mut [f32; CHUNK],
         count: usize,
-        special: bool,
-        a: impl Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
-        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
+        range: Range,
+        a: impl Fn(usize, usize) -> (f32, f32),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [f32; CHUNK]),
     ) {
-        let before = *acc;
-        let (top, sum) = cut_sum(0..count, &a, &b);
-        accumulate(acc, &top, &sum, false);
-        if special {
-            specials(acc, &before, count, &a, &b);
-        }
+        matrix_sums::add::<f32, false>(acc, count, range, a, b);
     }
 
     #[inline(always)]
@@ -386,43 +335,75 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
 
 impl<F: Element, B: Element> Kind for Split<F, B> {
     const BITS: u32 = 8;
-    type T = f64;
-    type P = f64;
+    type T = f32;
+    type P = f32;
     type C = f32;
     const GROUP: usize = 16;
+    type Range = Range;
 
     #[inline(always)]
-    fn get(bits: u32, fp8: bool) -> (f64, f64) {
+    fn get(bits: u32, fp8: bool) -> (f32, f32) {
         if fp8 { with_power::<F>(bits) } else { with_power::<B>(bits) }
     }
 
     #[inline(always)]
-    fn special(a: &[f64], b: &[f64]) -> bool {
-        any_special(a, b)
+    fn range(_: &[f32], a: &[f32], _: &[f32], b: &[f32]) -> Range {
+        Range::of(a, b)
+    }
+
+    #[inline(always)]
+    fn start(acc: &mut [f32; CHUNK], range: Range) -> Range {
+        range.with(acc)
     }
 
     #[inline(always)]
     fn add<'a>(
         acc: &mut [f32; CHUNK],
         count: usize,
-        special: bool,
-        a: impl Fn(usize) -> ([f64; CHUNK], [f64; CHUNK]),
+        range: Range,
+        a: impl Fn(usize, usize) -> (f32, f32),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [f32; CHUNK]),
+    ) {
+        matrix_sums::add::<f32, true>(acc, count, range, a, b);
+    }
+
+    #[inline(always)]
+    fn finish(acc: &mut [f32; CHUNK]) {
+        one_nan(acc);
+    }
+}
+
+/// The same as [`Split`] for elements that f32 can't represent: 8-bit floats with large scales.
+pub(crate) struct Far;
+
+impl Kind for Far {
+    const BITS: u32 = 8;
+    type T = f64;
+    type P = f64;
+    type C = f32;
+    const GROUP: usize = 16;
+    type Range = Range;
+
+    #[inline(always)]
+    fn get(bits: u32, fp8: bool) -> (f64, f64) {
+        let (value, power) = Ocp::get(bits, fp8);
+        (value.into(), power.into())
+    }
+
+    #[inline(always)]
+    fn range(_: &[f64], _: &[f64], _: &[f64], _: &[f64]) -> Range {
+        Range::ANY
+    }
+
+    #[inline(always)]
+    fn add<'a>(
+        acc: &mut [f32; CHUNK],
+        count: usize,
+        range: Range,
+        a: impl Fn(usize, usize) -> (f64, f64),
         b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
     ) {
-        let before = *acc;
-        let (even_top, even) = cut_sum((0..count).step_by(2), &a, &b);
-        let (odd_top, odd) = cut_sum((1..count).step_by(2), &a, &b);
-        let mut top = [0.0; CHUNK];
-        let mut sum = [0.0; CHUNK];
-        for j in 0..CHUNK {
-            top[j] = if even_top[j] > odd_top[j] { even_top[j] } else { odd_top[j] };
-            let unit = inverse(top[j]);
-            sum[j] = (even[j] * (even_top[j] * unit)).floor() + (odd[j] * (odd_top[j] * unit)).floor();
-        }
-        accumulate(acc, &top, &sum, true);
-        if special {
-            specials(acc, &before, count, &a, &b);
-        }
+        matrix_sums::add::<f64, true>(acc, count, range, a, b);
     }
 
     #[inline(always)]

@@ -1,9 +1,5 @@
 //! The floating-point formats of the elements of A and B.
 
-use crate::exec::number::half16::Half;
-
-use super::convert::small_to_f32;
-
 /// A floating-point format of elements of A and B.
 pub(crate) trait Element {
     const BITS: u32;
@@ -38,7 +34,7 @@ impl Element for F16 {
     const LOWEST: i32 = -14;
     #[inline(always)]
     fn value(bits: u32) -> f32 {
-        Half(bits as u16).to_f32()
+        rebias::<5, 10>(bits, 15, 0x7c00)
     }
 }
 
@@ -67,7 +63,7 @@ impl Element for Fp8 {
     const LOWEST: i32 = -7;
     #[inline(always)]
     fn value(bits: u32) -> f32 {
-        small_to_f32::<3>(bits as u8)
+        fnuz::<4, 3>(bits)
     }
 }
 
@@ -76,7 +72,7 @@ impl Element for Bf8 {
     const LOWEST: i32 = -15;
     #[inline(always)]
     fn value(bits: u32) -> f32 {
-        small_to_f32::<2>(bits as u8)
+        fnuz::<5, 2>(bits)
     }
 }
 
@@ -85,33 +81,40 @@ impl<const EXPONENT: u32, const FRACTION: u32> Element for Small<EXPONENT, FRACT
     const LOWEST: i32 = 2 - (1 << (EXPONENT - 1));
     #[inline(always)]
     fn value(bits: u32) -> f32 {
-        let magnitude = bits & ((1 << (EXPONENT + FRACTION)) - 1);
-        let sign = (bits >> (EXPONENT + FRACTION) & 1) << 31;
-        // The fields are those of an f32 with another bias.
-        let number = f32::from_bits(magnitude << (23 - FRACTION)) * power(126 + Self::LOWEST) as f32;
-        // The fraction of the largest exponent.
         let special = match (EXPONENT, FRACTION) {
-            (5, 2) => magnitude >= 0x7c,
-            (4, 3) => magnitude == 0x7f,
-            _ => false,
+            (5, 2) => 0x7c,
+            (4, 3) => 0x7f,
+            _ => NEVER,
         };
-        let nan_or_infinity = if EXPONENT == 5 && magnitude == 0x7c { f32::INFINITY } else { f32::NAN };
-        let value = if special { nan_or_infinity } else { number };
-        f32::from_bits(value.to_bits() | sign)
+        let value = rebias::<EXPONENT, FRACTION>(bits, 1 - Self::LOWEST, special);
+        // The only NaN of E4M3 is not the first code of its exponent.
+        if special == 0x7f && value.is_infinite() { f32::NAN } else { value }
     }
+}
+
+/// A magnitude above those of all codes.
+const NEVER: u32 = u32::MAX;
+
+/// Returns the value of a number with a sign, an exponent and a fraction. A magnitude of `special` is infinite, larger
+/// ones are NaN.
+#[inline(always)]
+fn rebias<const EXPONENT: u32, const FRACTION: u32>(bits: u32, bias: i32, special: u32) -> f32 {
+    let magnitude = bits & ((1 << (EXPONENT + FRACTION)) - 1);
+    let sign = (bits >> (EXPONENT + FRACTION) & 1) << 31;
+    // The fields are those of an f32 with another bias.
+    let number = f32::from_bits(magnitude << (23 - FRACTION)) * power(127 - bias) as f32;
+    let payload = (magnitude.wrapping_sub(special)) << (23 - FRACTION) | 0x7f80_0000;
+    f32::from_bits(if magnitude >= special { payload } else { number.to_bits() } | sign)
+}
+
+/// Returns the value of one of gfx942's 8-bit floats. They have no infinities. The code of -0 is the only NaN.
+#[inline(always)]
+fn fnuz<const EXPONENT: u32, const FRACTION: u32>(bits: u32) -> f32 {
+    let value = rebias::<EXPONENT, FRACTION>(bits, 1 << (EXPONENT - 1), NEVER);
+    if bits & 0xff == 0x80 { f32::NAN } else { value }
 }
 
 /// Returns 2^exponent, which must be a normal f64.
 pub(crate) const fn power(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
-}
-
-/// Returns an element, and 2 to the power of its exponent; 0 for zeros.
-#[inline(always)]
-pub(crate) fn with_power<S: Element>(bits: u32) -> (f64, f64) {
-    let value = f64::from(S::value(bits));
-    let exponent = f64::from_bits(value.to_bits() & 0x7ff0_0000_0000_0000);
-    let lowest = power(S::LOWEST);
-    let exponent = if exponent < lowest { lowest } else { exponent };
-    (value, if value == 0.0 { 0.0 } else { exponent })
 }

@@ -7,13 +7,16 @@
 //! `v_mfma_ld_scale_b32` keeps the scales in two registers of their own for the matrix instruction that follows. Both
 //! are one instruction to compilers, of four dwords, and decoding accepts none of them alone.
 
+use std::ops::MulAssign;
+
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::operand::SCALES;
 use crate::state::wave::{CHUNKS, LANES, Wave};
 
 use super::matrix::{Controls, Mfma, Operand};
-use super::matrix_arith::Split;
-use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power, with_power};
+use super::matrix_arith::{self, Far, Split};
+use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power};
+use super::matrix_sums::with_power;
 use super::packed::{Select, chunk};
 
 /// The number of elements of A, and of B, in each lane.
@@ -52,27 +55,53 @@ impl<const N: usize> Exec for MfmaScaled<N> {
         let controls = Controls(i.imm);
         let mut a = read::<N>(w, i.src[0], controls.cbsz());
         let mut b = read::<N>(w, i.src[1], controls.blgp());
-        if controls.is_scaled() {
-            scale(w, SCALES, &mut a);
-            scale(w, SCALES + 1, &mut b);
+        if !controls.is_scaled() {
+            Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+            return Flow::Next;
         }
-        Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        let codes = [0, 1].map(|n| *w.v(SCALES + n).flat());
+        let near = |code: &u32| code.abs_diff(127) <= NEAR || *code == 255;
+        if codes.as_flattened().iter().all(near) {
+            scale(&codes[0].map(|code| value(code) as f32), &mut a);
+            scale(&codes[1].map(|code| value(code) as f32), &mut b);
+            Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        } else {
+            let (mut a, mut b) = (far(&a), far(&b));
+            scale(&codes[0].map(value), &mut a);
+            scale(&codes[1].map(value), &mut b);
+            Mfma::<Far, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        }
         Flow::Next
     }
 }
 
-/// Multiplies a lane's elements by its scale, 2^(e - 127). The code 255 is NaN.
+/// The largest magnitude of a scale's exponent with which f32 represents all elements.
+const NEAR: u32 = 100;
+
+/// Returns the value of a scale's code: 2^(code - 127), or NaN.
+fn value(code: u32) -> f64 {
+    if code == 255 { f64::NAN } else { power(code as i32 - 127) }
+}
+
+/// Multiplies a lane's elements by its scale.
 ///
 /// The sums of [`Split`] are of 16 elements, which have one scale. So this is the same as scaling the sums.
-fn scale(w: &Wave, register: u16, operand: &mut Operand<Kind, EACH>) {
-    let scales = w.v(register).flat().map(|code| match code {
-        255 => f64::NAN,
-        _ => power(code as i32 - 127),
-    });
+#[inline(always)]
+fn scale<K, T: Copy + MulAssign>(scales: &[T; LANES], operand: &mut Operand<K, EACH>)
+where
+    K: matrix_arith::Kind<T = T, P = T>,
+{
     for row in operand.values.iter_mut().chain(&mut operand.powers) {
-        for (x, scale) in row.iter_mut().zip(&scales) {
-            *x *= scale;
+        for l in 0..LANES {
+            row[l] *= scales[l];
         }
+    }
+}
+
+fn far(operand: &Operand<Kind, EACH>) -> Operand<Far, EACH> {
+    Operand {
+        values: operand.values.map(|row| row.map(f64::from)),
+        powers: operand.powers.map(|row| row.map(f64::from)),
     }
 }
 

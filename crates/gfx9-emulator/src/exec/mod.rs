@@ -33,6 +33,7 @@ pub(crate) mod matrix;
 pub(crate) mod matrix_arith;
 pub(crate) mod matrix_formats;
 pub(crate) mod matrix_scaled;
+pub(crate) mod matrix_sums;
 pub(crate) mod media;
 pub(crate) mod modifiers;
 pub(crate) mod notices;
