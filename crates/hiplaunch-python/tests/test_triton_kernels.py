@@ -189,7 +189,7 @@ def histogram(x, bins, total, N: tl.constexpr):
     value = tl.load(x + i)
     tl.atomic_add(bins + value % 16, 1)
     tl.atomic_add(total, tl.sum(value.to(tl.float32)))
-    tl.atomic_max(bins + 16, value)
+    tl.atomic_max(bins + 16, tl.max(value, 0))
 
 
 def test_atomics():

@@ -82,8 +82,10 @@ def deactivate():
 
 
 def _has_rocm_device():
-    import torch
-
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return False
     return torch.version.hip is not None and torch.cuda.is_available()
 
 
@@ -99,9 +101,11 @@ def _name_linker():
 def _forget_kernels():
     # A function keeps what was compiled for a device's number, whichever driver the device was of. A compiled kernel keeps what
     # the driver loaded; without it, the kernel is loaded again when it is used.
-    from triton.compiler import CompiledKernel
+    from triton.compiler import CompiledKernel, compiler
     from triton.runtime.jit import JITFunction
 
+    # How much LDS a device has; 3.2 asks each time.
+    getattr(getattr(compiler, "max_shared_mem", None), "cache_clear", lambda: None)()
     for thing in gc.get_objects():
         if issubclass(type(thing), JITFunction):
             # `cache` is its name up to 3.2.

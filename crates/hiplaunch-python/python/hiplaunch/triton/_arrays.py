@@ -46,7 +46,10 @@ def register_on_data_ptr(replacements, driver):
 
     Kernels can read addresses from memory, as those of a group of matrices. Such tensors are arguments of no launch.
     """
-    import torch
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return  # programs that use numpy's arrays only
 
     data_ptr = torch.Tensor.data_ptr
 
