@@ -10,6 +10,13 @@ use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, LoadedProgram, Machine, MachineConfig, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
+const MATRICES: [(&str, &[u8]); 2] = [
+    ("gfx90a", include_bytes!("data/matrices.gfx90a.co")),
+    ("gfx942", include_bytes!("data/matrices.gfx942.co")),
+];
+/// Kernels of matrix instructions, and the number of products that are added by each instruction.
+const MATRIX_KERNELS: [(&str, u64); 4] =
+    [("matrix_f32", 1024), ("matrix_f16", 4096), ("matrix_bf16", 4096), ("matrix_f8", 8192)];
 
 /// The kernel's name, grid and block, and a function that returns the arguments for the addresses of two inputs and the
 /// output.
@@ -61,6 +68,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|n| n == case.0)) {
         let (rate, instructions) = measure(&machine, &program, case, buffers)?;
         println!("{:12} {rate:8.1} M wave instructions/s  ({instructions} a launch)", case.0);
+    }
+    for (target, object) in MATRICES {
+        let program = machine.load(&CodeObject::parse(object)?)?;
+        for (name, macs) in MATRIX_KERNELS {
+            let chosen = names.is_empty() || names.iter().any(|n| n == name);
+            if !chosen || program.kernel_index(name).is_none() {
+                continue;
+            }
+            let case: Case = (name, [4, 1, 1], [64, 1, 1], |[_, _, out]| pack(&[out], &[200]));
+            let (rate, instructions) = measure(&machine, &program, &case, buffers)?;
+            // 32 matrix instructions in each of 200 iterations of four waves.
+            let share = (4 * 200 * 32) as f64 / instructions as f64;
+            println!("{target} {name:12} {:6.2} G multiply-adds/s", rate * share * macs as f64 / 1e3);
+        }
     }
     if names.is_empty() || names.iter().any(|n| n == "load") {
         load(&machine, buffers[2])?;

@@ -24,6 +24,7 @@ const WAVE: [(&str, &[u8]); 2] = [
     ("gfx90a, LLVM 15, -O2", include_bytes!("data/compilers/wave.gfx90a.co")),
     ("gfx942, LLVM 22, GlobalISel -O0", include_bytes!("data/compilers/wave.gfx942.co")),
 ];
+const SCALED: &[u8] = include_bytes!("data/compilers/scaled.gfx950.co");
 const UNREACHABLE: &[u8] = include_bytes!("data/compilers/unreachable.gfx942.co");
 const BYTES: &[u8] = include_bytes!("data/compilers/bytes.gfx90a.co");
 
@@ -31,6 +32,55 @@ fn rig_of(config: MachineConfig, name: &'static str, object: &[u8]) -> Rig {
     let machine = Machine::new(config).unwrap();
     let program = machine.load(&CodeObject::parse(object).unwrap()).unwrap();
     Rig { machine, program, name }
+}
+
+/// Products of fp8 and fp4 with scales, as compilers encode them. The matrices are filled by row and column.
+#[test]
+fn scaled_matrices() {
+    // E4M3 with exponents near 1, and E2M1.
+    let fp8 = |row: usize, k: usize| ((row * 37 + k * 11) % 24 + 0x2c) as u8 | ((row ^ k) as u8 & 1) << 7;
+    let fp4 = |k: usize, column: usize| ((column * 5 + k * 3) % 16) as u8;
+    let scale = |n: usize, block: usize| (125 + (n + block) % 5) as u32;
+    let e4m3 = |code: u8| {
+        let size = f64::from(8 + (code & 7)) * 2f64.powi(i32::from(code >> 3 & 15) - 10);
+        if code >> 7 != 0 { -size } else { size }
+    };
+    let e2m1 = |code: u8| {
+        let size = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0][usize::from(code & 7)];
+        if code >> 3 != 0 { -size } else { size }
+    };
+    let [mut a, mut b] = [(); 2].map(|()| vec![0u32; 64 * 8]);
+    let [mut a_scale, mut b_scale] = [(); 2].map(|()| vec![0xffff_ffffu32; 64]);
+    for n in 0..16 {
+        for k in 0..128 {
+            // Bytes are in runs of 16, nibbles in runs of 32.
+            let (byte, lane) = (k / 64 * 16 + k % 16, k / 16 % 4 * 16 + n);
+            a[lane * 8 + byte / 4] |= u32::from(fp8(n, k)) << (8 * (byte % 4));
+            let (nibble, lane) = (k % 32, k / 32 * 16 + n);
+            b[lane * 8 + nibble / 8] |= u32::from(fp4(k, n)) << (4 * (nibble % 8));
+        }
+        for block in 0..4 {
+            a_scale[block * 16 + n] = 0xff00_ffff | scale(n, block) << 16;
+            b_scale[block * 16 + n] = 0xffff_00ff | scale(n + 3, block) << 8;
+        }
+    }
+    let rig = rig_of(threads(1), "scaled", SCALED);
+    let d = rig.words(&[0; 256]);
+    let args = [a, b, a_scale, b_scale].map(|words| U64(rig.words(&words)));
+    let [a, b, a_scale, b_scale] = args;
+    rig.run("scaled", 1, 64, &[a, b, a_scale, b_scale, U64(d)]);
+    let d = rig.read(d, 256);
+    for row in 0..16 {
+        for column in 0..16 {
+            let products = (0..128).map(|k| {
+                let scales = (scale(row, k / 32) + scale(column + 3, k / 32)) as i32 - 254;
+                e4m3(fp8(row, k)) * e2m1(fp4(k, column)) * 2f64.powi(scales)
+            });
+            let want = 2.0 * products.sum::<f64>();
+            let got = f32::from_bits(d[(row / 4 * 16 + column) * 4 + row % 4]);
+            assert!((f64::from(got) - want).abs() < 1e-3, "({row}, {column}): {got}, not {want}");
+        }
+    }
 }
 
 /// A kernel without code doesn't affect other kernels, even if its address is after the last instruction.

@@ -126,6 +126,7 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
         return;
     }
     let rows = rows(count, &b);
+    let mut sums = [0f32; CHUNK];
     for j in 0..CHUNK {
         let element = |k: usize| (rows[k].0[j].into(), rows[k].1[j].into());
         let wide = |k: usize| (a(k, j).0.into(), a(k, j).1.into());
@@ -138,10 +139,18 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
         } else {
             cut(count, 0, 1, wide, element)
         };
-        let sum = accumulate(acc[j], top, sum, SPLIT);
-        let special = if range.special { special_sum(count, wide, element) } else { 0.0 };
-        acc[j] = if special == 0.0 { sum } else { special as f32 + acc[j] };
+        sums[j] = accumulate(acc[j], top, sum, SPLIT);
     }
+    if range.special {
+        let mut specials = [0f64; CHUNK];
+        for j in 0..CHUNK {
+            specials[j] = special_sum(count, |k| a(k, j).0.into() * rows[k].0[j].into());
+        }
+        for j in 0..CHUNK {
+            sums[j] = if specials[j] == 0.0 { sums[j] } else { specials[j] as f32 + acc[j] };
+        }
+    }
+    *acc = sums;
 }
 
 /// The largest number of products that are added at once.
@@ -280,13 +289,12 @@ fn accumulate(acc: f32, top: f64, sum: f64, window: bool) -> f32 {
 
 /// Returns the sum of the products that are infinite or NaN; 0 if none is.
 #[inline(always)]
-fn special_sum(count: usize, a: impl Fn(usize) -> (f64, f64), b: impl Fn(usize) -> (f64, f64)) -> f64 {
+fn special_sum(count: usize, product: impl Fn(usize) -> f64) -> f64 {
     let mut sum = 0f64;
     for k in 0..count {
-        let product = a(k).0 * b(k).0;
-        let infinite = f64::INFINITY.copysign(product);
-        let special = if product.abs() >= power(128) { infinite } else { 0.0 };
-        sum += if product.is_nan() { f64::NAN } else { special };
+        let product = product(k);
+        // NaN is not less than any number. The product of infinity and a number is infinite or NaN.
+        sum += if product.abs() < power(128) { 0.0 } else { product * f64::INFINITY };
     }
     sum
 }

@@ -7,6 +7,7 @@ clang-22 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -w -target amdgcn-
     -mcode-object-version=5 -O2 opencl.cl -o opencl.gfx90a.co
 clang-22 $hip --offload-arch=gfx942 -mprintf-kind=buffered -O2 buffered.hip -o buffered.gfx942.co
 clang-22 $hip --offload-arch=gfx9-4-generic -O0 generic.hip -o generic.co
+clang-22 $hip --offload-arch=gfx950 -O2 scaled.hip -o scaled.gfx950.co
 ir() {
     llc-$1 -mtriple=amdgcn-amd-amdhsa -mcpu=$2 -filetype=obj $3 $4 -o object.o
     ld.lld-$1 -shared object.o -o $5

@@ -1,0 +1,43 @@
+// Matrix products whose operands stay in registers: 32 instructions in each iteration. Compiled without HIP's headers.
+typedef float f4 __attribute__((ext_vector_type(4)));
+typedef _Float16 h4 __attribute__((ext_vector_type(4)));
+typedef short s4 __attribute__((ext_vector_type(4)));
+
+#define KERNEL(name, A, value, product)                                                     \
+    extern "C" __attribute__((global)) void name(float *out, int n) {                       \
+        unsigned lane = __builtin_amdgcn_workitem_id_x();                                   \
+        A a = value(lane), b = value(lane + 7);                                             \
+        f4 c[4] = {};                                                                       \
+        for (int i = 0; i < n; ++i) {                                                       \
+            for (int j = 0; j < 8; ++j) {                                                   \
+                for (int k = 0; k < 4; ++k) {                                               \
+                    c[k] = product(a, b, c[k], 0, 0, 0);                                    \
+                }                                                                           \
+            }                                                                               \
+        }                                                                                   \
+        f4 sum = c[0] + c[1] + c[2] + c[3];                                                 \
+        out[__builtin_amdgcn_workgroup_id_x() * 64 + lane] = sum[0] + sum[1] + sum[2] + sum[3]; \
+    }
+
+__attribute__((device)) static float as_f32(unsigned n) { return 1.0f / (n + 1); }
+__attribute__((device)) static h4 as_f16(unsigned n) {
+    return h4{(_Float16)as_f32(n), (_Float16)as_f32(n + 1), (_Float16)as_f32(n + 2), (_Float16)as_f32(n + 3)};
+}
+__attribute__((device)) static s4 as_bf16(unsigned n) {
+    s4 out;
+    for (int i = 0; i < 4; ++i) {
+        out[i] = (short)(__builtin_bit_cast(unsigned, as_f32(n + i)) >> 16);
+    }
+    return out;
+}
+// Finite in all formats of 8 bits.
+__attribute__((device)) static long as_f8(unsigned n) {
+    return 0x3030303030303030 | (0x0706050403020100 + n * 0x0101010101010101) & 0x0f0f0f0f0f0f0f0f;
+}
+
+KERNEL(matrix_f32, float, as_f32, __builtin_amdgcn_mfma_f32_16x16x4f32)
+KERNEL(matrix_f16, h4, as_f16, __builtin_amdgcn_mfma_f32_16x16x16f16)
+KERNEL(matrix_bf16, s4, as_bf16, __builtin_amdgcn_mfma_f32_16x16x16bf16_1k)
+#ifdef FP8
+KERNEL(matrix_f8, long, as_f8, __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8)
+#endif
