@@ -112,7 +112,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "min" => return extreme_out(min(a, b)),
         "max" => return extreme_out(max(a, b)),
         "minimum3" | "maximum3" => {
-            let values = [a, b, c].map(|v| f32(v));
+            let values = [a, b, c].map(f32);
             if values.iter().any(|v| v.is_nan()) {
                 return f32_out(f32::NAN);
             }

@@ -104,7 +104,7 @@ def _forget_kernels():
     from triton.compiler import CompiledKernel, compiler
     from triton.runtime.jit import JITFunction
 
-    # How much LDS a device has; 3.2 asks each time.
+    # How much LDS a device has. Older versions of Triton ask each time.
     getattr(getattr(compiler, "max_shared_mem", None), "cache_clear", lambda: None)()
     for thing in gc.get_objects():
         if issubclass(type(thing), JITFunction):
