@@ -219,7 +219,7 @@ typedef enum hiplaunch_backend {
    */
   HIPLAUNCH_BACKEND_HIP = 1,
   /**
-   * The embedded emulator of gfx90a and gfx942.
+   * The embedded emulator of gfx90a, gfx942 and gfx950.
    */
   HIPLAUNCH_BACKEND_EMULATOR = 2,
 } hiplaunch_backend;
@@ -603,7 +603,7 @@ typedef struct hiplaunch_options {
    */
   uint64_t pool_soft_target;
   /**
-   * The processor of the emulator's devices, if the emulator is opened: "gfx90a" or "gfx942"; null for gfx90a. With
+   * The processor of the emulator's devices, if the emulator is opened: "gfx90a", "gfx942" or "gfx950"; null for gfx90a. With
    * HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
    * null with HIPLAUNCH_BACKEND_HIP. The text is copied.
    */

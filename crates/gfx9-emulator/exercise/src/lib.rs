@@ -6,15 +6,15 @@ mod template;
 
 use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, Error, SimdLevel};
-use gfx9_isa::Listing;
+use gfx9_isa::{Listing, Target};
 
 pub use stream::stream;
-use template::{TARGETS, assemble, machine};
+use template::{assemble, machine};
 
 /// Runs any words as code, which ends, faults, or is stopped.
 pub fn words(code: &[u8]) {
     let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
-    for target in TARGETS {
+    for target in Target::ALL {
         load(&assemble(target, &words));
     }
 }

@@ -12,7 +12,7 @@ use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, DispatchStats, Error, SimdLevel};
 use gfx9_isa::{Encoding, Instructions, Target};
 
-use crate::template::{TARGETS, assemble, machine};
+use crate::template::{assemble, machine};
 
 /// The size of each buffer in bytes.
 const BUFFER: usize = 1024;
@@ -84,7 +84,7 @@ fn content() -> Vec<u8> {
 
 impl Stream {
     fn arbitrary(u: &mut Unstructured<'_>) -> Result<Stream> {
-        let target = *u.choose(&TARGETS)?;
+        let target = *u.choose(&Target::ALL)?;
         let block = *u.choose(&[[64, 1, 1], [65, 1, 1], [8, 4, 2], [200, 1, 1], [1, 1, 1]])?;
         let mut stream = Stream {
             target,

@@ -5,13 +5,11 @@ use gfx9_isa::Target;
 
 /// The number of instructions after which kernels are stopped.
 const BUDGET: u64 = 2000;
-/// Both targets.
-pub(crate) const TARGETS: [Target; 3] = Target::ALL;
-
 /// Code objects with a kernel `stream`, whose code is 512 dwords (tests/data/assembly/stream.S).
-const TEMPLATES: [&[u8]; 2] = [
+const TEMPLATES: [&[u8]; 3] = [
     include_bytes!("../../tests/data/assembly/stream.gfx90a.co"),
     include_bytes!("../../tests/data/assembly/stream.gfx942.co"),
+    include_bytes!("../../tests/data/assembly/stream.gfx950.co"),
 ];
 /// The number of dwords of code in [`TEMPLATES`], all of them `s_endpgm`.
 const ROOM: usize = 512;

@@ -13,6 +13,7 @@ new() { # new OUTPUT SOURCE TARGET FLAGS: code object v5
 }
 old stream.gfx90a.co stream.S gfx90a -DGFX90A &&
 new stream.gfx942.co stream.S gfx942 &&
+new stream.gfx950.co stream.S gfx950 &&
 old group.gfx90a.co group.S gfx90a &&
 new group.gfx942.co group.S gfx942 &&
 old sum.gfx90a.co sum.S gfx90a &&
