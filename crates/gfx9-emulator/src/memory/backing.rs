@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::File;
 use std::ptr::NonNull;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
 
@@ -14,7 +14,7 @@ const HOST_ALIGN: usize = 16;
 /// Allocations of at least this many bytes are mapped: the allocator would reuse freed memory and zero all of it.
 const MAPPED: usize = 128 << 10;
 /// Allocations of at least this many bytes have large pages: two of x86-64.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 4 << 20;
 
 /// Host memory, and how it is freed.
@@ -44,7 +44,7 @@ impl Backing {
             let mut map = MmapMut::map_anon(bytes).ok()?;
             // Of a large allocation, the first accesses would take longer to get small pages than to fill them. A host
             // that has no large pages provides small ones.
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             if bytes >= LARGE {
                 let _ = map.advise(Advice::HugePage);
             }
