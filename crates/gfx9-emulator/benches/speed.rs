@@ -60,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let buffers = [256 << 10, 256 << 10, 2 << 20].map(|bytes| machine.memory().alloc(bytes, 0));
     let [a, b, out] = buffers;
     let buffers = [a?, b?, out?];
+    let large = machine.memory().alloc(32 << 20, 0)?;
     let floats: Vec<u8> =
         (0..65536u32).flat_map(|n| ((n * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
     machine.memory().write(buffers[0], &floats)?;
@@ -86,6 +87,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     if names.is_empty() || names.iter().any(|n| n == "load") {
         load(&machine, buffers[2])?;
     }
+    if names.is_empty() || names.iter().any(|n| n == "waves") {
+        // A kernel of 17 instructions, in as many waves as a launch of one element a work-item has.
+        let case: Case = ("xorshift", [4096, 1, 1], [1024, 1, 1], |[_, _, out]| pack(&[out], &[0]));
+        let (rate, instructions) = measure(&machine, &program, &case, [buffers[0], buffers[1], large])?;
+        let (waves, micros) = (4096 * 16, instructions as f64 / rate);
+        println!("a wave of {} instructions: {:.0} ns", instructions / waves, micros * 1e3 / waves as f64);
+    }
+    if names.is_empty() || names.iter().any(|n| n == "memory") {
+        memory(&machine)?;
+    }
     if names.is_empty() || names.iter().any(|n| n == "launch") {
         let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
         let kernarg = pack(&[buffers[2]], &[0]);
@@ -106,6 +117,40 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("launch of {grid} x {block:4} work-items: {micros:6.2} us");
         }
     }
+    Ok(())
+}
+
+/// Measures fills and copies of 64 MiB, beside those of the host's memory by the standard library.
+fn memory(machine: &Machine) -> Result<(), Box<dyn Error>> {
+    const BYTES: u64 = 64 << 20;
+    let memory = machine.memory();
+    let (a, b) = (memory.alloc(BYTES, 0)?, memory.alloc(BYTES, 0)?);
+    let (mut x, mut y) = (vec![1u8; BYTES as usize], vec![2u8; BYTES as usize]);
+    let report = |what: &str, run: &mut dyn FnMut() -> Result<(), Box<dyn Error>>| {
+        let mut best = f64::MAX;
+        for _ in 0..10 {
+            let start = Instant::now();
+            run()?;
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        println!("{what:28} {:6.2} GB/s", BYTES as f64 / best / 1e9);
+        Ok::<(), Box<dyn Error>>(())
+    };
+    report("fill of bytes", &mut || Ok(memory.fill(a, &[7], BYTES)?))?;
+    report("fill of dwords", &mut || Ok(memory.fill(a, &[1, 2, 3, 4], BYTES / 4)?))?;
+    report("copy, device to device", &mut || Ok(memory.copy(b, a, BYTES)?))?;
+    report("write from the host", &mut || Ok(memory.write(a, &x)?))?;
+    report("read to the host", &mut || Ok(memory.read(a, &mut y)?))?;
+    report("the host's own fill", &mut || {
+        y.fill(std::hint::black_box(3));
+        Ok(())
+    })?;
+    report("the host's own copy", &mut || {
+        x.copy_from_slice(std::hint::black_box(&y));
+        Ok(())
+    })?;
+    memory.free(a)?;
+    memory.free(b)?;
     Ok(())
 }
 

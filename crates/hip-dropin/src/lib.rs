@@ -98,3 +98,4 @@ mod visible;
 
 pub use layouts::{StructLayout, layouts};
 pub use process::open_over;
+pub use summary_json::notice as notice_to_json;

@@ -1,7 +1,7 @@
 //! The summary as a JSON document, whose fields docs/json.md lists.
 
 use code_object::SourceLocation;
-use hip_driver_emulated::{Defect, FaultReport, LaneAddress, Notice, NoticeKind};
+use hip_driver_emulated::{Defect, FaultReport, LaneAddress, Notice};
 use serde_json::{Map, Value, json};
 
 use crate::record::Fault;
@@ -46,12 +46,10 @@ pub(crate) fn document(summary: &Summary) -> Value {
     })
 }
 
-fn notice(notice: &Notice) -> Value {
+/// Returns an element of `notices`, which `hiplaunch run` writes, too.
+pub fn notice(notice: &Notice) -> Value {
     json!({
-        "kind": match notice.kind {
-            NoticeKind::FineGrainedAtomic => "fine_grained_atomic",
-            _ => "past_end",
-        },
+        "kind": notice.kind.name(),
         "kernel": notice.kernel,
         "text": notice.to_string(),
         "count": notice.count,

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::DeviceId;
 use hip_driver::activity::KernelCounts;
-use hip_driver_emulated::{DeviceFault, DeviceListener, Listener, Notice, NoticeKind};
-use serde_json::{Value, json};
+use hip_driver_emulated::{DeviceFault, DeviceListener, Listener, Notice};
+use serde_json::Value;
 
 use super::CommandError;
 use super::output::Output;
@@ -46,24 +46,5 @@ pub(super) fn show(notices: &[Notice], out: &mut Output) -> Result<(), CommandEr
 
 /// Returns the list of `scripts[].notices`.
 pub(super) fn to_json(notices: &[Notice]) -> Value {
-    let list = notices.iter().map(|notice| {
-        json!({
-            "kind": match notice.kind {
-                NoticeKind::FineGrainedAtomic => "fine_grained_atomic",
-                _ => "past_end",
-            },
-            "kernel": notice.kernel,
-            "text": notice.to_string(),
-            "count": notice.count,
-            "instruction": notice.site.instruction,
-            "pc": notice.site.pc,
-            "function": notice.site.function.as_ref().map(|(name, _)| name),
-            "source": notice.site.source.iter().map(ToString::to_string).collect::<Vec<String>>(),
-            "address": notice.address,
-            "allocation": notice.base,
-            "allocation_bytes": notice.len,
-            "past_end": notice.past,
-        })
-    });
-    list.collect()
+    notices.iter().map(hip_dropin::notice_to_json).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::DeviceId;
 use hip_driver::activity::KernelCounts;
-use hip_driver_emulated::{DeviceFault, DeviceListener, Listener, Notice, NoticeKind};
+use hip_driver_emulated::{DeviceFault, DeviceListener, Listener, Notice};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -36,11 +36,7 @@ impl DeviceListener for Notices {
 /// Returns a notice as Python sees it.
 pub(crate) fn as_dict<'py>(py: Python<'py>, notice: &Notice) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let kind = match notice.kind {
-        NoticeKind::FineGrainedAtomic => "fine_grained_atomic",
-        _ => "past_end",
-    };
-    dict.set_item("kind", kind)?;
+    dict.set_item("kind", notice.kind.name())?;
     dict.set_item("kernel", &notice.kernel)?;
     dict.set_item("text", notice.to_string())?;
     dict.set_item("count", notice.count)?;

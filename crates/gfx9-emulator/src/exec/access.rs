@@ -80,7 +80,7 @@ impl<const N: usize> Load for Dwords<N> {
     #[inline(always)]
     fn all_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, [u32; N]>) {
         if let Some(rows) = w.rows_mut(dst) {
-            from.rows(rows);
+            from.rows([0], [rows]);
         }
     }
 

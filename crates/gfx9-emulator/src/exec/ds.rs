@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
 use crate::report::fault::FaultCause;
-use crate::state::wave::{Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
+use crate::state::wave::{Active, Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
 
 /// Returns each lane's address plus an offset. The sum wraps, as the address may be negative.
 #[inline(always)]
@@ -70,6 +70,9 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
             return no_gds(cx);
         }
         let (first, second) = two_offsets(i, UNIT);
+        if load_pairs::<N>(w, cx, i, [first, second]) {
+            return Flow::Next;
+        }
         // Computed before the first load, whose destination may be the address register.
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
         match lds_load::<Dwords<N>>(w, cx, i.pc, i.dst, &one) {
@@ -77,6 +80,23 @@ impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
             fault => fault,
         }
     }
+}
+
+/// Loads `N` dwords from each of two offsets behind the addresses of all lanes. Returns false, without loading, if not
+/// all lanes are active, or one is out of bounds.
+#[inline(always)]
+fn load_pairs<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, offsets: [u32; 2]) -> bool {
+    // A copy, as the destination may be the address register.
+    let at = Aligned(*w.v(i.src[0]).flat());
+    let Some(active) = w.active().filter(Active::all) else { return false };
+    let Some(cells) = cx.lds.checked_up_to::<[u32; N]>(offsets[0].max(offsets[1]), &at, &active) else {
+        return false;
+    };
+    let rows = w.r.v.get_mut(usize::from(i.dst)..).and_then(|v| v.split_first_chunk_mut());
+    let Some((one, rest)) = rows else { return false };
+    let Some(two) = rest.first_chunk_mut() else { return false };
+    cells.rows(offsets, [one, two]);
+    true
 }
 
 /// `ds_write2_*`: stores `N` dwords to each of two addresses, with offsets in units of `UNIT` bytes.

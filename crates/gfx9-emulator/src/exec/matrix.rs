@@ -88,23 +88,23 @@ impl Controls {
     }
 }
 
-/// The elements of A or B: `E` of each lane, and for each the power that [`Kind::P`] describes.
+/// The elements of A or B: `E` of each lane, and for each what [`Kind::P`] describes.
 pub(super) struct Operand<K: Kind, const E: usize> {
     pub(super) values: [[K::T; LANES]; E],
-    pub(super) powers: [[K::P; LANES]; E],
+    pub(super) exponents: [[K::P; LANES]; E],
 }
 
 /// Reads the `E` elements of A, source 0, or B, source 1, that each lane has.
 #[inline(always)]
 fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K, E> {
     let fp8 = Controls(i.imm).fp8(source);
-    let mut out = Operand { values: [[K::T::default(); LANES]; E], powers: [[K::P::default(); LANES]; E] };
+    let mut out = Operand { values: [[K::T::default(); LANES]; E], exponents: [[K::P::default(); LANES]; E] };
     let per_dword = 32 / K::BITS as usize;
     for e in 0..E {
         let dwords = w.v(i.src[source].wrapping_add((e / per_dword) as u16)).flat();
         let shift = K::BITS * (e % per_dword) as u32;
         for l in 0..LANES {
-            (out.values[e][l], out.powers[e][l]) = K::get(dwords[l] >> shift, fp8);
+            (out.values[e][l], out.exponents[e][l]) = K::get(dwords[l] >> shift, fp8);
         }
     }
     K::obey(out.values.as_flattened_mut(), w.mode);
@@ -116,9 +116,9 @@ fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K
 fn range<K: Kind, const E: usize, const E2: usize>(a: &Operand<K, E>, b: &Operand<K, E2>) -> K::Range {
     K::range(
         a.values.as_flattened(),
-        a.powers.as_flattened(),
+        a.exponents.as_flattened(),
         b.values.as_flattened(),
-        b.powers.as_flattened(),
+        b.exponents.as_flattened(),
     )
 }
 
@@ -187,7 +187,7 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
         let mut b: Operand<K, E> = read(w, i, 1);
         if controls.blgp() != 0 {
             exchange(&mut b.values, controls);
-            exchange(&mut b.powers, controls);
+            exchange(&mut b.exponents, controls);
         }
         Self::multiply(w, i, &a, &b, |block| controls.a_block::<BLOCKS>(block));
         Flow::Next
@@ -236,11 +236,11 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
                             } else {
                                 a_first + k / E * group
                             };
-                            (a.values[e + k % E][lane], a.powers[e + k % E][lane])
+                            (a.values[e + k % E][lane], a.exponents[e + k % E][lane])
                         },
                         |k| {
                             let first = b_first + k / E * group;
-                            (run(&b.values[e + k % E], first), run(&b.powers[e + k % E], first))
+                            (run(&b.values[e + k % E], first), run(&b.exponents[e + k % E], first))
                         },
                     );
                 }
@@ -301,7 +301,7 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
         let mut b: Operand<K, E2> = read(w, i, 1);
         if controls.blgp() != 0 {
             exchange(&mut b.values, controls);
-            exchange(&mut b.powers, controls);
+            exchange(&mut b.exponents, controls);
         }
         let range = range(&a, &b);
         let shift = if controls.cbsz() == 0 { (2 * E * controls.abid()) % 32 } else { 0 };
@@ -322,14 +322,14 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
                         |k, _| {
                             let (g, e) = Self::stored(k0 + k);
                             let lane = (g * N + row) % LANES;
-                            (a.values[e][lane], a.powers[e][lane])
+                            (a.values[e][lane], a.exponents[e][lane])
                         },
                         |k| {
                             let (g, e) = Self::stored(k0 + k);
                             let index = (indices[(g * N + row) % LANES] >> (2 * e) & 3) as usize;
                             let (g, e) = Self::partner(k0 + k, index);
                             let first = (g * N + column) % LANES;
-                            (run(&b.values[e], first), run(&b.powers[e], first))
+                            (run(&b.values[e], first), run(&b.exponents[e], first))
                         },
                     );
                 }

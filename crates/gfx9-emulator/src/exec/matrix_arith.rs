@@ -7,8 +7,8 @@
 //! - f32 and f64: a chain of fused multiply-adds, denormals of C and D kept ([`Fma`]).
 //! - gfx90a, f16 and bf16: two or four products added in pairs, each step rounded to f32, denormals flushed ([`Ftz`]).
 //! - gfx942, f16, bf16 and xf32: up to eight products are truncated 24 places below the largest exponent and added
-//!   exactly; then the accumulator is added and the sum is rounded ([`Truncated`]).
-//! - gfx942, fp8 and bf8: the same, separately for products of even and of odd index ([`Split`]).
+//!   exactly; then the accumulator is added and the sum is rounded ([`Sums`]).
+//! - gfx942, fp8 and bf8: the same, separately for products of even and of odd index ([`Fnuz`]).
 //!
 //! Three rules are assumptions, not measurements: a NaN result is the positive quiet NaN without payload; sparse
 //! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements; gfx950 computes
@@ -21,7 +21,7 @@ use crate::state::wave::{CHUNK, Mode};
 
 use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power};
 pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
-use super::matrix_sums::{self, Range, with_power};
+use super::matrix_sums::{self, Range, with_exponent};
 
 /// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
@@ -29,7 +29,7 @@ pub(crate) trait Kind {
     const BITS: u32;
     /// The type to which elements are converted.
     type T: Copy + Default;
-    /// The power of two of an element's exponent, where the arithmetic needs it (see [`Truncated`]); otherwise `()`.
+    /// An element's exponent, where the arithmetic needs it (see [`Sums`]); otherwise `()`.
     type P: Copy + Default;
     /// The type of the accumulator.
     type C: Word;
@@ -51,7 +51,7 @@ pub(crate) trait Kind {
 
     /// What all elements of A and B say about their products; `()` if nothing matters.
     type Range: Copy;
-    fn range(a: &[Self::T], a_powers: &[Self::P], b: &[Self::T], b_powers: &[Self::P]) -> Self::Range;
+    fn range(a: &[Self::T], a_exponents: &[Self::P], b: &[Self::T], b_exponents: &[Self::P]) -> Self::Range;
 
     /// Adds the products `0..count` in 16 columns. `a` returns the element of A that is the factor `k` in a column, `b`
     /// those of B in all columns.
@@ -73,6 +73,15 @@ pub(crate) trait Kind {
 /// Replaces each NaN with the one that the matrix unit returns.
 #[inline(always)]
 fn one_nan(acc: &mut [f32; CHUNK]) {
+    if acc.iter().fold(false, |nan, x| nan | x.is_nan()) {
+        replace_nans(acc);
+    }
+}
+
+/// Not inlined: it would be compiled to masked stores, which delay the loads that follow.
+#[cold]
+#[inline(never)]
+fn replace_nans(acc: &mut [f32; CHUNK]) {
     for x in acc {
         *x = if x.is_nan() { f32::from_bits(0x7fc0_0000) } else { *x };
     }
@@ -271,7 +280,7 @@ fn least_exponent(values: &[f32]) -> i32 {
     (least >> 24) as i32 - 127
 }
 
-/// gfx942, f16, bf16 and xf32: `GROUP` products are added at once.
+/// gfx942 and gfx950: `GROUP` products are added at once.
 ///
 /// 1. Let `e` be the largest sum of the exponents of two factors. (A denormal has the exponent of the smallest normal
 ///    number. Zeros don't count.) Each product is truncated towards zero at 2^(e - 24), and the products are added
@@ -281,33 +290,35 @@ fn least_exponent(values: &[f32]) -> i32 {
 /// 3. The result is rounded down to 31 places after its first, then to the nearest f32, ties to even.
 ///
 /// In f64 all steps are exact, except for these roundings. A product of 2^128 or more is infinite.
-pub(crate) struct Truncated<S, const GROUP: usize>(PhantomData<S>);
+///
+/// With `SPLIT`, step 1 is done separately for the products of even and of odd index, each with its own largest exponent.
+/// Both sums are then rounded down 24 places below the larger exponent. An accumulator below 2^(f - 25) counts as 0.
+///
+/// `F` and `B` are the formats of the elements; only 8-bit floats have two.
+pub(crate) struct Sums<F, B, const GROUP: usize, const SPLIT: bool>(PhantomData<(F, B)>);
 
-/// gfx942, fp8 and bf8: like [`Truncated`], but step 1 is done separately for the products of even and of odd index,
-/// each with its own largest exponent. Both sums are then rounded down 24 places below the larger exponent. An
-/// accumulator below 2^(f - 25) counts as 0. `F` and `B` are the target's formats of fp8 and bf8.
-pub(crate) struct Split<F, B>(PhantomData<(F, B)>);
-
+/// gfx942's f16, bf16 and xf32.
+pub(crate) type Truncated<S, const GROUP: usize> = Sums<S, S, GROUP, false>;
 /// gfx942's 8-bit floats.
-pub(crate) type Fnuz = Split<Fp8, Bf8>;
+pub(crate) type Fnuz = Sums<Fp8, Bf8, 16, true>;
 /// gfx950's 8-bit floats.
-pub(crate) type Ocp = Split<OcpFp8, OcpBf8>;
+pub(crate) type Ocp = Sums<OcpFp8, OcpBf8, 16, true>;
 
-impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
-    const BITS: u32 = S::BITS;
+impl<F: Element, B: Element, const GROUP: usize, const SPLIT: bool> Kind for Sums<F, B, GROUP, SPLIT> {
+    const BITS: u32 = F::BITS;
     type T = f32;
-    type P = f32;
+    type P = i16;
     type C = f32;
     const GROUP: usize = GROUP;
     type Range = Range;
 
     #[inline(always)]
-    fn get(bits: u32, _: bool) -> (f32, f32) {
-        with_power::<S>(bits)
+    fn get(bits: u32, fp8: bool) -> (f32, i16) {
+        if fp8 { with_exponent::<F>(bits) } else { with_exponent::<B>(bits) }
     }
 
     #[inline(always)]
-    fn range(_: &[f32], a: &[f32], _: &[f32], b: &[f32]) -> Range {
+    fn range(_: &[f32], a: &[i16], _: &[f32], b: &[i16]) -> Range {
         Range::of(a, b)
     }
 
@@ -321,10 +332,10 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
         acc: &mut [f32; CHUNK],
         count: usize,
         range: Range,
-        a: impl Fn(usize, usize) -> (f32, f32),
-        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [f32; CHUNK]),
+        a: impl Fn(usize, usize) -> (f32, i16),
+        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [i16; CHUNK]),
     ) {
-        matrix_sums::add::<f32, false>(acc, count, range, a, b);
+        matrix_sums::add::<f32, SPLIT>(acc, count, range, a, b);
     }
 
     #[inline(always)]
@@ -333,65 +344,25 @@ impl<S: Element, const GROUP: usize> Kind for Truncated<S, GROUP> {
     }
 }
 
-impl<F: Element, B: Element> Kind for Split<F, B> {
-    const BITS: u32 = 8;
-    type T = f32;
-    type P = f32;
-    type C = f32;
-    const GROUP: usize = 16;
-    type Range = Range;
-
-    #[inline(always)]
-    fn get(bits: u32, fp8: bool) -> (f32, f32) {
-        if fp8 { with_power::<F>(bits) } else { with_power::<B>(bits) }
-    }
-
-    #[inline(always)]
-    fn range(_: &[f32], a: &[f32], _: &[f32], b: &[f32]) -> Range {
-        Range::of(a, b)
-    }
-
-    #[inline(always)]
-    fn start(acc: &mut [f32; CHUNK], range: Range) -> Range {
-        range.with(acc)
-    }
-
-    #[inline(always)]
-    fn add<'a>(
-        acc: &mut [f32; CHUNK],
-        count: usize,
-        range: Range,
-        a: impl Fn(usize, usize) -> (f32, f32),
-        b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [f32; CHUNK]),
-    ) {
-        matrix_sums::add::<f32, true>(acc, count, range, a, b);
-    }
-
-    #[inline(always)]
-    fn finish(acc: &mut [f32; CHUNK]) {
-        one_nan(acc);
-    }
-}
-
-/// The same as [`Split`] for elements that f32 can't represent: 8-bit floats with large scales.
+/// The same as [`Ocp`] for elements that f32 can't represent: 8-bit floats with large scales.
 pub(crate) struct Far;
 
 impl Kind for Far {
     const BITS: u32 = 8;
     type T = f64;
-    type P = f64;
+    type P = i16;
     type C = f32;
     const GROUP: usize = 16;
     type Range = Range;
 
     #[inline(always)]
-    fn get(bits: u32, fp8: bool) -> (f64, f64) {
-        let (value, power) = Ocp::get(bits, fp8);
-        (value.into(), power.into())
+    fn get(bits: u32, fp8: bool) -> (f64, i16) {
+        let (value, exponent) = Ocp::get(bits, fp8);
+        (value.into(), exponent)
     }
 
     #[inline(always)]
-    fn range(_: &[f64], _: &[f64], _: &[f64], _: &[f64]) -> Range {
+    fn range(_: &[f64], _: &[i16], _: &[f64], _: &[i16]) -> Range {
         Range::ANY
     }
 
@@ -400,8 +371,8 @@ impl Kind for Far {
         acc: &mut [f32; CHUNK],
         count: usize,
         range: Range,
-        a: impl Fn(usize, usize) -> (f64, f64),
-        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [f64; CHUNK]),
+        a: impl Fn(usize, usize) -> (f64, i16),
+        b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [i16; CHUNK]),
     ) {
         matrix_sums::add::<f64, true>(acc, count, range, a, b);
     }

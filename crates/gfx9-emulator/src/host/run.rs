@@ -69,7 +69,9 @@ pub struct DispatchStats {
 
 /// A wave of a workgroup, and its scheduling state.
 struct Member {
-    wave: Wave,
+    /// `None` until it first runs, and after it has ended. A wave that ends without waiting for another leaves its
+    /// registers, which are then in the nearest cache, to the next one.
+    wave: Option<Box<Wave>>,
     state: State,
 }
 
@@ -122,6 +124,8 @@ struct Workgroup {
     members: Vec<Member>,
     /// Indices into `members`, in the order in which they run.
     order: Vec<usize>,
+    /// The registers of waves that have ended, and those for waves that have not begun.
+    spare: Vec<Box<Wave>>,
     cx: ExecContext,
     /// Observes the workgroup's instructions; `None` if the dispatch is not observed.
     observer: Option<Box<WorkgroupObserver>>,
@@ -138,7 +142,8 @@ pub(crate) struct WorkgroupCache {
 #[derive(Default)]
 #[repr(align(128))]
 struct ThreadCache {
-    waves: Vec<Wave>,
+    #[allow(clippy::vec_box, reason = "waves move between here and workgroups")]
+    waves: Vec<Box<Wave>>,
     lds: Vec<Lds>,
 }
 
@@ -158,13 +163,13 @@ impl WorkgroupCache {
     }
 
     /// Removes up to `count` waves and one LDS, and returns them. Their contents are arbitrary.
-    fn take(&self, thread: usize, count: usize) -> (Vec<Wave>, Option<Lds>) {
+    fn take(&self, thread: usize, count: usize) -> (Vec<Box<Wave>>, Option<Lds>) {
         let Some(mut thread_cache) = self.of_thread(thread) else { return (Vec::new(), None) };
         let from = thread_cache.waves.len().saturating_sub(count);
         (thread_cache.waves.split_off(from), thread_cache.lds.pop())
     }
 
-    fn put_back(&self, thread: usize, waves: impl Iterator<Item = Wave>, lds: Lds) {
+    fn put_back(&self, thread: usize, waves: impl Iterator<Item = Box<Wave>>, lds: Lds) {
         let most = (CACHED_WAVES / self.threads.len().max(1)).max(MIN_CACHED_WAVES);
         let Some(mut thread_cache) = self.of_thread(thread) else { return };
         let room = most.saturating_sub(thread_cache.waves.len());
@@ -479,18 +484,10 @@ impl Job {
         let [x, y, _] = self.grid.map(u64::from);
         let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
         let count = self.setup.waves as usize;
-        let (mut waves, lds) = self.cache.take(thread, count);
-        waves.resize_with(count, Wave::new);
+        let (spare, lds) = self.cache.take(thread, count);
         let mut lds = lds.unwrap_or_else(Lds::new);
         lds.reset(self.setup.lds);
-        let members: Vec<Member> = waves
-            .into_iter()
-            .enumerate()
-            .map(|(id, mut wave)| {
-                self.setup.init_wave(&mut wave, id as u32, workgroup);
-                Member { wave, state: State::Ready }
-            })
-            .collect();
+        let members: Vec<Member> = (0..count).map(|_| Member { wave: None, state: State::Ready }).collect();
         let cx = ExecContext {
             code: Arc::clone(&self.setup.code),
             mem: View::new(
@@ -513,9 +510,9 @@ impl Job {
             },
         };
         let observer = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
-        let order = (0..members.len()).collect();
+        let order = (0..count).collect();
         let rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
-        Workgroup { members, order, cx, observer, rng }
+        Workgroup { members, order, spare, cx, observer, rng }
     }
 
     fn finish(&self, mut workgroup: Workgroup, thread: usize) {
@@ -523,14 +520,15 @@ impl Job {
             observers.end(*observer);
         }
         self.counts.resident.fetch_sub(1, Relaxed);
-        let Workgroup { members, cx, .. } = workgroup;
+        let Workgroup { members, spare, cx, .. } = workgroup;
         if !cx.notices.seen.is_empty() {
             let mut notices = lock(&self.notices);
             for (place, noted) in cx.notices.seen {
                 notices.entry(place).and_modify(|known| known.merge(&noted)).or_insert(noted);
             }
         }
-        self.cache.put_back(thread, members.into_iter().map(|m| m.wave), cx.lds);
+        let unfinished = members.into_iter().filter_map(|member| member.wave);
+        self.cache.put_back(thread, spare.into_iter().chain(unfinished), cx.lds);
     }
 
     /// Runs a workgroup for one turn, and counts its instructions.
@@ -550,7 +548,7 @@ impl Job {
         limit: u64,
         recruiter: &mut ThreadRecruiter<'_>,
     ) -> TurnResult {
-        let Workgroup { members, order, cx, observer, rng } = workgroup;
+        let Workgroup { members, order, spare, cx, observer, rng } = workgroup;
         let code = &*self.setup.code;
         let mut turn = 0;
         // With a small budget, a slice of each wave must not exceed it by far.
@@ -563,8 +561,9 @@ impl Job {
                 rng.shuffle(order);
             }
             for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
-                if member.wave.wait.is_none_or(|wait| self.gws.can_continue(wait)) {
-                    member.wave.wait = None;
+                let Some(wave) = &mut member.wave else { continue };
+                if wave.wait.is_none_or(|wait| self.gws.can_continue(wait)) {
+                    wave.wait = None;
                     member.state = State::Ready;
                 }
             }
@@ -572,13 +571,18 @@ impl Job {
                 let Some(member) = members.get_mut(*index).filter(|m| m.state == State::Ready) else {
                     continue;
                 };
+                let wave = member.wave.get_or_insert_with(|| {
+                    let mut wave = spare.pop().unwrap_or_else(|| Box::new(Wave::new()));
+                    self.setup.init_wave(&mut wave, *index as u32, cx.workgroup);
+                    wave
+                });
                 let count = cx.count;
                 let slice = rng.as_mut().map_or(slice, |rng| rng.spread(slice));
                 let stop = if rng.is_some() || observer.is_some() {
                     let observer = observer.as_deref_mut().map(|observer| observer as &mut dyn Observer);
-                    run_wave_observed(&mut member.wave, cx, code, slice, observer)
+                    run_wave_observed(wave, cx, code, slice, observer)
                 } else {
-                    run_wave(&mut member.wave, cx, code, slice)
+                    run_wave(wave, cx, code, slice)
                 };
                 match stop {
                     StopReason::Slice => {
@@ -589,10 +593,13 @@ impl Job {
                     }
                     StopReason::Barrier => member.state = State::AtBarrier,
                     StopReason::Wait => member.state = State::Waiting,
-                    StopReason::End => member.state = State::Ended,
+                    StopReason::End => {
+                        member.state = State::Ended;
+                        spare.extend(member.wave.take());
+                    }
                     StopReason::Fault => {
                         let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
-                        self.fail(cause, &member.wave, cx);
+                        self.fail(cause, wave, cx);
                         return TurnResult::Ended;
                     }
                 }
@@ -626,13 +633,13 @@ impl Job {
             if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
                 // Report a wave that runs in preference to one that waits.
                 let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
-                let runs = members.iter().find(|m| m.state == State::Ready);
-                if let Some(member) = runs.or_else(|| members.iter().find(|m| m.state != State::Ended)) {
+                let runs = members.iter().filter(|m| m.state == State::Ready).find_map(|m| m.wave.as_deref());
+                if let Some(wave) = runs.or_else(|| members.iter().find_map(|m| m.wave.as_deref())) {
                     let mut instructions = self.counts.instructions.load(Relaxed);
                     if self.instruction_budget.is_none() {
                         instructions += cx.count - begun;
                     }
-                    self.fail(FaultCause::OverBudget { instructions, at_barrier }, &member.wave, cx);
+                    self.fail(FaultCause::OverBudget { instructions, at_barrier }, wave, cx);
                 }
                 return TurnResult::Ended;
             }
@@ -664,8 +671,8 @@ impl Job {
         let (mut waiting, mut waves) = (Vec::new(), 0);
         for workgroup in &blocked {
             for Member { wave, state } in &workgroup.members {
+                let Some(wave) = wave else { continue };
                 let waits_for = match (state, wave.wait) {
-                    (State::Ended, _) => continue,
                     (State::Waiting, Some(wait)) if wait.is_barrier() => WaitsFor::GlobalBarrier {
                         resource: wait.resource,
                         missing: self.gws.missing(wait.resource),
@@ -683,12 +690,13 @@ impl Job {
         let cause = FaultCause::NeverMet { waiting, waves, not_begun };
         let stuck = blocked.iter_mut().find_map(|workgroup| {
             let Workgroup { members, cx, .. } = &mut **workgroup;
-            members.iter_mut().find(|m| m.state == State::Waiting).map(|member| (member, cx))
+            let waiting = members.iter_mut().find(|m| m.state == State::Waiting);
+            waiting.and_then(|member| member.wave.as_deref_mut()).map(|wave| (wave, cx))
         });
-        if let Some((member, cx)) = stuck {
+        if let Some((wave, cx)) = stuck {
             // Report the instruction that the wave executed last.
-            member.wave.next = member.wave.next.saturating_sub(1);
-            self.fail(cause, &member.wave, cx);
+            wave.next = wave.next.saturating_sub(1);
+            self.fail(cause, wave, cx);
         }
     }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::guest_range::GuestRange;
 use super::raw::{self, Cell};
 use crate::state::bytes::Bytes;
-use crate::state::wave::{Active, Aligned, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
+use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
 /// A value that one lane loads or stores.
 pub(crate) trait Element: Bytes {
@@ -141,19 +141,31 @@ unsafe impl Addresses for Wide {
     fn pattern(&self, chunk: usize, size: u32) -> Pattern {
         let (parts, _) = self.0.as_chunks::<CHUNK>();
         let part = &parts[chunk];
+        let (first, second) = (opaque(&part[0]), opaque(&part[1]));
+        let mut differ = 0;
         // Comparing two of them first excludes most other patterns.
-        if part[1] == part[0] {
-            if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
-        } else if part[1] == part[0].wrapping_add(size.into()) {
-            let mut row = Aligned([0; CHUNK]);
-            for j in 0..CHUNK {
-                row.0[j] = part[0].wrapping_add(j as u64 * u64::from(size));
+        if second == first {
+            for at in part {
+                differ |= at ^ first;
             }
-            if *part == *row { Pattern::Row } else { Pattern::Scattered }
+            if differ == 0 { Pattern::Same } else { Pattern::Scattered }
+        } else if second == first.wrapping_add(size.into()) {
+            for (j, at) in part.iter().enumerate() {
+                differ |= at ^ first.wrapping_add(j as u64 * u64::from(size));
+            }
+            if differ == 0 { Pattern::Row } else { Pattern::Scattered }
         } else {
             Pattern::Scattered
         }
     }
+}
+
+/// Returns a value without the compiler's knowing that it is this one. Otherwise it leaves out the lanes that it knows to
+/// be equal, and what remains are not whole vectors.
+#[inline(always)]
+fn opaque<T: Copy>(value: &T) -> T {
+    // SAFETY: a reference is valid for reads.
+    unsafe { std::ptr::read_volatile(value) }
 }
 
 /// A 64-bit base and unsigned 32-bit offsets.
@@ -202,16 +214,20 @@ unsafe impl Addresses for Based {
 /// Returns the pattern of 32-bit offsets, at each of which `size` bytes are accessed.
 #[inline(always)]
 pub(crate) fn offsets_pattern(part: &[u32; CHUNK], size: u32) -> Pattern {
-    if part[1] == part[0] {
-        if *part == [part[0]; CHUNK] { Pattern::Same } else { Pattern::Scattered }
-    } else if part[1] == part[0].wrapping_add(size) {
-        let mut row = Aligned([0; CHUNK]);
-        for j in 0..CHUNK {
-            row.0[j] = part[0].wrapping_add(j as u32 * size);
+    let (first, second) = (opaque(&part[0]), opaque(&part[1]));
+    let mut differ = 0;
+    if second == first {
+        for at in part {
+            differ |= at ^ first;
+        }
+        if differ == 0 { Pattern::Same } else { Pattern::Scattered }
+    } else if second == first.wrapping_add(size) {
+        for (j, at) in part.iter().enumerate() {
+            differ |= at ^ first.wrapping_add(j as u32 * size);
         }
         // Offsets that wrap around 2^32 are not a row.
-        let wraps = part[CHUNK - 1] < part[0];
-        if *part == *row && !wraps { Pattern::Row } else { Pattern::Scattered }
+        let wraps = part[CHUNK - 1] < first;
+        if differ == 0 && !wraps { Pattern::Row } else { Pattern::Scattered }
     } else {
         Pattern::Scattered
     }

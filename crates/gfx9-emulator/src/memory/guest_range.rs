@@ -91,44 +91,14 @@ impl GuestRange {
     /// copied.
     pub(crate) fn read_bytes(&self, address: u64, out: &mut [u8]) {
         let Some(p) = self.at(address, out.len() as u64) else { return };
-        // Copies aligned words, so that no word is read half-written.
-        let head = p.align_offset(8).min(out.len());
-        let (first, rest) = out.split_at_mut(head);
-        let (words, last) = rest.as_chunks_mut::<8>();
-        for (n, byte) in first.iter_mut().enumerate() {
-            // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
-            *byte = unsafe { raw::load8(p.add(n)) };
-        }
-        for (n, word) in words.iter_mut().enumerate() {
-            // SAFETY: as above.
-            *word = unsafe { raw::load64(p.add(head + n * 8)) }.to_le_bytes();
-        }
-        let at = head + words.len() * 8;
-        for (n, byte) in last.iter_mut().enumerate() {
-            // SAFETY: as above.
-            *byte = unsafe { raw::load8(p.add(at + n)) };
-        }
+        // SAFETY: the bytes are in bounds, and guest memory is only accessed through `raw`. `out` is outside of it.
+        unsafe { raw::read(p, out) };
     }
 
     /// Copies bytes into the range. The caller has checked the bounds; if they are not in the range, nothing is copied.
     pub(crate) fn write_bytes(&self, address: u64, data: &[u8]) {
         let Some(p) = self.at(address, data.len() as u64) else { return };
-        // Copies aligned words, so that no other thread reads a half-written word.
-        let head = p.align_offset(8).min(data.len());
-        let (first, rest) = data.split_at(head);
-        let (words, last) = rest.as_chunks::<8>();
-        for (n, byte) in first.iter().enumerate() {
-            // SAFETY: it is in bounds, and guest memory is only accessed through `raw`.
-            unsafe { raw::store8(p.add(n), *byte) };
-        }
-        for (n, word) in words.iter().enumerate() {
-            // SAFETY: as above.
-            unsafe { raw::store64(p.add(head + n * 8), u64::from_le_bytes(*word)) };
-        }
-        let at = head + words.len() * 8;
-        for (n, byte) in last.iter().enumerate() {
-            // SAFETY: as above.
-            unsafe { raw::store8(p.add(at + n), *byte) };
-        }
+        // SAFETY: as in `read_bytes`.
+        unsafe { raw::write(p, data) };
     }
 }

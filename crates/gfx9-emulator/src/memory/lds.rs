@@ -101,7 +101,18 @@ impl Lds {
         addresses: &'a [u32; LANES],
         active: &Active<'_>,
     ) -> Option<CheckedLds<'a, E>> {
-        let limit = self.size.checked_sub(E::SIZE as u32)?;
+        self.checked_up_to(0, addresses, active)
+    }
+
+    /// As [`checked`](Self::checked), for the elements at `addresses` and up to `span` bytes behind them.
+    #[inline(always)]
+    pub(crate) fn checked_up_to<'a, E: Element>(
+        &'a mut self,
+        span: u32,
+        addresses: &'a [u32; LANES],
+        active: &Active<'_>,
+    ) -> Option<CheckedLds<'a, E>> {
+        let limit = self.size.checked_sub(E::SIZE as u32 + span)?;
         // If the address is above the limit, the top bit of one of these terms is set, as the limit is below 2^31.
         let mut out = 0;
         if active.all() {
@@ -115,7 +126,7 @@ impl Lds {
         }
         let inside = out >> 31 == 0;
         let bytes = self.bytes.as_mut_ptr();
-        inside.then_some(CheckedLds { bytes, addresses, exec: active.exec(), element: PhantomData })
+        inside.then_some(CheckedLds { bytes, addresses, exec: active.exec(), span, element: PhantomData })
     }
 }
 
@@ -125,34 +136,40 @@ pub(crate) struct CheckedLds<'a, E> {
     bytes: *mut u8,
     addresses: &'a [u32; LANES],
     exec: u64,
+    /// The number of bytes behind the elements that have been checked, too.
+    span: u32,
     element: PhantomData<(E, &'a mut Lds)>,
 }
 
 impl<E: Element> CheckedLds<'_, E> {
-    /// Returns the bytes of a lane's element.
+    /// Returns a lane's element.
     ///
     /// # Safety
     /// The lane must be in `self.exec`.
     #[inline(always)]
-    unsafe fn slice(&self, lane: usize) -> &[u8] {
-        let at = self.addresses[lane & (LANES - 1)] as usize;
-        // SAFETY: `Lds::checked` checked that the elements of active lanes are in the bytes, which are borrowed; the
-        // caller guarantees that the lane is active.
-        unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) }
+    unsafe fn load(&self, lane: usize) -> E {
+        // SAFETY: as the caller guarantees.
+        unsafe { self.load_behind(lane, 0) }
     }
 
+    /// Returns the element `offset` bytes behind a lane's.
+    ///
+    /// # Safety
+    /// The lane must be in `self.exec`, and `offset` at most `self.span`.
     #[inline(always)]
-    unsafe fn load(&self, lane: usize) -> E {
+    unsafe fn load_behind(&self, lane: usize, offset: usize) -> E {
+        let at = self.addresses[lane & (LANES - 1)] as usize + offset;
         let mut bytes = [0; 16];
-        // SAFETY: as the caller guarantees.
-        bytes[..E::SIZE].copy_from_slice(unsafe { self.slice(lane) });
+        // SAFETY: `Lds::checked_up_to` checked that the elements of active lanes, and as many bytes as the span behind
+        // them, are in the bytes, which are borrowed; the caller guarantees that the lane is active.
+        bytes[..E::SIZE].copy_from_slice(unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) });
         E::from_bytes(bytes)
     }
 
     #[inline(always)]
     unsafe fn store(&mut self, lane: usize, value: E) {
         let at = self.addresses[lane & (LANES - 1)] as usize;
-        // SAFETY: as in `slice`, and `self` is borrowed mutably.
+        // SAFETY: as in `load_behind`, and `self` is borrowed mutably.
         let to = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), E::SIZE) };
         to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
     }
@@ -214,47 +231,52 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
         })
     }
 
-    /// Loads the dwords of all lanes to registers. Does nothing unless all lanes are active.
+    /// Loads the dwords at each of some offsets, at most the span, behind the addresses of all lanes to registers. Does
+    /// nothing unless all lanes are active.
     #[inline(always)]
-    pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
+    pub(crate) fn rows<const M: usize>(&self, offsets: [u32; M], mut rows: [&mut [Lanes; N]; M]) {
         if self.exec != !0 {
             return;
         }
+        let offsets = offsets.map(|offset| offset.min(self.span) as usize);
         if N > 1 && self.is_run() {
-            let at = self.addresses[0] as usize;
-            // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
-            let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
-            let (all, _) = all.as_chunks::<4>();
-            for lane in 0..LANES {
-                for n in 0..N {
-                    rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
+            for (offset, rows) in offsets.iter().zip(&mut rows) {
+                let at = self.addresses[0] as usize + offset;
+                // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
+                let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
+                let (all, _) = all.as_chunks::<4>();
+                for lane in 0..LANES {
+                    for n in 0..N {
+                        rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
+                    }
                 }
             }
             return;
         }
         for (c, part) in self.addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
-            match offsets_pattern(part, 4 * N as u32) {
-                Pattern::Same => {
-                    // SAFETY: all lanes are active.
-                    let value = unsafe { self.load(c * CHUNK) };
-                    for n in 0..N {
-                        rows[n].0[c] = [value[n]; CHUNK];
-                    }
-                }
-                Pattern::Row if N == 1 => {
-                    let at = part[0] as usize;
-                    // SAFETY: all lanes are active, and their dwords are one after the other.
-                    let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * CHUNK) };
-                    for (to, from) in rows[0].0[c].iter_mut().zip(all.as_chunks::<4>().0) {
-                        *to = u32::from_le_bytes(*from);
-                    }
-                }
-                _ => {
-                    for j in 0..CHUNK {
+            let pattern = offsets_pattern(part, 4 * N as u32);
+            for (offset, rows) in offsets.iter().zip(&mut rows) {
+                match pattern {
+                    Pattern::Same => {
                         // SAFETY: all lanes are active.
-                        let value = unsafe { self.load(c * CHUNK + j) };
+                        let value = unsafe { self.load_behind(c * CHUNK, *offset) };
                         for n in 0..N {
-                            rows[n].0[c][j] = value[n];
+                            rows[n].0[c] = [value[n]; CHUNK];
+                        }
+                    }
+                    Pattern::Row if N == 1 => {
+                        let at = part[0] as usize + offset;
+                        // SAFETY: all lanes are active, and their dwords are one after the other.
+                        let all = unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().read() };
+                        rows[0].0[c] = all.map(u32::from_le_bytes);
+                    }
+                    _ => {
+                        for j in 0..CHUNK {
+                            // SAFETY: all lanes are active.
+                            let value = unsafe { self.load_behind(c * CHUNK + j, *offset) };
+                            for n in 0..N {
+                                rows[n].0[c][j] = value[n];
+                            }
                         }
                     }
                 }
@@ -284,11 +306,9 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
             let part = &self.addresses.as_chunks::<CHUNK>().0[c];
             if N == 1 && offsets_pattern(part, 4) == Pattern::Row {
                 let at = part[0] as usize;
+                let all = rows[0].0[c].map(u32::to_le_bytes);
                 // SAFETY: all lanes are active, their dwords are one after the other, and `self` is borrowed mutably.
-                let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * CHUNK) };
-                for (to, from) in all.as_chunks_mut::<4>().0.iter_mut().zip(rows[0].0[c]) {
-                    *to = from.to_le_bytes();
-                }
+                unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().write(all) };
                 continue;
             }
             for j in 0..CHUNK {

@@ -80,6 +80,70 @@ impl Cell<u64> {
     }
 }
 
+/// Copies bytes of guest memory to `out`. No aligned 64-bit word is read half-written.
+///
+/// # Safety
+/// `p` must point to as many valid bytes, which are only accessed by this module. `out` must not be guest memory.
+pub(super) unsafe fn read(p: *mut u8, out: &mut [u8]) {
+    let head = p.align_offset(8).min(out.len());
+    let (first, rest) = out.split_at_mut(head);
+    let (words, last) = rest.as_chunks_mut::<8>();
+    for (n, byte) in first.iter_mut().enumerate() {
+        // SAFETY: as the caller guarantees.
+        *byte = unsafe { load8(p.add(n)) };
+    }
+    // SAFETY: as above.
+    unsafe { host::read_words(p.add(head), words) };
+    let at = head + words.len() * 8;
+    for (n, byte) in last.iter_mut().enumerate() {
+        // SAFETY: as above.
+        *byte = unsafe { load8(p.add(at + n)) };
+    }
+}
+
+/// Copies `data` to guest memory. No other thread reads a half-written aligned 64-bit word.
+///
+/// # Safety
+/// As for [`read`].
+pub(super) unsafe fn write(p: *mut u8, data: &[u8]) {
+    let head = p.align_offset(8).min(data.len());
+    let (first, rest) = data.split_at(head);
+    let (words, last) = rest.as_chunks::<8>();
+    for (n, byte) in first.iter().enumerate() {
+        // SAFETY: as the caller guarantees.
+        unsafe { store8(p.add(n), *byte) };
+    }
+    // SAFETY: as above.
+    unsafe { host::write_words(p.add(head), words) };
+    let at = head + words.len() * 8;
+    for (n, byte) in last.iter().enumerate() {
+        // SAFETY: as above.
+        unsafe { store8(p.add(at + n), *byte) };
+    }
+}
+
+/// Reads aligned words one by one.
+///
+/// # Safety
+/// As for [`read`].
+unsafe fn read_each(p: *mut u8, out: &mut [[u8; 8]]) {
+    for (n, word) in out.iter_mut().enumerate() {
+        // SAFETY: as the caller guarantees.
+        *word = unsafe { load64(p.add(n * 8)) }.to_le_bytes();
+    }
+}
+
+/// Writes aligned words one by one.
+///
+/// # Safety
+/// As for [`read`].
+unsafe fn write_each(p: *mut u8, data: &[[u8; 8]]) {
+    for (n, word) in data.iter().enumerate() {
+        // SAFETY: as the caller guarantees.
+        unsafe { store64(p.add(n * 8), u64::from_le_bytes(*word)) };
+    }
+}
+
 use host::{add32, add64, exchange32, exchange64, swap32, swap64};
 pub(crate) use host::{load8, load16, load32, load64, store8, store16, store32, store64};
 
@@ -127,6 +191,39 @@ mod host {
         load16, store16, u16, reg, "movzx", ":e", "word", ":x";
         load32, store32, u32, reg, "mov", ":e", "dword", ":e";
         load64, store64, u64, reg, "mov", ":r", "qword", ":r";
+    }
+
+    /// The number of words from which on the processor's string instruction is faster than a loop.
+    const STRING: usize = 64;
+
+    pub(super) unsafe fn read_words(p: *mut u8, out: &mut [[u8; 8]]) {
+        if out.len() < STRING {
+            // SAFETY: as the caller guarantees.
+            return unsafe { super::read_each(p, out) };
+        }
+        // SAFETY: as the caller guarantees.
+        unsafe { copy_words(p, out.as_mut_ptr().cast(), out.len()) };
+    }
+
+    pub(super) unsafe fn write_words(p: *mut u8, data: &[[u8; 8]]) {
+        if data.len() < STRING {
+            // SAFETY: as the caller guarantees.
+            return unsafe { super::write_each(p, data) };
+        }
+        // SAFETY: as the caller guarantees.
+        unsafe { copy_words(data.as_ptr().cast(), p, data.len()) };
+    }
+
+    unsafe fn copy_words(from: *const u8, to: *mut u8, count: usize) {
+        // SAFETY: the caller guarantees that the bytes are valid, with the effect that the module's documentation
+        // describes. The ABI demands that the direction flag is clear.
+        unsafe {
+            asm!(
+                "rep movsq",
+                inout("rcx") count => _, inout("rsi") from => _, inout("rdi") to => _,
+                options(nostack, preserves_flags),
+            );
+        }
     }
 
     macro_rules! modify {
@@ -185,6 +282,7 @@ mod host {
 /// What the assembly means to the abstract machine; see the module's documentation. It is slow.
 #[cfg(miri)]
 mod host {
+    pub(super) use super::{read_each as read_words, write_each as write_words};
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
     use std::sync::{Mutex, PoisonError};
 
@@ -255,6 +353,7 @@ mod host {
 /// Rust's atomic operations; the module's documentation says on what they rely.
 #[cfg(not(any(target_arch = "x86_64", miri)))]
 mod host {
+    pub(super) use super::{read_each as read_words, write_each as write_words};
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};
     use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 

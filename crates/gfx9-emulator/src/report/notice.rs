@@ -16,6 +16,16 @@ pub enum NoticeKind {
     FineGrainedAtomic,
 }
 
+impl NoticeKind {
+    /// Returns the name that JSON documents and Python use: `past_end` or `fine_grained_atomic`.
+    pub fn name(self) -> &'static str {
+        match self {
+            NoticeKind::PastEnd => "past_end",
+            NoticeKind::FineGrainedAtomic => "fine_grained_atomic",
+        }
+    }
+}
+
 /// An instruction whose accesses are noted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,6 +1,6 @@
 //! The state of one wave: registers, EXEC mask, mode, and the position in the program.
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 
 use crate::state::bytes::Bytes;
 use crate::state::gws::GwsWait;
@@ -14,7 +14,7 @@ pub(crate) const CHUNKS: usize = LANES / CHUNK;
 
 /// One vector register: a dword for each lane, in chunks.
 #[repr(C, align(64))]
-#[derive(Clone, Copy, Zeroable)]
+#[derive(Clone, Copy, Pod, Zeroable)]
 pub(crate) struct Lanes(pub(crate) [[u32; CHUNK]; CHUNKS]);
 
 /// A value that begins at a cache line. Values that are written as vectors and read again at once must not cross cache

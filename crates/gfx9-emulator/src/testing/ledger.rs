@@ -53,14 +53,17 @@ fn verdict(row: &Row, encoding: Encoding, target: Target) -> Verdict {
         return (Fidelity::OrderDependent, "the additions of lanes and waves are done in some order");
     }
     let key = key(row, target).expect("a row of the tables");
+    // The class whose tests execute it most often is about it; others use it to prepare or to follow what they test.
+    let mut most = (0, "");
     for class in classes() {
-        let tested = class
-            .tests
-            .iter()
-            .any(|name| tests().any(|test| test.name() == *name && test.ran().contains_key(&key)));
-        if tested {
-            return (Fidelity::Exact, class.reference);
+        let tests = tests().filter(|test| class.tests.contains(&test.name()));
+        let count = tests.filter_map(|test| test.ran().get(&key)).max().copied().unwrap_or(0);
+        if count > most.0 {
+            most = (count, class.reference);
         }
+    }
+    if most.0 > 0 {
+        return (Fidelity::Exact, most.1);
     }
     match APART.iter().find(|(names, _)| names.contains(&row.name)) {
         Some(_) => (Fidelity::Exact, "tests of its own"),

@@ -104,6 +104,19 @@ impl Decoder<'_> {
                 return;
             }
             code.map[at] = code.insts.len() as u32;
+            // Padding repeats one instruction of a dword, and is often half of a small code object.
+            if let Some(last) = code.insts.last()
+                && at > start
+                && last.pc as usize + 1 == at
+                && last.raw[0] == self.word(at)
+                && last.ext.is_none()
+                && last.flags & flag::ILLEGAL == 0
+            {
+                let repeated = Inst { pc: at as u32, ext: None, ..*last };
+                code.insts.push(repeated);
+                at += 1;
+                continue;
+            }
             let partial = self.one(at);
             at += partial.len;
             let loads_scales = partial.loads_scales();
