@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles each NAME.hip here for gfx90a, gfx942 and gfx950 into one compressed offload bundle, NAME.hipfb.
+# Compiles each NAME.hip here that is no link (those belong to the root's hip/) for gfx90a, gfx942 and gfx950 into one compressed offload bundle, NAME.hipfb.
 #
 #   hip/build.sh            rebuild in place
 #   hip/build.sh --check    rebuild elsewhere and compare: exit 0 equal, 1 different
@@ -19,6 +19,7 @@ trap 'rm -rf -- "$work"' EXIT
 cp -L -- "$here"/*.hip "$here"/*.h "$work"
 cd "$work"
 for source in *.hip; do
+  [ ! -L "$here/$source" ] || continue
   name=${source%.hip} ids=host-x86_64-unknown-linux-gnu- inputs=(-input=/dev/null)
   for target in gfx90a gfx942 gfx950; do
     # Sums and products are fused only where the source says so: the host repeats them bit for bit.

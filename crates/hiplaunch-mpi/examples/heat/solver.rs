@@ -1,16 +1,15 @@
-//! The steps of one rank on its device: interior, halo, border.
+//! The steps of one rank on its device: interior, then border.
 //!
-//! A step computes the cells that read no halo on a stream of their own, while the halos come; the border follows once
-//! they are there. With `main` and `side` the two streams:
+//! The exchange of the halos is enqueued first. It runs beside the interior, whose cells read no halo; the border follows
+//! once the halos are there:
 //!
 //! ```text
-//! main   ─ pack, exchange, unpack ─────▶ border ─ waits for side ─▶ next step
-//! side   ─ waits for main ─ interior ────────────────┘
+//! exchange   ─ packs ─ messages ─ unpacks ─┐
+//! stream     ─ interior ───────────────────┴─ border ─▶ next step
 //! ```
 
-use hiplaunch::driver::EventOptions;
 use hiplaunch::{
-    Device, DeviceBuffer, DeviceView, Event, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, Stream, args,
+    Device, DeviceBuffer, DeviceView, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, Stream, args,
 };
 
 use crate::domain::{Block, Side, TILE};
@@ -21,8 +20,7 @@ type Result<T> = hiplaunch::Result<T>;
 /// A rank's block on its device.
 pub struct Solver {
     launcher: Launcher,
-    main: Stream,
-    side: Stream,
+    stream: Stream,
     interior: KernelHandle,
     border: KernelHandle,
     tile_sums: KernelHandle,
@@ -33,10 +31,6 @@ pub struct Solver {
     fields: [DeviceBuffer<f64>; 2],
     /// Two sums a tile: of the squared changes and of the cells.
     sums: DeviceBuffer<f64>,
-    /// All work on `main` up to a step's begin.
-    begun: Event,
-    /// The interior of a step.
-    computed: Event,
     launches: u64,
 }
 
@@ -62,15 +56,14 @@ impl Solver {
             // SAFETY: kernels of this program, which are launched below with what heat.hip asks for.
             unsafe { launcher.register(device, code.elf(), kernel) }
         };
-        let (main, side) = (launcher.stream(device)?, launcher.stream(device)?);
+        let stream = launcher.stream(device)?;
         let mut padded = vec![0.0; block.padded()];
         for (y, row) in cells.chunks_exact(block.width).enumerate() {
             padded[(y + 1) * block.pitch() + 1..][..block.width].copy_from_slice(row);
         }
-        let fields = [DeviceBuffer::from_slice(&main, &padded)?, DeviceBuffer::from_slice(&main, &padded)?];
-        let mut sums = DeviceBuffer::on(&main, 2 * most_tiles)?;
-        sums.fill_bytes(&main, 0)?;
-        let event = || Event::new(device, EventOptions::default());
+        let fields = [DeviceBuffer::from_slice(&stream, &padded)?, DeviceBuffer::from_slice(&stream, &padded)?];
+        let mut sums = DeviceBuffer::on(&stream, 2 * most_tiles)?;
+        sums.fill_bytes(&stream, 0)?;
         Ok(Solver {
             launcher: launcher.clone(),
             interior: register("heat_interior")?,
@@ -80,17 +73,14 @@ impl Solver {
             diffusion,
             fields,
             sums,
-            begun: event()?,
-            computed: event()?,
             launches: 0,
-            main,
-            side,
+            stream,
         })
     }
 
-    /// The stream on which halos are exchanged and sums are made.
+    /// The stream of all work of this solver.
     pub fn stream(&self) -> &Stream {
-        &self.main
+        &self.stream
     }
 
     /// The launches of this solver so far.
@@ -132,44 +122,37 @@ impl Solver {
         self.fields[0].view_strided(offset, &[cells], &[stride as isize])
     }
 
-    /// Begins a step: enqueues the interior. The host does not wait. The exchange of the halos comes next, on
-    /// [`stream`](Solver::stream).
+    /// Enqueues the cells that read no halo. The host does not wait.
     ///
     /// # Errors
-    /// A launch or an event fails.
-    pub fn begin_step(&mut self) -> Result<()> {
-        self.begun.record(&self.main)?;
-        self.begun.wait_on(&self.side)?;
+    /// The launch fails.
+    pub fn interior(&mut self) -> Result<()> {
         let inner = [self.block.width, self.block.height].map(|cells| cells.saturating_sub(2) as u32);
-        if inner[0] > 0 && inner[1] > 0 {
-            let grid = [inner[0].div_ceil(64), inner[1].div_ceil(4), 1];
-            self.step_kernel(self.interior, &self.side, LaunchDims::new(grid, [64, 4, 1]))?;
-            self.launches += 1;
+        if inner[0] == 0 || inner[1] == 0 {
+            return Ok(());
         }
-        self.computed.record(&self.side)
+        let grid = [inner[0].div_ceil(64), inner[1].div_ceil(4), 1];
+        self.step_kernel(self.interior, LaunchDims::new(grid, [64, 4, 1]))
     }
 
-    /// Ends a step, behind the exchange of the halos: enqueues the border, and what comes next on the stream behind the
-    /// interior. The host does not wait.
+    /// Ends a step, when the stream waits for the halos: enqueues the cells that read them. The host does not wait.
     ///
     /// # Errors
-    /// A launch or an event fails.
-    pub fn end_step(&mut self) -> Result<()> {
-        let dims = LaunchDims::cover(self.block.border_cells() as u32, 256);
-        self.step_kernel(self.border, &self.main, dims)?;
-        self.launches += 1;
-        self.computed.wait_on(&self.main)?;
+    /// The launch fails.
+    pub fn border(&mut self) -> Result<()> {
+        self.step_kernel(self.border, LaunchDims::cover(self.block.border_cells() as u32, 256))?;
         self.fields.swap(0, 1);
         Ok(())
     }
 
-    fn step_kernel(&self, kernel: KernelHandle, stream: &Stream, dims: LaunchDims) -> Result<()> {
+    fn step_kernel(&mut self, kernel: KernelHandle, dims: LaunchDims) -> Result<()> {
         let [from, to] = &self.fields;
         let (width, height) = (self.block.width as i32, self.block.height as i32);
         let arguments = args![from, to, self.diffusion, width, height];
-        // SAFETY: the kernels' arguments as heat.hip has them; both arrays have the block with its halo. The two streams
-        // are ordered by the events, and the kernels write different cells of `to`.
-        unsafe { self.launcher.enqueue(kernel, stream, Launch::new(dims).args(&arguments)) }
+        // SAFETY: the kernels' arguments as heat.hip has them; both arrays have the block with its halo.
+        unsafe { self.launcher.enqueue(kernel, &self.stream, Launch::new(dims).args(&arguments)) }?;
+        self.launches += 1;
+        Ok(())
     }
 
     /// Enqueues the sums of all tiles over the last step: of the squared changes and of the cells.
@@ -182,7 +165,7 @@ impl Solver {
         let arguments = args![from, to, &self.sums, self.block.width as i32, self.block.height as i32];
         let dims = LaunchDims::new([across, down, 1], [TILE as u32, TILE as u32, 1]);
         // SAFETY: as above; `sums` has two elements for each tile of the block.
-        unsafe { self.launcher.enqueue(self.tile_sums, &self.main, Launch::new(dims).args(&arguments)) }?;
+        unsafe { self.launcher.enqueue(self.tile_sums, &self.stream, Launch::new(dims).args(&arguments)) }?;
         self.launches += 1;
         Ok(())
     }
@@ -192,7 +175,7 @@ impl Solver {
     /// # Errors
     /// The device fails.
     pub fn cells(&self) -> Result<Vec<f64>> {
-        let padded = self.fields[0].to_vec(&self.main)?;
+        let padded = self.fields[0].to_vec(&self.stream)?;
         let rows = padded.chunks_exact(self.block.pitch()).skip(1).take(self.block.height);
         Ok(rows.flat_map(|row| &row[1..=self.block.width]).copied().collect())
     }
@@ -221,7 +204,7 @@ mod tests {
 
     /// Carries edges to halos by way of the host.
     fn exchange(domain: &Domain, solvers: &mut [Solver]) {
-        let padded: Vec<Vec<f64>> = solvers.iter().map(|s| s.fields[0].to_vec(&s.main).unwrap()).collect();
+        let padded: Vec<Vec<f64>> = solvers.iter().map(|s| s.fields[0].to_vec(&s.stream).unwrap()).collect();
         let opposite = |side| match side {
             Side::West => Side::East,
             Side::East => Side::West,
@@ -243,7 +226,7 @@ mod tests {
                 }
             }
             let solver = &mut solvers[rank];
-            solver.fields[0].upload(&solver.main, &mine).unwrap();
+            solver.fields[0].upload(&solver.stream, &mine).unwrap();
         }
     }
 
@@ -262,8 +245,8 @@ mod tests {
         for _ in 0..steps {
             exchange(&domain, &mut solvers);
             for solver in &mut solvers {
-                solver.begin_step().unwrap();
-                solver.end_step().unwrap();
+                solver.interior().unwrap();
+                solver.border().unwrap();
             }
         }
         let blocks: Vec<_> = solvers.iter().map(|solver| solver.cells().unwrap()).collect();
@@ -271,7 +254,7 @@ mod tests {
             .iter_mut()
             .map(|solver| {
                 solver.sum_tiles().unwrap();
-                solver.sums.to_vec(&solver.main).unwrap()
+                solver.sums.to_vec(&solver.stream).unwrap()
             })
             .collect();
         let total = |which| domain.sum(|rank, tile| sums[rank][2 * tile + which]);
