@@ -49,8 +49,12 @@ impl Operation {
         // SAFETY: the caller's promise; the communicator is live.
         unsafe {
             match self {
-                Operation::AllReduce(how) => (api.all_reduce)(from, to, count, datatype, how as c_int, comm, stream),
-                Operation::Broadcast { root } => (api.broadcast)(from, to, count, datatype, rank(root), comm, stream),
+                Operation::AllReduce(how) => {
+                    (api.all_reduce)(from, to, count, datatype, how as c_int, comm, stream)
+                }
+                Operation::Broadcast { root } => {
+                    (api.broadcast)(from, to, count, datatype, rank(root), comm, stream)
+                }
                 Operation::AllGather => (api.all_gather)(from, to, count, datatype, comm, stream),
                 Operation::ReduceScatter(how) => {
                     (api.reduce_scatter)(from, to, count, datatype, how as c_int, comm, stream)
@@ -199,10 +203,16 @@ impl Communicator {
         };
         let count = from.len() / reads;
         if from.len() != count * reads || Some(into.len()) != count.checked_mul(writes) {
-            return invalid(format!("{} elements into {} over {} ranks", from.len(), into.len(), self.size()));
+            return invalid(format!(
+                "{} elements into {} over {} ranks",
+                from.len(),
+                into.len(),
+                self.size()
+            ));
         }
-        if let Operation::Broadcast { root: rank } | Operation::Send { to: rank } | Operation::Recv { from: rank } =
-            operation
+        if let Operation::Broadcast { root: rank }
+        | Operation::Send { to: rank }
+        | Operation::Recv { from: rank } = operation
             && rank >= self.size()
         {
             return invalid(format!("rank {rank} of {} ranks", self.size()));

@@ -47,7 +47,13 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a rank that is not below `size`; the device's error; RCCL's.
-    pub unsafe fn new(rccl: &Rccl, device: &Device, size: usize, id: UniqueId, rank: usize) -> Result<Communicator> {
+    pub unsafe fn new(
+        rccl: &Rccl,
+        device: &Device,
+        size: usize,
+        id: UniqueId,
+        rank: usize,
+    ) -> Result<Communicator> {
         let call = "Communicator::new";
         let (Ok(ranks), Ok(number)) = (c_int::try_from(size), c_int::try_from(rank)) else {
             return Err(Error::invalid(call, format!("rank {rank} of {size}: more than RCCL can count")));
@@ -127,7 +133,8 @@ impl Drop for Communicator {
         // Work that waits for a dead rank would never end.
         let mut failed = self.check().err().map(|error| error.to_string());
         if failed.is_none() {
-            failed = streams.iter().find_map(|stream| stream.synchronize().err()).map(|error| error.to_string());
+            failed =
+                streams.iter().find_map(|stream| stream.synchronize().err()).map(|error| error.to_string());
         }
         let api = &self.rccl.0.api;
         let (call, code) = match &failed {

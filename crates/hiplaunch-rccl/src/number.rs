@@ -28,18 +28,7 @@ macro_rules! numbers {
 }
 
 // `ncclDataType_t`.
-numbers!(
-    i8 = 0,
-    u8 = 1,
-    i32 = 2,
-    u32 = 3,
-    i64 = 4,
-    u64 = 5,
-    half::f16 = 6,
-    f32 = 7,
-    f64 = 8,
-    half::bf16 = 9,
-);
+numbers!(i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, half::f16 = 6, f32 = 7, f64 = 8, half::bf16 = 9,);
 
 /// How elements of ranks are combined: `ncclRedOp_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

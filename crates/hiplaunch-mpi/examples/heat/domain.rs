@@ -165,12 +165,18 @@ mod tests {
                 }
                 if let Some(east) = domain.neighbour(rank, Side::East) {
                     let other = domain.block(east);
-                    assert_eq!((other.x, other.y, other.height), (block.x + block.width, block.y, block.height));
+                    assert_eq!(
+                        (other.x, other.y, other.height),
+                        (block.x + block.width, block.y, block.height)
+                    );
                     assert_eq!(domain.neighbour(east, Side::West), Some(rank));
                 }
                 if let Some(south) = domain.neighbour(rank, Side::South) {
                     let other = domain.block(south);
-                    assert_eq!((other.x, other.y, other.width), (block.x, block.y + block.height, block.width));
+                    assert_eq!(
+                        (other.x, other.y, other.width),
+                        (block.x, block.y + block.height, block.width)
+                    );
                     assert_eq!(domain.neighbour(south, Side::North), Some(rank));
                 }
             }

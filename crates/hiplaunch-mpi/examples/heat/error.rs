@@ -38,7 +38,9 @@ pub enum FileProblem {
     #[error("this is no checkpoint of heat: name the file that --checkpoint wrote")]
     Foreign,
     /// A checkpoint of another version of the program.
-    #[error("the checkpoint's format is version {0}, this program reads version {1}: restart with the program that wrote it")]
+    #[error(
+        "the checkpoint's format is version {0}, this program reads version {1}: restart with the program that wrote it"
+    )]
     Version(u32, u32),
     /// The end is missing.
     #[error("the checkpoint is truncated: {found} bytes of {expected}; restart from an older copy")]

@@ -61,7 +61,8 @@ impl Solver {
         for (y, row) in cells.chunks_exact(block.width).enumerate() {
             padded[(y + 1) * block.pitch() + 1..][..block.width].copy_from_slice(row);
         }
-        let fields = [DeviceBuffer::from_slice(&stream, &padded)?, DeviceBuffer::from_slice(&stream, &padded)?];
+        let fields =
+            [DeviceBuffer::from_slice(&stream, &padded)?, DeviceBuffer::from_slice(&stream, &padded)?];
         let mut sums = DeviceBuffer::on(&stream, 2 * most_tiles)?;
         sums.fill_bytes(&stream, 0)?;
         Ok(Solver {
@@ -231,7 +232,13 @@ mod tests {
     }
 
     /// The field after some steps, with the sums of the last one.
-    fn run(width: usize, height: usize, ranks: usize, steps: usize, initial: Initial) -> (Vec<f64>, [f64; 2]) {
+    fn run(
+        width: usize,
+        height: usize,
+        ranks: usize,
+        steps: usize,
+        initial: Initial,
+    ) -> (Vec<f64>, [f64; 2]) {
         let domain = Domain::new(width, height, ranks).unwrap();
         let launcher = Launcher::new().unwrap();
         let device = launcher.device(0).unwrap();
