@@ -303,7 +303,6 @@ impl Communicator {
         self.shared.post(operation, Side::Early);
         transfer(Direction::Pack, stream, &plan.from, from)?;
         entry.record(stream)?;
-        let is_awaited = operation.is_awaited();
         if !operation.parts(Side::Ordered).is_empty() {
             entry.wait_on(&self.sending)?;
             let (shared, operation) = (self.shared.clone(), operation.clone());
@@ -311,7 +310,7 @@ impl Communicator {
             // SAFETY: the function calls neither HIP nor the driver.
             unsafe { enqueue(&self.sending, &Work::HostFunction(&post)) }?;
         }
-        if !is_awaited {
+        if !operation.receives() {
             return done.record(&self.sending);
         }
         entry.wait_on(&self.receiving)?;

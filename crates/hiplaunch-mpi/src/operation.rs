@@ -84,9 +84,9 @@ impl Operation {
         }
     }
 
-    /// Whether something comes from other ranks, so that a stream has to wait for it.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.state().awaited > 0
+    /// Whether something comes from other ranks, so that a stream has to wait for it; also if it is there already.
+    pub(crate) fn receives(&self) -> bool {
+        self.early.iter().chain(&self.ordered).any(|part| !matches!(part, Part::Send { .. }))
     }
 
     /// Waits until everything that comes from other ranks is there, or the operation has failed. For a host function of a
