@@ -95,8 +95,7 @@ fn reduce<T: Number + PartialEq + std::fmt::Debug>(
     let mine: Vec<T> = (0..N).map(|i| of(comm.rank(), i)).collect();
     let min = |a, b| if less(&a, &b) { a } else { b };
     let max = |a, b| if less(&a, &b) { b } else { a };
-    let expected =
-        [(Reduce::Sum, all(&add)), (Reduce::Min, all(&min)), (Reduce::Max, all(&max))];
+    let expected = [(Reduce::Sum, all(&add)), (Reduce::Min, all(&min)), (Reduce::Max, all(&max))];
     for (how, expected) in expected {
         let buffer = DeviceBuffer::from_slice(&rank.stream, &mine)?;
         comm.all_reduce(&rank.stream, &buffer, how)?.wait()?;
@@ -222,7 +221,8 @@ pub(crate) fn overlap(rank: Rank) -> Outcome {
 pub(crate) fn head_to_head(rank: Rank) -> Outcome {
     const N: usize = 1 << 20;
     rank.with_both_stagings(|comm| {
-        let (next, previous) = ((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
+        let (next, previous) =
+            ((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
         let mine = DeviceBuffer::from_slice(&rank.stream, &vec![comm.rank() as u64; N])?;
         let theirs = DeviceBuffer::from_slice(&rank.stream, &vec![99u64; N])?;
         for tag in 0..4 {
@@ -270,7 +270,7 @@ pub(crate) fn views(rank: Rank) -> Outcome {
         comm.recv(&rank.stream, &packed, peer, 3)?.before(&rank.stream)?;
         let expected: Vec<T> = places.iter().map(|&p| data[p]).collect();
         assert_eq!(packed.to_vec(&rank.stream)?, expected, "packed {shape:?} {strides:?}");
-        let target = DeviceBuffer::from_slice(&rank.stream, &vec![of(5555); N])?;
+        let target = DeviceBuffer::from_slice(&rank.stream, &[of(5555); N])?;
         let back = comm.send(&rank.stream, &packed, peer, 4)?;
         let into = target.view_strided(offset, shape, strides)?;
         comm.recv(&rank.stream, &into, peer, 4)?.before(&rank.stream)?;

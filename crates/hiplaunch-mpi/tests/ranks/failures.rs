@@ -66,7 +66,9 @@ fn other_size(rank: &Rank, sent: usize, announced: usize) -> Outcome {
         assert!(report.contains("recv of tag 6 from rank 1"), "{report}");
     } else if comm.rank() == 0 {
         let error = comm.recv(&rank.stream, &view(announced)?, 1, 6)?.wait().expect_err("another size");
-        let Error::MessageSize { rank: 0, from: 1, tag: 6, announced: bytes, got } = error else { panic!("{error}") };
+        let Error::MessageSize { rank: 0, from: 1, tag: 6, announced: bytes, got } = error else {
+            panic!("{error}")
+        };
         assert_eq!(bytes, announced * 4);
         assert!(got.is_none_or(|got| got == sent * 4), "{got:?}");
         assert!(got.is_some() || sent > announced);

@@ -49,8 +49,18 @@ const CASES: &[Case] = &[
     well("a_fault_of_a_kernel_is_told_to_the_others", BOTH, failures::fault),
     well("a_fault_ends_collective_operations", BOTH, failures::fault_in_collective),
     well("a_rank_that_never_sends_is_a_timeout", BOTH, failures::timeout),
-    Case { name: "a_rank_that_panics", ranks: BOTH, run: failures::panics, ends: Ends::Badly("rank 1 failed: it panicked") },
-    Case { name: "a_rank_that_is_killed", ranks: BOTH, run: failures::killed, ends: Ends::Badly("rank 1 dies") },
+    Case {
+        name: "a_rank_that_panics",
+        ranks: BOTH,
+        run: failures::panics,
+        ends: Ends::Badly("rank 1 failed: it panicked"),
+    },
+    Case {
+        name: "a_rank_that_is_killed",
+        ranks: BOTH,
+        run: failures::killed,
+        ends: Ends::Badly("rank 1 dies"),
+    },
 ];
 
 const fn well(name: &'static str, ranks: &'static [usize], run: fn(Rank) -> rank::Outcome) -> Case {
