@@ -44,8 +44,9 @@ fn text_of(code: c_int) -> Box<str> {
 
 /// The number of bytes or elements as MPI takes it.
 pub(crate) fn count(call: &'static str, n: usize) -> Result<c_int> {
-    c_int::try_from(n)
-        .map_err(|_| Error::invalid(call, format!("{n} elements; a message of MPI has at most {}", c_int::MAX)))
+    c_int::try_from(n).map_err(|_| {
+        Error::invalid(call, format!("{n} elements; a message of MPI has at most {}", c_int::MAX))
+    })
 }
 
 impl Comm {

@@ -266,7 +266,12 @@ impl Communicator {
         let enqueued = self.enqueue_parts(stream, &plan, &from, &into, &operation, &queue.entry, &done);
         let slots = from.into_iter().chain(into).collect();
         let views: Box<dyn Any + Send> = Box::new(plan);
-        queue.retiring.push(Retiring { operation: operation.clone(), done: done.clone(), slots, _views: views });
+        queue.retiring.push(Retiring {
+            operation: operation.clone(),
+            done: done.clone(),
+            slots,
+            _views: views,
+        });
         enqueued.map_err(|error| self.lost(error))?;
         add(&self.shared.counts.operations, 1);
         Ok(Ticket { operation, done, shared: self.shared.clone() })
@@ -303,18 +308,19 @@ impl Communicator {
         self.shared.post(operation, Side::Early);
         transfer(Direction::Pack, stream, &plan.from, from)?;
         entry.record(stream)?;
-        let is_awaited = operation.is_awaited();
         if !operation.parts(Side::Ordered).is_empty() {
             entry.wait_on(&self.sending)?;
             let (shared, operation) = (self.shared.clone(), operation.clone());
             let post = HostFunction::new(move || shared.post(&operation, Side::Ordered));
             // SAFETY: the function calls neither HIP nor the driver.
             unsafe { enqueue(&self.sending, &Work::HostFunction(&post)) }?;
+            done.record(&self.sending)?;
         }
-        if !is_awaited {
-            return done.record(&self.sending);
+        if !operation.receives() {
+            return Ok(());
         }
-        entry.wait_on(&self.receiving)?;
+        // Done means that the sends, too, were passed to MPI.
+        if operation.parts(Side::Ordered).is_empty() { entry } else { done }.wait_on(&self.receiving)?;
         let awaited = operation.clone();
         let wait = HostFunction::new(move || awaited.wait());
         // SAFETY: as above.

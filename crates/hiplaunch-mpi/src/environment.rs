@@ -149,7 +149,8 @@ impl Mpi {
             problem: problem.into(),
         };
         let Some(device) = ordinal.and_then(|ordinal| devices.get(ordinal as usize)) else {
-            let hidden = visible[0].as_ref().map(|v| format!(" with HIP_VISIBLE_DEVICES={v:?}")).unwrap_or_default();
+            let hidden =
+                visible[0].as_ref().map(|v| format!(" with HIP_VISIBLE_DEVICES={v:?}")).unwrap_or_default();
             return Err(no_device(format!(
                 "the driver shows none{hidden}; give each rank a device, or start fewer ranks on this machine"
             )));
@@ -174,7 +175,10 @@ impl Drop for Mpi {
         let users = self.users.load(Ordering::Acquire);
         if users > 0 {
             // Finalizing under their threads would be undefined.
-            log::error!("rank {}: MPI is not finalized: {users} communicators are alive; drop them first", self.rank);
+            log::error!(
+                "rank {}: MPI is not finalized: {users} communicators are alive; drop them first",
+                self.rank
+            );
             std::mem::forget(self.universe.take());
         }
     }

@@ -40,7 +40,9 @@ pub enum Error {
         problem: Box<str>,
     },
     /// A variable of the process manager is not a number.
-    #[error("{variable}={value:?} is not a local rank; unset it, or start the program with its process manager")]
+    #[error(
+        "{variable}={value:?} is not a local rank; unset it, or start the program with its process manager"
+    )]
     LocalRank {
         /// The variable.
         variable: &'static str,

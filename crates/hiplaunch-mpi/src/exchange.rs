@@ -42,7 +42,13 @@ impl Communicator {
     /// # Errors
     /// [`Error::Invalid`] for a rank or tag that does not exist, and for memory or a stream of another device: nothing is
     /// enqueued then. Else the failure of the communicator.
-    pub fn send<T: Pod + Send>(&self, stream: &Stream, view: &impl AsView<T>, to: usize, tag: u16) -> Result<Ticket> {
+    pub fn send<T: Pod + Send>(
+        &self,
+        stream: &Stream,
+        view: &impl AsView<T>,
+        to: usize,
+        tag: u16,
+    ) -> Result<Ticket> {
         let call = "send";
         self.check_message(call, to, tag)?;
         let view = view.as_view();
@@ -56,7 +62,13 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`send`](Communicator::send). The ticket returns [`Error::MessageSize`] for a message of another size.
-    pub fn recv<T: Pod + Send>(&self, stream: &Stream, view: &impl AsView<T>, from: usize, tag: u16) -> Result<Ticket> {
+    pub fn recv<T: Pod + Send>(
+        &self,
+        stream: &Stream,
+        view: &impl AsView<T>,
+        from: usize,
+        tag: u16,
+    ) -> Result<Ticket> {
         let call = "recv";
         self.check_message(call, from, tag)?;
         let view = view.as_view();
@@ -91,12 +103,18 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`recv`](Communicator::recv). All ranks have views of one length; MPI detects most others.
-    pub fn all_reduce<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, how: Reduce) -> Result<Ticket> {
+    pub fn all_reduce<T: Number>(
+        &self,
+        stream: &Stream,
+        view: &impl AsView<T>,
+        how: Reduce,
+    ) -> Result<Ticket> {
         let view = view.as_view();
-        let (count, datatype, op) = (view.len(), T::datatype(), how.op());
+        let (count, bytes) = (view.len(), view.len() * size_of::<T>());
+        let (datatype, op) = (T::datatype(), how.op());
         let plan = Plan { from: vec![view.clone()], into: vec![view] };
         self.enqueue("all_reduce", stream, plan, |from, into| -> Parts {
-            (vec![], vec![Part::AllReduce { from: from[0].mpi, to: into[0].mpi, count, datatype, op }])
+            (vec![], vec![Part::AllReduce { from: from[0].mpi, to: into[0].mpi, count, bytes, datatype, op }])
         })
     }
 
@@ -104,7 +122,12 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`all_reduce`](Communicator::all_reduce).
-    pub fn broadcast<T: Pod + Send>(&self, stream: &Stream, view: &impl AsView<T>, root: usize) -> Result<Ticket> {
+    pub fn broadcast<T: Pod + Send>(
+        &self,
+        stream: &Stream,
+        view: &impl AsView<T>,
+        root: usize,
+    ) -> Result<Ticket> {
         let call = "broadcast";
         self.check_rank(call, root)?;
         let view = view.as_view();
@@ -133,7 +156,8 @@ impl Communicator {
         let call = "all_gather";
         let (from, into) = (from.as_view(), into.as_view());
         if into.len() != from.len() * self.size() {
-            let problem = format!("{} elements of each of {} ranks, into {}", from.len(), self.size(), into.len());
+            let problem =
+                format!("{} elements of each of {} ranks, into {}", from.len(), self.size(), into.len());
             return Err(Error::invalid(call, problem));
         }
         let bytes = from.len() * size_of::<T>();

@@ -8,16 +8,42 @@ use std::time::Instant;
 
 use mpi::ffi;
 
+use crate::counters::{Counts, add};
 use crate::error::Error;
 
 /// One call of MPI that an operation needs. Addresses are of staging memory.
 pub(crate) enum Part {
-    Send { from: *const u8, bytes: usize, peer: usize, tag: u16 },
-    Receive { to: *mut u8, bytes: usize, peer: usize, tag: u16 },
-    AllReduce { from: *const u8, to: *mut u8, count: usize, datatype: ffi::MPI_Datatype, op: ffi::MPI_Op },
-    Broadcast { memory: *mut u8, bytes: usize, root: usize },
+    Send {
+        from: *const u8,
+        bytes: usize,
+        peer: usize,
+        tag: u16,
+    },
+    Receive {
+        to: *mut u8,
+        bytes: usize,
+        peer: usize,
+        tag: u16,
+    },
+    AllReduce {
+        from: *const u8,
+        to: *mut u8,
+        count: usize,
+        bytes: usize,
+        datatype: ffi::MPI_Datatype,
+        op: ffi::MPI_Op,
+    },
+    Broadcast {
+        memory: *mut u8,
+        bytes: usize,
+        root: usize,
+    },
     /// `bytes` are those of one rank.
-    AllGather { from: *const u8, to: *mut u8, bytes: usize },
+    AllGather {
+        from: *const u8,
+        to: *mut u8,
+        bytes: usize,
+    },
     Barrier,
 }
 
@@ -33,6 +59,23 @@ impl Part {
         match self {
             Part::Send { peer, .. } | Part::Receive { peer, .. } => Some(*peer),
             _ => None,
+        }
+    }
+
+    /// Counts what is passed to MPI.
+    pub(crate) fn count(&self, counts: &Counts) {
+        match *self {
+            Part::Send { bytes, .. } => {
+                add(&counts.messages_sent, 1);
+                add(&counts.bytes_sent, bytes);
+            }
+            // Counted when it arrives.
+            Part::Receive { .. } => {}
+            Part::AllReduce { bytes, .. } | Part::Broadcast { bytes, .. } | Part::AllGather { bytes, .. } => {
+                add(&counts.collectives, 1);
+                add(&counts.collective_bytes, bytes);
+            }
+            Part::Barrier => add(&counts.collectives, 1),
         }
     }
 }
@@ -84,9 +127,9 @@ impl Operation {
         }
     }
 
-    /// Whether something comes from other ranks, so that a stream has to wait for it.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.state().awaited > 0
+    /// Whether something comes from other ranks, so that a stream has to wait for it; also if it is there already.
+    pub(crate) fn receives(&self) -> bool {
+        self.early.iter().chain(&self.ordered).any(|part| !matches!(part, Part::Send { .. }))
     }
 
     /// Waits until everything that comes from other ranks is there, or the operation has failed. For a host function of a

@@ -64,9 +64,14 @@ impl Shared {
     }
 
     pub(crate) fn post(&self, operation: &Arc<Operation>, side: Side) {
-        if !operation.parts(side).is_empty() {
-            self.send(Command::Post(operation.clone(), side));
+        let parts = operation.parts(side);
+        if parts.is_empty() {
+            return;
         }
+        for part in parts {
+            part.count(&self.counts);
+        }
+        self.send(Command::Post(operation.clone(), side));
     }
 
     /// Fails the communicator, tells the others, and returns the error of the first failure.
@@ -173,7 +178,13 @@ impl Progress {
             match self.start(operation.call, part) {
                 Ok(request) => {
                     let posted = Instant::now();
-                    state.in_flight.push(InFlight { operation: operation.clone(), side, index, request, posted });
+                    state.in_flight.push(InFlight {
+                        operation: operation.clone(),
+                        side,
+                        index,
+                        request,
+                        posted,
+                    });
                 }
                 Err(error) => {
                     operation.fail(&error);
@@ -184,7 +195,7 @@ impl Progress {
     }
 
     fn start(&self, call: &'static str, part: &Part) -> Result<ffi::MPI_Request> {
-        let (counts, comm) = (&self.shared.counts, self.data.0);
+        let comm = self.data.0;
         // SAFETY: the communicator is live. The addresses are of staging memory with room for that many bytes, which the
         // communicator keeps until the request is finished. The request is written before it is read.
         unsafe {
@@ -193,8 +204,6 @@ impl Progress {
             let (name, code) = match *part {
                 Part::Send { from, bytes, peer, tag } => {
                     let n = count(call, bytes)?;
-                    add(&counts.messages_sent, 1);
-                    add(&counts.bytes_sent, bytes);
                     let (to, tag) = (peer as i32, i32::from(tag));
                     ("MPI_Isend", ffi::MPI_Isend(from.cast::<c_void>(), n, byte, to, tag, comm, &mut request))
                 }
@@ -203,7 +212,7 @@ impl Progress {
                     let (from, tag) = (peer as i32, i32::from(tag));
                     ("MPI_Irecv", ffi::MPI_Irecv(to.cast::<c_void>(), n, byte, from, tag, comm, &mut request))
                 }
-                Part::AllReduce { from, to, count: n, datatype, op } => {
+                Part::AllReduce { from, to, count: n, datatype, op, .. } => {
                     let n = count(call, n)?;
                     let (from, to) = (from.cast::<c_void>(), to.cast::<c_void>());
                     ("MPI_Iallreduce", ffi::MPI_Iallreduce(from, to, n, datatype, op, comm, &mut request))
@@ -220,9 +229,6 @@ impl Progress {
                 }
                 Part::Barrier => ("MPI_Ibarrier", ffi::MPI_Ibarrier(comm, &mut request)),
             };
-            if part.peer().is_none() {
-                add(&counts.collectives, 1);
-            }
             check(self.shared.rank, name, code)?;
             Ok(request)
         }
@@ -301,8 +307,7 @@ impl Progress {
         });
         if let Some(entry) = late {
             let (call, peer) = (entry.operation.call, entry.part().peer());
-            let error =
-                Error::Timeout { rank: self.shared.rank, call, peer, seconds: timeout.as_secs_f64() };
+            let error = Error::Timeout { rank: self.shared.rank, call, peer, seconds: timeout.as_secs_f64() };
             self.fail(state, error);
         }
     }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bytemuck::Pod;
 use hiplaunch::driver::Work;
 use hiplaunch::{
-    Arg, Device, DeviceView, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, Module, Registration, Stream,
+    Arg, Device, DeviceView, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, Module, Registration,
+    Stream,
 };
 
 use crate::staging::Slot;
@@ -139,7 +140,9 @@ impl Kernels {
         };
         let n = u32::try_from(bytes / words.size).ok().filter(|&n| n <= u32::MAX - BLOCK);
         let Some(n) = n else {
-            return Err(invalid(format!("{bytes} bytes with gaps are too many for one kernel; exchange parts")));
+            return Err(invalid(format!(
+                "{bytes} bytes with gaps are too many for one kernel; exchange parts"
+            )));
         };
         let handle = self.handle(stream.device(), direction, words.size)?;
         // Each is at most n.
