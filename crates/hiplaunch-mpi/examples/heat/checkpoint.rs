@@ -34,14 +34,14 @@ const HEADER: usize = 64;
 
 /// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Header {
-    pub width: usize,
-    pub height: usize,
-    pub step: u64,
+pub(crate) struct Header {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) step: u64,
     /// alpha dt / dx^2.
-    pub diffusion: f64,
+    pub(crate) diffusion: f64,
     /// Of all cells.
-    pub checksum: u64,
+    pub(crate) checksum: u64,
 }
 
 impl Header {
@@ -102,7 +102,7 @@ fn header_sum(bytes: &[u8; HEADER]) -> u64 {
 }
 
 /// A rank's part of the checksum of the field.
-pub fn checksum(domain: &Domain, block: &Block, cells: &[f64]) -> u64 {
+pub(crate) fn checksum(domain: &Domain, block: &Block, cells: &[f64]) -> u64 {
     let word = |(at, cell): (usize, &f64)| {
         let place = (block.y + at / block.width) * domain.width + block.x + at % block.width;
         mix(cell.to_bits() ^ mix(place as u64 + 1))
@@ -114,7 +114,7 @@ pub fn checksum(domain: &Domain, block: &Block, cells: &[f64]) -> u64 {
 ///
 /// # Errors
 /// An exchange fails.
-pub fn checksum_of_all(ranks: &impl Ranks, domain: &Domain, cells: &[f64]) -> Result<u64> {
+pub(crate) fn checksum_of_all(ranks: &impl Ranks, domain: &Domain, cells: &[f64]) -> Result<u64> {
     let mine = checksum(domain, &domain.block(ranks.rank()), cells);
     Ok(ranks.gather(mine)?.into_iter().fold(0, u64::wrapping_add))
 }
@@ -124,7 +124,7 @@ pub fn checksum_of_all(ranks: &impl Ranks, domain: &Domain, cells: &[f64]) -> Re
 /// # Errors
 /// A rank can't write: [`HeatError::File`](crate::error::HeatError::File) there and
 /// [`HeatError::Elsewhere`](crate::error::HeatError::Elsewhere) on the others. A previous checkpoint at `path` is then as it was.
-pub fn write(
+pub(crate) fn write(
     ranks: &impl Ranks,
     domain: &Domain,
     path: &Path,
@@ -191,7 +191,7 @@ fn row_offset(domain: &Domain, block: &Block, y: usize) -> u64 {
 ///
 /// # Errors
 /// [`HeatError::File`](crate::error::HeatError::File) for a file that can't be read, is none of ours or is not whole.
-pub fn read_header(rank: usize, path: &Path) -> Result<Header> {
+pub(crate) fn read_header(rank: usize, path: &Path) -> Result<Header> {
     let header = || {
         let file = File::open(path).map_err(FileProblem::io)?;
         let found = file.metadata().map_err(FileProblem::io)?.len();
@@ -222,7 +222,7 @@ pub fn read_header(rank: usize, path: &Path) -> Result<Header> {
 ///
 /// # Errors
 /// A rank can't read, or the cells are damaged.
-pub fn read(ranks: &impl Ranks, domain: &Domain, header: &Header, path: &Path) -> Result<Vec<f64>> {
+pub(crate) fn read(ranks: &impl Ranks, domain: &Domain, header: &Header, path: &Path) -> Result<Vec<f64>> {
     let (rank, block) = (ranks.rank(), domain.block(ranks.rank()));
     let cells = || {
         let file = File::open(path)?;

@@ -9,7 +9,7 @@ use crate::ranks::Ranks;
 use crate::solver::Solver;
 
 /// This rank among the others.
-pub struct Cluster {
+pub(crate) struct Cluster {
     communicator: Communicator,
     /// For the words of [`Ranks::gather`].
     words: Stream,
@@ -36,7 +36,7 @@ impl Cluster {
     ///
     /// # Errors
     /// MPI or the device fails.
-    pub fn new(mpi: &Mpi, launcher: &Launcher, device: &Device) -> Result<Cluster> {
+    pub(crate) fn new(mpi: &Mpi, launcher: &Launcher, device: &Device) -> Result<Cluster> {
         let rank = mpi.rank();
         let words = launcher.stream(device).map_err(|error| HeatError::Launch { rank, error })?;
         let communicator = Communicator::new(mpi, launcher, device, hiplaunch_mpi::Options::default())
@@ -45,7 +45,7 @@ impl Cluster {
     }
 
     /// What was exchanged so far.
-    pub fn communicator(&self) -> &Communicator {
+    pub(crate) fn communicator(&self) -> &Communicator {
         &self.communicator
     }
 
@@ -61,7 +61,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A launch or the exchange fails.
-    pub fn step(&self, domain: &Domain, solver: &mut Solver) -> Result<()> {
+    pub(crate) fn step(&self, domain: &Domain, solver: &mut Solver) -> Result<()> {
         let halos = self.launched(self.halos(domain, solver))?;
         let ticket = self.exchanged(self.communicator.exchange(solver.stream(), &halos))?;
         self.launched(solver.interior())?;
@@ -86,7 +86,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A launch or the exchange fails.
-    pub fn sums(&self, domain: &Domain, solver: &mut Solver) -> Result<[f64; 2]> {
+    pub(crate) fn sums(&self, domain: &Domain, solver: &mut Solver) -> Result<[f64; 2]> {
         self.launched(solver.sum_tiles())?;
         let (stream, sums) = (solver.stream(), solver.sums());
         let all = self.launched(DeviceBuffer::on(stream, sums.len() * domain.ranks()))?;
@@ -103,7 +103,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The exchange fails.
-    pub fn cells_of_all(&self, domain: &Domain, cells: &[f64]) -> Result<Vec<Vec<f64>>> {
+    pub(crate) fn cells_of_all(&self, domain: &Domain, cells: &[f64]) -> Result<Vec<Vec<f64>>> {
         const TAG: u16 = 4; // beside the sides'
         let stream = &self.words;
         if self.rank() > 0 {

@@ -6,34 +6,34 @@
 use crate::error::{HeatError, Result};
 
 /// Cells along a tile's side.
-pub const TILE: usize = 16;
+pub(crate) const TILE: usize = 16;
 
 /// The field in cells, and the grid of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Domain {
-    pub width: usize,
-    pub height: usize,
+pub(crate) struct Domain {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
     /// Ranks side by side.
-    pub across: usize,
+    pub(crate) across: usize,
     /// Ranks one above the other.
-    pub down: usize,
+    pub(crate) down: usize,
 }
 
 /// The cells of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub(crate) struct Block {
     /// The first cell's place in the field.
-    pub x: usize,
-    pub y: usize,
+    pub(crate) x: usize,
+    pub(crate) y: usize,
     /// At least 1.
-    pub width: usize,
+    pub(crate) width: usize,
     /// At least 1.
-    pub height: usize,
+    pub(crate) height: usize,
 }
 
 /// A side of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     West,
     East,
     North,
@@ -41,22 +41,22 @@ pub enum Side {
 }
 
 impl Side {
-    pub const ALL: [Side; 4] = [Side::West, Side::East, Side::North, Side::South];
+    pub(crate) const ALL: [Side; 4] = [Side::West, Side::East, Side::North, Side::South];
 }
 
 impl Block {
     /// Elements of a row of the block's array, with the halo.
-    pub fn pitch(&self) -> usize {
+    pub(crate) fn pitch(&self) -> usize {
         self.width + 2
     }
 
     /// Elements of the block's array, with the halo.
-    pub fn padded(&self) -> usize {
+    pub(crate) fn padded(&self) -> usize {
         self.pitch() * (self.height + 2)
     }
 
     /// Cells of the block that read a halo.
-    pub fn border_cells(&self) -> usize {
+    pub(crate) fn border_cells(&self) -> usize {
         match (self.width, self.height) {
             (1, n) | (n, 1) => n,
             (w, h) => 2 * w + 2 * (h - 2),
@@ -64,7 +64,7 @@ impl Block {
     }
 
     /// Tiles along x and y.
-    pub fn tiles(&self) -> [usize; 2] {
+    pub(crate) fn tiles(&self) -> [usize; 2] {
         [self.width.div_ceil(TILE), self.height.div_ceil(TILE)]
     }
 }
@@ -74,7 +74,7 @@ impl Domain {
     ///
     /// # Errors
     /// [`HeatError::TooManyRanks`] if the ranks can't have a tile each in any grid of ranks.
-    pub fn new(width: usize, height: usize, ranks: usize) -> Result<Domain> {
+    pub(crate) fn new(width: usize, height: usize, ranks: usize) -> Result<Domain> {
         let tiles = [width.div_ceil(TILE), height.div_ceil(TILE)];
         (1..=ranks)
             .filter(|across| ranks.is_multiple_of(*across))
@@ -85,19 +85,19 @@ impl Domain {
     }
 
     /// The number of ranks.
-    pub fn ranks(&self) -> usize {
+    pub(crate) fn ranks(&self) -> usize {
         self.across * self.down
     }
 
     /// The cells of a rank.
-    pub fn block(&self, rank: usize) -> Block {
+    pub(crate) fn block(&self, rank: usize) -> Block {
         let (x, width) = part(self.width, self.across, rank % self.across);
         let (y, height) = part(self.height, self.down, rank / self.across);
         Block { x, y, width, height }
     }
 
     /// The rank on the other side of a border, or `None` at the field's own border.
-    pub fn neighbour(&self, rank: usize, side: Side) -> Option<usize> {
+    pub(crate) fn neighbour(&self, rank: usize, side: Side) -> Option<usize> {
         let (column, row) = (rank % self.across, rank / self.across);
         match side {
             Side::West => (column > 0).then(|| rank - 1),
@@ -108,13 +108,13 @@ impl Domain {
     }
 
     /// The most tiles that a rank has.
-    pub fn most_tiles(&self) -> usize {
+    pub(crate) fn most_tiles(&self) -> usize {
         (0..self.ranks()).map(|rank| self.block(rank).tiles().iter().product()).max().unwrap_or(0)
     }
 
     /// Adds what the tiles of all ranks hold, in the order of the tiles in the field, row by row. `of_rank` returns the
     /// values of a rank's tile by its number in the rank.
-    pub fn sum(&self, of_tile: impl Fn(usize, usize) -> f64) -> f64 {
+    pub(crate) fn sum(&self, of_tile: impl Fn(usize, usize) -> f64) -> f64 {
         let columns = self.width.div_ceil(TILE);
         let mut field = vec![0.0; columns * self.height.div_ceil(TILE)];
         for rank in 0..self.ranks() {
@@ -129,7 +129,7 @@ impl Domain {
     }
 
     /// Puts the cells of all ranks, in the order of the ranks, into one field, row by row.
-    pub fn assemble(&self, blocks: &[Vec<f64>]) -> Vec<f64> {
+    pub(crate) fn assemble(&self, blocks: &[Vec<f64>]) -> Vec<f64> {
         let mut field = vec![0.0; self.width * self.height];
         for (rank, cells) in blocks.iter().enumerate() {
             let block = self.block(rank);

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// The result of a call that can fail.
-pub type Result<T> = std::result::Result<T, HeatError>;
+pub(crate) type Result<T> = std::result::Result<T, HeatError>;
 
 /// An error of the solver.
 #[derive(Debug, thiserror::Error)]
-pub enum HeatError {
+pub(crate) enum HeatError {
     /// The field has too few tiles for the ranks.
     #[error(
         "a field of {width}x{height} cells can't be divided among {ranks} ranks, which need a tile of {tile}x{tile} \
@@ -30,7 +30,7 @@ pub enum HeatError {
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
-pub enum FileProblem {
+pub(crate) enum FileProblem {
     /// The file system refuses.
     #[error("{error}; {advice}")]
     Io { error: std::io::Error, advice: &'static str },
@@ -55,7 +55,7 @@ pub enum FileProblem {
 
 impl FileProblem {
     /// The problem of an error of the file system, with what to do about it.
-    pub fn io(error: std::io::Error) -> FileProblem {
+    pub(crate) fn io(error: std::io::Error) -> FileProblem {
         use std::io::ErrorKind;
         let advice = match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -71,7 +71,7 @@ impl FileProblem {
     }
 
     /// The error of a rank about a file.
-    pub fn of(self, rank: usize, action: &'static str, path: &Path) -> HeatError {
+    pub(crate) fn of(self, rank: usize, action: &'static str, path: &Path) -> HeatError {
         HeatError::File { rank, action, path: path.to_owned(), problem: self }
     }
 }

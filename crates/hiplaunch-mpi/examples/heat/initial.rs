@@ -6,7 +6,7 @@ use crate::domain::{Block, Domain};
 
 /// Which field it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Initial {
+pub(crate) enum Initial {
     /// A hot and a warm disc in the cold.
     Discs,
     /// The lowest mode of the domain, which decays by the same factor in each step.
@@ -15,7 +15,7 @@ pub enum Initial {
 
 impl Initial {
     /// The cells of a block, row by row.
-    pub fn cells(self, domain: &Domain, block: &Block) -> Vec<f64> {
+    pub(crate) fn cells(self, domain: &Domain, block: &Block) -> Vec<f64> {
         let rows = block.y..block.y + block.height;
         rows.flat_map(|y| (block.x..block.x + block.width).map(move |x| self.cell(domain, x, y))).collect()
     }
@@ -36,7 +36,7 @@ impl Initial {
     /// The factor by which a step multiplies [`Initial::Sine`]: the eigenvalue of the explicit five-point step,
     /// `1 - 4 r (sin^2(pi / 2(w+1)) + sin^2(pi / 2(h+1)))`.
     #[cfg(test)]
-    pub fn sine_decay(width: usize, height: usize, diffusion: f64) -> f64 {
+    pub(crate) fn sine_decay(width: usize, height: usize, diffusion: f64) -> f64 {
         let part = |cells: usize| (PI / (2 * (cells + 1)) as f64).sin().powi(2);
         1.0 - 4.0 * diffusion * (part(width) + part(height))
     }

@@ -9,37 +9,37 @@ use crate::initial::Initial;
 /// Heat on a plate with cold walls: the 2-D heat equation in explicit steps, one rank a device.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "heat")]
-pub struct Options {
+pub(crate) struct Options {
     /// The field in cells: WIDTHxHEIGHT, or one number for a square. A checkpoint's stands in the checkpoint
     #[arg(long, value_parser = size, default_value = "192", conflicts_with = "restart")]
-    pub size: (usize, usize),
+    pub(crate) size: (usize, usize),
     /// Steps to make, after those of a checkpoint
     #[arg(long, default_value_t = 1000)]
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// alpha dt / dx^2 of a step; above 0.25 the steps are not stable
     #[arg(long, value_parser = diffusion, default_value = "0.2", conflicts_with = "restart")]
-    pub diffusion: f64,
+    pub(crate) diffusion: f64,
     /// The field at step 0
     #[arg(long, value_enum, default_value = "discs", conflicts_with = "restart")]
-    pub initial: Initial,
+    pub(crate) initial: Initial,
     /// Sum up changes and heat of all ranks after every so many steps, counted from step 0
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
-    pub report: u64,
+    pub(crate) report: u64,
     /// Write a checkpoint to this file at the end, and on the way with --every
     #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
+    pub(crate) checkpoint: Option<PathBuf>,
     /// Write the checkpoint also after every so many steps
     #[arg(long, value_name = "STEPS", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
-    pub every: Option<u64>,
+    pub(crate) every: Option<u64>,
     /// Go on from a checkpoint, with any number of ranks
     #[arg(long, value_name = "FILE")]
-    pub restart: Option<PathBuf>,
+    pub(crate) restart: Option<PathBuf>,
     /// Write a picture of the field at the end: a PNG
     #[arg(long, value_name = "FILE")]
-    pub picture: Option<PathBuf>,
+    pub(crate) picture: Option<PathBuf>,
     /// Print the report of the run as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 fn size(text: &str) -> Result<(usize, usize), String> {

@@ -20,7 +20,7 @@ const COLOURS: [[f64; 3]; 6] = [
 ///
 /// # Errors
 /// [`HeatError::File`] if the file can't be written.
-pub fn write(rank: usize, path: &Path, width: usize, field: &[f64]) -> Result<(), HeatError> {
+pub(crate) fn write(rank: usize, path: &Path, width: usize, field: &[f64]) -> Result<(), HeatError> {
     let failed = |problem: FileProblem| problem.of(rank, "writing the picture", path);
     let file = File::create(path).map_err(|error| failed(FileProblem::io(error)))?;
     let encode = || {

@@ -3,7 +3,7 @@
 use crate::error::{HeatError, Result};
 
 /// The ranks that run the program together.
-pub trait Ranks {
+pub(crate) trait Ranks {
     /// This rank's number, from 0 on.
     fn rank(&self) -> usize;
 
@@ -31,7 +31,7 @@ pub trait Ranks {
 }
 
 #[cfg(test)]
-pub mod threads {
+pub(crate) mod threads {
     //! Ranks that are threads of a test.
 
     use std::sync::{Arc, Barrier, Mutex};
@@ -39,7 +39,7 @@ pub mod threads {
     use super::*;
 
     /// One of them.
-    pub struct Thread {
+    pub(crate) struct Thread {
         rank: usize,
         shared: Arc<(Mutex<Vec<u64>>, Barrier)>,
     }
@@ -60,7 +60,7 @@ pub mod threads {
     }
 
     /// Runs `body` on every rank, and returns what each returned.
-    pub fn run<T: Send>(ranks: usize, body: impl Fn(Thread) -> T + Sync) -> Vec<T> {
+    pub(crate) fn run<T: Send>(ranks: usize, body: impl Fn(Thread) -> T + Sync) -> Vec<T> {
         let shared = Arc::new((Mutex::new(vec![0; ranks]), Barrier::new(ranks)));
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..ranks)

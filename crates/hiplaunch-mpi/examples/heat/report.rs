@@ -13,33 +13,33 @@ use crate::ranks::Ranks;
 
 /// Sums over the field after a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Sums {
-    pub step: u64,
+pub(crate) struct Sums {
+    pub(crate) step: u64,
     /// The root of the sum of the squared changes of the step.
-    pub change: f64,
+    pub(crate) change: f64,
     /// The sum of all cells.
-    pub heat: f64,
+    pub(crate) heat: f64,
 }
 
 /// A run.
 #[derive(Debug)]
-pub struct Report {
-    pub domain: Domain,
+pub(crate) struct Report {
+    pub(crate) domain: Domain,
     /// The step at which the run began.
-    pub first: u64,
-    pub last: u64,
-    pub diffusion: f64,
-    pub sums: Vec<Sums>,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) diffusion: f64,
+    pub(crate) sums: Vec<Sums>,
     /// Of the field at the end.
-    pub checksum: u64,
+    pub(crate) checksum: u64,
     /// Wall time of the steps on rank 0.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 /// What a rank did during the steps, with their sums and checkpoints. Queries are left out: how many there are depends on
 /// the machine's speed.
 #[derive(Clone, Copy, Debug)]
-pub struct Counts([u64; NAMES.len()]);
+pub(crate) struct Counts([u64; NAMES.len()]);
 
 const NAMES: [&str; 11] = [
     "launches",
@@ -57,7 +57,7 @@ const NAMES: [&str; 11] = [
 
 impl Counts {
     /// Counts from the driver's calls, from the communicator's counters before and after, and from the solver's launches.
-    pub fn new(calls: &CallCounts, before: &Counters, after: &Counters, launches: u64) -> Counts {
+    pub(crate) fn new(calls: &CallCounts, before: &Counters, after: &Counters, launches: u64) -> Counts {
         let queries = [CallKind::EventQuery, CallKind::StreamQuery].map(|kind| calls.get(kind));
         let waits = [CallKind::EventSynchronize, CallKind::StreamSynchronize, CallKind::DeviceSynchronize];
         Counts([
@@ -79,7 +79,7 @@ impl Counts {
     ///
     /// # Errors
     /// The exchange fails.
-    pub fn of_all(&self, ranks: &impl Ranks) -> Result<Vec<Counts>> {
+    pub(crate) fn of_all(&self, ranks: &impl Ranks) -> Result<Vec<Counts>> {
         let mut all = Vec::new();
         for (name, count) in self.0.iter().enumerate() {
             let words = ranks.gather(*count)?;
@@ -98,7 +98,7 @@ impl Counts {
 
 impl Report {
     /// The report as a JSON document, with the counts of all ranks.
-    pub fn json(&self, ranks: &[Counts]) -> String {
+    pub(crate) fn json(&self, ranks: &[Counts]) -> String {
         let steps = (self.last - self.first).max(1) as f64;
         let sum = |sums: &Sums| {
             let bits = [sums.change, sums.heat].map(|sum| format!("{:016x}", sum.to_bits()));
@@ -130,7 +130,7 @@ impl Report {
     }
 
     /// The report for people.
-    pub fn text(&self, ranks: &[Counts]) -> String {
+    pub(crate) fn text(&self, ranks: &[Counts]) -> String {
         let Domain { width, height, across, down } = self.domain;
         let mut text = String::new();
         // Writing to a string can't fail.

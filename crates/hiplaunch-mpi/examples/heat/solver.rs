@@ -18,7 +18,7 @@ use crate::domain::{Block, Side, TILE};
 type Result<T> = hiplaunch::Result<T>;
 
 /// A rank's block on its device.
-pub struct Solver {
+pub(crate) struct Solver {
     launcher: Launcher,
     stream: Stream,
     interior: KernelHandle,
@@ -40,7 +40,7 @@ impl Solver {
     ///
     /// # Errors
     /// No code for the device, or no memory.
-    pub fn new(
+    pub(crate) fn new(
         launcher: &Launcher,
         device: &Device,
         block: Block,
@@ -80,17 +80,17 @@ impl Solver {
     }
 
     /// The stream of all work of this solver.
-    pub fn stream(&self) -> &Stream {
+    pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
 
     /// The launches of this solver so far.
-    pub fn launches(&self) -> u64 {
+    pub(crate) fn launches(&self) -> u64 {
         self.launches
     }
 
     /// The sums of [`sum_tiles`](Solver::sum_tiles).
-    pub fn sums(&self) -> &DeviceBuffer<f64> {
+    pub(crate) fn sums(&self) -> &DeviceBuffer<f64> {
         &self.sums
     }
 
@@ -98,7 +98,7 @@ impl Solver {
     ///
     /// # Errors
     /// None for a block of at least one cell.
-    pub fn edge(&self, side: Side) -> Result<DeviceView<f64>> {
+    pub(crate) fn edge(&self, side: Side) -> Result<DeviceView<f64>> {
         self.line(side, 1)
     }
 
@@ -106,7 +106,7 @@ impl Solver {
     ///
     /// # Errors
     /// None for a block of at least one cell.
-    pub fn halo(&self, side: Side) -> Result<DeviceView<f64>> {
+    pub(crate) fn halo(&self, side: Side) -> Result<DeviceView<f64>> {
         self.line(side, 0)
     }
 
@@ -127,7 +127,7 @@ impl Solver {
     ///
     /// # Errors
     /// The launch fails.
-    pub fn interior(&mut self) -> Result<()> {
+    pub(crate) fn interior(&mut self) -> Result<()> {
         let inner = [self.block.width, self.block.height].map(|cells| cells.saturating_sub(2) as u32);
         if inner[0] == 0 || inner[1] == 0 {
             return Ok(());
@@ -140,7 +140,7 @@ impl Solver {
     ///
     /// # Errors
     /// The launch fails.
-    pub fn border(&mut self) -> Result<()> {
+    pub(crate) fn border(&mut self) -> Result<()> {
         self.step_kernel(self.border, LaunchDims::cover(self.block.border_cells() as u32, 256))?;
         self.fields.swap(0, 1);
         Ok(())
@@ -160,7 +160,7 @@ impl Solver {
     ///
     /// # Errors
     /// The launch fails.
-    pub fn sum_tiles(&mut self) -> Result<()> {
+    pub(crate) fn sum_tiles(&mut self) -> Result<()> {
         let [across, down] = self.block.tiles().map(|tiles| tiles as u32);
         let [to, from] = &self.fields;
         let arguments = args![from, to, &self.sums, self.block.width as i32, self.block.height as i32];
@@ -175,7 +175,7 @@ impl Solver {
     ///
     /// # Errors
     /// The device fails.
-    pub fn cells(&self) -> Result<Vec<f64>> {
+    pub(crate) fn cells(&self) -> Result<Vec<f64>> {
         let padded = self.fields[0].to_vec(&self.stream)?;
         let rows = padded.chunks_exact(self.block.pitch()).skip(1).take(self.block.height);
         Ok(rows.flat_map(|row| &row[1..=self.block.width]).copied().collect())
