@@ -20,7 +20,7 @@ pub(crate) enum Direction {
     Unpack,
 }
 
-/// The strided elements of a view as words: four axes and their distances in words.
+/// The elements of a view as words: up to four axes, the last the innermost, and their distances in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Words {
     /// The size of a word in bytes: 1, 2, 4, 8 or 16.
@@ -29,21 +29,27 @@ struct Words {
     strides: [i64; 4],
 }
 
-/// Describes elements of `element` bytes with as few axes as possible. `None` if more than four are left.
+/// Describes elements of `element` bytes with the largest words and the fewest axes. `None` if more than four are left.
 fn words(shape: &[usize], strides: &[isize], element: usize, address: u64) -> Option<Words> {
-    let divides = |size: usize| element.is_multiple_of(size) && address.is_multiple_of(size as u64);
-    let size = [16, 8, 4, 2].into_iter().find(|&size| divides(size)).unwrap_or(1);
-    let per_element = element / size;
-    let mut axes: Vec<(usize, i64)> =
-        shape.iter().zip(strides).map(|(&n, &t)| (n, t as i64 * per_element as i64)).collect();
-    axes.push((per_element, 1));
-    axes.retain(|&(n, _)| n != 1);
+    // In bytes: the bytes of an element are the innermost axis, and axes without a gap between them are one.
+    let axes = shape.iter().zip(strides).map(|(&n, &t)| (n, t as i64 * element as i64));
     let mut merged: Vec<(usize, i64)> = Vec::new();
-    for (n, t) in axes {
+    for (n, t) in axes.chain([(element, 1)]).filter(|&(n, _)| n != 1) {
         match merged.last_mut() {
             Some((outer, stride)) if *stride == t * n as i64 => (*outer, *stride) = (*outer * n, t),
             _ => merged.push((n, t)),
         }
+    }
+    // The run of bytes without a gap; there is none for elements of one byte with gaps.
+    let run = merged.pop_if(|(_, t)| *t == 1).map_or(1, |(n, _)| n);
+    let fits = |size: usize| {
+        let strides = merged.iter().all(|&(_, t)| t.unsigned_abs().is_multiple_of(size as u64));
+        strides && run.is_multiple_of(size) && address.is_multiple_of(size as u64)
+    };
+    let size = [16, 8, 4, 2].into_iter().find(|&size| fits(size)).unwrap_or(1);
+    merged.iter_mut().for_each(|(_, t)| *t /= size as i64);
+    if run > size {
+        merged.push((run / size, 1));
     }
     let (mut extents, mut distances) = ([1; 4], [0; 4]);
     let first = 4usize.checked_sub(merged.len())?;
@@ -208,9 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn axes_without_gaps_between_them_are_one() {
+    fn axes_without_gaps_between_them_are_one_of_large_words() {
         let inner = words(&[3, 4, 5], &[100, 5, 1], 4, 0x100).unwrap();
-        assert_eq!(inner, Words { size: 4, extents: [1, 1, 3, 20], strides: [0, 0, 100, 1] });
+        assert_eq!(inner, Words { size: 16, extents: [1, 1, 3, 5], strides: [0, 0, 25, 1] });
+        let odd_rows = words(&[3, 20], &[101, 1], 4, 0x100).unwrap();
+        assert_eq!(odd_rows, Words { size: 4, extents: [1, 1, 3, 20], strides: [0, 0, 101, 1] });
+        let backwards = words(&[3, 4], &[-10, 1], 4, 0x100).unwrap();
+        assert_eq!(backwards, Words { size: 8, extents: [1, 1, 3, 2], strides: [0, 0, -5, 1] });
     }
 
     #[test]
@@ -219,6 +229,8 @@ mod tests {
         assert_eq!(of_12_bytes, Words { size: 4, extents: [1, 1, 5, 3], strides: [0, 0, 6, 1] });
         let at_an_odd_address = words(&[5], &[2], 4, 0x102).unwrap();
         assert_eq!(at_an_odd_address, Words { size: 2, extents: [1, 1, 5, 2], strides: [0, 0, 4, 1] });
+        let bytes = words(&[5], &[3], 1, 0x100).unwrap();
+        assert_eq!(bytes, Words { size: 1, extents: [1, 1, 1, 5], strides: [0, 0, 0, 3] });
     }
 
     #[test]
