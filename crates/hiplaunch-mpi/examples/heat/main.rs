@@ -57,8 +57,6 @@ fn start(mpi: &Mpi, options: &Options) -> Result<(), Box<dyn std::error::Error>>
     let driver = CountingDriver::new(backend::open(Backend::Auto, None)?.driver);
     let launcher = Launcher::builder().driver(driver.clone()).build()?;
     let device = mpi.device(&launcher, false)?.device;
-    // Some starters name a process that ended by its number alone.
-    eprintln!("rank {}: process {} on {}, {}", mpi.rank(), std::process::id(), mpi.host(), device.id());
     let cluster = Cluster::new(mpi, &launcher, &device)?;
     let result = run(&cluster, mpi.size(), &launcher, &driver, options);
     match &result {
