@@ -107,12 +107,30 @@ impl Mpi {
     /// [`Error::NoDevice`] on the rank that has none, with `exclusive` also on one whose device other ranks have, and
     /// [`Error::RankFailed`] on the other ranks; [`Error::LocalRank`]; MPI's errors.
     pub fn device(&self, launcher: &Launcher, exclusive: bool) -> Result<DeviceChoice> {
-        let node = Mpi::comm_world().of_node(self.rank)?;
+        // SAFETY: the communicator of the world is live while MPI is.
+        unsafe { self.device_among(self.world(), launcher, exclusive) }
+    }
+
+    /// As [`device`](Mpi::device), collective over the ranks of `comm` alone.
+    ///
+    /// # Errors
+    /// As [`device`](Mpi::device).
+    ///
+    /// # Safety
+    /// `comm` is a live intracommunicator of the MPI that this program is linked with.
+    pub unsafe fn device_among(
+        &self,
+        comm: ffi::MPI_Comm,
+        launcher: &Launcher,
+        exclusive: bool,
+    ) -> Result<DeviceChoice> {
+        let comm = Comm(comm);
+        let node = comm.of_node(self.rank)?;
         let choice = self.choose(node, launcher, exclusive);
         let freed = node.free(self.rank);
         // All ranks get to here, so that none waits for one that failed.
         let mine = if choice.is_err() { self.rank as u64 } else { u64::MAX };
-        let failed = Mpi::comm_world().min_u64(self.rank, mine)?;
+        let failed = comm.min_u64(self.rank, mine)?;
         let choice = choice?;
         freed?;
         if failed != u64::MAX {
