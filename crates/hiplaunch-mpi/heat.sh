@@ -45,6 +45,8 @@ for ranks in 1 2 4 8; do
   check "$ranks ranks: checkpoint of 1 rank" cmp "$work/at-1" "$work/at-$ranks"
   check "$ranks ranks: picture of 1 rank" cmp "$work/1.png" "$work/$ranks.png"
 done
+run 4 --size 192 --steps 1000 --picture "$work/guide.png" > "$work/log" 2>&1 || fail "the guide's run"
+check "the picture of the guide" cmp ../../docs/heat.png "$work/guide.png"
 check "the sums are there" [ "$(grep -c '"' "$work/1.bits")" -ge 10 ]
 
 run 2 --size 129x100 --steps 115 --checkpoint "$work/half" > "$work/log" 2>&1 || fail "half of the steps"

@@ -19,12 +19,13 @@
 //! The checksum adds up, modulo 2^64, a mixed word for each cell that depends on its place and its bits. So ranks make
 //! parts of it, and it is also the number by which two fields are compared to the bit.
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{ErrorKind, Result as IoResult};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Block, Domain};
+use crate::domain::{Block, Domain, MOST_CELLS};
 use crate::error::{FileProblem, Result};
 use crate::ranks::Ranks;
 
@@ -77,16 +78,16 @@ impl Header {
         if word(56) != header_sum(bytes) {
             return Err(damaged);
         }
-        let (Ok(width), Ok(height)) = (usize::try_from(word(16)), usize::try_from(word(24))) else {
+        let (width, height) = (word(16) as usize, word(24) as usize);
+        if [width, height].iter().any(|cells| !(1..=MOST_CELLS).contains(cells)) {
             return Err(damaged);
-        };
+        }
         Ok(Header { width, height, step: word(32), diffusion: f64::from_bits(word(40)), checksum: word(48) })
     }
 
-    /// The bytes of the whole file; `None` for a field that no file can hold.
-    fn file_bytes(&self) -> Option<u64> {
-        let cells = (self.width as u64).checked_mul(self.height as u64)?;
-        cells.checked_mul(8)?.checked_add(HEADER as u64)
+    /// The bytes of the whole file.
+    fn file_bytes(&self) -> u64 {
+        HEADER as u64 + 8 * self.width as u64 * self.height as u64
     }
 }
 
@@ -209,10 +210,11 @@ pub(crate) fn read_header(rank: usize, path: &Path) -> Result<Header> {
             Err(error) => return Err(FileProblem::io(error)),
         }
         let header = Header::from_bytes(&bytes)?;
-        match header.file_bytes() {
-            Some(expected) if expected == found => Ok(header),
-            Some(expected) if found < expected => Err(FileProblem::Truncated { expected, found }),
-            _ => Err(FileProblem::Damaged { part: "size" }),
+        let expected = header.file_bytes();
+        match found.cmp(&expected) {
+            Ordering::Equal => Ok(header),
+            Ordering::Less => Err(FileProblem::Truncated { expected, found }),
+            Ordering::Greater => Err(FileProblem::Damaged { part: "size" }),
         }
     };
     header().map_err(|problem: FileProblem| problem.of(rank, "restarting from", path))

@@ -8,6 +8,9 @@ use crate::error::{HeatError, Result};
 /// Cells along a tile's side.
 pub(crate) const TILE: usize = 16;
 
+/// The most cells along a side of the field: kernels count in i32.
+pub(crate) const MOST_CELLS: usize = 1_000_000;
+
 /// The field in cells, and the grid of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Domain {

@@ -46,7 +46,7 @@ pub(crate) enum FileProblem {
     #[error("the checkpoint is truncated: {found} bytes of {expected}; restart from an older copy")]
     Truncated { expected: u64, found: u64 },
     /// Bytes are not what was written.
-    #[error("the checkpoint is damaged: the checksum of its {part} does not fit; restart from an older copy")]
+    #[error("the checkpoint is damaged: its {part} is not what was written; restart from an older copy")]
     Damaged { part: &'static str },
     /// A picture can't be encoded.
     #[error("{0}")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::domain::MOST_CELLS;
 use crate::initial::Initial;
 
 /// Heat on a plate with cold walls: the 2-D heat equation in explicit steps, one rank a device.
@@ -44,10 +45,9 @@ pub(crate) struct Options {
 
 fn size(text: &str) -> Result<(usize, usize), String> {
     let (width, height) = text.split_once('x').unwrap_or((text, text));
-    // Kernels count cells in i32.
     let cells = |text: &str| match text.parse::<usize>() {
-        Ok(cells @ 1..=1_000_000) => Ok(cells),
-        _ => Err(format!("{text:?} is no number of cells from 1 to 1000000")),
+        Ok(cells @ 1..=MOST_CELLS) => Ok(cells),
+        _ => Err(format!("{text:?} is no number of cells from 1 to {MOST_CELLS}")),
     };
     Ok((cells(width)?, cells(height)?))
 }
