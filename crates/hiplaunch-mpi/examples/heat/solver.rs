@@ -184,6 +184,9 @@ impl Solver {
 
 #[cfg(test)]
 mod tests {
+    use hiplaunch::Backend;
+    use hiplaunch::driver::emulated::EmulatorOptions;
+
     use super::*;
     use crate::domain::Domain;
     use crate::initial::Initial;
@@ -231,16 +234,19 @@ mod tests {
         }
     }
 
-    /// The field after some steps, with the sums of the last one.
+    /// The field after some steps on a target, with the sums of the last one. A kernel with a data race, a missing wait or
+    /// a read of memory that was never written fails.
     fn run(
-        width: usize,
-        height: usize,
+        target: &str,
+        size: (usize, usize),
         ranks: usize,
         steps: usize,
         initial: Initial,
     ) -> (Vec<f64>, [f64; 2]) {
-        let domain = Domain::new(width, height, ranks).unwrap();
-        let launcher = Launcher::new().unwrap();
+        let domain = Domain::new(size.0, size.1, ranks).unwrap();
+        let options =
+            EmulatorOptions { target: target.parse().unwrap(), sanitize: true, ..EmulatorOptions::default() };
+        let launcher = Launcher::builder().backend(Backend::Emulator).emulator(options).build().unwrap();
         let device = launcher.device(0).unwrap();
         let mut solvers: Vec<Solver> = (0..ranks)
             .map(|rank| {
@@ -277,18 +283,20 @@ mod tests {
             for _ in 0..7 {
                 expected = reference_step(&expected, width, 0.2);
             }
-            let (field, _) = run(width, height, 1, 7, Initial::Discs);
-            assert!(field.iter().any(|cell| *cell != 0.0));
-            assert_eq!(field, expected, "{width}x{height}");
+            for target in ["gfx90a", "gfx942", "gfx950"] {
+                let (field, _) = run(target, (width, height), 1, 7, Initial::Discs);
+                assert!(field.iter().any(|cell| *cell != 0.0));
+                assert_eq!(field, expected, "{width}x{height} on {target}");
+            }
         }
     }
 
     #[test]
     fn ranks_change_no_bit_of_the_field_or_of_the_sums() {
-        let (field, sums) = run(129, 100, 1, 5, Initial::Discs);
+        let (field, sums) = run("gfx90a", (129, 100), 1, 5, Initial::Discs);
         assert!(sums[0] > 0.0 && sums[1] > 0.0);
-        for ranks in [2, 4, 6, 8] {
-            let (other, other_sums) = run(129, 100, ranks, 5, Initial::Discs);
+        for (ranks, target) in [(2, "gfx950"), (4, "gfx942"), (6, "gfx90a"), (8, "gfx950")] {
+            let (other, other_sums) = run(target, (129, 100), ranks, 5, Initial::Discs);
             assert_eq!(other, field, "{ranks} ranks");
             assert_eq!(other_sums.map(f64::to_bits), sums.map(f64::to_bits), "{ranks} ranks");
         }
@@ -300,7 +308,7 @@ mod tests {
         let whole = Domain::new(width, height, 1).unwrap();
         let decay = Initial::sine_decay(width, height, 0.2).powi(steps as i32);
         let expected = Initial::Sine.cells(&whole, &whole.block(0));
-        let (field, _) = run(width, height, 2, steps, Initial::Sine);
+        let (field, _) = run("gfx942", (width, height), 2, steps, Initial::Sine);
         for (cell, before) in field.iter().zip(expected) {
             assert!((cell - before * decay).abs() < 1e-13, "{cell} instead of {}", before * decay);
         }
