@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compiles each NAME.hip here that is no link (those belong to the root's hip/) for gfx90a, gfx942 and gfx950 into one compressed offload bundle, NAME.hipfb.
+# Compiles each NAME.hip here for gfx90a, gfx942 and gfx950 into one compressed offload bundle, NAME.hipfb. Links are left
+# out: they belong to the root's hip/.
 #
 #   hip/build.sh            rebuild in place
 #   hip/build.sh --check    rebuild elsewhere and compare: exit 0 equal, 1 different

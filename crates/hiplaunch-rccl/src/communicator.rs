@@ -46,7 +46,7 @@ impl Communicator {
     ///   check it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a rank that is not below `size`; the device's error; RCCL's.
+    /// [`Error::Invalid`] for a rank that is not below `size`, and for AMD's library with the emulator; the device's error; RCCL's.
     pub unsafe fn new(
         rccl: &Rccl,
         device: &Device,
@@ -60,6 +60,12 @@ impl Communicator {
         };
         if number >= ranks {
             return Err(Error::invalid(call, format!("rank {rank} of {size}: ranks count from 0")));
+        }
+        if rccl.0.is_amds && device.driver().info().name.ends_with("emulated") {
+            return Err(Error::invalid(
+                call,
+                "RCCL needs GPUs, and the launcher's driver is the emulator; use hiplaunch-mpi",
+            ));
         }
         // RCCL takes the thread's current device, which the HIP driver sets for each call that needs one.
         device.driver().mem_info(device.id()).map_err(|e| Error::Launcher { call, source: e.into() })?;

@@ -15,6 +15,8 @@ pub struct Rccl(pub(crate) Arc<Loaded>);
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) api: Api,
+    /// AMD's own library, which knows GPUs alone.
+    pub(crate) is_amds: bool,
     /// Never unloaded: RCCL starts threads.
     _library: ManuallyDrop<libloading::Library>,
 }
@@ -32,7 +34,7 @@ impl Rccl {
         let mut tried = Vec::new();
         for place in places.into_iter().flatten() {
             // SAFETY: a file of this name in these places is AMD's library.
-            match unsafe { open(&place) } {
+            match unsafe { open(&place, true) } {
                 Ok(rccl) => return Ok(rccl),
                 Err(attempt) => tried.push(attempt),
             }
@@ -49,7 +51,7 @@ impl Rccl {
     /// [`Error::NotFound`] with the reason.
     pub unsafe fn open(file: impl AsRef<Path>) -> Result<Rccl> {
         // SAFETY: the caller's promise.
-        unsafe { open(file.as_ref()) }.map_err(|attempt| Error::NotFound { tried: vec![attempt] })
+        unsafe { open(file.as_ref(), false) }.map_err(|attempt| Error::NotFound { tried: vec![attempt] })
     }
 
     /// Makes an identifier for a new communicator (`ncclGetUniqueId`). One rank makes it, and all ranks use it once.
@@ -83,7 +85,7 @@ impl Rccl {
 
 /// # Safety
 /// As [`Rccl::open`].
-unsafe fn open(file: &Path) -> std::result::Result<Rccl, LoadAttempt> {
+unsafe fn open(file: &Path, is_amds: bool) -> std::result::Result<Rccl, LoadAttempt> {
     let failed = |reason| LoadAttempt { library: file.to_owned(), reason };
     // SAFETY: initialisers of RCCL require nothing of the program.
     let library = unsafe { libloading::Library::new(file) }.map_err(|error| {
@@ -94,7 +96,7 @@ unsafe fn open(file: &Path) -> std::result::Result<Rccl, LoadAttempt> {
     let library = ManuallyDrop::new(library);
     // SAFETY: the caller's promise, and the library is never unloaded.
     match unsafe { Api::resolve(&library) } {
-        Ok(api) => Ok(Rccl(Arc::new(Loaded { api, _library: library }))),
+        Ok(api) => Ok(Rccl(Arc::new(Loaded { api, is_amds, _library: library }))),
         Err(missing) => Err(failed(format!("functions are missing: {}", missing.join(", ")))),
     }
 }

@@ -136,7 +136,7 @@ fn collectives_compute_in_the_order_of_the_stream() {
 
         let (x, y) = (buffer(N), new(N));
         comm.all_reduce(stream, &x, &y, Reduce::Sum).unwrap();
-        // The host has not waited: the copy to `y` of another rank's result is on the stream.
+        // Nothing but the stream orders the copy to the host behind the collective.
         let sums: Vec<f32> = (0..N).map(|i| of_all(i).sum()).collect();
         assert_eq!(y.to_vec(stream).unwrap(), sums);
         comm.all_reduce(stream, &x, &x, Reduce::Max).unwrap();
@@ -364,6 +364,29 @@ fn a_group_that_fails_or_panics_is_ended() {
     assert!(panicked.is_err());
     assert_eq!(stand_in.take_log(), "group\nend of group\n".repeat(2));
     stand_in.rccl.group(|_| Ok(())).unwrap();
+}
+
+/// In a process of its own, which gets another environment.
+#[test]
+fn amds_library_is_found_in_rocm_path_and_is_not_used_with_the_emulator() {
+    const NAME: &str = "amds_library_is_found_in_rocm_path_and_is_not_used_with_the_emulator";
+    const CHILD: &str = "RCCL_TEST_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        let rccl = Rccl::load().unwrap();
+        let device = launcher().device(0).unwrap();
+        let id = UniqueId::from_bytes([0; UniqueId::BYTES]);
+        // SAFETY: refused.
+        let error = unsafe { Communicator::new(&rccl, device, 1, id, 0) }.unwrap_err();
+        assert!(matches!(&error, Error::Invalid { problem, .. } if problem.contains("emulator")), "{error}");
+        return;
+    }
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rocm");
+    std::fs::create_dir_all(root.join("lib")).unwrap();
+    std::fs::copy(&stand_in().file, root.join("lib/librccl.so.1")).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([NAME, "--exact"]).env(CHILD, "1").env("ROCM_PATH", &root);
+    let output = child.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
