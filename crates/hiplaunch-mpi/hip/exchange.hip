@@ -1,0 +1,1 @@
+../../../hip/exchange.hip

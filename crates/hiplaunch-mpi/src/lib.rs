@@ -1,0 +1,25 @@
+//! Exchange between ranks of MPI, ordered with HIP streams, for programs that launch with `hiplaunch`.
+#![doc = include_str!("../README.md")]
+
+mod calls;
+mod communicator;
+mod counters;
+mod environment;
+mod error;
+mod exchange;
+pub mod local_rank;
+mod operation;
+mod progress;
+mod staging;
+mod ticket;
+mod transfer;
+mod view;
+
+pub use communicator::{Communicator, Options};
+pub use counters::Counters;
+pub use environment::{DeviceChoice, Mpi};
+pub use error::{Error, Result};
+pub use exchange::{Halo, MAX_TAG};
+pub use staging::{Staging, mpi_takes_device_memory};
+pub use ticket::Ticket;
+pub use view::{AsView, Number, Reduce};

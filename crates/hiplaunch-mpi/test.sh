@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Builds the crate for one MPI and runs its tests: those without ranks, those under mpirun, and those of C and Python.
+#
+#   crates/hiplaunch-mpi/test.sh openmpi [CASE]    Debian: openmpi-bin libopenmpi-dev libclang-dev
+#   crates/hiplaunch-mpi/test.sh mpich [CASE]      Debian: mpich libmpich-dev libclang-dev
+#
+# With CASE, only the cases of tests/ranks with that in their names. Exit status: 0 all passed, 1 something failed, 2 wrong use,
+# 77 that MPI is not here. The two MPIs have build folders of their own, because the bindings are of one of them.
+#
+# Settings (environment):
+#   MPICC, MPIRUN     default: mpicc.openmpi, mpirun.openmpi, and so on
+#   HIPLAUNCH         the command hiplaunch, which runs the programs in C and Python on the emulator (default: the repository's
+#                     target/release/hiplaunch); without it and Debian's libamdhip64-dev they are left out
+#   PYTHON            a Python with mpi4py and numpy (default: python3); without them Python is left out
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+case ${1-} in
+  openmpi | mpich) mpi=$1 ;;
+  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+esac
+export MPICC=${MPICC:-mpicc.$mpi} MPIRUN=${MPIRUN:-mpirun.$mpi}
+for program in "$MPICC" "$MPIRUN"; do
+  command -v -- "$program" > /dev/null || { echo "test.sh: no $program; install $mpi, or set MPICC and MPIRUN" >&2; exit 77; }
+done
+root=$(cd ../.. && pwd)
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target/mpi}/$mpi
+if [ -n "${2-}" ]; then
+  exec cargo test --locked --test ranks -- "$2"
+fi
+cargo test --locked --lib
+cargo test --locked --doc
+cargo test --locked --test ranks
+
+left_out() { echo "left out: $*"; }
+hiplaunch=${HIPLAUNCH:-$root/target/release/hiplaunch}
+[ -x "$hiplaunch" ] || { left_out "C and Python: no $hiplaunch (cargo build --release -p hiplaunch-cli; set HIPLAUNCH)"; exit 0; }
+cargo build --locked -p libhiplaunch-mpi
+library=$CARGO_TARGET_DIR/debug
+# As root, and with more ranks than cores, Open MPI wants to be asked.
+ranks=("$MPIRUN") && [ "$mpi" = mpich ] || ranks+=(--oversubscribe --allow-run-as-root)
+export HIPLAUNCH_EMULATOR_DEVICES=2 HIPLAUNCH_EMULATOR_THREADS=1
+if ! "$MPICC" -Wall -Wextra -Werror capi/tests/exchange.c -o "$library/exchange_c" -L"$library" -lhiplaunch_mpi -lamdhip64 \
+  -Wl,-rpath,"$library" 2> "$library/exchange_c.log"; then
+  grep -q 'cannot find -lamdhip64' "$library/exchange_c.log" || { cat "$library/exchange_c.log" >&2; exit 1; }
+  left_out "C: no libamdhip64 to link with (Debian: libamdhip64-dev)"
+else
+  for n in 2 4; do
+    timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "$library/exchange_c"
+    echo "ok      exchange.c on $n"
+  done
+fi
+python=${PYTHON:-python3}
+export MPI4PY_MPIABI=$mpi HIPLAUNCH_MPI_LIBRARY=$library/libhiplaunch_mpi.so
+if ! "$python" -c 'import mpi4py, numpy' 2> /dev/null; then
+  left_out "Python: $python has no mpi4py and numpy (set PYTHON)"
+else
+  for n in 2 4; do
+    timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "$python" capi/tests/exchange.py
+    echo "ok      exchange.py on $n"
+  done
+fi
