@@ -51,8 +51,16 @@ else
 fi
 python=${PYTHON:-python3}
 export MPI4PY_MPIABI=$mpi HIPLAUNCH_MPI_LIBRARY=$library/libhiplaunch_mpi.so
-if ! "$python" -c 'import mpi4py, numpy' 2> /dev/null; then
-  left_out "Python: $python has no mpi4py and numpy (set PYTHON)"
+# The wheels of mpi4py look for MPICH as libmpi.so.12; Debian's is libmpich.so.12, the same file by another name.
+if [ "$mpi" = mpich ]; then
+  mpich=$(ldd "$HIPLAUNCH_MPI_LIBRARY" | sed -n 's/.*libmpich.so.12 => \(.*\) (.*/\1/p')
+  if [ -n "$mpich" ]; then
+    mkdir -p "$library/mpi4py" && ln -sf "$mpich" "$library/mpi4py/libmpi.so.12"
+    export LD_LIBRARY_PATH=$library/mpi4py${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  fi
+fi
+if ! "$python" -c 'import numpy; from mpi4py import MPI' 2> "$library/mpi4py.log"; then
+  left_out "Python: $python has no numpy, or no mpi4py for this MPI (set PYTHON): $(tail -n 1 "$library/mpi4py.log")"
 else
   for n in 2 4; do
     timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "$python" capi/tests/exchange.py
