@@ -177,7 +177,12 @@ fn named_files_exist() {
 /// run.
 #[test]
 fn code_in_the_pages_is_part_of_an_example() {
-    let of_crates = ["lds-layout/examples", "hiplaunch-tensor/examples", "libhiplaunch/tests/programs"];
+    let of_crates = [
+        "lds-layout/examples",
+        "hiplaunch-mpi/examples",
+        "hiplaunch-tensor/examples",
+        "libhiplaunch/tests/programs",
+    ];
     let mut folders = vec![root().join("examples")];
     folders.extend(of_crates.map(|folder| root().join("crates").join(folder)));
     let mut examples = Vec::new();

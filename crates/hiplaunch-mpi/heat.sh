@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Runs the application heat (examples/heat) under mpirun, and checks what it promises: the same bits with 1, 2, 4 and 8
+# ranks and after a restart, named errors for bad checkpoints and a full disk, and an end when a rank is killed.
+#
+#   crates/hiplaunch-mpi/heat.sh openmpi    Debian: openmpi-bin libopenmpi-dev libclang-dev
+#   crates/hiplaunch-mpi/heat.sh mpich      Debian: mpich libmpich-dev libclang-dev
+#
+# Exit status: 0 all as promised, 1 not, 2 wrong use, 77 that MPI is not here. Less than a minute, without the build.
+set -uo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")" || exit 1
+case ${1-} in
+  openmpi | mpich) mpi=$1 ;;
+  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+esac
+export MPICC=${MPICC:-mpicc.$mpi} MPIRUN=${MPIRUN:-mpirun.$mpi}
+for program in "$MPICC" "$MPIRUN"; do
+  command -v -- "$program" > /dev/null || { echo "heat.sh: no $program; install $mpi, or set MPICC and MPIRUN" >&2; exit 77; }
+done
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../../target/mpi}/$mpi
+cargo build --locked --example heat || exit 1
+heat=$CARGO_TARGET_DIR/debug/examples/heat
+work=$(mktemp -d)
+trap 'mountpoint -q "$work/full" && umount "$work/full"; rm -rf -- "$work"' EXIT
+# More ranks than cores, also as root in a container.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+[ "$mpi" = openmpi ] && many=--oversubscribe || many=
+# run RANKS OPTIONS...
+run() { timeout -k 5 40 "$MPIRUN" $many -n "$1" "$PWD/named.sh" "$heat" "${@:2}"; }
+failures=0
+pass() { echo "ok: $*"; }
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+check() { if "${@:2}"; then pass "$1"; else fail "$1"; fi; }
+says() { grep -q -e "$2" "$1" || { sed 's/^/    /' "$1"; return 1; }; }
+# The checksum of the field and the bits of all sums, of a report as JSON.
+bits() { grep -E '"(checksum|step)"|^ +"[0-9a-f]{16}"' "$1"; }
+
+# 129x100 cells: no block is a square, and the last tiles of rows and columns are not full.
+field=(--size 129x100 --steps 230 --every 115)
+for ranks in 1 2 4 8; do
+  run $ranks "${field[@]}" --checkpoint "$work/at-$ranks" --picture "$work/$ranks.png" --json > "$work/$ranks.json" 2> "$work/log" ||
+    { fail "$ranks ranks: exit status $?"; cat "$work/log"; }
+  bits "$work/$ranks.json" > "$work/$ranks.bits"
+  [ $ranks -gt 1 ] || continue
+  check "$ranks ranks: checksum and sums of 1 rank" cmp "$work/1.bits" "$work/$ranks.bits"
+  check "$ranks ranks: checkpoint of 1 rank" cmp "$work/at-1" "$work/at-$ranks"
+  check "$ranks ranks: picture of 1 rank" cmp "$work/1.png" "$work/$ranks.png"
+done
+run 4 --size 192 --steps 1000 --picture "$work/guide.png" > "$work/log" 2>&1 || fail "the guide's run"
+check "the picture of the guide" cmp ../../docs/heat.png "$work/guide.png"
+check "the sums are there" [ "$(grep -c '"' "$work/1.bits")" -ge 10 ]
+
+run 2 --size 129x100 --steps 115 --checkpoint "$work/half" > "$work/log" 2>&1 || fail "half of the steps"
+for ranks in 1 4; do
+  run $ranks --steps 115 --restart "$work/half" --checkpoint "$work/restarted" > "$work/log" 2>&1 || fail "restart"
+  check "restart with $ranks ranks of what 2 wrote: the same bits" cmp "$work/at-1" "$work/restarted"
+done
+
+# refused WHAT WORDS OPTIONS...: the run fails and says so, on every rank that has something to say.
+refused() {
+  if run 4 "${@:3}" > "$work/log" 2>&1; then fail "$1 is accepted"; return; fi
+  check "$1 is named" says "$work/log" "$2"
+}
+head -c 1000 "$work/half" > "$work/short"
+refused "a truncated checkpoint" "rank [0-9].*$work/short.*truncated: 1000 bytes of 103264" --restart "$work/short"
+cp "$work/half" "$work/bad" && printf 'x' | dd of="$work/bad" bs=1 seek=5000 conv=notrunc status=none
+refused "a damaged checkpoint" "rank [0-9].*$work/bad.*damaged" --restart "$work/bad"
+refused "a foreign file" "rank [0-9].*$work/1.png.*no checkpoint of heat" --restart "$work/1.png"
+refused "a missing file" "rank [0-9].*$work/none.*check the path" --restart "$work/none"
+refused "a field that is too small" "fewer ranks" --size 16
+mkdir "$work/full"
+if mount -t tmpfs -o size=160k tmpfs "$work/full" 2> /dev/null; then
+  cp "$work/half" "$work/full/checkpoint"
+  refused "a full disk" "rank [0-9].*$work/full/checkpoint.*free some space" --steps 10 --restart "$work/half" --checkpoint "$work/full/checkpoint"
+  check "a full disk leaves the previous checkpoint" cmp "$work/half" "$work/full/checkpoint"
+  check "a full disk is given back" [ "$(ls "$work/full")" = checkpoint ]
+else
+  echo "left out: a full disk (no right to mount a small file system; a unit test writes to /dev/full)"
+fi
+
+# The ranks' processes of a run, each with its rank.
+ranks_of() {
+  for process in $(pgrep -f -- "$1"); do
+    [ "$(readlink "/proc/$process/exe")" = "$(readlink -f "$heat")" ] || continue
+    echo "$process $(tr '\0' '\n' 2> /dev/null < "/proc/$process/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p')"
+  done
+}
+run 4 --size 129x100 --steps 100000000 --every 20 --checkpoint "$work/killed" > "$work/log" 2>&1 &
+started=$!
+for _ in $(seq 100); do [ -e "$work/killed" ] && break; sleep 0.1; done
+check "a run for the kill is on its way" [ -e "$work/killed" ]
+victim=$(ranks_of "$work/killed" | sed -n 's/ 2$//p')
+before=$(date +%s%N)
+kill -9 $victim
+wait $started
+status=$? took=$((($(date +%s%N) - before) / 1000000))
+check "a killed rank ends all within 10 s: $took ms, exit status $status" [ $status -ne 0 -a $took -lt 10000 ]
+check "the killed rank is named" says "$work/log" "^rank 2 on .* was ended by signal 9"
+check "no rank is left" [ -z "$(ranks_of "$work/killed")" ]
+run 4 --steps 1 --restart "$work/killed" > "$work/log" 2>&1
+check "restart after the kill" [ $? -eq 0 ]
+
+echo "counts a step with 4 ranks, on the rank with the most:"
+sed -n '/"counts_a_step"/,/}/p' "$work/4.json"
+[ $failures -eq 0 ] && echo "all as promised with $mpi" || { echo "$failures failed"; exit 1; }

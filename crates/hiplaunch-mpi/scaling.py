@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Strong and weak scaling of the application heat, over 1 to 8 ranks on emulated devices, as two tables in Markdown.
+
+    crates/hiplaunch-mpi/scaling.py openmpi [--steps 200]      after crates/hiplaunch-mpi/heat.sh openmpi, which builds it
+    crates/hiplaunch-mpi/scaling.py mpich
+
+Times are of this machine's cores, on which the emulator runs the devices of all ranks. The other columns do not depend on
+the machine: they are counts of the rank that has the most, for each step.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+
+COUNTS = ["messages_sent", "bytes_sent", "stream_waits_for_ranks", "host_waits", "launches", "pack_kernels", "driver_calls"]
+
+
+def run(mpi, heat, ranks, size, steps):
+    """Returns the report of a run."""
+    many = ["--oversubscribe"] if mpi == "openmpi" else []
+    command = [os.environ.get("MPIRUN", f"mpirun.{mpi}"), *many, "-n", str(ranks), heat]
+    command += ["--size", size, "--steps", str(steps), "--json"]
+    # More ranks than cores, also as root in a container.
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(command, env=os.environ | root, capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def table(title, reports):
+    print(f"\n{title}\n")
+    columns = ["ranks", "field", "of ranks", "ms a step", "steps/s x cells"] + [name.replace("_", " ") for name in COUNTS]
+    print("| " + " | ".join(columns) + " |")
+    print("|" + "---|" * len(columns))
+    for report in reports:
+        steps = report["last_step"] - report["first_step"]
+        cells = report["width"] * report["height"]
+        row = [
+            report["ranks"],
+            f"{report['width']}x{report['height']}",
+            f"{report['ranks_across']}x{report['ranks_down']}",
+            f"{1000 * report['seconds'] / steps:.2f}",
+            f"{cells * steps / report['seconds'] / 1e6:.1f} M",
+        ]
+        row += [f"{report['counts_a_step'][name]:.2f}".rstrip("0").rstrip(".") for name in COUNTS]
+        print("| " + " | ".join(map(str, row)) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mpi", choices=["openmpi", "mpich"])
+    parser.add_argument("--steps", type=int, default=200)
+    options = parser.parse_args()
+    root = pathlib.Path(__file__).resolve().parents[2]
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", root / "target" / "mpi"))
+    heat = target / options.mpi / "debug" / "examples" / "heat"
+    if not heat.is_file():
+        raise SystemExit(f"no {heat}: build it with crates/hiplaunch-mpi/heat.sh {options.mpi}")
+    print(f"{options.steps} steps; {options.mpi}; {len(os.sched_getaffinity(0))} cores for all ranks.")
+    strong = [run(options.mpi, heat, ranks, "256", options.steps) for ranks in (1, 2, 4, 8)]
+    if len({report["checksum"] for report in strong}) != 1:
+        raise SystemExit("the ranks do not agree")
+    table("Strong scaling: one field", strong)
+    fields = {1: "128x128", 2: "256x128", 4: "256x256", 8: "512x256"}
+    table("Weak scaling: 128x128 cells a rank", [run(options.mpi, heat, n, f, options.steps) for n, f in fields.items()])
+
+
+if __name__ == "__main__":
+    main()

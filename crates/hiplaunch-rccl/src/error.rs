@@ -1,0 +1,71 @@
+//! The errors of the crate.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The result of every function of this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A library that was tried, and why it was not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadAttempt {
+    /// The name or path that was passed to the loader.
+    pub library: PathBuf,
+    /// The loader's message, or the functions that are missing.
+    pub reason: String,
+}
+
+/// Displays attempts, one on each line.
+struct Attempts<'a>(&'a [LoadAttempt]);
+
+impl fmt::Display for Attempts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|a| write!(f, "\n  {}: {}", a.library.display(), a.reason))
+    }
+}
+
+/// An error of a call.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No usable library was found.
+    #[error("no usable librccl; install ROCm's package rccl or set ROCM_PATH; tried:{}", Attempts(tried))]
+    NotFound {
+        /// The libraries that were tried, in order.
+        tried: Vec<LoadAttempt>,
+    },
+    /// A function of RCCL failed.
+    #[error("{}{call} failed with {code}: {message}", rank.map(|rank| format!("rank {rank}: ")).unwrap_or_default())]
+    Rccl {
+        /// The rank, if there is a communicator.
+        rank: Option<usize>,
+        /// The function.
+        call: &'static str,
+        /// The value of `ncclResult_t`.
+        code: i32,
+        /// The text of `ncclGetErrorString`. `NCCL_DEBUG=WARN` makes RCCL print more.
+        message: String,
+    },
+    /// An argument is wrong; RCCL was not called.
+    #[error("{call}: {problem}")]
+    Invalid {
+        /// The function of this crate.
+        call: &'static str,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// A call of the launcher failed.
+    #[error("{call}: {source}")]
+    Launcher {
+        /// The function of this crate.
+        call: &'static str,
+        /// The launcher's error.
+        source: hiplaunch::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn invalid(call: &'static str, problem: impl Into<String>) -> Error {
+        Error::Invalid { call, problem: problem.into() }
+    }
+}

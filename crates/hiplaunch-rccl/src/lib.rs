@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod api;
+mod collectives;
+mod communicator;
+mod error;
+mod group;
+mod library;
+mod number;
+
+pub use api::UniqueId;
+pub use communicator::Communicator;
+pub use error::{Error, LoadAttempt, Result};
+pub use group::Group;
+pub use library::Rccl;
+pub use number::{AsView, Number, Reduce};
