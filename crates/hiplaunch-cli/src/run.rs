@@ -82,10 +82,9 @@ impl RunArgs {
     pub(crate) fn files(&self, path: &Path) -> Result<Vec<PathBuf>, ScriptError> {
         let script = Script::read(path)?;
         let mut files = script.data_files();
-        files.push(match &self.code_object {
-            Some(pattern) => substitute(pattern, &script),
-            None => script.code_object().to_owned(),
-        });
+        // A script's own code object has to exist, also where another one is loaded.
+        files.push(script.code_object().to_owned());
+        files.extend(self.code_object.as_ref().map(|pattern| substitute(pattern, &script)));
         Ok(files)
     }
 

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,28 +34,12 @@ def in_the_repository(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-def scripts(folder, count):
-    """Makes scripts with one code object and data of their own folder."""
-    text = (DATA / "saxpy.launch.toml").read_text()
-    for name in collected(SAXPY):
-        (folder / Path(name).name).write_bytes(Path(name).read_bytes())
-        text = text.replace(os.path.relpath(name, DATA), Path(name).name)
-    for number in range(count):
-        (folder / f"{number:05}.launch.toml").write_text(text)
-    return str(folder / "*.launch.toml")
-
-
-def collected(script):
-    return hiplaunch._native.ScriptRunner([script]).files(script)
-
-
 def test_functions_return_values_in_order(fleet):
     offset = 3
     run = fleet.map(lambda x: x * x + offset, range(300))
     assert run.values() == [x * x + 3 for x in range(300)]
     report = run.report()
     assert report.totals["passed"] == 300 and report.status == 0
-    assert len({result.worker for result in report.results}) == 2
 
 
 def test_what_a_function_raises_is_its_items_error(fleet):
@@ -62,7 +47,7 @@ def test_what_a_function_raises_is_its_items_error(fleet):
     report = run.report()
     assert [result.status for result in report.results] == ["passed", "failed", "passed"]
     assert "ZeroDivisionError" in report.results[1].error
-    with pytest.raises(fleets.ItemError, match="0: failed: .*ZeroDivisionError"):
+    with pytest.raises(fleets.ItemError, match="(?s)0: failed: .*ZeroDivisionError"):
         fleet.map(lambda x: 1 // x, [1, 0, 2]).values()
 
 
@@ -96,27 +81,12 @@ def test_scripts_have_the_reports_of_run(fleet):
         if result.value is not None:
             for timed in (result.value, script):
                 timed.pop("milliseconds"), timed.pop("launch_milliseconds", None)
+                # A stream's number depends on what ran before.
+                timed["error"] = re.sub(r"stream \d+", "stream", timed.get("error", ""))
             assert result.value == script
         else:
             assert (result.status, result.error) == ("unusable", script["error"])
     assert report.status == 1
-
-
-def test_files_are_written_once_a_node(tmp_path):
-    pattern = scripts(tmp_path, 50)
-    for number, script in enumerate(sorted(tmp_path.glob("*.launch.toml"))):
-        script.write_text(script.read_text() + f"# {number}\n")
-    with fleets.Fleet(workers=2) as fleet:
-        report = fleet.run_scripts([pattern]).report()
-        again = fleet.run_scripts([pattern]).report()
-    (node,) = report.nodes
-    files = [path for path in tmp_path.iterdir()]
-    assert report.totals["passed"] == again.totals["passed"] == 50
-    assert len({result.worker for result in report.results}) == 2
-    contents = {path.read_bytes() for path in files}
-    assert (node.files_written, node.bytes_written) == (len(contents), sum(map(len, contents)))
-    folder = hiplaunch.fleet._files.node_folder(fleet._devices.fleet, node.id)
-    assert not os.path.exists(folder)
 
 
 def noted(path):
@@ -161,39 +131,8 @@ def test_an_item_that_kills_its_worker_is_given_up_and_the_others_finish(fleet):
     assert (failed.index, failed.status, failed.tries) == (37, "failed", 3)
     assert failed.error.startswith("given up after 3 tries: its worker died")
     assert report.totals == {"passed": 99, "failed": 1, "unusable": 0, "skipped": 0}
-    assert 3 <= len(report.deaths) <= 4
-
-
-def test_an_item_runs_again_on_another_node(tmp_path):
-    cluster_utils = pytest.importorskip("ray.cluster_utils")
-    import ray
-
-    cluster = cluster_utils.Cluster()
-    try:
-        for _ in range(2):
-            cluster.add_node(num_cpus=2, resources={"hip_device": 1}, object_store_memory=80 << 20)
-        with fleets.Fleet(cluster.address) as fleet:
-            pattern = scripts(tmp_path, 30)
-            report = fleet.run_scripts([pattern]).report()
-            assert report.totals["passed"] == 30 and len(report.nodes) == 2
-            # Each node got the script, which is one content, and its files.
-            contents = {path.read_bytes() for path in tmp_path.iterdir()}
-            assert [node.files_written for node in report.nodes] == [len(contents)] * 2
-
-            flag = tmp_path / "flag"
-
-            def once(number):
-                here = ray.get_runtime_context().get_node_id()
-                if number == 0 and not flag.exists():
-                    flag.write_text(here)
-                    os.kill(os.getpid(), signal.SIGKILL)
-                time.sleep(0.2 if number else 0)
-                return here
-
-            values = fleet.map(once, range(8)).values()
-            assert values[0] != flag.read_text() and len(values) == 8
-    finally:
-        cluster.shutdown()
+    # Three tries, and before them the batches that it was in.
+    assert 3 <= len(report.deaths) < 8
 
 
 def test_tests_run_as_items(fleet, tmp_path, monkeypatch):
@@ -230,7 +169,8 @@ def test_benchmark_cases_run_as_items(fleet):
     assert [result.name for result in report.results] == ["empty/1/value", "empty/1/block"]
     assert report.totals["passed"] == 2, report.results
     for result in report.results:
-        assert [row["case"] for row in result.value["cases"]] == [result.name]
+        (point,) = result.value["points"]
+        assert [method["method"] for method in point["methods"]] == [result.name.rpartition("/")[2]]
     with pytest.raises(fleets.NothingToRunError, match="no-such-case"):
         fleet.run_bench(["no-such-case"])
 
@@ -285,25 +225,8 @@ def test_what_cannot_be_run_is_said(fleet, tmp_path, monkeypatch):
         fleet.run_scripts([SAXPY], ["--trace", "t.json"])
     with pytest.raises(ValueError, match="emulated or hip"):
         fleets.Fleet(devices="cuda")
-    closed = fleets.Fleet(workers=1)
-    closed.close()
-    with pytest.raises(fleets.FleetError, match="closed"):
-        closed.map(abs, [1])
+    with pytest.raises(fleets.ClusterError, match="no GPU"):
+        fleets.Fleet(devices="hip")
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(fleets.RayMissingError, match=r"pip install 'hiplaunch\[ray\]'"):
         fleets.Fleet()
-
-
-def test_a_cluster_without_the_package_is_named(tmp_path):
-    (tmp_path / "hiplaunch").mkdir()
-    environment = {"env_vars": {"PYTHONPATH": str(tmp_path)}}
-    if os.path.dirname(hiplaunch.__path__[0]) in map(os.path.abspath, filter(None, sys.path[1:])) and not os.environ.get("PYTHONPATH"):
-        pytest.skip("the package is installed, which PYTHONPATH comes before only for another process")
-    for text, error in (
-        ("__version__ = '0.0.1'\n", rf"has hiplaunch 0\.0\.1, and the driver {hiplaunch.__version__}"),
-        ("raise ImportError('no wheel here')\n", "can't import hiplaunch .*no wheel here"),
-    ):
-        (tmp_path / "hiplaunch/__init__.py").write_text(text)
-        with fleets.Fleet(workers=1, runtime_env=environment) as fleet:
-            with pytest.raises(fleets.VersionError, match=error):
-                fleet.map(abs, [1]).values()

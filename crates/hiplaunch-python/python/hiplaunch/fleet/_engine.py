@@ -9,6 +9,7 @@ that is alone with its worker when the worker dies has used one of its tries.
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from collections import deque
 from dataclasses import dataclass, field
@@ -92,6 +93,13 @@ class Job:
     def value(self, raw: Any) -> Any:
         """Returns a value as the caller gets it."""
         return raw
+
+
+def short(error: str) -> str:
+    """Returns what Ray's message of a dead worker says about it, without advice."""
+    message = " ".join(error.split())
+    detail = re.search(r"Worker exit detail: (.*?)(?: Some common causes|$)", message)
+    return detail[1] if detail else message[:300]
 
 
 class Engine:
@@ -230,7 +238,7 @@ class Engine:
     def _died(self, device: Device, error: str) -> None:
         assert device.node is not None
         batches = [items for _, items in device.batches]
-        reason = " ".join(error.split())
+        reason = short(error)
         running = [item.name for item in batches[0]]
         self.deaths.append(Death(device.node.address, device.pid, reason, running))
         # The worker runs its batches in order, so only the first was begun.
