@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import NoReturn, Sequence
@@ -131,12 +132,14 @@ def main(arguments: Sequence[str], program: str) -> NoReturn:
 
 def run(given: argparse.Namespace, rest: Sequence[str]) -> int:
     """Runs a command, and returns the exit status."""
+    out = sys.stdout
     try:
-        with Fleet(given.address, workers=given.workers, devices=given.devices, tries=given.tries) as fleet:
+        # Ray prints its messages to standard output.
+        with contextlib.redirect_stdout(sys.stderr), Fleet(given.address, workers=given.workers, devices=given.devices, tries=given.tries) as fleet:
             if given.address == "auto" and fleet.address == "local":
                 print("hiplaunch: no Ray cluster here: a local one is started", file=sys.stderr)
             run = started(fleet, given, rest)
-            progress = Progress(run.count, given.command)
+            progress = Progress(run.count, given.command, out)
             try:
                 for result in run:
                     show(result, progress, given.quiet)
@@ -148,7 +151,7 @@ def run(given: argparse.Namespace, rest: Sequence[str]) -> int:
         return 2
     except BrokenPipeError:
         # What is left in the buffer can't be written when the process ends, either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         return 3
     except KeyboardInterrupt:
         return 130

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from typing import Any
+from typing import Any, TextIO
 
 
 class Progress:
     """Counts results."""
 
-    def __init__(self, count: int, what: str) -> None:
-        self._count, self._what = count, what
+    def __init__(self, count: int, what: str, out: TextIO) -> None:
+        self._count, self._what, self._out = count, what, out
         self._done = self._wrong = 0
         self._drawn = 0.0
         self._bar: Any = None
@@ -37,14 +37,14 @@ class Progress:
             sys.stderr.flush()
 
     def line(self, text: str) -> None:
-        """Prints a line to stdout, without the bar in between."""
+        """Prints a line, without the bar in between."""
         if self._bar is not None:
-            self._bar.write(text, file=sys.stdout)
+            self._bar.write(text, file=self._out)
             return
         if self._terminal:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-        print(text, flush=True)
+        print(text, file=self._out, flush=True)
 
     def close(self) -> None:
         """Removes the bar."""
