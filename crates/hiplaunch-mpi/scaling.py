@@ -53,6 +53,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mpi", choices=["openmpi", "mpich"])
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--json", metavar="FILE", help="write the reports of all runs, for model.py")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parents[2]
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", root / "target" / "mpi"))
@@ -65,7 +66,10 @@ def main():
         raise SystemExit("the ranks do not agree")
     table("Strong scaling: one field", strong)
     fields = {1: "128x128", 2: "256x128", 4: "256x256", 8: "512x256"}
-    table("Weak scaling: 128x128 cells a rank", [run(options.mpi, heat, n, f, options.steps) for n, f in fields.items()])
+    weak = [run(options.mpi, heat, n, f, options.steps) for n, f in fields.items()]
+    table("Weak scaling: 128x128 cells a rank", weak)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(strong + weak))
 
 
 if __name__ == "__main__":

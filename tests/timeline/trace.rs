@@ -235,3 +235,34 @@ fn writing_returns_the_writers_error() {
     }
     hiplaunch_reports::write_chrome_trace(&timeline, &mut Full(whole.len())).unwrap();
 }
+
+#[test]
+fn ranks_share_a_trace_and_a_clock() {
+    let timelines = [0, 1].map(|_| {
+        let rig = Rig::emulated(Default::default());
+        rig.kernel("fill_u32");
+        rig.snapshot()
+    });
+    let whole = |number: u32, clock_offset: i64| {
+        let rank = hiplaunch_reports::Rank { number, clock_offset };
+        hiplaunch_reports::rank_trace(&timelines[number as usize], rank)
+    };
+    let mut bytes = Vec::new();
+    hiplaunch_reports::write_rank_traces(&[whole(1, 5_000_000), whole(0, 0)], &mut bytes).unwrap();
+    let both = Trace::of(&serde_json::from_slice(&bytes).unwrap());
+    let alone = timelines.each_ref().map(|timeline| Trace::of(&written(timeline)));
+    assert_eq!(both.spans.len(), alone[0].spans.len() + alone[1].spans.len());
+    assert_eq!(both.arrows.len(), alone[0].arrows.len() + alone[1].arrows.len());
+    for (rank, alone) in (0..).zip(&alone) {
+        let begins = |of: &Trace, pid: u64, tid: u64| {
+            of.spans[&(pid, tid)].iter().map(|s| s.begin).collect::<Vec<_>>()
+        };
+        for (pid, tid) in alone.spans.keys() {
+            let moved: Vec<u64> =
+                begins(alone, *pid, *tid).iter().map(|begin| begin + 5_000_000 * rank).collect();
+            assert_eq!(begins(&both, rank * 1000 + pid, rank * 100_000 + tid), moved);
+        }
+        let host = &both.names[&((rank * 1000 + 1, rank * 100_000), "process_name".to_owned())];
+        assert_eq!(*host, format!("rank {rank}: host"));
+    }
+}

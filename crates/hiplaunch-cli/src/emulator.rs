@@ -73,6 +73,11 @@ pub(crate) struct EmulatorArgs {
 }
 
 impl EmulatorArgs {
+    /// The option that writes a file, if it was given.
+    pub(crate) fn writes_file(&self) -> Option<&'static str> {
+        self.instruction_trace.as_ref().map(|_| "--instruction-trace")
+    }
+
     /// The name of the first of these options that was given, if any.
     fn given(&self) -> Option<&'static str> {
         [

@@ -12,6 +12,7 @@ mod emulator;
 mod exec;
 #[cfg(feature = "emulator")]
 mod fidelity;
+mod fleet;
 mod info;
 mod inspect;
 mod kernels;
@@ -32,6 +33,7 @@ mod progress;
 mod replay;
 mod run;
 pub mod script;
+mod script_runner;
 mod session;
 mod timeline;
 mod trace;
@@ -46,6 +48,7 @@ use clap::{ArgAction, FromArgMatches, Parser, Subcommand};
 
 use colour::Colour;
 use output::Output;
+pub use script_runner::ScriptRunner;
 
 /// Launch compiled HIP kernels, check them, and measure what a launch costs: on AMD GPUs, or without a GPU in an
 /// emulator.
@@ -78,6 +81,7 @@ enum Command {
     Exec(exec::ExecArgs),
     Demo(demo::DemoArgs),
     Bench(Box<bench::BenchArgs>),
+    Fleet(fleet::FleetArgs),
     Trace(Box<trace::TraceArgs>),
     Replay(replay::ReplayArgs),
     Plan(plan::PlanArgs),
@@ -103,8 +107,8 @@ impl Command {
             Command::Inspect(args) => args.json,
             #[cfg(feature = "emulator")]
             Command::Fidelity(args) => args.json,
-            // The program has stdout, or no kernels run.
-            Command::Exec(_) | Command::Completions(_) | Command::Man(_) => false,
+            // A program has stdout, or no kernels run.
+            Command::Exec(_) | Command::Fleet(_) | Command::Completions(_) | Command::Man(_) => false,
         }
     }
 }
@@ -172,6 +176,7 @@ pub fn main_with(args: Vec<OsString>, libraries: Option<&Path>) -> u8 {
         Command::Exec(args) => exec::run(&args, libraries),
         Command::Demo(args) => demo::run(&args, &mut out),
         Command::Bench(args) => bench::run(&args, &mut out),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Trace(args) => trace::run(*args, &mut out),
         Command::Plan(args) => plan::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),

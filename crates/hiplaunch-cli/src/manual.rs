@@ -48,7 +48,7 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 14] = [
 type Example = (&'static str, &'static str);
 
 /// Examples by command. A test runs them, in the repository's folder.
-const EXAMPLES: [(&str, &[Example]); 12] = [
+const EXAMPLES: [(&str, &[Example]); 13] = [
     (
         "run",
         &[
@@ -86,6 +86,19 @@ const EXAMPLES: [(&str, &[Example]); 12] = [
             "hiplaunch bench --quick --html report.html",
             "measure the launch methods side by side, and write a report with pictures",
         )],
+    ),
+    (
+        "fleet",
+        &[
+            (
+                "hiplaunch fleet run 'tests/data/sax*.launch.toml' --workers 2",
+                "run launch scripts on two emulated devices of this machine",
+            ),
+            (
+                "hiplaunch fleet run 'corpus/**/*.launch.toml' --address auto --html report.html",
+                "run them on the devices of the Ray cluster that this machine belongs to, and write a page",
+            ),
+        ],
     ),
     (
         "trace",

@@ -68,21 +68,45 @@ impl RunArgs {
         self.driver.recorder = Some(recorder.clone());
         self.json |= json;
     }
+
+    pub(crate) fn scripts(&self) -> &[PathBuf] {
+        &self.scripts
+    }
+
+    /// The options that write one file for all scripts, if one was given.
+    pub(crate) fn writes_file(&self) -> Option<&'static str> {
+        if self.trace.is_given() { Some("--trace") } else { self.emulator.writes_file() }
+    }
+
+    /// The files that a script needs besides its own.
+    pub(crate) fn files(&self, path: &Path) -> Result<Vec<PathBuf>, ScriptError> {
+        let script = Script::read(path)?;
+        let mut files = script.data_files();
+        // A script's own code object has to exist, also where another one is loaded.
+        files.push(script.code_object().to_owned());
+        files.extend(self.code_object.as_ref().map(|pattern| substitute(pattern, &script)));
+        Ok(files)
+    }
+
+    /// Sets what the options say about the driver.
+    pub(crate) fn prepare(&mut self) -> Result<(), CommandError> {
+        // Every buffer is an allocation of its own, so that the emulator detects an access to the first byte beyond it.
+        self.driver.pool = PoolBackend::Plain;
+        self.driver.emulator = self.emulator.settings()?;
+        Ok(())
+    }
 }
 
 /// Returns the instructions that kernels executed, with how far their results can be believed.
 #[cfg(feature = "emulator")]
-fn executed(
-    session: &CommandSession,
-    profiles: &[hip_driver_emulated::KernelProfile],
-) -> Vec<fidelity::Found> {
+fn executed(target: &str, profiles: &[hip_driver_emulated::KernelProfile]) -> Vec<fidelity::Found> {
     let mut mnemonics = std::collections::BTreeMap::new();
     for profile in profiles {
         for (name, count) in &profile.profile.mnemonics {
             *mnemonics.entry(*name).or_default() += count;
         }
     }
-    fidelity::executed(&session.device.properties().target.short(), &mnemonics)
+    fidelity::executed(target, &mnemonics)
 }
 
 /// The result of one script.
@@ -118,9 +142,7 @@ impl Outcome {
 }
 
 pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
-    // Every buffer is an allocation of its own, so that the emulator detects an access to the first byte beyond it.
-    args.driver.pool = PoolBackend::Plain;
-    args.driver.emulator = args.emulator.settings()?;
+    args.prepare()?;
     let verdict = match args.trace.start()? {
         None => all(&args, out),
         Some(recording) => {
@@ -134,95 +156,151 @@ pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<CommandOutcome,
     verdict
 }
 
-fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
-    let mut session = CommandSession::open(&args.driver)?;
-    if !args.json {
-        out.line(session.describe())?;
+/// Runs scripts one after the other, each on a launcher of its own.
+pub(crate) struct Runner {
+    session: CommandSession,
+    /// A session with another target, for code objects that the first session's device can't run.
+    other: Option<(TargetId, CommandSession)>,
+}
+
+/// What a script did.
+struct Ran {
+    outcome: Outcome,
+    elapsed: Duration,
+    /// The target of the device that ran it.
+    target: String,
+    /// Describes the driver that was opened for it, if one was.
+    opened: Option<String>,
+    #[cfg(feature = "emulator")]
+    profiles: Vec<hip_driver_emulated::KernelProfile>,
+    #[cfg(feature = "emulator")]
+    notices: Vec<hip_driver_emulated::Notice>,
+}
+
+impl Runner {
+    pub(crate) fn open(args: &RunArgs) -> Result<Runner, CommandError> {
+        Ok(Runner { session: CommandSession::open(&args.driver)?, other: None })
     }
-    let names: Vec<String> = args.scripts.iter().map(|path| name(path)).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let (mut passed, mut failed, mut unusable) = (0, 0, 0);
-    let mut reports = Vec::new();
-    // A session with another target, for code objects that the first session's device can't run.
-    let mut other: Option<(TargetId, CommandSession)> = None;
-    let progress = Progress::steps(names.len(), "scripts");
-    for (path, name) in args.scripts.iter().zip(&names) {
+
+    pub(crate) fn session(&self) -> &CommandSession {
+        &self.session
+    }
+
+    /// Runs a script, and returns its report.
+    pub(crate) fn report(&mut self, path: &Path, args: &RunArgs) -> Result<Value, CommandError> {
+        Ok(self.run(path, args)?.to_json(path, args))
+    }
+
+    fn run(&mut self, path: &Path, args: &RunArgs) -> Result<Ran, CommandError> {
         let start = Instant::now();
         let span = args.driver.span(path.display());
-        let (mut outcome, mut lost) = one(path, args, &session);
-        let wanted = other_target(&outcome, args, &session);
+        let (mut outcome, mut lost) = one(path, args, &self.session);
+        let wanted = other_target(&outcome, args, &self.session);
+        let mut said = None;
         if let Some(target) = &wanted
-            && other.as_ref().is_none_or(|(emulated, _)| emulated != target)
+            && self.other.as_ref().is_none_or(|(emulated, _)| emulated != target)
         {
             let driver = DriverArgs { target: Some(target.clone()), ..args.driver.clone() };
             let opened = CommandSession::open(&driver)?.because(format!("{} is for it", path.display()));
-            if !args.json {
-                out.line(opened.describe())?;
-            }
-            other = Some((target.clone(), opened));
+            said = Some(opened.describe());
+            self.other = Some((target.clone(), opened));
         }
-        let used = match &other {
+        let used = match &self.other {
             Some((_, opened)) if wanted.is_some() => opened,
-            _ => &session,
+            _ => &self.session,
         };
         if wanted.is_some() {
             (outcome, lost) = one(path, args, used);
         }
         drop(span);
-        let elapsed = start.elapsed();
-        match outcome.verdict() {
-            CommandOutcome::Passed => passed += 1,
-            CommandOutcome::Failed => failed += 1,
-            CommandOutcome::Unusable => unusable += 1,
-        }
-        if args.json {
-            let mut report = to_json(path, &outcome, elapsed);
-            report["target"] = json!(used.device.properties().target.short());
+        let ran = Ran {
+            outcome,
+            elapsed: start.elapsed(),
+            target: used.device.properties().target.short(),
+            opened: said,
             #[cfg(feature = "emulator")]
-            {
-                let profiles = used.take_profiles();
-                if args.emulator.profile {
-                    report["profile"] = profile::to_json(&profiles);
-                }
-                if args.emulator.fidelity {
-                    report["fidelity"] = fidelity::to_json(&executed(used, &profiles));
-                }
-                report["notices"] = notices::to_json(&used.take_notices());
-            }
-            reports.push(report);
-        } else {
-            show(out, path, &format!("{name:width$}"), &outcome, elapsed)?;
+            profiles: used.take_profiles(),
             #[cfg(feature = "emulator")]
-            {
-                let profiles = used.take_profiles();
-                if args.emulator.profile {
-                    profile::show(&profiles, out)?;
-                }
-                if args.emulator.fidelity {
-                    fidelity::show(&executed(used, &profiles), "      ", out)?;
-                }
-                notices::show(&used.take_notices(), out)?;
-            }
-        }
-        progress.step();
+            notices: used.take_notices(),
+        };
         if lost && wanted.is_some() {
-            other = None;
+            self.other = None;
         } else if lost {
             // A fault ends a device's context. The emulator can open another one. HIP can't in this process: every
             // later script reports that.
             match CommandSession::open(&args.driver) {
-                Ok(fresh) => session = fresh,
+                Ok(fresh) => self.session = fresh,
                 Err(CommandError::Output(error)) => return Err(error.into()),
                 Err(CommandError::Unusable(reason) | CommandError::Failed(reason)) => {
                     log::warn!("no fresh device after the fault: {reason}");
                 }
             }
         }
+        Ok(ran)
+    }
+}
+
+impl Ran {
+    fn to_json(&self, path: &Path, args: &RunArgs) -> Value {
+        let mut report = to_json(path, &self.outcome, self.elapsed);
+        report["target"] = json!(self.target);
+        #[cfg(feature = "emulator")]
+        {
+            if args.emulator.profile {
+                report["profile"] = profile::to_json(&self.profiles);
+            }
+            if args.emulator.fidelity {
+                report["fidelity"] = fidelity::to_json(&executed(&self.target, &self.profiles));
+            }
+            report["notices"] = notices::to_json(&self.notices);
+        }
+        #[cfg(not(feature = "emulator"))]
+        let _ = args;
+        report
+    }
+}
+
+fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    let mut runner = Runner::open(args)?;
+    if !args.json {
+        out.line(runner.session.describe())?;
+    }
+    let names: Vec<String> = args.scripts.iter().map(|path| name(path)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let (mut passed, mut failed, mut unusable) = (0, 0, 0);
+    let mut reports = Vec::new();
+    let progress = Progress::steps(names.len(), "scripts");
+    for (path, name) in args.scripts.iter().zip(&names) {
+        let ran = runner.run(path, args)?;
+        match ran.outcome.verdict() {
+            CommandOutcome::Passed => passed += 1,
+            CommandOutcome::Failed => failed += 1,
+            CommandOutcome::Unusable => unusable += 1,
+        }
+        if args.json {
+            reports.push(ran.to_json(path, args));
+        } else {
+            if let Some(opened) = &ran.opened {
+                out.line(opened)?;
+            }
+            show(out, path, &format!("{name:width$}"), &ran.outcome, ran.elapsed)?;
+            #[cfg(feature = "emulator")]
+            {
+                if args.emulator.profile {
+                    profile::show(&ran.profiles, out)?;
+                }
+                if args.emulator.fidelity {
+                    fidelity::show(&executed(&ran.target, &ran.profiles), "      ", out)?;
+                }
+                notices::show(&ran.notices, out)?;
+            }
+        }
+        progress.step();
     }
     drop(progress);
     if args.json {
         let totals = json!({ "passed": passed, "failed": failed, "unusable": unusable });
-        out.json(&json!({ "session": session.json(), "scripts": reports, "totals": totals }))?;
+        out.json(&json!({ "session": runner.session.json(), "scripts": reports, "totals": totals }))?;
     } else {
         let mut total = format!("{passed} passed, {failed} failed");
         if unusable > 0 {

@@ -23,6 +23,10 @@ pub(crate) struct TraceOption {
 }
 
 impl TraceOption {
+    pub(crate) fn is_given(&self) -> bool {
+        self.trace.is_some()
+    }
+
     /// Begins the timeline, if the option was given, and checks that its file can be written.
     pub(crate) fn start(&self) -> io::Result<Option<Recording>> {
         let Some(path) = &self.trace else { return Ok(None) };

@@ -1,5 +1,6 @@
 //! The errors of the crate. Each names the rank and the call.
 
+use std::path::Path;
 use std::sync::Arc;
 
 /// The result of every function of this crate that can fail.
@@ -103,6 +104,16 @@ pub enum Error {
         call: &'static str,
         /// What is wrong, and what to do.
         problem: Box<str>,
+    },
+    /// A file could not be written.
+    #[error("rank {rank}: {}: {source}; check the folder, its rights and the disk's space", .path.display())]
+    File {
+        /// The rank.
+        rank: usize,
+        /// The file.
+        path: Box<Path>,
+        /// The system's error.
+        source: Arc<std::io::Error>,
     },
     /// A call of the launcher failed.
     #[error("rank {rank}: {source}")]

@@ -12,6 +12,7 @@ mod operation;
 mod progress;
 mod staging;
 mod ticket;
+mod trace;
 mod transfer;
 mod view;
 

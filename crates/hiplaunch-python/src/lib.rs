@@ -20,6 +20,7 @@ mod live;
 mod notices;
 mod packed;
 mod reports;
+mod scripts;
 mod stream;
 mod ticket;
 mod triton;
@@ -47,6 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ticket::Ticket>()?;
     module.add_class::<triton::TritonLauncher>()?;
     module.add_function(wrap_pyfunction!(command_line::command_line, module)?)?;
+    module.add_class::<scripts::ScriptRunner>()?;
     module.add_class::<graph::Graph>()?;
     module.add_class::<graph::GraphValue>()?;
     module.add_class::<graph::CompiledGraph>()?;

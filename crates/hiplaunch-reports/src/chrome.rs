@@ -19,6 +19,9 @@ const HOST: u32 = 1;
 const STREAMS: u32 = 1000;
 /// The number of a graph's kernels that are named at most.
 const NAMED: usize = 64;
+/// How far apart the process and track numbers of two ranks are.
+const RANK_PROCESSES: u32 = 1000;
+const RANK_TRACKS: u32 = 100_000;
 
 /// Writes the timeline as a Chrome trace. `otherData` contains the number of spans that were dropped because the
 /// timeline was full. There are many small writes, so wrap a file in a buffer.
@@ -26,10 +29,8 @@ const NAMED: usize = 64;
 /// # Errors
 /// Returns the error of a failed write.
 pub fn write_chrome_trace(timeline: &TimelineSnapshot, to: &mut dyn Write) -> io::Result<()> {
-    let mut events = Events { to, any: false, arrows: 0 };
-    events.to.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    write_host(timeline, &mut events)?;
-    write_devices(timeline, &mut events)?;
+    to.write_all(HEAD)?;
+    write_events(timeline, None, to)?;
     let other = json!({
         "limit_of_spans": timeline.limit,
         "dropped_calls": timeline.dropped_calls,
@@ -37,6 +38,47 @@ pub fn write_chrome_trace(timeline: &TimelineSnapshot, to: &mut dyn Write) -> io
         "written_by": concat!("hiplaunch ", env!("CARGO_PKG_VERSION")),
     });
     writeln!(to, "\n],\"otherData\":{other}}}")
+}
+
+const HEAD: &[u8] = b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+
+/// A rank of a program of several processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rank {
+    /// The number of the rank.
+    pub number: u32,
+    /// Nanoseconds to add to the times of its timeline, to get those of a clock that all ranks have.
+    pub clock_offset: i64,
+}
+
+/// Returns the events of one rank, for [`write_rank_traces`].
+pub fn rank_trace(timeline: &TimelineSnapshot, rank: Rank) -> Vec<u8> {
+    let mut events = Vec::new();
+    let written = write_events(timeline, Some(rank), &mut events);
+    debug_assert!(written.is_ok(), "writing to a vector does not fail");
+    events
+}
+
+/// Writes one Chrome trace of the timelines of all ranks. `ranks` are the results of [`rank_trace`], in any order. Each rank's
+/// host and devices are processes of their own, named after the rank.
+///
+/// # Errors
+/// Returns the error of a failed write.
+pub fn write_rank_traces(ranks: &[Vec<u8>], to: &mut dyn Write) -> io::Result<()> {
+    to.write_all(HEAD)?;
+    for (n, events) in ranks.iter().filter(|events| !events.is_empty()).enumerate() {
+        to.write_all(if n == 0 { b"" } else { b"," })?;
+        to.write_all(events)?;
+    }
+    let other =
+        json!({ "ranks": ranks.len(), "written_by": concat!("hiplaunch ", env!("CARGO_PKG_VERSION")) });
+    writeln!(to, "\n],\"otherData\":{other}}}")
+}
+
+fn write_events(timeline: &TimelineSnapshot, rank: Option<Rank>, to: &mut dyn Write) -> io::Result<()> {
+    let mut events = Events { to, rank, any: false, arrows: 0 };
+    write_host(timeline, &mut events)?;
+    write_devices(timeline, &mut events)
 }
 
 fn write_host(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Result<()> {
@@ -93,6 +135,7 @@ fn write_devices(timeline: &TimelineSnapshot, events: &mut Events<'_>) -> io::Re
 /// Writes the events of a trace one by one.
 struct Events<'w> {
     to: &'w mut dyn Write,
+    rank: Option<Rank>,
     any: bool,
     arrows: u64,
 }
@@ -101,26 +144,42 @@ struct Events<'w> {
 type Track = (u32, u32);
 
 impl Events<'_> {
-    fn event(&mut self, event: &Value) -> io::Result<()> {
+    /// Writes an event, with the numbers and the clock of its rank.
+    fn event(&mut self, mut event: Value) -> io::Result<()> {
+        if let Some(rank) = self.rank {
+            let number = u64::from(rank.number);
+            for (key, apart) in [("pid", RANK_PROCESSES), ("tid", RANK_TRACKS), ("id", 1 << 31)] {
+                if let Some(id) = event.get(key).and_then(Value::as_u64) {
+                    event[key] = json!(number * u64::from(apart) + id);
+                }
+            }
+            if let Some(time) = event.get("ts").and_then(Value::as_f64) {
+                event["ts"] = json!(time + rank.clock_offset as f64 / 1e3);
+            }
+        }
         let comma: &[u8] = if std::mem::replace(&mut self.any, true) { b",\n" } else { b"\n" };
         self.to.write_all(comma)?;
-        serde_json::to_writer(&mut *self.to, event).map_err(io::Error::from)
+        serde_json::to_writer(&mut *self.to, &event).map_err(io::Error::from)
     }
 
     fn process(&mut self, pid: u32, name: &str) -> io::Result<()> {
+        let (name, order) = match self.rank {
+            None => (name.to_owned(), pid),
+            Some(rank) => (format!("rank {}: {name}", rank.number), rank.number * RANK_PROCESSES + pid),
+        };
         self.event(
-            &json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": { "name": name } }),
+            json!({ "ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": { "name": name } }),
         )?;
-        let order = json!({ "sort_index": pid });
-        self.event(&json!({ "ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": order }))
+        let order = json!({ "sort_index": order });
+        self.event(json!({ "ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": order }))
     }
 
     fn thread(&mut self, pid: u32, tid: u32, name: &str) -> io::Result<()> {
         self.event(
-            &json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": { "name": name } }),
+            json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": { "name": name } }),
         )?;
         let order = json!({ "sort_index": tid });
-        self.event(&json!({ "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": order }))
+        self.event(json!({ "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": order }))
     }
 
     fn span(
@@ -131,7 +190,7 @@ impl Events<'_> {
         (begin, end): (Duration, Duration),
         args: Map<String, Value>,
     ) -> io::Result<()> {
-        self.event(&json!({
+        self.event(json!({
             "ph": "X",
             "name": name,
             "cat": category,
@@ -160,7 +219,7 @@ impl Events<'_> {
                 // Binds to the span that is open at that time, not to the next one.
                 event["bp"] = json!("e");
             }
-            self.event(&event)?;
+            self.event(event)?;
         }
         Ok(())
     }

@@ -5,6 +5,8 @@
 //! slice of [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so
 //! that workgroups that wait for each other make progress with any number of threads.
 
+#![allow(clippy::vec_box, reason = "waves are moved between workgroups and the caches of threads")]
+
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -142,7 +144,6 @@ pub(crate) struct WorkgroupCache {
 #[derive(Default)]
 #[repr(align(128))]
 struct ThreadCache {
-    #[allow(clippy::vec_box, reason = "waves move between here and workgroups")]
     waves: Vec<Box<Wave>>,
     lds: Vec<Lds>,
 }

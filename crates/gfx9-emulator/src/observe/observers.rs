@@ -104,7 +104,7 @@ impl Observer for WorkgroupObserver {
             accesses::find(w, i, info.addressing, &mut self.accesses);
         }
         if let Some(counter) = &mut self.counter {
-            counter.count(w, i.row.name, info.class, info.addressing, &self.accesses);
+            counter.count(w, i.row.name, info.class, info.addressing, &self.accesses, cx.code.target);
         }
         if let Some(sanitizer) = &mut self.sanitizer {
             sanitizer.see(w, cx, at, i, info, &self.accesses);

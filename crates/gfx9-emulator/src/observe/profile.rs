@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use code_object::occupancy::Occupancy;
+use gfx9_isa::Target;
 
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{AddressingKind, InstructionClass};
@@ -63,12 +64,12 @@ pub struct Profile {
     pub lds_cycles: u64,
     /// The additional cycles that accesses to LDS need because lanes access different dwords of one bank.
     ///
-    /// LDS has 32 banks of one dword each, consecutive dwords in consecutive banks (AMD "Instinct MI200 Instruction Set
-    /// Architecture", section 11.1, "LDS overview"). Lanes that access the same dword share the access. The model
-    /// serves groups of consecutive lanes that together access 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 12
-    /// or 16. A group needs one cycle for each different dword of the bank that has the most of them; the cycles beyond
-    /// the first are conflicts. How the hardware groups the lanes of accesses wider than 4 bytes is not documented, so
-    /// its own counter may differ for them.
+    /// LDS has 32 banks of one dword each, on gfx950 64, consecutive dwords in consecutive banks (AMD "Instinct MI200
+    /// Instruction Set Architecture" and that of CDNA4, section 11.1, "LDS overview"). Lanes that access the same dword
+    /// share the access. The model serves groups of consecutive lanes that together access as many bytes as the banks
+    /// have: of 32 banks, 32 lanes of up to 4 bytes, 16 of 8, 8 of 12 or 16. A group needs one cycle for each different
+    /// dword of the bank that has the most of them; the cycles beyond the first are conflicts. How the hardware groups
+    /// the lanes of accesses wider than 4 bytes is not documented, so its own counter may differ for them.
     pub lds_bank_conflicts: u64,
     /// The number of conditional branches on VCC or EXEC.
     pub vector_branches: u64,
@@ -151,6 +152,7 @@ impl Counter {
         class: InstructionClass,
         addressing: AddressingKind,
         accesses: &[AccessedBytes],
+        target: Target,
     ) {
         let p = &mut self.profile;
         // On gfx90a, private memory is accessed by MUBUF instructions.
@@ -174,7 +176,7 @@ impl Counter {
             };
             traffic.add(accessed.access, bytes);
             if accessed.space == MemorySpace::Lds {
-                let (cycles, conflicts) = bank_cycles(accessed);
+                let (cycles, conflicts) = bank_cycles(accessed, banks(target));
                 p.lds_cycles += cycles;
                 p.lds_bank_conflicts += conflicts;
             }
@@ -201,13 +203,22 @@ impl Counter {
     }
 }
 
-/// Returns the cycles that an access to LDS needs without conflicts, and the cycles that conflicts add; see
+/// Returns the number of LDS's banks; see [`Profile::lds_bank_conflicts`].
+const fn banks(target: Target) -> usize {
+    match target {
+        Target::Gfx90a | Target::Gfx942 => 32,
+        Target::Gfx950 => 64,
+    }
+}
+
+/// Returns the cycles that an access to LDS needs without conflicts, and the cycles that conflicts add, with a
+/// number of banks; see
 /// [`Profile::lds_bank_conflicts`].
-fn bank_cycles(accessed: &AccessedBytes) -> (u64, u64) {
+fn bank_cycles(accessed: &AccessedBytes, count: usize) -> (u64, u64) {
     let together = match accessed.size {
-        0..=4 => 32,
-        5..=8 => 16,
-        _ => 8,
+        0..=4 => count,
+        5..=8 => count / 2,
+        _ => count / 4,
     };
     let (mut cycles, mut conflicts) = (0, 0);
     let mut dwords: Vec<u64> = Vec::with_capacity(2 * together);
@@ -222,12 +233,12 @@ fn bank_cycles(accessed: &AccessedBytes) -> (u64, u64) {
         }
         dwords.sort_unstable();
         dwords.dedup();
-        let mut banks = [0u64; 32];
+        let mut of_bank = [0u64; banks(Target::Gfx950)];
         for dword in &dwords {
-            banks[(dword % 32) as usize] += 1;
+            of_bank[*dword as usize % count] += 1;
         }
         cycles += 1;
-        conflicts += banks.iter().max().map_or(0, |most| most.saturating_sub(1));
+        conflicts += of_bank.iter().max().map_or(0, |most| most.saturating_sub(1));
     }
     (cycles, conflicts)
 }
@@ -250,18 +261,22 @@ mod tests {
     #[test]
     fn bank_conflicts_are_counted_by_different_dwords_of_a_bank() {
         // Consecutive dwords; all lanes the same dword; consecutive bytes.
-        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 4 * lane)), (2, 0));
-        assert_eq!(bank_cycles(&accessed(4, !0, |_| 64)), (2, 0));
-        assert_eq!(bank_cycles(&accessed(1, !0, |lane| lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 4 * lane), 32), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |_| 64), 32), (2, 0));
+        assert_eq!(bank_cycles(&accessed(1, !0, |lane| lane), 32), (2, 0));
         // Every second dword; a column of a matrix with 32 dwords in each row; the same column with a dword of padding
         // in each row.
-        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 8 * lane)), (2, 2));
-        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 128 * lane)), (2, 62));
-        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 132 * lane)), (2, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 8 * lane), 32), (2, 2));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 128 * lane), 32), (2, 62));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 132 * lane), 32), (2, 0));
         // Wider accesses, of fewer lanes at a time.
-        assert_eq!(bank_cycles(&accessed(8, !0, |lane| 8 * lane)), (4, 0));
-        assert_eq!(bank_cycles(&accessed(16, !0, |lane| 16 * lane)), (8, 0));
-        assert_eq!(bank_cycles(&accessed(16, 3, |lane| 128 * lane)), (1, 1));
-        assert_eq!(bank_cycles(&accessed(4, 0, |lane| lane)), (0, 0));
+        assert_eq!(bank_cycles(&accessed(8, !0, |lane| 8 * lane), 32), (4, 0));
+        assert_eq!(bank_cycles(&accessed(16, !0, |lane| 16 * lane), 32), (8, 0));
+        assert_eq!(bank_cycles(&accessed(16, 3, |lane| 128 * lane), 32), (1, 1));
+        assert_eq!(bank_cycles(&accessed(4, 0, |lane| lane), 32), (0, 0));
+        // 64 banks: the same column of 32 dwords is in two of them.
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 4 * lane), 64), (1, 0));
+        assert_eq!(bank_cycles(&accessed(4, !0, |lane| 128 * lane), 64), (1, 31));
+        assert_eq!(bank_cycles(&accessed(16, !0, |lane| 16 * lane), 64), (4, 0));
     }
 }

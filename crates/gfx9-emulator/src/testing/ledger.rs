@@ -3,12 +3,12 @@
 //!
 //! `HIPLAUNCH_WRITE_LEDGER=1 cargo test -p gfx9-emulator --lib ledger` writes the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gfx9_isa::{Encoding, Row, Target};
 
-use super::instruction_coverage::{APART, PAGE, classes, is_unimplemented, quoted, tests};
-use super::tally::key;
+use super::instruction_coverage::{APART, Class, PAGE, classes, is_unimplemented, quoted, tests};
+use super::tally::{Key, key};
 use crate::report::fidelity::Fidelity;
 
 /// The fidelity of an instruction on a target, and the reason.
@@ -35,8 +35,19 @@ fn adds_floats_in_memory(encoding: Encoding, name: &str) -> bool {
     is_memory && (name.contains("pk_add_") || name.contains("add_") && name.contains("_f"))
 }
 
+/// A class's reference, and the instructions that its tests execute.
+type Tested = (&'static str, BTreeSet<Key>);
+
+fn tested() -> Vec<Tested> {
+    let ran = |class: &Class| {
+        let tests = tests().filter(|test| class.tests.contains(&test.name()));
+        tests.flat_map(|test| test.ran().keys().copied()).collect()
+    };
+    classes().iter().map(|class| (class.reference, ran(class))).collect()
+}
+
 /// Returns the verdict on an instruction.
-fn verdict(row: &Row, encoding: Encoding, target: Target) -> Verdict {
+fn verdict(row: &Row, encoding: Encoding, target: Target, tested: &[Tested]) -> Verdict {
     if is_unimplemented(row, target) {
         return (Fidelity::NotModelled, "a wave that reaches it faults with its name");
     }
@@ -53,17 +64,11 @@ fn verdict(row: &Row, encoding: Encoding, target: Target) -> Verdict {
         return (Fidelity::OrderDependent, "the additions of lanes and waves are done in some order");
     }
     let key = key(row, target).expect("a row of the tables");
-    // The class whose tests execute it most often is about it; others use it to prepare or to follow what they test.
-    let mut most = (0, "");
-    for class in classes() {
-        let tests = tests().filter(|test| class.tests.contains(&test.name()));
-        let count = tests.filter_map(|test| test.ran().get(&key)).max().copied().unwrap_or(0);
-        if count > most.0 {
-            most = (count, class.reference);
-        }
-    }
-    if most.0 > 0 {
-        return (Fidelity::Exact, most.1);
+    // The class that executes most instructions of the encoding is about it. Others use it for what they test.
+    let of_encoding = |ran: &BTreeSet<Key>| ran.iter().filter(|of| (of.0, of.2) == (key.0, key.2)).count();
+    let tested = tested.iter().filter(|(_, ran)| ran.contains(&key));
+    if let Some((reference, _)) = tested.max_by_key(|(_, ran)| of_encoding(ran)) {
+        return (Fidelity::Exact, reference);
     }
     match APART.iter().find(|(names, _)| names.contains(&row.name)) {
         Some(_) => (Fidelity::Exact, "tests of its own"),
@@ -73,13 +78,14 @@ fn verdict(row: &Row, encoding: Encoding, target: Target) -> Verdict {
 
 fn ledger() -> String {
     // For each verdict: the mnemonics of each encoding, each with its targets.
+    let tested = tested();
     let mut verdicts: BTreeMap<Verdict, BTreeMap<(Vec<&str>, u8), Vec<&str>>> = BTreeMap::new();
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
             let mut targets: BTreeMap<Verdict, Vec<&str>> = BTreeMap::new();
             for target in Target::ALL.into_iter().filter(|target| row.opcode(*target).is_some()) {
                 let number = ["90a", "942", "950"][target as usize];
-                targets.entry(verdict(row, encoding, target)).or_default().push(number);
+                targets.entry(verdict(row, encoding, target, &tested)).or_default().push(number);
             }
             for (verdict, targets) in targets {
                 let lines = verdicts.entry(verdict).or_default();

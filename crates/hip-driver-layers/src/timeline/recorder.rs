@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hip_driver::Driver;
 use hip_driver::activity::{Activity, ActivityObserver};
@@ -87,6 +87,11 @@ impl Timeline {
     pub fn span(&self, name: &str) -> TimelineSpan<'_> {
         let name = self.0.names().span(name);
         TimelineSpan { recorder: &self.0, name, begin: self.0.now(), thread: PhantomData }
+    }
+
+    /// Returns the time since the timeline began: the clock of its spans.
+    pub fn now(&self) -> Duration {
+        Duration::from_nanos(self.0.now())
     }
 
     /// Returns what was recorded so far. Work in flight is not included; synchronize first to include all work.

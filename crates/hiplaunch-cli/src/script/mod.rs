@@ -120,6 +120,15 @@ impl Script {
         &self.code_object
     }
 
+    /// The paths of the files that fill buffers and that buffers are compared with, with the script's folder before them.
+    pub fn data_files(&self) -> Vec<PathBuf> {
+        let filled = self.buffers.iter().filter_map(|buffer| match &buffer.contents {
+            Contents::File(path) => Some(path),
+            Contents::Fill(_) => None,
+        });
+        filled.chain(self.expectations.iter().map(|expectation| &expectation.file)).cloned().collect()
+    }
+
     /// The number of launches.
     pub fn launches(&self) -> usize {
         self.launches.len()

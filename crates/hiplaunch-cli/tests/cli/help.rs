@@ -58,8 +58,9 @@ fn the_examples_work() {
         [bin.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
     for name in commands() {
-        // These take minutes on a busy machine.
-        for line in examples(&name).iter().filter(|line| name != "bench" && *line != "hiplaunch demo") {
+        // These take minutes on a busy machine. A fleet needs the Python package and Ray, whose tests run it.
+        let left_out = |line: &str| ["bench", "fleet"].contains(&name.as_str()) || line == "hiplaunch demo";
+        for line in examples(&name).iter().filter(|line| !left_out(line)) {
             let folder = Folder::new();
             for there in ["hip", "docs", "tests"] {
                 std::os::unix::fs::symlink(root.join(there), folder.0.join(there)).unwrap();
@@ -70,6 +71,33 @@ fn the_examples_work() {
             assert_eq!(status, 0, "{line}: {out}{err}");
         }
     }
+}
+
+/// `fleet` is a command of the Python package. Here `python3` is a program that records what it is asked.
+#[cfg(unix)]
+#[test]
+fn fleet_runs_the_python_package() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new();
+    let python = folder.0.join("python3");
+    let run = |text: &str| {
+        fs::write(&python, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = command(&["fleet", "run", "a.launch.toml", "--address", "auto", "--help"]);
+        read(command.env("PATH", &folder.0).output().unwrap())
+    };
+    let (status, _, err) = run("exit 1");
+    assert_eq!(status, 2);
+    assert!(err.contains("pip install 'hiplaunch[ray]'"), "{err}");
+    for ends in [0, 1, 2] {
+        let (status, out, _) = run(&format!("[ \"$1\" = -c ] && exit 0; echo \"$@\"; exit {ends}"));
+        assert_eq!((status, out.as_str()), (ends, "-m hiplaunch fleet run a.launch.toml --address auto --help\n"));
+    }
+    fs::remove_file(&python).unwrap();
+    let (status, _, err) = read(command(&["fleet", "run"]).env("PATH", &folder.0).output().unwrap());
+    assert_eq!(status, 2);
+    assert!(err.contains("python3 can't be run"), "{err}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Exchange that succeeds.
 
+use std::time::Duration;
+
 use hiplaunch::{DeviceBuffer, LaunchDims, args};
-use hiplaunch_mpi::{Communicator, Halo, Number, Reduce};
+use hiplaunch_mpi::{Communicator, Halo, Number, Options, Reduce};
 
 use crate::rank::{Outcome, Rank};
 
@@ -331,4 +333,37 @@ pub(crate) fn many(rank: Rank) -> Outcome {
         assert_eq!(counters.bytes_sent, (ROUNDS * 256) as u64);
         Ok(())
     })
+}
+
+/// A span that all ranks begin and end at the same barriers is at the same time in the file, whenever their timelines began.
+pub(crate) fn trace(rank: Rank) -> Outcome {
+    let comm = rank.communicator(Options::default())?;
+    // Timelines that begin at other times.
+    std::thread::sleep(Duration::from_millis(30 * comm.rank() as u64));
+    let timeline = hiplaunch::Timeline::default();
+    comm.barrier(&rank.stream)?.wait()?;
+    let span = timeline.span("together");
+    std::thread::sleep(Duration::from_millis(50));
+    comm.barrier(&rank.stream)?.wait()?;
+    drop(span);
+    let name = std::env::temp_dir().join(format!("hiplaunch-trace-{}.json", std::process::id()));
+    rank.mpi.write_trace(&timeline, &name)?;
+    if comm.rank() != 0 {
+        return Ok(());
+    }
+    let text = std::fs::read(&name)?;
+    std::fs::remove_file(&name)?;
+    let json: serde_json::Value = serde_json::from_slice(&text)?;
+    let events = json["traceEvents"].as_array().expect("events");
+    let spans: Vec<_> = events.iter().filter(|event| event["name"] == "together").collect();
+    assert_eq!(spans.len(), comm.size());
+    let middle = |span: &serde_json::Value| {
+        span["ts"].as_f64().expect("ts") + span["dur"].as_f64().expect("dur") / 2.0
+    };
+    for (other, span) in spans.iter().enumerate() {
+        assert_eq!(span["pid"], 1000 * other + 1);
+        let apart = (middle(span) - middle(spans[0])).abs();
+        assert!(apart < 20_000.0, "rank {other} is {apart} us from rank 0");
+    }
+    Ok(())
 }

@@ -19,6 +19,10 @@ def main(program: str = "hiplaunch") -> NoReturn:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+    if sys.argv[1:2] == ["fleet"]:
+        from .fleet._command import main as fleet
+
+        fleet(sys.argv[2:], program)
     # Ctrl-C ends the process at once: Python's handler would wait for the command. A program that `exec` runs gets no
     # signal that Python ignores for itself.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

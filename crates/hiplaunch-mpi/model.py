@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""A model of a step of the application heat: what it says of the runs of scaling.py, and of many GPUs.
+
+    crates/hiplaunch-mpi/scaling.py openmpi --json runs.json
+    crates/hiplaunch-mpi/model.py runs.json
+
+A rank's step takes max(interior, exchange) + border: the exchange runs beside the interior. On emulated devices nothing runs
+beside anything else once there are more ranks than cores, so there the three are added, and the ranks take turns.
+
+The model's constants for these runs are fitted to them. Those for GPUs are options; the defaults are from data sheets and not
+measured: MI300X has 5.3 TB/s, and a Slingshot 11 port 25 GB/s.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+
+# f64, read once and written once; the neighbours come from caches.
+BYTES_OF_A_CELL = 16
+# What a rank keeps of each tile of 16 x 16 cells for the sums: two f64.
+BYTES_OF_A_TILE = 16
+
+
+def solve(matrix, right):
+    """Returns the solution of a small system of linear equations, by Gauss's elimination with pivots."""
+    n = len(right)
+    rows = [row[:] + [value] for row, value in zip(matrix, right)]
+    for k in range(n):
+        pivot = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k])]
+    out = [0.0] * n
+    for k in reversed(range(n)):
+        out[k] = (rows[k][n] - sum(rows[k][j] * out[j] for j in range(k + 1, n))) / rows[k][k]
+    return out
+
+
+def fitted(runs, cores):
+    """Prints the constants that fit the runs best, by relative least squares, and what they give for each run."""
+    rows, times = [], []
+    for run in runs:
+        steps = run["last_step"] - run["first_step"]
+        turns = max(1.0, run["ranks"] / cores)
+        cells = run["width"] * run["height"] / run["ranks"]
+        rows.append([turns, turns * cells, turns * run["counts_a_step"]["messages_sent"]])
+        times.append(run["seconds"] / steps)
+    weighted = [[x / time for x in row] for row, time in zip(rows, times)]
+    normal = [[sum(row[i] * row[j] for row in weighted) for j in range(3)] for i in range(3)]
+    constants = solve(normal, [sum(row[i] for row in weighted) for i in range(3)])
+    fixed, cell, message = constants
+    print(f"Fitted on {cores} cores: {1e6 * fixed:.0f} us a step, {1e9 * cell:.1f} ns a cell, {1e6 * message:.0f} us a message.\n")
+    print("| ranks | field | ms a step | the model says |")
+    print("|---|---|---|---|")
+    for run, row, time in zip(runs, rows, times):
+        said = sum(x * constant for x, constant in zip(row, constants))
+        print(f"| {run['ranks']} | {run['width']}x{run['height']} | {1e3 * time:.2f} | {1e3 * said:.2f} ({100 * (said / time - 1):+.0f} %) |")
+
+
+def predicted(options):
+    """Prints what a step takes on many GPUs, each with a square block."""
+    exchange_floor = options.latency + options.enqueue
+    print(
+        f"\nFor {options.gpus} GPUs: {options.memory / 1e12:.1f} TB/s of memory, {options.network / 1e9:.0f} GB/s of network each, "
+        f"{1e6 * options.latency:.0f} us of latency, {1e6 * options.enqueue:.0f} us for copies, events and host functions.\n"
+    )
+    print("| block | interior, us | exchange, us | step, us | hidden | efficiency | sums of all tiles, each rank |")
+    print("|---|---|---|---|---|---|---|")
+    for edge in (256, 512, 1024, 2048, 4096, 8192, 16384):
+        interior = (edge - 2) ** 2 * BYTES_OF_A_CELL / options.memory + options.launch
+        border = 4 * edge * BYTES_OF_A_CELL / options.memory + options.launch
+        exchange = exchange_floor + 4 * edge * 8 / options.network
+        step = max(interior, exchange) + border
+        alone = edge**2 * BYTES_OF_A_CELL / options.memory + options.launch
+        tiles = options.gpus * (edge / 16) ** 2 * BYTES_OF_A_TILE
+        hidden = "all" if interior >= exchange else f"{100 * interior / exchange:.0f} %"
+        print(
+            f"| {edge}x{edge} | {1e6 * interior:.1f} | {1e6 * exchange:.1f} | {1e6 * step:.1f} | {hidden} | {100 * alone / step:.0f} % "
+            f"| {tiles / 1e6:,.0f} MB |"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=pathlib.Path, help="what scaling.py --json wrote")
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)), help="that all ranks of the runs shared")
+    parser.add_argument("--gpus", type=int, default=10_000)
+    parser.add_argument("--memory", type=float, default=5.3e12, help="bytes a second of a GPU's memory")
+    parser.add_argument("--network", type=float, default=25e9, help="bytes a second of a GPU's network port")
+    parser.add_argument("--latency", type=float, default=5e-6, help="seconds of a message between nodes")
+    parser.add_argument("--enqueue", type=float, default=20e-6, help="seconds for copies, events and host functions of an exchange")
+    parser.add_argument("--launch", type=float, default=5e-6, help="seconds from one kernel's end to the next one's begin")
+    options = parser.parse_args()
+    fitted(json.loads(options.runs.read_text()), options.cores)
+    predicted(options)
+
+
+if __name__ == "__main__":
+    main()
