@@ -29,7 +29,7 @@ enum {
   HIPLAUNCH_MPI_ENVIRONMENT = 2,  /* MPI is not initialized for MPI_THREAD_MULTIPLE */
   HIPLAUNCH_MPI_MPI = 3,          /* a call of MPI failed */
   HIPLAUNCH_MPI_NO_DEVICE = 4,    /* the rank has no device */
-  HIPLAUNCH_MPI_SIZE = 5,         /* a message is longer or shorter than announced */
+  HIPLAUNCH_MPI_SIZE = 5,         /* a message is longer or shorter than announced, or collective calls differ */
   HIPLAUNCH_MPI_CODE_DIFFERS = 6, /* ranks have different code objects */
   HIPLAUNCH_MPI_RANK_FAILED = 7,  /* another rank failed; the message has its number and report */
   HIPLAUNCH_MPI_TIMEOUT = 8,      /* an operation took too long */

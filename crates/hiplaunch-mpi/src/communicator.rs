@@ -30,6 +30,10 @@ pub struct Options {
     pub staging: Staging,
     /// How long an operation may wait for other ranks, from the time when its stream has come to it. `None`: for ever.
     pub timeout: Option<Duration>,
+    /// Whether the ranks compare each collective operation before they make it: its name, its bytes, its root, type and
+    /// reduction. It costs one more reduction of 16 bytes for each. Without it, what happens when they differ is MPI's choice:
+    /// an error, other numbers, or a wait for ever. All ranks have the same setting.
+    pub check_collectives: bool,
 }
 
 /// Ranks that exchange device memory, each with one device.
@@ -137,8 +141,9 @@ impl Communicator {
         };
         let (sender, receiver) = channel();
         let shared = Arc::new(Shared::new(rank, size, sender));
-        let (timeout, probe) = (options.timeout, receiving.clone());
-        let progress = Progress { shared: shared.clone(), data, control, timeout, probe };
+        let (timeout, check_collectives) = (options.timeout, options.check_collectives);
+        let (shared_by, probe) = (shared.clone(), receiving.clone());
+        let progress = Progress { shared: shared_by, data, control, timeout, check_collectives, probe };
         let thread = std::thread::Builder::new()
             .name(format!("mpi rank {rank}"))
             .spawn(move || progress.run(&receiver))

@@ -180,9 +180,14 @@ impl Mpi {
                 devices.len()
             )));
         }
-        log::debug!("rank {} takes {} for local rank {local_rank} ({source})", self.rank, device.id());
+        // MPICH's mpirun names a process that died by its number alone.
+        let (rank, process, host) = (self.rank, std::process::id(), self.host());
+        log::info!(
+            "rank {rank} is process {process} on {host}, and takes {} (local rank {local_rank})",
+            device.id()
+        );
         if sharing > 1 && all.iter().position(|&other| other == identity) == Some(node_rank) {
-            log::info!("{sharing} ranks on {} share {}, rank {} first", self.host(), device.id(), self.rank);
+            log::info!("{sharing} ranks on {host} share {}, rank {rank} first", device.id());
         }
         Ok(DeviceChoice { device: device.clone(), local_rank, local_size, sharing, source })
     }

@@ -67,6 +67,19 @@ pub enum Error {
         /// The bytes of the message, where MPI tells.
         got: Option<usize>,
     },
+    /// Ranks make different collective calls at one time ([`Options::check_collectives`](crate::Options::check_collectives)).
+    #[error(
+        "rank {rank}: {call} of {bytes} bytes is not what other ranks call at this time; all ranks enqueue the same collective \
+         operations, of views of one length, in the same order"
+    )]
+    CollectiveDiffers {
+        /// The rank.
+        rank: usize,
+        /// What it called.
+        call: &'static str,
+        /// The bytes that it gave.
+        bytes: usize,
+    },
     /// Ranks have different code objects under one kernel's name.
     #[error(
         "kernel `{kernel}`: the code object of ranks {ranks:?} is not that of rank 0; install the same files on all nodes"

@@ -102,7 +102,8 @@ impl Communicator {
     /// Replaces each element by the sum, the least or the greatest of all ranks' elements at its place. Collective.
     ///
     /// # Errors
-    /// As [`recv`](Communicator::recv). All ranks have views of one length; MPI detects most others.
+    /// As [`recv`](Communicator::recv). All ranks have views of one length and compute the same; with
+    /// [`Options::check_collectives`](crate::Options::check_collectives), the ticket returns [`Error::CollectiveDiffers`] else.
     pub fn all_reduce<T: Number>(
         &self,
         stream: &Stream,
@@ -111,10 +112,21 @@ impl Communicator {
     ) -> Result<Ticket> {
         let view = view.as_view();
         let (count, bytes) = (view.len(), view.len() * size_of::<T>());
-        let (datatype, op) = (T::datatype(), how.op());
+        let (datatype, op, kind) = (T::datatype(), how.op(), (std::any::type_name::<T>(), how));
         let plan = Plan { from: vec![view.clone()], into: vec![view] };
         self.enqueue("all_reduce", stream, plan, |from, into| -> Parts {
-            (vec![], vec![Part::AllReduce { from: from[0].mpi, to: into[0].mpi, count, bytes, datatype, op }])
+            (
+                vec![],
+                vec![Part::AllReduce {
+                    from: from[0].mpi,
+                    to: into[0].mpi,
+                    count,
+                    bytes,
+                    datatype,
+                    op,
+                    kind,
+                }],
+            )
         })
     }
 

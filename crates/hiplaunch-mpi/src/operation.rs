@@ -3,6 +3,7 @@
 //! It is shared by the thread that enqueued it, by host functions of streams and by the progress thread. It owns nothing of
 //! HIP, so that it may be dropped in a host function.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -10,6 +11,7 @@ use mpi::ffi;
 
 use crate::counters::{Counts, add};
 use crate::error::Error;
+use crate::view::Reduce;
 
 /// One call of MPI that an operation needs. Addresses are of staging memory.
 pub(crate) enum Part {
@@ -32,6 +34,8 @@ pub(crate) enum Part {
         bytes: usize,
         datatype: ffi::MPI_Datatype,
         op: ffi::MPI_Op,
+        /// The type of the numbers, and what is computed.
+        kind: (&'static str, Reduce),
     },
     Broadcast {
         memory: *mut u8,
@@ -62,6 +66,28 @@ impl Part {
         }
     }
 
+    /// The bytes that the rank gives to a collective call.
+    pub(crate) fn collective_bytes(&self) -> usize {
+        match *self {
+            Part::AllReduce { bytes, .. } | Part::Broadcast { bytes, .. } | Part::AllGather { bytes, .. } => {
+                bytes
+            }
+            Part::Send { .. } | Part::Receive { .. } | Part::Barrier => 0,
+        }
+    }
+
+    /// A number that is the same on all ranks that make the same collective call.
+    pub(crate) fn signature(&self, call: &str) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (call, self.collective_bytes()).hash(&mut hasher);
+        match *self {
+            Part::Broadcast { root, .. } => root.hash(&mut hasher),
+            Part::AllReduce { kind, .. } => kind.hash(&mut hasher),
+            _ => {}
+        }
+        hasher.finish()
+    }
+
     /// Counts what is passed to MPI.
     pub(crate) fn count(&self, counts: &Counts) {
         match *self {
@@ -71,11 +97,10 @@ impl Part {
             }
             // Counted when it arrives.
             Part::Receive { .. } => {}
-            Part::AllReduce { bytes, .. } | Part::Broadcast { bytes, .. } | Part::AllGather { bytes, .. } => {
+            _ => {
                 add(&counts.collectives, 1);
-                add(&counts.collective_bytes, bytes);
+                add(&counts.collective_bytes, self.collective_bytes());
             }
-            Part::Barrier => add(&counts.collectives, 1),
         }
     }
 }

@@ -88,6 +88,9 @@ struct InFlight {
     index: usize,
     request: ffi::MPI_Request,
     posted: Instant,
+    /// While the ranks compare what they are about to call: this rank's signature and its complement, and then the least of
+    /// each over all ranks.
+    agreement: Option<Box<[u64; 4]>>,
 }
 
 impl InFlight {
@@ -107,6 +110,8 @@ pub(crate) struct Progress {
     pub(crate) data: Comm,
     pub(crate) control: Comm,
     pub(crate) timeout: Option<Duration>,
+    /// [`Options::check_collectives`](crate::Options::check_collectives).
+    pub(crate) check_collectives: bool,
     /// A stream of the device, which is asked whether the device is lost.
     pub(crate) probe: Stream,
 }
@@ -175,16 +180,14 @@ impl Progress {
             return operation.fail(&error);
         }
         for (index, part) in operation.parts(side).iter().enumerate() {
-            match self.start(operation.call, part) {
-                Ok(request) => {
-                    let posted = Instant::now();
-                    state.in_flight.push(InFlight {
-                        operation: operation.clone(),
-                        side,
-                        index,
-                        request,
-                        posted,
-                    });
+            let started = match part.peer() {
+                None if self.check_collectives => self.compare(operation.call, part),
+                _ => self.start(operation.call, part).map(|request| (request, None)),
+            };
+            match started {
+                Ok((request, agreement)) => {
+                    let (operation, posted) = (operation.clone(), Instant::now());
+                    state.in_flight.push(InFlight { operation, side, index, request, posted, agreement });
                 }
                 Err(error) => {
                     operation.fail(&error);
@@ -234,23 +237,70 @@ impl Progress {
         }
     }
 
+    /// Starts to compare a collective call with those of the other ranks. That is on the communicator for failures, so that
+    /// the calls on the other have one order on all ranks, however far the comparisons of each are.
+    fn compare(&self, call: &'static str, part: &Part) -> Result<(ffi::MPI_Request, Option<Box<[u64; 4]>>)> {
+        let signature = part.signature(call);
+        let mut both = Box::new([signature, !signature, 0, 0]);
+        // SAFETY: two elements are read and two are written. The box is kept until the request is finished.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let from = both.as_mut_ptr();
+            let (to, ty, min) = (from.add(2), ffi::RSMPI_UINT64_T, ffi::RSMPI_MIN);
+            let code = ffi::MPI_Iallreduce(from.cast(), to.cast(), 2, ty, min, self.control.0, &mut request);
+            check(self.shared.rank, "MPI_Iallreduce", code)?;
+            Ok((request, Some(both)))
+        }
+    }
+
+    /// Makes the call that was compared, if all ranks are about to make the same.
+    fn agreed(&self, entry: &mut InFlight, agreement: &[u64; 4], code: i32) -> Result<()> {
+        let (rank, call) = (self.shared.rank, entry.operation.call);
+        check(rank, "MPI_Test", code)?;
+        // The least is this rank's, and so is the greatest.
+        if agreement[..2] != agreement[2..] {
+            return Err(Error::CollectiveDiffers { rank, call, bytes: entry.part().collective_bytes() });
+        }
+        entry.request = self.start(call, entry.part())?;
+        Ok(())
+    }
+
     /// Tests every request once. Returns whether one was finished.
     fn test_all(&self, state: &mut State) -> bool {
         let (mut index, mut busy, mut failure) = (0, false, None);
+        let mut comparing = false;
         while let Some(entry) = state.in_flight.get_mut(index) {
+            // What was compared is called in the order in which it was enqueued.
+            if comparing && entry.agreement.is_some() {
+                index += 1;
+                continue;
+            }
             let (code, received) = calls::test(&mut entry.request);
             let Some(received) = received else {
+                comparing |= entry.agreement.is_some();
                 index += 1;
                 continue;
             };
             busy = true;
+            if let Some(agreement) = entry.agreement.take()
+                && self.shared.check().is_ok()
+            {
+                match self.agreed(entry, &agreement, code) {
+                    Ok(()) => continue,
+                    Err(error) => {
+                        entry.operation.fail(&error);
+                        failure.get_or_insert(error);
+                    }
+                }
+            }
             let entry = state.in_flight.remove(index);
             // What was cancelled has failed already.
-            if self.shared.check().is_ok()
+            if failure.is_none()
+                && self.shared.check().is_ok()
                 && let Err(error) = self.finished(entry.part(), code, received)
             {
                 entry.operation.fail(&error);
-                failure.get_or_insert(error);
+                failure = Some(error);
             }
             entry.operation.finish(entry.part());
         }
@@ -375,7 +425,7 @@ impl Progress {
         let clean = state.in_flight.is_empty() && state.reports.is_empty();
         if !clean {
             // MPI may still use them.
-            std::mem::forget(state.reports);
+            std::mem::forget((state.reports, state.in_flight));
         } else if self.shared.check().is_ok() {
             for comm in [self.data, self.control] {
                 if let Err(error) = comm.free(self.shared.rank) {

@@ -26,7 +26,7 @@ impl<T: Pod> AsView<T> for DeviceView<T> {
 pub trait Number: Pod + Send + sealed::Number {}
 
 /// How elements of all ranks are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduce {
     /// The sum. MPI chooses the order, so sums of floats may differ in the last bits between numbers of ranks; where they must
     /// not, [gather](crate::Communicator::all_gather) the parts and add them in a fixed order.

@@ -41,7 +41,8 @@ impl hiplaunch_mpi_comm {
         }
         let device = self.communicator.device();
         // SAFETY: the caller's promise.
-        let stream = unsafe { self.launcher.stream_from_raw(device, RawStream(raw.expose_provenance() as u64)) }?;
+        let stream =
+            unsafe { self.launcher.stream_from_raw(device, RawStream(raw.expose_provenance() as u64)) }?;
         streams.insert(raw.addr(), stream.clone());
         Ok(stream)
     }
@@ -119,7 +120,10 @@ pub extern "C" fn hiplaunch_mpi_check(comm: Option<&hiplaunch_mpi_comm>) -> c_in
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_fail(comm: Option<&hiplaunch_mpi_comm>, report: *const c_char) -> c_int {
+pub unsafe extern "C" fn hiplaunch_mpi_fail(
+    comm: Option<&hiplaunch_mpi_comm>,
+    report: *const c_char,
+) -> c_int {
     call(|| {
         // SAFETY: the caller's promise for texts.
         let report = unsafe { text(report, "report") }?;
@@ -233,7 +237,11 @@ unsafe fn reduce<T: Number>(
     how: Reduce,
 ) -> Result<Ticket> {
     if view.element != size_of::<T>() {
-        return Err(Failure::invalid(format!("elements of {} bytes for a type of {}", view.element, size_of::<T>())));
+        return Err(Failure::invalid(format!(
+            "elements of {} bytes for a type of {}",
+            view.element,
+            size_of::<T>()
+        )));
     }
     // SAFETY: the caller's promise.
     let view = unsafe { view.of::<T>(comm.device()) }?;
@@ -342,7 +350,10 @@ pub unsafe extern "C" fn hiplaunch_mpi_wait(ticket: *mut hiplaunch_mpi_ticket) -
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn hiplaunch_mpi_is_done(ticket: Option<&hiplaunch_mpi_ticket>, done: Option<&mut i32>) -> c_int {
+pub extern "C" fn hiplaunch_mpi_is_done(
+    ticket: Option<&hiplaunch_mpi_ticket>,
+    done: Option<&mut i32>,
+) -> c_int {
     call(|| {
         let out = done.ok_or_else(|| Failure::invalid("`done` is null"))?;
         *out = i32::from(given(ticket, "ticket")?.0.is_done()?);

@@ -28,7 +28,7 @@ impl From<Error> for Failure {
             Error::Environment(_) => 2,
             Error::Mpi { .. } => 3,
             Error::NoDevice { .. } | Error::LocalRank { .. } => 4,
-            Error::MessageSize { .. } => 5,
+            Error::MessageSize { .. } | Error::CollectiveDiffers { .. } => 5,
             Error::CodeDiffers { .. } => 6,
             Error::RankFailed { .. } => 7,
             Error::Timeout { .. } => 8,

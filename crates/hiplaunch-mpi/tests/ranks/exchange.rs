@@ -155,7 +155,21 @@ pub(crate) fn collectives(rank: Rank) -> Outcome {
             comm.recv(&rank.stream, &token, last, 1)?.wait()?;
             barrier.wait()?;
         }
-        assert_eq!(comm.counters().collectives, comm.size() as u64 + 2);
+        // Many at one time keep their order.
+        let sums: Vec<_> = (0..50u64)
+            .map(|i| DeviceBuffer::from_slice(&rank.stream, &vec![i; 1 + i as usize % 3]))
+            .collect::<Result<_, _>>()?;
+        let tickets: Vec<_> = sums
+            .iter()
+            .map(|sum| comm.all_reduce(&rank.stream, sum, Reduce::Sum))
+            .collect::<Result<_, _>>()?;
+        for ticket in tickets {
+            ticket.wait()?;
+        }
+        for (i, sum) in sums.iter().enumerate() {
+            assert!(sum.to_vec(&rank.stream)?.iter().all(|&v| v == (i * comm.size()) as u64), "sum {i}");
+        }
+        assert_eq!(comm.counters().collectives, comm.size() as u64 + 52);
         Ok(())
     })
 }

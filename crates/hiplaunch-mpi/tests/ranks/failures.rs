@@ -87,6 +87,34 @@ pub(crate) fn shorter_message(rank: Rank) -> Outcome {
     other_size(&rank, 8, 32)
 }
 
+/// One rank reduces fewer elements, in the other order, or otherwise.
+pub(crate) fn other_collective(rank: Rank) -> Outcome {
+    for difference in 0..3 {
+        let comm = rank.communicator(Options { check_collectives: true, ..Options::default() })?;
+        let buffer = DeviceBuffer::<u32>::from_slice(&rank.stream, &[7; 64])?;
+        comm.all_reduce(&rank.stream, &buffer, Reduce::Sum)?.wait()?;
+        let is_other = comm.rank() == 1;
+        let n = if is_other && difference == 0 { 32 } else { 64 };
+        let how = if is_other && difference == 1 { Reduce::Max } else { Reduce::Sum };
+        let view = buffer.view_strided(0, &[n], &[1])?;
+        let result = match is_other && difference == 2 {
+            true => comm.broadcast(&rank.stream, &view, 0),
+            false => comm.all_reduce(&rank.stream, &view, how),
+        };
+        match result.and_then(hiplaunch_mpi::Ticket::wait).expect_err("they differ") {
+            Error::CollectiveDiffers { rank, bytes, .. } => {
+                assert_eq!((rank, bytes), (comm.rank(), n * 4));
+            }
+            // Another rank was faster to say so.
+            Error::RankFailed { report, .. } => {
+                assert!(report.contains("same collective operations"), "{report}")
+            }
+            other => panic!("{other}"),
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn other_code(rank: Rank) -> Outcome {
     let comm = rank.communicator(Options::default())?;
     comm.check_code("step", PROBE)?;

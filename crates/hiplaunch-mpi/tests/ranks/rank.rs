@@ -54,7 +54,11 @@ impl Rank {
     /// Runs with staging in pinned memory, and in device memory, which MPI takes on the emulator.
     pub(crate) fn with_both_stagings(&self, run: impl Fn(&Communicator) -> Outcome) -> Outcome {
         for staging in [Staging::Host, Staging::Device] {
-            let communicator = self.communicator(Options { staging, timeout: None })?;
+            let communicator = self.communicator(Options {
+                staging,
+                check_collectives: staging == Staging::Device,
+                ..Options::default()
+            })?;
             run(&communicator).map_err(|error| format!("with {staging:?}: {error}"))?;
             communicator.check()?;
         }
