@@ -8,15 +8,7 @@
 # Exit status: 0 all as promised, 1 not, 2 wrong use, 77 that MPI is not here. Less than a minute, without the build.
 set -uo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")" || exit 1
-case ${1-} in
-  openmpi | mpich) mpi=$1 ;;
-  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
-esac
-export MPICC=${MPICC:-mpicc.$mpi} MPIRUN=${MPIRUN:-mpirun.$mpi}
-for program in "$MPICC" "$MPIRUN"; do
-  command -v -- "$program" > /dev/null || { echo "heat.sh: no $program; install $mpi, or set MPICC and MPIRUN" >&2; exit 77; }
-done
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../../target/mpi}/$mpi
+. ./mpi.sh
 cargo build --locked --example heat || exit 1
 heat=$CARGO_TARGET_DIR/debug/examples/heat
 work=$(mktemp -d)

@@ -56,9 +56,10 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the reports of all runs, for model.py")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parents[2]
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", root / "target" / "mpi"))
-    heat = target / options.mpi / "debug" / "examples" / "heat"
-    if not heat.is_file():
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "mpi"
+    heat = target / "debug" / "examples" / "heat"
+    built_with = target / "of"
+    if not heat.is_file() or options.mpi not in built_with.read_text():
         raise SystemExit(f"no {heat}: build it with crates/hiplaunch-mpi/heat.sh {options.mpi}")
     print(f"{options.steps} steps; {options.mpi}; {len(os.sched_getaffinity(0))} cores for all ranks.")
     strong = [run(options.mpi, heat, ranks, "256", options.steps) for ranks in (1, 2, 4, 8)]

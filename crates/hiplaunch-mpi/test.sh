@@ -5,7 +5,7 @@
 #   crates/hiplaunch-mpi/test.sh mpich [CASE]      Debian: mpich libmpich-dev libclang-dev
 #
 # With CASE, only the cases of tests/ranks with that in their names. Exit status: 0 all passed, 1 something failed, 2 wrong use,
-# 77 that MPI is not here. The two MPIs have build folders of their own, because the bindings are of one of them.
+# 77 that MPI is not here.
 #
 # Settings (environment):
 #   MPICC, MPIRUN     default: mpicc.openmpi, mpirun.openmpi, and so on
@@ -14,16 +14,7 @@
 #   PYTHON            a Python with mpi4py and numpy (default: python3); without them Python is left out
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
-case ${1-} in
-  openmpi | mpich) mpi=$1 ;;
-  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
-esac
-export MPICC=${MPICC:-mpicc.$mpi} MPIRUN=${MPIRUN:-mpirun.$mpi}
-for program in "$MPICC" "$MPIRUN"; do
-  command -v -- "$program" > /dev/null || { echo "test.sh: no $program; install $mpi, or set MPICC and MPIRUN" >&2; exit 77; }
-done
-root=$(cd ../.. && pwd)
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target/mpi}/$mpi
+. ./mpi.sh
 if [ -n "${2-}" ]; then
   exec cargo test --locked --test ranks -- "$2"
 fi
