@@ -181,6 +181,7 @@ def test_reports_can_be_read(fleet, tmp_path):
     report = fleet.run_scripts(names).report()
     files = {kind: str(tmp_path / f"report.{kind}") for kind in ("json", "junit", "html")}
     report.write(**files)
+    assert report.status == 1 and fleet.run_scripts(names[2:]).report().status == 2
     document = json.loads(Path(files["json"]).read_text())
     assert document["totals"] == {"passed": 1, "failed": 1, "unusable": 1, "skipped": 0}
     assert [result["name"] for result in document["results"]] == names
