@@ -15,7 +15,6 @@ import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
-import hiplaunch
 from hiplaunch import fleet as fleets
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,6 +48,16 @@ def test_what_a_function_raises_is_its_items_error(fleet):
     assert "ZeroDivisionError" in report.results[1].error
     with pytest.raises(fleets.ItemError, match="(?s)0: failed: .*ZeroDivisionError"):
         fleet.map(lambda x: 1 // x, [1, 0, 2]).values()
+
+
+def test_one_run_at_a_time_has_the_devices(fleet):
+    first = fleet.map(lambda x: x, range(1000))
+    taken = iter(first)
+    next(taken)
+    with pytest.raises(fleets.FleetError, match="another run of this fleet has not ended"):
+        fleet.map(abs, [1]).values()
+    assert first.values() == list(range(1000))
+    assert fleet.map(abs, [-1]).values() == [1]
 
 
 def test_functions_launch_kernels_of_files_that_were_sent(fleet):

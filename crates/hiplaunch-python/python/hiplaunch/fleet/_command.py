@@ -139,8 +139,9 @@ def run(given: argparse.Namespace, rest: Sequence[str]) -> int:
         if given.command == "run":
             # What is wrong is said before Ray is started.
             matching(ScriptRunner(rest).scripts)
+        settings = {"workers": given.workers, "devices": given.devices, "tries": given.tries}
         # Ray prints its messages to standard output.
-        with contextlib.redirect_stdout(sys.stderr), Fleet(given.address, workers=given.workers, devices=given.devices, tries=given.tries) as fleet:
+        with contextlib.redirect_stdout(sys.stderr), Fleet(given.address, **settings) as fleet:
             if given.address == "auto" and fleet.address == "local":
                 print("hiplaunch: no Ray cluster here: a local one is started", file=sys.stderr)
             run = started(fleet, given, rest)
