@@ -3,7 +3,8 @@
 #
 #     crates/hiplaunch-python/tests/run.sh [PYTHON...]
 #
-# Without arguments: the oldest and the newest Python here, from 3.9 on. Needs pip and what it fetches: maturin, numpy, pytest, mypy.
+# Without arguments: the oldest and the newest Python here, from 3.9 on. Needs pip and what it fetches: maturin, numpy, pytest, mypy,
+# and Ray if there is one for the Python.
 # HIPLAUNCH_WHEEL_LIBRARIES may name a folder in which the libraries of `hiplaunch exec` are built already, and HIPLAUNCH_WHEEL_FOLDER
 # one that keeps the wheel.
 set -euo pipefail
@@ -50,6 +51,8 @@ for python in "${chosen[@]}"; do
   "$work/venv/bin/python" -m hiplaunch demo --backend emulator --launches 20
   say "$("$python" --version): tests"
   "$work/venv/bin/pip" install --quiet numpy pytest mypy
+  # Fleets are tested with one Python, since Ray takes seconds to start.
+  [[ $python != "$newest" ]] || "$work/venv/bin/pip" install --quiet ray || echo "pip can't fetch Ray: no tests of fleets"
   "$work/venv/bin/python" -m pytest --quiet -rs -p no:cacheprovider crates/hiplaunch-python/tests
   rm -rf "$work/venv"
 done

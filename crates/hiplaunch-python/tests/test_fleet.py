@@ -15,7 +15,6 @@ import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
-import hiplaunch
 from hiplaunch import fleet as fleets
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,6 +48,16 @@ def test_what_a_function_raises_is_its_items_error(fleet):
     assert "ZeroDivisionError" in report.results[1].error
     with pytest.raises(fleets.ItemError, match="(?s)0: failed: .*ZeroDivisionError"):
         fleet.map(lambda x: 1 // x, [1, 0, 2]).values()
+
+
+def test_one_run_at_a_time_has_the_devices(fleet):
+    first = fleet.map(lambda x: x, range(1000))
+    taken = iter(first)
+    next(taken)
+    with pytest.raises(fleets.FleetError, match="another run of this fleet has not ended"):
+        fleet.map(abs, [1]).values()
+    assert first.values() == list(range(1000))
+    assert fleet.map(abs, [-1]).values() == [1]
 
 
 def test_functions_launch_kernels_of_files_that_were_sent(fleet):
@@ -181,6 +190,7 @@ def test_reports_can_be_read(fleet, tmp_path):
     report = fleet.run_scripts(names).report()
     files = {kind: str(tmp_path / f"report.{kind}") for kind in ("json", "junit", "html")}
     report.write(**files)
+    assert report.status == 1 and fleet.run_scripts(names[2:]).report().status == 2
     document = json.loads(Path(files["json"]).read_text())
     assert document["totals"] == {"passed": 1, "failed": 1, "unusable": 1, "skipped": 0}
     assert [result["name"] for result in document["results"]] == names

@@ -36,6 +36,16 @@ def test_the_guides_chapter_is_one_program():
     run("-c", "\n".join(program for program in programs if program != own))
 
 
+def test_the_guides_chapter_on_fleets(tmp_path):
+    pytest.importorskip("ray", reason="Ray is not installed")
+    (program,) = blocks("docs/fleets.md")
+    for name in ("hip", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    said = run("-c", program, folder=tmp_path)
+    assert "passed tests/data/saxpy.launch.toml" in said
+    assert (tmp_path / "report.html").exists()
+
+
 def test_the_guides_own_kernel(tmp_path):
     if shutil.which("hipcc") is None:
         pytest.skip("no hipcc")

@@ -30,8 +30,8 @@ def test_stubs_agree_with_the_module(tmp_path):
 def test_the_package_and_examples_are_typed(tmp_path):
     pytest.importorskip("numpy")
     programs = [ROOT / "examples/python/saxpy.py", ROOT / "examples/histogram/histogram.py"]
-    modules = ["hiplaunch", "hiplaunch.__main__", "hiplaunch._native", "hiplaunch.fleet", "hiplaunch.fleet._worker"]
-    mypy("mypy", "--strict", *[f"-m{module}" for module in modules], folder=tmp_path)
+    modules = ["hiplaunch", "hiplaunch.__main__", "hiplaunch._native"]
+    mypy("mypy", "--strict", *[f"-m{module}" for module in modules], "-phiplaunch.fleet", folder=tmp_path)
     mypy("mypy", "--strict", *map(str, programs), folder=tmp_path)
 
 

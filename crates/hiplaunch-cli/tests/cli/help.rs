@@ -92,7 +92,10 @@ fn fleet_runs_the_python_package() {
     assert!(err.contains("pip install 'hiplaunch[ray]'"), "{err}");
     for ends in [0, 1, 2] {
         let (status, out, _) = run(&format!("[ \"$1\" = -c ] && exit 0; echo \"$@\"; exit {ends}"));
-        assert_eq!((status, out.as_str()), (ends, "-m hiplaunch fleet run a.launch.toml --address auto --help\n"));
+        assert_eq!(
+            (status, out.as_str()),
+            (ends, "-m hiplaunch fleet run a.launch.toml --address auto --help\n")
+        );
     }
     fs::remove_file(&python).unwrap();
     let (status, _, err) = read(command(&["fleet", "run"]).env("PATH", &folder.0).output().unwrap());

@@ -22,10 +22,10 @@ def device_class() -> type:
 
         def hello(self, version: str) -> dict[str, Any]:
             """Says where this actor is, and what is wrong with its package, if anything is."""
+            import importlib
             import os
 
-            import ray
-
+            ray = importlib.import_module("ray")
             context = ray.get_runtime_context()
             said: dict[str, Any] = {
                 "id": context.get_node_id(),

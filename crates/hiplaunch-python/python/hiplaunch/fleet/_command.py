@@ -10,8 +10,9 @@ from typing import NoReturn, Sequence
 
 from .._native import ScriptRunner
 from ._engine import Result
-from ._errors import FleetError, ItemError
+from ._errors import FleetError, ItemError, ray
 from ._fleet import Fleet, Run
+from ._jobs import matching
 from ._progress import Progress
 
 WORDS = {"passed": "PASS ", "failed": "FAIL ", "unusable": "ERROR", "skipped": "SKIP "}
@@ -134,8 +135,13 @@ def run(given: argparse.Namespace, rest: Sequence[str]) -> int:
     """Runs a command, and returns the exit status."""
     out = sys.stdout
     try:
+        ray()
+        if given.command == "run":
+            # What is wrong is said before Ray is started.
+            matching(ScriptRunner(rest).scripts)
+        settings = {"workers": given.workers, "devices": given.devices, "tries": given.tries}
         # Ray prints its messages to standard output.
-        with contextlib.redirect_stdout(sys.stderr), Fleet(given.address, workers=given.workers, devices=given.devices, tries=given.tries) as fleet:
+        with contextlib.redirect_stdout(sys.stderr), Fleet(given.address, **settings) as fleet:
             if given.address == "auto" and fleet.address == "local":
                 print("hiplaunch: no Ray cluster here: a local one is started", file=sys.stderr)
             run = started(fleet, given, rest)

@@ -119,7 +119,8 @@ class Devices:
         removals = []
         left = {node.id: node for node in self.nodes.values() if node.workers}
         for device in self.ready:
-            if device.node is not None and not device.batches and left.pop(device.node.id, None):
+            if device.node is not None and not device.batches and device.node.id in left:
+                del left[device.node.id]
                 removals.append(device.actor.clean.remote(self.folder(device.node)))
         for node in left.values():
             removals.append(self._remover(node.id).remote(self.folder(node)))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
 from ._devices import Device, Devices, Node
-from ._errors import ray
+from ._errors import FleetError, ray
 from ._files import Shipment
 
 LOG = logging.getLogger("hiplaunch.fleet")
@@ -122,6 +122,8 @@ class Engine:
     def results(self) -> Iterator[Result]:
         """Runs everything, and returns results as they come. To close it early ends the workers that are at work."""
         devices = self._devices
+        if any(device.batches for device in devices.ready):
+            raise FleetError("another run of this fleet has not ended: take its results first, or open another fleet")
         try:
             devices.fill()
             while True:

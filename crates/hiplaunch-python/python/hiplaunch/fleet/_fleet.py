@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import tempfile
 import time
 import uuid
@@ -25,6 +26,15 @@ RESOURCE = "hip_device"
 STORE_BYTES = 128 << 20
 # Ray's sockets are below its folder, and a socket's path has at most 107 bytes.
 LONGEST_FOLDER = 40
+
+
+def answers(address: str) -> None:
+    """Raises OSError if nothing answers at an address such as `host:6379`. Ray itself tries for a minute."""
+    host, colon, port = address.rpartition(":")
+    if address.startswith("ray://"):
+        raise ValueError("this is Ray's client protocol; run on a machine of the cluster, and name HOST:PORT or auto")
+    if colon and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 class Run:
@@ -121,10 +131,11 @@ class Fleet:
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         if address is not None:
             try:
+                answers(address)
                 context = ray().init(address=address, **quiet)
                 self.address, self._owned = context.address_info["gcs_address"], True
                 return
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError, ray().exceptions.RayError) as error:
                 if address != "auto":
                     raise ClusterError(f"no Ray cluster at {address}: {error}") from error
         count = workers or os.cpu_count() or 1

@@ -22,7 +22,8 @@ def matching(patterns: Iterable[str | os.PathLike[str]]) -> list[str]:
     """Returns the files that patterns match, sorted for each pattern, each once. `**` stands for folders of any depth. A path that
     exists is itself."""
     found: dict[str, None] = {}
-    for pattern in map(os.fspath, patterns):
+    for path in patterns:
+        pattern = os.fspath(path)
         files = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
         if not files:
             raise NothingToRunError(f"no file matches `{pattern}`")
