@@ -122,9 +122,9 @@ def test_a_worker_killed_in_the_middle_loses_and_repeats_nothing(fleet, tmp_path
     assert run.values() == list(range(400))
     times = collections.Counter(noted(log))
     assert all(times[number] == 1 for number in reported_before)
-    # At most the two batches that the worker had have run again.
+    # At most the two batches that the worker had have run again; none, if it was killed between two.
     again = [number for number, count in times.items() if count > 1]
-    assert set(times) == set(range(400)) and len(again) <= 40 and max(times.values()) == 2
+    assert set(times) == set(range(400)) and len(again) <= 40 and max(times.values()) <= 2
     (death,) = run.report().deaths
     assert death.worker == killed and len(run.report().results) == 400
 
