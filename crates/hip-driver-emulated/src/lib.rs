@@ -62,7 +62,7 @@ use self::device::{Device, lock, wait};
 use self::event::Event;
 use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
-pub use self::listener::{DeviceFault, DeviceListener, Listener};
+pub use self::listener::{DeviceFault, DeviceListener, Listener, Notices};
 use self::module::{Function, Module};
 pub use self::options::{
     BOUNDS_VARIABLE, DEVICES_VARIABLE, EmulatorOptions, FINE_GRAINED_ATOMICS_VARIABLE, THREADS_VARIABLE,

@@ -1,7 +1,7 @@
 //! What a driver tells its owner about the work of its devices: kernels that ran, and faults.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gfx9_emulator::{Defect, FaultReport, Notice};
 use hip_driver::activity::KernelCounts;
@@ -69,4 +69,30 @@ impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listener").finish_non_exhaustive()
     }
+}
+
+/// A [`DeviceListener`] that keeps what the emulator notes of kernels.
+#[derive(Clone, Debug, Default)]
+pub struct Notices(Arc<Mutex<Vec<Notice>>>);
+
+impl Notices {
+    /// Returns a listener that adds to these.
+    pub fn listener(&self) -> Listener {
+        Listener::new(self.clone())
+    }
+
+    /// Returns what was noted since the last call.
+    pub fn take(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl DeviceListener for Notices {
+    fn kernel_ran(&self, _: DeviceId, _: &str, _: &KernelCounts) {}
+
+    fn noted(&self, _: DeviceId, notice: &Notice) {
+        notice.clone().add_to(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn device_lost(&self, _: &DeviceFault) {}
 }

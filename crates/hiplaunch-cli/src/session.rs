@@ -13,11 +13,9 @@ use serde_json::json;
 
 use super::CommandError;
 use super::emulator::EmulatorSettings;
-#[cfg(feature = "emulator")]
-use super::notices::Notices;
 use super::pool_recorder::{PoolRecorder, RecordedPools};
 #[cfg(feature = "emulator")]
-use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile, Notice};
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile, Notice, Notices};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hip_driver::{DeviceProperties, StreamOptions};
-use hip_driver_emulated::EmulatorOptions;
+use hip_driver_emulated::{EmulatorOptions, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
 use hiplaunch_testing::noop::NoopDriver;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -21,7 +21,7 @@ use crate::graph::Graph;
 use crate::host_memory::HostMemory;
 use crate::kernel::{Kernel, Module};
 use crate::live::Shared;
-use crate::notices::{Notices, as_dict};
+use crate::notices::as_dict;
 use crate::reports::{PoolSnapshot, Timeline};
 use crate::stream::{Event, Stream};
 

@@ -1,37 +1,8 @@
 //! What the emulator notes of kernels.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use hip_driver::DeviceId;
-use hip_driver::activity::KernelCounts;
-use hip_driver_emulated::{DeviceFault, DeviceListener, Listener, Notice};
+use hip_driver_emulated::Notice;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-/// Keeps what an emulator notes.
-#[derive(Clone, Default)]
-pub(crate) struct Notices(Arc<Mutex<Vec<Notice>>>);
-
-impl Notices {
-    pub(crate) fn listener(&self) -> Listener {
-        Listener::new(self.clone())
-    }
-
-    /// Returns what was noted since the last call.
-    pub(crate) fn take(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl DeviceListener for Notices {
-    fn kernel_ran(&self, _: DeviceId, _: &str, _: &KernelCounts) {}
-
-    fn noted(&self, _: DeviceId, notice: &Notice) {
-        notice.clone().add_to(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn device_lost(&self, _: &DeviceFault) {}
-}
 
 /// Returns a notice as Python sees it.
 pub(crate) fn as_dict<'py>(py: Python<'py>, notice: &Notice) -> PyResult<Bound<'py, PyDict>> {
