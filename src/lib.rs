@@ -191,5 +191,7 @@ pub use launcher::{
 };
 pub use lazy_module::LazyModule;
 pub use lds_layout as lds;
-pub use memory::{DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions};
+pub use memory::{
+    AsView, DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions,
+};
 pub use module::Module;

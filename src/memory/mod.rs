@@ -40,7 +40,7 @@ pub use pool::{
     PoolTraceEntry, ReclaimStep, StreamCounters, TRACE_COLUMNS,
 };
 pub use scratch::DeviceScratchBuffer;
-pub use view::DeviceView;
+pub use view::{AsView, DeviceView};
 
 pub(crate) use foreign::Foreign;
 pub(crate) use result_buffers::{ResultBuffer, ResultBuffers, ReturnedResults, Spans};

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::launcher::Stream;
 use hip_driver::DevicePtr;
 
-use super::buffer::{Memory, download};
+use super::buffer::{DeviceBuffer, Memory, download};
 use super::foreign::Foreign;
 use super::layout::Layout;
 use super::pool::PoolBlock;
@@ -153,5 +153,23 @@ impl<T: Pod> Clone for DeviceView<T> {
 impl<T: Pod> Drop for DeviceView<T> {
     fn drop(&mut self) {
         self.memory.leave(&self.device);
+    }
+}
+
+/// A buffer or a view of one: what an operation on elements takes.
+pub trait AsView<T: Pod> {
+    /// Returns a view of the elements.
+    fn as_view(&self) -> DeviceView<T>;
+}
+
+impl<T: Pod> AsView<T> for DeviceBuffer<T> {
+    fn as_view(&self) -> DeviceView<T> {
+        self.view()
+    }
+}
+
+impl<T: Pod> AsView<T> for DeviceView<T> {
+    fn as_view(&self) -> DeviceView<T> {
+        self.clone()
     }
 }

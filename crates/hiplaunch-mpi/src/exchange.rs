@@ -1,14 +1,14 @@
 //! The operations of a communicator.
 
 use bytemuck::Pod;
-use hiplaunch::{DeviceView, Stream};
+use hiplaunch::{AsView, DeviceView, Stream};
 
 use crate::communicator::{Communicator, Parts, Plan};
 use crate::error::{Error, Result};
+use crate::number::{Number, Reduce};
 use crate::operation::Part;
 use crate::staging::Slot;
 use crate::ticket::Ticket;
-use crate::view::{AsView, Number, Reduce};
 
 /// The greatest tag: the least that the standard guarantees (MPI 4.0, section 9.1.2, `MPI_TAG_UB`).
 pub const MAX_TAG: u16 = 32767;

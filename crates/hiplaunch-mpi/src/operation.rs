@@ -11,7 +11,7 @@ use mpi::ffi;
 
 use crate::counters::{Counts, add};
 use crate::error::Error;
-use crate::view::Reduce;
+use crate::number::Reduce;
 
 /// One call of MPI that an operation needs. Addresses are of staging memory.
 pub(crate) enum Part {

@@ -4,13 +4,13 @@ use std::any::Any;
 use std::ffi::{c_int, c_void};
 
 use bytemuck::Pod;
-use hiplaunch::{DeviceView, Stream};
+use hiplaunch::{AsView, DeviceView, Stream};
 
 use crate::api::{Api, Comm, HipStream};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::group::in_group;
-use crate::number::{AsView, Number, Reduce};
+use crate::number::{Number, Reduce};
 
 /// A call that was made, with what it uses.
 pub(crate) type Used = Vec<Box<dyn Any>>;

@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use hiplaunch::{DeviceView, Stream};
+use hiplaunch::{AsView, DeviceView, Stream};
 
 use crate::collectives::{Operation, Used};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::library::Rccl;
-use crate::number::{AsView, Number, Reduce};
+use crate::number::{Number, Reduce};
 
 thread_local! {
     /// Whether this thread is in a group. RCCL has groups for each thread, too.

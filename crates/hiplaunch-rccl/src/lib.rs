@@ -13,4 +13,4 @@ pub use communicator::Communicator;
 pub use error::{Error, LoadAttempt, Result};
 pub use group::Group;
 pub use library::Rccl;
-pub use number::{AsView, Number, Reduce};
+pub use number::{Number, Reduce};

@@ -1,9 +1,8 @@
-//! Elements that RCCL can add, and memory as an argument.
+//! Elements that RCCL can add.
 
 use std::ffi::c_int;
 
 use bytemuck::Pod;
-use hiplaunch::{DeviceBuffer, DeviceView};
 
 /// An element type of RCCL.
 pub trait Number: Pod + private::Datatype {}
@@ -42,22 +41,4 @@ pub enum Reduce {
     Max = 2,
     /// The least.
     Min = 3,
-}
-
-/// A buffer or a view.
-pub trait AsView<T: Pod> {
-    /// The elements.
-    fn as_view(&self) -> DeviceView<T>;
-}
-
-impl<T: Pod> AsView<T> for DeviceBuffer<T> {
-    fn as_view(&self) -> DeviceView<T> {
-        self.view()
-    }
-}
-
-impl<T: Pod> AsView<T> for DeviceView<T> {
-    fn as_view(&self) -> DeviceView<T> {
-        self.clone()
-    }
 }

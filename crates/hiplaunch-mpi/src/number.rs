@@ -1,26 +1,6 @@
-//! Device memory that takes part in an exchange.
+//! Numbers, and how they are combined.
 
 use bytemuck::Pod;
-use hiplaunch::{DeviceBuffer, DeviceView};
-
-/// A buffer or a view of one. Views may have any offset, shape and strides; their elements are exchanged in row-major
-/// order.
-pub trait AsView<T: Pod> {
-    /// The elements.
-    fn as_view(&self) -> DeviceView<T>;
-}
-
-impl<T: Pod> AsView<T> for DeviceBuffer<T> {
-    fn as_view(&self) -> DeviceView<T> {
-        self.view()
-    }
-}
-
-impl<T: Pod> AsView<T> for DeviceView<T> {
-    fn as_view(&self) -> DeviceView<T> {
-        self.clone()
-    }
-}
 
 /// A number that [`all_reduce`](crate::Communicator::all_reduce) combines: `f32`, `f64`, `i32`, `i64`, `u32` or `u64`.
 pub trait Number: Pod + Send + sealed::Number {}
