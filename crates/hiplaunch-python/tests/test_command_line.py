@@ -129,4 +129,5 @@ def test_exec_has_the_programs_status_and_signals():
     script = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     assert run("exec", "--", sys.executable, "-c", script).stdout == "True\n"
     ignored = run("exec", "--", "sh", "-c", "grep SigIgn /proc/self/status").stdout
-    assert int(ignored.split()[1], 16) == 0, ignored
+    # As if the shell had been started without it: whoever runs the tests may ignore signals, as nohup does.
+    assert ignored == subprocess.run(["grep", "SigIgn", "/proc/self/status"], capture_output=True, text=True).stdout
