@@ -5,7 +5,8 @@
 #   crates/hiplaunch-mpi/heat.sh openmpi    Debian: openmpi-bin libopenmpi-dev libclang-dev
 #   crates/hiplaunch-mpi/heat.sh mpich      Debian: mpich libmpich-dev libclang-dev
 #
-# Exit status: 0 all as promised, 1 not, 2 wrong use, 77 that MPI is not here. Less than a minute, without the build.
+# Exit status: 0 all as promised, 1 not, 2 wrong use, 77 that MPI is not here. Without the build a quarter of a minute on two cores
+# that have nothing else to do, a minute and more on busy ones.
 set -uo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")" || exit 1
 . ./mpi.sh
@@ -42,6 +43,21 @@ run 4 --size 192 --steps 1000 --picture "$work/guide.png" > "$work/log" 2>&1 || 
 check "the picture of the guide" cmp ../../docs/heat.png "$work/guide.png"
 check "the sums are there" [ "$(grep -c '"' "$work/1.bits")" -ge 10 ]
 
+# One file with the host and the kernels of each rank.
+run 4 "${field[@]}" --trace "$work/trace.json" --checkpoint "$work/traced" > "$work/log" 2>&1 || { fail "a run with --trace"; cat "$work/log"; }
+check "a run with --trace: the same bits" cmp "$work/at-1" "$work/traced"
+traced() {
+  python3 - "$work/trace.json" << 'END'
+import json, sys
+spans = [event for event in json.load(open(sys.argv[1]))["traceEvents"] if event["ph"] == "X"]
+ranks = {event["pid"] // 1000 for event in spans}
+kernels = {event["pid"] // 1000 for event in spans if event.get("cat") == "kernel"}
+if ranks != {0, 1, 2, 3} or kernels != ranks:
+    sys.exit(f"spans of ranks {sorted(ranks)}, kernels of ranks {sorted(kernels)}")
+END
+}
+check "the trace has kernels of all four ranks" traced
+
 run 2 --size 129x100 --steps 115 --checkpoint "$work/half" > "$work/log" 2>&1 || fail "half of the steps"
 for ranks in 1 4; do
   run $ranks --steps 115 --restart "$work/half" --checkpoint "$work/restarted" > "$work/log" 2>&1 || fail "restart"
@@ -60,6 +76,7 @@ refused "a damaged checkpoint" "rank [0-9].*$work/bad.*damaged" --restart "$work
 refused "a foreign file" "rank [0-9].*$work/1.png.*no checkpoint of heat" --restart "$work/1.png"
 refused "a missing file" "rank [0-9].*$work/none.*check the path" --restart "$work/none"
 refused "a field that is too small" "fewer ranks" --size 16
+refused "a trace that can't be written" "rank 0.*$work/none/trace.json" --steps 5 --trace "$work/none/trace.json"
 mkdir "$work/full"
 if mount -t tmpfs -o size=160k tmpfs "$work/full" 2> /dev/null; then
   cp "$work/half" "$work/full/checkpoint"

@@ -25,7 +25,7 @@ use std::time::Instant;
 use clap::Parser;
 use hip_driver_layers::counts::CountingDriver;
 use hiplaunch::driver::backend;
-use hiplaunch::{Backend, Launcher};
+use hiplaunch::{Backend, Launcher, Timeline};
 use hiplaunch_mpi::Mpi;
 
 use crate::cluster::Cluster;
@@ -55,7 +55,12 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
 
 fn start(mpi: &Mpi, options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     let driver = CountingDriver::new(backend::open(Backend::Auto, None)?.driver);
-    let launcher = Launcher::builder().driver(driver.clone()).build()?;
+    let timeline = Timeline::default();
+    let mut builder = Launcher::builder().driver(driver.clone());
+    if options.trace.is_some() {
+        builder = builder.timeline(&timeline);
+    }
+    let launcher = builder.build()?;
     let device = mpi.device(&launcher, false)?.device;
     let cluster = Cluster::new(mpi, &launcher, &device)?;
     let result = run(&cluster, mpi.size(), &launcher, &driver, options);
@@ -64,7 +69,11 @@ fn start(mpi: &Mpi, options: &Options) -> Result<(), Box<dyn std::error::Error>>
         Ok(()) | Err(HeatError::File { .. } | HeatError::Elsewhere { .. } | HeatError::Exchange { .. }) => {}
         Err(error) => cluster.communicator().fail(&error.to_string()),
     }
-    Ok(result?)
+    result?;
+    if let Some(path) = &options.trace {
+        mpi.write_trace(&timeline, path)?;
+    }
+    Ok(())
 }
 
 /// Solves. Every rank calls it.

@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// Write a picture of the field at the end: a PNG
     #[arg(long, value_name = "FILE")]
     pub(crate) picture: Option<PathBuf>,
+    /// Write a timeline of all ranks to this file on rank 0, as JSON that https://ui.perfetto.dev opens
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) trace: Option<PathBuf>,
     /// Print the report of the run as JSON
     #[arg(long)]
     pub(crate) json: bool,
