@@ -19,14 +19,14 @@ fn on_each(test: impl Fn(Rig)) {
 }
 
 /// Somebody else: a program that uses the driver below the launcher's layers.
-struct Owner {
+pub(crate) struct Owner {
     driver: Arc<dyn Driver>,
     device: DeviceId,
 }
 
 // SAFETY of the calls: live handles and memory, as the tests see to.
 impl Owner {
-    fn of(rig: &Rig) -> Owner {
+    pub(crate) fn of(rig: &Rig) -> Owner {
         Owner { driver: rig.validation().inner().clone(), device: rig.device.id() }
     }
 
@@ -46,7 +46,7 @@ impl Owner {
     }
 
     /// Holds the stream until the sender is dropped, where there are host functions.
-    fn hold(&self, stream: RawStream) -> Option<mpsc::Sender<()>> {
+    pub(crate) fn hold(&self, stream: RawStream) -> Option<mpsc::Sender<()>> {
         let (sender, receiver) = mpsc::channel::<()>();
         let wait = move || {
             // An error: the sender is dropped, which lets go.
