@@ -25,7 +25,9 @@ cargo test --locked --test ranks
 left_out() { echo "left out: $*"; }
 hiplaunch=${HIPLAUNCH:-$root/target/release/hiplaunch}
 [ -x "$hiplaunch" ] || { left_out "C and Python: no $hiplaunch (cargo build --release -p hiplaunch-cli; set HIPLAUNCH)"; exit 0; }
-cargo build --locked -p libhiplaunch-mpi
+# With an example, so that the emulator is the one of the tests: alone, the library's dependencies have other features, and it is
+# compiled again.
+cargo build --locked --workspace --lib --example heat
 library=$CARGO_TARGET_DIR/debug
 # As root, and with more ranks than cores, Open MPI wants to be asked.
 ranks=("$MPIRUN") && [ "$mpi" = mpich ] || ranks+=(--oversubscribe --allow-run-as-root)
