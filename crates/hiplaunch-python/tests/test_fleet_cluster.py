@@ -22,6 +22,16 @@ def in_the_repository(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
+@pytest.fixture(scope="module")
+def ray_here():
+    """A cluster that this process is connected to, which a fleet without an address uses. The tests that need another come before."""
+    import ray
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=80 << 20)
+    yield
+    ray.shutdown()
+
+
 def started(fleet, count):
     """Waits until that many workers of a fleet have started."""
     for _ in range(100):
@@ -40,24 +50,6 @@ def scripts(folder, count):
     for number in range(count):
         (folder / f"{number:05}.launch.toml").write_text(text)
     return str(folder / "*.launch.toml")
-
-
-def test_files_are_written_once_a_node(tmp_path):
-    pattern = scripts(tmp_path, 50)
-    for number, script in enumerate(sorted(tmp_path.glob("*.launch.toml"))):
-        script.write_text(script.read_text() + f"# {number}\n")
-    with fleets.Fleet(workers=2) as fleet:
-        started(fleet, 2)
-        report = fleet.run_scripts([pattern]).report()
-        again = fleet.run_scripts([pattern]).report()
-    (node,) = report.nodes
-    files = [path for path in tmp_path.iterdir()]
-    assert report.totals["passed"] == again.totals["passed"] == 50
-    assert len({result.worker for result in report.results}) == 2
-    contents = {path.read_bytes() for path in files}
-    assert (node.files_written, node.bytes_written) == (len(contents), sum(map(len, contents)))
-    folder = node_folder(fleet._devices.fleet, node.id)
-    assert not os.path.exists(folder)
 
 
 def test_an_item_runs_again_on_another_node(tmp_path):
@@ -93,19 +85,6 @@ def test_an_item_runs_again_on_another_node(tmp_path):
         cluster.shutdown()
 
 
-def test_a_cluster_without_the_package_is_named(tmp_path):
-    (tmp_path / "hiplaunch").mkdir()
-    environment = {"env_vars": {"PYTHONPATH": str(tmp_path)}}
-    for text, error in (
-        ("__version__ = '0.0.1'\n", rf"has hiplaunch 0\.0\.1, and the driver {hiplaunch.__version__}"),
-        ("raise ImportError('no wheel here')\n", "can't import hiplaunch .*no wheel here"),
-    ):
-        (tmp_path / "hiplaunch/__init__.py").write_text(text)
-        with fleets.Fleet(workers=1, runtime_env=environment) as fleet:
-            with pytest.raises(fleets.VersionError, match=error):
-                fleet.map(abs, [1]).values()
-
-
 def test_a_closed_fleet_leaves_nothing_and_refuses_work():
     closed = fleets.Fleet(workers=1)
     folder = closed._folder
@@ -120,3 +99,34 @@ def test_a_closed_fleet_leaves_nothing_and_refuses_work():
 def test_no_cluster_at_the_address():
     with pytest.raises(fleets.ClusterError, match="no Ray cluster at 127.0.0.1:1"):
         fleets.Fleet("127.0.0.1:1")
+
+
+def test_files_are_written_once_a_node(tmp_path, ray_here):
+    pattern = scripts(tmp_path, 50)
+    for number, script in enumerate(sorted(tmp_path.glob("*.launch.toml"))):
+        script.write_text(script.read_text() + f"# {number}\n")
+    with fleets.Fleet(workers=2) as fleet:
+        started(fleet, 2)
+        report = fleet.run_scripts([pattern]).report()
+        again = fleet.run_scripts([pattern]).report()
+    (node,) = report.nodes
+    files = [path for path in tmp_path.iterdir()]
+    assert report.totals["passed"] == again.totals["passed"] == 50
+    assert len({result.worker for result in report.results}) == 2
+    contents = {path.read_bytes() for path in files}
+    assert (node.files_written, node.bytes_written) == (len(contents), sum(map(len, contents)))
+    folder = node_folder(fleet._devices.fleet, node.id)
+    assert not os.path.exists(folder)
+
+
+def test_a_cluster_without_the_package_is_named(tmp_path, ray_here):
+    (tmp_path / "hiplaunch").mkdir()
+    environment = {"env_vars": {"PYTHONPATH": str(tmp_path)}}
+    for text, error in (
+        ("__version__ = '0.0.1'\n", rf"has hiplaunch 0\.0\.1, and the driver {hiplaunch.__version__}"),
+        ("raise ImportError('no wheel here')\n", "can't import hiplaunch .*no wheel here"),
+    ):
+        (tmp_path / "hiplaunch/__init__.py").write_text(text)
+        with fleets.Fleet(workers=1, runtime_env=environment) as fleet:
+            with pytest.raises(fleets.VersionError, match=error):
+                fleet.map(abs, [1]).values()
