@@ -22,6 +22,12 @@ cargo test --locked --lib
 cargo test --locked --doc
 cargo test --locked --test ranks
 
+# As root, and with more ranks than cores, Open MPI wants to be asked.
+ranks=("$MPIRUN") && [ "$mpi" = mpich ] || ranks+=(--oversubscribe --allow-run-as-root)
+named=$("${ranks[@]}" -n 2 ./named.sh sh -c '[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ] || kill -9 $$; sleep 5' 2>&1) || true
+grep -q '^rank 1 on .* was ended by signal 9: sh$' <<< "$named" || { echo "named.sh names no rank: $named"; exit 1; }
+echo "ok      named.sh on 2"
+
 left_out() { echo "left out: $*"; }
 hiplaunch=${HIPLAUNCH:-$root/target/release/hiplaunch}
 [ -x "$hiplaunch" ] || { left_out "C and Python: no $hiplaunch (cargo build --release -p hiplaunch-cli; set HIPLAUNCH)"; exit 0; }
@@ -29,8 +35,6 @@ hiplaunch=${HIPLAUNCH:-$root/target/release/hiplaunch}
 # compiled again.
 cargo build --locked --workspace --lib --example heat
 library=$CARGO_TARGET_DIR/debug
-# As root, and with more ranks than cores, Open MPI wants to be asked.
-ranks=("$MPIRUN") && [ "$mpi" = mpich ] || ranks+=(--oversubscribe --allow-run-as-root)
 export HIPLAUNCH_EMULATOR_DEVICES=2 HIPLAUNCH_EMULATOR_THREADS=1
 if ! "$MPICC" -Wall -Wextra -Werror capi/tests/exchange.c -o "$library/exchange_c" -L"$library" -lhiplaunch_mpi -lamdhip64 \
   -Wl,-rpath,"$library" 2> "$library/exchange_c.log"; then

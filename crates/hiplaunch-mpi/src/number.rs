@@ -9,7 +9,8 @@ pub trait Number: Pod + Send + sealed::Number {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduce {
     /// The sum. MPI chooses the order, so sums of floats may differ in the last bits between numbers of ranks; where they must
-    /// not, [gather](crate::Communicator::all_gather) the parts and add them in a fixed order.
+    /// not, [gather](crate::Communicator::all_gather) the parts and add them in a fixed order, or add integers: the example heat
+    /// adds f64 exactly.
     Sum,
     /// The least element.
     Min,

@@ -203,12 +203,22 @@ pub(crate) fn panics(rank: Rank) -> Outcome {
     Err(receive_nothing(&rank, &comm).into())
 }
 
-pub(crate) fn killed(rank: Rank) -> Outcome {
+/// Ends a process of rank 1; the others wait for it.
+fn killed(rank: &Rank, process: fn() -> i32) -> Outcome {
     let comm = rank.communicator(Options::default())?;
     if comm.rank() == 1 {
-        eprintln!("rank 1 dies");
-        // SAFETY: a signal to this process itself.
-        unsafe { libc::raise(libc::SIGKILL) };
+        // SAFETY: a signal to a process of this rank.
+        unsafe { libc::kill(process(), libc::SIGKILL) };
     }
-    Err(receive_nothing(&rank, &comm).into())
+    Err(receive_nothing(rank, &comm).into())
+}
+
+pub(crate) fn process_killed(rank: Rank) -> Outcome {
+    // SAFETY: a plain query.
+    killed(&rank, || unsafe { libc::getpid() })
+}
+
+pub(crate) fn supervisor_killed(rank: Rank) -> Outcome {
+    // SAFETY: a plain query.
+    killed(&rank, || unsafe { libc::getppid() })
 }
