@@ -4,22 +4,25 @@
     crates/hiplaunch-mpi/scaling.py openmpi --json runs.json
     crates/hiplaunch-mpi/model.py runs.json
 
-A rank's step takes max(interior, exchange) + border: the exchange runs beside the interior. On emulated devices nothing runs
-beside anything else once there are more ranks than cores, so there the three are added, and the ranks take turns.
+A rank's step takes max(interior, exchange) + border: the exchange runs beside the interior. After every hundredth step the host adds
+up the sums of its tiles, and all ranks reduce 1,088 bytes. On emulated devices nothing runs beside anything else once there are more
+ranks than cores, so there the parts are added, and the ranks take turns.
 
 The model's constants for these runs are fitted to them. Those for GPUs are options; the defaults are from data sheets and not
-measured: MI300X has 5.3 TB/s, and a Slingshot 11 port 25 GB/s.
+measured: MI300X has 5.3 TB/s and 64 GB/s to its host, and a Slingshot 11 port 25 GB/s. What the host takes to add was measured.
 """
 
 import argparse
 import json
+import math
 import os
 import pathlib
 
 # f64, read once and written once; the neighbours come from caches.
 BYTES_OF_A_CELL = 16
-# What a rank keeps of each tile of 16 x 16 cells for the sums: two f64.
-BYTES_OF_A_TILE = 16
+# What the host of a rank adds up for each tile of 16 x 16 cells: two f64.
+SUMS_OF_A_TILE = 2
+STEPS_OF_A_SUM = 100
 
 
 def solve(matrix, right):
@@ -64,21 +67,24 @@ def predicted(options):
     exchange_floor = options.latency + options.enqueue
     print(
         f"\nFor {options.gpus} GPUs: {options.memory / 1e12:.1f} TB/s of memory, {options.network / 1e9:.0f} GB/s of network each, "
-        f"{1e6 * options.latency:.0f} us of latency, {1e6 * options.enqueue:.0f} us for copies, events and host functions.\n"
+        f"{1e6 * options.latency:.0f} us of latency, {1e6 * options.enqueue:.0f} us for copies, events and host functions, "
+        f"{options.link / 1e9:.0f} GB/s to the host, which adds a number in {1e9 * options.add:.1f} ns.\n"
     )
-    print("| block | interior, us | exchange, us | step, us | hidden | efficiency | sums of all tiles, each rank |")
+    print("| block | interior, us | exchange, us | hidden | sums, us a step | step, us | efficiency |")
     print("|---|---|---|---|---|---|---|")
     for edge in (256, 512, 1024, 2048, 4096, 8192, 16384):
         interior = (edge - 2) ** 2 * BYTES_OF_A_CELL / options.memory + options.launch
         border = 4 * edge * BYTES_OF_A_CELL / options.memory + options.launch
         exchange = exchange_floor + 4 * edge * 8 / options.network
-        step = max(interior, exchange) + border
+        numbers = (edge / 16) ** 2 * SUMS_OF_A_TILE
+        reduction = math.log2(options.gpus) * options.latency + options.enqueue
+        sums = (numbers * (8 / options.link + options.add) + reduction) / STEPS_OF_A_SUM
+        step = max(interior, exchange) + border + sums
         alone = edge**2 * BYTES_OF_A_CELL / options.memory + options.launch
-        tiles = options.gpus * (edge / 16) ** 2 * BYTES_OF_A_TILE
         hidden = "all" if interior >= exchange else f"{100 * interior / exchange:.0f} %"
         print(
-            f"| {edge}x{edge} | {1e6 * interior:.1f} | {1e6 * exchange:.1f} | {1e6 * step:.1f} | {hidden} | {100 * alone / step:.0f} % "
-            f"| {tiles / 1e6:,.0f} MB |"
+            f"| {edge}x{edge} | {1e6 * interior:.1f} | {1e6 * exchange:.1f} | {hidden} | {1e6 * sums:.1f} | {1e6 * step:.1f} "
+            f"| {100 * alone / step:.0f} % |"
         )
 
 
@@ -91,6 +97,8 @@ def main():
     parser.add_argument("--network", type=float, default=25e9, help="bytes a second of a GPU's network port")
     parser.add_argument("--latency", type=float, default=5e-6, help="seconds of a message between nodes")
     parser.add_argument("--enqueue", type=float, default=20e-6, help="seconds for copies, events and host functions of an exchange")
+    parser.add_argument("--link", type=float, default=64e9, help="bytes a second from a GPU to its host")
+    parser.add_argument("--add", type=float, default=4.4e-9, help="seconds in which a host adds a number to an exact sum")
     parser.add_argument("--launch", type=float, default=5e-6, help="seconds from one kernel's end to the next one's begin")
     options = parser.parse_args()
     fitted(json.loads(options.runs.read_text()), options.cores)

@@ -23,8 +23,10 @@ def run(mpi, heat, ranks, size, steps):
     command = [os.environ.get("MPIRUN", f"mpirun.{mpi}"), *many, "-n", str(ranks), heat]
     command += ["--size", size, "--steps", str(steps), "--json"]
     # More ranks than cores, also as root in a container.
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(command, env=os.environ | root, capture_output=True, text=True, timeout=120)
+    settings = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # An emulated device has one core, so that two ranks have twice as much as one.
+    settings["HIPLAUNCH_EMULATOR_THREADS"] = "1"
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}:\n{done.stderr}")
     return json.loads(done.stdout)
@@ -53,6 +55,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mpi", choices=["openmpi", "mpich"])
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5, help="of which the fastest run of each case counts")
     parser.add_argument("--json", metavar="FILE", help="write the reports of all runs, for model.py")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parents[2]
@@ -61,13 +64,16 @@ def main():
     built_with = target / "of"
     if not heat.is_file() or options.mpi not in built_with.read_text():
         raise SystemExit(f"no {heat}: build it with crates/hiplaunch-mpi/heat.sh {options.mpi}")
-    print(f"{options.steps} steps; {options.mpi}; {len(os.sched_getaffinity(0))} cores for all ranks.")
-    strong = [run(options.mpi, heat, ranks, "256", options.steps) for ranks in (1, 2, 4, 8)]
+    print(f"{options.steps} steps; {options.mpi}; {len(os.sched_getaffinity(0))} cores for all ranks; the fastest of {options.rounds} runs.")
+    fields = {1: "128x128", 2: "256x128", 4: "256x256", 8: "512x256"}
+    cases = [(ranks, "256") for ranks in (1, 2, 4, 8)] + list(fields.items())
+    # Rounds, so that what else the machine does falls on all cases; of each the fastest run.
+    rounds = [[run(options.mpi, heat, *case, options.steps) for case in cases] for _ in range(options.rounds)]
+    fastest = [min(reports, key=lambda report: report["seconds"]) for reports in zip(*rounds)]
+    strong, weak = fastest[:4], fastest[4:]
     if len({report["checksum"] for report in strong}) != 1:
         raise SystemExit("the ranks do not agree")
     table("Strong scaling: one field", strong)
-    fields = {1: "128x128", 2: "256x128", 4: "256x256", 8: "512x256"}
-    weak = [run(options.mpi, heat, n, f, options.steps) for n, f in fields.items()]
     table("Weak scaling: 128x128 cells a rank", weak)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(strong + weak))

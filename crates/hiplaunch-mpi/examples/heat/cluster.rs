@@ -1,10 +1,11 @@
 //! The ranks as MPI has them: halos, sums, and the few words that files need.
 
 use hiplaunch::{Device, DeviceBuffer, Launcher, Stream};
-use hiplaunch_mpi::{Communicator, Halo, Mpi};
+use hiplaunch_mpi::{Communicator, Halo, Mpi, Reduce};
 
 use crate::domain::{Domain, Side};
 use crate::error::{HeatError, Result};
+use crate::exact::ExactSum;
 use crate::ranks::Ranks;
 use crate::solver::Solver;
 
@@ -81,21 +82,21 @@ impl Cluster {
             .collect()
     }
 
-    /// Returns the sum of the squared changes of the last step and the sum of all cells. The order of the additions does
-    /// not depend on the number of ranks. All ranks must call it; it waits for them.
+    /// Returns the sum of the squared changes of the last step and the sum of all cells, which do not depend on the number of
+    /// ranks. All ranks must call it; it waits for them.
     ///
     /// # Errors
     /// A launch or the exchange fails.
-    pub(crate) fn sums(&self, domain: &Domain, solver: &mut Solver) -> Result<[f64; 2]> {
-        self.launched(solver.sum_tiles())?;
-        let (stream, sums) = (solver.stream(), solver.sums());
-        let all = self.launched(DeviceBuffer::on(stream, sums.len() * domain.ranks()))?;
-        let ticket = self.exchanged(self.communicator.all_gather(stream, sums, &all))?;
+    pub(crate) fn sums(&self, solver: &mut Solver) -> Result<[f64; 2]> {
+        let mine = self.launched(solver.sums())?.map(|sum| sum.words());
+        let stream = solver.stream();
+        let all = self.launched(DeviceBuffer::from_slice(stream, mine.as_flattened()))?;
+        let ticket = self.exchanged(self.communicator.all_reduce(stream, &all, Reduce::Sum))?;
         self.exchanged(ticket.before(stream))?;
         let all = self.launched(all.to_vec(stream))?;
         self.exchanged(self.communicator.check())?;
-        let total = |which| domain.sum(|rank, tile| all[rank * sums.len() + 2 * tile + which]);
-        Ok([total(0), total(1)])
+        let (sums, _) = all.as_chunks();
+        Ok([0, 1].map(|which| ExactSum::from_words(&sums[which]).round()))
     }
 
     /// Brings the cells of all ranks to rank 0, which gets them in the order of the ranks. The others get nothing. All

@@ -110,27 +110,6 @@ impl Domain {
         }
     }
 
-    /// The most tiles that a rank has.
-    pub(crate) fn most_tiles(&self) -> usize {
-        (0..self.ranks()).map(|rank| self.block(rank).tiles().iter().product()).max().unwrap_or(0)
-    }
-
-    /// Adds what the tiles of all ranks hold, in the order of the tiles in the field, row by row. `of_rank` returns the
-    /// values of a rank's tile by its number in the rank.
-    pub(crate) fn sum(&self, of_tile: impl Fn(usize, usize) -> f64) -> f64 {
-        let columns = self.width.div_ceil(TILE);
-        let mut field = vec![0.0; columns * self.height.div_ceil(TILE)];
-        for rank in 0..self.ranks() {
-            let block = self.block(rank);
-            let [across, down] = block.tiles();
-            for tile in 0..across * down {
-                let (x, y) = (block.x / TILE + tile % across, block.y / TILE + tile / across);
-                field[y * columns + x] = of_tile(rank, tile);
-            }
-        }
-        field.iter().sum()
-    }
-
     /// Puts the cells of all ranks, in the order of the ranks, into one field, row by row.
     pub(crate) fn assemble(&self, blocks: &[Vec<f64>]) -> Vec<f64> {
         let mut field = vec![0.0; self.width * self.height];

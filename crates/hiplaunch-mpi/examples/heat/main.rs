@@ -12,6 +12,7 @@ mod checkpoint;
 mod cluster;
 mod domain;
 mod error;
+mod exact;
 mod initial;
 mod options;
 mod picture;
@@ -38,6 +39,10 @@ use crate::solver::Solver;
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    // A rank that is killed is named then, by MPICH's mpirun, too.
+    if let Err(error) = hiplaunch_mpi::supervise() {
+        eprintln!("heat: not supervised: {error}");
+    }
     let mpi = match Mpi::initialize() {
         Ok(mpi) => mpi,
         Err(error) => return failed(&error),
@@ -100,8 +105,7 @@ fn run(
     };
     let launch = |error| HeatError::Launch { rank, error };
     let device = cluster.communicator().device();
-    let mut solver =
-        Solver::new(launcher, device, block, diffusion, domain.most_tiles(), &cells).map_err(launch)?;
+    let mut solver = Solver::new(launcher, device, block, diffusion, &cells).map_err(launch)?;
     let save = |solver: &Solver, step| {
         let Some(path) = &options.checkpoint else { return Ok(()) };
         let cells = solver.cells().map_err(launch)?;
@@ -115,7 +119,7 @@ fn run(
     for step in first + 1..=last {
         cluster.step(&domain, &mut solver)?;
         if step % options.report == 0 || step == last {
-            let [squares, heat] = cluster.sums(&domain, &mut solver)?;
+            let [squares, heat] = cluster.sums(&mut solver)?;
             sums.push(Sums { step, change: squares.sqrt(), heat });
         }
         if options.every.is_some_and(|every| step % every == 0) && step < last {

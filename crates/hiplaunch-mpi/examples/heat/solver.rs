@@ -13,6 +13,7 @@ use hiplaunch::{
 };
 
 use crate::domain::{Block, Side, TILE};
+use crate::exact::ExactSum;
 
 /// The result of a device call.
 type Result<T> = hiplaunch::Result<T>;
@@ -23,20 +24,19 @@ pub(crate) struct Solver {
     stream: Stream,
     interior: KernelHandle,
     border: KernelHandle,
-    tile_sums: KernelHandle,
+    sum_tiles: KernelHandle,
     block: Block,
     /// alpha dt / dx^2.
     diffusion: f64,
     /// The state, and where the next one is computed. Each has the block with its halo.
     fields: [DeviceBuffer<f64>; 2],
     /// Two sums a tile: of the squared changes and of the cells.
-    sums: DeviceBuffer<f64>,
+    tile_sums: DeviceBuffer<f64>,
     launches: u64,
 }
 
 impl Solver {
-    /// Makes a solver with the cells of its block, row by row. `most_tiles` is the most that any rank has, so that the sums
-    /// of all ranks are of one size. The halo at the field's own border is 0 and stays so.
+    /// Makes a solver with the cells of its block, row by row. The halo at the field's own border is 0 and stays so.
     ///
     /// # Errors
     /// No code for the device, or no memory.
@@ -45,7 +45,6 @@ impl Solver {
         device: &Device,
         block: Block,
         diffusion: f64,
-        most_tiles: usize,
         cells: &[f64],
     ) -> Result<Solver> {
         let code = FatBinary::new("heat", &include_bytes!("../../hip/heat.hipfb")[..])
@@ -63,17 +62,17 @@ impl Solver {
         }
         let fields =
             [DeviceBuffer::from_slice(&stream, &padded)?, DeviceBuffer::from_slice(&stream, &padded)?];
-        let mut sums = DeviceBuffer::on(&stream, 2 * most_tiles)?;
-        sums.fill_bytes(&stream, 0)?;
+        let tiles: usize = block.tiles().iter().product();
+        let tile_sums = DeviceBuffer::on(&stream, 2 * tiles)?;
         Ok(Solver {
             launcher: launcher.clone(),
             interior: register("heat_interior")?,
             border: register("heat_border")?,
-            tile_sums: register("heat_tile_sums")?,
+            sum_tiles: register("heat_tile_sums")?,
             block,
             diffusion,
             fields,
-            sums,
+            tile_sums,
             launches: 0,
             stream,
         })
@@ -87,11 +86,6 @@ impl Solver {
     /// The launches of this solver so far.
     pub(crate) fn launches(&self) -> u64 {
         self.launches
-    }
-
-    /// The sums of [`sum_tiles`](Solver::sum_tiles).
-    pub(crate) fn sums(&self) -> &DeviceBuffer<f64> {
-        &self.sums
     }
 
     /// The cells of the block that the neighbour on that side reads.
@@ -156,19 +150,21 @@ impl Solver {
         Ok(())
     }
 
-    /// Enqueues the sums of all tiles over the last step: of the squared changes and of the cells.
+    /// Waits, and returns the sum of the squared changes of the last step and the sum of the cells, of this block.
     ///
     /// # Errors
     /// The launch fails.
-    pub(crate) fn sum_tiles(&mut self) -> Result<()> {
+    pub(crate) fn sums(&mut self) -> Result<[ExactSum; 2]> {
         let [across, down] = self.block.tiles().map(|tiles| tiles as u32);
         let [to, from] = &self.fields;
-        let arguments = args![from, to, &self.sums, self.block.width as i32, self.block.height as i32];
+        let (width, height) = (self.block.width as i32, self.block.height as i32);
+        let arguments = args![from, to, &self.tile_sums, width, height];
         let dims = LaunchDims::new([across, down, 1], [TILE as u32, TILE as u32, 1]);
-        // SAFETY: as above; `sums` has two elements for each tile of the block.
-        unsafe { self.launcher.enqueue(self.tile_sums, &self.stream, Launch::new(dims).args(&arguments)) }?;
+        // SAFETY: as above; `tile_sums` has two elements for each tile of the block.
+        unsafe { self.launcher.enqueue(self.sum_tiles, &self.stream, Launch::new(dims).args(&arguments)) }?;
         self.launches += 1;
-        Ok(())
+        let tiles = self.tile_sums.to_vec(&self.stream)?;
+        Ok([0, 1].map(|which| ExactSum::of(tiles.iter().skip(which).step_by(2).copied())))
     }
 
     /// Waits, and returns the cells of the block, row by row.
@@ -189,6 +185,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Domain;
+    use crate::exact;
     use crate::initial::Initial;
 
     /// One step as the kernels make it, on the whole field.
@@ -252,7 +249,7 @@ mod tests {
             .map(|rank| {
                 let block = domain.block(rank);
                 let cells = initial.cells(&domain, &block);
-                Solver::new(&launcher, device, block, 0.2, domain.most_tiles(), &cells).unwrap()
+                Solver::new(&launcher, device, block, 0.2, &cells).unwrap()
             })
             .collect();
         for _ in 0..steps {
@@ -263,15 +260,14 @@ mod tests {
             }
         }
         let blocks: Vec<_> = solvers.iter().map(|solver| solver.cells().unwrap()).collect();
-        let sums: Vec<Vec<f64>> = solvers
-            .iter_mut()
-            .map(|solver| {
-                solver.sum_tiles().unwrap();
-                solver.sums.to_vec(&solver.stream).unwrap()
-            })
-            .collect();
-        let total = |which| domain.sum(|rank, tile| sums[rank][2 * tile + which]);
-        (domain.assemble(&blocks), [total(0), total(1)])
+        // As an all-reduce adds them.
+        let mut words = [[0; exact::WORDS]; 2];
+        for solver in &mut solvers {
+            for (all, sum) in words.iter_mut().zip(solver.sums().unwrap()) {
+                all.iter_mut().zip(sum.words()).for_each(|(all, word)| *all += word);
+            }
+        }
+        (domain.assemble(&blocks), words.map(|words| ExactSum::from_words(&words).round()))
     }
 
     #[test]
@@ -294,7 +290,7 @@ mod tests {
     #[test]
     fn ranks_change_no_bit_of_the_field_or_of_the_sums() {
         let (field, sums) = run("gfx90a", (129, 100), 1, 5, Initial::Discs);
-        assert!(sums[0] > 0.0 && sums[1] > 0.0);
+        assert!(sums[0] > 0.0 && (sums[1] - field.iter().sum::<f64>()).abs() < 1e-9, "{sums:?}");
         for (ranks, target) in [(2, "gfx950"), (4, "gfx942"), (6, "gfx90a"), (8, "gfx950")] {
             let (other, other_sums) = run(target, (129, 100), ranks, 5, Initial::Discs);
             assert_eq!(other, field, "{ranks} ranks");
