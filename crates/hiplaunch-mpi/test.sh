@@ -10,8 +10,9 @@
 # Settings (environment):
 #   MPICC, MPIRUN     default: mpicc.openmpi, mpirun.openmpi, and so on
 #   HIPLAUNCH         the command hiplaunch, which runs the programs in C and Python on the emulator (default: the repository's
-#                     target/release/hiplaunch); without it and Debian's libamdhip64-dev they are left out
-#   PYTHON            a Python with mpi4py and numpy (default: python3); without them Python is left out
+#                     target/release/hiplaunch); without it they are left out, and those in C also without libhiplaunch.so beside
+#                     it, or without Debian's libamdhip64-dev
+#   PYTHON            a Python with mpi4py, numpy and hiplaunch (default: python3); without them Python is left out
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 . ./mpi.sh
@@ -36,15 +37,30 @@ hiplaunch=${HIPLAUNCH:-$root/target/release/hiplaunch}
 cargo build --locked --workspace --lib --example heat
 library=$CARGO_TARGET_DIR/debug
 export HIPLAUNCH_EMULATOR_DEVICES=2 HIPLAUNCH_EMULATOR_THREADS=1
-if ! "$MPICC" -Wall -Wextra -Werror capi/tests/exchange.c -o "$library/exchange_c" -L"$library" -lhiplaunch_mpi -lamdhip64 \
-  -Wl,-rpath,"$library" 2> "$library/exchange_c.log"; then
-  grep -q 'cannot find -lamdhip64' "$library/exchange_c.log" || { cat "$library/exchange_c.log" >&2; exit 1; }
-  left_out "C: no libamdhip64 to link with (Debian: libamdhip64-dev)"
-else
+# under_exec NAME COMMAND...: on 2 and 4 ranks
+under_exec() {
   for n in 2 4; do
-    timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "$library/exchange_c"
-    echo "ok      exchange.c on $n"
+    timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "${@:2}"
+    echo "ok      $1 on $n"
   done
+}
+# compiled NAME OPTIONS...: a program of capi/tests
+compiled() {
+  "$MPICC" -Wall -Wextra -Werror "capi/tests/$1.c" -o "$library/$1_c" -L"$library" -lhiplaunch_mpi "${@:2}" -Wl,-rpath,"$library"
+}
+if compiled exchange -lamdhip64 2> "$library/exchange_c.log"; then
+  under_exec exchange.c "$library/exchange_c"
+else
+  grep -q 'cannot find -lamdhip64' "$library/exchange_c.log" || { cat "$library/exchange_c.log" >&2; exit 1; }
+  left_out "exchange.c: no libamdhip64 to link with (Debian: libamdhip64-dev)"
+fi
+if [ -e "${hiplaunch%/*}/libhiplaunch.so" ]; then
+  # Under the name that the program asks for.
+  ln -sf "$(realpath "${hiplaunch%/*}/libhiplaunch.so")" "$library/libhiplaunch.so.1"
+  compiled launch -l:libhiplaunch.so.1
+  under_exec launch.c "$library/launch_c" "$root/hip/vector.hipfb"
+else
+  left_out "launch.c: no ${hiplaunch%/*}/libhiplaunch.so (cargo build --release -p libhiplaunch)"
 fi
 python=${PYTHON:-python3}
 export MPI4PY_MPIABI=$mpi HIPLAUNCH_MPI_LIBRARY=$library/libhiplaunch_mpi.so
@@ -56,11 +72,14 @@ if [ "$mpi" = mpich ]; then
     export LD_LIBRARY_PATH=$library/mpi4py${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   fi
 fi
-if ! "$python" -c 'import numpy; from mpi4py import MPI' 2> "$library/mpi4py.log"; then
-  left_out "Python: $python has no numpy, or no mpi4py for this MPI (set PYTHON): $(tail -n 1 "$library/mpi4py.log")"
+if "$python" -c 'import numpy; from mpi4py import MPI' 2> "$library/mpi4py.log"; then
+  export PYTHONPATH=$PWD/capi/python${PYTHONPATH:+:$PYTHONPATH}
+  under_exec exchange.py "$python" capi/tests/exchange.py
+  if "$python" -c 'import hiplaunch' 2> /dev/null; then
+    under_exec launch.py "$python" capi/tests/launch.py
+  else
+    left_out "launch.py: $python has no hiplaunch (set PYTHON)"
+  fi
 else
-  for n in 2 4; do
-    timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "$python" capi/tests/exchange.py
-    echo "ok      exchange.py on $n"
-  done
+  left_out "Python: $python has no numpy, or no mpi4py for this MPI (set PYTHON): $(tail -n 1 "$library/mpi4py.log")"
 fi

@@ -1,7 +1,7 @@
 """Exchange between ranks of MPI that is ordered with HIP streams: libhiplaunch_mpi.so for Python, with mpi4py's communicators.
 
-Arrays are device arrays with ``__cuda_array_interface__``: those of PyTorch, CuPy and hiplaunch. They may have strides, and stay
-alive until the operation is done: a ticket keeps them. A stream is the number of a hipStream_t, or an object that has it as
+Arrays are device arrays with ``__cuda_array_interface__``: those of PyTorch, CuPy and hiplaunch. They may have strides, as a
+:class:`View` of a hiplaunch buffer has, and stay alive until the operation is done: a ticket keeps them. A stream is the number of a hipStream_t, or an object that has it as
 ``raw`` (hiplaunch), ``cuda_stream`` (PyTorch) or ``ptr`` (CuPy).
 
 An operation returns at once, with a ticket. It reads what it sends in the order of the stream; work that uses what is received
@@ -17,7 +17,7 @@ import ctypes
 import os
 from typing import Any, NamedTuple, Sequence
 
-__all__ = ["Communicator", "Halo", "MpiError", "Ticket"]
+__all__ = ["Communicator", "Halo", "MpiError", "Ticket", "View"]
 
 _STATUSES = (
     "ok invalid environment mpi no_device size code_differs rank_failed timeout device internal".split()
@@ -62,6 +62,52 @@ class Halo(NamedTuple):
     send_tag: int
     recv: Any
     recv_tag: int
+
+
+def _interface(array: Any) -> dict[str, Any]:
+    interface: dict[str, Any] | None = getattr(array, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError(f"{array!r} is not in the memory of HIP; without a GPU, start the program by `hiplaunch exec`")
+    return interface
+
+
+class View:
+    """A part of a device array, for arrays that can't be indexed: ``View(buffer)[1:-1, 0]``.
+
+    A key has integers and slices, as numpy's basic indexing has. The view keeps the array.
+    """
+
+    def __init__(self, array: Any) -> None:
+        interface = _interface(array)
+        self._array, self._typestr = array, interface["typestr"]
+        self._data, self._shape, self._strides = interface["data"], tuple(interface["shape"]), interface.get("strides")
+        if self._strides is None:
+            strides = [int(self._typestr[2:])]
+            for extent in reversed(self._shape[1:]):
+                strides.insert(0, strides[0] * extent)
+            self._strides = tuple(strides[: len(self._shape)])
+
+    def __getitem__(self, key: Any) -> View:
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > len(self._shape):
+            raise IndexError(f"{len(keys)} indices of an array with {len(self._shape)} axes")
+        address, shape, strides = self._data[0], [], []
+        for index, extent, stride in zip(keys + (slice(None),) * len(self._shape), self._shape, self._strides):
+            if isinstance(index, slice):
+                chosen = range(extent)[index]
+                address += chosen.start * stride if chosen else 0
+                shape.append(len(chosen))
+                strides.append(chosen.step * stride)
+            else:
+                address += range(extent)[index] * stride
+        part = object.__new__(View)
+        part._array, part._typestr, part._data = self._array, self._typestr, (address, self._data[1])
+        part._shape, part._strides = tuple(shape), tuple(strides)
+        return part
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {"data": self._data, "shape": self._shape, "strides": self._strides, "typestr": self._typestr, "version": 3}
 
 
 def _load() -> ctypes.CDLL:
@@ -110,7 +156,7 @@ def _stream(stream: Any) -> ctypes.c_void_p:
 
 
 def _view(array: Any) -> tuple[_View, str]:
-    interface = array.__cuda_array_interface__
+    interface = _interface(array)
     kind, element = interface["typestr"][1:], int(interface["typestr"][2:])
     shape, strides = interface["shape"], interface.get("strides")
     rank = len(shape)

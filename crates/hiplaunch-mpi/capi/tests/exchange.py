@@ -1,14 +1,10 @@
 """Ranks of mpi4py exchange columns in a ring, reduce and gather, and get errors. Run by test.sh."""
 
 import ctypes
-import os
-import sys
 
 import numpy
-from mpi4py import MPI
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 from hiplaunch_mpi import Communicator, Halo, MpiError
+from mpi4py import MPI
 
 hip = ctypes.CDLL("libamdhip64.so.5")
 
