@@ -101,6 +101,21 @@ def test_no_cluster_at_the_address():
         fleets.Fleet("127.0.0.1:1")
 
 
+def test_a_cluster_with_a_token_says_what_to_set(monkeypatch):
+    import ray
+
+    def refuse(**_):
+        try:
+            raise RuntimeError("Failed to connect to GCS: RPC error: InvalidAuthToken: Authentication token is missing")
+        except RuntimeError as error:
+            raise ConnectionError("Failed to connect to Ray cluster") from error
+
+    monkeypatch.setattr(ray, "init", refuse)
+    for address in ("auto", "10.0.0.1"):
+        with pytest.raises(fleets.ClusterError, match=f"at {address} wants a token: set RAY_AUTH_MODE=token"):
+            fleets.Fleet(address)
+
+
 def test_files_are_written_once_a_node(tmp_path, ray_here):
     pattern = scripts(tmp_path, 50)
     for number, script in enumerate(sorted(tmp_path.glob("*.launch.toml"))):

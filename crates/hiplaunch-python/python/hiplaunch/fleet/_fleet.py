@@ -37,6 +37,15 @@ def answers(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
+def wants_token(error: BaseException | None) -> bool:
+    """Whether a cluster refused a connection for want of a token. Of Ray's own error, only the text is left."""
+    while error is not None:
+        if "InvalidAuthToken" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 class Run:
     """Items that run on a fleet. To iterate over it gives their results as they come; `report` waits for all of them."""
 
@@ -136,6 +145,11 @@ class Fleet:
                 self.address, self._owned = context.address_info["gcs_address"], True
                 return
             except (OSError, RuntimeError, ValueError, ray().exceptions.RayError) as error:
+                if wants_token(error):
+                    raise ClusterError(
+                        f"the Ray cluster at {address} wants a token: set RAY_AUTH_MODE=token on every machine, each of which needs "
+                        "the file ~/.ray/auth_token of the first"
+                    ) from error
                 if address != "auto":
                     raise ClusterError(f"no Ray cluster at {address}: {error}") from error
         count = workers or os.cpu_count() or 1
