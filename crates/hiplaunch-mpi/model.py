@@ -26,19 +26,10 @@ STEPS_OF_A_SUM = 100
 
 
 def solve(matrix, right):
-    """Returns the solution of a small system of linear equations, by Gauss's elimination with pivots."""
-    n = len(right)
-    rows = [row[:] + [value] for row, value in zip(matrix, right)]
-    for k in range(n):
-        pivot = max(range(k, n), key=lambda i: abs(rows[i][k]))
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        for i in range(k + 1, n):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k])]
-    out = [0.0] * n
-    for k in reversed(range(n)):
-        out[k] = (rows[k][n] - sum(rows[k][j] * out[j] for j in range(k + 1, n))) / rows[k][k]
-    return out
+    """Returns the solution of two linear equations, by Cramer's rule."""
+    (a, b), (c, d) = matrix
+    determinant = a * d - b * c
+    return [(right[0] * d - b * right[1]) / determinant, (a * right[1] - c * right[0]) / determinant]
 
 
 def fitted(runs, cores):
@@ -48,13 +39,13 @@ def fitted(runs, cores):
         steps = run["last_step"] - run["first_step"]
         turns = max(1.0, run["ranks"] / cores)
         cells = run["width"] * run["height"] / run["ranks"]
-        rows.append([turns, turns * cells, turns * run["counts_a_step"]["messages_sent"]])
+        rows.append([turns * cells, turns * run["counts_a_step"]["messages_sent"]])
         times.append(run["seconds"] / steps)
     weighted = [[x / time for x in row] for row, time in zip(rows, times)]
-    normal = [[sum(row[i] * row[j] for row in weighted) for j in range(3)] for i in range(3)]
-    constants = solve(normal, [sum(row[i] for row in weighted) for i in range(3)])
-    fixed, cell, message = constants
-    print(f"Fitted on {cores} cores: {1e6 * fixed:.0f} us a step, {1e9 * cell:.1f} ns a cell, {1e6 * message:.0f} us a message.\n")
+    normal = [[sum(row[i] * row[j] for row in weighted) for j in range(2)] for i in range(2)]
+    constants = solve(normal, [sum(row[i] for row in weighted) for i in range(2)])
+    cell, message = constants
+    print(f"Fitted on {cores} cores: {1e9 * cell:.1f} ns a cell, {1e6 * message:.0f} us a message.\n")
     print("| ranks | field | ms a step | the model says |")
     print("|---|---|---|---|")
     for run, row, time in zip(runs, rows, times):
