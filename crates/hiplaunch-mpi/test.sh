@@ -74,6 +74,8 @@ if [ "$mpi" = mpich ]; then
 fi
 if "$python" -c 'import numpy; from mpi4py import MPI' 2> "$library/mpi4py.log"; then
   export PYTHONPATH=$PWD/capi/python${PYTHONPATH:+:$PYTHONPATH}
+  refused=$("$python" -c 'import hiplaunch_mpi, types; hiplaunch_mpi.Communicator(types.SimpleNamespace(py2f=lambda: 0))' 2>&1) || true
+  grep -q 'MpiError: MPI: not initialized: .* was built for, .*M' <<< "$refused" || { echo "not refused: $refused"; exit 1; }
   under_exec exchange.py "$python" capi/tests/exchange.py
   if "$python" -c 'import hiplaunch' 2> /dev/null; then
     under_exec launch.py "$python" capi/tests/launch.py

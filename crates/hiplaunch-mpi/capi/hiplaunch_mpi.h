@@ -26,7 +26,7 @@ typedef struct hiplaunch_mpi_ticket hiplaunch_mpi_ticket;
 enum {
   HIPLAUNCH_MPI_OK = 0,
   HIPLAUNCH_MPI_INVALID = 1,      /* an argument is wrong, or null; nothing was enqueued */
-  HIPLAUNCH_MPI_ENVIRONMENT = 2,  /* MPI is not initialized for MPI_THREAD_MULTIPLE */
+  HIPLAUNCH_MPI_ENVIRONMENT = 2,  /* MPI is not initialized, or not for MPI_THREAD_MULTIPLE, or is another MPI */
   HIPLAUNCH_MPI_MPI = 3,          /* a call of MPI failed */
   HIPLAUNCH_MPI_NO_DEVICE = 4,    /* the rank has no device */
   HIPLAUNCH_MPI_SIZE = 5,         /* a message is longer or shorter than announced, or collective calls differ */

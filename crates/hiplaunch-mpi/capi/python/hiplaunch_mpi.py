@@ -80,12 +80,12 @@ class View:
     def __init__(self, array: Any) -> None:
         interface = _interface(array)
         self._array, self._typestr = array, interface["typestr"]
-        self._data, self._shape, self._strides = interface["data"], tuple(interface["shape"]), interface.get("strides")
-        if self._strides is None:
+        self._data, self._shape, strides = interface["data"], tuple(interface["shape"]), interface.get("strides")
+        if strides is None:
             strides = [int(self._typestr[2:])]
             for extent in reversed(self._shape[1:]):
                 strides.insert(0, strides[0] * extent)
-            self._strides = tuple(strides[: len(self._shape)])
+        self._strides = tuple(strides[: len(self._shape)])
 
     def __getitem__(self, key: Any) -> View:
         keys = key if isinstance(key, tuple) else (key,)
@@ -116,25 +116,26 @@ def _load() -> ctypes.CDLL:
     view = ctypes.POINTER(_View)
     library.hiplaunch_mpi_error.restype = ctypes.c_char_p
     library.hiplaunch_mpi_error.argtypes = []
-    for name, *arguments in [
-        ("open", number, number, ctypes.c_double, place),
-        ("close", handle),
-        ("device", handle, ctypes.POINTER(number)),
-        ("check", handle),
-        ("fail", handle, ctypes.c_char_p),
-        ("check_code", handle, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
-        ("send", handle, handle, view, number, number, place),
-        ("recv", handle, handle, view, number, number, place),
-        ("exchange", handle, handle, ctypes.POINTER(_Halo), ctypes.c_size_t, place),
-        ("all_reduce", handle, handle, view, number, number, place),
-        ("broadcast", handle, handle, view, number, place),
-        ("all_gather", handle, handle, view, view, place),
-        ("barrier", handle, handle, place),
-        ("before", handle, handle, handle),
-        ("wait", handle),
-        ("is_done", handle, ctypes.POINTER(number)),
-        ("ticket_close", handle),
-    ]:
+    signatures: dict[str, tuple[Any, ...]] = {
+        "open": (number, number, ctypes.c_double, place),
+        "close": (handle,),
+        "device": (handle, ctypes.POINTER(number)),
+        "check": (handle,),
+        "fail": (handle, ctypes.c_char_p),
+        "check_code": (handle, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
+        "send": (handle, handle, view, number, number, place),
+        "recv": (handle, handle, view, number, number, place),
+        "exchange": (handle, handle, ctypes.POINTER(_Halo), ctypes.c_size_t, place),
+        "all_reduce": (handle, handle, view, number, number, place),
+        "broadcast": (handle, handle, view, number, place),
+        "all_gather": (handle, handle, view, view, place),
+        "barrier": (handle, handle, place),
+        "before": (handle, handle, handle),
+        "wait": (handle,),
+        "is_done": (handle, ctypes.POINTER(number)),
+        "ticket_close": (handle,),
+    }
+    for name, arguments in signatures.items():
         function = getattr(library, "hiplaunch_mpi_" + name)
         function.argtypes, function.restype = arguments, ctypes.c_int
     return library
@@ -157,7 +158,8 @@ def _stream(stream: Any) -> ctypes.c_void_p:
 
 def _view(array: Any) -> tuple[_View, str]:
     interface = _interface(array)
-    kind, element = interface["typestr"][1:], int(interface["typestr"][2:])
+    # Without the order of bytes, if it is this machine's.
+    kind, element = interface["typestr"].removeprefix("<"), int(interface["typestr"][2:])
     shape, strides = interface["shape"], interface.get("strides")
     rank = len(shape)
     if strides is not None:
@@ -172,7 +174,8 @@ class Ticket:
     """An operation that was enqueued. It goes on if the ticket is closed or dropped; its arrays must then be kept."""
 
     def __init__(self, communicator: Communicator, handle: ctypes.c_void_p, arrays: Any) -> None:
-        self._communicator, self._handle, self._arrays = communicator, handle, arrays
+        self._communicator, self._arrays = communicator, arrays
+        self._handle: ctypes.c_void_p | None = handle
 
     def before(self, stream: Any) -> None:
         """Makes work that is enqueued on a stream from now on wait for the operation. The host does not wait."""
@@ -264,7 +267,7 @@ class Communicator:
         """Replaces each element by the 'sum', 'min' or 'max' over all ranks."""
         view, kind = _view(array)
         if kind not in _TYPES:
-            raise TypeError(f"all_reduce of {kind}; it takes {', '.join(_TYPES)}")
+            raise TypeError(f"all_reduce of {kind}; it takes {', '.join(_TYPES)}, in this machine's order of bytes")
         return self._operation("all_reduce", stream, array, ctypes.byref(view), _TYPES[kind], _REDUCTIONS[how])
 
     def broadcast(self, stream: Any, array: Any, root: int = 0) -> Ticket:

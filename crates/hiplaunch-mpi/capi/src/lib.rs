@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use hiplaunch::driver::RawStream;
 use hiplaunch::{Launcher, Stream};
-use hiplaunch_mpi::{Communicator, Halo, Mpi, Number, Options, Reduce, Ticket};
+use hiplaunch_mpi::{Communicator, Error, Halo, Mpi, Number, Options, Reduce, Ticket};
 
 pub use status::hiplaunch_mpi_error;
 use status::{Failure, Result, call, text};
@@ -67,6 +67,27 @@ fn give<T>(out: Option<&mut *mut T>, make: impl FnOnce() -> Result<T>) -> Result
     Ok(())
 }
 
+/// Fails unless the program has initialized this library's MPI. If the program uses another MPI, it has not.
+fn initialized() -> Result<()> {
+    let (mut flag, mut len) = (0, 0);
+    // Larger than MPI_MAX_LIBRARY_VERSION_STRING of Open MPI (256) and MPICH (8192).
+    let mut version = vec![0u8; 16384];
+    // SAFETY: both may be called at any time; the array is longer than the longest text.
+    unsafe {
+        mpi::ffi::MPI_Initialized(&mut flag);
+        mpi::ffi::MPI_Get_library_version(version.as_mut_ptr().cast(), &mut len);
+    }
+    if flag != 0 {
+        return Ok(());
+    }
+    let version = String::from_utf8_lossy(&version[..usize::try_from(len).unwrap_or(0)]);
+    let version = version.lines().next().unwrap_or_default().trim();
+    let problem = format!(
+        "not initialized: call MPI_Init_thread before, of the MPI that this library was built for, {version}"
+    );
+    Err(Error::Environment(problem.into()).into())
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_mpi_open(
     fortran_comm: i32,
@@ -76,6 +97,7 @@ pub unsafe extern "C" fn hiplaunch_mpi_open(
 ) -> c_int {
     call(|| {
         give(comm, || {
+            initialized()?;
             let mpi = Mpi::initialize()?;
             let launcher = Launcher::new()?;
             // SAFETY: the caller passes the handle of a live communicator.
