@@ -30,6 +30,7 @@ def test_stubs_agree_with_the_module(tmp_path):
 def test_the_package_and_examples_are_typed(tmp_path):
     pytest.importorskip("numpy")
     programs = [ROOT / "examples/python/saxpy.py", ROOT / "examples/histogram/histogram.py"]
+    programs.append(ROOT / "crates/hiplaunch-mpi/capi/python/hiplaunch_mpi.py")
     modules = ["hiplaunch", "hiplaunch.__main__", "hiplaunch._native"]
     mypy("mypy", "--strict", *[f"-m{module}" for module in modules], "-phiplaunch.fleet", folder=tmp_path)
     mypy("mypy", "--strict", *map(str, programs), folder=tmp_path)
