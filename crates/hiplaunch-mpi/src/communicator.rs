@@ -252,8 +252,11 @@ impl Communicator {
         if plan.from.iter().chain(&plan.into).any(|view| *view.device() != self.device) {
             return Err(Error::invalid(call, "the memory is on another device than the communicator"));
         }
-        // Refuses a stream that is captured, before anything is enqueued.
-        stream.is_idle().map_err(|error| self.refused(error))?;
+        self.device.check().map_err(|error| self.refused(error))?;
+        // Also by others, whose capture another call of the driver would break.
+        if stream.is_capturing().map_err(|error| self.refused(error))? {
+            return Err(Error::invalid(call, "the stream is captured; end the capture first"));
+        }
         let mut queue = self.queue();
         let queue = &mut *queue;
         queue.reclaim(self)?;

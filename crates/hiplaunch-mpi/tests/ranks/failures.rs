@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hiplaunch::capture::CaptureMode;
 use hiplaunch::{DeviceBuffer, LaunchDims, args};
 use hiplaunch_mpi::{Communicator, Error, Options, Reduce};
 
@@ -33,6 +34,10 @@ pub(crate) fn arguments(rank: Rank) -> Outcome {
     let other = rank.launcher.device(1 - rank.device.id().0)?;
     let there = DeviceBuffer::<u32>::new(other, 8)?;
     assert!(of(comm.send(&rank.stream, &there, 0, 0)).contains("another device"));
+    let captured = rank.launcher.stream(&rank.device)?;
+    captured.begin_capture(CaptureMode::ThreadLocal)?;
+    assert!(of(comm.barrier(&captured)).contains("captured"));
+    captured.end_capture()?;
     // None of them failed the communicator.
     comm.barrier(&rank.stream)?.wait()?;
     Ok(())
