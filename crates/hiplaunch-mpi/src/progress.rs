@@ -10,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use hiplaunch::Stream;
+use hiplaunch::capture::CaptureMode;
+use hiplaunch::driver::{Capability, CaptureRequest, DriverResult};
 use mpi::ffi;
 
 use crate::calls::{self, Comm, Received, check, count};
@@ -126,6 +128,9 @@ struct State {
 impl Progress {
     /// Runs until the communicator stops. Returns whether MPI has finished with all staging memory.
     pub(crate) fn run(self, receiver: &Receiver<Command>) -> bool {
+        if let Err(error) = self.stay_out_of_captures() {
+            log::warn!("rank {}: asking for failures of the device may break captures: {error}", self.shared.rank);
+        }
         let mut state = State { in_flight: Vec::new(), reports: Vec::new(), told: false, stopping: false };
         let (mut idle, mut looked) = (0u32, Instant::now());
         loop {
@@ -165,6 +170,17 @@ impl Progress {
                 Err(RecvTimeoutError::Disconnected) => state.stopping = true,
             }
         }
+    }
+
+    /// Lets this thread ask about its stream while another thread captures one, which otherwise breaks a global capture.
+    fn stay_out_of_captures(&self) -> DriverResult<()> {
+        let device = self.probe.device();
+        if !device.driver().capabilities().has(Capability::StreamCapture) {
+            return Ok(());
+        }
+        let request = CaptureRequest::ExchangeMode(CaptureMode::Relaxed);
+        // SAFETY: the request is about this thread alone.
+        unsafe { device.driver().stream_capture(device.id(), self.probe.as_raw(), &request) }.map(drop)
     }
 
     fn obey(&self, state: &mut State, command: Command) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hiplaunch::capture::CaptureMode;
 use hiplaunch::{DeviceBuffer, LaunchDims, args};
 use hiplaunch_mpi::{Communicator, Halo, Number, Options, Reduce};
 
@@ -379,5 +380,23 @@ pub(crate) fn trace(rank: Rank) -> Outcome {
         let apart = (middle(span) - middle(spans[0])).abs();
         assert!(apart < 20_000.0, "rank {other} is {apart} us from rank 0");
     }
+    Ok(())
+}
+
+/// The communicator asks the device now and then whether it is lost, which must not break a capture.
+pub(crate) fn capture(rank: Rank) -> Outcome {
+    let comm = rank.communicator(Options::default())?;
+    let mut buffer = DeviceBuffer::<u32>::from_slice(&rank.stream, &[1; 8])?;
+    let graph = rank.stream.capture(CaptureMode::Global, |stream| {
+        buffer.fill(stream, 7)?;
+        // Longer than the time between two questions.
+        std::thread::sleep(Duration::from_millis(50));
+        Ok(())
+    })?;
+    comm.check()?;
+    // SAFETY: the graph fills a buffer that is alive.
+    unsafe { graph.launch(&rank.stream) }?;
+    comm.broadcast(&rank.stream, &buffer, 0)?.before(&rank.stream)?;
+    assert_eq!(buffer.to_vec(&rank.stream)?, [7; 8]);
     Ok(())
 }

@@ -49,6 +49,7 @@ const CASES: &[Case] = &[
     well("views_of_any_strides_and_elements", BOTH, exchange::views),
     well("many_small_exchanges_keep_their_memory", BOTH, exchange::many),
     well("timelines_of_all_ranks_are_one_file", BOTH, exchange::trace),
+    well("a_communicator_breaks_no_capture", BOTH, exchange::capture),
     well("wrong_arguments_are_refused", BOTH, failures::arguments),
     well("no_device_is_an_error_that_names_the_rank", BOTH, failures::exclusive),
     well("a_longer_message_is_an_error", BOTH, failures::longer_message),
