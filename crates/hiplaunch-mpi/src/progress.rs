@@ -129,7 +129,10 @@ impl Progress {
     /// Runs until the communicator stops. Returns whether MPI has finished with all staging memory.
     pub(crate) fn run(self, receiver: &Receiver<Command>) -> bool {
         if let Err(error) = self.stay_out_of_captures() {
-            log::warn!("rank {}: asking for failures of the device may break captures: {error}", self.shared.rank);
+            log::warn!(
+                "rank {}: asking for failures of the device may break captures: {error}",
+                self.shared.rank
+            );
         }
         let mut state = State { in_flight: Vec::new(), reports: Vec::new(), told: false, stopping: false };
         let (mut idle, mut looked) = (0u32, Instant::now());

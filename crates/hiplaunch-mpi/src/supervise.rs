@@ -2,11 +2,16 @@
 
 use std::ffi::{CStr, c_int};
 use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Variables with the rank, of process managers.
 const VARIABLES: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"];
+
+/// The variable by which the supervisor tells the rank's process its number.
+const SUPERVISOR: &str = "HIPLAUNCH_MPI_SUPERVISOR";
 
 /// Signals that a process manager sends to end a program.
 const ENDING: [c_int; 4] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT];
@@ -18,81 +23,58 @@ static ASKED: AtomicI32 = AtomicI32::new(0);
 /// What the rank's process says when its supervisor was killed.
 static ORPHANED: OnceLock<String> = OnceLock::new();
 
-/// Splits this process into a rank and its supervisor, which says on stderr which rank it was if a signal ends it:
+/// Has the program run in a second process, and says on stderr which rank it was if a signal ends that process:
 ///
 /// ```text
 /// rank 2 on node17 was ended by signal 9
 /// ```
 ///
-/// Only the rank's process returns. The supervisor waits for it, passes on SIGTERM, SIGINT, SIGHUP and SIGQUIT, and ends with its exit
-/// status, or with 128 and the signal's number. If the supervisor is killed, the rank ends, too, and says so. A process that no
-/// process manager has started goes on as it is.
-///
-/// To be called at the beginning of `main`: before MPI is initialized, and before there is another thread.
+/// To be called at the beginning of `main`, before MPI is initialized. It starts the program again, with the same arguments, and
+/// returns there. In the first process, the supervisor, it does not return: it waits, passes on SIGTERM, SIGINT, SIGHUP and SIGQUIT,
+/// and ends with the program's exit status, or with 128 and the signal's number. If the supervisor is killed, the program ends, too,
+/// and says so. A process that no process manager has started goes on as it is.
 ///
 /// # Errors
-/// This process has more than one thread, or the system refuses a process. The process goes on alone then.
+/// The system refuses a process. This one may go on as the rank, then.
 pub fn supervise() -> io::Result<()> {
     let Some(rank) = VARIABLES.iter().find_map(|name| std::env::var(name).ok()) else { return Ok(()) };
-    if std::fs::read_dir("/proc/self/task")?.count() > 1 {
-        return Err(io::Error::other(
-            "a process with several threads can't be supervised: do it before they start",
-        ));
-    }
     let name = format!("rank {rank} on {}", host());
-    ORPHANED.get_or_init(|| format!("{name} was ended, because its supervisor was killed\n"));
-    // SAFETY: plain queries.
-    let supervisor = unsafe { libc::getpid() };
-    // SAFETY: this process has one thread, so the child has all of it and no lock is held by a thread that it lacks.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => {
-            OTHER.store(supervisor, Ordering::Relaxed);
-            handle(libc::SIGTERM, on_orphaned)?;
-            // SAFETY: asks for a signal when the supervisor ends. It may have ended before, which the parent's number tells.
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-                if libc::getppid() != supervisor {
-                    libc::raise(libc::SIGTERM);
-                }
+    // SAFETY: a plain query.
+    let parent = unsafe { libc::getppid() };
+    if std::env::var(SUPERVISOR).is_ok_and(|id| id == parent.to_string()) {
+        ORPHANED.get_or_init(|| format!("{name} was ended, because its supervisor was killed\n"));
+        OTHER.store(parent, Ordering::Relaxed);
+        handle(libc::SIGTERM, on_orphaned)?;
+        // SAFETY: asks for a signal when the supervisor ends. It may have ended before, which the parent's number tells.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            if libc::getppid() != parent {
+                libc::raise(libc::SIGTERM);
             }
-            Ok(())
         }
-        child => {
-            OTHER.store(child, Ordering::Relaxed);
-            for signal in ENDING {
-                // Without it the signal ends the supervisor, and so the rank.
-                let _ = handle(signal, on_ending);
-            }
-            let status = wait(child).unwrap_or_else(|error| {
-                let _ = writeln!(io::stderr(), "{name}: how it ended can't be known: {error}");
-                std::process::exit(1)
-            });
-            if !libc::WIFSIGNALED(status) {
-                std::process::exit(libc::WEXITSTATUS(status));
-            }
-            let signal = libc::WTERMSIG(status);
-            // What this process passed on is no news.
-            if ASKED.load(Ordering::Relaxed) == 0 {
-                let _ = writeln!(io::stderr(), "{name} was ended by signal {signal}");
-            }
-            std::process::exit(128 + signal)
-        }
+        return Ok(());
     }
-}
-
-fn wait(child: libc::pid_t) -> io::Result<c_int> {
-    loop {
-        let mut status = 0;
-        // SAFETY: writes the status of a child of this process.
-        if unsafe { libc::waitpid(child, &mut status, 0) } == child {
-            return Ok(status);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
+    let mut arguments = std::env::args_os();
+    let mut command = Command::new(std::env::current_exe()?);
+    if let Some(called) = arguments.next() {
+        command.arg0(called);
     }
+    let mut child = command.args(arguments).env(SUPERVISOR, std::process::id().to_string()).spawn()?;
+    OTHER.store(child.id() as libc::pid_t, Ordering::Relaxed);
+    for signal in ENDING {
+        // Without it the signal ends the supervisor, and so the rank.
+        let _ = handle(signal, on_ending);
+    }
+    let status = child.wait().unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "{name}: how it ended can't be known: {error}");
+        std::process::exit(1)
+    });
+    let Some(signal) = status.signal() else { std::process::exit(status.code().unwrap_or(1)) };
+    // What this process passed on is no news.
+    if ASKED.load(Ordering::Relaxed) == 0 {
+        let _ = writeln!(io::stderr(), "{name} was ended by signal {signal}");
+    }
+    std::process::exit(128 + signal)
 }
 
 fn handle(signal: c_int, handler: extern "C" fn(c_int)) -> io::Result<()> {
