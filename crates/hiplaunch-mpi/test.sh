@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the crate for one MPI and runs its tests: those without ranks, those under mpirun, and those of C and Python.
 #
-#   crates/hiplaunch-mpi/test.sh openmpi [CASE]    Debian: openmpi-bin libopenmpi-dev libclang-dev
-#   crates/hiplaunch-mpi/test.sh mpich [CASE]      Debian: mpich libmpich-dev libclang-dev
+#   crates/hiplaunch-mpi/test.sh openmpi [CASE...]    Debian: openmpi-bin libopenmpi-dev libclang-dev
+#   crates/hiplaunch-mpi/test.sh mpich [CASE...]      Debian: mpich libmpich-dev libclang-dev
 #
-# With CASE, only the cases of tests/ranks with that in their names. Exit status: 0 all passed, 1 something failed, 2 wrong use,
+# With CASE, only the runs of tests/ranks with that in their names. Exit status: 0 all passed, 1 something failed, 2 wrong use,
 # 77 that MPI is not here.
 #
 # Settings (environment):
@@ -17,7 +17,7 @@ set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 . ./mpi.sh
 if [ -n "${2-}" ]; then
-  exec cargo test --locked --test ranks -- "$2"
+  exec cargo test --locked --test ranks -- "${@:2}"
 fi
 cargo test --locked --lib
 cargo test --locked --doc
@@ -37,19 +37,17 @@ hiplaunch=${HIPLAUNCH:-$root/target/release/hiplaunch}
 cargo build --locked --workspace --lib --example heat
 library=$CARGO_TARGET_DIR/debug
 export HIPLAUNCH_EMULATOR_DEVICES=2 HIPLAUNCH_EMULATOR_THREADS=1
-# under_exec NAME COMMAND...: on 2 and 4 ranks
+# under_exec RANKS NAME COMMAND...
 under_exec() {
-  for n in 2 4; do
-    timeout 60 "${ranks[@]}" -n "$n" "$hiplaunch" exec -- "${@:2}"
-    echo "ok      $1 on $n"
-  done
+  timeout 60 "${ranks[@]}" -n "$1" "$hiplaunch" exec -- "${@:3}"
+  echo "ok      $2 on $1"
 }
 # compiled NAME OPTIONS...: a program of capi/tests
 compiled() {
   "$MPICC" -Wall -Wextra -Werror "capi/tests/$1.c" -o "$library/$1_c" -L"$library" -lhiplaunch_mpi "${@:2}" -Wl,-rpath,"$library"
 }
 if compiled exchange -lamdhip64 2> "$library/exchange_c.log"; then
-  under_exec exchange.c "$library/exchange_c"
+  under_exec 2 exchange.c "$library/exchange_c"
 else
   grep -q 'cannot find -lamdhip64' "$library/exchange_c.log" || { cat "$library/exchange_c.log" >&2; exit 1; }
   left_out "exchange.c: no libamdhip64 to link with (Debian: libamdhip64-dev)"
@@ -58,7 +56,7 @@ if [ -e "${hiplaunch%/*}/libhiplaunch.so" ]; then
   # Under the name that the program asks for.
   ln -sf "$(realpath "${hiplaunch%/*}/libhiplaunch.so")" "$library/libhiplaunch.so.1"
   compiled launch -l:libhiplaunch.so.1
-  under_exec launch.c "$library/launch_c" "$root/hip/vector.hipfb"
+  under_exec 4 launch.c "$library/launch_c" "$root/hip/vector.hipfb"
 else
   left_out "launch.c: no ${hiplaunch%/*}/libhiplaunch.so (cargo build --release -p libhiplaunch)"
 fi
@@ -76,9 +74,9 @@ if "$python" -c 'import numpy; from mpi4py import MPI' 2> "$library/mpi4py.log";
   export PYTHONPATH=$PWD/capi/python${PYTHONPATH:+:$PYTHONPATH}
   refused=$("$python" -c 'import hiplaunch_mpi, types; hiplaunch_mpi.Communicator(types.SimpleNamespace(py2f=lambda: 0))' 2>&1) || true
   grep -q 'MpiError: MPI: not initialized: .* was built for, .*M' <<< "$refused" || { echo "not refused: $refused"; exit 1; }
-  under_exec exchange.py "$python" capi/tests/exchange.py
+  under_exec 2 exchange.py "$python" capi/tests/exchange.py
   if "$python" -c 'import hiplaunch' 2> /dev/null; then
-    under_exec launch.py "$python" capi/tests/launch.py
+    under_exec 4 launch.py "$python" capi/tests/launch.py
   else
     left_out "launch.py: $python has no hiplaunch (set PYTHON)"
   fi

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytemuck::Pod;
-use hiplaunch::driver::{HostFunction, Work};
+use hiplaunch::driver::{Capability, HostFunction, Work};
 use hiplaunch::{Device, DeviceView, Event, EventOptions, Launcher, Stream, StreamOptions};
 use mpi::ffi;
 
@@ -52,8 +52,6 @@ pub struct Communicator {
     device: Device,
     kernels: Kernels,
     queue: Mutex<Queue>,
-    /// Passes sends and collectives to MPI; never waits for other ranks.
-    sending: Stream,
     /// Waits for other ranks, and copies or unpacks what they sent.
     receiving: Stream,
     progress: Option<JoinHandle<bool>>,
@@ -63,8 +61,6 @@ pub struct Communicator {
 /// What one thread at a time does: it gives operations their order.
 struct Queue {
     slots: Slots,
-    /// Recorded on the caller's stream, for the streams of the communicator to wait for.
-    entry: Event,
     /// Events that no operation uses.
     events: Vec<Arc<Event>>,
     retiring: Vec<Retiring>,
@@ -73,7 +69,10 @@ struct Queue {
 /// An operation whose memory may still be in use.
 struct Retiring {
     operation: Arc<Operation>,
-    done: Arc<Event>,
+    /// On the caller's stream, behind what is read.
+    packed: Arc<Event>,
+    /// Behind what is written, if there is anything.
+    unpacked: Option<Arc<Event>>,
     slots: Vec<Slot>,
     _views: Box<dyn Any + Send>,
 }
@@ -112,8 +111,8 @@ impl Communicator {
     /// Makes a communicator of the ranks of another, which is duplicated and stays the caller's. Collective.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for [`Staging::Device`] with an MPI that does not take device addresses; MPI's errors; the
-    /// launcher's.
+    /// [`Error::Invalid`] for HIP before 5.3, and for [`Staging::Device`] with an MPI that does not take device addresses; MPI's
+    /// errors; the launcher's.
     ///
     /// # Safety
     /// `comm` is a live intracommunicator of the MPI that this program is linked with.
@@ -125,20 +124,17 @@ impl Communicator {
         options: Options,
     ) -> Result<Communicator> {
         let (rank, size) = Comm(comm).place()?;
+        if !device.driver().capabilities().has(Capability::HostFunc) {
+            let problem = "this libamdhip64 has no hipLaunchHostFunc, by which streams wait for messages; take HIP 5.3 or newer";
+            return Err(Error::invalid("Communicator", problem));
+        }
         let (data, control) = (Comm(comm).duplicate(rank)?, Comm(comm).duplicate(rank)?);
         let failed = |error| Error::launcher(rank, error);
-        let stream = || {
-            let options = StreamOptions { priority: None, blocking: false };
-            launcher.stream_with(device, options).map_err(failed)
-        };
-        let (sending, receiving) = (stream()?, stream()?);
+        let stream_options = StreamOptions { priority: None, blocking: false };
+        let receiving = launcher.stream_with(device, stream_options).map_err(failed)?;
         let in_device_memory = uses_device_memory(device, options.staging).map_err(failed)?;
-        let queue = Queue {
-            slots: Slots::new(device, in_device_memory),
-            entry: Event::new(device, EventOptions::default()).map_err(failed)?,
-            events: Vec::new(),
-            retiring: Vec::new(),
-        };
+        let queue =
+            Queue { slots: Slots::new(device, in_device_memory), events: Vec::new(), retiring: Vec::new() };
         let (sender, receiver) = channel();
         let shared = Arc::new(Shared::new(rank, size, sender));
         let (timeout, check_collectives) = (options.timeout, options.check_collectives);
@@ -154,7 +150,6 @@ impl Communicator {
             device: device.clone(),
             kernels: Kernels::new(launcher),
             queue: Mutex::new(queue),
-            sending,
             receiving,
             progress: Some(thread),
             users: mpi.users.clone(),
@@ -214,10 +209,9 @@ impl Communicator {
         let from = unsafe { to.add(self.size()) };
         let part = Part::AllGather { from: from.cast(), to: to.cast(), bytes: size_of::<u64>() };
         let operation = Arc::new(Operation::new("check_code", Vec::new(), vec![part]));
-        // After the collectives that are enqueued.
-        self.sending.synchronize().map_err(|error| self.lost(error))?;
         self.shared.check()?;
-        self.shared.post(&operation, Side::Ordered);
+        // After the collectives that are enqueued.
+        self.shared.send(Command::Ordered(operation.clone(), None));
         operation.wait();
         if let Some(error) = operation.error() {
             // MPI may still write there.
@@ -267,22 +261,23 @@ impl Communicator {
         let into = take(&plan.into).map_err(|error| self.refused(error))?;
         let (early, ordered) = parts(&from, &into);
         let operation = Arc::new(Operation::new(call, early, ordered));
-        let done = match queue.events.pop() {
-            Some(event) => event,
-            None => Arc::new(Event::new(&self.device, EventOptions::default()).map_err(|e| self.lost(e))?),
+        let packed = queue.event(&self.device).map_err(|error| self.refused(error))?;
+        let unpacked = match operation.receives() {
+            true => Some(queue.event(&self.device).map_err(|error| self.refused(error))?),
+            false => None,
         };
-        let enqueued = self.enqueue_parts(stream, &plan, &from, &into, &operation, &queue.entry, &done);
+        let slots_of_views = (&*from, &*into);
+        let enqueued =
+            self.enqueue_parts(stream, &plan, slots_of_views, &operation, &packed, unpacked.as_deref());
+        // What only sends is done when it is packed.
+        let done = unpacked.as_ref().unwrap_or(&packed).clone();
+        let ticket = Ticket { operation: operation.clone(), done, shared: self.shared.clone() };
         let slots = from.into_iter().chain(into).collect();
         let views: Box<dyn Any + Send> = Box::new(plan);
-        queue.retiring.push(Retiring {
-            operation: operation.clone(),
-            done: done.clone(),
-            slots,
-            _views: views,
-        });
+        queue.retiring.push(Retiring { operation, packed, unpacked, slots, _views: views });
         enqueued.map_err(|error| self.lost(error))?;
         add(&self.shared.counts.operations, 1);
-        Ok(Ticket { operation, done, shared: self.shared.clone() })
+        Ok(ticket)
     }
 
     /// An error before anything was enqueued. A lost device is told to the other ranks.
@@ -293,69 +288,68 @@ impl Communicator {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
     fn enqueue_parts<T: Pod>(
         &self,
         stream: &Stream,
         plan: &Plan<T>,
-        from: &[Slot],
-        into: &[Slot],
+        (from, into): (&[Slot], &[Slot]),
         operation: &Arc<Operation>,
-        entry: &Event,
-        done: &Event,
+        packed: &Arc<Event>,
+        unpacked: Option<&Event>,
     ) -> hiplaunch::Result<()> {
         let counts = &self.shared.counts;
         let transfer = |direction, stream: &Stream, views: &[DeviceView<T>], slots: &[Slot]| {
             for (view, slot) in views.iter().zip(slots) {
-                // SAFETY: the slot was taken for this view, and is given back after `done`.
+                // SAFETY: the slot was taken for this view, and is given back when the operation is over.
                 let by_kernel = unsafe { self.kernels.transfer(direction, stream, view, slot) }?;
                 add(if by_kernel { &counts.pack_kernels } else { &counts.copies }, 1);
             }
             hiplaunch::Result::Ok(())
         };
-        self.shared.post(operation, Side::Early);
+        if !operation.parts(Side::Early).is_empty() {
+            self.shared.send(Command::Early(operation.clone()));
+        }
         transfer(Direction::Pack, stream, &plan.from, from)?;
-        entry.record(stream)?;
+        packed.record(stream)?;
         if !operation.parts(Side::Ordered).is_empty() {
-            entry.wait_on(&self.sending)?;
-            let (shared, operation) = (self.shared.clone(), operation.clone());
-            let post = HostFunction::new(move || shared.post(&operation, Side::Ordered));
-            // SAFETY: the function calls neither HIP nor the driver.
-            unsafe { enqueue(&self.sending, &Work::HostFunction(&post)) }?;
-            done.record(&self.sending)?;
+            self.shared.send(Command::Ordered(operation.clone(), Some(packed.clone())));
         }
-        if !operation.receives() {
-            return Ok(());
-        }
-        // Done means that the sends, too, were passed to MPI.
-        if operation.parts(Side::Ordered).is_empty() { entry } else { done }.wait_on(&self.receiving)?;
+        let Some(unpacked) = unpacked else { return Ok(()) };
+        packed.wait_on(&self.receiving)?;
         let awaited = operation.clone();
         let wait = HostFunction::new(move || awaited.wait());
-        // SAFETY: as above.
+        // SAFETY: the function calls neither HIP nor the driver.
         unsafe { enqueue(&self.receiving, &Work::HostFunction(&wait)) }?;
         add(&counts.stream_waits, 1);
         transfer(Direction::Unpack, &self.receiving, &plan.into, into)?;
-        done.record(&self.receiving)
+        unpacked.record(&self.receiving)
     }
 }
 
 impl Queue {
+    fn event(&mut self, device: &Device) -> hiplaunch::Result<Arc<Event>> {
+        match self.events.pop() {
+            Some(event) => Ok(event),
+            None => Event::new(device, EventOptions::default()).map(Arc::new),
+        }
+    }
+
     /// Takes back the memory of operations that are over.
     fn reclaim(&mut self, communicator: &Communicator) -> Result<()> {
         let mut index = 0;
         while let Some(retiring) = self.retiring.get(index) {
+            let last = retiring.unpacked.as_ref().unwrap_or(&retiring.packed);
             let over = retiring.operation.is_finished()
-                && retiring.done.is_reached().map_err(|error| communicator.lost(error))?;
+                && last.is_reached().map_err(|error| communicator.lost(error))?;
             if !over {
                 index += 1;
                 continue;
             }
-            let Retiring { done, slots, .. } = self.retiring.remove(index);
+            let Retiring { packed, unpacked, slots, .. } = self.retiring.remove(index);
             self.slots.give_back(slots);
-            // A ticket may still ask the event about this operation.
-            if Arc::strong_count(&done) == 1 {
-                self.events.push(done);
-            }
+            // A ticket may still ask an event about this operation.
+            let unused = [Some(packed), unpacked].into_iter().flatten();
+            self.events.extend(unused.filter(|event| Arc::strong_count(event) == 1));
         }
         Ok(())
     }
@@ -386,12 +380,10 @@ impl Drop for Communicator {
         if std::thread::panicking() {
             self.fail("it panicked; its own output says why");
         }
-        for stream in [&self.sending, &self.receiving] {
-            if let Err(error) = stream.synchronize()
-                && self.shared.check().is_ok()
-            {
-                self.lost(error);
-            }
+        if let Err(error) = self.receiving.synchronize()
+            && self.shared.check().is_ok()
+        {
+            self.lost(error);
         }
         self.shared.send(Command::Stop);
         let is_clean = self.progress.take().is_some_and(|thread| thread.join().unwrap_or(false));

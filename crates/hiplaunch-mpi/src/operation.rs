@@ -110,7 +110,7 @@ impl Part {
 pub(crate) enum Side {
     /// At once: receives into staging memory.
     Early,
-    /// When the stream has come to the operation: sends, and collectives.
+    /// When the stream has come to the operation, and everything that was enqueued before was passed: sends, and collectives.
     Ordered,
 }
 
@@ -128,6 +128,8 @@ struct State {
     unfinished: usize,
     /// Those of them that the stream waits for: all but sends.
     awaited: usize,
+    /// Whether the ordered parts were passed to MPI.
+    passed: bool,
     /// Since when the stream waits.
     waiting: Option<Instant>,
     error: Option<Error>,
@@ -137,7 +139,8 @@ impl Operation {
     pub(crate) fn new(call: &'static str, early: Vec<Part>, ordered: Vec<Part>) -> Operation {
         let sends = ordered.iter().filter(|part| matches!(part, Part::Send { .. })).count();
         let unfinished = early.len() + ordered.len();
-        let state = State { unfinished, awaited: unfinished - sends, waiting: None, error: None };
+        let passed = ordered.is_empty();
+        let state = State { unfinished, awaited: unfinished - sends, passed, waiting: None, error: None };
         Operation { call, early, ordered, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -165,6 +168,24 @@ impl Operation {
         while state.awaited > 0 && state.error.is_none() {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Records that the ordered parts were passed to MPI.
+    pub(crate) fn pass(&self) {
+        self.state().passed = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything was passed to MPI, or the operation has failed.
+    pub(crate) fn wait_until_passed(&self) {
+        let state = self.state();
+        let going_on = |state: &mut State| !state.passed && state.error.is_none();
+        drop(self.changed.wait_while(state, going_on).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether everything was passed to MPI.
+    pub(crate) fn is_passed(&self) -> bool {
+        self.state().passed
     }
 
     /// Since when a stream waits for it.

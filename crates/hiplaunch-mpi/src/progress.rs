@@ -1,17 +1,19 @@
 //! The progress thread of a communicator. It makes all calls of MPI for operations, and never waits in one.
 //!
-//! It gets operations from the thread that enqueues them and from host functions of streams, tests their requests in turn,
-//! and looks for the failures of other ranks on a communicator of its own. It also asks the device now and then whether it
-//! is lost, so that a rank whose kernel faulted says so even if it makes no call any more.
+//! It gets operations from the thread that enqueues them. What is sent is passed to MPI when an event says that the stream has come
+//! to it: not by a host function, as HIP runs those of all streams on one thread, where a send would stand behind the wait for a
+//! receive. It tests the requests in turn, and looks for the failures of other ranks on a communicator of its own. It also asks the
+//! device now and then whether it is lost, so that a rank whose kernel faulted says so even if it makes no call any more.
 
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hiplaunch::Stream;
 use hiplaunch::capture::CaptureMode;
 use hiplaunch::driver::{Capability, CaptureRequest, DriverResult};
+use hiplaunch::{Event, Stream};
 use mpi::ffi;
 
 use crate::calls::{self, Comm, Received, check, count};
@@ -23,6 +25,8 @@ use crate::operation::{Operation, Part, Side};
 const LOOK: Duration = Duration::from_millis(5);
 /// How often it polls requests before it sleeps between two polls. It yields its core each time.
 const POLLS: u32 = 200;
+/// How exact its sleeps are, in nanoseconds. Linux's 50 us would be longer than the sleeps themselves.
+const TIMER_SLACK: libc::c_ulong = 1_000;
 /// How long it sleeps between two polls. Less than a message takes through a network's stack; ranks that share cores get
 /// them meanwhile.
 const NAP: Duration = Duration::from_micros(30);
@@ -42,8 +46,10 @@ pub(crate) struct Shared {
 }
 
 pub(crate) enum Command {
-    /// Passes a side of an operation to MPI.
-    Post(Arc<Operation>, Side),
+    /// Passes the early side of an operation to MPI.
+    Early(Arc<Operation>),
+    /// Passes the ordered side to MPI when the event is reached and everything before was passed.
+    Ordered(Arc<Operation>, Option<Arc<Event>>),
     /// Fails the communicator and tells the other ranks.
     Fail(Error),
     /// Ends the thread when what was posted is finished.
@@ -63,17 +69,6 @@ impl Shared {
     pub(crate) fn send(&self, command: Command) {
         // The thread lives as long as the communicator; a late host function finds nobody to wait for.
         let _ = self.sender.send(command);
-    }
-
-    pub(crate) fn post(&self, operation: &Arc<Operation>, side: Side) {
-        let parts = operation.parts(side);
-        if parts.is_empty() {
-            return;
-        }
-        for part in parts {
-            part.count(&self.counts);
-        }
-        self.send(Command::Post(operation.clone(), side));
     }
 
     /// Fails the communicator, tells the others, and returns the error of the first failure.
@@ -119,6 +114,8 @@ pub(crate) struct Progress {
 }
 
 struct State {
+    /// Operations whose ordered side is to be passed to MPI, with the events before which it isn't.
+    ordered: VecDeque<(Arc<Operation>, Option<Arc<Event>>)>,
     in_flight: Vec<InFlight>,
     reports: Vec<Report>,
     told: bool,
@@ -128,13 +125,16 @@ struct State {
 impl Progress {
     /// Runs until the communicator stops. Returns whether MPI has finished with all staging memory.
     pub(crate) fn run(self, receiver: &Receiver<Command>) -> bool {
+        // SAFETY: concerns this thread alone.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK) };
         if let Err(error) = self.stay_out_of_captures() {
             log::warn!(
                 "rank {}: asking for failures of the device may break captures: {error}",
                 self.shared.rank
             );
         }
-        let mut state = State { in_flight: Vec::new(), reports: Vec::new(), told: false, stopping: false };
+        let (ordered, in_flight, reports) = (VecDeque::new(), Vec::new(), Vec::new());
+        let mut state = State { ordered, in_flight, reports, told: false, stopping: false };
         let (mut idle, mut looked) = (0u32, Instant::now());
         loop {
             let mut busy = false;
@@ -149,17 +149,19 @@ impl Progress {
                 }
                 busy = true;
             }
+            busy |= self.pass_ordered(&mut state);
             busy |= self.test_all(&mut state);
             if looked.elapsed() >= LOOK {
                 self.look(&mut state);
                 looked = Instant::now();
             }
             let failed = self.shared.check().is_err();
-            if state.stopping && (failed || state.in_flight.is_empty()) {
+            let is_empty = state.in_flight.is_empty() && state.ordered.is_empty();
+            if state.stopping && (failed || is_empty) {
                 return self.end(state);
             }
             idle = if busy { 0 } else { idle.saturating_add(1) };
-            let nap = match state.in_flight.is_empty() || failed {
+            let nap = match is_empty || failed {
                 true => LOOK,
                 false if idle < POLLS => {
                     std::thread::yield_now();
@@ -188,10 +190,34 @@ impl Progress {
 
     fn obey(&self, state: &mut State, command: Command) {
         match command {
-            Command::Post(operation, side) => self.post(state, &operation, side),
+            Command::Early(operation) => self.post(state, &operation, Side::Early),
+            Command::Ordered(operation, after) => state.ordered.push_back((operation, after)),
             Command::Fail(error) => self.fail(state, error),
             Command::Stop => state.stopping = true,
         }
+    }
+
+    /// Passes to MPI what the streams have come to. Returns whether there was something.
+    fn pass_ordered(&self, state: &mut State) -> bool {
+        let mut busy = false;
+        while let Some((_, after)) = state.ordered.front() {
+            // After a failure nothing is passed, and there is nothing to wait for.
+            let reached = match after {
+                Some(event) if self.shared.check().is_ok() => event.is_reached(),
+                _ => Ok(true),
+            };
+            match reached {
+                Ok(false) => break,
+                Ok(true) => {}
+                Err(error) => self.fail(state, Error::launcher(self.shared.rank, error)),
+            }
+            if let Some((operation, _)) = state.ordered.pop_front() {
+                self.post(state, &operation, Side::Ordered);
+                operation.pass();
+            }
+            busy = true;
+        }
+        busy
     }
 
     fn post(&self, state: &mut State, operation: &Arc<Operation>, side: Side) {
@@ -199,6 +225,7 @@ impl Progress {
             return operation.fail(&error);
         }
         for (index, part) in operation.parts(side).iter().enumerate() {
+            part.count(&self.shared.counts);
             let started = match part.peer() {
                 None if self.check_collectives => self.compare(operation.call, part),
                 _ => self.start(operation.call, part).map(|request| (request, None)),

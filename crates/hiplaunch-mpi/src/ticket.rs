@@ -46,6 +46,9 @@ impl Ticket {
         let waits: &AtomicU64 = &self.shared.counts.host_waits;
         add(waits, 1);
         let done = self.done.synchronize();
+        if done.is_ok() {
+            self.operation.wait_until_passed();
+        }
         self.check()?;
         done.map_err(|error| self.launcher(error))
     }
@@ -59,7 +62,7 @@ impl Ticket {
         let done = self.done.is_reached().map_err(|error| self.launcher(error))?;
         // It may have failed in between.
         self.check()?;
-        Ok(done)
+        Ok(done && self.operation.is_passed())
     }
 
     fn check(&self) -> Result<()> {

@@ -20,6 +20,15 @@ def fleet(*arguments, **options):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """The address of a cluster that the commands of several tests use."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=80 << 20)
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()
+
+
 def test_the_help_says_what_there_is():
     status, out, err = fleet("--help")
     assert (status, err) == (0, "")
@@ -62,22 +71,20 @@ def test_scripts_run_and_reports_are_written(tmp_path):
     assert "1 passed, 1 failed" in files[2].read_text()
 
 
-def test_exit_statuses(tmp_path):
-    pytest.importorskip("ray", reason="Ray is not installed")
-    status, out, err = fleet("run", "none/**/*.launch.toml", "--workers", 1)
+def test_exit_statuses(tmp_path, cluster):
+    status, out, err = fleet("run", "none/**/*.launch.toml", "--address", cluster)
     assert (status, out) == (2, "") and err.endswith("no file matches `none/**/*.launch.toml`\n")
-    status, out, err = fleet("run", "tests/data/saxpy.launch.toml", "--workers", 1, "--frob")
+    status, out, err = fleet("run", "tests/data/saxpy.launch.toml", "--address", cluster, "--frob")
     assert (status, out) == (2, "") and "--frob" in err
     (tmp_path / "broken.launch.toml").write_text("version = \n")
     nowhere = tmp_path / "none" / "report.json"
-    status, out, err = fleet("run", tmp_path / "broken.launch.toml", "--workers", 1, "--quiet", "--json", nowhere)
+    status, out, err = fleet("run", tmp_path / "broken.launch.toml", "--address", cluster, "--quiet", "--json", nowhere)
     assert status == 3 and "the report can't be written" in err
     assert "broken.launch.toml:1" in out and out.endswith("0 passed, 0 failed, 1 unusable\n")
 
 
-def test_tests_run(tmp_path):
-    pytest.importorskip("ray", reason="Ray is not installed")
+def test_tests_run(tmp_path, cluster):
     (tmp_path / "test_it.py").write_text("def test_a():\n    pass\ndef test_b():\n    assert 1 == 2\n")
-    status, out, err = fleet("pytest", "test_it.py", "--workers", 1, "--quiet", cwd=tmp_path)
+    status, out, err = fleet("pytest", "test_it.py", "--address", cluster, "--quiet", cwd=tmp_path)
     assert status == 1, err
     assert "FAIL  test_it.py::test_b" in out and "assert 1 == 2" in out and out.endswith("1 passed, 1 failed\n")

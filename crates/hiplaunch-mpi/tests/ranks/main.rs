@@ -1,5 +1,6 @@
 //! Tests with several ranks. Without `RANKS_CASE` the program starts itself under `mpirun` for each case, with as many ranks
-//! as the case says; with it, the program is one rank of that case.
+//! as the case says; with it, the program is one rank of that case. Its arguments are parts of the names of runs, such
+//! as `halos` or `"killed on 4"`; without any it runs all.
 //!
 //! `MPIRUN` names the `mpirun` of the MPI that the crate was built with (default: `mpirun`).
 
@@ -89,18 +90,21 @@ fn main() -> ExitCode {
         let case = CASES.iter().find(|case| case.name == name).expect("a case");
         return rank::main(case.run);
     }
-    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
+    let chosen: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let mpirun = std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".to_owned());
     let version = Command::new(&mpirun).arg("--version").output().expect("MPIRUN names mpirun");
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     println!("{mpirun}: {}", version.lines().next().unwrap_or_default());
     let is_open_mpi = ["Open MPI", "OpenRTE"].iter().any(|name| version.contains(name));
     let (mut passed, mut failed) = (0, Vec::new());
-    for case in CASES.iter().filter(|case| case.name.contains(&filter)) {
+    for case in CASES {
         for &ranks in case.ranks {
+            let name = format!("{} on {ranks}", case.name);
+            if !chosen.is_empty() && !chosen.iter().any(|part| name.contains(part)) {
+                continue;
+            }
             let start = Instant::now();
             let result = run(&mpirun, is_open_mpi, case, ranks);
-            let name = format!("{} on {ranks}", case.name);
             match result {
                 Ok(()) => {
                     passed += 1;

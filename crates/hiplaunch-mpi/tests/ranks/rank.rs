@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use hiplaunch::{Device, FatBinary, KernelHandle, Launcher, Stream};
-use hiplaunch_mpi::{Communicator, Mpi, Options, Staging};
+use hiplaunch::{Device, DeviceBuffer, FatBinary, KernelHandle, Launcher, Stream};
+use hiplaunch_mpi::{Communicator, Mpi, Options, Staging, mpi_takes_device_memory};
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -52,9 +52,11 @@ impl Rank {
         Communicator::new(&self.mpi, &self.launcher, &self.device, options)
     }
 
-    /// Runs with staging in pinned memory, and in device memory, which MPI takes on the emulator.
+    /// Runs with staging in pinned memory, and in device memory where MPI takes it, as on the emulator.
     pub(crate) fn with_both_stagings(&self, run: impl Fn(&Communicator) -> Outcome) -> Outcome {
-        for staging in [Staging::Host, Staging::Device] {
+        let probe = DeviceBuffer::<u8>::new(&self.device, 1)?;
+        let by_device = mpi_takes_device_memory() || self.device.host_address(probe.ptr(), 1)?.is_some();
+        for staging in [Staging::Host, Staging::Device].into_iter().take(1 + usize::from(by_device)) {
             let communicator = self.communicator(Options {
                 staging,
                 check_collectives: staging == Staging::Device,
