@@ -87,6 +87,14 @@ else
   echo "left out: a full disk (no right to mount a small file system; a unit test writes to /dev/full)"
 fi
 
+# A rank that fails before it has a communicator.
+printf '#!/bin/sh\n[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" != 1 ] || export HIPLAUNCH_BACKEND=nonsense\nexec "$@"\n' > "$work/odd"
+chmod +x "$work/odd"
+timeout 30 "$MPIRUN" $many -n 3 "$work/odd" "$heat" --size 100 --steps 5 > "$work/log" 2>&1
+status=$?
+check "a rank that can't begin ends all: exit status $status" [ $status -ne 0 -a $status -ne 124 ]
+check "it is named" says "$work/log" "^heat: rank 1: HIPLAUNCH_BACKEND=nonsense"
+
 # The processes of a run, each with its rank: of a rank its supervisor, and then itself.
 ranks_of() {
   for process in $(pgrep -f -- "$1"); do

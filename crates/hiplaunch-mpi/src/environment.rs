@@ -4,6 +4,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use hiplaunch::{Device, Launcher};
 use mpi::environment::Universe;
@@ -13,9 +14,15 @@ use crate::calls::{Comm, check};
 use crate::error::{Error, Result};
 use crate::local_rank::{local_rank, ordinal};
 
+/// How long other ranks may take to end by themselves.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// The exit status of a Rust program that panics.
+const PANICKED: i32 = 101;
+
 /// MPI, initialized for threads (`MPI_THREAD_MULTIPLE`).
 ///
-/// Dropping it finalizes MPI, if it was initialized here. Drop every [`Communicator`](crate::Communicator) before.
+/// Dropping it finalizes MPI, if it was initialized here. Drop every [`Communicator`](crate::Communicator) before. If the thread
+/// panics, it [aborts](Mpi::abort) instead.
 pub struct Mpi {
     /// `None` if others initialized MPI, and finalize it.
     universe: Option<Universe>,
@@ -142,6 +149,15 @@ impl Mpi {
         Ok(choice)
     }
 
+    /// Ends all ranks by `MPI_Abort`, after a second in which each may say what its own error is. For an error of a rank that has no
+    /// [`Communicator`](crate::Communicator), by which the others would be told: they may wait for this one in a call of MPI.
+    pub fn abort(&self, status: i32) -> ! {
+        std::thread::sleep(FAREWELL);
+        // SAFETY: MPI is initialized.
+        unsafe { ffi::MPI_Abort(self.world(), status) };
+        std::process::exit(status)
+    }
+
     fn choose(&self, node: Comm, launcher: &Launcher, exclusive: bool) -> Result<DeviceChoice> {
         let (node_rank, local_size) = node.place()?;
         let known = local_rank(|name| std::env::var(name).ok());
@@ -203,6 +219,9 @@ impl Drop for Mpi {
                 self.rank
             );
             std::mem::forget(self.universe.take());
+        }
+        if std::thread::panicking() && self.universe.is_some() {
+            self.abort(PANICKED);
         }
     }
 }

@@ -160,14 +160,13 @@ impl Operation {
         self.early.iter().chain(&self.ordered).any(|part| !matches!(part, Part::Send { .. }))
     }
 
-    /// Waits until everything that comes from other ranks is there, or the operation has failed. For a host function of a
-    /// stream. Makes no call of HIP or MPI.
+    /// Waits until everything that comes from other ranks is there and everything for them was passed to MPI, or the operation has
+    /// failed. For a host function of a stream. Makes no call of HIP or MPI.
     pub(crate) fn wait(&self) {
         let mut state = self.state();
         state.waiting = Some(Instant::now());
-        while state.awaited > 0 && state.error.is_none() {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let going_on = |state: &mut State| (state.awaited > 0 || !state.passed) && state.error.is_none();
+        drop(self.changed.wait_while(state, going_on).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Records that the ordered parts were passed to MPI.

@@ -21,6 +21,7 @@ mod report;
 mod solver;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
@@ -47,9 +48,27 @@ fn main() -> ExitCode {
         Ok(mpi) => mpi,
         Err(error) => return failed(&error),
     };
-    match start(&mpi, &options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(error.as_ref()),
+    let driver = match backend::open(Backend::Auto, None) {
+        Ok(backend) => CountingDriver::new(backend.driver),
+        Err(error) => alone(&mpi, &error),
+    };
+    let timeline = Timeline::default();
+    let (launcher, cluster) = match join(&mpi, &driver, options.trace.as_ref().map(|_| &timeline)) {
+        Ok(joined) => joined,
+        Err(error) => alone(&mpi, error.as_ref()),
+    };
+    let result = run(&cluster, mpi.size(), &launcher, &driver, &options);
+    match &result {
+        // The others know: all ranks agreed on it, or were told by the communicator.
+        Ok(()) | Err(HeatError::File { .. } | HeatError::Elsewhere { .. } | HeatError::Exchange { .. }) => {}
+        Err(error) => cluster.communicator().fail(&error.to_string()),
+    }
+    if let Err(error) = &result {
+        return failed(error);
+    }
+    match options.trace.as_ref().map(|path| mpi.write_trace(&timeline, path)) {
+        Some(Err(error)) => failed(&error),
+        Some(Ok(())) | None => ExitCode::SUCCESS,
     }
 }
 
@@ -58,27 +77,26 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn start(mpi: &Mpi, options: &Options) -> Result<(), Box<dyn std::error::Error>> {
-    let driver = CountingDriver::new(backend::open(Backend::Auto, None)?.driver);
-    let timeline = Timeline::default();
+/// Ends all ranks for an error that the others can't be told.
+fn alone(mpi: &Mpi, error: &dyn std::error::Error) -> ! {
+    eprintln!("heat: rank {}: {error}", mpi.rank());
+    mpi.abort(1)
+}
+
+/// Joins the other ranks.
+fn join(
+    mpi: &Mpi,
+    driver: &Arc<CountingDriver>,
+    timeline: Option<&Timeline>,
+) -> Result<(Launcher, Cluster), Box<dyn std::error::Error>> {
     let mut builder = Launcher::builder().driver(driver.clone());
-    if options.trace.is_some() {
-        builder = builder.timeline(&timeline);
+    if let Some(timeline) = timeline {
+        builder = builder.timeline(timeline);
     }
     let launcher = builder.build()?;
     let device = mpi.device(&launcher, false)?.device;
     let cluster = Cluster::new(mpi, &launcher, &device)?;
-    let result = run(&cluster, mpi.size(), &launcher, &driver, options);
-    match &result {
-        // The others know: all ranks agreed on it, or were told by the communicator.
-        Ok(()) | Err(HeatError::File { .. } | HeatError::Elsewhere { .. } | HeatError::Exchange { .. }) => {}
-        Err(error) => cluster.communicator().fail(&error.to_string()),
-    }
-    result?;
-    if let Some(path) = &options.trace {
-        mpi.write_trace(&timeline, path)?;
-    }
-    Ok(())
+    Ok((launcher, cluster))
 }
 
 /// Solves. Every rank calls it.

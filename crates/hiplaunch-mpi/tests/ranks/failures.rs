@@ -208,6 +208,13 @@ pub(crate) fn panics(rank: Rank) -> Outcome {
     Err(receive_nothing(&rank, &comm).into())
 }
 
+/// The others wait for rank 1 in a call of MPI that can't be told.
+pub(crate) fn panics_before_a_communicator(rank: Rank) -> Outcome {
+    assert_ne!(rank.mpi.rank(), 1, "rank 1 panics");
+    rank.communicator(Options::default()).map(drop)?;
+    Ok(())
+}
+
 /// Ends a process of rank 1; the others wait for it.
 fn killed(rank: &Rank, process: fn() -> i32) -> Outcome {
     let comm = rank.communicator(Options::default())?;

@@ -68,6 +68,12 @@ const CASES: &[Case] = &[
         ends: Ends::Badly(&["rank 1 failed: it panicked"]),
     },
     Case {
+        name: "a_rank_that_panics_before_a_communicator",
+        ranks: BOTH,
+        run: failures::panics_before_a_communicator,
+        ends: Ends::Badly(&["rank 1 panics"]),
+    },
+    Case {
         name: "a_rank_that_is_killed",
         ranks: BOTH,
         run: failures::process_killed,
