@@ -20,8 +20,8 @@ enum Ends {
     Well,
     /// All ranks succeed, and this text is printed.
     WellSaying(&'static str),
-    /// `mpirun` fails within 10 seconds, and a line with these parts is printed.
-    Badly(&'static [&'static str]),
+    /// `mpirun` fails within 10 seconds, and a line with all parts of one of these is printed.
+    Badly(&'static [&'static [&'static str]]),
 }
 
 struct Case {
@@ -31,6 +31,8 @@ struct Case {
     ends: Ends,
 }
 
+/// What the `mpirun` of Open MPI and of MPICH say of a rank that was killed.
+const KILLED: &[&[&str]] = &[&["process rank 1 with PID"], &["KILLED BY SIGNAL: 9"], &["EXIT CODE: 9"]];
 const BOTH: &[usize] = &[2, 4];
 
 const CASES: &[Case] = &[
@@ -65,25 +67,31 @@ const CASES: &[Case] = &[
         name: "a_rank_that_panics",
         ranks: BOTH,
         run: failures::panics,
-        ends: Ends::Badly(&["rank 1 failed: it panicked"]),
+        ends: Ends::Badly(&[&["rank 1 failed: it panicked"]]),
     },
     Case {
         name: "a_rank_that_panics_before_a_communicator",
         ranks: BOTH,
         run: failures::panics_before_a_communicator,
-        ends: Ends::Badly(&["rank 1 panics"]),
+        ends: Ends::Badly(&[&["rank 1 panics"]]),
     },
     Case {
         name: "a_rank_that_is_killed",
         ranks: BOTH,
         run: failures::process_killed,
-        ends: Ends::Badly(&["rank 1 on ", " was ended by signal 9"]),
+        ends: Ends::Badly(KILLED),
+    },
+    Case {
+        name: "a_supervised_rank_that_is_killed",
+        ranks: BOTH,
+        run: failures::process_killed,
+        ends: Ends::Badly(&[&["rank 1 on ", " was ended by signal 9"]]),
     },
     Case {
         name: "a_rank_whose_supervisor_is_killed",
         ranks: BOTH,
         run: failures::supervisor_killed,
-        ends: Ends::Badly(&["rank 1 on ", " was ended, because its supervisor was killed"]),
+        ends: Ends::Badly(&[&["rank 1 on ", " was ended, because its supervisor was killed"]]),
     },
 ];
 
@@ -94,6 +102,9 @@ const fn well(name: &'static str, ranks: &'static [usize], run: fn(Rank) -> rank
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var("RANKS_CASE") {
         let case = CASES.iter().find(|case| case.name == name).expect("a case");
+        if case.name.contains("supervis") {
+            hiplaunch_mpi::supervise().expect("a process");
+        }
         return rank::main(case.run);
     }
     let chosen: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -172,7 +183,13 @@ fn run(mpirun: &str, is_open_mpi: bool, case: &Case, ranks: usize) -> Result<(),
         Ends::WellSaying(expected) if status.success() && text.contains(expected) => Ok(()),
         Ends::Well | Ends::WellSaying(_) => Err(format!("{status}\n{text}")),
         Ends::Badly(_) if status.success() => Err(format!("succeeded\n{text}")),
-        Ends::Badly(parts) if text.lines().any(|line| parts.iter().all(|part| line.contains(part))) => Ok(()),
-        Ends::Badly(parts) => Err(format!("no line with {parts:?}\n{text}")),
+        Ends::Badly(lines) => {
+            let is_there =
+                |parts: &&[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+            match lines.iter().any(is_there) {
+                true => Ok(()),
+                false => Err(format!("no line with one of {lines:?}\n{text}")),
+            }
+        }
     }
 }

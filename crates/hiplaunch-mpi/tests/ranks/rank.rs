@@ -29,7 +29,6 @@ impl log::Log for Print {
 }
 
 pub(crate) fn main(run: fn(Rank) -> Outcome) -> ExitCode {
-    hiplaunch_mpi::supervise().expect("a process");
     let _ = log::set_logger(&Print);
     log::set_max_level(log::LevelFilter::Info);
     let start = || -> Result<Rank, Box<dyn std::error::Error>> {
