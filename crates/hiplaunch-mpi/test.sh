@@ -48,6 +48,7 @@ compiled() {
 }
 if compiled exchange -lamdhip64 2> "$library/exchange_c.log"; then
   under_exec 2 exchange.c "$library/exchange_c"
+  under_exec 4 exchange.c "$library/exchange_c"
 else
   grep -q 'cannot find -lamdhip64' "$library/exchange_c.log" || { cat "$library/exchange_c.log" >&2; exit 1; }
   left_out "exchange.c: no libamdhip64 to link with (Debian: libamdhip64-dev)"
@@ -75,6 +76,7 @@ if "$python" -c 'import numpy; from mpi4py import MPI' 2> "$library/mpi4py.log";
   refused=$("$python" -c 'import hiplaunch_mpi, types; hiplaunch_mpi.Communicator(types.SimpleNamespace(py2f=lambda: 0))' 2>&1) || true
   grep -q 'MpiError: MPI: not initialized: .* was built for, .*M' <<< "$refused" || { echo "not refused: $refused"; exit 1; }
   under_exec 2 exchange.py "$python" capi/tests/exchange.py
+  under_exec 4 exchange.py "$python" capi/tests/exchange.py
   if "$python" -c 'import hiplaunch' 2> /dev/null; then
     under_exec 4 launch.py "$python" capi/tests/launch.py
   else

@@ -1,8 +1,8 @@
 """Exchange between ranks of MPI that is ordered with HIP streams: libhiplaunch_mpi.so for Python, with mpi4py's communicators.
 
 Arrays are device arrays with ``__cuda_array_interface__``: those of PyTorch, CuPy and hiplaunch. They may have strides, as a
-:class:`View` of a hiplaunch buffer has, and stay alive until the operation is done: a ticket keeps them. A stream is the number of a hipStream_t, or an object that has it as
-``raw`` (hiplaunch), ``cuda_stream`` (PyTorch) or ``ptr`` (CuPy).
+:class:`View` of a hiplaunch buffer has, and stay alive until the operation is done: a ticket keeps them. A stream is the number of a
+hipStream_t, or an object that has it as ``raw`` (hiplaunch), ``cuda_stream`` (PyTorch) or ``ptr`` (CuPy).
 
 An operation returns at once, with a ticket. It reads what it sends in the order of the stream; work that uses what is received
 comes after ``ticket.before(stream)`` or ``ticket.wait()``.
