@@ -2,9 +2,10 @@
 //! and passes.
 
 use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::hip::{HipDriver, LoadError};
@@ -579,6 +580,90 @@ fn host_functions_run_in_stream_order_or_are_not_supported() {
     if driver.capabilities().has(Capability::HostFunc) {
         assert_eq!(*ran.lock().unwrap(), [0, 1, 2]);
     }
+}
+
+/// By how many microseconds a thread's first call comes after another's, in a process of its own.
+const FIRST_CALLS: &str = "HIPLAUNCH_TEST_FIRST_CALLS";
+
+/// Runs a test in a process of its own: only the first calls of a process do what later ones find done, such as to set up
+/// LLVM and the null stream.
+fn in_a_process(test: &str, delay: u32) {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(FIRST_CALLS, delay.to_string())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{test} after {delay} us: {}\n{printed}", output.status);
+}
+
+/// Waits as long as [`FIRST_CALLS`] says.
+fn delay() {
+    let micros = std::env::var(FIRST_CALLS).unwrap().parse().unwrap();
+    let (began, delay) = (Instant::now(), Duration::from_micros(micros));
+    while began.elapsed() < delay {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn the_first_stream_is_created_while_the_first_module_is_loaded() {
+    if std::env::var_os(FIRST_CALLS).is_none() {
+        if library().is_some() {
+            let this = "the_first_stream_is_created_while_the_first_module_is_loaded";
+            (0..400).step_by(25).for_each(|delay| in_a_process(this, delay));
+        }
+        return;
+    }
+    let Some(driver) = device() else { return };
+    within_a_minute(move || {
+        let begin = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                begin.wait();
+                Module::load(&driver, VECTOR)
+            });
+            begin.wait();
+            delay();
+            let s = stream(&driver);
+            // SAFETY: created above, and idle.
+            unsafe { driver.stream_destroy(DEVICE, s) }.unwrap();
+        });
+    });
+}
+
+#[test]
+fn memory_is_first_allocated_in_stream_order_while_a_thread_waits_for_the_device() {
+    if std::env::var_os(FIRST_CALLS).is_none() {
+        if library().is_some_and(|driver| driver.capabilities().has(Capability::StreamOrderedAllocator)) {
+            in_a_process(
+                "memory_is_first_allocated_in_stream_order_while_a_thread_waits_for_the_device",
+                10_000,
+            );
+        }
+        return;
+    }
+    let Some(driver) = device() else { return };
+    within_a_minute(move || {
+        let s = stream(&driver);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    driver.device_synchronize(DEVICE).unwrap();
+                }
+            });
+            delay();
+            // SAFETY: a live stream.
+            let allocated = unsafe { driver.malloc_async(DEVICE, 4096, s) };
+            done.store(true, Ordering::Relaxed);
+            match allocated {
+                Err(error) if error.code == ErrorCode::NOT_SUPPORTED => println!("skipped: {error}"),
+                // SAFETY: allocated above, and not used.
+                allocated => unsafe { driver.free_async(DEVICE, allocated.unwrap(), s) }.unwrap(),
+            }
+        });
+    });
 }
 
 #[cfg(unix)]

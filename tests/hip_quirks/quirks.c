@@ -50,6 +50,7 @@ static int (*hipRuntimeGetVersion)(int *);
 static int (*hipIpcGetMemHandle)(IpcHandle *, void *);
 static int (*hipIpcOpenMemHandle)(void **, IpcHandle, unsigned);
 static int (*hipMalloc)(void **, size_t);
+static int (*hipMallocAsync)(void **, size_t, Handle);
 static int (*hipMemset)(void *, int, size_t);
 static int (*hipMemcpyDtoH)(void *, void *, size_t);
 static int (*hipMemcpyHtoD)(void *, void *, size_t);
@@ -376,6 +377,22 @@ static void destroy_beside_a_blocked_host_function(void) {
   say("returns");
 }
 
+static void *synchronize_device_again_and_again(void *unused) {
+  (void)unused;
+  for (;;) CHECK(hipDeviceSynchronize());
+  return NULL;
+}
+
+static void first_allocation_beside_device_synchronize(void) {
+  pthread_t thread;
+  void *memory;
+  Handle s = stream();
+  pthread_create(&thread, NULL, synchronize_device_again_and_again, NULL);
+  usleep(10000);
+  CHECK(hipMallocAsync(&memory, 4096, s));
+  say("returns");
+}
+
 /* ---- default streams ---- */
 
 static void launch_on_a_threads_stream(void) {
@@ -435,6 +452,7 @@ static const struct {
     {"host-function-beside-a-blocked-one", host_function_beside_a_blocked_one, 1},
     {"query-beside-device-synchronize", query_beside_device_synchronize, 1},
     {"destroy-beside-a-blocked-host-function", destroy_beside_a_blocked_host_function, 1},
+    {"first-allocation-beside-device-synchronize", first_allocation_beside_device_synchronize, 1},
 };
 
 /* ---- one process for each ---- */
@@ -451,8 +469,8 @@ static void load(const char *library, const char *kernels) {
   void *hip = dlopen(library, RTLD_NOW);
   if (!hip) fprintf(stderr, "%s\n", dlerror()), _exit(2);
 #define FIND(name) *(void **)&name = dlsym(hip, #name)
-  FIND(hipInit), FIND(hipRuntimeGetVersion), FIND(hipMalloc), FIND(hipMemset), FIND(hipMemcpyDtoH);
-  FIND(hipMemcpyHtoD), FIND(hipIpcGetMemHandle), FIND(hipIpcOpenMemHandle);
+  FIND(hipInit), FIND(hipRuntimeGetVersion), FIND(hipMalloc), FIND(hipMallocAsync), FIND(hipMemset);
+  FIND(hipMemcpyDtoH), FIND(hipMemcpyHtoD), FIND(hipIpcGetMemHandle), FIND(hipIpcOpenMemHandle);
   FIND(hipStreamCreateWithFlags), FIND(hipStreamDestroy), FIND(hipStreamSynchronize), FIND(hipLaunchHostFunc);
   FIND(hipStreamQuery), FIND(hipStreamWaitEvent), FIND(hipEventCreateWithFlags), FIND(hipEventRecord);
   FIND(hipDeviceSynchronize);

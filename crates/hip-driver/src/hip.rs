@@ -12,6 +12,8 @@
 //!   their length, which HIP is not told.
 //! * **Graphs.** The nodes run one after another, in the order in which they were added. HIP would run branches on
 //!   queues of its own, and loses some dependencies between them: in 5.2 (seen) and in 7.2 (reported).
+//! * **First calls.** HIP 5.2 sets up LLVM, and 7.2 the null stream, in the first call that needs it, where another thread's
+//!   call can meet it: no stream could be created then, or both waited for ever. The driver does it before.
 //! * **Process exit.** The library is never unloaded, and its own destructors run at exit. It must not be called after
 //!   that, so nothing here has a destructor that calls it: the kernel driver frees what is alive at exit.
 //! * **Errors.** Errors, including sticky ones, are HIP's own, and so is the state of `hipGetLastError`.
@@ -70,7 +72,7 @@ mod bindings {
     }
 }
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,6 +102,10 @@ const HIP_LAUNCH_PARAM_END: usize = 3;
 const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 60_443_484;
 /// Below this version, `hipStreamDestroy` can loop for ever: seen with 5.2, and mended in clr of 6.0.
 const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
+/// From this version on, the first `hipMallocAsync` creates the null stream while it holds a lock that
+/// `hipDeviceSynchronize` waits for, and waits for one of that: seen with 7.2.4, and not with 6.4.3, the newest version
+/// before it that was seen. `tests/hip_quirks/` shows both.
+const POOL_CREATES_NULL_STREAM: i32 = 60_443_485;
 
 /// The driver over libamdhip64. See the [module](self).
 #[derive(Debug)]
@@ -114,6 +120,8 @@ pub struct HipDriver {
     pool_gate: RwLock<()>,
     /// Whether memory was ever freed in stream order.
     pool_used: AtomicBool,
+    /// The devices that have a null stream, as far as [`has_null_stream`](HipDriver::has_null_stream) saw to it.
+    null_streams: Mutex<HashSet<DeviceId>>,
     /// Locked for reading during a kernel launch, and for writing while a graph writes the arguments of kernels.
     kernel_gate: RwLock<()>,
 }
@@ -206,6 +214,7 @@ impl Driver for HipDriver {
         const CALL: &str = "hipMallocAsync";
         let malloc = self.optional(CALL, self.on(device, CALL)?.hipMallocAsync)?;
         self.not_captured(CALL, stream)?;
+        self.has_null_stream(device)?;
         let mut ptr: *mut c_void = ptr::null_mut();
         // SAFETY: a live stream of the current device, a live pointer.
         check(CALL, unsafe { malloc(&mut ptr, bytes, pointer(stream.0)) })?;

@@ -2,9 +2,12 @@
 //!
 //! hiprtc of HIP 5 loads comgr at its first compile and does not check whether that succeeded. For a processor that
 //! comgr does not know, hiprtc frees memory that it never allocated. So comgr is asked before hiprtc is called.
+//!
+//! HIP itself uses comgr when a module is loaded and when the first stream is created, see [`set_up_llvm`].
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use code_object::{Processor, TargetId};
 
@@ -74,11 +77,58 @@ impl Comgr {
     }
 }
 
+/// Makes the comgr that the program has loaded, if any, set up LLVM.
+///
+/// comgr does so at its first use. In that of HIP 5.2, two threads can do it at the same time, which LLVM does not
+/// allow: LLVM then finds no target for as long as the process lives, HIP creates no stream (`hipErrorOutOfMemory`), and
+/// hiprtc compiles nothing. Later versions hold a lock (`COMGR::ensureLLVMInitialized`).
+pub(crate) fn set_up_llvm() {
+    if let Some(comgr) = NAMES.iter().find_map(|name| library::loaded(name)) {
+        set_up_llvm_of(&comgr);
+    }
+}
+
+/// Makes a comgr set up LLVM: it does so before it creates a disassembler, its quickest use of LLVM (0.5 ms).
+fn set_up_llvm_of(library: &libloading::Library) {
+    type ReadMemory = unsafe extern "C" fn(u64, *mut c_char, u64, *mut c_void) -> u64;
+    type PrintInstruction = unsafe extern "C" fn(*const c_char, *mut c_void);
+    type PrintAddress = unsafe extern "C" fn(u64, *mut c_void);
+    type Create =
+        unsafe extern "C" fn(*const c_char, ReadMemory, PrintInstruction, PrintAddress, *mut u64) -> c_int;
+    type Destroy = unsafe extern "C" fn(u64) -> c_int;
+
+    unsafe extern "C" fn read_memory(_: u64, _: *mut c_char, _: u64, _: *mut c_void) -> u64 {
+        0
+    }
+    unsafe extern "C" fn print_instruction(_: *const c_char, _: *mut c_void) {}
+    unsafe extern "C" fn print_address(_: u64, _: *mut c_void) {}
+
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // LLVM ends the process if it has no disassembler for a processor; it has one for this in every version.
+    let isa = c"amdgcn-amd-amdhsa--gfx90a".as_ptr();
+    let mut disassembler = 0;
+    // SAFETY: the types are those of amd_comgr.h, the same in every version (its handles are structs of one u64); a C
+    // string, functions that are never called, as nothing is disassembled, and a pointer to a live handle.
+    unsafe {
+        let (Ok(create), Ok(destroy)) = (
+            library.get::<Create>("amd_comgr_create_disassembly_info"),
+            library.get::<Destroy>("amd_comgr_destroy_disassembly_info"),
+        ) else {
+            return;
+        };
+        if create(isa, read_memory, print_instruction, print_address, &mut disassembler) == SUCCESS {
+            destroy(disassembler);
+        }
+    }
+}
+
 /// Returns a library's version and processors; `None` if it is another library or knows no processor.
 fn ask(library: &libloading::Library) -> Option<Comgr> {
     type Version = unsafe extern "C" fn(*mut usize, *mut usize);
     type Count = unsafe extern "C" fn(*mut usize) -> c_int;
     type Name = unsafe extern "C" fn(usize, *mut *const c_char) -> c_int;
+    set_up_llvm_of(library);
     let path =
         library::path_of(library::address(library, "amd_comgr_get_version")?.as_ptr() as *const c_void);
     let (mut major, mut minor, mut count) = (0, 0, 0);

@@ -27,7 +27,7 @@
 //! [`CodeObject`] is in another crate, which does not know HIP: the trait [`Compile`] adds `CodeObject::compile`.
 
 mod cache;
-mod comgr;
+pub(crate) mod comgr;
 mod digest;
 mod entry;
 mod error;

@@ -132,6 +132,7 @@ fn start((api, library): (Api, PathBuf)) -> Result<Loaded, LoadError> {
     if code != hipError_t::hipSuccess && !means_no_device(ErrorCode(code.0 as i32)) {
         return Err(fail("hipInit", code));
     }
+    crate::compile::comgr::set_up_llvm();
     let mut version: c_int = 0;
     // SAFETY: the pointer is to a live integer.
     let code = unsafe { (api.hipRuntimeGetVersion)(&mut version) };

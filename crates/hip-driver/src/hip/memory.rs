@@ -3,10 +3,11 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
+use std::sync::PoisonError;
 
-use super::HipDriver;
 use super::bindings::{hipDeviceAttribute_t, hipIpcMemHandle_t, hipPointerAttribute_t};
-use super::call::{check, number, ordinal, pointer};
+use super::call::{check, check_ready, number, ordinal, pointer};
+use super::{HipDriver, POOL_CREATES_NULL_STREAM};
 use crate::{
     DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, IpcHandle, MemoryKind, MemoryReply,
     MemoryRequest,
@@ -105,6 +106,22 @@ impl HipDriver {
             MemoryRequest::TrimPool { keep } => self.trim_pool(device, keep).map(|()| MemoryReply::Done),
             _ => Err(DriverError::new(call, ErrorCode::INVALID_VALUE)),
         }
+    }
+
+    /// Sees to it that the device, which is the current one, has a null stream: [`POOL_CREATES_NULL_STREAM`].
+    pub(super) fn has_null_stream(&self, device: DeviceId) -> DriverResult<()> {
+        const CALL: &str = "hipStreamQuery";
+        if self.loaded.version < POOL_CREATES_NULL_STREAM {
+            return Ok(());
+        }
+        let mut have = self.null_streams.lock().unwrap_or_else(PoisonError::into_inner);
+        // A query of the null stream would break captures.
+        if !have.contains(&device) && !self.captures.any() {
+            // SAFETY: the null stream of the current device, which HIP creates for the query.
+            check_ready(CALL, unsafe { (self.api(CALL)?.hipStreamQuery)(ptr::null_mut()) })?;
+            have.insert(device);
+        }
+        Ok(())
     }
 
     pub(super) fn trim_pool(&self, device: DeviceId, keep: usize) -> DriverResult<()> {

@@ -1,7 +1,7 @@
 //! The process's one driver. It is loaded once, tracks each thread's current device, and is not used in a forked child.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -104,6 +104,7 @@ impl HipDriver {
             captures: Captures::default(),
             pool_gate: RwLock::new(()),
             pool_used: AtomicBool::new(false),
+            null_streams: Mutex::new(HashSet::new()),
             kernel_gate: RwLock::new(()),
         }
     }
