@@ -79,35 +79,35 @@ class View:
 
     def __init__(self, array: Any) -> None:
         interface = _interface(array)
-        self._array, self._typestr = array, interface["typestr"]
-        self._data, self._shape, strides = interface["data"], tuple(interface["shape"]), interface.get("strides")
+        shape, strides = interface["shape"], interface.get("strides")
         if strides is None:
-            strides = [int(self._typestr[2:])]
-            for extent in reversed(self._shape[1:]):
-                strides.insert(0, strides[0] * extent)
-        self._strides = tuple(strides[: len(self._shape)])
+            strides, size = [], int(interface["typestr"][2:])
+            for extent in reversed(shape):
+                strides.insert(0, size)
+                size *= extent
+        self._array = array
+        self.__cuda_array_interface__ = {**interface, "shape": tuple(shape), "strides": tuple(strides)}
 
     def __getitem__(self, key: Any) -> View:
+        part = View(self)
+        shape, strides = part.__cuda_array_interface__["shape"], part.__cuda_array_interface__["strides"]
+        (address, read_only), kept = part.__cuda_array_interface__["data"], []
         keys = key if isinstance(key, tuple) else (key,)
-        if len(keys) > len(self._shape):
-            raise IndexError(f"{len(keys)} indices of an array with {len(self._shape)} axes")
-        address, shape, strides = self._data[0], [], []
-        for index, extent, stride in zip(keys + (slice(None),) * len(self._shape), self._shape, self._strides):
+        if len(keys) > len(shape):
+            raise IndexError(f"{len(keys)} indices of an array with {len(shape)} axes")
+        for index, extent, stride in zip(keys + (slice(None),) * len(shape), shape, strides):
             if isinstance(index, slice):
                 chosen = range(extent)[index]
                 address += chosen.start * stride if chosen else 0
-                shape.append(len(chosen))
-                strides.append(chosen.step * stride)
+                kept.append((len(chosen), chosen.step * stride))
             else:
                 address += range(extent)[index] * stride
-        part = object.__new__(View)
-        part._array, part._typestr, part._data = self._array, self._typestr, (address, self._data[1])
-        part._shape, part._strides = tuple(shape), tuple(strides)
+        part.__cuda_array_interface__ |= {
+            "data": (address, read_only),
+            "shape": tuple(extent for extent, _ in kept),
+            "strides": tuple(stride for _, stride in kept),
+        }
         return part
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {"data": self._data, "shape": self._shape, "strides": self._strides, "typestr": self._typestr, "version": 3}
 
 
 def _load() -> ctypes.CDLL:

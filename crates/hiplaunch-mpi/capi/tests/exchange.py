@@ -3,7 +3,7 @@
 import ctypes
 
 import numpy
-from hiplaunch_mpi import Communicator, Halo, MpiError
+from hiplaunch_mpi import Communicator, Halo, MpiError, View
 from mpi4py import MPI
 
 hip = ctypes.CDLL("libamdhip64.so.5")
@@ -53,6 +53,9 @@ with Communicator(world, timeout=30) as comm:
     left, right = (rank - 1) % size, (rank + 1) % size
     of = lambda r: r * 10000.0 + numpy.arange(200, dtype="f8").reshape(20, 10)
     field = DeviceArray(of(rank))
+    for key in (-2, (), slice(1, 9, 3), (slice(None, 4, -5), slice(2, None)), (slice(1, -1), 0)):
+        assert View(field)[key].__cuda_array_interface__ == field[key].__cuda_array_interface__, key
+    assert View(field)[1:][2, 1:].__cuda_array_interface__ == field[3, 1:].__cuda_array_interface__
     halos = [
         Halo(left, field[:, 1], 0, field[:, 0], 1),
         Halo(right, field[:, -2], 1, field[:, -1], 0),
