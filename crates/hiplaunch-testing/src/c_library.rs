@@ -10,7 +10,9 @@ pub const SONAME: &str = "libhiplaunch.so.1";
 /// Builds the C library and returns the folder with `libhiplaunch.so`, `libhiplaunch.a`, and the link by which the
 /// loader finds the library, as `hip/install.sh` creates it.
 ///
-/// Cargo builds no shared library for a test, so this runs cargo. The library is a debug build.
+/// Cargo builds no shared library for a test, so this runs cargo. The library is a debug build. With the packages and the
+/// example, the dependencies have the features that they have in `cargo test --workspace`: of the library alone, Cargo
+/// would compile the emulator again.
 ///
 /// # Panics
 /// Panics when cargo can't build the library.
@@ -20,12 +22,12 @@ pub fn folder() -> PathBuf {
         let program = std::env::current_exe().expect("a test knows its program");
         let folder = program.ancestors().nth(2).expect("target/PROFILE").to_owned();
         let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "libhiplaunch", "--target-dir"])
+            .args(["build", "--quiet", "--workspace", "--lib", "--example", "histogram", "--target-dir"])
             .arg(folder.parent().expect("target"))
             .current_dir(crate::root())
             .status()
             .expect("cargo runs");
-        assert!(status.success(), "cargo build --package libhiplaunch: {status}");
+        assert!(status.success(), "cargo build --workspace --lib: {status}");
         let folder = folder.with_file_name("debug");
         #[cfg(unix)]
         match std::os::unix::fs::symlink("libhiplaunch.so", folder.join(SONAME)) {
