@@ -120,7 +120,7 @@ pub struct HipDriver {
     pool_gate: RwLock<()>,
     /// Whether memory was ever freed in stream order.
     pool_used: AtomicBool,
-    /// The devices that have a null stream, as far as [`has_null_stream`](HipDriver::has_null_stream) saw to it.
+    /// The devices for which [`ensure_null_stream`](HipDriver::ensure_null_stream) has done its work.
     null_streams: Mutex<HashSet<DeviceId>>,
     /// Locked for reading during a kernel launch, and for writing while a graph writes the arguments of kernels.
     kernel_gate: RwLock<()>,
@@ -214,7 +214,7 @@ impl Driver for HipDriver {
         const CALL: &str = "hipMallocAsync";
         let malloc = self.optional(CALL, self.on(device, CALL)?.hipMallocAsync)?;
         self.not_captured(CALL, stream)?;
-        self.has_null_stream(device)?;
+        self.ensure_null_stream(device)?;
         let mut ptr: *mut c_void = ptr::null_mut();
         // SAFETY: a live stream of the current device, a live pointer.
         check(CALL, unsafe { malloc(&mut ptr, bytes, pointer(stream.0)) })?;

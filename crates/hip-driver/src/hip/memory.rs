@@ -108,8 +108,8 @@ impl HipDriver {
         }
     }
 
-    /// Sees to it that the device, which is the current one, has a null stream: [`POOL_CREATES_NULL_STREAM`].
-    pub(super) fn has_null_stream(&self, device: DeviceId) -> DriverResult<()> {
+    /// Makes HIP create the null stream of the device, which is the current one: see [`POOL_CREATES_NULL_STREAM`].
+    pub(super) fn ensure_null_stream(&self, device: DeviceId) -> DriverResult<()> {
         const CALL: &str = "hipStreamQuery";
         if self.loaded.version < POOL_CREATES_NULL_STREAM {
             return Ok(());
