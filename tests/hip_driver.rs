@@ -597,6 +597,15 @@ fn in_a_process(test: &str, delay: u32) {
     assert!(output.status.success(), "{test} after {delay} us: {}\n{printed}", output.status);
 }
 
+/// Ends this process if it takes a minute: a thread that hangs in HIP can hang the end of the process, too.
+fn abort_after_a_minute() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(60));
+        eprintln!("hangs");
+        std::process::abort();
+    });
+}
+
 /// Waits as long as [`FIRST_CALLS`] says.
 fn delay() {
     let micros = std::env::var(FIRST_CALLS).unwrap().parse().unwrap();
@@ -616,19 +625,18 @@ fn the_first_stream_is_created_while_the_first_module_is_loaded() {
         return;
     }
     let Some(driver) = device() else { return };
-    within_a_minute(move || {
-        let begin = std::sync::Barrier::new(2);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                begin.wait();
-                Module::load(&driver, VECTOR)
-            });
+    abort_after_a_minute();
+    let begin = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
             begin.wait();
-            delay();
-            let s = stream(&driver);
-            // SAFETY: created above, and idle.
-            unsafe { driver.stream_destroy(DEVICE, s) }.unwrap();
+            Module::load(&driver, VECTOR)
         });
+        begin.wait();
+        delay();
+        let s = stream(&driver);
+        // SAFETY: created above, and idle.
+        unsafe { driver.stream_destroy(DEVICE, s) }.unwrap();
     });
 }
 
@@ -644,25 +652,24 @@ fn memory_is_first_allocated_in_stream_order_while_a_thread_waits_for_the_device
         return;
     }
     let Some(driver) = device() else { return };
-    within_a_minute(move || {
-        let s = stream(&driver);
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    driver.device_synchronize(DEVICE).unwrap();
-                }
-            });
-            delay();
-            // SAFETY: a live stream.
-            let allocated = unsafe { driver.malloc_async(DEVICE, 4096, s) };
-            done.store(true, Ordering::Relaxed);
-            match allocated {
-                Err(error) if error.code == ErrorCode::NOT_SUPPORTED => println!("skipped: {error}"),
-                // SAFETY: allocated above, and not used.
-                allocated => unsafe { driver.free_async(DEVICE, allocated.unwrap(), s) }.unwrap(),
+    abort_after_a_minute();
+    let s = stream(&driver);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                driver.device_synchronize(DEVICE).unwrap();
             }
         });
+        delay();
+        // SAFETY: a live stream.
+        let allocated = unsafe { driver.malloc_async(DEVICE, 4096, s) };
+        done.store(true, Ordering::Relaxed);
+        match allocated {
+            Err(error) if error.code == ErrorCode::NOT_SUPPORTED => println!("skipped: {error}"),
+            // SAFETY: allocated above, and not used.
+            allocated => unsafe { driver.free_async(DEVICE, allocated.unwrap(), s) }.unwrap(),
+        }
     });
 }
 
