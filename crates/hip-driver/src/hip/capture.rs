@@ -25,13 +25,6 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Captures(AtomicU32);
 
-impl Captures {
-    #[inline]
-    pub(super) fn any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
-    }
-}
-
 // SAFETY of the unsafe function: that of `Driver::stream_capture`, which calls it.
 impl HipDriver {
     pub(super) unsafe fn request_capture(
@@ -133,7 +126,7 @@ impl HipDriver {
     /// Whether a stream is captured, as far as captures of this driver go.
     #[inline]
     pub(super) fn is_captured(&self, stream: RawStream) -> bool {
-        self.captures.any() && self.ask_captured(stream)
+        self.captures.0.load(Ordering::Relaxed) > 0 && self.ask_captured(stream)
     }
 
     #[cold]

@@ -115,8 +115,7 @@ impl HipDriver {
             return Ok(());
         }
         let mut have = self.null_streams.lock().unwrap_or_else(PoisonError::into_inner);
-        // A query of the null stream would break captures.
-        if !have.contains(&device) && !self.captures.any() {
+        if !have.contains(&device) {
             // SAFETY: the null stream of the current device, which HIP creates for the query.
             check_ready(CALL, unsafe { (self.api(CALL)?.hipStreamQuery)(ptr::null_mut()) })?;
             have.insert(device);
