@@ -1,0 +1,1 @@
+//! A fault reaches the program, whichever call waits for it.

@@ -1,0 +1,1 @@
+//! The library is found, starts and answers as AMD's does.

@@ -1,0 +1,1 @@
+//! Memory, pools and graphs do what HIP's documentation says.

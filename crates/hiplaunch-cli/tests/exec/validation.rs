@@ -1,0 +1,1 @@
+//! A right program is not accused, and a wrong one is.
