@@ -79,8 +79,7 @@ impl Driver for EmulatedDriver {
         let call = "hipDeviceSynchronize";
         let device = self.any_device(call, device)?;
         self.captures_nothing(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED)?;
-        device.synchronize(call)?;
-        device.check(call)
+        device.synchronize(call)
     }
 
     fn can_access_peer(&self, device: DeviceId, peer: DeviceId) -> DriverResult<bool> {
@@ -115,7 +114,7 @@ impl Driver for EmulatedDriver {
         }
         self.captures_allow(call)?;
         device.begin_free(call, ptr)?;
-        device.synchronize(call).inspect_err(|_| device.cancel_free(ptr))?;
+        device.drain(call).inspect_err(|_| device.cancel_free(ptr))?;
         self.shared.forget(ptr);
         device.finish_free(ptr);
         Ok(())
@@ -470,7 +469,7 @@ impl EmulatedDriver {
             return Err(DriverError::with_detail(call, owner.unknown(), detail));
         }
         for device in &self.devices {
-            device.synchronize(call)?;
+            device.drain(call)?;
         }
         // Another thread may have freed the memory meanwhile: then nothing is left to do.
         let Some(memory) = self.pinned.take(ptr.0) else { return Ok(()) };

@@ -272,11 +272,13 @@ impl EmulatedDriver {
 }
 
 impl Device {
-    /// Executes one command. `bytes` are those of its batch. On a lost device, it only waits for marks and frees
-    /// memory.
+    /// Executes one command. `bytes` are those of its batch. On a lost device, it only waits for marks, frees memory and
+    /// calls host functions.
     pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8], watched: &Watched) {
-        // A wait ends when the other stream's work has ended, even with a fault. Memory is freed in any case.
-        if self.is_poisoned() && !matches!(command, Command::Wait(_) | Command::Free(_)) {
+        // A wait ends when the other stream's work has ended, even with a fault. Memory is freed in any case. A host
+        // function tells a thread of the program that its work is over, which may wait for that alone.
+        let is_skipped = !matches!(command, Command::Wait(_) | Command::Free(_) | Command::HostFunc(_));
+        if is_skipped && self.is_poisoned() {
             return;
         }
         // A panic of the emulator must not end the worker: threads that wait for the stream would wait for ever.

@@ -187,13 +187,14 @@ impl Device {
         streams.iter().filter(|s| s.kind() == StreamKind::Blocking).map(Arc::clone).collect()
     }
 
-    /// Waits for what work on the null stream would wait for.
+    /// Waits for what work on the null stream would wait for. Fails if the device is lost.
     pub(super) fn synchronize_with_null(&self, call: &'static str) -> DriverResult<()> {
         let streams = lock(&self.streams);
         let waited_for = streams.iter().filter(|s| s.kind() != StreamKind::NonBlocking);
         let marks: Vec<Mark> = waited_for.map(Stream::mark).collect();
         drop(streams);
-        marks.iter().try_for_each(|mark| wait(call, mark))
+        marks.iter().try_for_each(|mark| wait(call, mark))?;
+        self.check(call)
     }
 
     /// Nothing more may be enqueued on any stream.
@@ -201,13 +202,16 @@ impl Device {
         lock(&self.streams).iter().for_each(|stream| stream.close());
     }
 
-    /// Waits for all work that was enqueued so far, including that of destroyed streams.
+    /// Waits for all work that was enqueued so far, including that of destroyed streams. Fails if the device is lost.
     pub(super) fn synchronize(&self, call: &'static str) -> DriverResult<()> {
+        self.drain(call)?;
+        self.check(call)
+    }
+
+    /// Waits as [`synchronize`](Device::synchronize) does, but for a call that works on a lost device, too: freeing.
+    pub(super) fn drain(&self, call: &'static str) -> DriverResult<()> {
         let marks: Vec<Mark> = lock(&self.streams).iter().map(Stream::mark).collect();
-        for mark in marks {
-            wait(call, &mark)?;
-        }
-        Ok(())
+        marks.iter().try_for_each(|mark| wait_in_any_case(call, mark))
     }
 
     // Memory.
@@ -347,8 +351,16 @@ impl Device {
     }
 }
 
-/// Waits for a mark. Fails in a host function, which would wait for itself.
+/// Waits for a mark. Fails if the mark's device is lost, since what was waited for may not have run; and in a host
+/// function, which would wait for itself.
 pub(super) fn wait(call: &'static str, mark: &Mark) -> DriverResult<()> {
+    wait_in_any_case(call, mark)?;
+    // After the wait: the fault may be that of the work that was waited for.
+    mark.stream.device.check(call)
+}
+
+/// Waits for a mark as [`wait`] does, but on a lost device, too.
+fn wait_in_any_case(call: &'static str, mark: &Mark) -> DriverResult<()> {
     if !mark.is_reached() {
         may_wait(call)?;
         mark.wait();

@@ -9,8 +9,9 @@
 //!   and on every device. Each access of a kernel or copy is checked against the live memory.
 //! * **Graphs.** A launch is one command of a stream. The worker runs the nodes one after another.
 //! * **Faults.** An access outside live memory, a trap, or an instruction that the emulator lacks loses its device with
-//!   a [sticky](ErrorCode::is_sticky) code. Each later call on the device fails with the fault's report, its enqueued
-//!   work is skipped, and waits end. Freeing and destroying still work, and so do other devices.
+//!   a [sticky](ErrorCode::is_sticky) code. Each later call on the device fails with the fault's report, and so
+//!   does each call that waits for it meanwhile. Its enqueued work is skipped, but host functions are called, and waits
+//!   end. Freeing and destroying still work, and so do other devices.
 //!
 //! # What it adds
 //!
@@ -37,6 +38,7 @@ mod memory;
 mod module;
 mod options;
 mod pinned;
+mod settings;
 mod stream;
 mod streams;
 mod watch;
@@ -52,8 +54,7 @@ use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
     Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, FineGrainedAtomics, InstructionClass,
     InstructionFidelity, InstructionTrace, LaneAddress, MemorySpace, Notice, NoticeKind, Printer,
-    PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, UnknownBounds,
-    UnknownFineGrainedAtomics, fidelities, fidelity,
+    PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities, fidelity,
 };
 
 use self::capture::Captures;
@@ -64,10 +65,9 @@ use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
 pub use self::listener::{DeviceFault, DeviceListener, Listener, Notices};
 use self::module::{Function, Module};
-pub use self::options::{
-    BOUNDS_VARIABLE, DEVICES_VARIABLE, EmulatorOptions, FINE_GRAINED_ATOMICS_VARIABLE, THREADS_VARIABLE,
-};
+pub use self::options::EmulatorOptions;
 use self::pinned::PinnedMemory;
+pub use self::settings::{EmulatorSetting, SETTINGS, hsa_xnack};
 use self::stream::{Batch, Stream, on_worker};
 use self::watch::Watch;
 use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
@@ -329,8 +329,7 @@ fn push(call: &'static str, stream: &Stream, make: impl FnOnce(&mut Batch) -> Co
 
 /// Waits for a stream. Fails if its device is lost.
 fn synchronize(call: &'static str, stream: &Arc<Stream>) -> DriverResult<()> {
-    wait(call, &stream.mark())?;
-    stream.device.check(call)
+    wait(call, &stream.mark())
 }
 
 fn check_host(call: &'static str, pointer: *const u8) -> DriverResult<()> {

@@ -133,7 +133,7 @@ impl EmulatedDriver {
                     return Err(invalid(format!("{ptr} is not the beginning of {kind} memory")));
                 }
                 device.begin_free(call, ptr)?;
-                device.synchronize(call).inspect_err(|_| device.cancel_free(ptr))?;
+                device.drain(call).inspect_err(|_| device.cancel_free(ptr))?;
                 device.finish_free(ptr);
                 lock(&self.shared.0).remove(&ptr.0);
                 Ok(MemoryReply::Done)

@@ -1,6 +1,5 @@
 //! Options of the emulated driver: devices, memory, threads. And the properties of its devices.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use code_object::{FeatureSetting, Processor, TargetId};
@@ -8,19 +7,6 @@ use gfx9_emulator::{Bounds, FineGrainedAtomics, InstructionTrace, Printer};
 
 use super::listener::Listener;
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
-
-/// The environment variable with the number of devices for [`EmulatorOptions::from_env`].
-pub const DEVICES_VARIABLE: &str = "HIPLAUNCH_EMULATOR_DEVICES";
-
-/// The environment variable with the number of host threads of each device for [`EmulatorOptions::from_env`].
-pub const THREADS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_THREADS";
-
-/// The environment variable with `strict` or `pages`, the bounds of allocations, for [`EmulatorOptions::from_env`].
-pub const BOUNDS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_BOUNDS";
-
-/// The environment variable with `perform` or `drop`, what gfx90a's floating-point atomics to fine-grained memory do, for
-/// [`EmulatorOptions::from_env`].
-pub const FINE_GRAINED_ATOMICS_VARIABLE: &str = "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS";
 
 /// The maximum number of devices of one driver.
 const MAX_DEVICES: u32 = 64;
@@ -105,28 +91,6 @@ impl Default for EmulatorOptions {
 }
 
 impl EmulatorOptions {
-    /// Returns the defaults, with what [`DEVICES_VARIABLE`], [`THREADS_VARIABLE`], [`BOUNDS_VARIABLE`] and
-    /// [`FINE_GRAINED_ATOMICS_VARIABLE`] say if these are set.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` for a variable whose value is not understood.
-    pub fn from_env() -> DriverResult<Self> {
-        let mut options = EmulatorOptions::default();
-        if let Some(devices) = parsed(DEVICES_VARIABLE, "a number")? {
-            options.devices = devices;
-        }
-        if let Some(threads) = parsed::<u32>(THREADS_VARIABLE, "a number")? {
-            options.threads = threads as usize;
-        }
-        if let Some(bounds) = parsed(BOUNDS_VARIABLE, "`strict` or `pages`")? {
-            options.bounds = bounds;
-        }
-        if let Some(atomics) = parsed(FINE_GRAINED_ATOMICS_VARIABLE, "`perform` or `drop`")? {
-            options.fine_grained_atomics = atomics;
-        }
-        Ok(options)
-    }
-
     /// Checks whether these options can be emulated.
     ///
     /// # Errors
@@ -190,15 +154,6 @@ impl EmulatorOptions {
             registers_per_block: Some(4 * 512 * 64),
         }
     }
-}
-
-fn parsed<T: FromStr>(variable: &'static str, expected: &str) -> DriverResult<Option<T>> {
-    let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let text = value.to_string_lossy();
-    text.trim().parse().map(Some).map_err(|_| {
-        let detail = format!("{variable}={text} is not {expected}");
-        DriverError::with_detail("hipInit", ErrorCode::INVALID_VALUE, detail)
-    })
 }
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ pub use types::{
     RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
-/// A function that the driver runs in stream order. It must not call the driver (`hipLaunchHostFunc`'s rule).
+/// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It must not call the
+/// driver (`hipLaunchHostFunc`'s rule).
 pub type HostFunc = Box<dyn FnOnce() + Send + 'static>;
 
 /// A runtime that drives devices. The [module's contract](self) holds for every implementation.

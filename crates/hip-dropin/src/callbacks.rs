@@ -11,7 +11,7 @@ use crate::stream::StreamHandle;
 /// A `hipStreamCallback_t`.
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, Status, UserData)>;
 
-/// Enqueues a function.
+/// Enqueues a function. It is called even if the work before it has faulted, or never runs because of a fault.
 pub(crate) fn enqueue(
     process: &Process,
     stream: StreamHandle,
@@ -35,12 +35,14 @@ pub(crate) extern "C" fn hipStreamAddCallback(
         if flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        process.not_captured(process.stream(stream)?)?;
+        let (device, raw) = process.stream(stream)?;
+        process.not_captured((device, raw))?;
         enqueue(process, stream, move || {
             // The whole value, which may go to another thread.
             let data = data;
+            let status = process.report_fault(device).err().unwrap_or(Status::SUCCESS);
             // SAFETY: the caller passed the function with this argument to be called so.
-            unsafe { callback(stream, Status::SUCCESS, data) }
+            unsafe { callback(stream, status, data) }
         })
     })
 }

@@ -43,13 +43,27 @@ impl Order {
         Ok(Order { waits: true, ..Order::on(process, stream)? })
     }
 
-    /// Waits, if the call does.
+    /// Waits, if the call does, and reports a fault of the stream's device.
     pub(crate) fn finish(self, process: &Process) -> HipResult {
+        self.finish_on(process, [])
+    }
+
+    /// Waits, if the call does, for work that these devices did in the stream's order, and reports their faults.
+    pub(crate) fn finish_on(
+        self,
+        process: &Process,
+        devices: impl IntoIterator<Item = DeviceId>,
+    ) -> HipResult {
         if !self.waits {
             return Ok(());
         }
         // SAFETY: the stream was live when the call began; that nobody destroys it meanwhile is the program's part.
-        Ok(unsafe { process.driver.stream_synchronize(self.device, self.stream) }?)
+        unsafe { process.driver.stream_synchronize(self.device, self.stream) }?;
+        // The stream's wait for another device's work ends when that device is lost, too.
+        devices
+            .into_iter()
+            .filter(|device| *device != self.device)
+            .try_for_each(|device| process.report_fault(device))
     }
 }
 
@@ -96,16 +110,18 @@ pub(crate) fn copy(
             return Ok(unsafe { process.driver.copy_blocking(device, &work) }?);
         }
     }
+    pair.begin(process, order)?;
     pair.enqueue(process, bytes, order)?;
-    order.finish(process)
+    order.finish_on(process, pair.devices(order))
 }
 
 /// Copies bytes of this library to memory of the program. They have been read when this returns.
 pub(crate) fn from_bytes(process: &Process, dst: Address, bytes: &[u8], order: Order) -> HipResult {
     process.not_captured((order.device, order.stream))?;
     let src = Address(bytes.as_ptr().expose_provenance() as u64);
-    Pair::of(process, dst, src, bytes.len())?.enqueue(process, bytes.len(), order)?;
-    order.finish(process)
+    let pair = Pair::of(process, dst, src, bytes.len())?;
+    pair.enqueue(process, bytes.len(), order)?;
+    order.finish_on(process, pair.devices(order))
 }
 
 /// The two addresses of a copy, and the way between them.
@@ -155,6 +171,24 @@ impl Pair {
                 device.unwrap_or(order.device)
             }
             Route::Peer(to, _) => to,
+        }
+    }
+
+    /// The devices whose memory is copied.
+    pub(crate) fn devices(&self, order: Order) -> [DeviceId; 2] {
+        let device = self.device(order);
+        [device, if let Route::Peer(_, from) = self.route { from } else { device }]
+    }
+
+    /// Before a copy that the call waits for: a copy between devices comes after the work of both, as CUDA's documentation
+    /// of `cudaMemcpyPeer` has it.
+    pub(crate) fn begin(&self, process: &Process, order: Order) -> HipResult {
+        match self.route {
+            Route::Peer(_, from) if order.waits && from != order.device => {
+                // SAFETY: the null stream is always live.
+                Ok(unsafe { process.driver.stream_synchronize(from, RawStream::NULL) }?)
+            }
+            _ => Ok(()),
         }
     }
 

@@ -97,13 +97,16 @@ impl BoxCopy {
         // Everything is checked before the first row is copied.
         let pairs = self.ranges().map(|(dst, src, bytes)| Ok((Pair::of(process, dst, src, bytes)?, bytes)));
         let pairs = pairs.collect::<HipResult<Vec<(Pair, usize)>>>()?;
+        // All rows are of the same two allocations.
+        let Some((first, _)) = pairs.first() else { return Ok(()) };
+        first.begin(process, order)?;
         for (pair, bytes) in &pairs {
             if let (Route::OnHost, false) = (pair.route, matches!(self.kind, HOST_TO_HOST | DEFAULT)) {
                 return Err(Status::INVALID_VALUE);
             }
             pair.enqueue(process, *bytes, order)?;
         }
-        order.finish(process)
+        order.finish_on(process, first.devices(order))
     }
 }
 

@@ -187,7 +187,8 @@ impl HostKernel {
 /// Fails with `INVALID_SYMBOL` if no such variable is registered.
 pub(crate) fn variable(process: &Process, device: DeviceId, symbol: Address) -> HipResult<(Address, usize)> {
     let host = registered(|all| all.variables.get(&symbol.0).cloned()).ok_or(Status::INVALID_SYMBOL)?;
-    host.binary.module(process, device)?.global(process, &host.name).map_err(|_| Status::INVALID_SYMBOL)
+    let found = host.binary.module(process, device)?.global(process, &host.name);
+    found.map_err(|status| if status == Status::NOT_FOUND { Status::INVALID_SYMBOL } else { status })
 }
 
 /// Returns the targets for which the registered fat binaries have code.

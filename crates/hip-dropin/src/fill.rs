@@ -75,8 +75,10 @@ impl Fill {
         if process.capture_fill(order, self)? {
             return Ok(());
         }
+        let mut filling = order.device;
         for (start, count) in self.ranges() {
             let (device, ptr) = target(process, start, count * self.element, order)?;
+            filling = device;
             match self.work(ptr, count) {
                 Some(work) => process.enqueue_on(device, order, &work)?,
                 None => {
@@ -85,7 +87,7 @@ impl Fill {
                 }
             }
         }
-        order.finish(process)
+        order.finish_on(process, [filling])
     }
 
     /// The driver's work for one range; `None` where the driver has no such fill.

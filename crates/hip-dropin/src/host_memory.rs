@@ -3,7 +3,7 @@
 use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Out};
 use crate::call::call;
-use crate::memory::release;
+use crate::memory;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::thread;
@@ -77,7 +77,7 @@ fn free(process: &Process, pointer: Address) -> HipResult {
     }
     let found =
         process.allocations.take(pointer.0, |kind| kind == Kind::Host).ok_or(Status::INVALID_VALUE)?;
-    release(process, &found).inspect_err(|_| process.allocations.insert(*found))
+    memory::free(process, &found)
 }
 
 /// Whether all pages of a range are memory of the process.
@@ -133,7 +133,8 @@ extern "C" fn hipHostUnregister(pointer: Address) -> Status {
         }
         process.captures_allow()?;
         let found = process.allocations.take(pointer.0, |kind| kind == Kind::Registered);
-        unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)
+        unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)?;
+        process.report_faults()
     })
 }
 

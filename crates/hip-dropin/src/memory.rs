@@ -53,6 +53,16 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     Ok(())
 }
 
+/// Frees an allocation that was taken from the list of live ones, and reports a fault of the work that this has waited
+/// for. The memory is free even then.
+pub(crate) fn free(process: &Process, allocation: &Allocation) -> HipResult {
+    release(process, allocation).inspect_err(|_| process.allocations.insert(*allocation))?;
+    match allocation.pinned {
+        Some(_) => process.report_faults(),
+        None => process.report_fault(allocation.device),
+    }
+}
+
 /// Whether the memory at an address belongs to a node of a graph.
 pub(crate) fn is_of_graph(process: &Process, pointer: Address) -> bool {
     process.allocations.find(pointer.0).is_some_and(|found| found.kind == Kind::Graph)
@@ -172,7 +182,7 @@ extern "C" fn hipFree(pointer: Address) -> Status {
             return process.graphs.memories.free(process, pointer);
         }
         let found = process.allocations.take(pointer.0, can_be_freed).ok_or(Status::INVALID_VALUE)?;
-        release(process, &found).inspect_err(|_| process.allocations.insert(*found))
+        free(process, &found)
     })
 }
 

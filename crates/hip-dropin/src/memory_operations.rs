@@ -90,7 +90,7 @@ impl Operation {
                 let device = process.stream(stream)?.0;
                 let place = process.place(at, width(wide))?;
                 callbacks::enqueue(process, stream, move || match place {
-                    Place::Device(device) => wait_for_device(process, device, DevicePtr(at.0), wide, until),
+                    Place::Device(of) => wait_for_device(process, [device, of], DevicePtr(at.0), wide, until),
                     _ => wait_for_host(process, device, at, wide, until),
                 })
             }
@@ -119,11 +119,17 @@ fn wait_for_host(process: &Process, device: DeviceId, at: Address, wide: bool, u
     }
 }
 
-/// Waits for memory of a device. Ends if the memory can't be read.
+/// Waits for memory of the second device. Ends if the memory can't be read, or the first device, the stream's, is lost.
 ///
 /// A host function can't call the driver, so another thread does, on a stream of its own that no layer sees: it reads while
 /// others write, which is not a race here.
-fn wait_for_device(process: &'static Process, device: DeviceId, at: DevicePtr, wide: bool, until: Until) {
+fn wait_for_device(
+    process: &'static Process,
+    [waiting, device]: [DeviceId; 2],
+    at: DevicePtr,
+    wide: bool,
+    until: Until,
+) {
     let poll = move || -> Option<()> {
         let driver: &dyn Driver = &*process.unlayered;
         let stream =
@@ -136,7 +142,10 @@ fn wait_for_device(process: &'static Process, device: DeviceId, at: DevicePtr, w
                 driver.enqueue(device, stream, &work).and_then(|()| driver.stream_synchronize(device, stream))
             }
         };
-        while read(&mut bytes).is_ok() && !until.holds(u64::from_le_bytes(bytes)) {
+        while read(&mut bytes).is_ok()
+            && !until.holds(u64::from_le_bytes(bytes))
+            && driver.mem_info(waiting).is_ok()
+        {
             thread::sleep(PAUSE);
         }
         // SAFETY: the stream is live and idle.

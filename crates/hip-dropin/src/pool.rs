@@ -10,7 +10,7 @@ use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Handle, In, Out};
 use crate::call::call;
 use crate::handles::Objects;
-use crate::memory::{is_of_graph, release};
+use crate::memory::{self, is_of_graph, release};
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -142,11 +142,12 @@ pub(crate) fn free(process: &Process, pointer: Address, (device, raw): (DeviceId
     let frees = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
     let found = process.allocations.take(pointer.0, frees).ok_or(Status::INVALID_VALUE)?;
     let Kind::Pool(pool) = found.kind else {
-        return release(process, &found).inspect_err(|_| process.allocations.insert(*found));
+        return memory::free(process, &found);
     };
     process.pools.all.with(pool, |pool| pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed));
     if found.device != device {
-        return release(process, &found);
+        release(process, &found)?;
+        return process.report_fault(found.device);
     }
     // SAFETY: the memory was live and of this device. That other streams do not use it any more is the program's part.
     Ok(unsafe { process.driver.free_async(device, DevicePtr(found.base), raw) }?)

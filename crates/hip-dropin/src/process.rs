@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use code_object::{Processor, TargetId};
-use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream};
-use hip_driver_emulated::{EmulatedDriver, Listener};
+use code_object::{FeatureSetting, Processor, TargetId};
+use hip_driver::{DeviceId, DeviceProperties, Driver, ErrorCode, RawEvent, RawStream, StreamOptions};
+use hip_driver_emulated::{EmulatedDriver, Listener, hsa_xnack};
 use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
@@ -114,6 +114,22 @@ impl Process {
         Ok((DeviceId(index as u32), device))
     }
 
+    /// Fails if a device is lost: for calls that have waited for it, and that a lost device does not refuse, such as those
+    /// that free.
+    pub(crate) fn report_fault(&self, device: DeviceId) -> HipResult {
+        match self.unlayered.mem_info(device) {
+            Err(error) if error.code.is_sticky() || error.code == ErrorCode::LAUNCH_TIME_OUT => {
+                Err(error.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if any device is lost: for calls that have waited for all.
+    pub(crate) fn report_faults(&self) -> HipResult {
+        self.device_ids().try_for_each(|device| self.report_fault(device))
+    }
+
     pub(crate) fn device_ids(&self) -> impl Iterator<Item = DeviceId> + use<> {
         (0..self.devices.len() as u32).map(DeviceId)
     }
@@ -121,7 +137,9 @@ impl Process {
     /// A stream of the library's own on a device, and an event of the device. Who uses them holds [`lock_helpers`].
     pub(crate) fn helper(&self, device: DeviceId) -> HipResult<(RawStream, RawEvent)> {
         *self.devices[device.0 as usize].helper.get_or_init(|| {
-            let stream = self.driver.stream_create(device, Default::default())?;
+            // Ordered with the device's null stream, on which clr does such work.
+            let stream =
+                self.driver.stream_create(device, StreamOptions { blocking: true, ..Default::default() })?;
             Ok((stream, self.driver.event_create(device, Default::default())?))
         })
     }
@@ -295,12 +313,60 @@ impl Device {
     }
 }
 
-/// The first target of the program's fat binaries that can be emulated, if the default one is not among them.
+/// The first target of the program's fat binaries that can be emulated, if the default one runs none of them. Code that
+/// is compiled for one setting of XNACK or SRAM-ECC alone gets a device with that setting, unless `HSA_XNACK` asks for the
+/// other.
 fn target_of_program(default: &TargetId) -> Option<TargetId> {
-    let targets = fat_binary::targets();
-    if targets.iter().any(|target| target.processor == default.processor) {
+    best_target(&fat_binary::targets(), default, hsa_xnack())
+}
+
+fn best_target(targets: &[TargetId], default: &TargetId, xnack: Option<FeatureSetting>) -> Option<TargetId> {
+    // As `EmulatorOptions` completes what a target leaves open.
+    let device = |target: &TargetId| {
+        let or = |setting: FeatureSetting, default| if setting.is_specified() { setting } else { default };
+        TargetId {
+            processor: target.processor.clone(),
+            sramecc: or(target.sramecc, FeatureSetting::On),
+            xnack: or(target.xnack, xnack.unwrap_or(FeatureSetting::Off)),
+        }
+    };
+    let default = device(default);
+    if targets.iter().any(|target| target.is_compatible_with(&default)) {
         return None;
     }
     let emulated = [Processor::Gfx90a, Processor::Gfx942, Processor::Gfx950];
-    targets.into_iter().find(|target| emulated.contains(&target.processor))
+    let asked_for = |target: &&TargetId| {
+        emulated.contains(&target.processor)
+            && xnack.is_none_or(|asked| !target.xnack.is_specified() || target.xnack == asked)
+    };
+    targets.iter().find(asked_for).map(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without `--target`, the device is one that runs the program's code: code for one setting alone gets that setting,
+    /// and `HSA_XNACK` decides where the code leaves it open, as AMD's documents of XNACK have it.
+    #[test]
+    fn the_device_is_one_that_the_program_has_code_for() {
+        let on = Some(FeatureSetting::On);
+        for (code, xnack, expected) in [
+            (&["gfx90a"][..], None, None),
+            (&["gfx90a:xnack+"], None, Some("gfx90a:sramecc+:xnack+")),
+            (&["gfx90a:xnack-", "gfx90a:xnack+"], None, None),
+            (&["gfx90a:xnack-", "gfx90a:xnack+"], on, None),
+            (&["gfx90a:sramecc-"], None, Some("gfx90a:sramecc-:xnack-")),
+            (&["gfx90a:sramecc-:xnack+"], None, Some("gfx90a:sramecc-:xnack+")),
+            (&["gfx942:xnack+"], None, Some("gfx942:sramecc+:xnack+")),
+            (&["gfx942"], on, Some("gfx942:sramecc+:xnack+")),
+            (&["gfx1100", "gfx950"], None, Some("gfx950:sramecc+:xnack-")),
+            (&["gfx90a:xnack+"], Some(FeatureSetting::Off), None),
+            (&["gfx1100"], None, None),
+        ] {
+            let targets: Vec<TargetId> = code.iter().map(|text| text.parse().unwrap()).collect();
+            let found = best_target(&targets, &TargetId::new(Processor::Gfx90a), xnack);
+            assert_eq!(found.map(|target| target.short()).as_deref(), expected, "{code:?} {xnack:?}");
+        }
+    }
 }

@@ -4,14 +4,7 @@
 //! |---|---|
 //! | [`BACKEND`] | `hip`: calls go to AMD's own library; any other value: to the emulator |
 //! | [`LIBRARY`] | the file of AMD's library |
-//! | `HIPLAUNCH_EMULATOR_DEVICES` | the number of devices |
-//! | `HIPLAUNCH_EMULATOR_THREADS` | the host threads of each device |
-//! | `HIPLAUNCH_EMULATOR_BOUNDS` | `pages`: kernels can access the rest of an allocation's last page; otherwise `strict` |
-//! | `HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS` | `drop`: gfx90a's floating-point atomics to fine-grained memory do nothing, as on hardware; otherwise `perform` |
-//! | [`TARGET`] | the target of the devices, such as `gfx942:xnack+` |
-//! | [`SEED`] | a number that shuffles the order of workgroups and waves |
-//! | [`SANITIZE`] | `1`: data races, reads of memory that was never written, and missing waits are faults |
-//! | [`TIME_BUDGET`] | the seconds after which a kernel is a fault |
+//! | those of [`SETTINGS`](hip_driver_emulated::SETTINGS) | settings of the emulator. Without a target, it is one that the program has code for |
 //! | [`VALIDATE`] | `1`: the validation layer |
 //! | [`COUNT`] | `1`: the summary has the number of driver calls; of HIP's functions, where AMD's library runs them |
 //! | [`TRACE`] | the file to which the timeline is written |
@@ -20,23 +13,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use code_object::TargetId;
-use hip_driver_emulated::EmulatorOptions;
+use hip_driver_emulated::{EmulatorOptions, EmulatorSetting};
 
 /// Which library runs the program's calls.
 pub const BACKEND: &str = "HIPLAUNCH_BACKEND";
 /// The absolute path of AMD's libamdhip64.
 pub const LIBRARY: &str = "HIPLAUNCH_HIP_LIBRARY";
-/// The target that is emulated. Without it, the first target that the program has code for and the emulator knows.
-pub const TARGET: &str = "HIPLAUNCH_EMULATOR_TARGET";
-/// The seed of the order of workgroups and waves.
-pub const SEED: &str = "HIPLAUNCH_EMULATOR_SEED";
-/// Whether the emulator looks for data races, reads of memory that was never written, and missing waits.
-pub const SANITIZE: &str = "HIPLAUNCH_EMULATOR_SANITIZE";
-/// The seconds that a kernel may run.
-pub const TIME_BUDGET: &str = "HIPLAUNCH_EMULATOR_TIME_BUDGET";
 /// Whether the validation layer is over the driver.
 pub const VALIDATE: &str = "HIPLAUNCH_VALIDATE";
 /// Whether driver calls are counted.
@@ -108,19 +91,9 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the variables. The error says which one is not understood.
     pub(crate) fn from_env() -> Result<Settings, String> {
-        let mut emulator = EmulatorOptions::from_env().map_err(|error| error.to_string())?;
-        let target = parsed::<TargetId>(TARGET, "a target such as gfx90a or gfx942:xnack+")?;
-        let target_is_given = target.is_some();
-        if let Some(target) = target {
-            emulator.target = target;
-        }
-        emulator.schedule_seed = parsed(SEED, "a number")?;
-        emulator.sanitize = switch(SANITIZE)?;
-        let seconds: Option<f64> = parsed(TIME_BUDGET, "a number of seconds")?;
-        emulator.time_budget = seconds
-            .map(Duration::try_from_secs_f64)
-            .transpose()
-            .map_err(|error| format!("{TIME_BUDGET}: {error}"))?;
+        let emulator = EmulatorOptions::from_env().map_err(|error| error.to_string())?;
+        let target = EmulatorSetting::named("target").map_err(|error| error.to_string())?;
+        let target_is_given = target.from_env().is_some();
         Ok(Settings { emulator, target_is_given, layers: LayerSettings::from_env()? })
     }
 }

@@ -78,23 +78,36 @@ impl EmulatorArgs {
         self.instruction_trace.as_ref().map(|_| "--instruction-trace")
     }
 
-    /// The name of the first of these options that was given, if any.
-    fn given(&self) -> Option<&'static str> {
+    /// The settings that are given: their options, and their names and values.
+    fn given_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+        let switch = |on: bool| on.then(|| "1".to_owned());
         [
-            ("--schedule-seed", self.schedule_seed.is_some()),
-            ("--time-budget", self.time_budget.is_some()),
-            ("--instruction-budget", self.instruction_budget.is_some()),
-            ("--dynamic-stack", self.dynamic_stack.is_some()),
-            ("--profile", self.profile),
-            ("--fidelity", self.fidelity),
-            ("--sanitize", self.sanitize),
-            ("--hazards", self.hazards),
-            ("--bounds", self.bounds.is_some()),
-            ("--fine-grained-atomics", self.fine_grained_atomics.is_some()),
-            ("--instruction-trace", self.instruction_trace.is_some()),
+            ("--schedule-seed", "schedule_seed", self.schedule_seed.map(|seed| seed.to_string())),
+            ("--time-budget", "time_budget", self.time_budget.map(|seconds| seconds.to_string())),
+            (
+                "--instruction-budget",
+                "instruction_budget",
+                self.instruction_budget.map(|count| count.to_string()),
+            ),
+            ("--dynamic-stack", "dynamic_stack", self.dynamic_stack.map(|bytes| bytes.to_string())),
+            ("--sanitize", "sanitize", switch(self.sanitize)),
+            ("--hazards", "hazards", switch(self.hazards)),
+            ("--bounds", "bounds", self.bounds.clone()),
+            ("--fine-grained-atomics", "fine_grained_atomics", self.fine_grained_atomics.clone()),
         ]
         .into_iter()
-        .find_map(|(option, given)| given.then_some(option))
+        .filter_map(|(option, name, value)| Some((option, name, value?)))
+    }
+
+    /// The first of these options that was given, if any.
+    fn given(&self) -> Option<&'static str> {
+        let observers = [
+            ("--profile", self.profile),
+            ("--fidelity", self.fidelity),
+            ("--instruction-trace", self.instruction_trace.is_some()),
+        ];
+        let observers = observers.into_iter().filter_map(|(option, given)| given.then_some(option));
+        self.given_settings().map(|(option, ..)| option).chain(observers).next()
     }
 }
 
@@ -105,9 +118,8 @@ pub(crate) use settings::EmulatorSettings;
 mod settings {
     use std::io::Write;
     use std::sync::{Arc, Mutex, PoisonError};
-    use std::time::Duration;
 
-    use hip_driver_emulated::{Bounds, EmulatorOptions, FineGrainedAtomics, InstructionTrace, TraceFilter};
+    use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, InstructionTrace, TraceFilter};
 
     use super::super::output::complain;
     use super::super::session::unusable;
@@ -120,9 +132,6 @@ mod settings {
         args: EmulatorArgs,
         /// The option that asks for the emulator.
         pub(crate) asked_by: &'static str,
-        time_budget: Option<Duration>,
-        bounds: Option<Bounds>,
-        fine_grained_atomics: Option<FineGrainedAtomics>,
         trace: Option<Tracing>,
     }
 
@@ -145,13 +154,6 @@ mod settings {
         /// Opens the instruction trace's file. Returns `None` if no option of the emulator was given.
         pub(crate) fn settings(&self) -> Result<Option<EmulatorSettings>, CommandError> {
             let Some(asked_by) = self.given() else { return Ok(None) };
-            let time_budget =
-                self.time_budget.map(Duration::try_from_secs_f64).transpose().map_err(|error| {
-                    unusable(format!("--time-budget {}: {error}", self.time_budget.unwrap_or_default()))
-                })?;
-            let bounds = self.bounds.as_deref().map(str::parse).transpose().map_err(unusable)?;
-            let fine_grained_atomics =
-                self.fine_grained_atomics.as_deref().map(str::parse).transpose().map_err(unusable)?;
             let filter: TraceFilter =
                 self.trace_filter.as_deref().unwrap_or_default().parse().map_err(unusable)?;
             let trace = match &self.instruction_trace {
@@ -170,30 +172,20 @@ mod settings {
                     Some(Tracing { trace, sink })
                 }
             };
-            Ok(Some(EmulatorSettings {
-                args: self.clone(),
-                asked_by,
-                time_budget,
-                bounds,
-                fine_grained_atomics,
-                trace,
-            }))
+            Ok(Some(EmulatorSettings { args: self.clone(), asked_by, trace }))
         }
     }
 
     impl EmulatorSettings {
         /// Sets the options of a driver.
-        pub(crate) fn set(&self, options: &mut EmulatorOptions) {
-            options.schedule_seed = self.args.schedule_seed;
-            options.time_budget = self.time_budget;
-            options.instruction_budget = self.args.instruction_budget;
-            options.dynamic_stack = self.args.dynamic_stack.unwrap_or(options.dynamic_stack);
+        pub(crate) fn set(&self, options: &mut EmulatorOptions) -> Result<(), CommandError> {
+            for (option, name, value) in self.args.given_settings() {
+                let setting = EmulatorSetting::named(name).map_err(unusable)?;
+                setting.set(options, option, &value).map_err(unusable)?;
+            }
             options.profile = self.args.profile || self.args.fidelity;
-            options.sanitize = self.args.sanitize;
-            options.hazards = self.args.hazards;
-            options.bounds = self.bounds.unwrap_or(options.bounds);
-            options.fine_grained_atomics = self.fine_grained_atomics.unwrap_or(options.fine_grained_atomics);
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
+            Ok(())
         }
 
         /// Finishes the instruction trace, if there is one. Nothing may run any more.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
 use hip_driver::hip::HipDriver;
+use hip_driver_emulated::EmulatorSetting;
 
 use super::names::{HIP_NAMES, NAMES};
 use super::session::unusable;
@@ -99,18 +100,19 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
-    /// An option that is given and that only the emulator has.
-    fn emulator_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--target", self.target.is_some()),
-            ("--devices", self.devices.is_some()),
-            ("--sanitize", self.sanitize),
-            ("--bounds", self.bounds.is_some()),
-            ("--fine-grained-atomics", self.fine_grained_atomics.is_some()),
-            ("--schedule-seed", self.schedule_seed.is_some()),
-            ("--time-budget", self.time_budget.is_some()),
-        ];
-        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    /// The settings of the emulator that are given: their options, and their names and values.
+    fn emulator_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+        [
+            ("--target", "target", self.target.as_ref().map(TargetId::short)),
+            ("--devices", "devices", self.devices.map(|devices| devices.to_string())),
+            ("--sanitize", "sanitize", self.sanitize.then(|| "1".to_owned())),
+            ("--bounds", "bounds", self.bounds.clone()),
+            ("--fine-grained-atomics", "fine_grained_atomics", self.fine_grained_atomics.clone()),
+            ("--schedule-seed", "schedule_seed", self.schedule_seed.map(|seed| seed.to_string())),
+            ("--time-budget", "time_budget", self.time_budget.map(|seconds| seconds.to_string())),
+        ]
+        .into_iter()
+        .filter_map(|(option, name, value)| Some((option, name, value?)))
     }
 
     /// The variables that the library reads, which its documentation lists.
@@ -118,13 +120,9 @@ impl ExecArgs {
         let mut variables = Vec::new();
         let mut set = |name, value: Option<OsString>| variables.extend(value.map(|value| (name, value)));
         let switch = |on: bool| on.then(|| OsString::from("1"));
-        set("HIPLAUNCH_EMULATOR_TARGET", self.target.as_ref().map(|target| target.short().into()));
-        set("HIPLAUNCH_EMULATOR_DEVICES", self.devices.map(|devices| devices.to_string().into()));
-        set("HIPLAUNCH_EMULATOR_SANITIZE", switch(self.sanitize));
-        set("HIPLAUNCH_EMULATOR_BOUNDS", self.bounds.as_ref().map(Into::into));
-        set("HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS", self.fine_grained_atomics.as_ref().map(Into::into));
-        set("HIPLAUNCH_EMULATOR_SEED", self.schedule_seed.map(|seed| seed.to_string().into()));
-        set("HIPLAUNCH_EMULATOR_TIME_BUDGET", self.time_budget.map(|seconds| seconds.to_string().into()));
+        for (_, name, value) in self.emulator_settings() {
+            set(EmulatorSetting::named(name).map_err(unusable)?.variable, Some(value.into()));
+        }
         set("HIPLAUNCH_VALIDATE", switch(self.validate));
         set("HIPLAUNCH_COUNT", switch(self.count));
         for (variable, path) in [("HIPLAUNCH_TRACE", &self.trace), ("HIPLAUNCH_JSON", &self.json)] {
@@ -143,7 +141,7 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
     let mut variables = args.variables()?;
     let over_hip = args.backend == "hip";
     if over_hip {
-        if let Some(option) = args.emulator_option() {
+        if let Some((option, ..)) = args.emulator_settings().next() {
             return Err(CommandError::Unusable(format!(
                 "{option} is for the emulator, not for `--backend hip`"
             )));

@@ -15,7 +15,7 @@ use super::CommandError;
 use super::emulator::EmulatorSettings;
 use super::pool_recorder::{PoolRecorder, RecordedPools};
 #[cfg(feature = "emulator")]
-use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile, Notice, Notices};
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, EmulatorSetting, KernelProfile, Notice, Notices};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]
@@ -286,14 +286,14 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
         return Err(CommandError::Unusable(format!("{option} is for the emulator: use --backend emulator")));
     }
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;
-    if let Some(target) = &args.target {
-        options.target = target.clone();
-    }
-    if let Some(devices) = args.devices {
-        options.devices = devices;
+    let target = args.target.as_ref().map(|target| ("--target", "target", target.short()));
+    let devices = args.devices.map(|devices| ("--devices", "devices", devices.to_string()));
+    for (option, name, value) in target.into_iter().chain(devices) {
+        let setting = EmulatorSetting::named(name).map_err(unusable)?;
+        setting.set(&mut options, option, &value).map_err(unusable)?;
     }
     if let Some(settings) = &args.emulator {
-        settings.set(&mut options);
+        settings.set(&mut options)?;
     }
     let notices = Notices::default();
     options.listener = Some(notices.listener());

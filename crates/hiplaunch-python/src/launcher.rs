@@ -1,10 +1,9 @@
 //! Launchers and devices.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hip_driver::{DeviceProperties, StreamOptions};
-use hip_driver_emulated::{EmulatorOptions, Notices};
+use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
 use hiplaunch_testing::noop::NoopDriver;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -65,45 +64,32 @@ struct Emulator {
 }
 
 impl Emulator {
-    /// The name of an option that is given.
-    fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("target", self.target.is_some()),
-            ("devices", self.devices.is_some()),
-            ("sanitize", self.sanitize.is_some()),
-            ("bounds", self.bounds.is_some()),
-            ("fine_grained_atomics", self.fine_grained_atomics.is_some()),
-            ("schedule_seed", self.schedule_seed.is_some()),
-            ("time_budget", self.time_budget.is_some()),
-        ];
-        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    /// The settings that are given, by name.
+    fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let switch = |on: bool| u8::from(on).to_string();
+        [
+            ("target", self.target.clone()),
+            ("devices", self.devices.map(|devices| devices.to_string())),
+            ("sanitize", self.sanitize.map(switch)),
+            ("bounds", self.bounds.clone()),
+            ("fine_grained_atomics", self.fine_grained_atomics.clone()),
+            ("schedule_seed", self.schedule_seed.map(|seed| seed.to_string())),
+            ("time_budget", self.time_budget.map(|seconds| seconds.to_string())),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
     }
 
     fn options(&self) -> PyResult<EmulatorOptions> {
-        let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
-        let mut options = EmulatorOptions::from_env().map_err(|error| wrong(&error))?;
-        if let Some(target) = &self.target {
-            options.target = target.parse().map_err(|error| wrong(&error))?;
+        let wrong = |error: hip_driver::DriverError| {
+            PyValueError::new_err(error.detail.map_or_else(|| error.code.to_string(), String::from))
+        };
+        let mut options = EmulatorOptions::from_env().map_err(wrong)?;
+        for (name, value) in self.given() {
+            EmulatorSetting::named(name)
+                .and_then(|row| row.set(&mut options, name, &value))
+                .map_err(wrong)?;
         }
-        if let Some(bounds) = &self.bounds {
-            options.bounds = bounds.parse().map_err(|_| {
-                PyValueError::new_err(format!("bounds is 'strict' or 'pages', not {bounds:?}"))
-            })?;
-        }
-        if let Some(atomics) = &self.fine_grained_atomics {
-            options.fine_grained_atomics = atomics.parse().map_err(|_| {
-                let text = format!("fine_grained_atomics is 'perform' or 'drop', not {atomics:?}");
-                PyValueError::new_err(text)
-            })?;
-        }
-        if let Some(seconds) = self.time_budget {
-            let budget = Duration::try_from_secs_f64(seconds)
-                .map_err(|error| PyValueError::new_err(format!("time_budget={seconds}: {error}")))?;
-            options.time_budget = Some(budget);
-        }
-        options.devices = self.devices.unwrap_or(options.devices);
-        options.sanitize = self.sanitize.unwrap_or(options.sanitize);
-        options.schedule_seed = self.schedule_seed.or(options.schedule_seed);
         Ok(options)
     }
 }
@@ -147,7 +133,7 @@ impl Launcher {
                 PyValueError::new_err(format!("backend is 'auto', 'hip' or 'emulator', not {backend:?}"))
             })?;
             builder = builder.backend(backend);
-            if let Some(option) = emulator.given().filter(|_| backend == Backend::Hip) {
+            if let Some((option, _)) = emulator.given().next().filter(|_| backend == Backend::Hip) {
                 return Err(PyValueError::new_err(format!(
                     "{option} is for the emulator, not for backend='hip'"
                 )));

@@ -357,7 +357,7 @@ def test_the_plug_in(tmp_path):
     path.write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "hiplaunch.triton.pytest", str(path)]
     for sanitize, status, text in (("0", 0, "1 passed"), ("1", 1, "data race in global memory")):
-        environment = {**os.environ, "HIPLAUNCH_SANITIZE": sanitize}
+        environment = {**os.environ, "HIPLAUNCH_EMULATOR_SANITIZE": sanitize}
         result = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert result.returncode == status and text in result.stdout
     assert "test_it.py:6" in result.stdout

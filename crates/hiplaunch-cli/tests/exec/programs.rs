@@ -1,7 +1,7 @@
 //! Compiling test programs and running them under `hiplaunch exec`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub(crate) const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../hip-dropin/tests/programs");
@@ -68,16 +68,11 @@ pub(crate) fn command(options: &[&str], program: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hiplaunch"));
     command.arg("exec").args(options).arg("--").args(program);
     // The tests' own environment asks for nothing.
-    for variable in [
-        "HIPLAUNCH_BACKEND",
-        "HIPLAUNCH_HIP_LIBRARY",
-        "HIPLAUNCH_VALIDATE",
-        "HIPLAUNCH_EMULATOR_DEVICES",
-        "HIPLAUNCH_EMULATOR_TARGET",
-        "HIPLAUNCH_EMULATOR_BOUNDS",
-        "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS",
-    ] {
+    for variable in ["HIPLAUNCH_BACKEND", "HIPLAUNCH_HIP_LIBRARY", "HIPLAUNCH_VALIDATE", "HSA_XNACK"] {
         command.env_remove(variable);
+    }
+    for setting in hip_driver_emulated::SETTINGS {
+        command.env_remove(setting.variable);
     }
     command
 }

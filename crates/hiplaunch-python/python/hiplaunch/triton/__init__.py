@@ -28,7 +28,7 @@ def activate(target=None, **options):
 
     On the emulator, `target` is what it emulates: "gfx90a", "gfx942" or "gfx950". Without it, HIPLAUNCH_EMULATOR_TARGET says it, and
     gfx942 is the default. `options` are those of `hiplaunch.Launcher`. The backend is "hip" if torch for ROCm has a device,
-    and else "emulator", unless `backend` or HIPLAUNCH_BACKEND says it. HIPLAUNCH_SANITIZE=1 is `sanitize=True`:
+    and else "emulator", unless `backend` or HIPLAUNCH_BACKEND says it. HIPLAUNCH_EMULATOR_SANITIZE=1 is `sanitize=True`:
     races, reads of memory that was never written, and missing waits are exceptions of the launch.
 
     A driver that was activated before is deactivated first: tensors need not be made again, and kernels are compiled for
@@ -44,8 +44,6 @@ def activate(target=None, **options):
     options.setdefault("backend", os.environ.get("HIPLAUNCH_BACKEND") or ("hip" if _has_rocm_device() else "emulator"))
     if options["backend"] == "emulator":
         options["target"] = target or os.environ.get("HIPLAUNCH_EMULATOR_TARGET") or "gfx942"
-        if "sanitize" not in options and os.environ.get("HIPLAUNCH_SANITIZE") == "1":
-            options["sanitize"] = True
     elif target is not None:
         raise ValueError("a target can be chosen for the emulator only; a GPU has its own")
     _name_linker()

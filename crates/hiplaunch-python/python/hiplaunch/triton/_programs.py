@@ -25,7 +25,7 @@ def activate(target=None):
         from ._cuda import map_cuda
 
         mode = map_cuda(driver, replacements)
-        os.environ["HIPLAUNCH_EMULATOR_TARGET"] = driver.properties(0)["target"].split(":")[0]
+        os.environ["HIPLAUNCH_EMULATOR_TARGET"] = driver.properties(0)["target"]
         os.environ["HIPLAUNCH_BACKEND"] = "emulator"
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if _STARTUP not in paths:
