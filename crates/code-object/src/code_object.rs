@@ -1,5 +1,6 @@
 //! A code object, which is parsed and checked once and shared cheaply.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,17 +75,26 @@ impl CodeObject {
     /// truncated, inconsistent or beyond the [`limits`](crate::limits).
     pub fn parse(bytes: &[u8]) -> Result<CodeObject> {
         let elf = elf::read(bytes)?;
-        let metadata = metadata::read(elf.metadata)?;
-        if metadata.version[0] != 1 {
-            let reason = format!("amdhsa.version is {:?}; only versions 1 are known", metadata.version);
-            return Err(Error::BadMetadata { offset: 0, reason });
+        let (mut kernels, mut printf_formats) = (Vec::new(), Vec::new());
+        let mut target = elf.target.clone();
+        let mut known_formats = HashSet::new();
+        for note in &elf.metadata {
+            let metadata = metadata::read(note)?;
+            if metadata.version[0] != 1 {
+                let reason = format!("amdhsa.version is {:?}; only versions 1 are known", metadata.version);
+                return Err(Error::BadMetadata { offset: 0, reason });
+            }
+            if let Some(text) = &metadata.target {
+                target = check_target(text, elf.target.clone())?;
+            }
+            kernels.extend(metadata.kernels);
+            for format in metadata.printf_formats {
+                // A format that two of the linked files have has the same number, which is its hash.
+                if elf.metadata.len() == 1 || known_formats.insert(format.clone()) {
+                    printf_formats.push(format);
+                }
+            }
         }
-        let target = match &metadata.target {
-            Some(text) => check_target(text, elf.target.clone())?,
-            None => elf.target.clone(),
-        };
-
-        let mut kernels = metadata.kernels;
         for kernel in &mut kernels {
             kernel.descriptor = elf.descriptor(bytes, &kernel.name, &kernel.symbol)?;
         }
@@ -110,7 +120,7 @@ impl CodeObject {
                 functions: elf.functions,
                 segments: elf.segments,
                 relocations: elf.relocations,
-                printf_formats: metadata.printf_formats,
+                printf_formats,
             }),
         })
     }

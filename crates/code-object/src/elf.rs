@@ -1,4 +1,6 @@
-//! Reads the ELF file: header, segments, symbols, relocations and the metadata note. Each is checked before it is used.
+//! Reads the ELF file: header, segments, symbols, relocations and the metadata notes. Each is checked before it is used.
+
+use std::collections::HashSet;
 
 use object::LittleEndian;
 use object::elf::{
@@ -19,6 +21,9 @@ type Header = FileHeader64<LittleEndian>;
 
 /// `ELFOSABI_AMDGPU_HSA`.
 const OS_ABI_HSA: u8 = 64;
+/// The most metadata notes of a file: of a linked one, as many as it was linked of.
+const MAX_METADATA_NOTES: usize = 4096;
+
 /// `NT_AMDGPU_METADATA`.
 const NOTE_METADATA: u32 = 32;
 /// First of the reserved section indices; AMD uses it for LDS variables (`SHN_AMDGPU_LDS`).
@@ -132,8 +137,8 @@ pub(crate) struct Elf<'a> {
     /// In the order of their names, kernel descriptors included.
     pub(crate) objects: Vec<GlobalVariable>,
     pub(crate) relocations: Vec<Relocation>,
-    /// The descriptor of the metadata note.
-    pub(crate) metadata: &'a [u8],
+    /// The descriptors of the metadata notes, at least one.
+    pub(crate) metadata: Vec<&'a [u8]>,
 }
 
 /// Reads an ELF file.
@@ -256,22 +261,26 @@ fn segments(headers: &[ProgramHeader64<LittleEndian>], data: &[u8]) -> Result<Ve
     Ok(segments.into_iter().map(|(_, segment)| segment).collect())
 }
 
-/// Returns the descriptor of the only metadata note.
-fn metadata<'a>(headers: &[ProgramHeader64<LittleEndian>], data: &'a [u8]) -> Result<&'a [u8]> {
-    let mut found = None;
+/// Returns the descriptors of the metadata notes. A file that was linked of several has one of each, as Tensile's kernels
+/// have. A note that several program headers cover, or that was linked twice, counts once.
+fn metadata<'a>(headers: &[ProgramHeader64<LittleEndian>], data: &'a [u8]) -> Result<Vec<&'a [u8]>> {
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
+    let mut bytes = 0;
     for header in headers.iter().filter(|header| header.p_type(LE) == PT_NOTE) {
         let notes = header.notes(LE, data).map_err(|e| Error::elf("note", e))?;
         for note in notes.into_iter().flatten() {
             let note = note.map_err(|e| Error::elf("note", e))?;
-            if note.name() == b"AMDGPU" && note.n_type(LE).0 == NOTE_METADATA {
-                if found.is_some() {
-                    return Err(Error::elf("note", "there are two metadata notes"));
+            if note.name() == b"AMDGPU" && note.n_type(LE).0 == NOTE_METADATA && known.insert(note.desc()) {
+                // Headers that overlap could make much of a small file.
+                bytes += note.desc().len();
+                if bytes > data.len() || found.len() == MAX_METADATA_NOTES {
+                    return Err(Error::elf("note", "there are too many metadata notes"));
                 }
-                found = Some(note.desc());
+                found.push(note.desc());
             }
         }
     }
-    found.ok_or(Error::NoMetadata)
+    if found.is_empty() { Err(Error::NoMetadata) } else { Ok(found) }
 }
 
 /// Reads symbol names until they add up to more than a multiple of the file's length: symbols can share strings, so a

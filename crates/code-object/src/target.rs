@@ -10,7 +10,10 @@ use crate::error::Error;
 const TRIPLE: &str = "amdgcn-amd-amdhsa";
 
 /// The triple's vendor and operating system.
-const VENDOR_AND_OS: &str = "-amd-amdhsa";
+const OS: &str = "amdhsa";
+
+/// The vendors that compilers wrote in triples: today's, and none in the files of XLA and of early LLVM.
+const VENDORS: [&str; 3] = ["amd", "unknown", ""];
 
 /// Processors that LLVM knows: `EF_AMDGPU_MACH` number, name, whether it has sramecc and xnack settings.
 /// From LLVM AMDGPU usage, "AMDGPU Processors" and "AMDGPU ELF Header e_flags for Code Object V4 and After".
@@ -240,7 +243,8 @@ impl FeatureSetting {
 /// What a code object is compiled for, or what a device is: a processor and its feature settings.
 ///
 /// Written `gfx90a:sramecc+:xnack-`, or in full `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`; both are read, and
-/// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it. Read too are the triples of
+/// a feature that is not mentioned is [`FeatureSetting::Any`] if the processor has it. Of other triples, too, only the
+/// processor and its settings count: old ones, such as `amdgcn--amdhsa-amdgiz-gfx942:xnack-`, which XLA writes, and those of
 /// LLVM 24, which name the processor once more, or alone: `amdgpu9.0a-amd-amdhsa-unknown-gfx90a` and
 /// `amdgpu9.0a-amd-amdhsa--` (LLVM AMDGPU usage, "Target Triples" and "Subarchitecture Compatibility").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -361,8 +365,9 @@ impl FromStr for TargetId {
 /// Splits a triple: returns the part of its architecture after the name, such as `9.0a` of `amdgpu9.0a-amd-amdhsa`, and
 /// the text after the triple. Returns `None` if the text doesn't begin with a triple.
 fn split_triple(text: &str) -> Option<(&str, &str)> {
-    let (arch, _) = text.split_once('-')?;
-    let rest = text.get(arch.len()..)?.strip_prefix(VENDOR_AND_OS)?;
+    let (arch, rest) = text.split_once('-')?;
+    let (vendor, rest) = rest.split_once('-')?;
+    let rest = rest.strip_prefix(OS).filter(|_| VENDORS.contains(&vendor))?;
     let subarch = if arch == "amdgcn" { "" } else { arch.strip_prefix("amdgpu")? };
     Some((subarch, rest))
 }
@@ -396,6 +401,11 @@ mod tests {
             ("amdgcn-amd-amdhsa-gfx906", "gfx906"),
             ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
             ("gfx9999:xnack+", "gfx9999:xnack+"),
+            // Other vendors and environments: XLA's, and those of early LLVM.
+            ("amdgcn--amdhsa-amdgiz-gfx942:sramecc+:xnack-", "gfx942:sramecc+:xnack-"),
+            ("amdgcn-unknown-amdhsa-amdgiz-gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
+            ("amdgcn--amdhsa--gfx90a", "gfx90a"),
+            ("amdgcn-amd-amdhsa-opencl-gfx9-4-generic:xnack+", "gfx9-4-generic:xnack+"),
             // As LLVM 24 writes them.
             ("amdgpu9.42-amd-amdhsa-unknown-gfx942", "gfx942"),
             ("amdgpu9.0a-amd-amdhsa--gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
@@ -434,6 +444,9 @@ mod tests {
             "amdgpu9.4.2-amd-amdhsa--",
             "amdgpu9.42-amd-amdhsa",
             "amdgpu9.42-amd-amdpal--gfx942",
+            "amdgcn-nvidia-amdhsa--gfx90a",
+            "amdgcn--amdpal--gfx90a",
+            "amdgcn--amdhsa-amdgiz",
             "x86_64-unknown-linux",
         ] {
             let error = text.parse::<TargetId>().unwrap_err();

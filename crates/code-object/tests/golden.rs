@@ -420,3 +420,31 @@ fn a_code_object_can_be_shared_between_threads() {
     shared(&object);
     assert_eq!(object.clone().elf().as_ptr(), object.elf().as_ptr());
 }
+
+/// Tensile links one object a kernel, so many of rocBLAS's files have a metadata note for each kernel.
+#[test]
+fn the_kernels_and_formats_of_linked_objects_are_read_from_all_notes() {
+    let object = CodeObject::parse(include_bytes!("data/linked.co")).unwrap();
+    let mut names: Vec<&str> = object.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["first", "second"]);
+    for name in names {
+        assert!(object.kernel(name).unwrap().explicit_args().len() == 1, "{name}");
+        let format = name.to_uppercase();
+        let printed = object.printf_formats().filter(|text| text.ends_with(format.as_bytes()));
+        assert_eq!(printed.count(), 1, "{name}");
+    }
+}
+
+/// XLA writes `amdgcn--amdhsa-amdgiz-gfx..` as the target of the metadata, which must be as long as what it replaces here.
+#[test]
+fn the_triple_of_the_metadata_does_not_count() {
+    let object = include_bytes!("data/v5.co");
+    let (current, old) =
+        (b"amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", b"amdgcn--amdhsa-amd-gfx90a:sramecc+:xnack-");
+    let at = object.windows(current.len()).position(|bytes| bytes == current).unwrap();
+    let mut changed = object.to_vec();
+    changed[at..at + old.len()].copy_from_slice(old);
+    let read = CodeObject::parse(&changed).unwrap();
+    assert_eq!(read.target().short(), "gfx90a:sramecc+:xnack-");
+}

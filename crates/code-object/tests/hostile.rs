@@ -310,7 +310,7 @@ fn a_file_without_section_headers_is_an_error() {
 #[test]
 fn malformed_notes_are_errors() {
     let note = Patch::new().program_header(4, 0);
-    // Not a note segment; a note of another owner; a note that is longer than its segment; two of them.
+    // Not a note segment; a note of another owner; a note that is longer than its segment; one that two segments have.
     assert_eq!(Patch::new().set(note, &[0; 4]).error(), Error::NoMetadata);
     let start = Patch::new().u64(note + 8) as usize;
     assert_eq!(Patch::new().set(start + 12, b"amdgpu").error(), Error::NoMetadata);
@@ -318,7 +318,11 @@ fn malformed_notes_are_errors() {
     assert!(matches!(error, Error::MalformedElf { part: "note", .. }), "{error}");
     let copy = V4[note..note + 56].to_vec();
     let stack = Patch::new().program_header(0x6474_e551, 0);
-    assert!(Patch::new().set(stack, &copy).error().to_string().contains("there are two metadata notes"));
+    let kernels = |object: CodeObject| object.kernels().len();
+    assert_eq!(
+        kernels(Patch::new().set(stack, &copy).read().unwrap()),
+        kernels(Patch::new().read().unwrap()),
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use code_object::bundle;
 
 use crate::c_caller::In;
 use crate::status::{HipResult, Status};
+use crate::summary::say_once;
 
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED: &[u8] = b"CCOB";
@@ -24,6 +25,18 @@ pub(crate) fn at<'a>(image: In<u8>) -> HipResult<&'a [u8]> {
     // SAFETY: the caller passes a whole image, and its header says how long it is. An image that was cut in memory can't
     // be told from a whole one, by AMD's library neither.
     Ok(unsafe { std::slice::from_raw_parts(image.pointer(), length as usize) })
+}
+
+/// Returns the bytes of an image that is to be loaded, as [`at`] does, and says why it is refused.
+pub(crate) fn to_load<'a>(image: In<u8>) -> HipResult<&'a [u8]> {
+    at(image).inspect_err(say_refused)
+}
+
+/// Says that an image is refused.
+pub(crate) fn say_refused(status: &Status) {
+    if *status == Status::INVALID_IMAGE {
+        say_once("an image is refused: it is neither a code object nor an offload bundle of a known version");
+    }
 }
 
 /// The length that the header says; `None` for what is no image.

@@ -63,7 +63,7 @@ extern "C" fn hipLibraryLoadData(
         if image.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        add(process, library, image::at(image)?, jit_count)
+        add(process, library, image::to_load(image)?, jit_count)
     })
 }
 

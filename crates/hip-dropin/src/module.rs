@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use code_object::CodeObject;
-use hip_driver::{DeviceId, DevicePtr, ErrorCode, RawModule, RawStream, Work};
+use hip_driver::{DeviceId, DevicePtr, RawModule, RawStream, Work};
 
 use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Handle, In, Out, Text};
@@ -16,7 +16,7 @@ use crate::image;
 use crate::kernel::Kernel;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
-use crate::summary::say;
+use crate::summary::say_once;
 use crate::thread;
 use crate::version::Version;
 
@@ -44,10 +44,9 @@ impl Module {
         let object = CodeObject::from_any(image, target).map_err(|error| refused(target, &error))?;
         // SAFETY: the program trusts its own code.
         let raw = unsafe { process.driver.module_load(device, image) }.inspect_err(|error| {
-            if error.code == ErrorCode::SHARED_OBJECT_INIT_FAILED
-                || error.code == ErrorCode::NO_BINARY_FOR_GPU
-            {
-                say(&error.to_string());
+            // What a lost device refuses was reported with the fault.
+            if !error.code.is_sticky() {
+                say_once(&format!("a code object is refused: {error}"));
             }
         })?;
         Ok(Module { device, raw, object, kernels: Mutex::default() })
@@ -116,19 +115,20 @@ impl Module {
     }
 }
 
-/// The status of a code object that was refused, and a message that says why.
+/// The status of a code object that was refused, and a message that says why: libraries swallow the status.
 #[cold]
 fn refused(target: &code_object::TargetId, error: &code_object::Error) -> Status {
     match error {
         code_object::Error::NoMatchingTarget { .. } => {
-            say(&format!(
-                "no code for {}: {error}; `hiplaunch exec --target` emulates gfx90a, gfx942 and gfx950",
+            say_once(&format!(
+                "no code for {}: {error}; `hiplaunch exec --target` chooses among gfx90a, gfx942 and gfx950, also with settings \
+                 such as gfx90a:xnack+",
                 target.short()
             ));
             Status::NO_BINARY_FOR_GPU
         }
         _ => {
-            log::debug!("{error}");
+            say_once(&format!("a code object is refused: {error}"));
             Status::INVALID_IMAGE
         }
     }
@@ -144,7 +144,7 @@ fn load(process: &Process, module: Out<ModuleHandle>, image: &[u8]) -> HipResult
 extern "C" fn hipModuleLoadData(module: Out<ModuleHandle>, image: In<u8>) -> Status {
     call("hipModuleLoadData", |process| {
         module.check()?;
-        load(process, module, image::at(image)?)
+        load(process, module, image::to_load(image)?)
     })
 }
 

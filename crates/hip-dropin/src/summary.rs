@@ -1,9 +1,11 @@
 //! What is said on stderr: at once when something goes wrong, and a summary when the process ends, which may also be a JSON
 //! document.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use hip_driver_layers::validation::ValidationDriver;
 
@@ -19,6 +21,16 @@ const KERNELS: usize = 10;
 pub(crate) fn say(text: &str) {
     // A closed stderr can't be reported.
     let _ = writeln!(std::io::stderr().lock(), "hiplaunch: {text}");
+}
+
+/// Writes a message to stderr, unless it was written before.
+pub(crate) fn say_once(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    // A program that loads without end is not kept whole.
+    if said.len() < 1000 && said.insert(text.to_owned()) {
+        say(text);
+    }
 }
 
 /// What is known of the process at its end.

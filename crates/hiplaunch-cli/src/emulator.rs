@@ -119,10 +119,10 @@ mod settings {
     use std::io::Write;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, InstructionTrace, TraceFilter};
+    use hip_driver_emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
 
     use super::super::output::complain;
-    use super::super::session::unusable;
+    use super::super::session::{give, unusable};
     use super::super::whole_file::WholeFile;
     use super::{CommandError, EmulatorArgs};
 
@@ -180,8 +180,7 @@ mod settings {
         /// Sets the options of a driver.
         pub(crate) fn set(&self, options: &mut EmulatorOptions) -> Result<(), CommandError> {
             for (option, name, value) in self.args.given_settings() {
-                let setting = EmulatorSetting::named(name).map_err(unusable)?;
-                setting.set(options, option, &value).map_err(unusable)?;
+                give(options, option, name, &value)?;
             }
             options.profile = self.args.profile || self.args.fidelity;
             options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());

@@ -279,6 +279,22 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     })
 }
 
+/// Sets what an option gives.
+#[cfg(feature = "emulator")]
+pub(crate) fn give(
+    options: &mut EmulatorOptions,
+    option: &str,
+    name: &str,
+    value: &str,
+) -> Result<(), CommandError> {
+    let setting = EmulatorSetting::named(name).map_err(unusable)?;
+    // The call and the code say nothing to a reader of the command line.
+    setting.set(options, option, value).map_err(|error| match error.detail {
+        Some(detail) => unusable(detail),
+        None => unusable(error),
+    })
+}
+
 /// Opens the emulator because of an option that only the emulator has.
 #[cfg(feature = "emulator")]
 fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
@@ -289,8 +305,7 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
     let target = args.target.as_ref().map(|target| ("--target", "target", target.short()));
     let devices = args.devices.map(|devices| ("--devices", "devices", devices.to_string()));
     for (option, name, value) in target.into_iter().chain(devices) {
-        let setting = EmulatorSetting::named(name).map_err(unusable)?;
-        setting.set(&mut options, option, &value).map_err(unusable)?;
+        give(&mut options, option, name, &value)?;
     }
     if let Some(settings) = &args.emulator {
         settings.set(&mut options)?;

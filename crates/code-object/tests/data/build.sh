@@ -12,6 +12,17 @@ clang-22 $hip -fuse-cuid=none --offload-arch=gfx9-4-generic -mcode-object-versio
 clang-22 -x cl -cl-std=CL2.0 -cl-kernel-arg-info -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O2 \
     -mcode-object-version=5 opencl.cl -o opencl.co
 
+# Two objects linked to one, which has two metadata notes, each with a kernel and a printf format.
+opencl="-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O2 -mcode-object-version=4"
+for part in FIRST SECOND; do
+    clang-15 -x cl -cl-std=CL2.0 $opencl -D$part -S -emit-llvm linked.cl -o $part.ll
+    printf '!llvm.printf.fmts = !{!100}\n!100 = !{!"1:1:4:%s"}\n' $part >> $part.ll
+    clang-15 $opencl -c $part.ll -o $part.o
+done
+ld.lld-15 -shared FIRST.o SECOND.o -o linked.co
+chmod -x linked.co
+rm FIRST.* SECOND.*
+
 bundler=${BUNDLER:-clang-offload-bundler-22}
 entries="-type=o -bundle-align=4096
     -targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx942

