@@ -23,6 +23,8 @@ fn main() {
     argument("-shared");
     // Threads of the library run until the process ends, even if the program closes it.
     argument("-Wl,-z,nodelete");
+    // The newest of AMD's names. The loader adds those by which the library is asked for.
+    argument("-Wl,-soname,libamdhip64.so.7");
     argument(&format!("-Wl,--version-script={map}"));
     // exports.s of hip-dropin has the functions for this processor alone. For others, the linker makes them.
     let has_exports = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|processor| processor == "x86_64");

@@ -87,19 +87,26 @@ unsafe extern "C" fn la_objopen(map: *const LinkMap, _: libc::Lmid_t, cookie: *m
 
 /// Returns the file that the loader opens for a name.
 ///
+/// A name without a folder stays, and the loader asks again for each folder where it would look: there the answer is the link. So
+/// the loader keeps the name for the library, by which it looks for the symbol versions that other libraries need of it. If this
+/// function answered with a path at once, the loader would know the library by that path alone, and end in an assertion when
+/// it is asked for versions of a second name.
+///
 /// # Safety
 /// `name` is text that ends with a zero byte, and `cookie` is that of the library that asks.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn la_objsearch(name: *const c_char, cookie: *mut usize, flag: c_uint) -> *const c_char {
-    if flag != ORIGINAL || name.is_null() {
+    if name.is_null() {
         return name;
     }
     // SAFETY: the loader's text.
     let text = unsafe { CStr::from_ptr(name) }.to_bytes();
-    // SAFETY: the caller's promise.
-    let keeps_paths = !cookie.is_null() && unsafe { cookie.read() } == KEEPS_PATHS;
-    if keeps_paths && text.contains(&b'/') {
-        return name;
+    if flag == ORIGINAL {
+        // SAFETY: the caller's promise.
+        let keeps_paths = !cookie.is_null() && unsafe { cookie.read() } == KEEPS_PATHS;
+        if keeps_paths || !text.contains(&b'/') || is_marked(text) {
+            return name;
+        }
     }
     link_for(text).map_or(name, CStr::as_ptr)
 }
@@ -113,9 +120,6 @@ fn is_marked(path: &[u8]) -> bool {
 fn link_for(name: &[u8]) -> Option<&'static CStr> {
     let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().and_then(index_of);
     let mut index = last(name)?;
-    if is_marked(name) {
-        return None;
-    }
     // The file behind a name without a version has one in its own name.
     if NAMES[index].ends_with(".so") && name.contains(&b'/') {
         let file = Path::new(OsStr::from_bytes(name)).canonicalize().ok();

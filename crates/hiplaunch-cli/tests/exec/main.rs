@@ -8,6 +8,7 @@ mod execution;
 mod faults;
 mod library;
 mod memory;
+mod names;
 mod programs;
 mod validation;
 
