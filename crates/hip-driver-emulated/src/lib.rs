@@ -50,6 +50,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use code_object::FeatureSetting;
 use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
 pub use gfx9_emulator::{
     Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, FineGrainedAtomics, InstructionClass,
@@ -123,6 +124,7 @@ impl EmulatedDriver {
         config.sanitize = options.sanitize;
         config.hazards = options.hazards;
         config.bounds = options.bounds;
+        config.sram_ecc = options.target.sramecc != FeatureSetting::Off;
         config.fine_grained_atomics = options.fine_grained_atomics;
         config.instruction_trace = options.instruction_trace.clone();
         if options.threads != 0 {

@@ -150,7 +150,7 @@ fn copy<const N: usize>(to: &mut [Lanes; N], from: &[Lanes; N], exec: u64, mask:
     }
 }
 
-/// Declares loads of less than a dword: `Name(type): |value, old dword| new dword;`.
+/// Declares loads of less than a dword: `Name(type): |value, kept bits of the old dword| new dword;`.
 macro_rules! narrow_loads {
     ($($(#[$doc:meta])* $name:ident($ty:ty): |$v:ident, $old:pat_param| $new:expr;)*) => {$(
         $(#[$doc])*
@@ -159,8 +159,9 @@ macro_rules! narrow_loads {
             type E = $ty;
             #[inline(always)]
             fn put(w: &mut Wave, dst: u16, lane: usize, $v: $ty) {
+                let kept = w.d16_kept;
                 let dword = &mut w.v_mut(dst).flat_mut()[lane];
-                let $old = *dword;
+                let $old = *dword & kept;
                 *dword = $new;
             }
         }
@@ -172,7 +173,7 @@ narrow_loads! {
     Sbyte(u8): |v, _| v as i8 as u32;
     Ushort(u16): |v, _| u32::from(v);
     Sshort(u16): |v, _| v as i16 as u32;
-    /// Writes the low half of the register and keeps the high half.
+    /// Writes the low half of the register and keeps the high half, unless SRAM-ECC is on.
     ByteLow(u8): |v, old| old & 0xffff_0000 | u32::from(v);
     ByteToHigh(u8): |v, old| old & 0xffff | u32::from(v) << 16;
     SbyteLow(u8): |v, old| old & 0xffff_0000 | u32::from(v as i8 as u16);

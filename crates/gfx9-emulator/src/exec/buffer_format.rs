@@ -152,13 +152,14 @@ impl Components for Full {
     const EACH: usize = 1;
 }
 
-/// Two components in each register. A load of an odd number keeps the high half of the last register.
+/// Two components in each register. A load of an odd number keeps the high half of the last register, unless
+/// SRAM-ECC is on.
 pub(crate) struct Half;
 impl Components for Half {
     const EACH: usize = 2;
 }
 
-/// One component in the high half. A load keeps the low half.
+/// One component in the high half. A load keeps the low half, unless SRAM-ECC is on.
 pub(crate) struct HalfHigh;
 impl Components for HalfHigh {
     const EACH: usize = 2;
@@ -263,6 +264,7 @@ fn load(
         }
         values[lane] = format.decode(words);
     }
+    let kept = w.d16_kept;
     for lane in lanes_of(exec) {
         for (n, value) in values[lane].iter().enumerate().take(count) {
             let dword = &mut w.v_mut(dst + (n / each) as u16).flat_mut()[lane];
@@ -276,7 +278,9 @@ fn load(
                 u32::from(f16::from_f32(f32::from_bits(*value)).to_bits())
             };
             let shift = if high { 16 } else { 16 * (n % 2) };
-            *dword = *dword & !(0xffff << shift) | value << shift;
+            // The second half of a register joins the first.
+            let old = if n % each == 0 { *dword & kept } else { *dword };
+            *dword = old & !(0xffff << shift) | value << shift;
         }
     }
     Flow::Next

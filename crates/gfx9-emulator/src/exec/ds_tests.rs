@@ -36,8 +36,11 @@ fn loads_and_stores() {
                     // The sum wraps.
                     b.set(10, lane, (places[lane] as u32).wrapping_sub(offset));
                     if shape.load {
-                        want[lane] =
-                            shape.loaded(b.model.read(At::Lds(places[lane]), lane, shape.bytes), old);
+                        want[lane] = shape.loaded(
+                            b.model.read(At::Lds(places[lane]), lane, shape.bytes),
+                            old,
+                            b.sram_ecc(),
+                        );
                     } else {
                         let data = b.get(20, lane, shape.dwords());
                         b.model.write(At::Lds(places[lane]), lane, shape.bytes, shape.stored(data));

@@ -28,7 +28,7 @@ fn expect(b: &mut MemoryModel, shape: Shape, at: &[At; LANES], exec: u64) -> Vec
             }
             if shape.load {
                 let memory = b.model.read(at[lane], lane, shape.bytes);
-                return shape.loaded(memory, old);
+                return shape.loaded(memory, old, b.sram_ecc());
             }
             let data = b.get(20, lane, dwords);
             b.model.write(at[lane], lane, shape.bytes, shape.stored(data));
@@ -214,7 +214,7 @@ fn loads_to_lds() {
                     let memory = b.model.read(at, lane, shape.bytes);
                     let stride = if shape.bytes > 8 { 16 } else { 4 };
                     let to = m0 as usize + offset as usize + stride * lane;
-                    b.model.write(At::Lds(to), lane, shape.bytes.max(4), shape.loaded(memory, 0));
+                    b.model.write(At::Lds(to), lane, shape.bytes.max(4), shape.loaded(memory, 0, true));
                 }
                 b.rig.w.set_exec(exec);
                 let bit13 = encoding == Encoding::Scratch || target == Target::Gfx90a;

@@ -91,11 +91,24 @@ impl MemoryModel {
         bench
     }
 
-    /// Returns a model for each target and each SIMD level that the host has.
+    /// Whether the wave is of a device with SRAM-ECC.
+    pub(crate) fn sram_ecc(&self) -> bool {
+        self.rig.w.d16_kept == 0
+    }
+
+    /// Returns a model for each target and each SIMD level that the host has; of gfx90a one with and one without SRAM-ECC.
     pub(crate) fn all(seed: u64) -> impl Iterator<Item = MemoryModel> {
-        let targets = Target::ALL;
         let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
-        levels.flat_map(move |level| targets.map(|target| MemoryModel::new(target, level, seed)))
+        let settings = [(true, Target::ALL.as_slice()), (false, &[Target::Gfx90a])];
+        levels.flat_map(move |level| {
+            settings.into_iter().flat_map(move |(sram_ecc, targets)| {
+                targets.iter().map(move |target| {
+                    let mut model = MemoryModel::new(*target, level, seed);
+                    model.rig.w.d16_kept = if sram_ecc { 0 } else { !0 };
+                    model
+                })
+            })
+        })
     }
 
     /// Copies the model's memory to the wave's.
@@ -233,8 +246,11 @@ impl Shape {
         self.bytes.div_ceil(4)
     }
 
-    /// Returns the registers after a load, given memory and the registers before.
-    pub(crate) fn loaded(self, memory: u128, old: u128) -> u128 {
+    /// Returns the registers after a load, given memory and the registers before. With SRAM-ECC, a load of 16 bits writes its
+    /// whole register: LLVM's `GCNSubtarget::d16PreservesUnusedBits` is false there, so that clang keeps nothing in the other
+    /// half. That it becomes 0 is what rocBLAS's kernels need: Tensile joins the halves of two registers with an OR.
+    pub(crate) fn loaded(self, memory: u128, old: u128, sram_ecc: bool) -> u128 {
+        let old = if sram_ecc { 0 } else { old };
         if self.bytes >= 4 {
             return memory;
         }

@@ -55,6 +55,9 @@ pub struct MachineConfig {
     /// [`DispatchStats::notices`](crate::DispatchStats::notices) has them in any case.
     /// [`FineGrainedAtomics::Perform`] by default.
     pub fine_grained_atomics: FineGrainedAtomics,
+    /// Whether SRAM-ECC is on. Where it is, a load of 16 bits writes 0 to the other half of its register. gfx942 and gfx950 have it
+    /// on always. On by default.
+    pub sram_ecc: bool,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,
     /// Delivers the results of loads, and of atomics with a result, as late as `s_waitcnt` allows, which is later than
@@ -79,6 +82,7 @@ impl Default for MachineConfig {
             hazards: false,
             bounds: Bounds::default(),
             fine_grained_atomics: FineGrainedAtomics::default(),
+            sram_ecc: true,
             instruction_trace: None,
             late_results: false,
         }

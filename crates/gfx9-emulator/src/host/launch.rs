@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use code_object::occupancy::{self, Occupancy};
-use code_object::{HiddenArg, KernelSignature, ValueKind, WorkitemIds};
+use code_object::{FeatureSetting, HiddenArg, KernelSignature, TargetId, ValueKind, WorkitemIds};
 use gfx9_isa::Target;
 
 use crate::exec::inst::Code;
@@ -55,6 +55,16 @@ pub struct Dispatch<'a> {
     pub cooperative: bool,
 }
 
+/// Whether SRAM-ECC is on: as the code says, or else the device. gfx942 and gfx950 always have it.
+fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
+    target != Target::Gfx90a
+        || match code.sramecc {
+            FeatureSetting::On => true,
+            FeatureSetting::Off => false,
+            FeatureSetting::Any | FeatureSetting::Unsupported => device,
+        }
+}
+
 /// The initial state that all waves of a dispatch share.
 pub(crate) struct DispatchSetup {
     pub(crate) code: Arc<Code>,
@@ -69,6 +79,8 @@ pub(crate) struct DispatchSetup {
     workgroup_info: bool,
     wave_offset: bool,
     mode: Mode,
+    /// See [`Wave::d16_kept`].
+    d16_kept: u32,
     vgprs: u16,
     agprs: u16,
     block_size: [u32; 3],
@@ -241,6 +253,7 @@ impl DispatchSetup {
                     | u32::from(kd.ieee()) << 9
                     | u32::from(kd.fp16_overflow()) << 23,
             ),
+            d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
             vgprs: total.min(accum),
             agprs: total.saturating_sub(accum),
             block_size: d.block,
@@ -295,6 +308,7 @@ impl DispatchSetup {
         w.trapsts = 0;
         w.count = 0;
         w.wait = None;
+        w.d16_kept = self.d16_kept;
 
         let mut at = 0;
         let mut push = |w: &mut Wave, value: u32| {

@@ -126,7 +126,7 @@ impl Result {
             w.set_s32(n - SCALAR, *value);
         }
         for (n, value) in (0..registers.count).zip(&self.values.vectors) {
-            let bits = bits_written(self.name, n, registers.count);
+            let bits = bits_written(self.name, n, registers.count, w.d16_kept);
             let to = w.v_mut(registers.first + u16::from(n)).flat_mut();
             for lane in lanes_of(self.lanes) {
                 to[lane] = to[lane] & !bits | value.flat()[lane] & bits;

@@ -222,7 +222,7 @@ impl Waits {
                 continue;
             }
             let lanes = operands.lanes(next.w, next.i);
-            let bits = loaded_bits(next.i, *operand);
+            let bits = loaded_bits(next.i, *operand, next.w.d16_kept);
             while let Some((number, registers)) = state.conflict(*operand, lanes, begins, bits) {
                 let wait = state.outstanding.needed(number);
                 let Some((_, _, item)) = state.outstanding.iter_mut().nth(number) else { break };
@@ -378,7 +378,7 @@ impl Waits {
                 },
                 registers,
                 lanes: begun.lanes,
-                bits: registers.map_or(ALL_BITS, |registers| loaded_bits(next.i, registers)),
+                bits: registers.map_or(ALL_BITS, |registers| loaded_bits(next.i, registers, next.w.d16_kept)),
                 lds: accesses.filter(|_| begun.lanes != 0).cloned().collect(),
                 crossed: None,
             };
@@ -391,8 +391,8 @@ impl Waits {
 }
 
 /// Returns the bits that an instruction loads of its result; all, unless it is one register.
-fn loaded_bits(i: &Inst, result: RegisterUse) -> u32 {
-    if result.count == 1 { bits_written(i.row.name, 0, 1) } else { ALL_BITS }
+fn loaded_bits(i: &Inst, result: RegisterUse, d16_kept: u32) -> u32 {
+    if result.count == 1 { bits_written(i.row.name, 0, 1, d16_kept) } else { ALL_BITS }
 }
 
 /// Returns whether two accesses of different waves need an order. Atomic stores to LDS look like plain ones.

@@ -263,9 +263,11 @@ pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -
 /// The bits of a register that a load writes.
 pub(crate) const ALL_BITS: u32 = !0;
 
-/// Returns the bits that a load writes of register `number` of `count`. Loads of 16 bits preserve the other half.
-pub(crate) fn bits_written(name: &str, number: u8, count: u8) -> u32 {
-    if name.contains("_d16_hi") {
+/// Returns the bits that a load writes of register `number` of `count`. Loads of 16 bits keep `d16_kept` of the other half.
+pub(crate) fn bits_written(name: &str, number: u8, count: u8, d16_kept: u32) -> u32 {
+    if d16_kept == 0 {
+        ALL_BITS
+    } else if name.contains("_d16_hi") {
         0xffff_0000
     } else if name.ends_with("_d16") || name.ends_with("_d16_x") {
         0xffff

@@ -162,6 +162,9 @@ pub(crate) struct Wave {
     pub(crate) scratch: Scratch,
     /// What the wave waits for, after [`crate::exec::inst::Flow::Wait`].
     pub(crate) wait: Option<GwsWait>,
+    /// What a load of 16 bits keeps of the other half of its register: all bits, or none where SRAM-ECC is on, as the register
+    /// is then written whole. LLVM relies on it: `GCNSubtarget::d16PreservesUnusedBits`.
+    pub(crate) d16_kept: u32,
 }
 
 /// The private memory of a wave's lanes. Their dwords are interleaved, so that the dwords at one offset are a row.
@@ -276,6 +279,7 @@ impl Wave {
             pool_of: 0,
             scratch: Scratch::default(),
             wait: None,
+            d16_kept: !0,
         }
     }
 
