@@ -2,6 +2,7 @@
 //! host.
 
 pub(crate) mod config;
+mod float_environment;
 pub(crate) mod hostcall;
 mod images;
 pub(crate) mod launch;

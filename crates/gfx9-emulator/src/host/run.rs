@@ -18,6 +18,7 @@ use crate::exec::inst::{ExecContext, Host, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
 use crate::exec::notices::{NoticeMap, Notices};
 use crate::host::config::MachineConfig;
+use crate::host::float_environment::FloatEnvironment;
 use crate::host::launch::DispatchSetup;
 use crate::host::notices;
 use crate::host::program::LoadedProgram;
@@ -331,6 +332,7 @@ impl Job {
     }
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
+        let _environment = FloatEnvironment::set();
         let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
         while !self.stop.load(Relaxed) {

@@ -9,12 +9,12 @@ use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
 /// A value that one lane loads or stores.
 pub(crate) trait Element: Bytes {
-    /// Loads the value: in one access if it is naturally aligned and has at most 8 bytes.
+    /// Loads the value: in one access if it is naturally aligned and has at most 8 bytes, or 16 on hosts that can.
     ///
     /// # Safety
     /// `p` must point to `SIZE` valid bytes, which are only accessed through [`raw`].
     unsafe fn load(p: *mut u8) -> Self;
-    /// Stores the value: in one access if it is naturally aligned and has at most 8 bytes.
+    /// Stores the value: in one access if it is naturally aligned and has at most 8 bytes, or 16 on hosts that can.
     ///
     /// # Safety
     /// The same as for [`load`](Self::load).
@@ -51,6 +51,12 @@ impl<const N: usize> Element for [u32; N] {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
         let mut out = [0; N];
+        if let Ok(four) = <&mut [u32; 4]>::try_from(&mut out[..]) {
+            // rocPRIM's scans keep a flag and a value in the 16 bytes that a lane stores and another loads.
+            // SAFETY: as the caller guarantees.
+            *four = unsafe { raw::load128(p) };
+            return out;
+        }
         let (pairs, last) = out.as_chunks_mut::<2>();
         for (n, pair) in pairs.iter_mut().enumerate() {
             // Two dwords in one access, because a kernel may rely on a 64-bit load being atomic.
@@ -66,6 +72,10 @@ impl<const N: usize> Element for [u32; N] {
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
+        if let Ok(four) = <[u32; 4]>::try_from(&self[..]) {
+            // SAFETY: as the caller guarantees.
+            return unsafe { raw::store128(p, four) };
+        }
         let (pairs, last) = self.as_chunks::<2>();
         for (n, pair) in pairs.iter().enumerate() {
             let both = u64::from(pair[0]) | u64::from(pair[1]) << 32;
@@ -359,6 +369,16 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
                 for n in 0..N {
                     flat[lane * N + n] = rows[n].flat()[lane];
                 }
+            }
+            // SAFETY: all lanes are active.
+            let start = unsafe { self.pointer(0) };
+            if N == 4 && start.addr().is_multiple_of(16) {
+                // Each lane's bytes are stored at once.
+                for (lane, value) in flat.as_chunks::<4>().0.iter().enumerate() {
+                    // SAFETY: as in `put`.
+                    unsafe { raw::store128(start.wrapping_add(16 * lane), *value) };
+                }
+                return;
             }
             for (n, part) in all.as_flattened().iter().enumerate() {
                 // SAFETY: as in `rows`.

@@ -9,9 +9,11 @@
 //! On an x86-64 host, each access is one instruction of inline assembly, which the compiler can't see into. A load or
 //! store of 2 to 8 bytes has an effect that the accesses of its bytes may have in some order. An instruction with a
 //! lock prefix has an effect that the global lock allows. In addition, a naturally aligned access happens at once,
-//! which Rust does not know and kernels rely on.
+//! which Rust does not know and kernels rely on. That holds for 16 bytes, too, where the processor has AVX: Intel's "Software
+//! Developer's Manual", volume 3, 9.1.1 "Guaranteed Atomic Operations", and AMD's "Architecture Programmer's Manual", volume
+//! 2, 7.3.2 "Access Atomicity". Without AVX, 16 bytes are two accesses of 8.
 //!
-//! Other hosts use Rust's atomic operations of the access's size, without assembly. There, kernels that race with
+//! Other hosts use Rust's atomic operations of the access's size, without assembly; 16 bytes are two accesses of 8. There, kernels that race with
 //! accesses of different sizes rely on the compiler's generating plain loads and stores for them, which it does.
 
 use std::marker::PhantomData;
@@ -144,6 +146,69 @@ unsafe fn write_each(p: *mut u8, data: &[[u8; 8]]) {
     }
 }
 
+/// Loads 16 bytes as four dwords: at once if they are aligned and the host can.
+///
+/// # Safety
+/// As for [`read`].
+#[inline(always)]
+pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
+    if p.addr().is_multiple_of(16) {
+        // SAFETY: as the caller guarantees, and aligned.
+        return unsafe { host::load128(p) };
+    }
+    // SAFETY: as the caller guarantees.
+    dwords(unsafe { [load64(p), load64(p.add(8))] })
+}
+
+/// Stores 16 bytes as [`load128`] loads them.
+///
+/// # Safety
+/// As for [`read`].
+#[inline(always)]
+pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
+    if p.addr().is_multiple_of(16) {
+        // SAFETY: as the caller guarantees, and aligned.
+        return unsafe { host::store128(p, value) };
+    }
+    let [low, high] = words(value);
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        store64(p, low);
+        store64(p.add(8), high);
+    }
+}
+
+#[inline(always)]
+fn dwords([low, high]: [u64; 2]) -> [u32; 4] {
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+}
+
+#[inline(always)]
+fn words([a, b, c, d]: [u32; 4]) -> [u64; 2] {
+    [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
+}
+
+/// Two accesses of 8 bytes, where the host has none of 16.
+#[cfg(any(not(target_arch = "x86_64"), miri))]
+macro_rules! in_halves {
+    () => {
+        #[inline(always)]
+        pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
+            // SAFETY: as the caller guarantees.
+            super::dwords(unsafe { [load64(p), load64(p.add(8))] })
+        }
+
+        #[inline(always)]
+        pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
+            let [low, high] = super::words(value);
+            // SAFETY: as the caller guarantees.
+            unsafe {
+                store64(p, low);
+                store64(p.add(8), high);
+            }
+        }
+    };
+}
 use host::{add32, add64, exchange32, exchange64, swap32, swap64};
 pub(crate) use host::{load8, load16, load32, load64, store8, store16, store32, store64};
 
@@ -191,6 +256,47 @@ mod host {
         load16, store16, u16, reg, "movzx", ":e", "word", ":x";
         load32, store32, u32, reg, "mov", ":e", "dword", ":e";
         load64, store64, u64, reg, "mov", ":r", "qword", ":r";
+    }
+
+    // Encoded with VEX, which clears the upper half of the register: no encoding of the instructions around it makes that slow.
+
+    #[inline(always)]
+    pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: as the caller guarantees.
+            return super::dwords(unsafe { [load64(p), load64(p.add(8))] });
+        }
+        let value: std::arch::x86_64::__m128i;
+        // SAFETY: it reads valid and aligned bytes, with the effect that the module's documentation describes.
+        unsafe {
+            asm!(
+                "vmovdqa {value}, [{p}]",
+                p = in(reg) p, value = lateout(xmm_reg) value,
+                options(nostack, preserves_flags, readonly),
+            );
+            std::mem::transmute(value)
+        }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            let [low, high] = super::words(value);
+            // SAFETY: as the caller guarantees.
+            return unsafe {
+                store64(p, low);
+                store64(p.add(8), high);
+            };
+        }
+        // SAFETY: it writes valid and aligned bytes, with the effect that the module's documentation describes.
+        unsafe {
+            let value: std::arch::x86_64::__m128i = std::mem::transmute(value);
+            asm!(
+                "vmovdqa [{p}], {value}",
+                p = in(reg) p, value = in(xmm_reg) value,
+                options(nostack, preserves_flags),
+            );
+        }
     }
 
     /// The number of words from which on the processor's string instruction is faster than a loop.
@@ -283,6 +389,7 @@ mod host {
 #[cfg(miri)]
 mod host {
     pub(super) use super::{read_each as read_words, write_each as write_words};
+    in_halves!();
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
     use std::sync::{Mutex, PoisonError};
 
@@ -354,6 +461,7 @@ mod host {
 #[cfg(not(any(target_arch = "x86_64", miri)))]
 mod host {
     pub(super) use super::{read_each as read_words, write_each as write_words};
+    in_halves!();
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};
     use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 

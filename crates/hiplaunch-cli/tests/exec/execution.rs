@@ -1,1 +1,30 @@
 //! What kernels compute, and how they are scheduled, is what a GPU does.
+
+use super::programs::*;
+
+/// The other half of a register that a load of 16 bits does not write becomes 0 with SRAM-ECC and stays without: LLVM's
+/// `GCNSubtarget::d16PreservesUnusedBits`, and what AMD's HIP 5.2.3 gives over its software agent.
+///
+/// Aligned 16-byte accesses of a lane are whole, with two host threads: rocPRIM's look-back scans rely on it. And rounding,
+/// denormals and traps are those of the kernel, not of the host's thread.
+#[test]
+fn kernels_compute_what_a_gpu_computes() {
+    let with_ecc = "00001280 12800000 00000080 ff800000 00001280 00800000 0000ff80 12800000 hipSuccess\n";
+    let without = "dead1280 1280beef dead0080 ff80beef dead1280 0080beef deadff80 1280beef hipSuccess\n";
+    let rounded = "00000080 00000200 3eaaaaab 3f800000 80 3ff0000000000000 hipSuccess\n";
+    for (case, target, expected) in [
+        ("other_half", "gfx90a", with_ecc),
+        ("other_half", "gfx90a:sramecc-", without),
+        ("torn", "gfx90a", "0 0 hipSuccess\n"),
+        ("plain", "gfx90a", rounded),
+        ("ftz", "gfx90a", rounded),
+        ("down", "gfx90a", rounded),
+        ("up", "gfx90a", rounded),
+        ("traps", "gfx90a", rounded),
+    ] {
+        let Some(program) = program("kernel_values.hip") else { return };
+        let mut command = command(&["--target", target], &[program.to_str().unwrap(), case]);
+        let ran = command.env("HIPLAUNCH_EMULATOR_THREADS", "2").output().unwrap();
+        assert_eq!(text(&ran.stdout), expected, "{case} on {target}: {}", text(&ran.stderr));
+    }
+}
