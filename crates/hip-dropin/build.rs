@@ -10,7 +10,7 @@ fn main() {
     let mut list = String::new();
     for name in map.lines().filter_map(|line| line.trim().strip_suffix(';')) {
         // The other lines with a semicolon end a version, or hide all other symbols.
-        if name.contains("hip") && !name.contains(['}', ' ']) {
+        if !name.contains(['}', ' ', '*']) {
             list.push_str(&format!("export {name}\n"));
             // Versions of hiprtc's functions that builds of AMD's libhiprtc have, whose own map names none.
             if name.starts_with("hiprtc") {

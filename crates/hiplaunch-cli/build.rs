@@ -31,9 +31,7 @@ fn main() {
     // Nothing in the target refers to the functions, so the linker is told to take them.
     let text = fs::read_to_string(&map).expect("hip.map of hip-dropin");
     for line in text.lines().map(str::trim) {
-        if let Some(name) =
-            line.strip_suffix(';').filter(|name| name.contains("hip") && !name.contains(['}', ' ']))
-        {
+        if let Some(name) = line.strip_suffix(';').filter(|name| !name.contains(['}', ' ', '*'])) {
             argument(&format!("-Wl,-u,{name}"));
             if !has_exports {
                 argument(&format!("-Wl,-u,emulated_{name},--defsym={name}=emulated_{name}"));

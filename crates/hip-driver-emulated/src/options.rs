@@ -143,7 +143,8 @@ impl EmulatorOptions {
             wavefront_size: 64,
             max_threads_per_block: 1024,
             max_block: [1024; 3],
-            max_grid: [0x7fff_ffff, 65535, 65535],
+            // As HIP 5 has it. The hardware takes 2^32 - 1 work-items in each axis.
+            max_grid: [0x7fff_ffff; 3],
             max_lds_per_block: if self.target.processor == Processor::Gfx950 { 160 << 10 } else { 64 << 10 },
             clock_khz,
             memory_clock_khz: Some(memory_clock_khz),

@@ -6,6 +6,7 @@ use crate::c_caller::Out;
 use crate::call::call;
 use crate::process::Device;
 use crate::status::Status;
+use crate::version::reported_grid;
 
 /// `hipDeviceArch_t`: bits for what the architecture can do. Atomics, doubles, votes, ballots, shuffles, system fences and
 /// grids of three dimensions, as clr reports for these GPUs.
@@ -145,9 +146,9 @@ pub(crate) fn attribute(device: &Device, number: i32) -> Option<i32> {
         MAX_BLOCK_DIM_X => int(properties.max_block[0]),
         MAX_BLOCK_DIM_Y => int(properties.max_block[1]),
         MAX_BLOCK_DIM_Z => int(properties.max_block[2]),
-        MAX_GRID_DIM_X => int(properties.max_grid[0]),
-        MAX_GRID_DIM_Y => int(properties.max_grid[1]),
-        MAX_GRID_DIM_Z => int(properties.max_grid[2]),
+        MAX_GRID_DIM_X => int(reported_grid(properties)[0]),
+        MAX_GRID_DIM_Y => int(reported_grid(properties)[1]),
+        MAX_GRID_DIM_Z => int(reported_grid(properties)[2]),
         MAX_THREADS_DIM => int(properties.max_block[0]),
         MAX_THREADS_PER_BLOCK => int(properties.max_threads_per_block),
         MAX_THREADS_PER_MULTIPROCESSOR => THREADS_PER_UNIT,

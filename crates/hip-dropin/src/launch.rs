@@ -222,6 +222,24 @@ pub(crate) extern "C" fn hipLaunchKernel(
     })
 }
 
+/// `hip_impl::hipLaunchKernelGGLImpl`, which programs call that were compiled with headers before HIP 4. `extra` is that of
+/// `hipModuleLaunchKernel`.
+#[unsafe(export_name = "emulated__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv")]
+extern "C" fn hipLaunchKernelGGLImpl(
+    function: Address,
+    grid: In<Dim3>,
+    block: In<Dim3>,
+    lds: u32,
+    stream: StreamHandle,
+    extra: In<usize>,
+) {
+    call("hipLaunchKernelGGLImpl", |process| {
+        let shape = Shape::new(grid.get()?, block.get()?, lds as usize);
+        let arguments = Arguments { parameters: In::of(std::ptr::null()), extra };
+        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
+    });
+}
+
 #[unsafe(export_name = "emulated_hipLaunchCooperativeKernel")]
 pub(crate) extern "C" fn hipLaunchCooperativeKernel(
     function: Address,

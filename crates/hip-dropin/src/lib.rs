@@ -75,6 +75,7 @@ mod memory;
 mod memory_operations;
 mod module;
 mod occupancy;
+mod other_exports;
 mod peer;
 mod per_thread;
 mod pool;

@@ -2,7 +2,7 @@
 
 use hip_driver::{DevicePtr, MemoryKind, MemoryRequest, RawStream};
 
-use crate::abi::{hipExtent, hipPitchedPtr, hipPointerAttribute_t};
+use crate::abi::{hipExtent, hipMemLocation, hipPitchedPtr, hipPointerAttribute_t};
 use crate::advice;
 use crate::allocations::{Allocation, Kind, Place};
 use crate::c_caller::{Address, In, Out};
@@ -351,5 +351,34 @@ extern "C" fn hipPointerSetAttribute(value: In<u32>, wanted: i32, pointer: Addre
             Place::Device(_) if wanted == 6 => Ok(()),
             _ => Err(Status::INVALID_VALUE),
         }
+    })
+}
+
+/// `hipMemAllocationProp`, as far as the granularity depends on it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct AllocationProp {
+    kind: i32,
+    handle_types: i32,
+    location: hipMemLocation,
+}
+
+/// Programs ask it before they decide whether to use virtual memory, which the library does not have: a page, as AMD's library
+/// answers.
+#[unsafe(export_name = "emulated_hipMemGetAllocationGranularity")]
+extern "C" fn hipMemGetAllocationGranularity(
+    granularity: Out<usize>,
+    prop: In<AllocationProp>,
+    option: i32,
+) -> Status {
+    call("hipMemGetAllocationGranularity", |process| {
+        granularity.check()?;
+        let prop = prop.get()?;
+        // hipMemAllocationTypePinned, hipMemLocationTypeDevice; minimum and recommended.
+        if prop.kind != 1 || prop.location.r#type != 1 || !(0..=1).contains(&option) {
+            return Err(Status::INVALID_VALUE);
+        }
+        process.device(prop.location.id)?;
+        granularity.set(4096)
     })
 }

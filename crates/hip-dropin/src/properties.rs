@@ -7,6 +7,7 @@ use crate::c_caller::{In, Out};
 use crate::call::call;
 use crate::process::{Device, Process};
 use crate::status::{HipResult, Status};
+use crate::version::reported_grid;
 use crate::visible;
 
 c_structs! {
@@ -188,7 +189,7 @@ macro_rules! set_common {
         copy_text(&mut $to.gcnArchName, &properties.target.short());
         $to.totalGlobalMem = properties.total_memory as usize;
         $to.maxThreadsDim = properties.max_block.map(|threads| threads as i32);
-        $to.maxGridSize = properties.max_grid.map(|blocks| blocks as i32);
+        $to.maxGridSize = reported_grid(properties).map(|blocks| blocks as i32);
         $to.maxTexture2D = [numbers::TEXTURE_SIDE; 2];
         $to.maxTexture3D = [numbers::TEXTURE_SIDE_3D; 3];
         $to.arch = ARCHITECTURE;

@@ -1,8 +1,10 @@
 //! What HIP keeps for each thread: the current device, the last error, and the configurations of `<<<>>>`.
 
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 
 use hip_driver::DeviceId;
+use smallvec::SmallVec;
 
 use crate::abi::Dim3;
 use crate::c_caller::{In, Out};
@@ -29,9 +31,13 @@ thread_local! {
     static LAST_ERROR: Cell<Status> = const { Cell::new(Status::SUCCESS) };
     static LAST_CALL: Cell<Status> = const { Cell::new(Status::SUCCESS) };
     /// The devices of the contexts that are below the current one.
-    static CONTEXTS: RefCell<Vec<DeviceId>> = const { RefCell::new(Vec::new()) };
-    static CONFIGURATIONS: RefCell<Vec<CallConfiguration>> = const { RefCell::new(Vec::new()) };
+    static CONTEXTS: Kept<[DeviceId; 8]> = Kept::default();
+    static CONFIGURATIONS: Kept<[CallConfiguration; 4]> = Kept::default();
 }
+
+/// A stack of a thread that is never destroyed, because destructors of the program's static objects, which run after those of the
+/// thread's, launch kernels, too. Nothing is left behind by a thread that ends unless more are on the stack than in `A`.
+type Kept<A> = ManuallyDrop<RefCell<SmallVec<A>>>;
 
 /// The thread's current device.
 #[inline]

@@ -20,6 +20,8 @@ macro_rules! unsupported {
 // Arrays, textures, surfaces; memory and semaphores of graphics; virtual memory; events and pools of other processes;
 // linking of code; callbacks of profilers.
 unsupported! {
+    _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc
+    _Z23hipDestroySurfaceObjectP13__hip_surface
     hipArray3DCreate
     hipArray3DGetDescriptor
     hipArrayCreate
@@ -83,7 +85,6 @@ unsupported! {
     hipMemCreate
     hipMemExportToShareableHandle
     hipMemGetAccess
-    hipMemGetAllocationGranularity
     hipMemGetAllocationPropertiesFromHandle
     hipMemGetHandleForAddressRange
     hipMemImportFromShareableHandle

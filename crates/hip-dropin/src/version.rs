@@ -3,6 +3,8 @@
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
+use hip_driver::DeviceProperties;
+
 use crate::c_caller::Out;
 use crate::call::call;
 use crate::status::Status;
@@ -34,6 +36,16 @@ impl Version {
             Version::Hip6 => 60_443_484,
             Version::Hip7 => 70_253_211,
         }
+    }
+}
+
+/// The largest grid that a version of HIP reports. HIP 6 and 7 report less in y and z than they and the hardware take: clr up to
+/// 7.2 checks neither (rocm-systems#2375).
+pub(crate) fn reported_grid(properties: &DeviceProperties) -> [u32; 3] {
+    let [x, y, z] = properties.max_grid;
+    match Version::current() {
+        Version::Hip5 => [x, y, z],
+        Version::Hip6 | Version::Hip7 => [x, y.min(65_535), z.min(65_535)],
     }
 }
 

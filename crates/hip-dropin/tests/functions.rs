@@ -18,7 +18,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn names(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let is_name = |word: &&str| {
-        ["hip", "__hip", "_Z24hip"]
+        ["hip", "__hip", "_Z22hip", "_Z23hip", "_Z24hip", "_ZN8hip", "__gnu_", "amd_dbgapi_"]
             .iter()
             .any(|start| word.strip_prefix(start).is_some_and(|rest| !rest.is_empty()))
     };
@@ -60,5 +60,34 @@ fn every_function_of_the_sources_is_listed() {
                 assert!(listed.contains(name), "{name} of {} is not in hip.map", path.display());
             }
         }
+    }
+}
+
+/// The functions of the list with their versions, as `name@@version`.
+fn versioned() -> BTreeSet<String> {
+    let map = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/hip.map")).unwrap();
+    let (mut version, mut found) = ("", BTreeSet::new());
+    for line in map.lines().map(str::trim) {
+        if let Some(name) = line.strip_suffix(" {") {
+            version = name;
+        } else if let Some(name) = line.strip_suffix(';').filter(|name| !name.contains(['}', '*'])) {
+            found.insert(format!("{name}@@{version}"));
+        }
+    }
+    found
+}
+
+/// Programs start only if each function that they name is there, whether headers declare it or not.
+#[test]
+fn every_symbol_of_amds_libraries_is_listed_with_its_version() {
+    let own = versioned();
+    for amd in [
+        include_str!("data/libamdhip64.so.5.txt"),
+        include_str!("data/libamdhip64.so.6.txt"),
+        include_str!("data/libamdhip64.so.7.txt"),
+    ] {
+        assert!(amd.lines().count() > 400);
+        let missing: Vec<&str> = amd.lines().filter(|symbol| !own.contains(*symbol)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }
