@@ -124,6 +124,7 @@ impl EmulatedDriver {
         config.sanitize = options.sanitize;
         config.hazards = options.hazards;
         config.bounds = options.bounds;
+        config.compute_units = options.properties().compute_units;
         config.sram_ecc = options.target.sramecc != FeatureSetting::Off;
         config.fine_grained_atomics = options.fine_grained_atomics;
         config.instruction_trace = options.instruction_trace.clone();

@@ -55,6 +55,9 @@ pub struct MachineConfig {
     /// [`DispatchStats::notices`](crate::DispatchStats::notices) has them in any case.
     /// [`FineGrainedAtomics::Perform`] by default.
     pub fine_grained_atomics: FineGrainedAtomics,
+    /// The number of compute units. With the kernel's occupancy, it says how many workgroups are resident: have begun and not
+    /// ended, and can wait for each other. 104 by default, those of one die of an MI250.
+    pub compute_units: u32,
     /// Whether SRAM-ECC is on. Where it is, a load of 16 bits writes 0 to the other half of its register. gfx942 and gfx950 have it
     /// on always. On by default.
     pub sram_ecc: bool,
@@ -82,6 +85,7 @@ impl Default for MachineConfig {
             hazards: false,
             bounds: Bounds::default(),
             fine_grained_atomics: FineGrainedAtomics::default(),
+            compute_units: 104,
             sram_ecc: true,
             instruction_trace: None,
             late_results: false,

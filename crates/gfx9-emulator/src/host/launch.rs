@@ -13,6 +13,7 @@ use crate::exec::inst::Code;
 use crate::host::config::MachineConfig;
 use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
+use crate::host::spin::VectorCount;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
@@ -286,6 +287,11 @@ impl DispatchSetup {
             Target::Gfx950 => "gfx950",
         };
         occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
+    }
+
+    /// The vector registers that the kernel has.
+    pub(crate) fn vectors(&self) -> VectorCount {
+        VectorCount { vgprs: self.vgprs, agprs: self.agprs }
     }
 
     /// Sets a wave to its state at the kernel's entry.

@@ -11,3 +11,4 @@ pub(crate) mod notices;
 pub(crate) mod program;
 pub(crate) mod run;
 mod schedule;
+mod spin;

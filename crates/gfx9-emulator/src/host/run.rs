@@ -23,6 +23,7 @@ use crate::host::launch::DispatchSetup;
 use crate::host::notices;
 use crate::host::program::LoadedProgram;
 use crate::host::schedule::{Schedule, ScheduleRng};
+use crate::host::spin::{self, Registers};
 use crate::memory::blocks::BlockTable;
 use crate::memory::bounds::Bounds;
 use crate::memory::grain::FineGrainedAtomics;
@@ -45,9 +46,10 @@ const TURN: u64 = 2_000_000;
 const RECRUIT_AFTER: u64 = 5_000;
 /// The number of instructions that is added to the turn when a slice ends early (`s_sleep` and similar instructions).
 const YIELD_COST: u64 = 20_000;
-/// The largest number of workgroups that have begun and not ended: about as many workgroups of 256 work-items as a GPU
-/// with 104 compute units holds.
-const RESIDENT: usize = 1024;
+/// How often it is found out whether a workgroup's waves spin, counted in slices of each wave.
+const PASSES_BETWEEN_LOOKS: u32 = 8;
+/// The length of the first slice of a workgroup whose waves spun in its last turn.
+const SPIN_SLICE: u64 = 64;
 
 /// The interval at which an idle thread checks whether blocked workgroups can continue.
 const RETRY: Duration = Duration::from_micros(200);
@@ -134,6 +136,10 @@ struct Workgroup {
     observer: Option<Box<WorkgroupObserver>>,
     /// Shuffles `order`, and selects the lengths of slices and turns; `None` without a schedule seed.
     rng: Option<ScheduleRng>,
+    /// Whether its waves spun when it was parked.
+    spins: bool,
+    /// Registers that are compared to find that out.
+    kept: Registers,
 }
 
 /// The registers and LDS of workgroups that have ended, which the next ones reuse. Each host thread has its own,
@@ -225,6 +231,8 @@ pub(crate) struct Job {
     instruction_budget: Option<u64>,
     deadline: Option<Instant>,
     schedule: Option<Schedule>,
+    /// The number of workgroups that are resident: that have begun and not ended.
+    resident: usize,
     bounds: Bounds,
     fine_grained_atomics: FineGrainedAtomics,
     /// Whether the sanitizer's findings fail the dispatch.
@@ -281,7 +289,11 @@ impl Job {
         gws: Arc<CounterTable>,
     ) -> Job {
         let total = grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into()));
+        // As many as the device holds. A kernel that fits nowhere was refused.
+        let on_a_unit = setup.occupancy(&program.inner, kernel).map_or(1, |found| found.blocks_per_cu.max(1));
+        let resident = on_a_unit as usize * config.compute_units.max(1) as usize;
         Job {
+            resident,
             program,
             kernel,
             setup,
@@ -451,7 +463,7 @@ impl Job {
         }
     }
 
-    /// Returns a new workgroup, or, if [`RESIDENT`] have begun, the one that was parked first. With a schedule seed it
+    /// Returns a new workgroup, or, if as many have begun as the device holds, the one that was parked first. With a schedule seed it
     /// chooses at random between the two.
     fn find(&self, thread: usize) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
@@ -459,7 +471,7 @@ impl Job {
         {
             return Some(workgroup);
         }
-        if self.counts.resident.fetch_add(1, Relaxed) < RESIDENT {
+        if self.counts.resident.fetch_add(1, Relaxed) < self.resident {
             let number = self.counts.next.fetch_add(1, Relaxed);
             if number < self.total {
                 let number = self.schedule.as_ref().map_or(number, |s| s.workgroup(number, self.total));
@@ -515,7 +527,7 @@ impl Job {
         let observer = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
         let order = (0..count).collect();
         let rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
-        Workgroup { members, order, spare, cx, observer, rng }
+        Workgroup { members, order, spare, cx, observer, rng, spins: false, kept: Registers::default() }
     }
 
     fn finish(&self, mut workgroup: Workgroup, thread: usize) {
@@ -551,15 +563,23 @@ impl Job {
         limit: u64,
         recruiter: &mut ThreadRecruiter<'_>,
     ) -> TurnResult {
-        let Workgroup { members, order, spare, cx, observer, rng } = workgroup;
+        let Workgroup { members, order, spare, cx, observer, rng, spins, kept } = workgroup;
         let code = &*self.setup.code;
         let mut turn = 0;
         // With a small budget, a slice of each wave must not exceed it by far.
         let slice = self.instruction_budget.map_or(SLICE, |budget| budget.clamp(1, SLICE));
         let begun = cx.count;
+        // Now and then it is found out whether all waves that can run spin. An observer sees each instruction as it is.
+        let may_spin = observer.is_none() && self.total > 1;
+        let mut pass = 0u32;
         loop {
+            let looks_for_spins = may_spin && pass % PASSES_BETWEEN_LOOKS == 0;
+            pass = pass.wrapping_add(1);
             let before = cx.count;
             let mut ready = false;
+            let mut all_spin = looks_for_spins;
+            let slice = if looks_for_spins && *spins { SPIN_SLICE.min(slice) } else { slice };
+            *spins = false;
             if let Some(rng) = rng {
                 rng.shuffle(order);
             }
@@ -587,6 +607,11 @@ impl Job {
                 } else {
                     run_wave(wave, cx, code, slice)
                 };
+                let (stop, repeats) = match stop {
+                    StopReason::Slice if all_spin => spin::round(wave, cx, code, self.setup.vectors(), kept),
+                    _ => (stop, false),
+                };
+                all_spin &= repeats || stop != StopReason::Slice;
                 match stop {
                     StopReason::Slice => {
                         ready = true;
@@ -649,7 +674,8 @@ impl Job {
             if self.stop.load(Relaxed) {
                 return TurnResult::Ended;
             }
-            if turn > limit {
+            *spins = ready && all_spin;
+            if turn > limit || *spins {
                 turn = 0;
                 let others = self.counts.next.load(Relaxed) < self.total || {
                     let mut queue = lock(&self.queue);

@@ -28,3 +28,18 @@ fn kernels_compute_what_a_gpu_computes() {
         assert_eq!(text(&ran.stdout), expected, "{case} on {target}: {}", text(&ran.stderr));
     }
 }
+
+/// A workgroup that spins does not use up its turn while others could free it, and as many workgroups are resident as HIP's
+/// occupancy functions say: all of them can wait for each other. A time budget fails the test where one waits for ever.
+#[test]
+fn workgroups_that_wait_for_others_end() {
+    let Some(program) = program("spin.hip") else { return };
+    for (threads, target) in [("1", "gfx90a"), ("2", "gfx90a")] {
+        let options = ["--target", target, "--time-budget", "100"];
+        let mut command = command(&options, &[program.to_str().unwrap()]);
+        let ran = command.env("HIPLAUNCH_EMULATOR_THREADS", threads).output().unwrap();
+        let expected = "0+1: 1\n0-1: 1\n1+1: 1\n1-1: 1\n2+1: 1\n2-1: 1\n3+1: 1\n3-1: 1\n4+1: 1\n4-1: 1\n\
+                        waves: 1, resident 3328\n";
+        assert_eq!(text(&ran.stdout), expected, "{threads} {target}: {}", text(&ran.stderr));
+    }
+}
