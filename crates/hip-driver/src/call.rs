@@ -442,6 +442,15 @@ impl HostFunction {
     }
 }
 
+impl HostFunction {
+    /// Replaces the function with one that calls it. For layers. Does nothing if it was taken.
+    pub fn wrap(&self, around: impl FnOnce(HostFunc) -> HostFunc) {
+        if let Some(function) = self.0.take() {
+            self.0.set(Some(around(function)));
+        }
+    }
+}
+
 impl fmt::Debug for HostFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HostFunction(..)")

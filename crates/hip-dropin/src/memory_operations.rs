@@ -89,6 +89,10 @@ impl Operation {
             Operation::Wait { at, wide, until } => {
                 let device = process.stream(stream)?.0;
                 let place = process.place(at, width(wide))?;
+                // Who writes the value is not known, so neither is what has finished by then.
+                if let Some(validation) = &process.validation {
+                    validation.assume_finished();
+                }
                 callbacks::enqueue(process, stream, move || match place {
                     Place::Device(of) => wait_for_device(process, [device, of], DevicePtr(at.0), wide, until),
                     _ => wait_for_host(process, device, at, wide, until),

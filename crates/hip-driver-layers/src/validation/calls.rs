@@ -1,13 +1,13 @@
 //! Every call: what is checked before it, and how its effects are recorded after it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use code_object::CodeObject;
 
 use hip_driver::{
-    AccessRange, Call, CallKind, CaptureRequest, DeviceId, Driver, DriverError, DriverResult, Note, Output,
-    RawStream, Work,
+    AccessRange, Call, CallKind, CaptureRequest, DeviceId, Driver, DriverError, DriverResult, HostFunction,
+    Note, Output, RawStream, Work,
 };
 
 use super::Validation;
@@ -53,6 +53,9 @@ impl Layer for Validation {
     /// Checks a call. A violation is reported, and refuses the call unless it is about order.
     fn before(&self, call: &Call<'_>) -> DriverResult<Checks> {
         let mut state = self.lock();
+        if let Call::Enqueue { device, stream, work: &Work::HostFunction(function) } = *call {
+            self.tell_when_it_runs(&mut state, (device, stream), function);
+        }
         state.before(call).map(Checks).map_err(|violation| {
             let error =
                 DriverError::with_detail(call.kind().name(), refusal(&violation), violation.to_string());
@@ -114,6 +117,29 @@ impl Layer for Validation {
             Note::EventAdopt { device, event } => state.adopt_event(device, event),
             Note::EventRelease { event, .. } => state.release_event(event),
         }
+    }
+}
+
+impl Validation {
+    /// When a host function runs, the host knows that what was before it on the stream has finished: the program's threads may
+    /// learn it from the function in ways that no call shows, such as an atomic variable.
+    fn tell_when_it_runs(
+        &self,
+        state: &mut State,
+        (device, stream): (DeviceId, RawStream),
+        function: &HostFunction,
+    ) {
+        if state.known_slot(device, stream).is_none() {
+            return;
+        }
+        let before = state.snapshot(device, stream);
+        let shared = Arc::clone(&self.state);
+        function.wrap(|function| {
+            Box::new(move || {
+                shared.lock().unwrap_or_else(PoisonError::into_inner).order.host_learns(&before);
+                function();
+            })
+        });
     }
 }
 
@@ -281,7 +307,9 @@ impl State {
             return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
         }
         self.check_shape(kind, device, work)?;
-        work.access_ranges(device).try_for_each(|touch| self.regions.find(kind, &touch).map(drop))?;
+        let is_kernel = matches!(work, Work::Kernel(_) | Work::CooperativeKernel { .. });
+        work.access_ranges(device)
+            .try_for_each(|touch| self.regions.find_of_work(kind, is_kernel, &touch).map(drop))?;
         // A copy to memory that is not pinned waits for the stream.
         Ok(match *work {
             Work::CopyToHost { dst, .. }

@@ -203,6 +203,15 @@ impl HappensBefore {
         self.all_work(device, |_| true)
     }
 
+    /// Returns what happens before the present end of all streams.
+    pub(super) fn snapshot(&self) -> Clock {
+        let mut all = Clock::default();
+        for (i, slot) in self.slots.iter().enumerate() {
+            all.raise(i as u32, slot.seq);
+        }
+        all
+    }
+
     /// All that happens before a blocking copy.
     pub(super) fn snapshot_null(&self, device: DeviceId) -> Clock {
         self.all_work(device, |kind| kind != StreamKind::NonBlocking)

@@ -321,6 +321,26 @@ impl Regions {
         }
     }
 
+    /// Like [`find`](Regions::find), for enqueued work. One byte stands for an address among a kernel's arguments, of which
+    /// nothing else is known: the kernel may only store one that no call has returned, such as an address of the host.
+    pub(super) fn find_of_work(
+        &self,
+        call: CallKind,
+        is_kernel: bool,
+        touch: &AccessRange,
+    ) -> Result<Option<FoundRange>, Box<Violation>> {
+        match self.find(call, touch) {
+            Err(violation)
+                if is_kernel
+                    && touch.bytes == 1
+                    && matches!(*violation, Violation::UnknownAddress { .. }) =>
+            {
+                Ok(None)
+            }
+            found => found,
+        }
+    }
+
     /// Like [`find`](Regions::find), for a node of a graph: its host memory must be pinned.
     pub(super) fn find_for_node(
         &self,
@@ -572,7 +592,8 @@ impl State {
             }
             Call::HostFree { device, ref allocation } => {
                 let key = self.regions.find_pinned_to_free(kind, MemoryKind::Pinned, device, allocation)?;
-                self.remove_in_order(kind, key, None)
+                // "Performs an implicit hipDeviceSynchronize() call" (hip_runtime_api.h on hipHostFree).
+                Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device)))
             }
             Call::HostRegister { ptr, bytes, .. } => {
                 let (address, bytes) = (ptr.addr() as u64, bytes as u64);

@@ -371,7 +371,8 @@ impl State {
     ) {
         self.note_launch(operation, work);
         for touch in access_ranges {
-            match self.regions.find(operation.call, &touch) {
+            let is_kernel = operation.function.is_some();
+            match self.regions.find_of_work(operation.call, is_kernel, &touch) {
                 Ok(Some((key, range))) => {
                     self.touch(key, range, AccessRecord { work, write: touch.write, operation })
                 }

@@ -260,11 +260,11 @@ fn frees_while_work_is_in_flight() {
     rig.memset(ptr, 64, a).unwrap();
     rig.free(ptr).unwrap();
     rig.clean();
-    // Frees of pinned memory do not wait.
+    // And so do frees of pinned memory: "performs an implicit hipDeviceSynchronize() call" (hip_runtime_api.h).
     let (ptr, pinned) = (rig.malloc(256), rig.pinned(64));
     rig.htod(ptr, &pinned, 0, 64, a).unwrap();
     rig.host_free(pinned).unwrap();
-    assert!(matches!(rig.found(), Violation::FreeInFlight { call: CallKind::HostFree, .. }));
+    rig.clean();
     let pinned = rig.pinned(64);
     rig.htod(ptr, &pinned, 0, 64, a).unwrap();
     rig.sync(a).unwrap();

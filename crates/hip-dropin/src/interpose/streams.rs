@@ -70,10 +70,12 @@ fn host_function(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) 
     if over.hides_work() {
         return forward();
     }
-    // AMD's library runs the program's function; the layers see that there is one.
+    // AMD's library runs the program's function; the layers see that there is one. When it runs is not known.
     let function = HostFunction::new(|| {});
     let work = Work::HostFunction(&function);
-    over.observe(&Call::Enqueue { device, stream, work: &work }, forward, || Output::None)
+    let status = over.observe(&Call::Enqueue { device, stream, work: &work }, forward, || Output::None);
+    over.forget_order();
+    status
 }
 
 fn synchronize_device(over: &Interposed, forward: Forward<'_>) -> Status {
