@@ -129,7 +129,7 @@ fn accesses_beyond_the_lds_fault() {
             _ => panic!("{}: {report}", rig.name),
         }
         let text = report.to_string();
-        assert!(text.contains("(the workgroup has 256 bytes of LDS, 256 of them dynamic)"), "{text}");
+        assert!(text.contains("(the workgroup has 256 bytes of LDS, 256 of them dynamic; "), "{text}");
         alive(&rig);
     }
 }

@@ -86,6 +86,15 @@ impl ExecContext {
         Some(range)
     }
 
+    /// Returns the range for a read that strict bounds allow although it ends past an allocation: `View::last_granule`.
+    #[cold]
+    pub(crate) fn last_granule(&mut self, who: Who, address: u64, size: usize) -> Option<GuestRange> {
+        let size = size as u64;
+        let (range, memory) = self.mem.last_granule(address, size)?;
+        self.note(NoticeKind::PastEnd, who, AccessKind::Read, MemorySpace::Global, (address, size), memory);
+        Some(range)
+    }
+
     /// Returns whether an access past the end of LDS is allowed: it reads 0 and writes nothing, as on hardware.
     #[cold]
     pub(crate) fn past_lds(&mut self, who: Who, access: AccessKind, offset: u32, size: usize) -> bool {
@@ -117,7 +126,9 @@ impl ExecContext {
     /// Loads the element of one lane from global memory; `None` if it is out of bounds.
     pub(crate) fn load_one<E: Element>(&mut self, who: Who, address: u64) -> Option<E> {
         self.mem.load_one(address).or_else(|| {
-            let range = self.past_end(who, AccessKind::Read, address, E::SIZE)?;
+            let range = self
+                .last_granule(who, address, E::SIZE)
+                .or_else(|| self.past_end(who, AccessKind::Read, address, E::SIZE))?;
             range.load(address)
         })
     }

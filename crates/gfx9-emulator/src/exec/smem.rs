@@ -49,8 +49,9 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
     if inside > 0 {
         let size = 4 * inside;
         let range = cx.mem.readable(address, size);
-        let Some(range) = range.or_else(|| cx.past_end(who(w, i), AccessKind::Read, address, size as usize))
-        else {
+        let (who, bytes) = (who(w, i), size as usize);
+        let range = range.or_else(|| cx.last_granule(who, address, bytes));
+        let Some(range) = range.or_else(|| cx.past_end(who, AccessKind::Read, address, bytes)) else {
             return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32);
         };
         for (n, value) in values.iter_mut().enumerate().take(inside as usize) {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use code_object::occupancy::{self, Occupancy};
+use code_object::occupancy::{self, LdsCapacity, Occupancy};
 use code_object::{FeatureSetting, HiddenArg, KernelSignature, TargetId, ValueKind, WorkitemIds};
 use gfx9_isa::Target;
 
@@ -15,6 +15,7 @@ use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
 use crate::host::program;
 use crate::host::spin::VectorCount;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
+use crate::memory::bounds::Bounds;
 use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
@@ -54,6 +55,14 @@ pub struct Dispatch<'a> {
     /// Whether the kernel is told that its workgroups can wait for each other (`cooperative_groups::grid_group::is_valid`).
     /// They can in any dispatch: the emulator gives each workgroup that waits its turn.
     pub cooperative: bool,
+}
+
+fn processor(target: Target) -> &'static str {
+    match target {
+        Target::Gfx90a => "gfx90a",
+        Target::Gfx942 => "gfx942",
+        Target::Gfx950 => "gfx950",
+    }
 }
 
 /// Whether SRAM-ECC is on: as the code says, or else the device. gfx942 and gfx950 always have it.
@@ -281,12 +290,16 @@ impl DispatchSetup {
         let kernel = program.object().kernels().get(kernel)?;
         let block = self.block_size.iter().product();
         let dynamic = self.lds.saturating_sub(kernel.group_segment_fixed_size);
-        let processor = match program.target() {
-            Target::Gfx90a => "gfx90a",
-            Target::Gfx942 => "gfx942",
-            Target::Gfx950 => "gfx950",
-        };
-        occupancy::of(processor, kernel, block, dynamic).ok()?.first().copied()
+        occupancy::of(processor(program.target()), kernel, block, dynamic).ok()?.first().copied()
+    }
+
+    /// The bytes of LDS that a workgroup can access: with [`Bounds::Pages`] whole granules, which the hardware allocates and checks
+    /// (LLVM's `AMDGPU::IsaInfo::getLdsDwGranularity`: 512 bytes, on gfx950 1,280).
+    pub(crate) fn accessible_lds(&self, bounds: Bounds) -> u32 {
+        match (bounds, LdsCapacity::of(processor(self.code.target))) {
+            (Bounds::Pages, Some(capacity)) => capacity.taken(self.lds.into()) as u32,
+            _ => self.lds,
+        }
     }
 
     /// The vector registers that the kernel has.

@@ -501,7 +501,7 @@ impl Job {
         let count = self.setup.waves as usize;
         let (spare, lds) = self.cache.take(thread, count);
         let mut lds = lds.unwrap_or_else(Lds::new);
-        lds.reset(self.setup.lds);
+        lds.reset(self.setup.accessible_lds(self.bounds));
         let members: Vec<Member> = (0..count).map(|_| Member { wave: None, state: State::Ready }).collect();
         let cx = ExecContext {
             code: Arc::clone(&self.setup.code),
@@ -750,7 +750,8 @@ impl Job {
                 })
             }
             FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
-                "the workgroup has {} bytes of LDS, {} of them dynamic",
+                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280, \
+                 and so does `--bounds pages`",
                 self.setup.lds, self.setup.dynamic_lds
             )),
             _ => None,

@@ -10,6 +10,9 @@ use super::guest_range::GuestRange;
 use crate::report::error::{Error, Result};
 use crate::state::wave::Active;
 
+/// The bytes within which a read may end past an allocation.
+const GRANULE: u64 = 16;
+
 /// The private memory of one dispatch: the kernarg segment, the dispatch packet, the queue.
 pub(crate) struct DispatchMemory {
     backing: Backing,
@@ -102,6 +105,22 @@ impl View {
         self.known(address, 1).filter(|region| !region.is_host())?;
         // `Backing::zeroed` allocates whole dwords.
         Some(GuestRange { len: part.len.next_multiple_of(4), ..part })
+    }
+
+    /// Returns the range for a read of several dwords that begins in a device allocation and ends in the aligned 16 bytes of its
+    /// last byte; and the allocation. Compilers merge aligned reads to wider ones where this can't be noticed: memory is
+    /// protected by pages. The additional bytes belong to no other allocation, which all begin at multiples of 256 bytes.
+    #[cold]
+    pub(crate) fn last_granule(&mut self, address: u64, size: u64) -> Option<(GuestRange, Memory)> {
+        let in_granule = address % 4 == 0 && address / GRANULE == address.checked_add(size - 1)? / GRANULE;
+        if size <= 4 || !in_granule {
+            return None;
+        }
+        let part = self.range(address, 1)?;
+        self.known(address, 1).filter(|region| !region.is_host())?;
+        // `Backing::zeroed` allocates whole granules.
+        let range = GuestRange { len: part.len.next_multiple_of(GRANULE), ..part };
+        Some((range, Memory { base: part.base, len: part.len }))
     }
 
     /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for
