@@ -1,6 +1,9 @@
 //! Copies of rectangles and boxes: rows that lie at distances (pitches) from each other.
 
+use hip_driver::{DeviceId, PinnedAllocation};
+
 use crate::abi::{HIP_MEMCPY3D, HIP_MEMCPY3D_R5, hip_Memcpy2D, hipMemcpy3DParms, hipPitchedPtr, hipPos};
+use crate::allocations::Place;
 use crate::c_caller::{Address, In};
 use crate::call::call;
 use crate::copy::{DEFAULT, HOST_TO_HOST, Order, Pair, Route, check_kind};
@@ -8,6 +11,7 @@ use crate::process::Process;
 use crate::record;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
+use crate::thread;
 use crate::version::Version;
 
 /// One side of a copy.
@@ -100,13 +104,56 @@ impl BoxCopy {
         // All rows are of the same two allocations.
         let Some((first, _)) = pairs.first() else { return Ok(()) };
         first.begin(process, order)?;
-        for (pair, bytes) in &pairs {
+        let pinned = self.pin_rows(process, first, pairs.len());
+        let copied = self.enqueue(process, &pairs, order).and_then(|()| {
+            let order = Order { waits: order.waits || pinned.is_some(), ..order };
+            order.finish_on(process, first.devices(order))
+        });
+        // Waits for the rows that were enqueued, if one was refused.
+        drop(pinned);
+        copied
+    }
+
+    /// Enqueues the rows, which were checked.
+    fn enqueue(&self, process: &Process, pairs: &[(Pair, usize)], order: Order) -> HipResult {
+        for (pair, bytes) in pairs {
             if let (Route::OnHost, false) = (pair.route, matches!(self.kind, HOST_TO_HOST | DEFAULT)) {
                 return Err(Status::INVALID_VALUE);
             }
             pair.enqueue(process, *bytes, order)?;
         }
-        order.finish_on(process, first.devices(order))
+        Ok(())
+    }
+
+    /// Pins the destination of many rows for the time of the copy: a copy to pageable memory waits, and would for each row.
+    fn pin_rows<'a>(&self, process: &'a Process, first: &Pair, rows: usize) -> Option<PinnedRows<'a>> {
+        let is_pageable = matches!(process.place(self.dst.start, 1), Ok(Place::Pageable));
+        if rows < 2 || !is_pageable || !matches!(first.route, Route::ToHost(..)) {
+            return None;
+        }
+        let bytes = self.dst.extent(self.width, self.height, self.depth).ok()?;
+        let device = thread::device();
+        // SAFETY: the program passes memory that it may write until the copy has run, and the rows are unpinned before that is
+        // reported to it.
+        let pinned = unsafe { process.unlayered.host_register(device, self.dst.start.host(), bytes) }.ok()?;
+        Some(PinnedRows { process, device, pinned })
+    }
+}
+
+/// Memory that is pinned until this is dropped, which waits for the devices.
+struct PinnedRows<'a> {
+    process: &'a Process,
+    device: DeviceId,
+    pinned: PinnedAllocation,
+}
+
+impl Drop for PinnedRows<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was registered until now, and unregistering waits for the work that uses it.
+        let unpinned = unsafe { self.process.unlayered.host_unregister(self.device, self.pinned) };
+        if let Err(error) = unpinned {
+            log::debug!("{error}");
+        }
     }
 }
 

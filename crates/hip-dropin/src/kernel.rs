@@ -1,7 +1,7 @@
 //! A kernel that can be launched: its function of the driver, and where its arguments are.
 
 use std::ffi::{CString, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use code_object::{ArgSignature, KernelSignature, ValueKind};
 use hip_driver::{DeviceId, DevicePtr, MemoryAccess, RawFunction};
@@ -31,6 +31,8 @@ pub(crate) struct Kernel {
     pointers: Box<[u32]>,
     /// What `hipFuncSetAttribute` set for dynamic LDS.
     pub(crate) most_dynamic_lds: AtomicU32,
+    /// Whether its module was unloaded. A node of a graph may still have the kernel.
+    unloaded: AtomicBool,
 }
 
 impl Kernel {
@@ -44,7 +46,16 @@ impl Kernel {
             pointers: explicit.iter().filter(|arg| is_pointer(arg)).map(|arg| arg.offset).collect(),
             signature: signature.clone(),
             most_dynamic_lds: AtomicU32::new(0),
+            unloaded: AtomicBool::new(false),
         }
+    }
+
+    pub(crate) fn is_unloaded(&self) -> bool {
+        self.unloaded.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_unloaded(&self) {
+        self.unloaded.store(true, Ordering::Relaxed);
     }
 
     /// The offsets of the explicit arguments.

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::abi::{Dim3, hipLaunchParams};
 use crate::c_caller::{Address, Handle, In};
 use crate::call::call;
+use crate::copy::Order;
 use crate::event::EventHandle;
 use crate::fat_binary;
 use crate::handles::Recent;
@@ -90,6 +91,44 @@ pub(crate) fn enqueue(
     if kernel.device != device {
         return Err(Status::INVALID_DEVICE_FUNCTION);
     }
+    with_work(process, kernel, shape, kernarg, cooperation, |work| {
+        // SAFETY: the stream is live, and the kernel's module is loaded, as the caller found both by their handles. The
+        // arguments were packed by the kernel's signature; that their addresses are right is the program's part.
+        unsafe { process.driver.enqueue(device, stream, work) }.map_err(|error| match error.code {
+            ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE => Status::COOPERATIVE_LAUNCH_TOO_LARGE,
+            _ => error.into(),
+        })
+    })
+}
+
+/// Enqueues a kernel of any device in the order of a stream, as graphs do: a node runs on the device that was current when it was
+/// added.
+pub(crate) fn enqueue_node(
+    process: &Process,
+    kernel: &Kernel,
+    shape: Shape,
+    kernarg: &[u8],
+    order: Order,
+    cooperation: Cooperation,
+) -> HipResult {
+    if kernel.device == order.device {
+        return enqueue(process, kernel, shape, kernarg, (order.device, order.stream), cooperation);
+    }
+    with_work(process, kernel, shape, kernarg, cooperation, |work| {
+        process.enqueue_on(kernel.device, order, work)
+    })
+}
+
+/// Calls `enqueue` with the work of a launch.
+#[inline]
+fn with_work(
+    process: &Process,
+    kernel: &Kernel,
+    shape: Shape,
+    kernarg: &[u8],
+    cooperation: Cooperation,
+    enqueue: impl FnOnce(&Work<'_>) -> HipResult,
+) -> HipResult {
     let accesses = if process.validation.is_some() { kernel.accesses(kernarg) } else { Vec::new() };
     let launch = KernelLaunch {
         function: kernel.function,
@@ -107,12 +146,7 @@ pub(crate) fn enqueue(
             Work::CooperativeKernel { launch: &launch, offsets: &offsets }
         }
     };
-    // SAFETY: the stream is live, and the kernel's module is loaded, as the caller found both by their handles. The
-    // arguments were packed by the kernel's signature; that their addresses are right is the program's part.
-    unsafe { process.driver.enqueue(device, stream, &work) }.map_err(|error| match error.code {
-        ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE => Status::COOPERATIVE_LAUNCH_TOO_LARGE,
-        _ => error.into(),
-    })
+    enqueue(&work)
 }
 
 /// Events to record before and after a launch; null ones are not recorded.
@@ -196,6 +230,9 @@ fn launch_kernel(
     };
     if !process.capture_kernel(on, kernel, function, shape, &kernarg, cooperation)? {
         enqueue(process, kernel, shape, &kernarg, on, cooperation)?;
+        if process.blocks_launches {
+            Order { device: on.0, stream: on.1, waits: true }.finish(process)?;
+        }
     }
     if !events.stop.is_null() {
         process.record(events.stop, stream)?;

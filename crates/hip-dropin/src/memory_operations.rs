@@ -213,6 +213,11 @@ impl Operations {
         Ok(Operations { given: given.into(), done: done.into() })
     }
 
+    /// Checks that the values are still in memory that HIP knows.
+    pub(crate) fn check(&self, process: &Process) -> HipResult {
+        self.done.iter().try_for_each(|operation| operation.check(process))
+    }
+
     /// Enqueues the operations.
     pub(crate) fn enqueue(&self, process: &'static Process, stream: StreamHandle) -> HipResult {
         self.done.iter().try_for_each(|operation| operation.enqueue(process, stream))

@@ -104,7 +104,8 @@ impl Module {
     /// Unloads the module. Its kernels' handles become invalid.
     pub(crate) fn unload(&self, process: &Process) {
         let kernels = std::mem::take(&mut *self.kernels.lock().unwrap_or_else(PoisonError::into_inner));
-        for (handle, _) in kernels.values() {
+        for (handle, kernel) in kernels.values() {
+            kernel.set_unloaded();
             process.kernels.remove(*handle);
         }
         process.allocations.remove_where(|kind| *kind == Kind::Variable(self.raw));

@@ -41,6 +41,8 @@ pub(crate) struct Process {
     /// Where the summary is written as JSON.
     pub(crate) json: Option<PathBuf>,
     pub(crate) devices: Box<[Device]>,
+    /// Whether launches wait for their kernels (`HIP_LAUNCH_BLOCKING=1`).
+    pub(crate) blocks_launches: bool,
     pub(crate) allocations: Allocations,
     pub(crate) streams: Objects<Stream>,
     pub(crate) events: Objects<Event>,
@@ -282,6 +284,7 @@ impl Process {
             trace,
             json: layers.json,
             pools: Pools::new(devices.len()),
+            blocks_launches: std::env::var_os("HIP_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
             devices,
             allocations: Allocations::default(),
             streams: Objects::default(),

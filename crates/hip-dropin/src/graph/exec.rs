@@ -50,6 +50,14 @@ impl Exec {
         done.map(|step| step.payload.clone()).collect()
     }
 
+    /// Checks the steps as far as that is possible before any is enqueued. Memory that the graph allocates is not there yet.
+    fn check(&self, process: &Process) -> HipResult {
+        let steps = lock(&self.steps);
+        let allocates = steps.iter().any(|step| matches!(step.payload, Payload::Allocate(_)));
+        let checked = steps.iter().filter(|step| step.enabled && !(allocates && step.payload.is_of_memory()));
+        checked.map(|step| &step.payload).try_for_each(|payload| payload.check(process))
+    }
+
     /// Checks that the memory that a launch allocates is free, or frees it if the program has asked for that.
     fn free_memory(&self, process: &Process) -> HipResult {
         for step in lock(&self.steps).iter() {
@@ -238,6 +246,7 @@ pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) 
         if process.capture_graph(process.stream(stream)?, &exec)? {
             return Ok(());
         }
+        exec.check(process)?;
         exec.free_memory(process)?;
         let steps = lock(&exec.steps);
         steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))

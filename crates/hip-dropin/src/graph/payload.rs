@@ -193,6 +193,28 @@ impl Payload {
         number + i32::from(Version::current() == Version::Hip5)
     }
 
+    /// Whether it copies or fills memory.
+    pub(super) fn is_of_memory(&self) -> bool {
+        matches!(self, Payload::Copy(_) | Payload::Fill(_))
+    }
+
+    /// Checks all that can be known before the work is enqueued, so that a graph is launched whole or not at all.
+    pub(super) fn check(&self, process: &Process) -> HipResult {
+        match self {
+            Payload::Kernel(node, _) if node.kernel.is_unloaded() => Err(Status::INVALID_DEVICE_FUNCTION),
+            Payload::Kernel(node, _) => process.report_fault(node.kernel.device),
+            Payload::Copy(node) => node.copy.check(process),
+            Payload::Fill(params) => fill(process, params).map(drop),
+            Payload::EventWait(event) | Payload::EventRecord(event) => process.event(*event).map(drop),
+            Payload::MemoryOperations(operations) => operations.check(process),
+            Payload::Host(..)
+            | Payload::Child(_)
+            | Payload::Empty
+            | Payload::Allocate(_)
+            | Payload::Free(_) => Ok(()),
+        }
+    }
+
     /// Enqueues the work on a stream.
     pub(super) fn enqueue(&self, process: &'static Process, stream: StreamHandle) -> HipResult {
         let on = process.stream(stream)?;
@@ -200,7 +222,7 @@ impl Payload {
         match self {
             Payload::Kernel(node, attributes) => {
                 let cooperation = attributes.cooperation();
-                launch::enqueue(process, &node.kernel, node.shape, &node.kernarg, on, cooperation)
+                launch::enqueue_node(process, &node.kernel, node.shape, &node.kernarg, order, cooperation)
             }
             Payload::Copy(node) => node.copy.run(process, order),
             Payload::Fill(params) => fill(process, params)?.run(process, order),

@@ -27,3 +27,17 @@ fn reads_may_end_in_the_last_16_bytes_and_lds_in_its_granule() {
         );
     }
 }
+
+/// A graph with nodes of two devices runs each where it was added, and one that has become wrong runs nothing. A copy of many rows
+/// to pageable memory waits once. With `HIP_LAUNCH_BLOCKING=1`, a launch returns its kernel's fault.
+#[test]
+fn graphs_are_launched_whole_and_rows_are_copied_at_once() {
+    let Some(program) = program("whole_graphs.hip") else { return };
+    for (blocking, launched) in [("0", "hipSuccess"), ("1", "hipErrorIllegalAddress")] {
+        let mut command = command(&["--devices", "2"], &[program.to_str().unwrap()]);
+        let ran = command.env("HIP_LAUNCH_BLOCKING", blocking).output().unwrap();
+        let expected =
+            format!("two devices: 10 10 hipSuccess\nfreed: refused 10\nrows: 1 1\nlaunch: {launched}\n");
+        assert_eq!(text(&ran.stdout), expected, "{}", text(&ran.stderr));
+    }
+}
