@@ -297,8 +297,26 @@ impl StreamState {
         }
         match ended {
             Ok(CaptureReply::Graph(graph)) => Ok((graph, kept)),
+            Err(e) => {
+                self.give_up_capture();
+                Err(device.error(e))
+            }
             Ok(reply) => Err(Error::invalid("Stream::end_capture", format!("the driver answered {reply:?}"))),
-            Err(e) => Err(device.error(e)),
+        }
+    }
+
+    /// Ends a capture whose end failed, if the driver still has it. Otherwise it would refuse this thread's calls from now on, and
+    /// the memory of the launcher could not be freed.
+    fn give_up_capture(&self) {
+        let (device, stream) = (self.core.device(), self.core.raw());
+        if !asks(device.raw(), device.id(), stream).unwrap_or(true) {
+            return;
+        }
+        // SAFETY: a live stream of the device.
+        match unsafe { device.raw().stream_capture(device.id(), stream, &CaptureRequest::End) } {
+            Ok(CaptureReply::Graph(graph)) => destroy_graph(device, graph),
+            Ok(_) => {}
+            Err(e) => log::error!("a capture of {} can't be ended: {e}", device.id()),
         }
     }
 

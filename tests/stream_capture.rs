@@ -247,18 +247,7 @@ fn every_failing_call_is_returned_and_leaks_nothing() {
             let failed = rig.stream.capture(CaptureMode::Relaxed, |stream| bump(rig, stream, &words));
             assert_eq!(failed.unwrap_err().code(), Some(ErrorCode::OUT_OF_MEMORY), "{kind}");
             assert_eq!(rig.validation().pending_injections(), 0);
-            if (kind, nth) == (CallKind::StreamCapture, 2) {
-                // The driver was not asked to end the capture.
-                let request = CaptureRequest::End;
-                let (driver, device) = (rig.launcher.driver(), rig.device.id());
-                // SAFETY: live handles, and the graph is nobody else's.
-                unsafe {
-                    match driver.stream_capture(device, rig.stream.as_raw(), &request).unwrap() {
-                        CaptureReply::Graph(graph) => driver.graph_destroy(device, graph).unwrap(),
-                        reply => panic!("{reply:?}"),
-                    }
-                }
-            }
+            // Also when the driver was not asked to end the capture: it is ended once more, without a graph.
             takes_work(rig);
         }
         let graph = rig.stream.capture(CaptureMode::Relaxed, |stream| bump(rig, stream, &words)).unwrap();

@@ -236,7 +236,7 @@ fn never_met_lists_the_waves_and_what_they_wait_for() {
         assert!(report.to_string().contains("wave 0 at the global semaphore 5"), "{report}");
 
         // More workgroups than can have begun at once, each of which waits for all.
-        let groups = 3000;
+        let groups = 4000;
         rig.run("init_resource", 1, 64, &[U32(groups - 1), U32(7)]);
         let report = fault(&rig, "meet", groups, 64, &[U64(out), U32(groups - 1), U32(7)]);
         let FaultCause::NeverMet { waves, not_begun, .. } = report.cause else { panic!("{report}") };
