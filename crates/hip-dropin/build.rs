@@ -12,12 +12,6 @@ fn main() {
         // The other lines with a semicolon end a version, or hide all other symbols.
         if !name.contains(['}', ' ', '*']) {
             list.push_str(&format!("export {name}\n"));
-            // Versions of hiprtc's functions that builds of AMD's libhiprtc have, whose own map names none.
-            if name.starts_with("hiprtc") {
-                list.push_str(&format!(
-                    ".globl {name}_9\n.set {name}_9, {name}\n.symver {name}_9, {name}@hiprtc_9, remove\n"
-                ));
-            }
         }
     }
     list.push_str(".section .data.rel.hiplaunch_exports, \"aw\", @progbits\n");

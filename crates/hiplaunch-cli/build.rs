@@ -30,6 +30,7 @@ fn main() {
     let has_exports = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|processor| processor == "x86_64");
     // Nothing in the target refers to the functions, so the linker is told to take them.
     let text = fs::read_to_string(&map).expect("hip.map of hip-dropin");
+    write_hiprtc_versions(&text);
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_suffix(';').filter(|name| !name.contains(['}', ' ', '*'])) {
             argument(&format!("-Wl,-u,{name}"));
@@ -51,4 +52,22 @@ fn link_audit() {
     {
         println!("cargo::rustc-link-arg-bin=hiplaunch-audit={argument}");
     }
+}
+
+/// Writes the assembly that gives hiprtc's functions a second version, for the target alone: other libraries that link hip-dropin
+/// have no such version.
+fn write_hiprtc_versions(map: &str) {
+    let names = map.lines().filter_map(|line| line.trim().strip_suffix(';'));
+    let assembly: String = names
+        .filter(|name| name.starts_with("hiprtc"))
+        .map(|name| {
+            format!(
+                ".globl {name}_9\n.type {name}_9, @function\n{name}_9:\n jmp {name}@PLT\n\
+                 .symver {name}_9, {name}@hiprtc_9, remove\n"
+            )
+        })
+        .collect();
+    let path = Path::new(&env::var_os("OUT_DIR").expect("Cargo sets it")).join("hiprtc_versions.s");
+    fs::write(path, format!(".section .text.hiprtc_versions, \"ax\", @progbits\n{assembly}.text\n"))
+        .expect("a file in OUT_DIR");
 }

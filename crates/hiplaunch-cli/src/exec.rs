@@ -18,6 +18,9 @@ use super::{CommandError, CommandOutcome};
 const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
 const REAL_VARIABLE: &str = "HIPLAUNCH_HIP_LIBRARY";
 
+/// The environment variable with the target for which hipcc compiles if no option names one.
+const COMPILER_TARGET: &str = "HCC_AMDGPU_TARGET";
+
 /// The environment variable with the path of the library, if it is not beside the command.
 const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
 
@@ -149,8 +152,15 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
         let real = real_library(&library, args.program.first().map(Path::new))?;
         variables.push((BACKEND_VARIABLE, "hip".into()));
         variables.push((REAL_VARIABLE, real.into_os_string()));
-    } else if std::env::var_os(BACKEND_VARIABLE).is_some() {
-        variables.push((BACKEND_VARIABLE, "auto".into()));
+    } else {
+        if std::env::var_os(BACKEND_VARIABLE).is_some() {
+            variables.push((BACKEND_VARIABLE, "auto".into()));
+        }
+        // hipcc asks ROCm's driver for the GPU if neither it nor this variable names one.
+        if std::env::var_os(COMPILER_TARGET).is_none() {
+            let target = args.target.as_ref().map_or_else(|| "gfx90a".to_owned(), TargetId::short);
+            variables.push((COMPILER_TARGET, target.into()));
+        }
     }
     // AMD's own hiprtc compiles for AMD's own library.
     let names = if over_hip { &NAMES[..HIP_NAMES] } else { &NAMES[..] };

@@ -125,6 +125,14 @@ impl CopyNode {
         if copy.is_empty() {
             return Err(Status::INVALID_VALUE);
         }
+        let node = CopyNode { copy, params };
+        node.check(process)?;
+        Ok(node)
+    }
+
+    /// Checks that the memory is of the kind that the copy says. Memory that was freed is not.
+    fn check(&self, process: &Process) -> HipResult {
+        let copy = &self.copy;
         copy.check(process)?;
         for (dst, src, bytes) in copy.ranges() {
             let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
@@ -135,7 +143,7 @@ impl CopyNode {
                 return Err(Status::INVALID_VALUE);
             }
         }
-        Ok(CopyNode { copy, params })
+        Ok(())
     }
 }
 
@@ -203,7 +211,7 @@ impl Payload {
         match self {
             Payload::Kernel(node, _) if node.kernel.is_unloaded() => Err(Status::INVALID_DEVICE_FUNCTION),
             Payload::Kernel(node, _) => process.report_fault(node.kernel.device),
-            Payload::Copy(node) => node.copy.check(process),
+            Payload::Copy(node) => node.check(process),
             Payload::Fill(params) => fill(process, params).map(drop),
             Payload::EventWait(event) | Payload::EventRecord(event) => process.event(*event).map(drop),
             Payload::MemoryOperations(operations) => operations.check(process),

@@ -71,3 +71,17 @@ fn code_objects_load_or_say_why_not() {
     assert_eq!(err.matches("is refused").count(), 1, "{err}");
     assert!(err.contains("gfx942") && err.contains("gfx90a"), "{err}");
 }
+
+/// hipcc without `--offload-arch` compiles for the emulated device.
+#[test]
+fn hipcc_finds_the_emulated_device() {
+    let Some(_) = program("xnack.hip") else { return };
+    let folder = new_folder("hipcc-native");
+    let output = folder.join("program");
+    let source = Path::new(PROGRAMS).join("xnack.hip");
+    let compile = ["hipcc", "-w", "-O1", "-o", output.to_str().unwrap(), source.to_str().unwrap()];
+    let ran = exec(&["--target", "gfx90a:xnack+"], &compile);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let ran = exec(&["--target", "gfx90a:xnack+"], &[output.to_str().unwrap()]);
+    assert_eq!(text(&ran.stdout), "gfx90a:sramecc+:xnack+ hipSuccess 1\n", "{}", text(&ran.stderr));
+}
