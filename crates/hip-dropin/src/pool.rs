@@ -1,9 +1,9 @@
 //! Memory pools and allocations in stream order. All pools of a device are the driver's one pool.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, MemoryRequest, RawStream};
+use hip_driver::{DeviceId, DevicePtr, ErrorCode, MemoryRequest, RawStream};
 
 use crate::abi::{hipMemAccessDesc, hipMemLocation, hipMemPoolProps};
 use crate::allocations::{Allocation, Kind};
@@ -34,7 +34,21 @@ pub(crate) struct Pool {
     threshold: AtomicU64,
     used: AtomicU64,
     used_high: AtomicU64,
+    /// Memory that was freed and that the release threshold lets the pool keep.
+    kept: Mutex<Vec<Kept>>,
+    reserved_high: AtomicU64,
 }
+
+/// Freed memory, which work before the free on its stream may still use.
+#[derive(Clone, Copy)]
+struct Kept {
+    ptr: DevicePtr,
+    bytes: usize,
+    stream: RawStream,
+}
+
+/// The index of `hipMemPoolReuseAllowOpportunistic` among the attributes of reuse.
+const OPPORTUNISTIC: usize = 1;
 
 impl Pool {
     fn new(device: DeviceId) -> Pool {
@@ -44,12 +58,68 @@ impl Pool {
             threshold: AtomicU64::new(0),
             used: AtomicU64::new(0),
             used_high: AtomicU64::new(0),
+            kept: Mutex::default(),
+            reserved_high: AtomicU64::new(0),
         }
     }
 
     fn allocated(&self, bytes: usize) {
         let used = self.used.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         self.used_high.fetch_max(used, Ordering::Relaxed);
+        self.reserved_high.fetch_max(self.reserved(), Ordering::Relaxed);
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes that the pool has from the device.
+    fn reserved(&self) -> u64 {
+        let kept: u64 = self.kept().iter().map(|kept| kept.bytes as u64).sum();
+        self.used.load(Ordering::Relaxed) + kept
+    }
+
+    /// Keeps freed memory if the release threshold allows that. Not under the validation layer, which would not see that it was
+    /// freed.
+    fn keep(&self, process: &Process, freed: Kept) -> bool {
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        let keeps = process.validation.is_none() && self.reserved() + freed.bytes as u64 <= threshold;
+        if keeps {
+            self.kept().push(freed);
+        }
+        keeps
+    }
+
+    /// Takes kept memory for an allocation on a stream: what the stream itself freed, or another one that has finished its work.
+    fn reuse(&self, process: &Process, bytes: usize, stream: RawStream) -> Option<DevicePtr> {
+        let opportunistic = self.reuse.lock().unwrap_or_else(PoisonError::into_inner)[OPPORTUNISTIC] != 0;
+        let mut kept = self.kept();
+        // SAFETY: the driver refuses a stream that was destroyed.
+        let is_idle = |other| unsafe { process.unlayered.stream_query(self.device, other) }.unwrap_or(false);
+        let own = kept.iter().position(|kept| kept.bytes == bytes && kept.stream == stream);
+        let found = own.or_else(|| {
+            kept.iter().position(|kept| kept.bytes == bytes && opportunistic && is_idle(kept.stream))
+        })?;
+        Some(kept.swap_remove(found).ptr)
+    }
+
+    /// Returns kept memory to the device until at most `keep` bytes are reserved, when the work that may use it has finished.
+    fn trim(&self, process: &Process, keep: u64) -> HipResult {
+        let mut released = Vec::new();
+        while self.reserved() > keep {
+            let Some(kept) = self.kept().pop() else { break };
+            released.push(kept);
+        }
+        if released.is_empty() {
+            return Ok(());
+        }
+        process.driver.device_synchronize(self.device)?;
+        for kept in released {
+            // SAFETY: the memory was freed, and its last uses have finished.
+            unsafe { process.driver.free_async(self.device, kept.ptr, RawStream::NULL) }?;
+        }
+        // SAFETY: the null stream is always live.
+        Ok(unsafe { process.driver.stream_synchronize(self.device, RawStream::NULL) }?)
     }
 }
 
@@ -101,11 +171,30 @@ fn allocate(
     if let Some(address) = process.capture_allocation((device, raw), bytes)? {
         return pointer.set(address);
     }
-    // SAFETY: the stream is live.
-    let ptr = unsafe { process.driver.malloc_async(device, bytes, raw) }?;
+    let ptr = match pool.reuse(process, bytes, raw) {
+        Some(ptr) => ptr,
+        None => new_memory(process, device, bytes, raw)?,
+    };
     pool.allocated(bytes);
     process.allocations.insert(Allocation::device(ptr, bytes, device, Kind::Pool(handle)));
     pointer.set(Address(ptr.0))
+}
+
+/// Takes memory from the device. Where it has none, what pools keep and what other streams are about to free is waited for.
+fn new_memory(process: &Process, device: DeviceId, bytes: usize, stream: RawStream) -> HipResult<DevicePtr> {
+    // SAFETY: the stream is live.
+    let allocate = || unsafe { process.driver.malloc_async(device, bytes, stream) };
+    match allocate() {
+        Err(error) if error.code == ErrorCode::OUT_OF_MEMORY => {
+            let keeps = |pool: &Pool| pool.device == device && !pool.kept().is_empty();
+            while let Some((_, pool)) = process.pools.all.find(keeps) {
+                pool.trim(process, 0)?;
+            }
+            process.driver.device_synchronize(device)?;
+            Ok(allocate()?)
+        }
+        result => Ok(result?),
+    }
 }
 
 #[unsafe(export_name = "emulated_hipMallocAsync")]
@@ -144,7 +233,14 @@ pub(crate) fn free(process: &Process, pointer: Address, (device, raw): (DeviceId
     let Kind::Pool(pool) = found.kind else {
         return memory::free(process, &found);
     };
-    process.pools.all.with(pool, |pool| pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed));
+    let pool = process.pools.all.get(pool);
+    if let Some(pool) = &pool {
+        pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed);
+    }
+    let freed = Kept { ptr: DevicePtr(found.base), bytes: found.bytes, stream: raw };
+    if found.device == device && pool.is_some_and(|pool| pool.keep(process, freed)) {
+        return Ok(());
+    }
     if found.device != device {
         release(process, &found)?;
         return process.report_fault(found.device);
@@ -210,8 +306,8 @@ extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
         if is_default {
             return Err(Status::INVALID_VALUE);
         }
-        process.pools.all.remove(pool.0);
-        Ok(())
+        let removed = process.pools.all.remove(pool.0);
+        removed.map_or(Ok(()), |pool| pool.trim(process, 0))
     })
 }
 
@@ -221,7 +317,7 @@ extern "C" fn hipMemPoolTrimTo(pool: PoolHandle, keep: usize) -> Status {
         let pool = process.pools.get(pool)?;
         // SAFETY: the request needs nothing of the caller.
         unsafe { process.driver.memory(pool.device, &MemoryRequest::TrimPool { keep }) }?;
-        Ok(())
+        pool.trim(process, keep as u64)
     })
 }
 
@@ -241,6 +337,10 @@ extern "C" fn hipMemPoolSetAttribute(pool: PoolHandle, attribute: i32, value: Ad
                 if value.values::<u64>().get()? != 0 {
                     return Err(Status::INVALID_VALUE);
                 }
+                if attribute == RESERVED_HIGH {
+                    pool.reserved_high.store(pool.reserved(), Ordering::Relaxed);
+                    return Ok(());
+                }
                 pool.used_high.store(pool.used.load(Ordering::Relaxed), Ordering::Relaxed);
             }
             _ => return Err(Status::INVALID_VALUE),
@@ -259,8 +359,10 @@ extern "C" fn hipMemPoolGetAttribute(pool: PoolHandle, attribute: i32, value: Ad
                 value.out().set(reuse[(attribute - FIRST_REUSE) as usize])
             }
             RELEASE_THRESHOLD => value.out().set(pool.threshold.load(Ordering::Relaxed)),
-            RESERVED_NOW | USED_NOW => value.out().set(pool.used.load(Ordering::Relaxed)),
-            RESERVED_HIGH | USED_HIGH => value.out().set(pool.used_high.load(Ordering::Relaxed)),
+            RESERVED_NOW => value.out().set(pool.reserved()),
+            USED_NOW => value.out().set(pool.used.load(Ordering::Relaxed)),
+            RESERVED_HIGH => value.out().set(pool.reserved_high.load(Ordering::Relaxed)),
+            USED_HIGH => value.out().set(pool.used_high.load(Ordering::Relaxed)),
             _ => Err(Status::INVALID_VALUE),
         }
     })

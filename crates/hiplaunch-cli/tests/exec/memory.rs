@@ -41,3 +41,18 @@ fn graphs_are_launched_whole_and_rows_are_copied_at_once() {
         assert_eq!(text(&ran.stdout), expected, "{}", text(&ran.stderr));
     }
 }
+
+/// The release threshold is the "amount of reserved memory in bytes to hold onto before trying to release memory back to the OS"
+/// (hip_runtime_api.h); AMD's HIP 5.2.3 holds onto it over its software agent, too.
+#[test]
+fn a_pool_keeps_what_its_release_threshold_says() {
+    let Some(program) = program("pools.hip") else { return };
+    let ran = exec(&[], &[program.to_str().unwrap()]);
+    let expected = "threshold 0: reserved 0 (192), used 0 (192)\n\
+                    kept: reserved 192 (192), used 0 (192)\n\
+                    reused: 1\n\
+                    trimmed: reserved 64 (192), used 0 (192)\n\
+                    empty: reserved 0 (64), used 0 (192)\n\
+                    other size: hipSuccess\n";
+    assert_eq!(text(&ran.stdout), expected, "{}", text(&ran.stderr));
+}
