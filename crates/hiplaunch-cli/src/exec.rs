@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
 use hip_driver::hip::HipDriver;
-use hip_driver_emulated::EmulatorSetting;
 
 use super::names::{HIP_NAMES, NAMES};
 use super::session::unusable;
@@ -124,7 +123,7 @@ impl ExecArgs {
         let mut set = |name, value: Option<OsString>| variables.extend(value.map(|value| (name, value)));
         let switch = |on: bool| on.then(|| OsString::from("1"));
         for (_, name, value) in self.emulator_settings() {
-            set(EmulatorSetting::named(name).map_err(unusable)?.variable, Some(value.into()));
+            set(emulator_variable(name)?, Some(value.into()));
         }
         set("HIPLAUNCH_VALIDATE", switch(self.validate));
         set("HIPLAUNCH_COUNT", switch(self.count));
@@ -136,6 +135,17 @@ impl ExecArgs {
         set("HIPLAUNCH_MAIN_PROCESS", Some(std::process::id().to_string().into()));
         Ok(variables)
     }
+}
+
+/// The environment variable of a setting of the emulator.
+#[cfg(feature = "emulator")]
+fn emulator_variable(name: &str) -> Result<&'static str, CommandError> {
+    hip_driver_emulated::EmulatorSetting::named(name).map(|setting| setting.variable).map_err(unusable)
+}
+
+#[cfg(not(feature = "emulator"))]
+fn emulator_variable(name: &str) -> Result<&'static str, CommandError> {
+    Err(unusable(format!("{name}: this build has no emulator; build with the feature `emulator`")))
 }
 
 /// `folder` has the libraries; `None` for the folder of the running program.
