@@ -34,9 +34,11 @@ pub(crate) struct Pool {
     threshold: AtomicU64,
     used: AtomicU64,
     used_high: AtomicU64,
+    /// The bytes that the pool has from the device: those in use, and those in `kept`.
+    reserved: AtomicU64,
+    reserved_high: AtomicU64,
     /// Memory that was freed and that the release threshold lets the pool keep.
     kept: Mutex<Vec<Kept>>,
-    reserved_high: AtomicU64,
 }
 
 /// Freed memory, which work before the free on its stream may still use.
@@ -58,32 +60,42 @@ impl Pool {
             threshold: AtomicU64::new(0),
             used: AtomicU64::new(0),
             used_high: AtomicU64::new(0),
-            kept: Mutex::default(),
+            reserved: AtomicU64::new(0),
             reserved_high: AtomicU64::new(0),
+            kept: Mutex::default(),
         }
     }
 
+    /// Counts an allocation from the pool's memory.
     fn allocated(&self, bytes: usize) {
         let used = self.used.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         self.used_high.fetch_max(used, Ordering::Relaxed);
-        self.reserved_high.fetch_max(self.reserved(), Ordering::Relaxed);
+    }
+
+    /// Counts new memory from the device.
+    fn grew(&self, bytes: usize) {
+        let reserved = self.reserved.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        self.reserved_high.fetch_max(reserved, Ordering::Relaxed);
+    }
+
+    /// Counts memory that goes back to the device.
+    fn shrank(&self, bytes: usize) {
+        self.reserved.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes that the pool has from the device.
     fn reserved(&self) -> u64 {
-        let kept: u64 = self.kept().iter().map(|kept| kept.bytes as u64).sum();
-        self.used.load(Ordering::Relaxed) + kept
+        self.reserved.load(Ordering::Relaxed)
     }
 
     /// Keeps freed memory if the release threshold allows that. Not under the validation layer, which would not see that it was
     /// freed.
     fn keep(&self, process: &Process, freed: Kept) -> bool {
         let threshold = self.threshold.load(Ordering::Relaxed);
-        let keeps = process.validation.is_none() && self.reserved() + freed.bytes as u64 <= threshold;
+        let keeps = process.validation.is_none() && self.reserved() <= threshold;
         if keeps {
             self.kept().push(freed);
         }
@@ -106,15 +118,21 @@ impl Pool {
     /// Returns kept memory to the device until at most `keep` bytes are reserved, when the work that may use it has finished.
     fn trim(&self, process: &Process, keep: u64) -> HipResult {
         let mut released = Vec::new();
-        while self.reserved() > keep {
+        let mut excess = self.reserved().saturating_sub(keep);
+        while excess > 0 {
             let Some(kept) = self.kept().pop() else { break };
+            excess = excess.saturating_sub(kept.bytes as u64);
             released.push(kept);
         }
         if released.is_empty() {
             return Ok(());
         }
-        process.driver.device_synchronize(self.device)?;
+        if let Err(error) = process.driver.device_synchronize(self.device) {
+            self.kept().extend(released);
+            return Err(error.into());
+        }
         for kept in released {
+            self.shrank(kept.bytes);
             // SAFETY: the memory was freed, and its last uses have finished.
             unsafe { process.driver.free_async(self.device, kept.ptr, RawStream::NULL) }?;
         }
@@ -173,7 +191,11 @@ fn allocate(
     }
     let ptr = match pool.reuse(process, bytes, raw) {
         Some(ptr) => ptr,
-        None => new_memory(process, device, bytes, raw)?,
+        None => {
+            let ptr = new_memory(process, device, bytes, raw)?;
+            pool.grew(bytes);
+            ptr
+        }
     };
     pool.allocated(bytes);
     process.allocations.insert(Allocation::device(ptr, bytes, device, Kind::Pool(handle)));
@@ -233,13 +255,13 @@ pub(crate) fn free(process: &Process, pointer: Address, (device, raw): (DeviceId
     let Kind::Pool(pool) = found.kind else {
         return memory::free(process, &found);
     };
-    let pool = process.pools.all.get(pool);
-    if let Some(pool) = &pool {
+    if let Some(pool) = process.pools.all.get(pool) {
         pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed);
-    }
-    let freed = Kept { ptr: DevicePtr(found.base), bytes: found.bytes, stream: raw };
-    if found.device == device && pool.is_some_and(|pool| pool.keep(process, freed)) {
-        return Ok(());
+        let freed = Kept { ptr: DevicePtr(found.base), bytes: found.bytes, stream: raw };
+        if found.device == device && pool.keep(process, freed) {
+            return Ok(());
+        }
+        pool.shrank(found.bytes);
     }
     if found.device != device {
         release(process, &found)?;
