@@ -19,7 +19,7 @@ use crate::memory::bounds::Bounds;
 use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
-use crate::state::wave::{AGPR, LANES, Lanes, Mode, POOL, Wave};
+use crate::state::wave::{LANES, Lanes, Mode, POOL, Wave};
 
 /// The largest number of work-items of a workgroup.
 pub const MAX_BLOCK: u32 = 1024;
@@ -91,8 +91,8 @@ pub(crate) struct DispatchSetup {
     mode: Mode,
     /// See [`Wave::d16_kept`].
     d16_kept: u32,
-    vgprs: u16,
-    agprs: u16,
+    /// The vector registers that the kernel has.
+    pub(crate) vectors: VectorCount,
     block_size: [u32; 3],
     /// The work-item ids of each wave of a workgroup, as v0 has them.
     item_ids: Box<[Lanes]>,
@@ -264,8 +264,7 @@ impl DispatchSetup {
                     | u32::from(kd.fp16_overflow()) << 23,
             ),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
-            vgprs: total.min(accum),
-            agprs: total.saturating_sub(accum),
+            vectors: VectorCount { vgprs: total.min(accum), agprs: total.saturating_sub(accum) },
             block_size: d.block,
             item_ids: item_ids(
                 d.block,
@@ -302,11 +301,6 @@ impl DispatchSetup {
         }
     }
 
-    /// The vector registers that the kernel has.
-    pub(crate) fn vectors(&self) -> VectorCount {
-        VectorCount { vgprs: self.vgprs, agprs: self.agprs }
-    }
-
     /// Sets a wave to its state at the kernel's entry.
     pub(crate) fn init_wave(&self, w: &mut Wave, id: u32, workgroup: [u32; 3]) {
         if w.pool_of != self.code.id {
@@ -315,9 +309,8 @@ impl DispatchSetup {
             w.r.s[usize::from(POOL)..usize::from(POOL) + pool.len()].copy_from_slice(pool);
         }
         w.r.s[..usize::from(POOL)].fill(0);
-        for rows in [0..self.vgprs, AGPR..AGPR + self.agprs] {
-            let rows = &mut w.r.v[usize::from(rows.start)..usize::from(rows.end)];
-            bytemuck::cast_slice_mut::<Lanes, u8>(rows).fill(0);
+        for rows in self.vectors.rows() {
+            bytemuck::cast_slice_mut::<Lanes, u8>(&mut w.r.v[rows]).fill(0);
         }
         *w.v_mut(0) = self.item_ids[id as usize];
         w.scratch.reset(self.scratch);

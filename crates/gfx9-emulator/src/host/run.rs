@@ -463,8 +463,8 @@ impl Job {
         }
     }
 
-    /// Returns a new workgroup, or, if as many have begun as the device holds, the one that was parked first. With a schedule seed it
-    /// chooses at random between the two.
+    /// Returns a new workgroup, or, if as many have begun as the device holds, the one that was parked first. With a
+    /// schedule seed it chooses at random between the two.
     fn find(&self, thread: usize) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
             && let Some(workgroup) = self.take_parked()
@@ -608,7 +608,7 @@ impl Job {
                     run_wave(wave, cx, code, slice)
                 };
                 let (stop, repeats) = match stop {
-                    StopReason::Slice if all_spin => spin::round(wave, cx, code, self.setup.vectors(), kept),
+                    StopReason::Slice if all_spin => spin::round(wave, cx, code, self.setup.vectors, kept),
                     _ => (stop, false),
                 };
                 all_spin &= repeats || stop != StopReason::Slice;

@@ -3,6 +3,8 @@
 //! Such a wave would use up its turn while the workgroup that could end its waiting has none. It is known by its registers: after
 //! a round of the loop they are as before, so each further round is the same until memory changes.
 
+use std::ops::Range;
+
 use crate::exec::inst::{Code, ExecContext, StopReason};
 use crate::exec::interpret::run_wave;
 use crate::state::wave::{AGPR, Lanes, Mode, POOL, Wave};
@@ -26,9 +28,14 @@ pub(crate) struct VectorCount {
 }
 
 impl VectorCount {
-    fn of(self, w: &Wave) -> [&[Lanes]; 2] {
+    /// Where they are among the vector registers of a wave.
+    pub(crate) fn rows(self) -> [Range<usize>; 2] {
         let agpr = usize::from(AGPR);
-        [&w.r.v[..usize::from(self.vgprs)], &w.r.v[agpr..agpr + usize::from(self.agprs)]]
+        [0..usize::from(self.vgprs), agpr..agpr + usize::from(self.agprs)]
+    }
+
+    fn of(self, w: &Wave) -> [&[Lanes]; 2] {
+        self.rows().map(|rows| &w.r.v[rows])
     }
 }
 

@@ -13,8 +13,9 @@
 //! Developer's Manual", volume 3, 9.1.1 "Guaranteed Atomic Operations", and AMD's "Architecture Programmer's Manual", volume
 //! 2, 7.3.2 "Access Atomicity". Without AVX, 16 bytes are two accesses of 8.
 //!
-//! Other hosts use Rust's atomic operations of the access's size, without assembly; 16 bytes are two accesses of 8. There, kernels that race with
-//! accesses of different sizes rely on the compiler's generating plain loads and stores for them, which it does.
+//! Other hosts use Rust's atomic operations of the access's size, without assembly; 16 bytes are two accesses of 8. There,
+//! kernels that race with accesses of different sizes rely on the compiler's generating plain loads and stores for them,
+//! which it does.
 
 use std::marker::PhantomData;
 
@@ -157,7 +158,7 @@ pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
         return unsafe { host::load128(p) };
     }
     // SAFETY: as the caller guarantees.
-    dwords(unsafe { [load64(p), load64(p.add(8))] })
+    unsafe { load_halves(p) }
 }
 
 /// Stores 16 bytes as [`load128`] loads them.
@@ -170,45 +171,34 @@ pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
         // SAFETY: as the caller guarantees, and aligned.
         return unsafe { host::store128(p, value) };
     }
-    let [low, high] = words(value);
     // SAFETY: as the caller guarantees.
-    unsafe {
-        store64(p, low);
-        store64(p.add(8), high);
-    }
+    unsafe { store_halves(p, value) };
 }
 
+/// Loads 16 bytes with two accesses of 8.
+///
+/// # Safety
+/// As for [`read`].
 #[inline(always)]
-fn dwords([low, high]: [u64; 2]) -> [u32; 4] {
+unsafe fn load_halves(p: *mut u8) -> [u32; 4] {
+    // SAFETY: as the caller guarantees.
+    let [low, high] = unsafe { [load64(p), load64(p.add(8))] };
     [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }
 
+/// Stores 16 bytes with two accesses of 8.
+///
+/// # Safety
+/// As for [`read`].
 #[inline(always)]
-fn words([a, b, c, d]: [u32; 4]) -> [u64; 2] {
-    [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
+unsafe fn store_halves(p: *mut u8, [a, b, c, d]: [u32; 4]) {
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        store64(p, u64::from(a) | u64::from(b) << 32);
+        store64(p.add(8), u64::from(c) | u64::from(d) << 32);
+    }
 }
 
-/// Two accesses of 8 bytes, where the host has none of 16.
-#[cfg(any(not(target_arch = "x86_64"), miri))]
-macro_rules! in_halves {
-    () => {
-        #[inline(always)]
-        pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
-            // SAFETY: as the caller guarantees.
-            super::dwords(unsafe { [load64(p), load64(p.add(8))] })
-        }
-
-        #[inline(always)]
-        pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
-            let [low, high] = super::words(value);
-            // SAFETY: as the caller guarantees.
-            unsafe {
-                store64(p, low);
-                store64(p.add(8), high);
-            }
-        }
-    };
-}
 use host::{add32, add64, exchange32, exchange64, swap32, swap64};
 pub(crate) use host::{load8, load16, load32, load64, store8, store16, store32, store64};
 
@@ -264,7 +254,7 @@ mod host {
     pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
         if !std::arch::is_x86_feature_detected!("avx") {
             // SAFETY: as the caller guarantees.
-            return super::dwords(unsafe { [load64(p), load64(p.add(8))] });
+            return unsafe { super::load_halves(p) };
         }
         let value: std::arch::x86_64::__m128i;
         // SAFETY: it reads valid and aligned bytes, with the effect that the module's documentation describes.
@@ -281,12 +271,8 @@ mod host {
     #[inline(always)]
     pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
         if !std::arch::is_x86_feature_detected!("avx") {
-            let [low, high] = super::words(value);
             // SAFETY: as the caller guarantees.
-            return unsafe {
-                store64(p, low);
-                store64(p.add(8), high);
-            };
+            return unsafe { super::store_halves(p, value) };
         }
         // SAFETY: it writes valid and aligned bytes, with the effect that the module's documentation describes.
         unsafe {
@@ -388,8 +374,9 @@ mod host {
 /// What the assembly means to the abstract machine; see the module's documentation. It is slow.
 #[cfg(miri)]
 mod host {
-    pub(super) use super::{read_each as read_words, write_each as write_words};
-    in_halves!();
+    pub(super) use super::{
+        load_halves as load128, read_each as read_words, store_halves as store128, write_each as write_words,
+    };
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
     use std::sync::{Mutex, PoisonError};
 
@@ -460,8 +447,9 @@ mod host {
 /// Rust's atomic operations; the module's documentation says on what they rely.
 #[cfg(not(any(target_arch = "x86_64", miri)))]
 mod host {
-    pub(super) use super::{read_each as read_words, write_each as write_words};
-    in_halves!();
+    pub(super) use super::{
+        load_halves as load128, read_each as read_words, store_halves as store128, write_each as write_words,
+    };
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};
     use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
