@@ -13,7 +13,7 @@ use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, SectionT
 use crate::code_object::CodeObjectVersion;
 use crate::descriptor::KernelDescriptor;
 use crate::error::{Error, Result};
-use crate::limits::{MAX_IMAGE_SIZE, MAX_NAMES_RATIO, MAX_PROGRAM_HEADERS};
+use crate::limits::{MAX_IMAGE_SIZE, MAX_METADATA_NOTES, MAX_NAMES_RATIO, MAX_PROGRAM_HEADERS};
 use crate::target::TargetId;
 
 const LE: LittleEndian = LittleEndian;
@@ -21,9 +21,6 @@ type Header = FileHeader64<LittleEndian>;
 
 /// `ELFOSABI_AMDGPU_HSA`.
 const OS_ABI_HSA: u8 = 64;
-/// The most metadata notes of a file: of a linked one, as many as it was linked of.
-const MAX_METADATA_NOTES: usize = 4096;
-
 /// `NT_AMDGPU_METADATA`.
 const NOTE_METADATA: u32 = 32;
 /// First of the reserved section indices; AMD uses it for LDS variables (`SHN_AMDGPU_LDS`).

@@ -9,6 +9,9 @@ pub const MAX_IMAGE_SIZE: u64 = 1 << 30;
 /// The largest number of program headers. LLD writes 8 or 9.
 pub const MAX_PROGRAM_HEADERS: usize = 128;
 
+/// The largest number of metadata notes. A file that was linked of several has the note of each.
+pub const MAX_METADATA_NOTES: usize = 4096;
+
 /// The largest kernarg segment of one kernel, in bytes (64 KiB). HIP allows 4 KiB of explicit arguments; the hidden
 /// ones add 256 bytes.
 pub const MAX_KERNARG_SIZE: u32 = 64 << 10;

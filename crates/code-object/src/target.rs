@@ -9,7 +9,7 @@ use crate::error::Error;
 /// The triple that code objects for ROCm have, as it is written here.
 const TRIPLE: &str = "amdgcn-amd-amdhsa";
 
-/// The triple's vendor and operating system.
+/// The triple's operating system.
 const OS: &str = "amdhsa";
 
 /// The vendors that compilers wrote in triples: today's, and none in the files of XLA and of early LLVM.
@@ -217,6 +217,12 @@ impl FeatureSetting {
     /// Whether it is `+` or `-`.
     pub fn is_specified(self) -> bool {
         matches!(self, FeatureSetting::Off | FeatureSetting::On)
+    }
+
+    /// Returns this setting if it is specified, else `default`.
+    #[must_use]
+    pub fn or(self, default: FeatureSetting) -> FeatureSetting {
+        if self.is_specified() { self } else { default }
     }
 
     /// The two bits of `e_flags` that hold it.

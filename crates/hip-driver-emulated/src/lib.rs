@@ -66,7 +66,7 @@ use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;
 pub use self::listener::{DeviceFault, DeviceListener, Listener, Notices};
 use self::module::{Function, Module};
-pub use self::options::EmulatorOptions;
+pub use self::options::{EmulatorOptions, device_target};
 use self::pinned::PinnedMemory;
 pub use self::settings::{EmulatorSetting, SETTINGS, hsa_xnack};
 use self::stream::{Batch, Stream, on_worker};

@@ -66,6 +66,14 @@ pub struct EmulatorOptions {
     pub listener: Option<Listener>,
 }
 
+/// Returns the target of a device, given the target that is asked for: sramecc is on and xnack is off where that leaves them
+/// open.
+pub fn device_target(mut asked: TargetId) -> TargetId {
+    asked.sramecc = asked.sramecc.or(FeatureSetting::On);
+    asked.xnack = asked.xnack.or(FeatureSetting::Off);
+    asked
+}
+
 impl Default for EmulatorOptions {
     fn default() -> Self {
         EmulatorOptions {
@@ -111,13 +119,7 @@ impl EmulatorOptions {
                 self.target.short()
             ));
         }
-        for (setting, default) in
-            [(&mut self.target.sramecc, FeatureSetting::On), (&mut self.target.xnack, FeatureSetting::Off)]
-        {
-            if !setting.is_specified() {
-                *setting = default;
-            }
-        }
+        self.target = device_target(self.target);
         Ok(self)
     }
 

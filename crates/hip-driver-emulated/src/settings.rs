@@ -79,9 +79,7 @@ fn switch(text: &str) -> Option<bool> {
 /// A target. What it leaves open of XNACK, `HSA_XNACK` decides, as for AMD's runtime.
 fn target(text: &str) -> Option<TargetId> {
     let mut target: TargetId = text.parse().ok()?;
-    if !target.xnack.is_specified() {
-        target.xnack = hsa_xnack().unwrap_or(target.xnack);
-    }
+    target.xnack = target.xnack.or(hsa_xnack().unwrap_or(target.xnack));
     Some(target)
 }
 
@@ -114,11 +112,8 @@ impl EmulatorSetting {
         std::env::var_os(self.variable).filter(|value| !value.is_empty())
     }
 
-    /// Sets it in `options`. `given_as` is what its user calls it, for the error: an option, a keyword, a variable.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`, with a detail that says what was expected.
-    pub fn set(&self, options: &mut EmulatorOptions, given_as: &str, text: &str) -> DriverResult<()> {
+    /// Sets it in `options`; see [`EmulatorOptions::set`].
+    fn set(&self, options: &mut EmulatorOptions, given_as: &str, text: &str) -> DriverResult<()> {
         (self.parse)(options, text.trim()).ok_or_else(|| {
             let detail = format!("{given_as}={text} is not {}", self.expected);
             DriverError::with_detail("hipInit", ErrorCode::INVALID_VALUE, detail)
@@ -127,6 +122,15 @@ impl EmulatorSetting {
 }
 
 impl EmulatorOptions {
+    /// Sets one of [`SETTINGS`] by its name. `given_as` is what its user calls it, for the error: an option, a keyword, a
+    /// variable.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, with a detail that says what was expected, or that there is no such setting.
+    pub fn set(&mut self, name: &str, given_as: &str, text: &str) -> DriverResult<()> {
+        EmulatorSetting::named(name)?.set(self, given_as, text)
+    }
+
     /// Returns the defaults, with what the environment variables of [`SETTINGS`] and `HSA_XNACK` say.
     ///
     /// # Errors

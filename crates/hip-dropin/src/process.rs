@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::{FeatureSetting, Processor, TargetId};
-use hip_driver::{DeviceId, DeviceProperties, Driver, ErrorCode, RawEvent, RawStream, StreamOptions};
-use hip_driver_emulated::{EmulatedDriver, Listener, hsa_xnack};
+use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream, StreamOptions};
+use hip_driver_emulated::{EmulatedDriver, Listener, device_target, hsa_xnack};
 use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
@@ -120,9 +120,7 @@ impl Process {
     /// that free.
     pub(crate) fn report_fault(&self, device: DeviceId) -> HipResult {
         match self.unlayered.mem_info(device) {
-            Err(error) if error.code.is_sticky() || error.code == ErrorCode::LAUNCH_TIME_OUT => {
-                Err(error.into())
-            }
+            Err(error) if error.code.is_sticky() => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -324,14 +322,9 @@ fn target_of_program(default: &TargetId) -> Option<TargetId> {
 }
 
 fn best_target(targets: &[TargetId], default: &TargetId, xnack: Option<FeatureSetting>) -> Option<TargetId> {
-    // As `EmulatorOptions` completes what a target leaves open.
     let device = |target: &TargetId| {
-        let or = |setting: FeatureSetting, default| if setting.is_specified() { setting } else { default };
-        TargetId {
-            processor: target.processor.clone(),
-            sramecc: or(target.sramecc, FeatureSetting::On),
-            xnack: or(target.xnack, xnack.unwrap_or(FeatureSetting::Off)),
-        }
+        let xnack = target.xnack.or(xnack.unwrap_or(target.xnack));
+        device_target(TargetId { xnack, ..target.clone() })
     };
     let default = device(default);
     if targets.iter().any(|target| target.is_compatible_with(&default)) {

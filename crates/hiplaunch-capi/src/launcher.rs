@@ -197,7 +197,7 @@ fn emulator(
     devices: u32,
     target: Option<&str>,
 ) -> Result<LauncherBuilder> {
-    use hip_driver_emulated::{EmulatorOptions, EmulatorSetting};
+    use hip_driver_emulated::EmulatorOptions;
     if backend == Backend::Hip {
         return Err(Failure::invalid(
             "emulator_devices and emulator_target are not for HIPLAUNCH_BACKEND_HIP; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
@@ -208,9 +208,7 @@ fn emulator(
         options.devices = devices;
     }
     if let Some(target) = target {
-        EmulatorSetting::named("target")
-            .and_then(|row| row.set(&mut options, "emulator_target", target))
-            .map_err(hiplaunch::Error::from)?;
+        options.set("target", "emulator_target", target).map_err(hiplaunch::Error::from)?;
     }
     Ok(builder.emulator(options))
 }

@@ -12,16 +12,12 @@ pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
     targets.into_iter().find_map(|target| {
         [Processor::Gfx90a, Processor::Gfx942, Processor::Gfx950].into_iter().find_map(|processor| {
             let mut device = TargetId::new(processor);
-            device.xnack = known(target.xnack);
-            device.sramecc = known(target.sramecc);
+            // What the code leaves open, the emulator chooses.
+            device.xnack = target.xnack.or(FeatureSetting::Any);
+            device.sramecc = target.sramecc.or(FeatureSetting::Any);
             target.is_compatible_with(&device).then_some(device)
         })
     })
-}
-
-/// Returns the code's setting if it has one, else leaves the choice to the emulator.
-fn known(setting: FeatureSetting) -> FeatureSetting {
-    if setting.is_specified() { setting } else { FeatureSetting::Any }
 }
 
 #[cfg(test)]

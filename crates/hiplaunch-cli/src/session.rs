@@ -15,7 +15,7 @@ use super::CommandError;
 use super::emulator::EmulatorSettings;
 use super::pool_recorder::{PoolRecorder, RecordedPools};
 #[cfg(feature = "emulator")]
-use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, EmulatorSetting, KernelProfile, Notice, Notices};
+use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile, Notice, Notices};
 
 /// Options of every command that uses a device.
 #[derive(Clone, Debug, clap::Args)]
@@ -287,9 +287,8 @@ pub(crate) fn give(
     name: &str,
     value: &str,
 ) -> Result<(), CommandError> {
-    let setting = EmulatorSetting::named(name).map_err(unusable)?;
     // The call and the code say nothing to a reader of the command line.
-    setting.set(options, option, value).map_err(|error| match error.detail {
+    options.set(name, option, value).map_err(|error| match error.detail {
         Some(detail) => unusable(detail),
         None => unusable(error),
     })

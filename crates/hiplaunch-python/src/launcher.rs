@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hip_driver::{DeviceProperties, StreamOptions};
-use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Notices};
+use hip_driver_emulated::{EmulatorOptions, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
 use hiplaunch_testing::noop::NoopDriver;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -86,9 +86,7 @@ impl Emulator {
         };
         let mut options = EmulatorOptions::from_env().map_err(wrong)?;
         for (name, value) in self.given() {
-            EmulatorSetting::named(name)
-                .and_then(|row| row.set(&mut options, name, &value))
-                .map_err(wrong)?;
+            options.set(name, name, &value).map_err(wrong)?;
         }
         Ok(options)
     }
