@@ -24,7 +24,7 @@ impl From<ErrorCode> for Status {
 impl From<DriverError> for Status {
     /// Keeps what a fault's report says for the summary.
     fn from(error: DriverError) -> Status {
-        if error.code.is_sticky() || error.code == ErrorCode::LAUNCH_TIME_OUT {
+        if error.code.is_sticky() {
             record::returned(&error);
         }
         log::debug!("{error}");
