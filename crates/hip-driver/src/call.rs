@@ -440,9 +440,7 @@ impl HostFunction {
             DriverError::with_detail(CallKind::LaunchHostFunc.name(), ErrorCode::INVALID_VALUE, detail)
         })
     }
-}
 
-impl HostFunction {
     /// Replaces the function with one that calls it. For layers. Does nothing if it was taken.
     pub fn wrap(&self, around: impl FnOnce(HostFunc) -> HostFunc) {
         if let Some(function) = self.0.take() {

@@ -203,15 +203,6 @@ impl HappensBefore {
         self.all_work(device, |_| true)
     }
 
-    /// Returns what happens before the present end of all streams.
-    pub(super) fn snapshot(&self) -> Clock {
-        let mut all = Clock::default();
-        for (i, slot) in self.slots.iter().enumerate() {
-            all.raise(i as u32, slot.seq);
-        }
-        all
-    }
-
     /// All that happens before a blocking copy.
     pub(super) fn snapshot_null(&self, device: DeviceId) -> Clock {
         self.all_work(device, |kind| kind != StreamKind::NonBlocking)
@@ -219,8 +210,13 @@ impl HappensBefore {
 
     /// Marks all work of a lost device as finished: none of it runs any more.
     pub(super) fn abandon(&mut self, device: DeviceId) {
+        self.assume_finished(|other| other == device);
+    }
+
+    /// Marks all work of the devices for which `of` holds as finished.
+    pub(super) fn assume_finished(&mut self, of: impl Fn(DeviceId) -> bool) {
         let mut all = Clock::default();
-        for (i, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.device == device) {
+        for (i, slot) in self.slots.iter().enumerate().filter(|(_, slot)| of(slot.device)) {
             all.raise(i as u32, slot.seq);
         }
         self.host_learns(&all);
