@@ -430,7 +430,9 @@ fn fault_code(error: &Error) -> ErrorCode {
     match error {
         Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,
         Error::Fault(report) => match report.cause {
-            FaultCause::OutOfBounds { space: MemorySpace::Global, .. } => ErrorCode::ILLEGAL_ADDRESS,
+            FaultCause::OutOfBounds { space: MemorySpace::Global, .. } | FaultCause::Refused { .. } => {
+                ErrorCode::ILLEGAL_ADDRESS
+            }
             FaultCause::Trap { .. } => ErrorCode::ASSERT,
             FaultCause::OverBudget { .. } => ErrorCode::LAUNCH_TIME_OUT,
             _ => ErrorCode::LAUNCH_FAILURE,

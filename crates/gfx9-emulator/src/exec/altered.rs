@@ -55,6 +55,7 @@ pub(crate) fn run(
             // SAFETY: as above.
             unsafe { (i.exec)(w, cx, i) }
         };
+        let flow = cx.unless_refused(flow);
         if let Some(observer) = &mut observer {
             observer.after(w, cx);
         }

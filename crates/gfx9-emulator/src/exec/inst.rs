@@ -10,6 +10,7 @@ use super::operand::{Dpp, ResultModifier, SourceModifier};
 use crate::exec::notices::Notices;
 use crate::memory::View;
 use crate::memory::lds::Lds;
+use crate::memory::refused::{self, Refused};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::gws::Gws;
@@ -206,6 +207,18 @@ impl ExecContext {
     pub(crate) fn fault(&mut self, cause: FaultCause) -> Flow {
         self.fault = Some(cause);
         Flow::Fault
+    }
+
+    /// Faults if the host has refused an access of the instruction that was executed, else returns its `flow`.
+    #[inline(always)]
+    pub(crate) fn unless_refused(&mut self, flow: Flow) -> Flow {
+        match refused::refused() {
+            None => flow,
+            Some(Refused { address, is_write }) => {
+                let access = if is_write { AccessKind::Write } else { AccessKind::Read };
+                self.fault(FaultCause::Refused { access, address })
+            }
+        }
     }
 
     /// Faults because a scalar access is out of bounds.

@@ -9,7 +9,10 @@ use crate::state::wave::Wave;
 /// `code` is `cx.code`, to which the caller keeps a reference. Waves that meet at barriers stop often; cloning the
 /// `Arc` each time would make threads contend for its count.
 pub(crate) fn run_wave(w: &mut Wave, cx: &mut ExecContext, code: &Code, slice: u64) -> StopReason {
-    interpret::<false>(w, cx, code, slice, None)
+    if cx.mem.may_be_refused() {
+        return interpret::<false, true>(w, cx, code, slice, None);
+    }
+    interpret::<false, false>(w, cx, code, slice, None)
 }
 
 /// Runs a wave like [`run_wave`], but calls the observer for each instruction, and stops after exactly `slice`
@@ -21,11 +24,12 @@ pub(crate) fn run_wave_observed(
     slice: u64,
     observer: Observing<'_>,
 ) -> StopReason {
-    interpret::<true>(w, cx, code, slice, observer)
+    interpret::<true, true>(w, cx, code, slice, observer)
 }
 
-/// The interpreter's loop. `OBSERVED` is a constant so that the loop without an observer is not slowed down.
-fn interpret<const OBSERVED: bool>(
+/// The interpreter's loop. `OBSERVED`, and `REFUSED`, whether the host may refuse accesses, are constants so that the loop
+/// without an observer is not slowed down.
+fn interpret<const OBSERVED: bool, const REFUSED: bool>(
     w: &mut Wave,
     cx: &mut ExecContext,
     code: &Code,
@@ -50,6 +54,7 @@ fn interpret<const OBSERVED: bool>(
         }
         // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
         let flow = unsafe { (i.exec)(w, cx, i) };
+        let flow = if REFUSED { cx.unless_refused(flow) } else { flow };
         if OBSERVED {
             if let Some(observer) = &mut observer {
                 observer.after(w, cx);

@@ -28,6 +28,7 @@ use crate::memory::blocks::BlockTable;
 use crate::memory::bounds::Bounds;
 use crate::memory::grain::FineGrainedAtomics;
 use crate::memory::lds::Lds;
+use crate::memory::refused::Watch;
 use crate::memory::{AddressSpace, RangeTable, View};
 use crate::observe::{Observers, Profile, WorkgroupObserver};
 use crate::report::access::{LaneAddress, MemorySpace};
@@ -345,6 +346,7 @@ impl Job {
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
         let _environment = FloatEnvironment::set();
+        let _watch = Watch::begin(self.snapshot.of_callers());
         let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
         while !self.stop.load(Relaxed) {
@@ -754,6 +756,7 @@ impl Job {
                  and so does `--bounds pages`",
                 self.setup.lds, self.setup.dynamic_lds
             )),
+            FaultCause::Refused { address, .. } => Some(self.space.nearest(*address, 1, &self.blocks)),
             _ => None,
         };
         let report = FaultReport {

@@ -10,6 +10,7 @@ use super::backing::Backing;
 use super::blocks::{BlockAt, BlockTable, Blocks};
 use super::bounds::{Bounds, PAGE};
 use super::guest_range::GuestRange;
+use super::refused::{self, Refused, Watch};
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
 
@@ -52,6 +53,11 @@ pub(super) struct Region {
 impl Region {
     pub(super) fn is_host(&self) -> bool {
         self.backing.is_callers()
+    }
+
+    /// Whether the program maps its pages, and may protect or unmap them at any time.
+    fn is_of_caller(&self) -> bool {
+        self.is_host() && !self.has_pages
     }
 
     pub(super) fn range(&self) -> GuestRange {
@@ -342,10 +348,12 @@ impl AddressSpace {
     /// live range.
     ///
     /// # Safety
-    /// The memory must stay valid for reads and writes until [`unmap_host`](Self::unmap_host) has returned and no
-    /// dispatch that began before is running. While a dispatch runs that accesses it, nothing else may access it
+    /// The memory must be the caller's until [`unmap_host`](Self::unmap_host) has returned and no dispatch that began
+    /// before is running. On Linux with x86-64, pages may be read-only or not accessible: a kernel's access there is a fault
+    /// ([`FaultCause::Refused`](crate::FaultCause::Refused)). Elsewhere it must stay valid for reads and writes. While a dispatch runs that accesses it, nothing else may access it
     /// other than through atomic operations.
     pub unsafe fn map_host(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
+        refused::install();
         self.map(ptr, len, false)
     }
 
@@ -496,30 +504,27 @@ impl AddressSpace {
     /// Reads `out.len()` bytes at `address`.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if the bytes are not all in one live range.
+    /// [`Error::OutOfBounds`] if the bytes are not all in one live range, or the host refuses to access them.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<()> {
         let (region, range) = self.range(address, out.len() as u64)?;
-        range.read_bytes(address, out);
-        drop(region);
-        Ok(())
+        unless_refused([&region], || range.read_bytes(address, out))
     }
 
     /// Writes `data` to `address`.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if the bytes are not all in one live range.
+    /// As for [`read`](Self::read).
     pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
         let (region, range) = self.range(address, data.len() as u64)?;
-        range.write_bytes(address, data);
+        unless_refused([&region], || range.write_bytes(address, data))?;
         mark(region.as_ref(), address, data.len() as u64);
-        drop(region);
         Ok(())
     }
 
     /// Copies `bytes` bytes from `src` to `dst`. The two may overlap.
     ///
     /// # Errors
-    /// [`Error::OutOfBounds`] if the bytes of either are not all in one live range.
+    /// As for [`read`](Self::read), of either.
     pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<()> {
         let (from_region, from) = self.range(src, bytes)?;
         let (to_region, to) = self.range(dst, bytes)?;
@@ -527,13 +532,15 @@ impl AddressSpace {
         let mut buffer = vec![0; bytes.min(16 << 10) as usize];
         let step = buffer.len().max(1) as u64;
         let steps = bytes.div_ceil(step);
-        for n in 0..steps {
-            // Copies backwards if the destination begins inside the source, as `memmove` does.
-            let n = if dst > src { steps - 1 - n } else { n };
-            let part = &mut buffer[..(bytes - n * step).min(step) as usize];
-            from.read_bytes(src + n * step, part);
-            to.write_bytes(dst + n * step, part);
-        }
+        unless_refused([&from_region, &to_region], || {
+            for n in 0..steps {
+                // Copies backwards if the destination begins inside the source, as `memmove` does.
+                let n = if dst > src { steps - 1 - n } else { n };
+                let part = &mut buffer[..(bytes - n * step).min(step) as usize];
+                from.read_bytes(src + n * step, part);
+                to.write_bytes(dst + n * step, part);
+            }
+        })?;
         if let (Some(from), Some(to)) = (&from_region, &to_region)
             && let Some(shadow) = &to.shadow
         {
@@ -544,14 +551,13 @@ impl AddressSpace {
                 shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
             }
         }
-        drop((from_region, to_region));
         Ok(())
     }
 
     /// Writes `pattern` `count` times, one after the other, from `address` on.
     ///
     /// # Errors
-    /// - [`Error::OutOfBounds`] if the bytes are not all in one live range.
+    /// - [`Error::OutOfBounds`] as for [`read`](Self::read).
     /// - [`Error::InvalidArgument`] if the pattern is empty or the number of bytes overflows.
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<()> {
         let total =
@@ -561,14 +567,15 @@ impl AddressSpace {
         let (region, range) = self.range(address, total)?;
         let per_block = (16 << 10) / pattern.len().min(16 << 10);
         let block = pattern.repeat(per_block.min(usize::try_from(count).unwrap_or(usize::MAX)));
-        let mut at = 0;
-        while at < total {
-            let part = &block[..(total - at).min(block.len() as u64) as usize];
-            range.write_bytes(address + at, part);
-            at += part.len() as u64;
-        }
+        unless_refused([&region], || {
+            let mut at = 0;
+            while at < total {
+                let part = &block[..(total - at).min(block.len() as u64) as usize];
+                range.write_bytes(address + at, part);
+                at += part.len() as u64;
+            }
+        })?;
         mark(region.as_ref(), address, total);
-        drop(region);
         Ok(())
     }
 
@@ -604,7 +611,9 @@ impl AddressSpace {
         // The view looks up the blocks of a divided allocation.
         // Without what `Bounds::Pages` adds: accesses there are noted (`View::past_end`).
         let range = |r: &Region| if r.divided { GuestRange { len: 0, ..r.range() } } else { r.owned() };
-        let snapshot = Arc::new(RangeTable { ranges: regions.iter().map(range).collect(), regions });
+        let of_callers = regions.iter().filter(|r| r.is_of_caller()).map(Region::range).collect();
+        let ranges = regions.iter().map(range).collect();
+        let snapshot = Arc::new(RangeTable { ranges, of_callers, regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
@@ -628,6 +637,24 @@ impl AddressSpace {
         match blocks.find(address, len) {
             BlockAt::Block(_) => Ok(()),
             _ => Err(Error::OutOfBounds { address, len, nearest: blocks.describe(address, len) }),
+        }
+    }
+}
+
+/// Accesses regions, which it keeps alive. The error names the first byte that the host refused.
+fn unless_refused<const N: usize>(regions: [&Option<Region>; N], access: impl FnOnce()) -> Result<()> {
+    let of_callers = regions.iter().copied().flatten().filter(|region| region.is_of_caller());
+    let ranges: Vec<GuestRange> = of_callers.map(Region::range).collect();
+    let watch = Watch::begin(&ranges);
+    access();
+    let refused = watch.end();
+    match refused {
+        None => Ok(()),
+        Some(Refused { address, is_write }) => {
+            let access = if is_write { "write" } else { "read" };
+            let nearest =
+                format!("a page of registered host memory that the process itself may not {access}");
+            Err(Error::OutOfBounds { address, len: 1, nearest })
         }
     }
 }
@@ -728,6 +755,15 @@ impl Inner {
 /// The ranges that were live at one time, sorted by address.
 pub(crate) struct RangeTable {
     pub(super) ranges: Box<[GuestRange]>,
+    /// Those that the host may refuse to access: [`refused`].
+    of_callers: Box<[GuestRange]>,
     /// The regions of the same ranges. They keep the memory of `ranges` alive.
     pub(super) regions: Box<[Region]>,
+}
+
+impl RangeTable {
+    /// Returns the ranges of memory that the program mapped.
+    pub(crate) fn of_callers(&self) -> &[GuestRange] {
+        &self.of_callers
+    }
 }

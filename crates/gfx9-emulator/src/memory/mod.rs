@@ -22,6 +22,7 @@ pub(crate) mod lds;
 #[cfg(test)]
 mod race_tests;
 mod raw;
+pub(crate) mod refused;
 mod shadow;
 mod view;
 

@@ -76,6 +76,11 @@ impl View {
         View { live: Some(space), ..self }
     }
 
+    /// Returns whether the host may refuse an access: whether there is memory that the program mapped.
+    pub(crate) fn may_be_refused(&self) -> bool {
+        !self.snapshot.of_callers().is_empty()
+    }
+
     /// Returns the range that contains all `size` bytes at `address`; `None` if no range does.
     #[inline(always)]
     pub(crate) fn range(&mut self, address: u64, size: u64) -> Option<GuestRange> {

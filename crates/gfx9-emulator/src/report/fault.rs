@@ -55,6 +55,14 @@ pub enum FaultCause {
         /// The lanes that are out of bounds, at most sixteen, and their addresses.
         lanes: Vec<LaneAddress>,
     },
+    /// An access to mapped host memory that the operating system refused: the program has mapped the page read-only, or has
+    /// protected or unmapped it since.
+    Refused {
+        /// Whether it was read or written; an atomic writes.
+        access: AccessKind,
+        /// The first byte that was refused.
+        address: u64,
+    },
     /// An atomic at an address that isn't a multiple of its size.
     Misaligned {
         /// The memory that was accessed.
@@ -187,6 +195,12 @@ impl fmt::Display for FaultCause {
                 write!(f, "out-of-bounds {} of {size} bytes in {}:", access.name(), space.name())?;
                 lanes(f, l)
             }
+            FaultCause::Refused { access, address } => write!(
+                f,
+                "{} of registered host memory at {address:#x}, a page that the process itself may not {}",
+                access.name(),
+                access.name()
+            ),
             FaultCause::Misaligned { space, size, lanes: l } => {
                 write!(f, "misaligned atomic of {size} bytes in {}:", space.name())?;
                 lanes(f, l)

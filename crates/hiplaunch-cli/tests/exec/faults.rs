@@ -1,5 +1,7 @@
 //! A fault reaches the program, whichever call waits for it.
 
+use std::os::unix::process::ExitStatusExt;
+
 use super::programs::*;
 
 /// Every call that waits returns the error of what it waited for: each call of `waiting_calls.hip` times each fault.
@@ -42,4 +44,50 @@ fn callbacks_and_host_functions_behind_a_fault_are_called() {
         "other: hipErrorIllegalAddress",
     ];
     assert_eq!(lines, expected, "{}", text(&ran.stderr));
+}
+
+/// A program may map the memory that it registers read-only (llama.cpp does), and protect, unmap or shorten it later. A
+/// kernel's access there is a fault with a report; on AMD's hardware it is one that names the address and ends the process.
+#[test]
+fn registered_memory_that_the_process_may_not_access_is_a_fault() {
+    let Some(program) = program("refused.hip") else { return };
+    let reads = ["load", "load1", "load2", "load8", "load16", "scattered", "scalar"];
+    let writes =
+        ["store", "store1", "store2", "store8", "store16", "apart", "part", "add", "add8", "swap", "swap8"];
+    let all = |mode, kernels: &[&'static str]| kernels.iter().map(|k| (mode, *k)).collect::<Vec<_>>();
+    let cases = [
+        all("readonly", &writes),
+        all("none", &reads),
+        all("none", &["store", "add"]),
+        all("second", &["scattered"]),
+        all("unmapped", &["load", "store16"]),
+        all("short", &["load", "store"]),
+    ];
+    for (mode, kernel) in cases.concat() {
+        let ran = exec(&[], &[program.to_str().unwrap(), mode, kernel]);
+        assert_eq!(text(&ran.stdout), "hipSuccess hipErrorIllegalAddress\n", "{mode} {kernel}: {ran:?}");
+        let access = if writes.contains(&kernel) { "write" } else { "read" };
+        let report = text(&ran.stderr);
+        let first = format!("{access} of registered host memory at 0x");
+        // An atomic of memory that may not even be read begins with its load.
+        assert!(report.contains(&first) || (mode, kernel) == ("none", "add"), "{mode} {kernel}: {report}");
+        assert!(report.contains("wave 0, pc 0x"), "{mode} {kernel}: {report}");
+    }
+    for (mode, kernel) in [("readonly", "load16"), ("readonly", "scalar"), ("", "add8"), ("second", "load16")]
+    {
+        let ran = exec(&[], &[program.to_str().unwrap(), mode, kernel]);
+        assert_eq!(text(&ran.stdout), "hipSuccess hipSuccess\n", "{mode} {kernel}: {ran:?}");
+    }
+    let ran = exec(&[], &[program.to_str().unwrap(), "readonly", "set"]);
+    assert_eq!(text(&ran.stdout), "hipSuccess hipErrorIllegalAddress\n", "{ran:?}");
+}
+
+/// What is no access of a kernel goes to the program's handler, or ends the process.
+#[test]
+fn a_programs_own_segmentation_faults_are_its_own() {
+    let Some(program) = program("refused.hip") else { return };
+    let ran = exec(&[], &[program.to_str().unwrap(), "own"]);
+    assert_eq!((text(&ran.stdout), ran.status.code()), ("own handler\n".into(), Some(0)), "{ran:?}");
+    let ran = exec(&[], &[program.to_str().unwrap(), "crash"]);
+    assert_eq!(ran.status.signal(), Some(libc::SIGSEGV), "{ran:?}");
 }
