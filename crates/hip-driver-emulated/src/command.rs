@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use gfx9_emulator::{AddressSpace, BlockTable, Dispatch, Error, FaultCause, MemorySpace};
+use gfx9_emulator::{BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
 use super::device::{Device, lock, may_wait};
 use super::event::Event;
@@ -18,9 +18,6 @@ use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, Kern
 /// The result of executed work: for a kernel, counts of what it executed; for a failure, what was being done, and the
 /// error.
 pub(super) type Ran = Result<Option<KernelCounts>, (String, Error)>;
-
-/// The maximum number of bytes that are copied at once between the memories of two devices.
-const PEER_CHUNK: usize = 1 << 20;
 
 /// The size in bytes up to which a pageable copy is staged in the stream's batch. A larger one gets memory of its own.
 const STAGED_IN_BATCH: usize = 64 << 10;
@@ -298,7 +295,8 @@ impl Device {
             Command::Write { dst, bytes } => watched.time(None, || self.write(dst, bytes.of(batch))),
             Command::WriteLarge { dst, bytes } => watched.time(None, || self.write(dst, &bytes)),
             Command::CopyPeer { dst, from, src, bytes } => watched.time(None, || {
-                copy_peer(&self.space, dst, &from.space, src, bytes)
+                self.space
+                    .copy_from(&from.space, dst.0, src.0, bytes as u64)
                     .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))?;
                 Ok(None)
             }),
@@ -405,24 +403,6 @@ fn check_residency(
     }
     let detail = format!("{workgroups} workgroups in a cooperative launch, {room} are on the device at once");
     Err(DriverError::with_detail(call, ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE, detail))
-}
-
-fn copy_peer(
-    to: &AddressSpace,
-    dst: DevicePtr,
-    from: &AddressSpace,
-    src: DevicePtr,
-    bytes: usize,
-) -> Result<(), Error> {
-    let mut buffer = vec![0; bytes.min(PEER_CHUNK)];
-    let mut done = 0;
-    while done < bytes {
-        let part = &mut buffer[..(bytes - done).min(PEER_CHUNK)];
-        from.read(src.offset(done as u64).0, part)?;
-        to.write(dst.offset(done as u64).0, part)?;
-        done += part.len();
-    }
-    Ok(())
 }
 
 /// Returns the sticky code for an error on a worker.

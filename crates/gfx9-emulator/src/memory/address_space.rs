@@ -526,7 +526,15 @@ impl AddressSpace {
     /// # Errors
     /// As for [`read`](Self::read), of either.
     pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<()> {
-        let (from_region, from) = self.range(src, bytes)?;
+        self.copy_from(self, dst, src, bytes)
+    }
+
+    /// Copies `bytes` bytes from `src` of another address space, or this one, to `dst` of this one.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), of either.
+    pub fn copy_from(&self, other: &AddressSpace, dst: u64, src: u64, bytes: u64) -> Result<()> {
+        let (from_region, from) = other.range(src, bytes)?;
         let (to_region, to) = self.range(dst, bytes)?;
         // The buffer stays in the host's first cache.
         let mut buffer = vec![0; bytes.min(16 << 10) as usize];
@@ -544,12 +552,7 @@ impl AddressSpace {
         if let (Some(from), Some(to)) = (&from_region, &to_region)
             && let Some(shadow) = &to.shadow
         {
-            if Arc::ptr_eq(&from.backing, &to.backing) {
-                // The ranges may overlap, so all bytes count as written.
-                shadow.mark(dst - to.base, bytes);
-            } else {
-                shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
-            }
+            shadow.copy(dst - to.base, from.shadow.as_deref(), src - from.base, bytes);
         }
         Ok(())
     }
@@ -672,8 +675,8 @@ pub(crate) enum ShadowRange<'a> {
     Outside,
     /// The bytes are in a range whose writes are not tracked.
     Untracked,
-    /// The bytes are in a tracked allocation, at this offset in bytes.
-    At(&'a Shadow, u64),
+    /// The bytes are in a tracked allocation, at this offset in bytes; its own bytes are as many as the last number.
+    At(&'a Shadow, u64, u64),
 }
 
 impl Inner {

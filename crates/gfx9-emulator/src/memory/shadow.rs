@@ -52,10 +52,17 @@ impl Shadow {
         })
     }
 
-    /// Copies the bits of bytes that were copied from another allocation. Without one (`None`), the bytes count as
-    /// written.
+    /// Copies the bits of bytes that were copied. Without bits of their source (`None`), the bytes count as written.
     pub(crate) fn copy(&self, offset: u64, from: Option<&Shadow>, from_offset: u64, len: u64) {
         let Some(from) = from else { return self.mark(offset, len) };
+        if std::ptr::eq(self, from) {
+            // The two may overlap.
+            let written: Vec<bool> = (0..len).map(|at| self.is_written(from_offset + at, 1)).collect();
+            for (at, is_written) in (offset..).zip(written) {
+                if is_written { self.mark(at, 1) } else { self.clear(at) }
+            }
+            return;
+        }
         // Marks whole words at a time where all bytes were written, which is the common case.
         for at in (0..len).step_by(64) {
             let part = (len - at).min(64);
@@ -73,7 +80,8 @@ impl Shadow {
         }
     }
 
-    fn clear(&self, offset: u64) {
+    /// Marks a byte as never written.
+    pub(crate) fn clear(&self, offset: u64) {
         for (n, mask) in self.masks(offset, 1) {
             if let Some(word) = self.words.atomic_u64(8 * n) {
                 word.update(|bits| bits & !mask);
@@ -104,6 +112,12 @@ mod tests {
         for n in 0..320 {
             assert_eq!(copy.is_written(10 + n, 1), shadow.is_written(190 + n, 1), "{n}");
         }
+        copy.mark(100, 1);
+        copy.copy(90, Some(&copy), 95, 20);
+        assert!(
+            copy.is_written(95, 1)
+                && (0..5).all(|n| copy.is_written(90 + n, 1) == shadow.is_written(275 + n, 1))
+        );
         copy.copy(0, None, 0, 1000);
         assert!(copy.is_written(0, 1000));
     }

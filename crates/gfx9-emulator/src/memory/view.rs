@@ -143,7 +143,9 @@ impl View {
             return ShadowRange::Outside;
         }
         match self.known(address, size) {
-            Some(Region { base, shadow: Some(shadow), .. }) => ShadowRange::At(shadow, address - base),
+            Some(region @ Region { base, shadow: Some(shadow), .. }) => {
+                ShadowRange::At(shadow, address - base, region.own())
+            }
             Some(_) => ShadowRange::Untracked,
             None => ShadowRange::Outside,
         }

@@ -24,6 +24,7 @@ mod races;
 mod registers;
 mod sanitizer;
 mod trace;
+mod unwritten;
 mod waits;
 
 pub(crate) use class::Info;

@@ -19,6 +19,7 @@
 //! * An atomic or volatile load and any other access: stores to the same bytes may be atomic as well.
 //! * A store and an atomic, in memory where atomic stores look like plain ones (LDS; all memory on gfx90a).
 //! * Two stores of the same value.
+//! * A read of a wave that writes nothing later, and a write of its workgroup.
 //! * A load and a compare-and-swap: a loop of compare-and-swaps commonly begins with a plain load, whose value is only
 //!   a guess.
 //!
@@ -45,7 +46,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn is_rmw(self) -> bool {
+    pub(crate) fn is_rmw(self) -> bool {
         matches!(self, Kind::Atomic | Kind::CompareSwap)
     }
 

@@ -1,4 +1,4 @@
-//! The sanitizer: finds reads of bytes that were never written, data races ([`races`](super::races) defines these),
+//! The sanitizer: finds uses of bytes that were never written ([`unwritten`](super::unwritten)), data races ([`races`](super::races) defines these),
 //! missing waits ([`missing_waits`](super::missing_waits)), and [`hazards`](super::hazards).
 
 use std::collections::HashMap;
@@ -17,9 +17,10 @@ use crate::observe::hazards::Hazards;
 use crate::observe::lock::lock;
 use crate::observe::missing_waits::{Moment, Next, Waits};
 use crate::observe::races::{AccessContext, DwordHistory, GlobalHistory, Kind, RecordedAccess, SCALAR};
+use crate::observe::unwritten::{self, Origin, Unwritten};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind, Site};
-use crate::state::wave::Wave;
+use crate::state::wave::{LANES, Wave};
 
 /// The largest number of instructions, or pairs of them, that are reported.
 const REPORTS: usize = 64;
@@ -39,7 +40,7 @@ pub(crate) struct Sanitizer {
 struct Found {
     defects: Vec<Defect>,
     /// The index in `defects` of the defect of each pair of instructions. For reads of unwritten bytes, both
-    /// instructions are the same.
+    /// are the load.
     by_place: HashMap<(DefectKind, u32, u32), usize>,
 }
 
@@ -111,7 +112,8 @@ impl Sanitizer {
         access: RecordedAccess,
         other: Option<RecordedAccess>,
     ) {
-        self.add((kind, access.inst, other.map_or(access.inst, |other| other.inst)), || {
+        let second = other.filter(|_| kind == DefectKind::DataRace);
+        self.add((kind, access.inst, second.map_or(access.inst, |other| other.inst)), || {
             let scalar = accessed.is_scalar;
             let named = accessed.each().filter(|(lane, _)| lanes >> lane & 1 != 0).take(REPORTED);
             let lanes: Vec<LaneAddress> = named
@@ -171,20 +173,38 @@ pub(crate) struct Local {
     group: u32,
     /// The number of barriers that the workgroup has passed.
     barrier: u32,
-    waves: Vec<Acquired>,
+    waves: Vec<WaveOrder>,
     waits: Waits,
     hazards: Option<Hazards>,
+    /// The unwritten bytes that each wave has loaded.
+    unwritten: Vec<Unwritten>,
+    /// The lanes of which the instruction loads unwritten bytes to LDS.
+    to_lds: u64,
     /// A bit for each byte of LDS that was written.
     lds_written: Vec<u64>,
     /// A history for each dword of LDS.
     lds: Vec<DwordHistory>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Acquired {
-    at: u32,
+/// The order of a wave with others.
+#[derive(Default)]
+struct WaveOrder {
+    /// The time of its last acquire, its own or one of a wave that it met at a barrier.
+    acquired: u32,
     /// The instruction that the wave executed last is an acquire.
     pending: bool,
+    /// The barrier and the time of its last write.
+    wrote: Option<(u32, u32)>,
+    /// Races of what it has read.
+    races: Vec<PendingRace>,
+}
+
+/// A race that is one if the wave that has read writes anything later.
+struct PendingRace {
+    accessed: AccessedBytes,
+    lane: u8,
+    access: RecordedAccess,
+    other: RecordedAccess,
 }
 
 impl Local {
@@ -193,9 +213,11 @@ impl Local {
             shared: Arc::clone(shared),
             group: group as u32,
             barrier: 0,
-            waves: vec![Acquired::default(); waves],
+            waves: std::iter::repeat_with(WaveOrder::default).take(waves).collect(),
             waits: Waits::new(group as u32, waves),
             hazards: shared.hazards.then(|| Hazards::new(group as u32, waves)),
+            unwritten: std::iter::repeat_with(Unwritten::default).take(waves).collect(),
+            to_lds: 0,
             lds_written: vec![0; MAX_LDS as usize / 64],
             lds: Vec::new(),
         }
@@ -208,22 +230,24 @@ impl Local {
         for wave in 0..self.waves.len() {
             self.settle(wave);
         }
-        let latest = self.waves.iter().map(|wave| wave.at).max().unwrap_or(0);
-        self.waves.fill(Acquired { at: latest, pending: false });
+        let latest = self.waves.iter().map(|wave| wave.acquired).max().unwrap_or(0);
+        for wave in &mut self.waves {
+            (wave.acquired, wave.pending) = (latest, false);
+        }
     }
 
     /// Counts the acquire that a wave has just executed. It takes effect only here, after the instruction has read
     /// memory.
     fn settle(&mut self, wave: usize) {
-        if let Some(acquired) = self.waves.get_mut(wave).filter(|acquired| acquired.pending) {
-            *acquired = Acquired { at: self.shared.memory.acquire(), pending: false };
+        if let Some(wave) = self.waves.get_mut(wave).filter(|wave| wave.pending) {
+            (wave.acquired, wave.pending) = (self.shared.memory.acquire(), false);
         }
     }
 
     /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses.
     pub(crate) fn see(
         &mut self,
-        w: &Wave,
+        w: &mut Wave,
         cx: &mut ExecContext,
         at: usize,
         i: &Inst,
@@ -233,80 +257,176 @@ impl Local {
         let wave = w.id as usize;
         self.settle(wave);
         let now = Moment { time: self.shared.memory.time(), barrier: self.barrier };
-        let acquired = self.waves.get(wave).map_or(0, |acquired| acquired.at);
+        let acquired = self.waves.get(wave).map_or(0, |wave| wave.acquired);
         let next = Next { w, at: at as u32, i, info, accesses, now, acquired };
         self.waits.see(&self.shared, cx, &next);
         if let Some(hazards) = &mut self.hazards {
             hazards.see(&self.shared, cx, w, at as u32, i, info);
         }
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
-        let bypasses_caches = bypasses_caches(cx.code.target, inner);
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")
-            && let Some(acquired) = self.waves.get_mut(wave)
+            && let Some(order) = self.waves.get_mut(wave)
         {
-            acquired.pending = true;
+            order.pending = true;
         }
-        for (number, accessed) in
-            accesses.iter().enumerate().filter(|(_, accessed)| accessed.space != MemorySpace::Scratch)
-        {
-            let in_lds = accessed.space == MemorySpace::Lds;
-            let kind = match accessed.access {
-                AccessKind::Read => Kind::Read,
-                AccessKind::Write if bypasses_caches && !in_lds => Kind::AtomicStore,
-                AccessKind::Write => Kind::Write,
-                AccessKind::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
-                AccessKind::Atomic => Kind::Atomic,
-            };
-            let is_rmw = accessed.access == AccessKind::Atomic;
-            let atomic_load = kind == Kind::Read && bypasses_caches && !in_lds;
-            let returns = match info.addressing {
-                AddressingKind::DsCount => true,
-                AddressingKind::Ds(..) | AddressingKind::DsTwo(..) | AddressingKind::DsAligned(..) => {
-                    i.row.dst != Ty::None
+        self.follow(w, cx, at, i, info);
+        for (number, accessed) in accesses.iter().enumerate() {
+            if accessed.space == MemorySpace::Scratch {
+                if let Some(unwritten) = self.unwritten.get_mut(wave) {
+                    unwritten.private(w, i, info, (number, accessed));
                 }
-                _ => inner.flags & flag::GLC != 0,
-            };
-            if (atomic_load || is_rmw && returns)
-                && let Some(acquired) = self.waves.get_mut(wave)
-            {
-                acquired.pending = true;
+                continue;
             }
-            let access = RecordedAccess {
-                group: self.group,
-                inst: at as u32,
-                time: self.shared.memory.time(),
-                barrier: self.barrier,
-                wave: wave as u8,
-                lane: SCALAR,
-                bytes: 0,
-                kind,
-            };
+            let kind = kind(cx.code.target, i, accessed);
+            let in_lds = accessed.space == MemorySpace::Lds;
+            let atomic_load = kind == Kind::Read && bypasses_caches(cx.code.target, inner) && !in_lds;
+            if (atomic_load || kind.is_rmw() && returns(i, info.addressing))
+                && let Some(order) = self.waves.get_mut(wave)
+            {
+                order.pending = true;
+            }
+            let access = self.recorded(wave, at, kind);
             let context = AccessContext {
-                acquired: self.waves.get(wave).map_or(0, |acquired| acquired.at),
+                acquired: self.waves.get(wave).map_or(0, |wave| wave.acquired),
                 stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
             };
-            let (unwritten, race) = if in_lds {
+            if kind != Kind::Read {
+                self.writes(cx, wave, access);
+            }
+            let found = if in_lds {
                 self.lds(cx.lds.size(), accessed, access, context)
             } else {
                 self.global(cx, accessed, access, context, atomic_load)
             };
-            if unwritten != 0 {
-                self.shared.report(cx, DefectKind::UninitializedRead, accessed, unwritten, access, None);
-            }
-            if let Some((lane, other)) = race
+            self.move_unwritten(w, cx, (i, info), (number, accesses), access, &found);
+            if let Some((lane, other)) = found.race
                 && !(kind == Kind::Write
                     && other.kind == Kind::Write
                     && stores_same(w, cx, inner, info.addressing, number, accessed))
             {
                 let access =
                     RecordedAccess { lane: if accessed.is_scalar { SCALAR } else { lane }, ..access };
-                self.shared.report(cx, DefectKind::DataRace, accessed, 1 << lane, access, Some(other));
+                self.race(cx, accessed, lane, access, other);
             }
         }
     }
 
-    /// Checks an access to global memory. Returns the mask of the lanes that read bytes that were never written, and a
-    /// lane that races, with the other access.
+    fn recorded(&self, wave: usize, at: usize, kind: Kind) -> RecordedAccess {
+        RecordedAccess {
+            group: self.group,
+            inst: at as u32,
+            time: self.shared.memory.time(),
+            barrier: self.barrier,
+            wave: wave as u8,
+            lane: SCALAR,
+            bytes: 0,
+            kind,
+        }
+    }
+
+    /// Follows unwritten bytes through the registers, and reports those that the instruction uses.
+    fn follow(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst, info: &Info) {
+        let wave = w.id as usize;
+        let used = self.unwritten.get_mut(wave).map(|unwritten| unwritten.step(w, cx, i, info));
+        for origin in used.unwrap_or_default() {
+            let user = self.recorded(wave, at, Kind::Read);
+            let Origin { accessed, lanes, access, .. } = &*origin;
+            self.shared.report(cx, DefectKind::UninitializedRead, accessed, *lanes, *access, Some(user));
+        }
+    }
+
+    /// Moves unwritten bytes between memory and registers, as access `number` of an instruction does. Reports those that it
+    /// does not only copy, and those past the end of an allocation, which nothing should read.
+    fn move_unwritten(
+        &mut self,
+        w: &Wave,
+        cx: &mut ExecContext,
+        (i, info): (&Inst, &Info),
+        (number, accesses): (usize, &[AccessedBytes]),
+        access: RecordedAccess,
+        found: &FoundLanes,
+    ) {
+        let Some(accessed) = accesses.get(number) else { return };
+        let Local { shared, unwritten, lds_written, to_lds, .. } = self;
+        let Some(unwritten) = unwritten.get_mut(w.id as usize) else { return };
+        let is_to_lds = |number: usize| {
+            accesses.get(number).is_some_and(|stored| stored.space == MemorySpace::Lds)
+                && accesses.get(number - 1).is_some_and(|loaded| loaded.access == AccessKind::Read)
+        };
+        if accessed.access == AccessKind::Write {
+            let loaded = if number > 0 && is_to_lds(number) { std::mem::take(to_lds) } else { 0 };
+            for (_, address) in accessed.each().filter(|(lane, _)| loaded >> lane & 1 != 0) {
+                for byte in 0..u64::from(accessed.size) {
+                    forget(cx, lds_written, accessed.space, address + byte);
+                }
+            }
+            for (lane, address) in accessed.each().filter(|_| !unwritten.is_empty()) {
+                for byte in 0..accessed.size {
+                    if unwritten.stored(i, info.addressing, (number, accessed), lane, byte).is_some() {
+                        forget(cx, lds_written, accessed.space, address + u64::from(byte));
+                    }
+                }
+            }
+            return;
+        }
+        let copies = unwritten::copies(info, accesses);
+        if number == 0 && is_to_lds(1) {
+            *to_lds = found.unwritten & !found.past_end;
+        }
+        let reported = if copies || number == 0 && is_to_lds(1) { found.past_end } else { found.unwritten };
+        if reported != 0 {
+            shared.report(cx, DefectKind::UninitializedRead, accessed, reported, access, None);
+        }
+        let lanes = found.unwritten & !found.past_end;
+        if copies && lanes != 0 {
+            let origin = Origin::new(accessed, lanes, access);
+            let mut bytes = [0u16; LANES];
+            for (lane, address) in accessed.each().filter(|(lane, _)| lanes >> lane & 1 != 0) {
+                let is_unwritten =
+                    |byte: &u32| !is_written(cx, lds_written, accessed.space, address + u64::from(*byte));
+                bytes[lane] = (0..accessed.size).filter(is_unwritten).fold(0, |mask, byte| mask | 1 << byte);
+            }
+            unwritten.load(w, i, info, (number, accessed), |lane, byte| {
+                (bytes[lane] >> byte & 1 != 0).then(|| Arc::clone(&origin))
+            });
+        }
+    }
+
+    /// Reports a race, unless one side only reads: then when that wave of this workgroup writes anything later. What a wave
+    /// reads that writes nothing afterwards changes nothing. (Triton replicates a small block over the waves of a program: all of
+    /// them load it, and one stores.)
+    fn race(
+        &mut self,
+        cx: &ExecContext,
+        accessed: &AccessedBytes,
+        lane: u8,
+        access: RecordedAccess,
+        other: RecordedAccess,
+    ) {
+        let reader = [access, other].into_iter().find(|access| access.kind == Kind::Read);
+        if let Some(reader) = reader.filter(|reader| reader.group == self.group)
+            && let Some(wave) = self.waves.get_mut(usize::from(reader.wave))
+            && wave.wrote.is_none_or(|wrote| wrote < (reader.barrier, reader.time))
+        {
+            let same = |race: &PendingRace| (race.access.inst, race.other.inst) == (access.inst, other.inst);
+            if !wave.races.iter().any(same) {
+                wave.races.push(PendingRace { accessed: accessed.clone(), lane, access, other });
+            }
+            return;
+        }
+        self.shared.report(cx, DefectKind::DataRace, accessed, 1 << lane, access, Some(other));
+    }
+
+    /// Records that a wave writes, and reports the races whose reads it made before.
+    fn writes(&mut self, cx: &ExecContext, wave: usize, access: RecordedAccess) {
+        let Some(wave) = self.waves.get_mut(wave) else { return };
+        wave.wrote = Some((access.barrier, access.time));
+        for PendingRace { accessed, lane, access, other } in std::mem::take(&mut wave.races) {
+            self.shared.report(cx, DefectKind::DataRace, &accessed, 1 << lane, access, Some(other));
+        }
+    }
+
+    /// Checks an access to global memory.
     fn global(
         &self,
         cx: &mut ExecContext,
@@ -314,17 +434,20 @@ impl Local {
         access: RecordedAccess,
         context: AccessContext,
         atomic_load: bool,
-    ) -> (u64, Option<(u8, RecordedAccess)>) {
+    ) -> FoundLanes {
         let size = u64::from(accessed.size);
-        let (mut unwritten, mut race) = (0, None);
+        let mut found = FoundLanes::default();
         let mut histories = self.shared.memory.histories();
         for (lane, address) in accessed.each() {
             match cx.mem.tracked(address, size) {
                 ShadowRange::Outside => continue,
                 ShadowRange::Untracked => {}
-                ShadowRange::At(shadow, offset) => {
+                ShadowRange::At(shadow, offset, own) => {
                     if accessed.access != AccessKind::Write && !shadow.is_written(offset, size) {
-                        unwritten |= 1 << lane;
+                        found.unwritten |= 1 << lane;
+                        if offset + size > own {
+                            found.past_end |= 1 << lane;
+                        }
                     }
                     if accessed.access != AccessKind::Read {
                         shadow.mark(offset, size);
@@ -340,11 +463,11 @@ impl Local {
                     bytes: bytes_of(address, size, dword),
                     ..access
                 };
-                let found = histories.get(dword).and_then(|history| history.record(access, context));
-                race = race.or(found.map(|other| (lane as u8, other)));
+                let other = histories.get(dword).and_then(|history| history.record(access, context));
+                found.race = found.race.or(other.map(|other| (lane as u8, other)));
             }
         }
-        (unwritten, race)
+        found
     }
 
     /// Checks an access to LDS, like [`global`](Self::global).
@@ -354,16 +477,16 @@ impl Local {
         accessed: &AccessedBytes,
         access: RecordedAccess,
         context: AccessContext,
-    ) -> (u64, Option<(u8, RecordedAccess)>) {
+    ) -> FoundLanes {
         let size = u64::from(accessed.size);
         self.lds.resize((len as usize).div_ceil(4), DwordHistory::default());
-        let (mut unwritten, mut race) = (0, None);
+        let mut found = FoundLanes::default();
         for (lane, address) in accessed.each().filter(|(_, address)| address + size <= u64::from(len)) {
             for byte in address..address + size {
                 let Some(word) = self.lds_written.get_mut(byte as usize / 64) else { continue };
                 let bit = 1 << (byte % 64);
                 if accessed.access != AccessKind::Write && *word & bit == 0 {
-                    unwritten |= 1 << lane;
+                    found.unwritten |= 1 << lane;
                 }
                 if accessed.access != AccessKind::Read {
                     *word |= bit;
@@ -375,12 +498,71 @@ impl Local {
                     bytes: bytes_of(address, size, dword),
                     ..access
                 };
-                let found =
+                let other =
                     self.lds.get_mut(dword as usize).and_then(|history| history.record(access, context));
-                race = race.or(found.map(|other| (lane as u8, other)));
+                found.race = found.race.or(other.map(|other| (lane as u8, other)));
             }
         }
-        (unwritten, race)
+        found
+    }
+}
+
+/// What was found of the lanes of an access.
+#[derive(Default)]
+struct FoundLanes {
+    /// Those that read bytes that were never written.
+    unwritten: u64,
+    /// Those of them that read past the end of an allocation.
+    past_end: u64,
+    /// A lane that races, with the other access.
+    race: Option<(u8, RecordedAccess)>,
+}
+
+/// Returns the kind of an access of an instruction.
+fn kind(target: Target, i: &Inst, accessed: &AccessedBytes) -> Kind {
+    let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+    match accessed.access {
+        AccessKind::Read => Kind::Read,
+        AccessKind::Write if bypasses_caches(target, inner) && accessed.space != MemorySpace::Lds => {
+            Kind::AtomicStore
+        }
+        AccessKind::Write => Kind::Write,
+        AccessKind::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
+        AccessKind::Atomic => Kind::Atomic,
+    }
+}
+
+/// Returns whether an atomic returns a value.
+fn returns(i: &Inst, addressing: AddressingKind) -> bool {
+    let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+    match addressing {
+        AddressingKind::DsCount => true,
+        AddressingKind::Ds(..) | AddressingKind::DsTwo(..) | AddressingKind::DsAligned(..) => {
+            i.row.dst != Ty::None
+        }
+        _ => inner.flags & flag::GLC != 0,
+    }
+}
+
+/// Returns whether a byte of global memory or LDS was written, or is not tracked.
+fn is_written(cx: &mut ExecContext, lds_written: &[u64], space: MemorySpace, address: u64) -> bool {
+    if space == MemorySpace::Lds {
+        return lds_written.get(address as usize / 64).is_none_or(|word| word >> (address % 64) & 1 != 0);
+    }
+    match cx.mem.tracked(address, 1) {
+        ShadowRange::At(shadow, offset, _) => shadow.is_written(offset, 1),
+        ShadowRange::Outside | ShadowRange::Untracked => true,
+    }
+}
+
+/// Records that a byte has the value of one that was never written.
+fn forget(cx: &mut ExecContext, lds_written: &mut [u64], space: MemorySpace, address: u64) {
+    if space == MemorySpace::Lds {
+        if let Some(word) = lds_written.get_mut(address as usize / 64) {
+            *word &= !(1 << (address % 64));
+        }
+    } else if let ShadowRange::At(shadow, offset, _) = cx.mem.tracked(address, 1) {
+        shadow.clear(offset);
     }
 }
 

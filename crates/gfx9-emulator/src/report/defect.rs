@@ -10,7 +10,7 @@ use super::source;
 /// A kind of defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DefectKind {
-    /// A read of bytes that were never written: by a kernel, a copy, a fill or the host.
+    /// A use of bytes that were never written: by a kernel, a copy, a fill or the host. Copying them is no defect.
     UninitializedRead,
     /// Two accesses to the same bytes by different waves, at least one of them a write, that nothing orders.
     DataRace,
@@ -69,7 +69,8 @@ pub struct Defect {
     pub lanes: Vec<LaneAddress>,
     /// The access. Of two instructions, the one that the emulator executed later.
     pub site: Site,
-    /// The earlier instruction of a race or of a missing wait; `None` for other defects.
+    /// The earlier instruction of a race or of a missing wait, or the one that uses what a load has read; `None` for other
+    /// defects.
     pub other: Option<Site>,
     /// The registers that were used or overwritten too early, such as `v[2:3]`; `None` for other defects.
     pub registers: Option<String>,
@@ -115,6 +116,10 @@ impl fmt::Display for Defect {
         }
         write!(f, "; {}", self.site)?;
         match (&self.other, &self.wait) {
+            (Some(other), None) if self.kind == DefectKind::UninitializedRead => {
+                write!(f, "; used by `{}` at {:#x}", other.instruction, other.pc)?;
+                source::write(f, &other.source)?;
+            }
             (Some(other), None) => write!(f, "; not ordered after the {} by {other}", other.access.name())?,
             (Some(other), Some(wait)) if self.kind == DefectKind::BarrierBeforeWait => {
                 write!(f, "; `{wait}` is missing between {other}, and the barrier")?;

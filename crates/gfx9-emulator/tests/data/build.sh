@@ -8,6 +8,11 @@ ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O0 -
 ${CLANG22:-clang-22} $common --offload-arch=gfx942 -mcode-object-version=5 -O3 \
     -o kernels.gfx942.co kernels.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -o defects.gfx90a.co defects.hip &&
+for level in 2 0; do
+    ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O$level \
+        -o unwritten.gfx90a.O$level.co unwritten.hip || exit
+done &&
+${CLANG22:-clang-22} $common --offload-arch=gfx950 -mcode-object-version=5 -O2 -o unwritten.gfx950.co unwritten.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -o waiting.gfx90a.co waiting.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -g -ffile-compilation-dir=. \
     -o lines.gfx90a.co lines.hip &&

@@ -62,12 +62,6 @@ KERNEL void second_differs(u32 *data) {
 // Memory that was never written.
 
 KERNEL void copy(const u32 *from, u32 *to) { to[global_x()] = from[global_x()]; }
-KERNEL void copy_bytes(const u8 *from, u8 *to) { to[global_x()] = from[global_x()]; }
-KERNEL void read_lds(u32 *out) {
-    if (item() < 8) dynamic[item()] = item();
-    barrier();
-    out[global_x()] = dynamic[item()];
-}
 KERNEL void count_up(u32 *counter) { __atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED); }
 
 // Right.
