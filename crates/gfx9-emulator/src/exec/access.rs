@@ -480,6 +480,7 @@ fn outside(cx: &mut ExecContext, access: AccessKind, address: u64, size: usize) 
         _ => cx.mem.readable(address, size as u64),
     };
     range.is_none()
+        && (access != AccessKind::Read || cx.mem.last_granule(address, size as u64).is_none())
         && (cx.notices.bounds == Bounds::Strict || cx.mem.past_end(address, size as u64).is_none())
 }
 

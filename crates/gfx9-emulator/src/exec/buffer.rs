@@ -135,10 +135,14 @@ impl Reach {
         Wide(std::array::from_fn(|lane| self.address(lane, 0)))
     }
 
+    /// Returns whether `size` bytes of a lane have consecutive addresses.
+    fn is_contiguous(&self, size: u32) -> bool {
+        !self.swizzle || size <= ELEMENT
+    }
+
     /// Returns the addresses if the `size` bytes of each lane of `exec` are in range and contiguous; otherwise `None`.
     pub(crate) fn plain(&self, exec: u64, size: u32) -> Option<Wide> {
-        let contiguous = !self.swizzle || size <= ELEMENT;
-        (contiguous && self.whole(exec, size) == exec).then(|| self.addresses())
+        (self.is_contiguous(size) && self.whole(exec, size) == exec).then(|| self.addresses())
     }
 }
 
@@ -224,6 +228,14 @@ fn memory_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) 
     let unit = size.min(4);
     let mut values = [K::E::from_bytes([0; 16]); LANES];
     for lane in lanes_of(exec) {
+        if reach.is_contiguous(size) && reach.inside(lane, 0, size) {
+            // In one access, as in `global_load`.
+            let Some(value) = cx.load_one(Who::lane(i.pc, w.id, lane), reach.address(lane, 0)) else {
+                return fault(cx, AccessKind::Read, &reach, exec, size, 0);
+            };
+            values[lane] = value;
+            continue;
+        }
         let mut bytes = [0; 16];
         for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
             if reach.inside(lane, extra, unit) {
@@ -300,7 +312,14 @@ fn memory_store<K: Store>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow 
     }
     let unit = size.min(4);
     for lane in lanes_of(exec) {
-        let bytes = K::get(w, i.src[1], lane).to_bytes();
+        let value = K::get(w, i.src[1], lane);
+        if reach.is_contiguous(size) && reach.inside(lane, 0, size) {
+            if cx.store_one(Who::lane(i.pc, w.id, lane), reach.address(lane, 0), value).is_none() {
+                return fault(cx, AccessKind::Write, &reach, exec, size, 0);
+            }
+            continue;
+        }
+        let bytes = value.to_bytes();
         for (extra, part) in (0..size).step_by(4).zip(bytes.as_chunks::<4>().0) {
             if reach.inside(lane, extra, unit) {
                 let value = u32::from_le_bytes(*part);

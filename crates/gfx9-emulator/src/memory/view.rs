@@ -114,18 +114,17 @@ impl View {
 
     /// Returns the range for a read of several dwords that begins in a device allocation and ends in the aligned 16 bytes of its
     /// last byte; and the allocation. Compilers merge aligned reads to wider ones where this can't be noticed: memory is
-    /// protected by pages. The additional bytes belong to no other allocation, which all begin at multiples of 256 bytes.
+    /// protected by pages. LLVM 22 loads seven dwords with `s_load_dwordx8`. The additional bytes belong to no other allocation, which all begin at multiples of 256 bytes.
     #[cold]
     pub(crate) fn last_granule(&mut self, address: u64, size: u64) -> Option<(GuestRange, Memory)> {
-        let in_granule = address % 4 == 0 && address / GRANULE == address.checked_add(size - 1)? / GRANULE;
-        if size <= 4 || !in_granule {
+        if size <= 4 || !address.is_multiple_of(4) {
             return None;
         }
         let part = self.range(address, 1)?;
         self.known(address, 1).filter(|region| !region.is_host())?;
         // `Backing::zeroed` allocates whole granules.
         let range = GuestRange { len: part.len.next_multiple_of(GRANULE), ..part };
-        Some((range, Memory { base: part.base, len: part.len }))
+        range.contains(address, size).then_some((range, Memory { base: part.base, len: part.len }))
     }
 
     /// Returns the region that contains `size` bytes at `address`. [`range`](Self::range) must have been called for

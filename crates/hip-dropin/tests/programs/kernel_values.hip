@@ -40,6 +40,23 @@ __global__ void torn(Four *p, unsigned *count, int times) {
   }
 }
 
+// The same with buffer instructions, of a wave whose last lane is outside of the descriptor's range.
+typedef unsigned Descriptor __attribute__((ext_vector_type(4)));
+__global__ void torn_buffer(Four *p, unsigned *count, int times) {
+  unsigned long address = (unsigned long)p;
+  Descriptor buffer = {(unsigned)address, (unsigned)(address >> 32), 63 * 16, 0x27000};
+  unsigned at = threadIdx.x * 16;
+  for (unsigned i = 1; i <= times; ++i) {
+    Four value = {i, i, i, i};
+    if (blockIdx.x == 0) {
+      asm volatile("buffer_store_dwordx4 %0, %1, %2, 0 offen" ::"v"(value), "v"(at), "s"(buffer) : "memory");
+    } else {
+      asm volatile("buffer_load_dwordx4 %0, %1, %2, 0 offen glc\n s_waitcnt vmcnt(0)" : "=v"(value) : "v"(at), "s"(buffer) : "memory");
+      if (value.x != value.y || value.x != value.z || value.x != value.w) ++*count;
+    }
+  }
+}
+
 // Rounding and denormals are those of the kernel's MODE.
 __global__ void rounding(float *f, double *d) {
   f[1] = f[0] * 0.5f;
@@ -70,15 +87,16 @@ int main(int, char **arguments) {
     for (unsigned value : values) printf("%08x ", value);
   } else if (!strcmp(what, "torn")) {
     Four *p;
-    unsigned *count, counts[2];
+    unsigned *count, counts[3];
     (void)hipMalloc(&p, 1024);
-    (void)hipMalloc(&count, 8);
+    (void)hipMalloc(&count, 12);
     (void)hipMemset(p, 0, 1024);
-    (void)hipMemset(count, 0, 8);
+    (void)hipMemset(count, 0, 12);
     torn<<<2, 1>>>(p, count, 2000000);
     torn<<<2, 64>>>(p, count + 1, 50000);  // All lanes, which have a path of their own.
-    (void)hipMemcpy(counts, count, 8, hipMemcpyDeviceToHost);
-    printf("%u %u ", counts[0], counts[1]);
+    torn_buffer<<<2, 64>>>(p, count + 2, 20000);
+    (void)hipMemcpy(counts, count, 12, hipMemcpyDeviceToHost);
+    printf("%u %u %u ", counts[0], counts[1], counts[2]);
   } else {
     round_as(what);
     float f[8] = {}, *df;

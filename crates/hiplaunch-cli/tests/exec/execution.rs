@@ -15,7 +15,7 @@ fn kernels_compute_what_a_gpu_computes() {
     for (case, target, expected) in [
         ("other_half", "gfx90a", with_ecc),
         ("other_half", "gfx90a:sramecc-", without),
-        ("torn", "gfx90a", "0 0 hipSuccess\n"),
+        ("torn", "gfx90a", "0 0 0 hipSuccess\n"),
         ("plain", "gfx90a", rounded),
         ("ftz", "gfx90a", rounded),
         ("down", "gfx90a", rounded),
