@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use hip_driver_emulated::Notice;
 use hip_driver_layers::validation::ValidationDriver;
 
 use crate::interpose::{self, Interposed};
@@ -137,8 +138,8 @@ impl Summary {
         }
         if !self.record.notices.is_empty() {
             line("", format_args!("accesses that hardware, or strict bounds, would not have performed:"));
-            for notice in &self.record.notices {
-                line("  ", format_args!("{}: {notice}", notice.kernel));
+            for text in noticed(&self.record.notices) {
+                line("  ", format_args!("{text}"));
             }
         }
         if !self.record.unsupported.is_empty() {
@@ -161,6 +162,36 @@ impl Summary {
             say(&format!("the summary can't be written to {}: {error}", path.display()));
         }
     }
+}
+
+/// The characters of a kernel's name that a line shows.
+const NAME: usize = 100;
+
+/// Describes the accesses of each kernel in a line: those of its first instruction, and how many others there are.
+fn noticed(notices: &[Notice]) -> Vec<String> {
+    let mut kernels: Vec<(&Notice, usize, u64)> = Vec::new();
+    for notice in notices {
+        match kernels
+            .iter_mut()
+            .find(|(first, ..)| (first.kind, &first.kernel) == (notice.kind, &notice.kernel))
+        {
+            Some((_, others, count)) => (*others, *count) = (*others + 1, *count + notice.count),
+            None => kernels.push((notice, 0, notice.count)),
+        }
+    }
+    let describe = |(first, others, count): (&Notice, usize, u64)| {
+        let mut name: String = first.kernel.chars().take(NAME).collect();
+        if name.len() < first.kernel.len() {
+            name.push('…');
+        }
+        let times = if count > 1 { format!("; {count} times") } else { String::new() };
+        let others = match others {
+            0 => String::new(),
+            others => format!(", with {others} other instructions, which `--json` lists"),
+        };
+        format!("{name}: {}{times}{others}", first.brief())
+    };
+    kernels.into_iter().map(describe).collect()
 }
 
 /// Runs after the program's destructors: the loader finishes a program before its libraries.

@@ -168,8 +168,10 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
         }
         // hipcc asks ROCm's driver for the GPU if neither it nor this variable names one.
         if std::env::var_os(COMPILER_TARGET).is_none() {
-            let target = args.target.as_ref().map_or_else(|| "gfx90a".to_owned(), TargetId::short);
-            variables.push((COMPILER_TARGET, target.into()));
+            let variable = emulator_variable("target")?;
+            let option = variables.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.clone());
+            let target = option.or_else(|| std::env::var_os(variable)).filter(|target| !target.is_empty());
+            variables.push((COMPILER_TARGET, target.unwrap_or_else(|| "gfx90a".into())));
         }
     }
     // AMD's own hiprtc compiles for AMD's own library.

@@ -67,6 +67,28 @@ impl Notice {
         }
     }
 
+    /// Describes the accesses without the kernel's name and who made the first.
+    pub fn brief(&self) -> String {
+        let source = self.site.source.first().map(|at| format!(", at {at}")).unwrap_or_default();
+        format!("{}; `{}` at {:#x}{source}", self.accesses(), self.site.instruction, self.site.pc)
+    }
+
+    /// Describes the accesses and the memory.
+    fn accesses(&self) -> String {
+        let (access, space, size) = (self.site.access.name(), self.space.name(), self.size);
+        let (memory, address) = (self.memory(), self.address);
+        match self.kind {
+            NoticeKind::PastEnd => format!(
+                "{access} of {size} bytes in {space}, up to {} bytes past the end of {memory}: address {address:#x}",
+                self.past
+            ),
+            NoticeKind::FineGrainedAtomic => format!(
+                "floating-point atomic of {size} bytes at {address:#x} in fine-grained memory {memory}, not performed on gfx90a \
+                 hardware"
+            ),
+        }
+    }
+
     /// Describes the memory that the first access meant.
     fn memory(&self) -> String {
         let (base, len) = (self.base, self.len);
@@ -100,22 +122,7 @@ impl From<&Notice> for Defect {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (access, space) = (self.site.access.name(), self.space.name());
-        match self.kind {
-            NoticeKind::PastEnd => {
-                write!(
-                    f,
-                    "{access} of {} bytes in {space}, up to {} bytes past the end",
-                    self.size, self.past
-                )?;
-                write!(f, " of {}: address {:#x}", self.memory(), self.address)?;
-            }
-            NoticeKind::FineGrainedAtomic => {
-                write!(f, "floating-point atomic of {} bytes at {:#x}", self.size, self.address)?;
-                write!(f, " in fine-grained memory {}, not performed on gfx90a hardware", self.memory())?;
-            }
-        }
-        write!(f, "; {}", self.site)?;
+        write!(f, "{}; {}", self.accesses(), self.site)?;
         if self.count > 1 {
             write!(f, "; {} times", self.count)?;
         }
