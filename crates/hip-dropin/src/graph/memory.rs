@@ -140,7 +140,7 @@ impl Drop for GraphMemory {
 }
 
 impl GraphMemories {
-    fn get(&self, address: Address) -> HipResult<Arc<GraphMemory>> {
+    pub(super) fn get(&self, address: Address) -> HipResult<Arc<GraphMemory>> {
         lock(&self.live).get(&address.0).and_then(Weak::upgrade).ok_or(Status::INVALID_VALUE)
     }
 

@@ -33,11 +33,27 @@ fn reads_may_end_in_the_last_16_bytes_and_lds_in_its_granule() {
 #[test]
 fn graphs_are_launched_whole_and_rows_are_copied_at_once() {
     let Some(program) = program("whole_graphs.hip") else { return };
+    let object = compiled("whole_graphs.hip", &["--offload-arch=gfx90a", "--genco"], "whole_graphs.co");
+    let (program, object) = (program.to_str().unwrap(), object.unwrap());
+    // What came of a launch, and how often its kernels ran.
+    let graphs = "event of another device: hipErrorInvalidHandle 0\n\
+                  too large: hipErrorCooperativeLaunchTooLarge 0\n\
+                  loaded: hipSuccess 2\n\
+                  unloaded: hipErrorInvalidDeviceFunction 0\n\
+                  allocates: hipSuccess 1\n\
+                  allocates, freed: hipErrorInvalidValue 0\n\
+                  not allocated: hipErrorInvalidValue 0\n\
+                  allocated: hipSuccess 1\n\
+                  allocated once: hipSuccess 1\n\
+                  free already: hipErrorInvalidValue 0\n\
+                  frees: hipSuccess 1\n\
+                  frees again: hipErrorInvalidValue 0\n\
+                  fills freed: hipErrorInvalidValue 0\n";
     for (blocking, launched) in [("0", "hipSuccess"), ("1", "hipErrorIllegalAddress")] {
-        let mut command = command(&["--devices", "2"], &[program.to_str().unwrap()]);
+        let mut command = command(&["--devices", "2"], &[program, object.to_str().unwrap()]);
         let ran = command.env("HIP_LAUNCH_BLOCKING", blocking).output().unwrap();
-        let expected =
-            format!("two devices: 10 10 hipSuccess\nfreed: refused 10\nrows: 1 1\nlaunch: {launched}\n");
+        let before = "two devices: 10 10 hipSuccess\nfreed: refused 10\n";
+        let expected = format!("{before}{graphs}rows: 1 1\nlaunch: {launched}\n");
         assert_eq!(text(&ran.stdout), expected, "{}", text(&ran.stderr));
     }
 }
