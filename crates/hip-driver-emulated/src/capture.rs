@@ -91,6 +91,7 @@ impl EmulatedDriver {
         if matches!(
             work,
             Work::CooperativeKernel { .. }
+                | Work::PartialKernel { .. }
                 | Work::CopyFromPeer { .. }
                 | Work::HostFunction(_)
                 | Work::Graph(_)

@@ -52,6 +52,8 @@ pub(super) enum Step {
         dynamic_lds: u32,
         kernarg: Staged,
         cooperative: bool,
+        /// See [`Work::PartialKernel`].
+        remainder: [u32; 3],
     },
     /// A copy to the device, which reads the host memory when it runs.
     CopyIn { dst: DevicePtr, src: HostSource, bytes: usize },
@@ -135,7 +137,9 @@ impl EmulatedDriver {
         work: &Work<'a>,
     ) -> DriverResult<Option<Prepared<'a>>> {
         let step = match *work {
-            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => {
+            Work::Kernel(launch)
+            | Work::CooperativeKernel { launch, .. }
+            | Work::PartialKernel { launch, .. } => {
                 let function = self.function(call, device.id, launch.function)?;
                 let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
                 function.check_configuration(call, grid, block, dynamic_lds)?;
@@ -143,6 +147,10 @@ impl EmulatedDriver {
                 if cooperative {
                     check_residency(call, device, &function, launch)?;
                 }
+                let remainder = match *work {
+                    Work::PartialKernel { remainder, .. } => remainder,
+                    _ => [0; 3],
+                };
                 let arguments = function.explicit(call, launch.kernarg)?;
                 let step = Step::Launch {
                     function,
@@ -151,6 +159,7 @@ impl EmulatedDriver {
                     dynamic_lds,
                     kernarg: Staged::NOTHING,
                     cooperative,
+                    remainder,
                 };
                 return Ok(Some(Prepared { step, arguments }));
             }
@@ -332,16 +341,18 @@ impl Device {
     /// being done.
     pub(super) fn run_step(&self, step: &Step, arguments: &[u8], blocks: Option<&Arc<BlockTable>>) -> Ran {
         match *step {
-            Step::Launch { ref function, grid, block, dynamic_lds, kernarg, cooperative } => {
+            Step::Launch { ref function, grid, block, dynamic_lds, kernarg, cooperative, remainder } => {
                 let kernarg = kernarg.of(arguments);
                 let dispatch =
                     Dispatch { cooperative, kernel: function.index, grid, block, dynamic_lds, kernarg };
                 let blocks = blocks.cloned().unwrap_or_else(|| self.space.blocks().capture());
                 let program = &function.module.program;
-                let ran = self.machine.dispatch_with_blocks(program, &dispatch, blocks).map_err(|error| {
-                    let kernel = &function.signature().name;
-                    (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
-                })?;
+                let ran = self.machine.dispatch_partial(program, &dispatch, remainder, blocks).map_err(
+                    |error| {
+                        let kernel = &function.signature().name;
+                        (format!("launch of {kernel} with grid {grid:?} and block {block:?}"), error)
+                    },
+                )?;
                 if let Some(profile) = &ran.profile {
                     let mut profiles = lock(&self.profiles);
                     profiles.entry(function.signature().name.clone()).or_default().merge(profile);

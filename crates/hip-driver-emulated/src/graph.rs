@@ -134,7 +134,7 @@ impl EmulatedDriver {
             let detail = format!("{foreign:?} is not a node of {graph:?}");
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
         }
-        if let Work::CooperativeKernel { .. } = work {
+        if let Work::CooperativeKernel { .. } | Work::PartialKernel { .. } = work {
             return Err(work.unsupported(call));
         }
         let step =

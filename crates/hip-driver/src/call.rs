@@ -410,6 +410,13 @@ pub enum Work<'a> {
         /// Where each explicit argument begins in the kernarg segment, in their order. In bytes.
         offsets: &'a [u32],
     },
+    /// Runs a kernel whose last workgroups may have fewer work-items than the others. Only the emulator does; no graph takes it.
+    PartialKernel {
+        /// The launch. Its grid counts the partial workgroups, too.
+        launch: &'a KernelLaunch<'a>,
+        /// The number of work-items of the last workgroup in x, y and z, less than that of the others; 0 for as many.
+        remainder: [u32; 3],
+    },
     /// Runs a function on a thread of the driver. It cannot be a node.
     HostFunction(&'a HostFunction),
     /// Runs all nodes of a graph, after all earlier work on the stream and before all later work. It cannot be a node.
@@ -544,7 +551,7 @@ impl Work<'_> {
     #[inline]
     pub const fn kind(&self) -> CallKind {
         match self {
-            Work::Kernel(_) => CallKind::LaunchKernel,
+            Work::Kernel(_) | Work::PartialKernel { .. } => CallKind::LaunchKernel,
             Work::CooperativeKernel { .. } => CallKind::LaunchCooperative,
             Work::CopyToDevice { .. } => CallKind::MemcpyHtodAsync,
             Work::CopyToHost { .. } => CallKind::MemcpyDtohAsync,
@@ -570,6 +577,7 @@ impl Work<'_> {
             Work::FillWords { .. } => CallKind::GraphAddMemsetD32,
             Work::Empty => CallKind::GraphAddEmpty,
             Work::CooperativeKernel { .. }
+            | Work::PartialKernel { .. }
             | Work::CopyFromPeer { .. }
             | Work::HostFunction(_)
             | Work::Graph(_) => CallKind::UnsupportedWork,
@@ -613,7 +621,9 @@ impl Work<'_> {
     pub fn access_ranges(&self, device: DeviceId) -> impl ExactSizeIterator<Item = AccessRange> + Clone {
         let on = |ptr, bytes, write| Some(AccessRange::device(device, ptr, bytes, write));
         let (read, written, accesses): (_, _, &[MemoryAccess]) = match *self {
-            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => (None, None, launch.accesses),
+            Work::Kernel(launch)
+            | Work::CooperativeKernel { launch, .. }
+            | Work::PartialKernel { launch, .. } => (None, None, launch.accesses),
             Work::CopyToDevice { dst, src, bytes } => {
                 (Some(AccessRange::host(src, bytes, false)), on(dst, bytes, true), &[])
             }
@@ -636,7 +646,9 @@ impl Work<'_> {
     pub fn summary(&self) -> WorkSummary {
         let copy = |direction, bytes: usize| WorkSummary::Copy { direction, bytes: bytes as u64 };
         match *self {
-            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => {
+            Work::Kernel(launch)
+            | Work::CooperativeKernel { launch, .. }
+            | Work::PartialKernel { launch, .. } => {
                 let &KernelLaunch { function, grid, block, dynamic_lds, .. } = launch;
                 WorkSummary::Kernel { function, grid, block, dynamic_lds }
             }

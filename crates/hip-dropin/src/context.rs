@@ -6,7 +6,7 @@ use hip_driver::DeviceId;
 
 use crate::c_caller::{Handle, Out};
 use crate::call::call;
-use crate::device::check_flags;
+use crate::device::{check_flags, synchronize};
 use crate::process::{Device, Process};
 use crate::status::{HipResult, Status};
 use crate::thread;
@@ -102,10 +102,7 @@ extern "C" fn hipCtxGetFlags(flags: Out<u32>) -> Status {
 
 #[unsafe(export_name = "emulated_hipCtxSynchronize")]
 extern "C" fn hipCtxSynchronize() -> Status {
-    call("hipCtxSynchronize", |process| {
-        process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
-        Ok(process.driver.device_synchronize(thread::device())?)
-    })
+    call("hipCtxSynchronize", synchronize)
 }
 
 #[unsafe(export_name = "emulated_hipDevicePrimaryCtxRetain")]

@@ -150,12 +150,17 @@ extern "C" fn hipDeviceTotalMem(bytes: Out<usize>, device: i32) -> Status {
     })
 }
 
+/// Waits for the current device.
+pub(crate) fn synchronize(process: &Process) -> HipResult {
+    process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
+    process.driver.device_synchronize(thread::device())?;
+    process.pools.after_wait(process);
+    Ok(())
+}
+
 #[unsafe(export_name = "emulated_hipDeviceSynchronize")]
 extern "C" fn hipDeviceSynchronize() -> Status {
-    call("hipDeviceSynchronize", |process| {
-        process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
-        Ok(process.driver.device_synchronize(thread::device())?)
-    })
+    call("hipDeviceSynchronize", synchronize)
 }
 
 /// Frees the program's memory on the current device, and destroys its streams and events.
@@ -167,6 +172,7 @@ extern "C" fn hipDeviceReset() -> Status {
         process.driver.device_synchronize(device)?;
         let freed = process.allocations.take_of_device(device);
         freed.iter().try_for_each(|allocation| release(process, allocation))?;
+        process.pools.empty(process, device)?;
         process.destroy_streams(device)?;
         process.current().flags.store(0, Ordering::Relaxed);
         Ok(())

@@ -158,7 +158,9 @@ extern "C" fn hipEventSynchronize(event: EventHandle) -> Status {
     call("hipEventSynchronize", |process| {
         let (device, raw) = process.observed_event(event)?;
         // SAFETY: the event is live.
-        Ok(unsafe { process.driver.event_synchronize(device, raw) }?)
+        unsafe { process.driver.event_synchronize(device, raw) }?;
+        process.pools.after_wait(process);
+        Ok(())
     })
 }
 

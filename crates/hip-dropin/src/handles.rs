@@ -65,6 +65,10 @@ impl<T> Objects<T> {
         self.read().get(&handle).map(|object| read(object))
     }
 
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        self.read().values().map(Arc::clone).collect()
+    }
+
     /// Returns an object that `wanted` chooses, with its handle.
     pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<(u64, Arc<T>)> {
         let objects = self.read();

@@ -28,29 +28,38 @@ pub(crate) struct Shape {
     pub(crate) block: [u32; 3],
     /// Dynamic LDS in bytes.
     pub(crate) lds: usize,
+    /// Work-items of the last workgroups, along each axis; 0 for as many as the others have.
+    pub(crate) remainder: [u32; 3],
 }
 
 impl Shape {
     pub(crate) fn new(grid: Dim3, block: Dim3, lds: usize) -> Shape {
-        Shape { grid: grid.array(), block: block.array(), lds }
+        Shape::whole(grid.array(), block.array(), lds)
     }
 
-    /// A launch whose grid is given in work-items.
-    fn of_threads(threads: [u32; 3], block: [u32; 3], lds: usize) -> HipResult<Shape> {
-        let mut grid = [0; 3];
-        for axis in 0..3 {
-            if block[axis] == 0 || !threads[axis].is_multiple_of(block[axis]) {
-                return Err(Status::INVALID_CONFIGURATION);
-            }
-            grid[axis] = threads[axis] / block[axis];
-        }
-        Ok(Shape { grid, block, lds })
+    /// A launch of whole workgroups.
+    pub(crate) fn whole(grid: [u32; 3], block: [u32; 3], lds: usize) -> Shape {
+        Shape { grid, block, lds, remainder: [0; 3] }
+    }
+
+    /// A launch whose grid is given in work-items. The last workgroups may have fewer of them. As in clr, no workgroup is larger than
+    /// the grid.
+    pub(crate) fn of_threads(threads: [u32; 3], block: [u32; 3], lds: usize) -> Shape {
+        let block = std::array::from_fn(|n| block[n].min(threads[n]));
+        let grid = std::array::from_fn(|n| if block[n] == 0 { 0 } else { threads[n].div_ceil(block[n]) });
+        let remainder = std::array::from_fn(|n| threads[n].checked_rem(block[n]).unwrap_or(0));
+        Shape { grid, block, lds, remainder }
+    }
+
+    /// Fails with `INVALID_VALUE`, as clr does, if there are partial workgroups and the kernel was compiled for whole ones.
+    fn check_uniform(&self, is_uniform: bool) -> HipResult {
+        if is_uniform && self.remainder != [0; 3] { Err(Status::INVALID_VALUE) } else { Ok(()) }
     }
 
     /// Checks the shape as HIP does before it looks at the kernel.
     pub(crate) fn check(&self, process: &Process, kernel: &Kernel) -> HipResult {
         let limits = &process.devices[kernel.device.0 as usize].properties;
-        let Shape { grid, block, lds } = *self;
+        let Shape { grid, block, lds, .. } = *self;
         let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
         let too_many = grid.iter().zip(&block).any(|(&g, &b)| g.checked_mul(b).is_none());
         if grid.contains(&0) || block.contains(&0) || too_many {
@@ -59,6 +68,7 @@ impl Shape {
         if threads > u64::from(limits.max_threads_per_block) {
             return Err(Status::INVALID_CONFIGURATION);
         }
+        self.check_uniform(kernel.signature.uniform_work_group_size)?;
         // Larger than the bounds that the kernel was compiled for.
         if threads > u64::from(kernel.signature.max_flat_workgroup_size) {
             return Err(Status::LAUNCH_FAILURE);
@@ -140,6 +150,9 @@ fn with_work(
     };
     let offsets: SmallVec<[u32; 16]>;
     let work = match cooperation {
+        Cooperation::None if shape.remainder != [0; 3] => {
+            Work::PartialKernel { launch: &launch, remainder: shape.remainder }
+        }
         Cooperation::None => Work::Kernel(&launch),
         Cooperation::Grid => {
             offsets = kernel.offsets().collect();
@@ -333,8 +346,7 @@ extern "C" fn hipModuleLaunchKernel(
     extra: In<usize>,
 ) -> Status {
     call("hipModuleLaunchKernel", |process| {
-        let shape =
-            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds: lds as usize };
+        let shape = Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
         let arguments = Arguments { parameters, extra };
         launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
     })
@@ -354,14 +366,13 @@ extern "C" fn hipModuleLaunchCooperativeKernel(
     parameters: In<In<u8>>,
 ) -> Status {
     call("hipModuleLaunchCooperativeKernel", |process| {
-        let shape =
-            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds: lds as usize };
+        let shape = Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
         let arguments = Arguments::list(parameters);
         launch(process, Named::Module(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
     })
 }
 
-/// The grid is in work-items.
+/// The grid is in work-items, and need not consist of whole workgroups.
 #[unsafe(export_name = "emulated_hipExtModuleLaunchKernel")]
 extern "C" fn hipExtModuleLaunchKernel(
     function: KernelHandle,
@@ -380,7 +391,7 @@ extern "C" fn hipExtModuleLaunchKernel(
     _flags: u32,
 ) -> Status {
     call("hipExtModuleLaunchKernel", |process| {
-        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds)?;
+        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
         let arguments = Arguments { parameters, extra };
         let events = Events { start, stop };
         launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
@@ -631,4 +642,22 @@ extern "C" fn hipLaunchByPtr(function: Address) -> Status {
         let shape = Shape::new(grid, block, lds);
         launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_of_work_items_ends_with_a_partial_workgroup_where_the_code_allows_it() {
+        let shape = Shape::of_threads([130, 7, 1], [64, 7, 4], 0);
+        assert_eq!((shape.grid, shape.block, shape.remainder), ([3, 1, 1], [64, 7, 1], [2, 0, 0]));
+        assert_eq!(
+            (shape.check_uniform(false), shape.check_uniform(true)),
+            (Ok(()), Err(Status::INVALID_VALUE))
+        );
+        let whole = Shape::of_threads([128, 1, 1], [64, 1, 1], 0);
+        assert_eq!((whole.grid, whole.remainder, whole.check_uniform(true)), ([2, 1, 1], [0; 3], Ok(())));
+        assert_eq!(Shape::of_threads([0, 1, 1], [64, 1, 0], 0).grid, [0, 1, 0]);
+    }
 }

@@ -66,6 +66,7 @@ mod host_memory;
 mod image;
 mod interpose;
 mod ipc;
+mod kept_memory;
 mod kernel;
 mod launch;
 mod layouts;

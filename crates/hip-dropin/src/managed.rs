@@ -5,6 +5,7 @@ use hip_driver::{MemoryKind, MemoryReply, MemoryRequest, PinnedAllocation};
 use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Out};
 use crate::call::call;
+use crate::pool;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -25,7 +26,8 @@ extern "C" fn hipMallocManaged(pointer: Out<Address>, bytes: usize, flags: u32) 
         let device = thread::device();
         let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
         // SAFETY: allocating has no requirements.
-        let reply = unsafe { process.driver.memory(device, &request) }?;
+        let allocate = || unsafe { process.driver.memory(device, &request) };
+        let reply = pool::with_memory_of(process, device, allocate)?;
         let MemoryReply::Memory { ptr, host: Some(host) } = reply else { return Err(Status::UNKNOWN) };
         let pinned = PinnedAllocation { host, device: ptr, bytes };
         process.allocations.insert(Allocation::host(pinned, device, Kind::Managed, flags));

@@ -1,12 +1,13 @@
 //! Device memory: allocating, freeing, and what a program can ask about an address.
 
-use hip_driver::{DevicePtr, MemoryKind, MemoryRequest, RawStream};
+use hip_driver::{DevicePtr, MemoryKind, MemoryRequest};
 
 use crate::abi::{hipExtent, hipMemLocation, hipPitchedPtr, hipPointerAttribute_t};
 use crate::advice;
 use crate::allocations::{Allocation, Kind, Place};
 use crate::c_caller::{Address, In, Out};
 use crate::call::call;
+use crate::pool;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::thread;
@@ -22,7 +23,7 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
     }
     process.captures_allow()?;
     let device = thread::device();
-    let ptr = process.driver.malloc(device, bytes)?;
+    let ptr = pool::with_memory_of(process, device, || process.driver.malloc(device, bytes))?;
     process.allocations.insert(Allocation::device(ptr, bytes, device, Kind::Device));
     Ok(Address(ptr.0))
 }
@@ -37,10 +38,9 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     unsafe {
         match (allocation.kind, allocation.pinned) {
             (Kind::Device, _) => driver.free(device, ptr)?,
-            (Kind::Pool(_), _) => {
+            (Kind::Pool(of), _) => {
                 driver.device_synchronize(device)?;
-                driver.free_async(device, ptr, RawStream::NULL)?;
-                driver.stream_synchronize(device, RawStream::NULL)?;
+                pool::release(process, allocation, of, None)?;
             }
             (Kind::Managed, _) => {
                 advice::forget(&allocation.range());

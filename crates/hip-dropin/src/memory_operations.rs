@@ -174,7 +174,7 @@ pub(crate) struct Operations {
 #[repr(C)]
 pub(crate) struct Given {
     operation: i32,
-    address: Address,
+    pub(crate) address: Address,
     value: u64,
     flags: u32,
     alias: Address,

@@ -3,6 +3,7 @@
 use crate::c_caller::{Address, Out};
 use crate::call::call;
 use crate::kernel::Kernel;
+use crate::launch::Shape;
 use crate::module::KernelHandle;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
@@ -14,6 +15,15 @@ fn blocks_per_unit(process: &Process, kernel: &Kernel, block: u32, lds: usize) -
     let lds = u32::try_from(lds).map_err(|_| Status::INVALID_VALUE)?;
     // SAFETY: the kernel's module is loaded.
     Ok(unsafe { process.driver.occupancy(kernel.device, kernel.function, block, lds) }?)
+}
+
+/// Fails with `COOPERATIVE_LAUNCH_TOO_LARGE` if the device does not have room for all workgroups of a launch at once.
+pub(crate) fn check_cooperative(process: &Process, kernel: &Kernel, shape: &Shape) -> HipResult {
+    let per_unit = blocks_per_unit(process, kernel, shape.block.iter().product(), shape.lds)?;
+    let units = process.devices[kernel.device.0 as usize].properties.compute_units;
+    let workgroups = shape.grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+    let fits = workgroups <= u64::from(per_unit) * u64::from(units);
+    if fits { Ok(()) } else { Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE) }
 }
 
 fn active_blocks(process: &Process, blocks: Out<i32>, kernel: &Kernel, block: i32, lds: usize) -> HipResult {

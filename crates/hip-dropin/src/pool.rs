@@ -1,16 +1,24 @@
 //! Memory pools and allocations in stream order. All pools of a device are the driver's one pool.
+//!
+//! A pool keeps freed memory as long as it has reserved no more than its release threshold says; above it, memory that is freed goes
+//! back to the device in stream order. What the pool keeps above its threshold, because that was lowered or the pool has grown, goes
+//! back when the program next waits for a stream, an event or a device.
+//!
+//! Of the attributes of reuse, `hipMemPoolReuseFollowEventDependencies` is stored only: what it allows is a case of
+//! `hipMemPoolReuseAllowInternalDependencies`, whose wait costs nothing where the streams are ordered already.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, ErrorCode, MemoryRequest, RawStream};
+use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, MemoryRequest, RawStream};
 
 use crate::abi::{hipMemAccessDesc, hipMemLocation, hipMemPoolProps};
 use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, Handle, In, Out};
 use crate::call::call;
 use crate::handles::Objects;
-use crate::memory::{self, is_of_graph, release};
+use crate::kept_memory::{KeptMemory, Reuse};
+use crate::memory::{self, is_of_graph};
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
@@ -34,23 +42,15 @@ pub(crate) struct Pool {
     threshold: AtomicU64,
     used: AtomicU64,
     used_high: AtomicU64,
-    /// The bytes that the pool has from the device: those in use, and those in `kept`.
+    /// The bytes that the pool has from the device: those in use, and those that it keeps.
     reserved: AtomicU64,
     reserved_high: AtomicU64,
-    /// Memory that was freed and that the release threshold lets the pool keep.
-    kept: Mutex<Vec<Kept>>,
+    kept: KeptMemory,
 }
 
-/// Freed memory, which work before the free on its stream may still use.
-#[derive(Clone, Copy)]
-struct Kept {
-    ptr: DevicePtr,
-    bytes: usize,
-    stream: RawStream,
-}
-
-/// The index of `hipMemPoolReuseAllowOpportunistic` among the attributes of reuse.
+// The indices of `hipMemPoolReuseAllowOpportunistic` and `hipMemPoolReuseAllowInternalDependencies` among the attributes of reuse.
 const OPPORTUNISTIC: usize = 1;
+const INTERNAL_DEPENDENCIES: usize = 2;
 
 impl Pool {
     fn new(device: DeviceId) -> Pool {
@@ -62,7 +62,7 @@ impl Pool {
             used_high: AtomicU64::new(0),
             reserved: AtomicU64::new(0),
             reserved_high: AtomicU64::new(0),
-            kept: Mutex::default(),
+            kept: KeptMemory::new(device),
         }
     }
 
@@ -78,94 +78,152 @@ impl Pool {
         self.reserved_high.fetch_max(reserved, Ordering::Relaxed);
     }
 
-    /// Counts memory that goes back to the device.
-    fn shrank(&self, bytes: usize) {
-        self.reserved.fetch_sub(bytes as u64, Ordering::Relaxed);
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn reserved(&self) -> u64 {
         self.reserved.load(Ordering::Relaxed)
     }
 
+    fn attributes_of_reuse(&self) -> MutexGuard<'_, [i32; 3]> {
+        self.reuse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it keeps memory above its release threshold.
+    fn keeps_too_much(&self) -> bool {
+        self.reserved() > self.threshold.load(Ordering::Relaxed) && !self.kept.is_empty()
+    }
+
     /// Keeps freed memory if the release threshold allows that. Not under the validation layer, which would not see that it was
     /// freed.
-    fn keep(&self, process: &Process, freed: Kept) -> bool {
-        let threshold = self.threshold.load(Ordering::Relaxed);
-        let keeps = process.validation.is_none() && self.reserved() <= threshold;
-        if keeps {
-            self.kept().push(freed);
-        }
-        keeps
+    fn keep(&self, process: &Process, freed: &Allocation, stream: Option<RawStream>) -> bool {
+        process.validation.is_none()
+            && self.reserved() <= self.threshold.load(Ordering::Relaxed)
+            && self.kept.keep(process, DevicePtr(freed.base), freed.bytes, stream)
     }
 
-    /// Takes kept memory for an allocation on a stream: what the stream itself freed, or another one that has finished its work.
+    /// Takes kept memory for an allocation on a stream.
     fn reuse(&self, process: &Process, bytes: usize, stream: RawStream) -> Option<DevicePtr> {
-        let opportunistic = self.reuse.lock().unwrap_or_else(PoisonError::into_inner)[OPPORTUNISTIC] != 0;
-        let mut kept = self.kept();
-        // SAFETY: the driver refuses a stream that was destroyed.
-        let is_idle = |other| unsafe { process.unlayered.stream_query(self.device, other) }.unwrap_or(false);
-        let own = kept.iter().position(|kept| kept.bytes == bytes && kept.stream == stream);
-        let found = own.or_else(|| {
-            kept.iter().position(|kept| kept.bytes == bytes && opportunistic && is_idle(kept.stream))
-        })?;
-        Some(kept.swap_remove(found).ptr)
+        let attributes = *self.attributes_of_reuse();
+        let reuse = Reuse {
+            opportunistic: attributes[OPPORTUNISTIC] != 0,
+            internal_dependencies: attributes[INTERNAL_DEPENDENCIES] != 0,
+        };
+        self.kept.reuse(process, bytes, stream, reuse)
     }
 
-    /// Returns kept memory to the device until at most `keep` bytes are reserved, when the work that may use it has finished.
+    /// Returns kept memory whose last use has finished to the device, until at most `keep` bytes are reserved. As in AMD's runtime,
+    /// it does not wait.
     fn trim(&self, process: &Process, keep: u64) -> HipResult {
-        let mut released = Vec::new();
-        let mut excess = self.reserved().saturating_sub(keep);
-        while excess > 0 {
-            let Some(kept) = self.kept().pop() else { break };
-            excess = excess.saturating_sub(kept.bytes as u64);
-            released.push(kept);
-        }
-        if released.is_empty() {
+        let excess = self.reserved().saturating_sub(keep);
+        if excess == 0 {
             return Ok(());
         }
-        if let Err(error) = process.driver.device_synchronize(self.device) {
-            self.kept().extend(released);
-            return Err(error.into());
+        let taken = self.kept.take_finished(process, excess);
+        if taken.is_empty() {
+            return Ok(());
         }
-        for kept in released {
-            self.shrank(kept.bytes);
-            // SAFETY: the memory was freed, and its last uses have finished.
-            unsafe { process.driver.free_async(self.device, kept.ptr, RawStream::NULL) }?;
-        }
-        // SAFETY: the null stream is always live.
-        Ok(unsafe { process.driver.stream_synchronize(self.device, RawStream::NULL) }?)
+        let bytes: u64 = taken.iter().map(|(_, bytes)| *bytes as u64).sum();
+        self.reserved.fetch_sub(bytes, Ordering::Relaxed);
+        let memory: Vec<DevicePtr> = taken.iter().map(|(ptr, _)| *ptr).collect();
+        process.return_memory(self.device, &memory)
     }
 }
 
 /// The pools of the process.
 pub(crate) struct Pools {
     all: Objects<Pool>,
+    /// The last handle. A handle is never used again, as memory may be freed after its pool was destroyed.
+    last: AtomicU64,
     /// The default and the current pool of each device.
     of_devices: Mutex<Vec<(u64, u64)>>,
+    /// Whether a pool may keep memory above its release threshold.
+    keep_too_much: AtomicBool,
 }
 
 impl Pools {
     pub(crate) fn new(devices: usize) -> Pools {
-        let all = Objects::default();
-        let of_devices = (0..devices as u32).map(|index| {
-            let pool = all.add(Pool::new(DeviceId(index)));
-            (pool, pool)
-        });
-        let of_devices = Mutex::new(of_devices.collect());
-        Pools { all, of_devices }
+        let pools = Pools {
+            all: Objects::default(),
+            last: AtomicU64::new(0),
+            of_devices: Mutex::default(),
+            keep_too_much: AtomicBool::new(false),
+        };
+        let of_devices = (0..devices as u32).map(|index| pools.add(DeviceId(index)));
+        *pools.devices() = of_devices.map(|pool| (pool, pool)).collect();
+        pools
+    }
+
+    /// Adds a pool and returns its handle.
+    fn add(&self, device: DeviceId) -> u64 {
+        let handle = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        self.all.insert(handle, Pool::new(device));
+        handle
+    }
+
+    fn devices(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
+        self.of_devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of_device<R>(&self, device: DeviceId, get: impl FnOnce(&mut (u64, u64)) -> R) -> R {
-        let mut of_devices = self.of_devices.lock().unwrap_or_else(PoisonError::into_inner);
-        get(&mut of_devices[device.0 as usize])
+        get(&mut self.devices()[device.0 as usize])
     }
 
-    fn get(&self, pool: PoolHandle) -> HipResult<std::sync::Arc<Pool>> {
+    fn get(&self, pool: PoolHandle) -> HipResult<Arc<Pool>> {
         self.all.expect(pool.0, Status::INVALID_VALUE)
+    }
+
+    /// Looks whether a pool keeps too much: when it has grown, or its threshold was set.
+    fn look_at(&self, pool: &Pool) {
+        if pool.keeps_too_much() {
+            self.keep_too_much.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns what pools keep above their release thresholds: when the program has waited for a stream, an event or a device.
+    #[inline]
+    pub(crate) fn after_wait(&self, process: &Process) {
+        if self.keep_too_much.load(Ordering::Relaxed) {
+            self.return_excess(process);
+        }
+    }
+
+    #[cold]
+    fn return_excess(&self, process: &Process) {
+        self.keep_too_much.store(false, Ordering::Relaxed);
+        for pool in self.all.all() {
+            // The wait has succeeded, whatever becomes of this.
+            if let Err(status) = pool.trim(process, pool.threshold.load(Ordering::Relaxed)) {
+                log::debug!("a pool's memory can't be returned: {status:?}");
+            }
+            // What is still in use waits for a later call.
+            self.look_at(&pool);
+        }
+    }
+
+    /// Returns all memory that the pools of a device keep, as far as its last uses have finished.
+    pub(crate) fn empty(&self, process: &Process, device: DeviceId) -> HipResult {
+        let of_device = self.all.all().into_iter().filter(|pool| pool.device == device);
+        of_device.into_iter().try_for_each(|pool| pool.trim(process, 0))
+    }
+}
+
+/// Allocates memory of a device. Where it has none, what frees in stream order wait for is waited for, and what pools keep is
+/// returned.
+pub(crate) fn with_memory_of<T>(
+    process: &Process,
+    device: DeviceId,
+    allocate: impl Fn() -> DriverResult<T>,
+) -> HipResult<T> {
+    match allocate() {
+        Err(error) if error.code == ErrorCode::OUT_OF_MEMORY => {
+            // Where this is not possible, as in a host function, the allocation says what is wrong.
+            if let Err(error) = process.driver.device_synchronize(device) {
+                log::debug!("{error}");
+            }
+            if let Err(status) = process.pools.empty(process, device) {
+                log::debug!("the memory of pools can't be returned: {status:?}");
+            }
+            Ok(allocate()?)
+        }
+        result => Ok(result?),
     }
 }
 
@@ -192,31 +250,17 @@ fn allocate(
     let ptr = match pool.reuse(process, bytes, raw) {
         Some(ptr) => ptr,
         None => {
-            let ptr = new_memory(process, device, bytes, raw)?;
+            // SAFETY: the stream is live.
+            let new = || unsafe { process.driver.malloc_async(device, bytes, raw) };
+            let ptr = with_memory_of(process, device, new)?;
             pool.grew(bytes);
+            process.pools.look_at(&pool);
             ptr
         }
     };
     pool.allocated(bytes);
     process.allocations.insert(Allocation::device(ptr, bytes, device, Kind::Pool(handle)));
     pointer.set(Address(ptr.0))
-}
-
-/// Takes memory from the device. Where it has none, what pools keep and what other streams are about to free is waited for.
-fn new_memory(process: &Process, device: DeviceId, bytes: usize, stream: RawStream) -> HipResult<DevicePtr> {
-    // SAFETY: the stream is live.
-    let allocate = || unsafe { process.driver.malloc_async(device, bytes, stream) };
-    match allocate() {
-        Err(error) if error.code == ErrorCode::OUT_OF_MEMORY => {
-            let keeps = |pool: &Pool| pool.device == device && !pool.kept().is_empty();
-            while let Some((_, pool)) = process.pools.all.find(keeps) {
-                pool.trim(process, 0)?;
-            }
-            process.driver.device_synchronize(device)?;
-            Ok(allocate()?)
-        }
-        result => Ok(result?),
-    }
 }
 
 #[unsafe(export_name = "emulated_hipMallocAsync")]
@@ -252,23 +296,47 @@ pub(crate) fn free(process: &Process, pointer: Address, (device, raw): (DeviceId
     }
     let frees = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
     let found = process.allocations.take(pointer.0, frees).ok_or(Status::INVALID_VALUE)?;
-    let Kind::Pool(pool) = found.kind else {
-        return memory::free(process, &found);
-    };
-    if let Some(pool) = process.pools.all.get(pool) {
-        pool.used.fetch_sub(found.bytes as u64, Ordering::Relaxed);
-        let freed = Kept { ptr: DevicePtr(found.base), bytes: found.bytes, stream: raw };
-        if found.device == device && pool.keep(process, freed) {
+    match found.kind {
+        Kind::Pool(pool) if found.device == device => {
+            release(process, &found, pool, Some(raw)).inspect_err(|_| process.allocations.insert(*found))
+        }
+        _ => memory::free(process, &found),
+    }
+}
+
+/// Returns memory that was taken from the list of live allocations to its pool: behind the work on a stream of its device, or where
+/// nothing uses it any more.
+pub(crate) fn release(
+    process: &Process,
+    allocation: &Allocation,
+    pool: u64,
+    stream: Option<RawStream>,
+) -> HipResult {
+    let (device, ptr, bytes) = (allocation.device, DevicePtr(allocation.base), allocation.bytes as u64);
+    // Memory can outlive its pool.
+    let pool = process.pools.all.get(pool);
+    if let Some(pool) = &pool {
+        // Before another thread can reuse it.
+        pool.used.fetch_sub(bytes, Ordering::Relaxed);
+        if pool.keep(process, allocation, stream) {
             return Ok(());
         }
-        pool.shrank(found.bytes);
     }
-    if found.device != device {
-        release(process, &found)?;
-        return process.report_fault(found.device);
-    }
+    let on = stream.unwrap_or(RawStream::NULL);
     // SAFETY: the memory was live and of this device. That other streams do not use it any more is the program's part.
-    Ok(unsafe { process.driver.free_async(device, DevicePtr(found.base), raw) }?)
+    let freed = unsafe { process.driver.free_async(device, ptr, on) };
+    if let Some(pool) = pool {
+        match freed {
+            Ok(()) => pool.reserved.fetch_sub(bytes, Ordering::Relaxed),
+            Err(_) => pool.used.fetch_add(bytes, Ordering::Relaxed),
+        };
+    }
+    freed?;
+    if stream.is_none() {
+        // SAFETY: the null stream is always live.
+        unsafe { process.driver.stream_synchronize(device, on) }?;
+    }
+    Ok(())
 }
 
 #[unsafe(export_name = "emulated_hipDeviceGetDefaultMemPool")]
@@ -311,14 +379,15 @@ extern "C" fn hipMemPoolCreate(pool: Out<PoolHandle>, properties: In<hipMemPoolP
             return Err(Status::INVALID_VALUE);
         }
         let (device, _) = process.device(properties.location.id).map_err(|_| Status::INVALID_VALUE)?;
-        pool.set(Handle::new(process.pools.all.add(Pool::new(device))))
+        pool.set(Handle::new(process.pools.add(device)))
     })
 }
 
 #[unsafe(export_name = "emulated_hipMemPoolDestroy")]
 extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
     call("hipMemPoolDestroy", |process| {
-        let device = process.pools.get(pool)?.device;
+        let found = process.pools.get(pool)?;
+        let device = found.device;
         let is_default = process.pools.of_device(device, |pools| {
             if pools.1 == pool.0 {
                 pools.1 = pools.0;
@@ -328,8 +397,11 @@ extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
         if is_default {
             return Err(Status::INVALID_VALUE);
         }
-        let removed = process.pools.all.remove(pool.0);
-        removed.map_or(Ok(()), |pool| pool.trim(process, 0))
+        if !found.kept.is_empty() {
+            process.driver.device_synchronize(device)?;
+        }
+        process.pools.all.remove(pool.0);
+        found.trim(process, 0)
     })
 }
 
@@ -350,10 +422,12 @@ extern "C" fn hipMemPoolSetAttribute(pool: PoolHandle, attribute: i32, value: Ad
         match attribute {
             FIRST_REUSE..=LAST_REUSE => {
                 let value: i32 = value.values().get()?;
-                let mut reuse = pool.reuse.lock().unwrap_or_else(PoisonError::into_inner);
-                reuse[(attribute - FIRST_REUSE) as usize] = value;
+                pool.attributes_of_reuse()[(attribute - FIRST_REUSE) as usize] = value;
             }
-            RELEASE_THRESHOLD => pool.threshold.store(value.values().get()?, Ordering::Relaxed),
+            RELEASE_THRESHOLD => {
+                pool.threshold.store(value.values().get()?, Ordering::Relaxed);
+                process.pools.look_at(&pool);
+            }
             // The high marks can only be reset.
             RESERVED_HIGH | USED_HIGH => {
                 if value.values::<u64>().get()? != 0 {
@@ -377,8 +451,7 @@ extern "C" fn hipMemPoolGetAttribute(pool: PoolHandle, attribute: i32, value: Ad
         let pool = process.pools.get(pool)?;
         match attribute {
             FIRST_REUSE..=LAST_REUSE => {
-                let reuse = pool.reuse.lock().unwrap_or_else(PoisonError::into_inner);
-                value.out().set(reuse[(attribute - FIRST_REUSE) as usize])
+                value.out().set(pool.attributes_of_reuse()[(attribute - FIRST_REUSE) as usize])
             }
             RELEASE_THRESHOLD => value.out().set(pool.threshold.load(Ordering::Relaxed)),
             RESERVED_NOW => value.out().set(pool.reserved()),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::{FeatureSetting, Processor, TargetId};
-use hip_driver::{DeviceId, DeviceProperties, Driver, RawEvent, RawStream, StreamOptions};
+use hip_driver::{DeviceId, DeviceProperties, DevicePtr, Driver, RawEvent, RawStream, StreamOptions};
 use hip_driver_emulated::{EmulatedDriver, Listener, device_target, hsa_xnack};
 use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
@@ -67,6 +67,8 @@ pub(crate) struct Device {
     pub(crate) heap_limit: AtomicU64,
     /// A stream of the library's own and an event for it, with which copies between devices are ordered.
     helper: OnceLock<HipResult<(RawStream, RawEvent)>>,
+    /// A stream on which pools return memory that nothing uses any more, in the order of no other stream.
+    returns: OnceLock<HipResult<RawStream>>,
 }
 
 static PROCESS: OnceLock<HipResult<Process>> = OnceLock::new();
@@ -142,6 +144,26 @@ impl Process {
                 self.driver.stream_create(device, StreamOptions { blocking: true, ..Default::default() })?;
             Ok((stream, self.driver.event_create(device, Default::default())?))
         })
+    }
+
+    /// Returns memory of a pool to the device. Nothing uses it any more.
+    pub(crate) fn return_memory(&self, device: DeviceId, memory: &[DevicePtr]) -> HipResult {
+        let driver = &self.unlayered;
+        let stream = *self.devices[device.0 as usize]
+            .returns
+            .get_or_init(|| Ok(driver.stream_create(device, StreamOptions::default())?));
+        let stream = stream?;
+        let mut result = Ok(());
+        for ptr in memory {
+            // SAFETY: the memory was allocated in stream order, nothing uses it any more, and the stream is live to the end.
+            result = result.and(unsafe { driver.free_async(device, *ptr, stream) });
+        }
+        // A host function can't wait; then the memory is there a little later.
+        // SAFETY: as above.
+        if let Err(error) = unsafe { driver.stream_synchronize(device, stream) } {
+            log::debug!("{error}");
+        }
+        Ok(result?)
     }
 
     /// Destroys the helpers, so that they are no leaks. Nothing uses them any more.
@@ -310,6 +332,7 @@ impl Device {
             stack_limit: AtomicU64::new(1024),
             heap_limit: AtomicU64::new(8 << 20),
             helper: OnceLock::new(),
+            returns: OnceLock::new(),
         }
     }
 }

@@ -165,7 +165,9 @@ pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
         process.may_observe_stream((device, raw))?;
         process.join_null_stream(stream, device)?;
         // SAFETY: the stream is live.
-        Ok(unsafe { process.driver.stream_synchronize(device, raw) }?)
+        unsafe { process.driver.stream_synchronize(device, raw) }?;
+        process.pools.after_wait(process);
+        Ok(())
     })
 }
 

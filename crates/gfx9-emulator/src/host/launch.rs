@@ -93,9 +93,12 @@ pub(crate) struct DispatchSetup {
     d16_kept: u32,
     /// The vector registers that the kernel has.
     pub(crate) vectors: VectorCount,
+    grid: [u32; 3],
     block_size: [u32; 3],
-    /// The work-item ids of each wave of a workgroup, as v0 has them.
-    item_ids: Box<[Lanes]>,
+    /// The work-items of the last workgroup along each axis; 0 for as many as the others have.
+    remainder: [u32; 3],
+    /// The work-items of each kind of workgroup, by the axes along which it is partial: x is bit 0.
+    items: Box<[WorkItems]>,
     flat_scratch: bool,
     /// The size of the workgroup's LDS in bytes.
     pub(crate) lds: u32,
@@ -105,7 +108,13 @@ pub(crate) struct DispatchSetup {
     pub(crate) scratch: u32,
     /// The number of these bytes that are for a dynamic stack.
     pub(crate) dynamic_stack: u32,
-    pub(crate) waves: u32,
+}
+
+/// The work-items of a workgroup.
+pub(crate) struct WorkItems {
+    count: u32,
+    /// The ids of each wave, as v0 has them.
+    pub(crate) waves: Box<[Lanes]>,
 }
 
 impl DispatchSetup {
@@ -114,6 +123,7 @@ impl DispatchSetup {
         config: &MachineConfig,
         space: &Arc<AddressSpace>,
         d: &Dispatch<'_>,
+        remainder: [u32; 3],
     ) -> Result<DispatchSetup> {
         let kernels = program.object().kernels();
         let Some(k) = kernels.get(d.kernel) else {
@@ -136,6 +146,12 @@ impl DispatchSetup {
             return Err(invalid(format!(
                 "a grid of {:?} x {:?} work-items is above 2^32 - 1",
                 d.grid, d.block
+            )));
+        }
+        if (0..3).any(|n| remainder[n] >= d.block[n]) {
+            return Err(invalid(format!(
+                "partial workgroups of {remainder:?} work-items, and whole ones of {:?}",
+                d.block
             )));
         }
         // Rounded up to whole dwords, because compilers replace an atomic on the last byte or half with one on its
@@ -185,8 +201,8 @@ impl DispatchSetup {
         let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
         let w = block.range();
         w.write_bytes(KERNARG, d.kernarg);
-        write_hidden(k, d, hostcall_at, printf_at, &block);
-        write_packet(program, k, d, lds, scratch, &block);
+        write_hidden(k, d, remainder, [hostcall_at, printf_at], &block);
+        write_packet(program, k, d, remainder, [lds, scratch], &block);
         let printf = prints.then(|| {
             let formats = program.object().printf_formats();
             PrintfBuffer::new(Arc::clone(&block), printf_at, config.printer.clone(), formats)
@@ -265,9 +281,12 @@ impl DispatchSetup {
             ),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
             vectors: VectorCount { vgprs: total.min(accum), agprs: total.saturating_sub(accum) },
+            grid: d.grid,
             block_size: d.block,
-            item_ids: item_ids(
+            remainder,
+            items: kinds_of_workgroups(
                 d.block,
+                remainder,
                 match kd.enable_vgpr_workitem_id() {
                     WorkitemIds::X => 0x3ff,
                     WorkitemIds::XY => 0xf_ffff,
@@ -279,8 +298,19 @@ impl DispatchSetup {
             dynamic_lds: d.dynamic_lds,
             scratch,
             dynamic_stack: extra,
-            waves,
         })
+    }
+
+    /// The work-items of a workgroup.
+    pub(crate) fn items_of(&self, workgroup: [u32; 3]) -> &WorkItems {
+        let partial = |n: &usize| self.remainder[*n] > 0 && workgroup[*n] + 1 == self.grid[*n];
+        let kind: usize = (0..3).filter(partial).map(|n| 1 << n).sum();
+        &self.items[kind]
+    }
+
+    /// The number of waves of all workgroups.
+    pub(crate) fn all_waves(&self) -> u64 {
+        all_waves(&self.items, self.grid, self.remainder)
     }
 
     /// Returns how many workgroups and waves of the kernel a compute unit holds at once; `None` if its limits are not
@@ -312,7 +342,8 @@ impl DispatchSetup {
         for rows in self.vectors.rows() {
             bytemuck::cast_slice_mut::<Lanes, u8>(&mut w.r.v[rows]).fill(0);
         }
-        *w.v_mut(0) = self.item_ids[id as usize];
+        let items = self.items_of(workgroup);
+        *w.v_mut(0) = items.waves[id as usize];
         w.scratch.reset(self.scratch);
         w.id = id;
         w.next = self.entry;
@@ -339,7 +370,7 @@ impl DispatchSetup {
             // TG_SIZE. Bit 31 is set in the first wave of the workgroup. gfx942 also gives the wave's number (CDNA3 ISA,
             // 3.13); LLVM's AMDGPUUsage has zeros there.
             let number = if self.flat_scratch { id << 20 } else { 0 };
-            push(w, self.waves | number | u32::from(id == 0) << 31);
+            push(w, items.waves.len() as u32 | number | u32::from(id == 0) << 31);
         }
         if self.wave_offset {
             // Each wave has a private memory of its own, which begins at the base.
@@ -349,10 +380,31 @@ impl DispatchSetup {
             w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
         }
 
-        let size: u32 = self.block_size.iter().product();
-        let active = size - (id * LANES as u32).min(size);
+        let active = items.count - (id * LANES as u32).min(items.count);
         w.set_exec(if active >= LANES as u32 { !0 } else { (1 << active) - 1 });
     }
+}
+
+/// The work-items of each kind of workgroup: whole ones alone, or all combinations of axes. A kind that there is not has none.
+fn kinds_of_workgroups(block: [u32; 3], remainder: [u32; 3], mask: u32) -> Box<[WorkItems]> {
+    let kinds = if remainder == [0; 3] { 1 } else { 8 };
+    let of_kind = |kind: usize| {
+        let size = std::array::from_fn(|n| if kind >> n & 1 == 1 { remainder[n] } else { block[n] });
+        WorkItems { count: size.iter().product(), waves: item_ids(size, mask) }
+    };
+    (0..kinds).map(of_kind).collect()
+}
+
+/// The number of waves of all workgroups of a grid, by their kinds.
+fn all_waves(items: &[WorkItems], grid: [u32; 3], remainder: [u32; 3]) -> u64 {
+    let of_kind = |(kind, items): (usize, &WorkItems)| {
+        let workgroups = (0..3).map(|n| match (kind >> n & 1 == 1, remainder[n] > 0) {
+            (false, has_partial) => u64::from(grid[n].saturating_sub(has_partial.into())),
+            (true, _) => grid[n].min(1).into(),
+        });
+        workgroups.fold(items.waves.len() as u64, u64::saturating_mul)
+    };
+    items.iter().enumerate().map(of_kind).sum()
 }
 
 /// Returns what v0 has at the start of each wave of a workgroup: the ids along x, y and z, in 10 bits each, of which those
@@ -369,18 +421,29 @@ fn item_ids(block: [u32; 3], mask: u32) -> Box<[Lanes]> {
 }
 
 /// Writes the hidden arguments that the metadata lists.
-fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u64, block: &DispatchMemory) {
+fn write_hidden(
+    k: &KernelSignature,
+    d: &Dispatch<'_>,
+    remainder: [u32; 3],
+    [hostcall, printf]: [u64; 2],
+    block: &DispatchMemory,
+) {
     let w = block.range();
+    // Partial workgroups are not among them.
+    let blocks = |n: usize| u64::from(d.grid[n] - u32::from(remainder[n] > 0 && d.grid[n] > 0));
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
     for arg in k.hidden_args() {
         let ValueKind::Hidden(hidden) = arg.kind else { continue };
         let value: u64 = match hidden {
-            HiddenArg::BlockCountX => d.grid[0].into(),
-            HiddenArg::BlockCountY => d.grid[1].into(),
-            HiddenArg::BlockCountZ => d.grid[2].into(),
+            HiddenArg::BlockCountX => blocks(0),
+            HiddenArg::BlockCountY => blocks(1),
+            HiddenArg::BlockCountZ => blocks(2),
             HiddenArg::GroupSizeX => d.block[0].into(),
             HiddenArg::GroupSizeY => d.block[1].into(),
             HiddenArg::GroupSizeZ => d.block[2].into(),
+            HiddenArg::RemainderX => remainder[0].into(),
+            HiddenArg::RemainderY => remainder[1].into(),
+            HiddenArg::RemainderZ => remainder[2].into(),
             HiddenArg::GridDims => dims as u64,
             HiddenArg::DynamicLdsSize => d.dynamic_lds.into(),
             HiddenArg::PrivateBase => PRIVATE_BASE_HI.into(),
@@ -390,7 +453,7 @@ fn write_hidden(k: &KernelSignature, d: &Dispatch<'_>, hostcall: u64, printf: u6
             HiddenArg::PrintfBuffer => printf,
             // What clr writes for a launch on one device.
             HiddenArg::MultigridSyncArg => d.cooperative.into(),
-            // Remainders and offsets are 0 in HIP; there is no heap or device queue.
+            // Offsets are 0 in HIP; there is no heap or device queue.
             _ => 0,
         };
         let bytes = value.to_le_bytes();
@@ -404,8 +467,8 @@ fn write_packet(
     program: &program::Inner,
     k: &KernelSignature,
     d: &Dispatch<'_>,
-    lds: u32,
-    scratch: u32,
+    remainder: [u32; 3],
+    [lds, scratch]: [u32; 2],
     block: &DispatchMemory,
 ) {
     let w = block.range();
@@ -416,7 +479,8 @@ fn write_packet(
     put(2, &3u16.to_le_bytes());
     for n in 0..3 {
         put(4 + 2 * n, &(d.block[n] as u16).to_le_bytes());
-        put(12 + 4 * n, &(d.grid[n].wrapping_mul(d.block[n])).to_le_bytes());
+        let missing = if remainder[n] > 0 { d.block[n] - remainder[n] } else { 0 };
+        put(12 + 4 * n, &d.grid[n].wrapping_mul(d.block[n]).wrapping_sub(missing).to_le_bytes());
     }
     put(24, &scratch.to_le_bytes());
     put(28, &lds.to_le_bytes());
@@ -426,4 +490,21 @@ fn write_packet(
     // amd_queue_t: group_segment_aperture_base_hi, private_segment_aperture_base_hi.
     w.write_bytes(QUEUE + 0x40, &SHARED_BASE_HI.to_le_bytes());
     w.write_bytes(QUEUE + 0x44, &PRIVATE_BASE_HI.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_of_partial_workgroups_are_counted() {
+        let waves =
+            |grid, block, remainder| all_waves(&kinds_of_workgroups(block, remainder, !0), grid, remainder);
+        assert_eq!(waves([3, 2, 1], [128, 1, 1], [0; 3]), 12);
+        // Two of 128, one of 44.
+        assert_eq!(waves([3, 1, 1], [128, 1, 1], [44, 0, 0]), 5);
+        // 64 x 4: four of 4 waves; 1 x 4: two of 1; 64 x 3: two of 3; 1 x 3: one of 1.
+        assert_eq!(waves([3, 3, 1], [64, 4, 1], [1, 3, 0]), 4 * 4 + 2 + 2 * 3 + 1);
+        assert_eq!(waves([0, 1, 1], [64, 1, 1], [0; 3]), 0);
+    }
 }

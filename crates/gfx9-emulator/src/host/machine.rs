@@ -148,21 +148,23 @@ impl Machine {
     /// - [`Error::Sanitizer`] if [`MachineConfig::sanitize`] is set and finds defects. The kernel has run to its end.
     /// - [`Error::Incomplete`] if a thread that runs the kernel panics. The kernel was stopped.
     pub fn dispatch(&self, program: &LoadedProgram, dispatch: &Dispatch<'_>) -> Result<DispatchStats> {
-        self.dispatch_with_blocks(program, dispatch, self.memory.blocks().capture())
+        self.dispatch_partial(program, dispatch, [0; 3], self.memory.blocks().capture())
     }
 
-    /// As [`dispatch`](Self::dispatch); of divided allocations, the kernel may access the given blocks, and blocks that came
-    /// later where there was none.
+    /// As [`dispatch`](Self::dispatch), where the last workgroups along x, y and z have `remainder` work-items there; 0 for as many
+    /// as the others. Of divided allocations, the kernel may access the given blocks, and blocks that came later where there was
+    /// none.
     ///
     /// # Errors
     /// The same as those of [`dispatch`](Self::dispatch).
-    pub fn dispatch_with_blocks(
+    pub fn dispatch_partial(
         &self,
         program: &LoadedProgram,
         dispatch: &Dispatch<'_>,
+        remainder: [u32; 3],
         blocks: Arc<BlockTable>,
     ) -> Result<DispatchStats> {
-        let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch)?;
+        let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch, remainder)?;
         let infos = || program.inner.infos(&setup.code);
         let sanitizer = self.config.sanitize.then(|| {
             Arc::new(Sanitizer::new(

@@ -417,7 +417,7 @@ impl Job {
         if !defects.is_empty() {
             return Err(Error::Sanitizer { kernel: self.kernel_name(), defects });
         }
-        let waves = workgroups * u64::from(self.setup.waves);
+        let waves = self.setup.all_waves();
         let profile = self.observers.as_ref().and_then(Observers::profile).map(|counts| {
             let occupancy = self.setup.occupancy(&self.program.inner, self.kernel);
             Box::new(Profile { dispatches: 1, workgroups, waves, occupancy, ..counts })
@@ -500,7 +500,7 @@ impl Job {
     fn begin(&self, number: u64, thread: usize) -> Workgroup {
         let [x, y, _] = self.grid.map(u64::from);
         let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
-        let count = self.setup.waves as usize;
+        let count = self.setup.items_of(workgroup).waves.len();
         let (spare, lds) = self.cache.take(thread, count);
         let mut lds = lds.unwrap_or_else(Lds::new);
         lds.reset(self.setup.accessible_lds(self.bounds));

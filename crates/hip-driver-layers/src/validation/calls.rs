@@ -307,7 +307,8 @@ impl State {
             return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
         }
         self.check_shape(kind, device, work)?;
-        let is_kernel = matches!(work, Work::Kernel(_) | Work::CooperativeKernel { .. });
+        let is_kernel =
+            matches!(work, Work::Kernel(_) | Work::CooperativeKernel { .. } | Work::PartialKernel { .. });
         work.access_ranges(device)
             .try_for_each(|touch| self.regions.find_of_work(kind, is_kernel, &touch).map(drop))?;
         // A copy to memory that is not pinned waits for the stream.
@@ -324,9 +325,9 @@ impl State {
     /// Checks the parameters of work, except the memory that it accesses.
     pub(super) fn check_shape(&mut self, call: CallKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
         match *work {
-            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => {
-                self.check_kernel(call, device, launch)
-            }
+            Work::Kernel(launch)
+            | Work::CooperativeKernel { launch, .. }
+            | Work::PartialKernel { launch, .. } => self.check_kernel(call, device, launch),
             Work::CopyWithin { dst, src, bytes } if dst.0.abs_diff(src.0) < bytes as u64 => {
                 Err(Box::new(Violation::Overlap { call, dst: dst.0, src: src.0, bytes: bytes as u64 }))
             }

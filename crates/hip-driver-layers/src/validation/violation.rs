@@ -24,7 +24,9 @@ impl Operation {
     /// Creates the operation of work that `call` enqueues or adds to a graph.
     pub(super) const fn of_work(call: CallKind, work: &Work<'_>) -> Operation {
         let function = match work {
-            Work::Kernel(launch) | Work::CooperativeKernel { launch, .. } => Some(launch.function),
+            Work::Kernel(launch)
+            | Work::CooperativeKernel { launch, .. }
+            | Work::PartialKernel { launch, .. } => Some(launch.function),
             _ => None,
         };
         Operation { call, function, node: None }

@@ -346,7 +346,7 @@ impl Driver for FakeDriver {
 
     unsafe fn enqueue(&self, _: DeviceId, _: RawStream, work: &Work<'_>) -> DriverResult<()> {
         let state = self.call(match work {
-            Work::Kernel(_) => "launch_kernel",
+            Work::Kernel(_) | Work::PartialKernel { .. } => "launch_kernel",
             Work::CooperativeKernel { .. } => "launch_cooperative",
             Work::CopyToDevice { .. } => "memcpy_htod_async",
             Work::CopyToHost { .. } => "memcpy_dtoh_async",
@@ -401,6 +401,7 @@ impl Driver for FakeDriver {
             Work::FillWords { .. } => "graph_add_memset_d32",
             Work::Empty => "graph_add_empty",
             Work::CooperativeKernel { .. }
+            | Work::PartialKernel { .. }
             | Work::CopyFromPeer { .. }
             | Work::HostFunction(_)
             | Work::Graph(_) => {

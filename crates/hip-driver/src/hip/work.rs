@@ -49,7 +49,7 @@ impl HipDriver {
                     self.not_captured(work.kind().name(), stream)?;
                     self.launch_graph(device, exec, stream)
                 }
-                Work::Empty => Err(work.unsupported(work.kind().name())),
+                Work::PartialKernel { .. } | Work::Empty => Err(work.unsupported(work.kind().name())),
             }
         }
     }
@@ -93,6 +93,7 @@ impl HipDriver {
                 }
                 Work::Empty => self.add_empty(device, graph),
                 Work::CooperativeKernel { .. }
+                | Work::PartialKernel { .. }
                 | Work::CopyFromPeer { .. }
                 | Work::HostFunction(_)
                 | Work::Graph(_) => Err(work.unsupported("hipGraphAddNode")),

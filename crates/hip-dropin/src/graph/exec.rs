@@ -2,6 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use hip_driver::DeviceId;
+
+use super::check::Check;
+use super::memory::GraphMemory;
 use super::payload::Payload;
 use super::{Graph, GraphHandle, Graphs, NodeHandle, lock};
 use crate::c_caller::{Handle, Out};
@@ -33,6 +37,14 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// The memory that it allocates.
+    fn allocates(&self) -> Option<&GraphMemory> {
+        match &self.payload {
+            Payload::Allocate(memory) => Some(memory),
+            _ => None,
+        }
+    }
+
     /// Fails unless a launch can leave the node out: a kernel, a copy or a fill.
     pub(super) fn check_can_be_disabled(&self) -> HipResult {
         match self.payload {
@@ -50,26 +62,26 @@ impl Exec {
         done.map(|step| step.payload.clone()).collect()
     }
 
-    /// Checks the steps as far as that is possible before any is enqueued. Memory that the graph allocates is not there yet.
-    fn check(&self, process: &Process) -> HipResult {
-        let steps = lock(&self.steps);
-        let allocates = steps.iter().any(|step| matches!(step.payload, Payload::Allocate(_)));
-        let checked = steps.iter().filter(|step| step.enabled && !(allocates && step.payload.is_of_memory()));
-        checked.map(|step| &step.payload).try_for_each(|payload| payload.check(process))
+    /// Checks a launch on a stream of `device`. Memory that it allocates must be free, unless the program has asked that launches
+    /// free it.
+    fn check(&self, process: &Process, device: DeviceId) -> HipResult {
+        let (steps, mut check) = (lock(&self.steps), Check::new(process, device));
+        for memory in steps.iter().filter_map(Step::allocates) {
+            if memory.is_allocated() && self.flags & AUTO_FREE == 0 {
+                return Err(Status::INVALID_VALUE);
+            }
+            check.frees_first(memory.address());
+        }
+        steps.iter().filter(|step| step.enabled).try_for_each(|step| check.next(&step.payload))
     }
 
-    /// Checks that the memory that a launch allocates is free, or frees it if the program has asked for that.
-    fn free_memory(&self, process: &Process) -> HipResult {
-        for step in lock(&self.steps).iter() {
-            let Payload::Allocate(memory) = &step.payload else { continue };
+    /// Frees the memory that a launch allocates anew.
+    fn free_memory(&self, process: &Process) {
+        for memory in lock(&self.steps).iter().filter_map(Step::allocates) {
             if memory.is_allocated() {
-                if self.flags & AUTO_FREE == 0 {
-                    return Err(Status::INVALID_VALUE);
-                }
                 memory.set_allocated(process, false);
             }
         }
-        Ok(())
     }
 
     /// Changes the step of a node. Fails with `INVALID_VALUE` if the graph had no such node.
@@ -243,11 +255,12 @@ extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
 pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphLaunch", |process| {
         let exec = process.graphs.exec(exec)?;
-        if process.capture_graph(process.stream(stream)?, &exec)? {
+        let on = process.stream(stream)?;
+        if process.capture_graph(on, &exec)? {
             return Ok(());
         }
-        exec.check(process)?;
-        exec.free_memory(process)?;
+        exec.check(process, on.0)?;
+        exec.free_memory(process);
         let steps = lock(&exec.steps);
         steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))
     })

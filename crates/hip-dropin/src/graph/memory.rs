@@ -18,6 +18,7 @@ use crate::allocations::{Allocation, Kind};
 use crate::c_caller::{Address, In, Out};
 use crate::call::call;
 use crate::context::ContextHandle;
+use crate::pool;
 use crate::process::Process;
 use crate::status::{HipResult, Status};
 
@@ -62,7 +63,7 @@ impl GraphMemory {
         let (device, _) = process.device(location.id).map_err(|_| Status::INVALID_VALUE)?;
         let accesses: Box<[hipMemAccessDesc]> =
             params.accessDescs.values().array(params.accessDescCount)?.into();
-        let ptr = process.driver.malloc(device, params.bytesize)?;
+        let ptr = pool::with_memory_of(process, device, || process.driver.malloc(device, params.bytesize))?;
         params.dptr = Address(ptr.0);
         params.accessDescs = match accesses.len() {
             0 => Address::NULL,
@@ -139,7 +140,7 @@ impl Drop for GraphMemory {
 }
 
 impl GraphMemories {
-    fn get(&self, address: Address) -> HipResult<Arc<GraphMemory>> {
+    pub(super) fn get(&self, address: Address) -> HipResult<Arc<GraphMemory>> {
         lock(&self.live).get(&address.0).and_then(Weak::upgrade).ok_or(Status::INVALID_VALUE)
     }
 

@@ -5,12 +5,13 @@
 //! the dependencies. A launch enqueues them on its stream.
 //!
 //! `structure.rs` has the functions about nodes and dependencies, `nodes.rs` those that add nodes and set their
-//! parameters, and `exec.rs` those about executable graphs. `capture.rs` makes nodes of calls on captured streams.
+//! parameters, `exec.rs` those about executable graphs, and `check.rs` what a launch checks. `capture.rs` makes nodes of calls on captured streams.
 //! `memory.rs` has the memory of nodes that allocate, and `user_object.rs` the program's objects that graphs keep alive.
 
 mod attributes;
 mod batch;
 mod capture;
+mod check;
 mod dot;
 mod driver_api;
 mod exec;

@@ -44,8 +44,8 @@ pub(super) enum Payload {
 
 /// A kernel with its arguments.
 pub(super) struct KernelNode {
-    kernel: Arc<Kernel>,
-    shape: Shape,
+    pub(super) kernel: Arc<Kernel>,
+    pub(super) shape: Shape,
     kernarg: Box<[u8]>,
     /// A pointer to each argument in `kernarg`, for programs that ask for a node's parameters.
     pointers: Box<[Address]>,
@@ -131,7 +131,7 @@ impl CopyNode {
     }
 
     /// Checks that the memory is of the kind that the copy says. Memory that was freed is not.
-    fn check(&self, process: &Process) -> HipResult {
+    pub(super) fn check(&self, process: &Process) -> HipResult {
         let copy = &self.copy;
         copy.check(process)?;
         for (dst, src, bytes) in copy.ranges() {
@@ -201,25 +201,15 @@ impl Payload {
         number + i32::from(Version::current() == Version::Hip5)
     }
 
-    /// Whether it copies or fills memory.
-    pub(super) fn is_of_memory(&self) -> bool {
-        matches!(self, Payload::Copy(_) | Payload::Fill(_))
-    }
-
-    /// Checks all that can be known before the work is enqueued, so that a graph is launched whole or not at all.
-    pub(super) fn check(&self, process: &Process) -> HipResult {
+    /// Where the memory begins that a copy, a fill or operations on values access.
+    pub(super) fn accesses(&self) -> Vec<Address> {
         match self {
-            Payload::Kernel(node, _) if node.kernel.is_unloaded() => Err(Status::INVALID_DEVICE_FUNCTION),
-            Payload::Kernel(node, _) => process.report_fault(node.kernel.device),
-            Payload::Copy(node) => node.check(process),
-            Payload::Fill(params) => fill(process, params).map(drop),
-            Payload::EventWait(event) | Payload::EventRecord(event) => process.event(*event).map(drop),
-            Payload::MemoryOperations(operations) => operations.check(process),
-            Payload::Host(..)
-            | Payload::Child(_)
-            | Payload::Empty
-            | Payload::Allocate(_)
-            | Payload::Free(_) => Ok(()),
+            Payload::Copy(node) => vec![node.copy.dst.start, node.copy.src.start],
+            Payload::Fill(params) => vec![params.dst],
+            Payload::MemoryOperations(operations) => {
+                operations.given.iter().map(|given| given.address).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

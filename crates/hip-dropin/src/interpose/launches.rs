@@ -101,12 +101,6 @@ fn launch(
     status
 }
 
-/// A launch whose grid is given in work-items.
-fn of_threads(threads: [u32; 3], block: [u32; 3], lds: usize) -> Shape {
-    let grid = std::array::from_fn(|axis| threads[axis].checked_div(block[axis]).unwrap_or(0));
-    Shape { grid, block, lds }
-}
-
 wrappers! {
     hipLaunchKernel(
         function: Address, grid: Dim3, block: Dim3, parameters: In<In<u8>>, lds: usize, stream: StreamHandle,
@@ -147,7 +141,7 @@ wrappers! {
         lds: u32, stream: StreamHandle, parameters: In<In<u8>>, extra: In<usize>,
     ) = |over, forward| {
         let shape =
-            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds: lds as usize };
+            Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
         let arguments = Arguments { parameters, extra };
         launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
     };
@@ -156,7 +150,7 @@ wrappers! {
         lds: u32, stream: StreamHandle, parameters: In<In<u8>>,
     ) = |over, forward| {
         let shape =
-            Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], lds: lds as usize };
+            Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
         let arguments = Arguments::list(parameters);
         launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
     };
@@ -165,7 +159,7 @@ wrappers! {
         block_z: u32, lds: usize, stream: StreamHandle, parameters: In<In<u8>>, extra: In<usize>, start: EventHandle,
         stop: EventHandle, _flags: u32,
     ) = |over, forward| {
-        let shape = of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
+        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
         let (arguments, events) = (Arguments { parameters, extra }, Events { start, stop });
         launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
     };
@@ -174,7 +168,7 @@ wrappers! {
         block_z: u32, lds: usize, stream: StreamHandle, parameters: In<In<u8>>, extra: In<usize>, start: EventHandle,
         stop: EventHandle,
     ) = |over, forward| {
-        let shape = of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
+        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
         let (arguments, events) = (Arguments { parameters, extra }, Events { start, stop });
         launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
     };

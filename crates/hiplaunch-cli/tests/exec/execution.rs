@@ -43,3 +43,24 @@ fn workgroups_that_wait_for_others_end() {
         assert_eq!(text(&ran.stdout), expected, "{threads} {target}: {}", text(&ran.stderr));
     }
 }
+
+/// `hipExtModuleLaunchKernel` takes work-items, and code that was not compiled for whole workgroups alone may end with partial ones,
+/// as in clr. Code objects of version 4 take the sizes from the dispatch packet, those of version 5 from hidden arguments.
+#[test]
+fn the_last_workgroups_of_a_grid_of_work_items_may_be_partial() {
+    let Some(program) = program("partial.hip") else { return };
+    for version in ["4", "5"] {
+        let version_option = format!("-mcode-object-version={version}");
+        let options = ["--offload-arch=gfx90a", "--genco", &version_option];
+        let object = compiled("partial.hip", &options, &format!("partial.{version}")).unwrap();
+        let ran = exec(&["--sanitize"], &[program.to_str().unwrap(), object.to_str().unwrap()]);
+        let expected = "0: 128 of 128, groups of 64 64\n\
+                        0: 300 of 300, groups of 128 128 44\n\
+                        0: 500 of 500, groups of 128 72 128 72 64 36\n\
+                        0: 135 of 135, groups of 48 6 32 4 24 3 16 2\n\
+                        0: 40 of 40, groups of 40\n\
+                        0: 128003 128003 44003\n\
+                        captured: 128003 128003 44003\n";
+        assert_eq!(text(&ran.stdout), expected, "version {version}: {}", text(&ran.stderr));
+    }
+}
