@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use code_object::CodeObject;
+use code_object::{CodeObject, KernelSignature};
 
 use hip_driver::{
     AccessRange, Call, CallKind, CaptureRequest, DeviceId, Driver, DriverError, DriverResult, HostFunction,
-    Note, Output, RawStream, Work,
+    KernelLaunch, Note, Output, RawStream, Work,
 };
 
 use super::Validation;
 use super::clock::{Clock, StreamKind};
 use super::graph::{ExecState, GraphState, Node};
 use super::memory::Region;
-use super::state::{EventState, ModuleState, RemovedModule, State, StreamEntry, refusal};
+use super::state::{EventState, KernelArguments, ModuleState, RemovedModule, State, StreamEntry, refusal};
 use super::violation::{Operation, Violation};
 use crate::Layer;
 use crate::captures::ends_capture;
@@ -67,7 +67,7 @@ impl Layer for Validation {
     fn after(&self, call: &Call<'_>, Checks(held): Checks, result: Result<Output, &DriverError>) {
         // Done before the lock is taken, as it takes long.
         let kernarg = match (call, result) {
-            (Call::ModuleLoad { device, image }, Ok(_)) => kernarg_sizes(image, &*self.driver, *device),
+            (Call::ModuleLoad { device, image }, Ok(_)) => kernel_arguments(image, &*self.driver, *device),
             _ => BTreeMap::new(),
         };
         let mut state = self.lock();
@@ -212,7 +212,13 @@ impl State {
     }
 
     /// Records the effects of a call that succeeded.
-    fn succeeded(&mut self, call: &Call<'_>, held: Held, output: Output, kernarg: BTreeMap<Box<str>, u32>) {
+    fn succeeded(
+        &mut self,
+        call: &Call<'_>,
+        held: Held,
+        output: Output,
+        kernarg: BTreeMap<Box<str>, KernelArguments>,
+    ) {
         match (*call, output, held) {
             (_, Output::Answer(false), Held::Learns(_)) => {}
             (Call::Enqueue { device, stream, work }, _, Held::Learns(clocks)) => {
@@ -307,10 +313,11 @@ impl State {
             return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
         }
         self.check_shape(kind, device, work)?;
-        let is_kernel =
-            matches!(work, Work::Kernel(_) | Work::CooperativeKernel { .. } | Work::PartialKernel { .. });
-        work.access_ranges(device)
-            .try_for_each(|touch| self.regions.find_of_work(kind, is_kernel, &touch).map(drop))?;
+        let is_kernel = launch_of(work).is_some();
+        for touch in work.access_ranges(device) {
+            let found = self.regions.find_of_work(kind, is_kernel, &touch);
+            found.map_err(|violation| self.name_kernel(work, violation))?;
+        }
         // A copy to memory that is not pinned waits for the stream.
         Ok(match *work {
             Work::CopyToHost { dst, .. }
@@ -322,12 +329,20 @@ impl State {
         })
     }
 
+    /// Names the kernel and argument of a violation, if the work is a launch.
+    pub(super) fn name_kernel(&self, work: &Work<'_>, violation: Box<Violation>) -> Box<Violation> {
+        match launch_of(work) {
+            Some(launch) => violation.of_kernel(|address| self.kernel_use(launch, address)),
+            None => violation,
+        }
+    }
+
     /// Checks the parameters of work, except the memory that it accesses.
     pub(super) fn check_shape(&mut self, call: CallKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
+        if let Some(launch) = launch_of(work) {
+            return self.check_kernel(call, device, launch);
+        }
         match *work {
-            Work::Kernel(launch)
-            | Work::CooperativeKernel { launch, .. }
-            | Work::PartialKernel { launch, .. } => self.check_kernel(call, device, launch),
             Work::CopyWithin { dst, src, bytes } if dst.0.abs_diff(src.0) < bytes as u64 => {
                 Err(Box::new(Violation::Overlap { call, dst: dst.0, src: src.0, bytes: bytes as u64 }))
             }
@@ -350,11 +365,28 @@ impl State {
     }
 }
 
-/// Returns the length of the kernarg segment of each kernel in an image. Empty if the image cannot be read, which the
+fn launch_of<'a>(work: &Work<'a>) -> Option<&'a KernelLaunch<'a>> {
+    match *work {
+        Work::Kernel(launch)
+        | Work::CooperativeKernel { launch, .. }
+        | Work::PartialKernel { launch, .. } => Some(launch),
+        _ => None,
+    }
+}
+
+/// Returns the arguments of each kernel in an image. Empty if the image cannot be read, which the
 /// driver reports. Kernels whose arguments are all hidden are left out: they may be launched without arguments.
-fn kernarg_sizes(image: &[u8], driver: &dyn Driver, device: DeviceId) -> BTreeMap<Box<str>, u32> {
+fn kernel_arguments(
+    image: &[u8],
+    driver: &dyn Driver,
+    device: DeviceId,
+) -> BTreeMap<Box<str>, KernelArguments> {
     let Ok(properties) = driver.device_properties(device) else { return BTreeMap::new() };
     let Ok(object) = CodeObject::from_any(image, &properties.target) else { return BTreeMap::new() };
     let with_arguments = object.kernels().iter().filter(|kernel| !kernel.explicit_args().is_empty());
-    with_arguments.map(|kernel| (kernel.name.as_str().into(), kernel.kernarg_size)).collect()
+    let arguments = |kernel: &KernelSignature| KernelArguments {
+        size: kernel.kernarg_size,
+        offsets: kernel.explicit_args().iter().map(|argument| argument.offset).collect(),
+    };
+    with_arguments.map(|kernel| (kernel.name.as_str().into(), arguments(kernel))).collect()
 }

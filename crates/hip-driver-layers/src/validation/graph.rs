@@ -12,7 +12,7 @@ use super::clock::{Clock, WorkPosition};
 use super::memory::RegionKey;
 use super::ranges::{AccessRecord, Ranges};
 use super::state::State;
-use super::violation::{Operation, Violation};
+use super::violation::{KernelUse, Operation, Violation};
 
 /// A node of a graph.
 #[derive(Clone, Debug)]
@@ -132,9 +132,13 @@ impl State {
             if let Some(function) = node.operation.function {
                 self.functions.of(call, device, function.0)?;
             }
-            node.access_ranges
-                .iter()
-                .try_for_each(|touch| self.regions.find_for_node(call, touch).map(drop))?;
+            for touch in &node.access_ranges {
+                let found = self.regions.find_for_node(call, touch);
+                let kernel = || node.operation.function.and_then(|function| self.kernel_name(function));
+                found.map_err(|violation| {
+                    violation.of_kernel(|_| KernelUse { kernel: kernel(), argument: None })
+                })?;
+            }
         }
         Ok(nodes)
     }
@@ -189,8 +193,10 @@ impl State {
             Call::GraphAdd { device, graph, dependencies, work } => {
                 self.check_dependencies(kind, (device, graph, dependencies))?;
                 self.check_shape(kind, device, work)?;
-                work.access_ranges(device)
-                    .try_for_each(|touch| self.regions.find_for_node(kind, &touch).map(drop))?;
+                for touch in work.access_ranges(device) {
+                    let found = self.regions.find_for_node(kind, &touch);
+                    found.map_err(|violation| self.name_kernel(work, violation))?;
+                }
                 Held::Nothing
             }
             Call::GraphInstantiate { device, graph } => {

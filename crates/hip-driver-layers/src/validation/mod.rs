@@ -76,7 +76,7 @@ use crate::counts::CallCounter;
 pub use crate::counts::CallCounts;
 pub use hip_driver::CallKind;
 pub use memory::{MemoryInfo, MemoryKind};
-pub use violation::{AccessInfo, ByteRange, HandleKind, Leak, ValidationErrors, Violation};
+pub use violation::{AccessInfo, ByteRange, HandleKind, KernelUse, Leak, ValidationErrors, Violation};
 
 use crate::intercept::Intercepted;
 

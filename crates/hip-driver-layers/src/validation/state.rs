@@ -13,7 +13,7 @@ use super::clock::{Clock, HappensBefore, StreamKind, WorkPosition};
 use super::graph::{ExecState, GraphState};
 use super::memory::{MemoryInfo, Region, RegionKey, Regions};
 use super::ranges::AccessRecord;
-use super::violation::{AccessInfo, ByteRange, HandleKind, Leak, Operation, Violation};
+use super::violation::{AccessInfo, ByteRange, HandleKind, KernelUse, Leak, Operation, Violation};
 use crate::default_streams::identity;
 
 /// The maximum number of violations that are kept; more are only counted.
@@ -125,15 +125,15 @@ pub(super) struct EventState {
 
 #[derive(Debug)]
 pub(super) struct ModuleState {
-    /// The length of the kernarg segment by kernel name, if the code object could be read.
-    kernarg: BTreeMap<Box<str>, u32>,
+    /// The arguments by kernel name, if the code object could be read.
+    kernarg: BTreeMap<Box<str>, KernelArguments>,
     functions: Vec<RawFunction>,
     /// The last launch on each stream.
     launches: Vec<(WorkPosition, Operation)>,
 }
 
 impl ModuleState {
-    pub(super) fn new(kernarg: BTreeMap<Box<str>, u32>) -> ModuleState {
+    pub(super) fn new(kernarg: BTreeMap<Box<str>, KernelArguments>) -> ModuleState {
         ModuleState { kernarg, functions: Vec::new(), launches: Vec::new() }
     }
 }
@@ -142,7 +142,16 @@ impl ModuleState {
 pub(super) struct FunctionState {
     module: RawModule,
     name: Arc<str>,
-    kernarg: Option<u32>,
+    kernarg: Option<KernelArguments>,
+}
+
+/// What a code object says of a kernel's arguments.
+#[derive(Debug, Clone)]
+pub(super) struct KernelArguments {
+    /// The length of the kernarg segment.
+    pub(super) size: u32,
+    /// Where each of the explicit arguments begins.
+    pub(super) offsets: Arc<[u32]>,
 }
 
 /// The state that the layer's lock protects.
@@ -288,7 +297,7 @@ impl State {
         if !state.functions.contains(&function) {
             state.functions.push(function);
         }
-        let kernarg = state.kernarg.get(&*name).copied();
+        let kernarg = state.kernarg.get(&*name).cloned();
         self.functions.add(function.0, device, FunctionState { module, name: name.into(), kernarg });
     }
 
@@ -329,13 +338,30 @@ impl State {
             let KernelLaunch { grid, block, .. } = *launch;
             return Err(Box::new(Violation::ZeroDimension { call, kernel: kernel(), grid, block }));
         }
-        if let Some(needed) = function.kernarg.map(|n| n as usize)
+        if let Some(needed) = function.kernarg.as_ref().map(|kernarg| kernarg.size as usize)
             && launch.kernarg.len() < needed
         {
             let given = launch.kernarg.len();
             return Err(Box::new(Violation::ShortKernarg { call, kernel: kernel(), given, needed }));
         }
         Ok(())
+    }
+
+    /// Returns the name of a kernel.
+    pub(super) fn kernel_name(&self, function: RawFunction) -> Option<Arc<str>> {
+        self.functions.get(function.0).map(|function| Arc::clone(&function.name))
+    }
+
+    /// Names the kernel, and the argument with an address.
+    pub(super) fn kernel_use(&self, launch: &KernelLaunch<'_>, address: u64) -> KernelUse {
+        let Some(function) = self.functions.get(launch.function.0) else { return KernelUse::default() };
+        let has_address = |offset: &u32| {
+            let value = launch.kernarg.get(*offset as usize..).and_then(|rest| rest.first_chunk());
+            value.is_some_and(|value| u64::from_le_bytes(*value) == address)
+        };
+        let kernarg = function.kernarg.as_ref();
+        let argument = kernarg.and_then(|kernarg| kernarg.offsets.iter().position(has_address));
+        KernelUse { kernel: Some(Arc::clone(&function.name)), argument }
     }
 
     /// Records a launch of a module's kernel: the module must stay loaded until the host knows that it has run.
@@ -522,7 +548,7 @@ impl State {
     /// Describes an operation for a message, without its stream.
     pub(super) fn access_of(&self, operation: Operation, write: bool) -> AccessInfo {
         let Operation { call, function, node } = operation;
-        let kernel = function.and_then(|f| self.functions.get(f.0)).map(|f| Arc::clone(&f.name));
+        let kernel = function.and_then(|function| self.kernel_name(function));
         AccessInfo { call, kernel, node, stream: None, sequence: 0, write }
     }
 

@@ -64,6 +64,23 @@ impl fmt::Display for HandleKind {
     }
 }
 
+/// The kernel and its argument that an address was for; neither for other work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelUse {
+    /// The kernel's name.
+    pub kernel: Option<Arc<str>>,
+    /// The argument that has the address, from 0; `None` if the code object could not be read.
+    pub argument: Option<usize>,
+}
+
+impl fmt::Display for KernelUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(kernel) = &self.kernel else { return Ok(()) };
+        write!(f, " of `{kernel}`")?;
+        self.argument.map_or(Ok(()), |argument| write!(f, ", argument {argument}"))
+    }
+}
+
 /// A piece of work or a node, and how it accesses memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessInfo {
@@ -157,11 +174,13 @@ pub enum Violation {
     },
     /// Memory of another device, without peer access.
     #[error(
-        "{call}: {address:#x} lies in {memory} and was used with {given}; use it there, copy it, or enable peer access"
+        "{call}{kernel}: {address:#x} lies in {memory} and was used with {given}; use it there, copy it, or enable peer access"
     )]
     MemoryOfOtherDevice {
         /// The call.
         call: CallKind,
+        /// The kernel that the address was for.
+        kernel: KernelUse,
         /// The address.
         address: u64,
         /// The memory that contains the address.
@@ -170,10 +189,15 @@ pub enum Violation {
         given: DeviceId,
     },
     /// An address in no memory of this driver, or in a pool segment but in none of its blocks.
-    #[error("{call}: {bytes} bytes at {address:#x} are in no memory of {device}{}", nearest_note(nearest))]
+    #[error(
+        "{call}{kernel}: {bytes} bytes at {address:#x} are in no memory of {device}{}",
+        nearest_note(nearest)
+    )]
     UnknownAddress {
         /// The call.
         call: CallKind,
+        /// The kernel that the address was for.
+        kernel: KernelUse,
         /// The device of the call.
         device: DeviceId,
         /// The address.
@@ -185,11 +209,13 @@ pub enum Violation {
     },
     /// A range that begins in memory and ends after the memory's end.
     #[error(
-        "{call}: {bytes} bytes at {address:#x} end {over} bytes after the end of {memory}; access less or allocate more"
+        "{call}{kernel}: {bytes} bytes at {address:#x} end {over} bytes after the end of {memory}; access less or allocate more"
     )]
     OutOfRange {
         /// The call.
         call: CallKind,
+        /// The kernel that the address was for.
+        kernel: KernelUse,
         /// The address.
         address: u64,
         /// The number of bytes that the call would access.
@@ -200,10 +226,14 @@ pub enum Violation {
         memory: MemoryInfo,
     },
     /// Memory used after it was freed.
-    #[error("{call}: {address:#x} lies in {memory}, which was freed before; free it after its last use")]
+    #[error(
+        "{call}{kernel}: {address:#x} lies in {memory}, which was freed before; free it after its last use"
+    )]
     UseAfterFree {
         /// The call.
         call: CallKind,
+        /// The kernel that the address was for.
+        kernel: KernelUse,
         /// The address.
         address: u64,
         /// The memory that contained the address.
@@ -425,6 +455,18 @@ fn nearest_note(nearest: &Option<MemoryInfo>) -> String {
 }
 
 impl Violation {
+    /// Names the kernel for which an address is wrong.
+    pub(super) fn of_kernel(mut self: Box<Self>, named: impl FnOnce(u64) -> KernelUse) -> Box<Self> {
+        if let Violation::MemoryOfOtherDevice { kernel, address, .. }
+        | Violation::UnknownAddress { kernel, address, .. }
+        | Violation::OutOfRange { kernel, address, .. }
+        | Violation::UseAfterFree { kernel, address, .. } = &mut *self
+        {
+            *kernel = named(*address);
+        }
+        self
+    }
+
     /// Returns whether the violation is about the order of work. The call with such a violation was passed on.
     pub fn is_order(&self) -> bool {
         matches!(

@@ -23,7 +23,8 @@ fn memory_used_after_it_was_freed() {
     let (_, function) = rig.module();
     let launch = || rig.launch(function, stream, &[reads(ptr, 4)]);
     let found = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, launch);
-    assert!(matches!(found, Violation::UseAfterFree { .. }), "{found}");
+    let Violation::UseAfterFree { kernel, .. } = &found else { panic!("{found}") };
+    assert!(found.to_string().contains(&format!(" of `{}`", kernel.kernel.as_ref().unwrap())), "{found}");
     // The same address, returned again, is new memory.
     assert_eq!(rig.malloc(256), ptr);
     rig.memset(inside, 16, stream).unwrap();
