@@ -112,6 +112,7 @@ wanted() {
 
 [[ $(cat "$common/done" 2>/dev/null) == "$source" ]] || prepare
 cp -r "$source/hipTestMain" "$bin/" # its lists of tests that AMD leaves out
+cp -r "$source/unit/rtc/headers" "$source/unit/rtc/saxpy.h" "$bin/" # what tests of hiprtc read from the current folder
 sources=()
 for file in "$source"/unit/*/*.cc; do
   group=$(basename "$(dirname "$file")") name=$(basename "$file" .cc)
