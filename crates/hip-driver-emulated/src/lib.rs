@@ -290,6 +290,11 @@ fn unmap(devices: &[Arc<Device>], memory: &pinned::Memory) {
     }
 }
 
+/// Returns whether memory of emulated devices has such addresses, live or not; memory of the host has others.
+pub fn is_device_address(address: u64) -> bool {
+    AddressSpace::is_device_address(address)
+}
+
 impl fmt::Debug for EmulatedDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let targets = self.devices.iter().map(|d| d.properties.target.short());

@@ -130,6 +130,12 @@ impl AddressSpace {
         AddressSpace::with_arena(capacity, start..start + size)
     }
 
+    /// Returns whether device allocations have such addresses, of whichever address space, live or not. The host's memory has
+    /// others on Linux.
+    pub fn is_device_address(address: u64) -> bool {
+        (ARENA_START..ARENA_END).contains(&address)
+    }
+
     fn with_arena(capacity: u64, arena: Range<u64>) -> AddressSpace {
         AddressSpace {
             inner: Mutex::new(Inner {
@@ -507,7 +513,7 @@ impl AddressSpace {
     /// [`Error::OutOfBounds`] if the bytes are not all in one live range, or the host refuses to access them.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<()> {
         let (region, range) = self.range(address, out.len() as u64)?;
-        unless_refused([&region], || range.read_bytes(address, out))
+        unless_refused([&region], out, |out| range.read_bytes(address, out))
     }
 
     /// Writes `data` to `address`.
@@ -516,7 +522,7 @@ impl AddressSpace {
     /// As for [`read`](Self::read).
     pub fn write(&self, address: u64, data: &[u8]) -> Result<()> {
         let (region, range) = self.range(address, data.len() as u64)?;
-        unless_refused([&region], || range.write_bytes(address, data))?;
+        unless_refused([&region], data, |data| range.write_bytes(address, data))?;
         mark(region.as_ref(), address, data.len() as u64);
         Ok(())
     }
@@ -540,7 +546,7 @@ impl AddressSpace {
         let mut buffer = vec![0; bytes.min(16 << 10) as usize];
         let step = buffer.len().max(1) as u64;
         let steps = bytes.div_ceil(step);
-        unless_refused([&from_region, &to_region], || {
+        unless_refused([&from_region, &to_region], [0; 0], |_| {
             for n in 0..steps {
                 // Copies backwards if the destination begins inside the source, as `memmove` does.
                 let n = if dst > src { steps - 1 - n } else { n };
@@ -570,7 +576,7 @@ impl AddressSpace {
         let (region, range) = self.range(address, total)?;
         let per_block = (16 << 10) / pattern.len().min(16 << 10);
         let block = pattern.repeat(per_block.min(usize::try_from(count).unwrap_or(usize::MAX)));
-        unless_refused([&region], || {
+        unless_refused([&region], [0; 0], |_| {
             let mut at = 0;
             while at < total {
                 let part = &block[..(total - at).min(block.len() as u64) as usize];
@@ -644,19 +650,27 @@ impl AddressSpace {
     }
 }
 
-/// Accesses regions, which it keeps alive. The error names the first byte that the host refused.
-fn unless_refused<const N: usize>(regions: [&Option<Region>; N], access: impl FnOnce()) -> Result<()> {
+/// Accesses regions, which it keeps alive, and memory of the host. The error names the first byte that the host refused.
+fn unless_refused<const N: usize, H: AsRef<[u8]>>(
+    regions: [&Option<Region>; N],
+    host: H,
+    access: impl FnOnce(H),
+) -> Result<()> {
+    if !refused::is_installed() {
+        access(host);
+        return Ok(());
+    }
     let of_callers = regions.iter().copied().flatten().filter(|region| region.is_of_caller());
-    let ranges: Vec<GuestRange> = of_callers.map(Region::range).collect();
+    let mut ranges: Vec<GuestRange> = of_callers.map(Region::range).collect();
+    let (start, len) = (host.as_ref().as_ptr(), host.as_ref().len() as u64);
+    ranges.push(GuestRange { base: start as u64, len, ptr: start.cast_mut() });
     let watch = Watch::begin(&ranges);
-    access();
-    let refused = watch.end();
-    match refused {
+    access(host);
+    match watch.end() {
         None => Ok(()),
         Some(Refused { address, is_write }) => {
             let access = if is_write { "write" } else { "read" };
-            let nearest =
-                format!("a page of registered host memory that the process itself may not {access}");
+            let nearest = format!("a page of the host's memory that the process itself may not {access}");
             Err(Error::OutOfBounds { address, len: 1, nearest })
         }
     }

@@ -17,8 +17,8 @@ pub(crate) struct Refused {
     pub(crate) is_write: bool,
 }
 
-pub(super) use host::install;
 pub(crate) use host::{Watch, refused};
+pub(super) use host::{install, is_installed};
 
 /// No access is refused.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(miri))))]
@@ -44,6 +44,10 @@ mod host {
     }
 
     pub(in crate::memory) fn install() {}
+
+    pub(in crate::memory) fn is_installed() -> bool {
+        false
+    }
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
@@ -134,6 +138,11 @@ mod host {
                 })
             }
         });
+    }
+
+    /// Returns whether any memory was registered, so that the handler is there.
+    pub(in crate::memory) fn is_installed() -> bool {
+        PREVIOUS.get().is_some()
     }
 
     extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {

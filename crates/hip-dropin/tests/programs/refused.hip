@@ -65,7 +65,16 @@ int main(int count, char **arguments) {
   if (is(kernel, "add8")) add<unsigned long long><<<1, 64>>>((unsigned long long *)words);
   if (is(kernel, "swap")) swap<unsigned><<<1, 64>>>(words);
   if (is(kernel, "swap8")) swap<unsigned long long><<<1, 64>>>((unsigned long long *)words);
-  hipError_t set = is(kernel, "set") ? hipMemset(memory, 1, bytes) : hipSuccess;
+  hipError_t set = hipSuccess;
+  if (is(kernel, "set")) set = hipMemset(memory, 1, bytes);
+  if (is(kernel, "copy in")) set = hipMemcpy(out, memory, bytes, hipMemcpyHostToDevice);
+  if (is(kernel, "copy out")) set = hipMemcpy(memory, out, bytes, hipMemcpyDeviceToHost);
+  if (is(kernel, "copy few")) set = hipMemcpy(memory, out, 12, hipMemcpyDeviceToHost);
+  if (is(kernel, "copy later")) set = hipMemcpyAsync(memory, out, bytes, hipMemcpyDeviceToHost, 0);
+  if (is(kernel, "freed")) {  // A device's address in no live allocation is none of the host's.
+    hipFree(out);
+    set = hipMemcpy(out, memory, 64, hipMemcpyHostToDevice);
+  }
   hipError_t after = hipDeviceSynchronize();
   printf("%s %s\n", hipGetErrorName(before), hipGetErrorName(set ? set : after));
 }

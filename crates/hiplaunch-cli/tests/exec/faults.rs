@@ -78,8 +78,30 @@ fn registered_memory_that_the_process_may_not_access_is_a_fault() {
         let ran = exec(&[], &[program.to_str().unwrap(), mode, kernel]);
         assert_eq!(text(&ran.stdout), "hipSuccess hipSuccess\n", "{mode} {kernel}: {ran:?}");
     }
-    let ran = exec(&[], &[program.to_str().unwrap(), "readonly", "set"]);
-    assert_eq!(text(&ran.stdout), "hipSuccess hipErrorIllegalAddress\n", "{ran:?}");
+}
+
+/// The same for copies and fills; and a copy to a device's address where nothing is allocated any more is an error.
+#[test]
+fn copies_of_memory_that_can_not_be_accessed_are_errors() {
+    let Some(program) = program("refused.hip") else { return };
+    let cases = [
+        ("readonly", "set"),
+        ("none", "copy in"),
+        ("readonly", "copy out"),
+        ("none", "copy few"),
+        ("none", "copy later"),
+    ];
+    for (mode, kind) in cases {
+        let ran = exec(&[], &[program.to_str().unwrap(), mode, kind]);
+        let out = text(&ran.stdout);
+        let error = out.strip_prefix("hipSuccess ").unwrap_or_else(|| panic!("{mode} {kind}: {ran:?}"));
+        assert!(
+            ["hipErrorIllegalAddress\n", "hipErrorInvalidValue\n"].contains(&error),
+            "{mode} {kind}: {ran:?}"
+        );
+    }
+    let ran = exec(&[], &[program.to_str().unwrap(), "", "freed"]);
+    assert_eq!(text(&ran.stdout), "hipSuccess hipErrorInvalidValue\n", "{ran:?}");
 }
 
 /// What is no access of a kernel goes to the program's handler, or ends the process.
