@@ -17,6 +17,8 @@ use crate::{exports, hiprtc, summary_json, version};
 
 /// The number of kernels that the text has.
 const KERNELS: usize = 10;
+/// The number of leaks that the text has. Programs that free nothing at their end have thousands.
+const LEAKS: usize = 20;
 
 /// Writes a message to stderr.
 pub(crate) fn say(text: &str) {
@@ -134,7 +136,10 @@ impl Summary {
         }
         if let Some(Findings { violations, leaks }) = &self.validation {
             line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
-            violations.iter().chain(leaks).for_each(|item| line("  ", format_args!("{item}")));
+            violations.iter().chain(leaks.iter().take(LEAKS)).for_each(|item| line("  ", format_args!("{item}")));
+            if leaks.len() > LEAKS {
+                line("  ", format_args!("and {} more leaks, which `--json` lists", leaks.len() - LEAKS));
+            }
         }
         if !self.record.notices.is_empty() {
             line("", format_args!("accesses that hardware, or strict bounds, would not have performed:"));

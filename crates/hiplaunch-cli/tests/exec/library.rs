@@ -16,3 +16,16 @@ fn limits_other_exports_and_destructors_are_amds() {
     assert_eq!(text(&ran.stdout), expected, "{}", text(&ran.stderr));
     assert_eq!((text(&ran.stderr).as_str(), ran.status.code()), ("", Some(0)));
 }
+
+/// The library as it is built has each symbol that Debian's libamdhip64 5, 6 and 7 export, with its version.
+#[test]
+fn the_library_exports_what_amds_libraries_do() {
+    let Some(program) = program("symbols.hip") else { return };
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../hip-dropin/tests/data");
+    for name in ["libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7"] {
+        let list = format!("{data}/{name}.txt");
+        let count = std::fs::read_to_string(&list).unwrap().lines().count();
+        let ran = exec(&[], &[program.to_str().unwrap(), name, &list]);
+        assert_eq!(text(&ran.stdout), format!("{count} looked for\n"), "{name}: {}", text(&ran.stderr));
+    }
+}
