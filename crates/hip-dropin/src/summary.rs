@@ -136,7 +136,10 @@ impl Summary {
         }
         if let Some(Findings { violations, leaks }) = &self.validation {
             line("", format_args!("validation: {} violations, {} leaks", violations.len(), leaks.len()));
-            violations.iter().chain(leaks.iter().take(LEAKS)).for_each(|item| line("  ", format_args!("{item}")));
+            violations
+                .iter()
+                .chain(leaks.iter().take(LEAKS))
+                .for_each(|item| line("  ", format_args!("{item}")));
             if leaks.len() > LEAKS {
                 line("  ", format_args!("and {} more leaks, which `--json` lists", leaks.len() - LEAKS));
             }

@@ -190,7 +190,7 @@ impl Process {
         on: (DeviceId, RawStream),
         kernel: &Arc<Kernel>,
         function: Address,
-        shape: Shape,
+        shape: &Shape,
         kernarg: &[u8],
         cooperation: Cooperation,
     ) -> HipResult<bool> {
@@ -206,7 +206,7 @@ impl Process {
                 kernelParams: Address::NULL,
                 sharedMemBytes: shape.lds as u32,
             };
-            let node = KernelNode::packed(Arc::clone(kernel), shape, kernarg, params);
+            let node = KernelNode::packed(Arc::clone(kernel), *shape, kernarg, params);
             Ok(vec![Payload::Kernel(node, Attributes::of(cooperation))])
         })
     }

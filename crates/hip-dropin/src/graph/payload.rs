@@ -220,7 +220,7 @@ impl Payload {
         match self {
             Payload::Kernel(node, attributes) => {
                 let cooperation = attributes.cooperation();
-                launch::enqueue_node(process, &node.kernel, node.shape, &node.kernarg, order, cooperation)
+                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, order, cooperation)
             }
             Payload::Copy(node) => node.copy.run(process, order),
             Payload::Fill(params) => fill(process, params)?.run(process, order),
