@@ -1,7 +1,6 @@
 //! Test support: runs encoded instructions on one wave, and records which instructions the tests have executed.
 
 mod coverage;
-mod floors;
 mod instruction_coverage;
 mod ledger;
 mod streams;
