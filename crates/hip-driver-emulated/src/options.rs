@@ -40,7 +40,7 @@ pub struct EmulatorOptions {
     /// Counts what each kernel executes, for [`EmulatedDriver::take_profiles`](super::EmulatedDriver::take_profiles).
     /// Kernels run much slower. Default: off.
     pub profile: bool,
-    /// Detects data races, reads of memory that was never written, and waits that are missing after loads; a kernel with
+    /// Detects data races, uses of memory that was never written, and waits that are missing after loads; a kernel with
     /// one of these ends with a fault. Kernels run very much slower. Memory that a pool allocates again counts as written. Default: off.
     pub sanitize: bool,
     /// Whether [`sanitize`](Self::sanitize) also detects hazards: instructions with fewer wait states between them than

@@ -151,10 +151,10 @@ impl Allocations {
 
 impl Process {
     /// Says where the `bytes` bytes at an address are. Fails with `INVALID_VALUE` if only a part of them is in an
-    /// allocation, and for a device's address in none, such as that of freed memory.
+    /// allocation.
     #[inline]
     pub(crate) fn place(&self, address: Address, bytes: usize) -> HipResult<Place> {
-        let Some(found) = self.allocations.find(address.0) else { return self.unknown_place(address) };
+        let Some(found) = self.allocations.find(address.0) else { return Ok(self.unknown_place(address)) };
         if bytes as u64 > found.range().end - address.0 {
             return Err(Status::INVALID_VALUE);
         }
@@ -162,6 +162,18 @@ impl Process {
             Some(_) => Place::Pinned(found.device_address(address.0)),
             None => Place::Device(found.device),
         })
+    }
+
+    /// As [`place`](Self::place), for bytes that are accessed now: fails, too, for an address of a device where nothing is
+    /// allocated, such as that of freed memory.
+    #[inline]
+    pub(crate) fn accessed_place(&self, address: Address, bytes: usize) -> HipResult<Place> {
+        match self.place(address, bytes)? {
+            Place::Pageable if hip_driver_emulated::is_device_address(address.0) => {
+                Err(Status::INVALID_VALUE)
+            }
+            place => Ok(place),
+        }
     }
 
     /// Says whether an allocation is fine-grained, which decides what floating-point atomics do there.
@@ -173,13 +185,12 @@ impl Process {
 
     /// Says where an address is that is in no allocation of the program: kernels can pass on addresses of other memory,
     /// such as that of their `malloc` or of a module's variables.
-    fn unknown_place(&self, address: Address) -> HipResult<Place> {
+    fn unknown_place(&self, address: Address) -> Place {
         let request = MemoryRequest::Describe { ptr: DevicePtr(address.0) };
         // SAFETY: the request only asks about an address.
         match unsafe { self.driver.memory(DeviceId(0), &request) } {
-            Ok(MemoryReply::Owner(device)) => Ok(Place::Device(device)),
-            _ if hip_driver_emulated::is_device_address(address.0) => Err(Status::INVALID_VALUE),
-            _ => Ok(Place::Pageable),
+            Ok(MemoryReply::Owner(device)) => Place::Device(device),
+            _ => Place::Pageable,
         }
     }
 }

@@ -148,7 +148,7 @@ pub(crate) enum Route {
 impl Pair {
     pub(crate) fn of(process: &Process, dst: Address, src: Address, bytes: usize) -> HipResult<Pair> {
         use Place::{Device, Pageable, Pinned};
-        let route = match (process.place(dst, bytes)?, process.place(src, bytes)?) {
+        let route = match (process.accessed_place(dst, bytes)?, process.accessed_place(src, bytes)?) {
             (Pageable, Pageable) => Route::OnHost,
             (Device(device), Pageable | Pinned(_)) => Route::ToDevice(Some(device), DevicePtr(dst.0)),
             (Pinned(to), Pageable) => Route::ToDevice(None, to),

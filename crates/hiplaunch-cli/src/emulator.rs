@@ -33,7 +33,7 @@ pub(crate) struct EmulatorArgs {
     #[arg(long, help_heading = "Emulator")]
     pub(crate) fidelity: bool,
 
-    /// Fail on reads of memory that was never written, on data races, and on missing waits. Slow.
+    /// Fail on uses of memory that was never written, on data races, and on missing waits. Slow.
     ///
     /// Each report has the instruction, or both instructions of a race or a missing wait, with lanes and addresses or
     /// registers. A wait is missing where an instruction uses what a load has not delivered yet. Atomic accesses are

@@ -77,7 +77,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "FILE.json")]
     json: Option<PathBuf>,
 
-    /// Fail on reads of memory that was never written, on data races, and on missing waits. Slow.
+    /// Fail on uses of memory that was never written, on data races, and on missing waits. Slow.
     #[arg(long)]
     sanitize: bool,
 

@@ -35,7 +35,7 @@ use crate::stream::{Event, Stream};
 ///
 /// The rest is for the emulator:
 ///
-/// sanitize: whether a read of memory that was never written, a data race, or a missing wait ends the kernel with a fault. Slow.
+/// sanitize: whether a use of memory that was never written, a data race, or a missing wait ends the kernel with a fault. Slow.
 /// bounds: 'strict' or 'pages', what kernels can access behind an allocation. `notices` has the accesses that 'strict' refuses.
 /// fine_grained_atomics: 'perform' or 'drop', what gfx90a's floating-point atomics to fine-grained memory (pinned host memory)
 ///     do. Hardware drops them; `notices` has them in any case.

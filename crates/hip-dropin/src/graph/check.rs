@@ -48,7 +48,7 @@ impl<'a> Check<'a> {
                     occupancy::check_cooperative(process, &node.kernel, &node.shape)?;
                 }
             }
-            Payload::Copy(node) => node.check(process)?,
+            Payload::Copy(node) => node.check_access(process)?,
             Payload::Fill(params) => drop(super::payload::fill(process, params)?),
             Payload::MemoryOperations(operations) => operations.check(process)?,
             Payload::EventWait(event) => drop(process.event(*event)?),

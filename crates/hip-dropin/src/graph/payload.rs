@@ -130,8 +130,17 @@ impl CopyNode {
         Ok(node)
     }
 
+    /// Checks what [`check`](Self::check) does, and that the memory can be accessed now.
+    pub(super) fn check_access(&self, process: &Process) -> HipResult {
+        self.check(process)?;
+        self.copy.ranges().try_for_each(|(dst, src, bytes)| {
+            process.accessed_place(dst, bytes)?;
+            process.accessed_place(src, bytes).map(drop)
+        })
+    }
+
     /// Checks that the memory is of the kind that the copy says. Memory that was freed is not.
-    pub(super) fn check(&self, process: &Process) -> HipResult {
+    fn check(&self, process: &Process) -> HipResult {
         let copy = &self.copy;
         copy.check(process)?;
         for (dst, src, bytes) in copy.ranges() {

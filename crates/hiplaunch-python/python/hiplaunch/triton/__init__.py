@@ -29,7 +29,7 @@ def activate(target=None, **options):
     On the emulator, `target` is what it emulates: "gfx90a", "gfx942" or "gfx950". Without it, HIPLAUNCH_EMULATOR_TARGET says it, and
     gfx942 is the default. `options` are those of `hiplaunch.Launcher`. The backend is "hip" if torch for ROCm has a device,
     and else "emulator", unless `backend` or HIPLAUNCH_BACKEND says it. HIPLAUNCH_EMULATOR_SANITIZE=1 is `sanitize=True`:
-    races, reads of memory that was never written, and missing waits are exceptions of the launch.
+    races, uses of memory that was never written, and missing waits are exceptions of the launch.
 
     A driver that was activated before is deactivated first: tensors need not be made again, and kernels are compiled for
     the new target when they are used.
