@@ -87,11 +87,10 @@ impl Operation {
                 copy::from_bytes(process, at, bytes, Order::on(process, stream)?)
             }
             Operation::Wait { at, wide, until } => {
-                let device = process.stream(stream)?.0;
+                let (device, raw) = process.stream(stream)?;
                 let place = process.place(at, width(wide))?;
-                // Who writes the value is not known, so neither is what has finished by then.
                 if let Some(validation) = &process.validation {
-                    validation.assume_finished();
+                    validation.waits_for_value(device, raw);
                 }
                 callbacks::enqueue(process, stream, move || match place {
                     Place::Device(of) => wait_for_device(process, [device, of], DevicePtr(at.0), wide, until),

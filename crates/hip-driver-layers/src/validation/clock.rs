@@ -70,6 +70,9 @@ struct StreamClock {
     clock: Clock,
     /// The version of the host's clock that was last merged into `clock`.
     host_version: u64,
+    /// The number of the first work behind a wait for a value in memory. Nothing says who writes the value, so it is not known
+    /// what happens before.
+    behind_value: Option<u64>,
     live: bool,
 }
 
@@ -96,6 +99,7 @@ impl HappensBefore {
             base: seq,
             clock: Clock::default(),
             host_version: u64::MAX,
+            behind_value: None,
             live: true,
         };
         match free {
@@ -169,11 +173,13 @@ impl HappensBefore {
         self.order(slot);
     }
 
-    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on. Call
-    /// [`catch_up`](HappensBefore::catch_up) for the stream first.
+    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on, or may come after what another
+    /// stream is about to do before it writes a value. Call [`catch_up`](HappensBefore::catch_up) for the stream first.
     #[inline]
     pub(super) fn is_before(&self, earlier: WorkPosition, slot: u32) -> bool {
-        earlier.slot == slot || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
+        earlier.slot == slot
+            || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
+            || self.slots[earlier.slot as usize].behind_value.is_some_and(|first| earlier.seq >= first)
     }
 
     /// Returns whether the host knows that `work` has finished.
@@ -194,8 +200,11 @@ impl HappensBefore {
         let is_null = self.slots[slot as usize].kind == StreamKind::Null;
         let s = if is_null { self.order(slot) } else { self.take_host(slot) };
         into.0.clone_from(&s.clock.0);
-        let seq = s.seq;
+        let (seq, behind_value) = (s.seq, s.behind_value);
         into.raise(slot, seq);
+        if behind_value.is_some() {
+            into.merge(&self.everything(|_| true));
+        }
     }
 
     /// Returns what happens before the present end of all streams of the device.
@@ -210,16 +219,25 @@ impl HappensBefore {
 
     /// Marks all work of a lost device as finished: none of it runs any more.
     pub(super) fn abandon(&mut self, device: DeviceId) {
-        self.assume_finished(|other| other == device);
+        let all = self.everything(|other| other == device);
+        self.host_learns(&all);
     }
 
-    /// Marks all work of the devices for which `of` holds as finished.
-    pub(super) fn assume_finished(&mut self, of: impl Fn(DeviceId) -> bool) {
+    /// All work so far of the devices for which `of` holds.
+    fn everything(&self, of: impl Fn(DeviceId) -> bool) -> Clock {
         let mut all = Clock::default();
         for (i, slot) in self.slots.iter().enumerate().filter(|(_, slot)| of(slot.device)) {
             all.raise(i as u32, slot.seq);
         }
-        self.host_learns(&all);
+        all
+    }
+
+    /// Records that later work on the stream waits for a value in memory, which any other stream may write behind any work.
+    pub(super) fn wait_for_value(&mut self, slot: u32) {
+        let all = self.everything(|_| true);
+        let stream = self.order(slot);
+        stream.clock.merge(&all);
+        stream.behind_value.get_or_insert(stream.seq + 1);
     }
 
     /// Records that the host has waited for everything in `clock`, or knows that it has finished.
@@ -274,6 +292,23 @@ mod tests {
         order.enqueue(b);
         assert!(order.is_known(work) && order.is_before(work, b));
         assert!(!order.is_known(later) && !order.is_before(later, b));
+    }
+
+    #[test]
+    fn work_behind_a_wait_for_a_value_is_not_judged_and_other_work_is() {
+        let (mut order, [a, b, c]) = streams();
+        let (early, before) = (order.enqueue(a), order.enqueue(b));
+        order.wait_for_value(a);
+        let behind = order.enqueue(a);
+        // What other streams do next may come before the value is written.
+        assert!(order.is_before(before, a) && order.is_before(behind, b) && order.is_before(behind, c));
+        assert!(!order.is_before(early, b) && !order.is_before(before, c));
+        // Who has waited for the stream may know all that was enqueued by then.
+        let later = order.enqueue(b);
+        let mut seen = Clock::default();
+        order.snapshot_into(a, &mut seen);
+        order.host_learns(&seen);
+        assert!(order.is_known(behind) && order.is_known(later));
     }
 
     #[test]

@@ -69,7 +69,7 @@ mod violation;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{Driver, ErrorCode};
+use hip_driver::{DeviceId, Driver, ErrorCode, RawStream};
 use state::State;
 
 use crate::counts::CallCounter;
@@ -109,10 +109,13 @@ impl ValidationDriver {
         self.layer().0.counts()
     }
 
-    /// Takes all work that was enqueued so far for finished: for an order that no call shows, such as a wait for a value in
-    /// memory.
-    pub fn assume_finished(&self) {
-        self.layer().1.lock().order.assume_finished(|_| true);
+    /// Tells the layer that later work of a stream waits for a value in memory. Nothing says who writes it, so the order of that work
+    /// with that of other streams is not judged.
+    pub fn waits_for_value(&self, device: DeviceId, stream: RawStream) {
+        let mut state = self.layer().1.lock();
+        if let Some(slot) = state.known_slot(device, stream) {
+            state.order.wait_for_value(slot);
+        }
     }
 
     /// Returns the violations found so far, oldest first. Only the first 1,024 are kept.

@@ -52,6 +52,25 @@ int main(int, char **arguments) {
     done = 1;
     (void)hipDeviceSynchronize();
   }
+  if (which == 7) {  // The wait is enqueued before the work and the write that it is for.
+    *pinned = 0;
+    (void)hipStreamWaitValue32(second, pinned, 1, 0, 0xffffffff);
+    (void)hipMemsetAsync(device, 2, 256, second);
+    (void)hipMemsetAsync(device, 1, 256, first);
+    (void)hipStreamWriteValue32(first, pinned, 1, 0);
+    (void)hipStreamSynchronize(second);
+  }
+  if (which == 8) {  // A wrong one: a wait of one stream orders no others.
+    hipStream_t third;
+    (void)hipStreamCreateWithFlags(&third, hipStreamNonBlocking);
+    *pinned = 0;
+    (void)hipMemsetAsync(device, 1, 256, first);
+    (void)hipStreamWaitValue32(second, pinned, 1, 0, 0xffffffff);
+    (void)hipMemsetAsync(device, 2, 256, third);
+    *pinned = 1;
+    (void)hipDeviceSynchronize();
+    (void)hipStreamDestroy(third);
+  }
   (void)hipHostFree(pinned);
   (void)hipFree(device);
   (void)hipStreamDestroy(first);
