@@ -12,7 +12,7 @@ use super::calls::{Checked, Held};
 use super::pool::{FreedBlocks, PoolBlocks};
 use super::ranges::Ranges;
 use super::state::State;
-use super::violation::{ByteRange, KernelUse, Operation, Violation};
+use super::violation::{ByteRange, Operation, Violation};
 
 /// The number of freed pieces of memory that are kept, to tell a use after free from an unknown address.
 pub(super) const REMEMBERED: usize = 1024;
@@ -357,9 +357,7 @@ impl Regions {
                 && address.checked_sub(memory.address).is_some_and(|offset| offset < memory.bytes)
         };
         Err(Box::new(match self.freed.iter().rev().find(holds) {
-            Some(Freed { memory, .. }) => {
-                Violation::UseAfterFree { call, kernel: KernelUse::default(), address, memory: *memory }
-            }
+            Some(Freed { memory, .. }) => Violation::use_after_free(call, address, *memory),
             None => Violation::NotPinned { call, address, bytes },
         }))
     }
@@ -389,31 +387,13 @@ impl Regions {
                 return Ok(Some((region, address - region.device_address)));
             }
             let memory = region.memory;
-            return Err(Box::new(Violation::MemoryOfOtherDevice {
-                call,
-                kernel: KernelUse::default(),
-                address,
-                memory,
-                given: device,
-            }));
+            return Err(Box::new(Violation::other_device(call, address, memory, device)));
         }
         if let Some(memory) = self.freed_at(device, address) {
-            return Err(Box::new(Violation::UseAfterFree {
-                call,
-                kernel: KernelUse::default(),
-                address,
-                memory,
-            }));
+            return Err(Box::new(Violation::use_after_free(call, address, memory)));
         }
         let nearest = self.device.range((device, 0)..(device, address)).next_back().map(|(_, r)| r.memory);
-        Err(Box::new(Violation::UnknownAddress {
-            call,
-            kernel: KernelUse::default(),
-            device,
-            address,
-            bytes,
-            nearest,
-        }))
+        Err(Box::new(Violation::unknown_address(call, device, address, bytes, nearest)))
     }
 
     /// Like [`locate`](Regions::locate), for operations on memory that peers may not do, such as freeing it.
@@ -427,23 +407,10 @@ impl Regions {
         match self.locate(call, touch)? {
             Some((region, _)) if !region.memory.kind.is_host() && region.memory.device != device => {
                 let memory = region.memory;
-                Err(Box::new(Violation::MemoryOfOtherDevice {
-                    call,
-                    kernel: KernelUse::default(),
-                    address,
-                    memory,
-                    given: device,
-                }))
+                Err(Box::new(Violation::other_device(call, address, memory, device)))
             }
             Some(found) => Ok(found),
-            None => Err(Box::new(Violation::UnknownAddress {
-                call,
-                kernel: KernelUse::default(),
-                device,
-                address,
-                bytes,
-                nearest: None,
-            })),
+            None => Err(Box::new(Violation::unknown_address(call, device, address, bytes, None))),
         }
     }
 
@@ -462,33 +429,17 @@ impl Regions {
             Some(blocks) => blocks.at(offset).ok_or_else(|| {
                 let device = region.memory.device;
                 Box::new(match self.freed_blocks.holding(device, address) {
-                    Some(memory) => {
-                        Violation::UseAfterFree { call, kernel: KernelUse::default(), address, memory }
-                    }
+                    Some(memory) => Violation::use_after_free(call, address, memory),
                     None => {
                         let nearest = blocks.before(offset);
-                        Violation::UnknownAddress {
-                            call,
-                            kernel: KernelUse::default(),
-                            device,
-                            address,
-                            bytes,
-                            nearest,
-                        }
+                        Violation::unknown_address(call, device, address, bytes, nearest)
                     }
                 })
             })?,
         };
         let room = memory.bytes - (offset - start);
         if bytes > room {
-            return Err(Box::new(Violation::OutOfRange {
-                call,
-                kernel: KernelUse::default(),
-                address,
-                bytes,
-                over: bytes - room,
-                memory,
-            }));
+            return Err(Box::new(Violation::out_of_range(call, address, bytes, room, memory)));
         }
         Ok((region.key(), (offset, offset + bytes)))
     }
@@ -545,26 +496,13 @@ impl Regions {
                 Some(Freed { memory, .. }) => Violation::DoubleFree { call, memory: *memory },
                 None => {
                     let bytes = pinned.bytes as u64;
-                    Violation::UnknownAddress {
-                        call,
-                        kernel: KernelUse::default(),
-                        device,
-                        address,
-                        bytes,
-                        nearest: None,
-                    }
+                    Violation::unknown_address(call, device, address, bytes, None)
                 }
             }));
         };
         let memory = region.memory;
         if memory.device != device {
-            return Err(Box::new(Violation::MemoryOfOtherDevice {
-                call,
-                kernel: KernelUse::default(),
-                address,
-                memory,
-                given: device,
-            }));
+            return Err(Box::new(Violation::other_device(call, address, memory, device)));
         }
         let same = memory.kind == kind
             && memory.address == address

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hip_driver::{AccessRange, CallKind, DeviceId, DevicePtr};
 
 use super::memory::{MemoryInfo, MemoryKind, REMEMBERED, RegionKey, Regions};
-use super::violation::{KernelUse, Violation};
+use super::violation::Violation;
 
 /// The live blocks of a pool segment, by offset. They do not overlap.
 #[derive(Debug, Default)]
@@ -119,14 +119,7 @@ impl Regions {
         };
         let room = span - offset;
         if bytes > room {
-            return Err(Box::new(Violation::OutOfRange {
-                call,
-                kernel: KernelUse::default(),
-                address,
-                bytes,
-                over: bytes - room,
-                memory,
-            }));
+            return Err(Box::new(Violation::out_of_range(call, address, bytes, room, memory)));
         }
         if let Some(live) = blocks.overlapping(offset, offset + bytes) {
             return Err(Box::new(Violation::LiveOverlap { call, address, bytes, live }));

@@ -455,6 +455,41 @@ fn nearest_note(nearest: &Option<MemoryInfo>) -> String {
 }
 
 impl Violation {
+    pub(super) fn other_device(
+        call: CallKind,
+        address: u64,
+        memory: MemoryInfo,
+        given: DeviceId,
+    ) -> Violation {
+        Violation::MemoryOfOtherDevice { call, kernel: KernelUse::default(), address, memory, given }
+    }
+
+    pub(super) fn unknown_address(
+        call: CallKind,
+        device: DeviceId,
+        address: u64,
+        bytes: u64,
+        nearest: Option<MemoryInfo>,
+    ) -> Violation {
+        Violation::UnknownAddress { call, kernel: KernelUse::default(), device, address, bytes, nearest }
+    }
+
+    pub(super) fn use_after_free(call: CallKind, address: u64, memory: MemoryInfo) -> Violation {
+        Violation::UseAfterFree { call, kernel: KernelUse::default(), address, memory }
+    }
+
+    /// `room` is the number of bytes from the address to the memory's end.
+    pub(super) fn out_of_range(
+        call: CallKind,
+        address: u64,
+        bytes: u64,
+        room: u64,
+        memory: MemoryInfo,
+    ) -> Violation {
+        let (kernel, over) = (KernelUse::default(), bytes - room);
+        Violation::OutOfRange { call, kernel, address, bytes, over, memory }
+    }
+
     /// Names the kernel for which an address is wrong.
     pub(super) fn of_kernel(mut self: Box<Self>, named: impl FnOnce(u64) -> KernelUse) -> Box<Self> {
         if let Violation::MemoryOfOtherDevice { kernel, address, .. }
