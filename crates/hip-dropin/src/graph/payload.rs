@@ -126,25 +126,25 @@ impl CopyNode {
             return Err(Status::INVALID_VALUE);
         }
         let node = CopyNode { copy, params };
-        node.check(process)?;
+        node.check(process, Process::place)?;
         Ok(node)
     }
 
-    /// Checks what [`check`](Self::check) does, and that the memory can be accessed now.
+    /// Checks the copy when it is about to run: that its memory can be accessed, and is of the kind that the copy says.
     pub(super) fn check_access(&self, process: &Process) -> HipResult {
-        self.check(process)?;
-        self.copy.ranges().try_for_each(|(dst, src, bytes)| {
-            process.accessed_place(dst, bytes)?;
-            process.accessed_place(src, bytes).map(drop)
-        })
+        self.check(process, Process::accessed_place)
     }
 
-    /// Checks that the memory is of the kind that the copy says. Memory that was freed is not.
-    fn check(&self, process: &Process) -> HipResult {
+    /// Checks that the memory is of the kind that the copy says; `place` says where it is.
+    fn check(
+        &self,
+        process: &Process,
+        place: impl Fn(&Process, Address, usize) -> HipResult<Place>,
+    ) -> HipResult {
         let copy = &self.copy;
         copy.check(process)?;
         for (dst, src, bytes) in copy.ranges() {
-            let (to, from) = (process.place(dst, bytes)?, process.place(src, bytes)?);
+            let (to, from) = (place(process, dst, bytes)?, place(process, src, bytes)?);
             let overlap =
                 dst.0 < src.0.saturating_add(bytes as u64) && src.0 < dst.0.saturating_add(bytes as u64);
             let on_host = matches!(to, Place::Pageable) || matches!(from, Place::Pageable);
