@@ -214,10 +214,7 @@ impl ExecContext {
     pub(crate) fn unless_refused(&mut self, flow: Flow) -> Flow {
         match refused::refused() {
             None => flow,
-            Some(Refused { address, is_write }) => {
-                let access = if is_write { AccessKind::Write } else { AccessKind::Read };
-                self.fault(FaultCause::Refused { access, address })
-            }
+            Some(Refused { address, access }) => self.fault(FaultCause::Refused { access, address }),
         }
     }
 

@@ -346,7 +346,8 @@ impl Job {
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
         let _environment = FloatEnvironment::set();
-        let _watch = Watch::begin(self.snapshot.of_callers());
+        let of_callers = self.snapshot.of_callers();
+        let _watch = (!of_callers.is_empty()).then(|| Watch::begin(of_callers));
         let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
         while !self.stop.load(Relaxed) {

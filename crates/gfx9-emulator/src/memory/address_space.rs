@@ -356,8 +356,8 @@ impl AddressSpace {
     /// # Safety
     /// The memory must be the caller's until [`unmap_host`](Self::unmap_host) has returned and no dispatch that began
     /// before is running. On Linux with x86-64, pages may be read-only or not accessible: a kernel's access there is a fault
-    /// ([`FaultCause::Refused`](crate::FaultCause::Refused)). Elsewhere it must stay valid for reads and writes. While a dispatch runs that accesses it, nothing else may access it
-    /// other than through atomic operations.
+    /// ([`FaultCause::Refused`](crate::FaultCause::Refused)). Elsewhere it must stay valid for reads and writes. While a
+    /// dispatch runs that accesses it, nothing else may access it other than through atomic operations.
     pub unsafe fn map_host(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
         refused::install();
         self.map(ptr, len, false)
@@ -668,9 +668,9 @@ fn unless_refused<const N: usize, H: AsRef<[u8]>>(
     access(host);
     match watch.end() {
         None => Ok(()),
-        Some(Refused { address, is_write }) => {
-            let access = if is_write { "write" } else { "read" };
-            let nearest = format!("a page of the host's memory that the process itself may not {access}");
+        Some(Refused { address, access }) => {
+            let nearest =
+                format!("a page of the host's memory that the process itself may not {}", access.name());
             Err(Error::OutOfBounds { address, len: 1, nearest })
         }
     }

@@ -8,13 +8,15 @@
 //! Only on Linux with x86-64, where the instructions of [`raw`](super::raw) are known. Elsewhere the signal ends the process.
 
 use super::guest_range::GuestRange;
+use crate::report::access::AccessKind;
 
 /// An access that the operating system refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// The first refused byte.
     pub(crate) address: u64,
-    pub(crate) is_write: bool,
+    /// A read or a write; an atomic writes.
+    pub(crate) access: AccessKind,
 }
 
 pub(crate) use host::{Watch, refused};
@@ -59,7 +61,7 @@ mod host {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicUsize, Ordering, Ordering::Relaxed, compiler_fence};
 
-    use super::{GuestRange, Refused, instruction};
+    use super::{AccessKind, GuestRange, Refused, instruction};
 
     /// The number of watches of all threads, so that the handler asks for a thread's own only where there is one.
     static WATCHES: AtomicUsize = AtomicUsize::new(0);
@@ -174,8 +176,9 @@ mod host {
         registers[libc::REG_RIP as usize] = at + length as i64;
         // Bit 1 of a page fault's error code: the access was a write (Intel SDM, volume 3, 4.7).
         let is_write = registers[libc::REG_ERR as usize] & 2 != 0;
+        let access = if is_write { AccessKind::Write } else { AccessKind::Read };
         if REFUSED.get().is_none() {
-            REFUSED.set(Some(Refused { address, is_write }));
+            REFUSED.set(Some(Refused { address, access }));
             PENDING.fetch_add(1, Relaxed);
         }
         true

@@ -360,9 +360,10 @@ impl Local {
                     forget(cx, lds_written, accessed.space, address + byte);
                 }
             }
+            let stored = unwritten.stored(i, info.addressing, (number, accessed));
             for (lane, address) in accessed.each().filter(|_| !unwritten.is_empty()) {
                 for byte in 0..accessed.size {
-                    if unwritten.stored(i, info.addressing, (number, accessed), lane, byte).is_some() {
+                    if stored(lane, byte).is_some() {
                         forget(cx, lds_written, accessed.space, address + u64::from(byte));
                     }
                 }

@@ -299,24 +299,24 @@ impl Unwritten {
         }
     }
 
-    /// Returns the origin of byte `byte` of what a lane stores in its access `number`, if it was never written.
-    pub(super) fn stored(
-        &self,
+    /// Returns what gives the origin of a byte that a lane stores in access `number`, by lane and byte, if it was never written.
+    pub(super) fn stored<'a>(
+        &'a self,
         i: &Inst,
         addressing: AddressingKind,
         (number, accessed): (usize, &AccessedBytes),
-        lane: usize,
-        byte: u32,
-    ) -> Option<&Arc<Origin>> {
+    ) -> impl Fn(usize, u32) -> Option<&'a Arc<Origin>> + use<'a> {
         let data = data(i, addressing);
         let first = match addressing {
-            AddressingKind::DsTwo(..) => *data.get(number)?,
-            _ => data.first()? + number as u16 * accessed.size.div_ceil(4) as u16,
+            AddressingKind::DsTwo(..) => data.get(number).copied(),
+            _ => data.first().map(|first| first + number as u16 * accessed.size.div_ceil(4) as u16),
         };
-        let bits = self.registers.get(&(first + byte as u16 / 4))?;
         let shift = if i.row.name.ends_with("_hi") { 2 } else { 0 };
-        let of_byte = bits.of_lanes[lane] >> (8 * ((byte + shift) % 4)) & 0xff;
-        (of_byte != 0).then_some(&bits.origin)
+        move |lane, byte| {
+            let bits = self.registers.get(&(first? + byte as u16 / 4))?;
+            let of_byte = bits.of_lanes[lane] >> (8 * ((byte + shift) % 4)) & 0xff;
+            (of_byte != 0).then_some(&bits.origin)
+        }
     }
 
     /// Follows an access to private memory.
@@ -332,15 +332,19 @@ impl Unwritten {
             }
             _ if self.registers.is_empty() && self.scratch.is_empty() => {}
             _ => {
+                let mut scratch = std::mem::take(&mut self.scratch);
+                let stored = self.stored(i, info.addressing, access);
                 for (lane, offset) in accessed.each() {
                     for byte in 0..accessed.size {
                         let place = (lane, offset + u64::from(byte));
-                        match self.stored(i, info.addressing, access, lane, byte).cloned() {
-                            Some(origin) => self.scratch.insert(place, origin),
-                            None => self.scratch.remove(&place),
+                        match stored(lane, byte) {
+                            Some(origin) => scratch.insert(place, Arc::clone(origin)),
+                            None => scratch.remove(&place),
                         };
                     }
                 }
+                drop(stored);
+                self.scratch = scratch;
             }
         }
     }
