@@ -6,7 +6,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{LIT, MASK_IN, SDST, SGPR_DST};
+use crate::row::flags::{LIT, LIT_FACTOR, MASK_IN, SDST, SGPR_DST};
 use crate::row::{Row, Ty};
 
 /// The codes of source 0 for a control dword, which follows the first dword.
@@ -91,7 +91,7 @@ impl Words {
             let k = Operand::Hex(u64::from(self.literal()?));
             t.operand(a);
             // madmk: d = a * k + b; madak: d = a * b + k.
-            if row.name.contains("mk") {
+            if row.is(LIT_FACTOR) {
                 t.operand(k);
                 return t.try_operand(b);
             }
@@ -141,10 +141,10 @@ impl Words {
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
         t.mnemonic(row.name, if encoding == Encoding::Vop3 { "" } else { "_e64" });
-        if row.name.starts_with("v_permlane") {
+        if matches!(row.name, "v_permlane16_swap_b32" | "v_permlane32_swap_b32") {
             return self.swap_between_rows(t, f);
         }
-        if row.name.starts_with("v_bitop3_") {
+        if matches!(row.name, "v_bitop3_b32" | "v_bitop3_b16") {
             return self.bitop3(t, row, f);
         }
         let count = |ty: Ty| u32::from(ty.dwords());
@@ -215,8 +215,13 @@ impl Words {
 
     /// Returns whether two bits of op_sel select the byte that is written, although the instruction has two sources.
     fn selects_byte(name: &str) -> bool {
-        let narrow = ["v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"];
-        narrow.contains(&name) || name.starts_with("v_cvt_scalef32_pk_fp4_") && !name.ends_with("_f32")
+        matches!(
+            name,
+            "v_cvt_sr_fp8_f32"
+                | "v_cvt_sr_bf8_f32"
+                | "v_cvt_scalef32_pk_fp4_f16"
+                | "v_cvt_scalef32_pk_fp4_bf16"
+        )
     }
 
     /// Disassembles the VOP3 form of an exchange of rows of lanes.

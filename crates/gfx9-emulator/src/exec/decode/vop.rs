@@ -1,6 +1,6 @@
 //! Decoding of VOP1, VOP2, VOPC, VOP3, SDWA and DPP.
 
-use gfx9_isa::flags::{ACC, KEEP, LIT, MASK_IN, SDST, SGPR_DST};
+use gfx9_isa::flags::{ACC, EXEC_OUT, KEEP, LIT, LIT_FACTOR, MASK_IN, SDST, SGPR_DST};
 use gfx9_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
@@ -95,7 +95,7 @@ impl Decoder<'_> {
             };
             let k = Operand::Scalar(self.constant(partial, 2, u64::from(value), false));
             // madmk: d = a * k + b; madak: d = a * b + k.
-            if row.name.contains("mk") { [a, k, b] } else { [a, b, k] }
+            if row.is(LIT_FACTOR) { [a, k, b] } else { [a, b, k] }
         } else if row.flags & MASK_IN != 0 {
             [a, b, Operand::Scalar(sreg::VCC)]
         } else {
@@ -316,7 +316,7 @@ impl Decoder<'_> {
         });
         debug_assert!(row.flags & SGPR_DST == 0);
         partial.inst.exec = self.executor(MODIFIED);
-        let writes_exec = row.name.starts_with("v_cmpx");
+        let writes_exec = row.is(EXEC_OUT);
         partial.inst.ext = Some(Box::new(ModifierInst {
             fixes,
             post,
