@@ -75,9 +75,9 @@ carries! {
 
 /// Executes an [`OpCarry`]. The mask of carries in is at `src[2]`, the mask of carries out at `sdst`; it is 0 in
 /// inactive lanes.
-pub(crate) struct LCarry<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>);
+pub(crate) struct CarryLanes<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>);
 
-impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR, CLAMP> {
+impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCALAR, CLAMP> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
@@ -110,13 +110,13 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR,
 /// The forms of an [`OpCarry`]: one for each combination of scalar sources that compilers use.
 pub(crate) struct FormsCarry<O>(PhantomData<O>);
 impl<O: OpCarry> FormsCarry<O> {
-    const ANY: Columns = same::<LCarry<O, ANY, false>>();
+    const ANY: Columns = same::<CarryLanes<O, ANY, false>>();
     pub(crate) const F: Forms = &[
-        (0, but_portable(Self::ANY, columns::<LCarry<O, 0, false>>())),
-        (1, but_portable(Self::ANY, columns::<LCarry<O, 1, false>>())),
-        (2, but_portable(Self::ANY, two_columns::<LCarry<O, 2, false>>())),
+        (0, but_portable(Self::ANY, columns::<CarryLanes<O, 0, false>>())),
+        (1, but_portable(Self::ANY, columns::<CarryLanes<O, 1, false>>())),
+        (2, but_portable(Self::ANY, two_columns::<CarryLanes<O, 2, false>>())),
     ];
-    pub(crate) const CLAMP: Forms = &[(0, same::<LCarry<O, ANY, true>>())];
+    pub(crate) const CLAMP: Forms = &[(0, same::<CarryLanes<O, ANY, true>>())];
 }
 
 /// `v_cndmask_b32`: selects the second source where the mask at `src[2]` is set, else the first.
@@ -212,9 +212,9 @@ impl OpFlag for MadI64I32Clamp {
 }
 
 /// Executes an [`OpFlag`]. The mask of flags is written to `sdst`; it is 0 in inactive lanes.
-pub(crate) struct LFlag<O, const SCALAR: u8>(PhantomData<O>);
+pub(crate) struct FlagLanes<O, const SCALAR: u8>(PhantomData<O>);
 
-impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
+impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
@@ -245,13 +245,13 @@ impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
 /// `v_mad_u64_u32`.
 pub(crate) struct FormsFlag<O>(PhantomData<O>);
 impl<O: OpFlag> FormsFlag<O> {
-    const ANY: Columns = same::<LFlag<O, ANY>>();
+    const ANY: Columns = same::<FlagLanes<O, ANY>>();
     pub(crate) const F: Forms = &[
-        (0, but_portable(Self::ANY, columns::<LFlag<O, 0>>())),
-        (1, but_portable(Self::ANY, columns::<LFlag<O, 1>>())),
-        (2, but_portable(Self::ANY, columns::<LFlag<O, 2>>())),
-        (4, but_portable(Self::ANY, two_columns::<LFlag<O, 4>>())),
-        (6, but_portable(Self::ANY, two_columns::<LFlag<O, 6>>())),
+        (0, but_portable(Self::ANY, columns::<FlagLanes<O, 0>>())),
+        (1, but_portable(Self::ANY, columns::<FlagLanes<O, 1>>())),
+        (2, but_portable(Self::ANY, columns::<FlagLanes<O, 2>>())),
+        (4, but_portable(Self::ANY, two_columns::<FlagLanes<O, 4>>())),
+        (6, but_portable(Self::ANY, two_columns::<FlagLanes<O, 6>>())),
     ];
     pub(crate) const RARE: Forms = &[(0, Self::ANY)];
 }

@@ -298,113 +298,129 @@ impl Hazards {
     }
 }
 
+/// The search for the hazards of one operand of an instruction.
+struct OperandSearch<'a> {
+    history: &'a History,
+    now: &'a Traits,
+    target: Target,
+    operand: RegisterUse,
+    found: &'a mut Vec<Hazard>,
+}
+
 /// Returns the hazards of registers that an instruction reads and writes.
 fn of_operands(history: &History, now: &Traits, i: &Inst, info: &Info, target: Target) -> Vec<Hazard> {
     let mut found = Vec::new();
-    let gfx90a = target == Target::Gfx90a;
+    let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
     let mut reads = 0;
     for operand in info.operands.uses().iter().copied() {
-        let register = name(operand);
-        let mut check = |is: &dyn Fn(&Past) -> bool, needed: &dyn Fn(&Past) -> u64| {
-            found.extend(history.check(&register, is, needed));
-        };
-        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
-        if !operand.is_write {
-            reads += 1;
-        }
+        let mut search = OperandSearch { history, now, target, operand, found: &mut found };
         match (operand.is_write, operand.is_scalar()) {
             (false, true) => {
                 let selects_lane = info.operands.lanes == LaneUse::Selected
                     && i.ext.is_none()
                     && operand.first == SCALAR + i.src[1];
-                if now.is_memory {
-                    check(&by_valu, &|_| 5);
-                }
-                if selects_lane
-                    || matches!(now.row.name, "v_div_fmas_f32" | "v_div_fmas_f64")
-                        && operand.first == SCALAR + sreg::VCC
-                {
-                    check(&by_valu, &|_| 4);
-                }
-                if !gfx90a && now.row.is_valu() {
-                    check(&by_valu, &|_| 2);
-                }
+                search.scalar_read(selects_lane);
             }
-            (false, false) => {
-                if now.is_dpp {
-                    check(&by_valu, &|_| 2);
-                }
-                if !gfx90a && matches!(now.row.name, "v_readlane_b32" | "v_readfirstlane_b32") {
-                    check(&by_valu, &|_| 1);
-                }
-                if !gfx90a && now.row.is_valu() {
-                    check(&|past| by_valu(past) && past.traits.is_shifted, &|_| 1);
-                    if !now.row.is(TRANS) {
-                        check(&|past| by_valu(past) && past.traits.row.is(TRANS), &|_| 1);
-                    }
-                }
-                let by_matrix = |past: &Past| past.traits.matrix.is_some() && past.writes(operand);
-                if let Some(matrix) = now.matrix {
-                    check(
-                        &|past| by_valu(past) && past.traits.matrix.is_none() && !past.traits.row.is(DOT),
-                        &|_| 2,
-                    );
-                    let is_addend = reads - 1 == addend(now.row);
-                    check(&by_matrix, &|past| match past.traits.matrix {
-                        Some(earlier) if is_addend => {
-                            let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
-                            earlier.before_addend(matrix, is_same, target)
-                        }
-                        Some(earlier) => earlier.before_factor(target),
-                        None => 0,
-                    });
-                } else if now.row.is_valu() || now.is_memory || now.is_lds {
-                    let in_memory = now.is_memory || now.is_lds;
-                    check(&by_matrix, &|past| {
-                        past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
-                    });
-                    // The same instruction may add to the result at once.
-                    let is_addend = i.ext.as_ref().map_or(i, |ext| &ext.inner).src[2] == operand.first;
-                    check(&|past| past.traits.row.is(DOT) && past.writes(operand), &|past| {
-                        if past.traits.row == now.row && is_addend { 0 } else { 3 }
-                    });
-                }
-            }
-            (true, false) => {
-                if now.row.is_valu() {
-                    let needed = if gfx90a { 1 } else { 2 };
-                    check(&|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), &|_| {
-                        needed
-                    });
-                }
-                if now.matrix.is_none() && (now.row.is_valu() || now.is_memory || now.is_lds) {
-                    check(&|past| past.traits.matrix.is_some() && past.writes(operand), &|past| {
-                        past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false))
-                    });
-                    check(&|past| past.traits.row.is(DOT) && past.writes(operand), &|past| {
-                        if past.traits.row == now.row { 0 } else { 3 }
-                    });
-                    let reads_addend = |past: &Past| {
-                        let addend = past.uses.iter().filter(|other| !other.is_write && other.count > 0);
-                        addend.skip(addend_of(past)).any(|other| overlap(*other, operand))
-                    };
-                    check(
-                        &|past| {
-                            past.traits.matrix.is_some_and(|matrix| matrix.before_overwrite(target) > 0)
-                                && reads_addend(past)
-                        },
-                        &|past| past.traits.matrix.map_or(0, |matrix| matrix.before_overwrite(target)),
-                    );
-                }
-            }
+            (false, false) => search.vector_read(reads == addend(now.row), inner.src[2] == operand.first),
+            (true, false) => search.vector_write(),
             (true, true) => {}
         }
+        reads += usize::from(!operand.is_write);
     }
     found
 }
 
-fn addend_of(past: &Past) -> usize {
-    addend(past.traits.row)
+impl OperandSearch<'_> {
+    /// Adds a hazard if the last instruction that `is` selects is fewer than `needed` wait states ago.
+    fn check(&mut self, is: impl Fn(&Past) -> bool, needed: impl Fn(&Past) -> u64) {
+        self.found.extend(self.history.check(&name(self.operand), is, needed));
+    }
+
+    fn scalar_read(&mut self, selects_lane: bool) {
+        let (now, operand) = (self.now, self.operand);
+        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
+        if now.is_memory {
+            self.check(by_valu, |_| 5);
+        }
+        let divides = matches!(now.row.name, "v_div_fmas_f32" | "v_div_fmas_f64");
+        if selects_lane || divides && operand.first == SCALAR + sreg::VCC {
+            self.check(by_valu, |_| 4);
+        }
+        if self.target != Target::Gfx90a && now.row.is_valu() {
+            self.check(by_valu, |_| 2);
+        }
+    }
+
+    /// `is_matrix_c` says whether the operand is matrix C, if the instruction has matrices, and `is_third` whether it is the
+    /// third source.
+    fn vector_read(&mut self, is_matrix_c: bool, is_third: bool) {
+        let (now, operand, target) = (self.now, self.operand, self.target);
+        let gfx90a = target == Target::Gfx90a;
+        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
+        if now.is_dpp {
+            self.check(by_valu, |_| 2);
+        }
+        if !gfx90a && matches!(now.row.name, "v_readlane_b32" | "v_readfirstlane_b32") {
+            self.check(by_valu, |_| 1);
+        }
+        if !gfx90a && now.row.is_valu() {
+            self.check(|past| by_valu(past) && past.traits.is_shifted, |_| 1);
+            if !now.row.is(TRANS) {
+                self.check(|past| by_valu(past) && past.traits.row.is(TRANS), |_| 1);
+            }
+        }
+        let by_matrix = |past: &Past| past.traits.matrix.is_some() && past.writes(operand);
+        if let Some(matrix) = now.matrix {
+            self.check(
+                |past| by_valu(past) && past.traits.matrix.is_none() && !past.traits.row.is(DOT),
+                |_| 2,
+            );
+            self.check(by_matrix, |past| match past.traits.matrix {
+                Some(earlier) if is_matrix_c => {
+                    let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
+                    earlier.before_addend(matrix, is_same, target)
+                }
+                Some(earlier) => earlier.before_factor(target),
+                None => 0,
+            });
+        } else if now.row.is_valu() || now.is_memory || now.is_lds {
+            let in_memory = now.is_memory || now.is_lds;
+            self.check(by_matrix, |past| {
+                past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
+            });
+            // The same instruction may add to the result at once.
+            self.check(
+                |past| past.traits.row.is(DOT) && past.writes(operand),
+                |past| if past.traits.row.name == now.row.name && is_third { 0 } else { 3 },
+            );
+        }
+    }
+
+    fn vector_write(&mut self) {
+        let (now, operand, target) = (self.now, self.operand, self.target);
+        if now.row.is_valu() {
+            let needed = if target == Target::Gfx90a { 1 } else { 2 };
+            self.check(|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), |_| needed);
+        }
+        if now.matrix.is_some() || !(now.row.is_valu() || now.is_memory || now.is_lds) {
+            return;
+        }
+        self.check(
+            |past| past.traits.matrix.is_some() && past.writes(operand),
+            |past| past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false)),
+        );
+        self.check(
+            |past| past.traits.row.is(DOT) && past.writes(operand),
+            |past| if past.traits.row.name == now.row.name { 0 } else { 3 },
+        );
+        let before_overwrite =
+            |past: &Past| past.traits.matrix.map_or(0, |matrix| matrix.before_overwrite(target));
+        let reads_addend = |past: &Past| {
+            let reads = past.uses.iter().filter(|other| !other.is_write && other.count > 0);
+            reads.skip(addend(past.traits.row)).any(|other| overlap(*other, operand))
+        };
+        self.check(|past| before_overwrite(past) > 0 && reads_addend(past), before_overwrite);
+    }
 }
 
 /// Returns the hazards of EXEC, M0, hardware registers, and the units of double precision.

@@ -40,7 +40,7 @@ impl RegisterUse {
 }
 
 /// The largest number of operands of an instruction: `v_swap` and atomics of buffers have this many.
-const MOST: usize = 6;
+const MAX_OPERANDS: usize = 6;
 
 /// The lanes of vector registers that an instruction reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,7 +59,7 @@ pub(crate) enum LaneUse {
 /// The registers that an instruction reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Operands {
-    uses: [RegisterUse; MOST],
+    uses: [RegisterUse; MAX_OPERANDS],
     count: u8,
     pub(crate) lanes: LaneUse,
     /// The registers depend on M0 (`s_movrels`, `s_movreld`), and must be found when the instruction is executed.

@@ -194,21 +194,25 @@ impl Words {
             });
         }
         if accepts.op_sel == OpSel::All {
-            let written = op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources;
-            if Self::selects_byte(row.name) {
-                if op_sel != 0 {
-                    t.modifier(Bits { name: "op_sel", bits: op_sel, count: 4 });
-                }
-            } else {
-                self.reserved(sources == 2 && op_sel & 4 != 0)?;
-                if written != 0 {
-                    t.modifier(Bits { name: "op_sel", bits: written, count: sources + 1 });
-                }
-            }
+            self.op_sel(t, row, op_sel, sources)?;
         }
         t.flag(f.clamp, "clamp");
         if let Some(omod) = omod(f.omod) {
             t.modifier(omod);
+        }
+        Ok(())
+    }
+
+    /// Appends the halves that `op_sel` selects, of as many sources as the instruction has and of the destination.
+    fn op_sel(&self, t: &mut Text<'_>, row: &Row, op_sel: u32, sources: u32) -> Result<(), NotAnInstruction> {
+        let (bits, count) = if Self::selects_byte(row.name) {
+            (op_sel, 4)
+        } else {
+            self.reserved(sources == 2 && op_sel & 4 != 0)?;
+            (op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources, sources + 1)
+        };
+        if bits != 0 {
+            t.modifier(Bits { name: "op_sel", bits, count });
         }
         Ok(())
     }

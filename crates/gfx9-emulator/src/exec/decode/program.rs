@@ -162,7 +162,7 @@ impl Decoder<'_> {
         let mut partial = PartialInst {
             inst: self.blank(at),
             len: 1,
-            executor: Impl::No,
+            executor: Impl::Unimplemented,
             zero_flags: false,
             spilled: [None; 3],
         };
