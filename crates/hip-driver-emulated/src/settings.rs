@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use code_object::{FeatureSetting, TargetId};
-use gfx9_emulator::MachineConfig;
+use gfx9_emulator::{Bounds, FineGrainedAtomics, MachineConfig};
 use hip_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::options::EmulatorOptions;
@@ -77,14 +77,14 @@ settings! {
     threads = "0": "THREADS", "N", "a number of threads", &[], threads => machine.threads;
 
     /// What kernels can access behind an allocation: nothing (`strict`), or the rest of its last page (`pages`), as on a GPU.
-    bounds = "strict": "BOUNDS", "BOUNDS", "`strict` or `pages`", &["strict", "pages"], number => machine.bounds;
+    bounds = "strict": "BOUNDS", "BOUNDS", "`strict` or `pages`", &["strict", "pages"], bounds => machine.bounds;
 
     /// What gfx90a's floating-point atomics to fine-grained memory do: what they do elsewhere (`perform`), or nothing (`drop`),
     /// as on hardware.
     ///
     /// Pinned and managed memory of the host is fine-grained by default. Either way these instructions are listed.
     fine_grained_atomics = "perform": "FINE_GRAINED_ATOMICS", "WHAT", "`perform` or `drop`", &["perform", "drop"],
-    number => machine.fine_grained_atomics;
+    atomics => machine.fine_grained_atomics;
 
     /// Shuffle the order in which workgroups and waves run, from this seed.
     ///
@@ -119,6 +119,22 @@ settings! {
 
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
+}
+
+fn bounds(text: &str) -> Option<Bounds> {
+    match text {
+        "strict" => Some(Bounds::Strict),
+        "pages" => Some(Bounds::Pages),
+        _ => None,
+    }
+}
+
+fn atomics(text: &str) -> Option<FineGrainedAtomics> {
+    match text {
+        "perform" => Some(FineGrainedAtomics::Perform),
+        "drop" => Some(FineGrainedAtomics::Drop),
+        _ => None,
+    }
 }
 
 fn some(text: &str) -> Option<Option<u64>> {

@@ -161,54 +161,40 @@ pub(crate) trait OpFlag {
     fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, bool);
 }
 
-/// `v_mad_u64_u32`.
-pub(crate) struct MadU64U32;
-impl OpFlag for MadU64U32 {
-    type D = u64;
-    type A = u32;
-    type C = u64;
-    #[inline(always)]
-    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
-        (u64::from(a) * u64::from(b)).overflowing_add(c)
-    }
+/// Declares operations `Name(type of the product, of the factors): |a, b, c| (result, flag);`.
+macro_rules! flag_ops {
+    ($($(#[$doc:meta])* $name:ident($d:ty, $a:ty): |$x:ident, $y:ident, $z:ident| $e:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl OpFlag for $name {
+            type D = $d;
+            type A = $a;
+            type C = $d;
+            #[inline(always)]
+            fn f($x: $a, $y: $a, $z: $d) -> ($d, bool) {
+                $e
+            }
+        }
+    )*};
 }
 
-/// [`MadU64U32`] with the clamp bit.
-pub(crate) struct MadU64U32Clamp;
-impl OpFlag for MadU64U32Clamp {
-    type D = u64;
-    type A = u32;
-    type C = u64;
-    #[inline(always)]
-    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+flag_ops! {
+    /// `v_mad_u64_u32`.
+    MadU64U32(u64, u32): |a, b, c| (u64::from(a) * u64::from(b)).overflowing_add(c);
+    /// [`MadU64U32`] with the clamp bit.
+    MadU64U32Clamp(u64, u32): |a, b, c| {
         let (d, over) = MadU64U32::f(a, b, c);
         (if over { u64::MAX } else { d }, over)
-    }
-}
-
-/// `v_mad_i64_i32`; the flag is bit 64 of the sum.
-pub(crate) struct MadI64I32;
-impl OpFlag for MadI64I32 {
-    type D = i64;
-    type A = i32;
-    type C = i64;
-    #[inline(always)]
-    fn f(a: i32, b: i32, c: i64) -> (i64, bool) {
+    };
+    /// `v_mad_i64_i32`; the flag is bit 64 of the sum.
+    MadI64I32(i64, i32): |a, b, c| {
         let (sum, over) = (i64::from(a) * i64::from(b)).overflowing_add(c);
         (sum, (sum < 0) != over)
-    }
-}
-
-/// [`MadI64I32`] with the clamp bit.
-pub(crate) struct MadI64I32Clamp;
-impl OpFlag for MadI64I32Clamp {
-    type D = i64;
-    type A = i32;
-    type C = i64;
-    #[inline(always)]
-    fn f(a: i32, b: i32, c: i64) -> (i64, bool) {
+    };
+    /// [`MadI64I32`] with the clamp bit.
+    MadI64I32Clamp(i64, i32): |a, b, c| {
         ((i64::from(a) * i64::from(b)).saturating_add(c), MadI64I32::f(a, b, c).1)
-    }
+    };
 }
 
 /// Executes an [`OpFlag`]. The mask of flags is written to `sdst`; it is 0 in inactive lanes.

@@ -8,78 +8,61 @@ use crate::observe::operands::Operands;
 use crate::observe::waits::Counting;
 use crate::report::access::AccessKind;
 
-/// A class of instructions. Each instruction belongs to exactly one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum InstructionClass {
+/// Declares the classes, each with its name.
+macro_rules! classes {
+    ($($(#[$doc:meta])* $Class:ident $name:literal;)*) => {
+        /// A class of instructions. Each instruction belongs to exactly one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum InstructionClass {
+            $($(#[$doc])* $Class,)*
+        }
+
+        impl InstructionClass {
+            /// All classes, in the order in which reports show them.
+            pub const ALL: [InstructionClass; [$($name),*].len()] = [$(InstructionClass::$Class,)*];
+
+            /// Returns the name of the class in tables and JSON, such as `vmem_load`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(InstructionClass::$Class => $name,)*
+                }
+            }
+        }
+    };
+}
+
+classes! {
     /// Vector arithmetic, including moves between lanes and to scalars.
-    Valu,
+    Valu "valu";
     /// Matrix arithmetic.
-    Mfma,
+    Mfma "mfma";
     /// Scalar arithmetic.
-    Salu,
+    Salu "salu";
     /// Scalar loads, stores, atomics and clocks.
-    Smem,
+    Smem "smem";
     /// Vector loads of memory: FLAT, GLOBAL, MUBUF, MTBUF.
-    VmemLoad,
+    VmemLoad "vmem_load";
     /// Vector stores to memory.
-    VmemStore,
+    VmemStore "vmem_store";
     /// Vector atomics on memory.
-    VmemAtomic,
+    VmemAtomic "vmem_atomic";
     /// DS instructions, including exchanges between lanes.
-    Lds,
+    Lds "lds";
     /// Accesses to private memory: SCRATCH, and MUBUF through the descriptor of private memory.
-    Scratch,
+    Scratch "scratch";
     /// Branches, jumps and calls, taken or not.
-    Branch,
+    Branch "branch";
     /// `s_barrier`.
-    Barrier,
+    Barrier "barrier";
     /// `s_waitcnt`, `s_sleep`, `s_nop` and similar instructions.
-    Wait,
+    Wait "wait";
     /// `s_sendmsg`, `s_trap` and similar instructions.
-    Message,
+    Message "message";
     /// Cache control, mode changes, the end of the program.
-    Other,
+    Other "other";
 }
 
 impl InstructionClass {
-    /// All classes, in the order in which reports show them.
-    pub const ALL: [InstructionClass; 14] = [
-        InstructionClass::Valu,
-        InstructionClass::Mfma,
-        InstructionClass::Salu,
-        InstructionClass::Smem,
-        InstructionClass::VmemLoad,
-        InstructionClass::VmemStore,
-        InstructionClass::VmemAtomic,
-        InstructionClass::Lds,
-        InstructionClass::Scratch,
-        InstructionClass::Branch,
-        InstructionClass::Barrier,
-        InstructionClass::Wait,
-        InstructionClass::Message,
-        InstructionClass::Other,
-    ];
-
-    /// Returns the name of the class in tables and JSON, such as `vmem_load`.
-    pub fn name(self) -> &'static str {
-        match self {
-            InstructionClass::Valu => "valu",
-            InstructionClass::Mfma => "mfma",
-            InstructionClass::Salu => "salu",
-            InstructionClass::Smem => "smem",
-            InstructionClass::VmemLoad => "vmem_load",
-            InstructionClass::VmemStore => "vmem_store",
-            InstructionClass::VmemAtomic => "vmem_atomic",
-            InstructionClass::Lds => "lds",
-            InstructionClass::Scratch => "scratch",
-            InstructionClass::Branch => "branch",
-            InstructionClass::Barrier => "barrier",
-            InstructionClass::Wait => "wait",
-            InstructionClass::Message => "message",
-            InstructionClass::Other => "other",
-        }
-    }
-
     /// Returns whether instructions of this class execute for the lanes in EXEC only.
     pub(crate) fn is_vector(self) -> bool {
         matches!(
