@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hip_driver::hip::HipDriver;
+use hip_driver_amd::HipDriver;
 
 use super::emulator::SettingArgs;
 use super::names::{HIP_NAMES, NAMES};
