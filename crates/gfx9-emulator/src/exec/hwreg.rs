@@ -3,7 +3,7 @@
 use gfx9_isa::Target;
 
 use crate::exec::altered::after_mode;
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{ExecContext, Flow, executors};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::{Mode, Wave};
 
@@ -55,11 +55,9 @@ fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
     })
 }
 
-/// `s_getreg_b32`. Registers that are not emulated read as 0.
-pub(crate) struct Getreg;
-impl Exec for Getreg {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_getreg_b32`. Registers that are not emulated read as 0.
+    Getreg |w, cx, i| {
         let (id, at, mask) = field(i.imm);
         let value = read(w, cx, id).unwrap_or(0) >> at & mask;
         w.set_s32(i.dst, value);
@@ -79,22 +77,15 @@ fn set(w: &mut Wave, imm: u32, value: u32) {
     }
 }
 
-/// `s_setreg_b32`.
-pub(crate) struct Setreg;
-impl Exec for Setreg {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_setreg_b32`.
+    Setreg |w, _, i| {
         let value = w.s32(i.dst);
         set(w, i.imm, value);
         after_mode(w)
     }
-}
-
-/// `s_setreg_imm32_b32`.
-pub(crate) struct SetregImm;
-impl Exec for SetregImm {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_setreg_imm32_b32`.
+    SetregImm |w, _, i| {
         let value = w.s32(i.src[0]);
         set(w, i.imm, value);
         after_mode(w)
