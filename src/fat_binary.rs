@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use code_object::{CodeObject, TargetId, bundle};
-use hip_driver::compile::{CompileError, Compiler};
+use hip_compile::{CompileError, Compiler};
 use hip_driver::{Capability, DeviceId};
 
 use crate::device::Device;

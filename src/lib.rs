@@ -154,6 +154,7 @@ mod stream;
 pub mod driver {
     pub use crate::backend;
     pub use hip_driver::*;
+    pub use hip_driver_amd as amd;
     #[cfg(feature = "emulator")]
     pub use hip_driver_emulated as emulated;
     pub use hip_driver_layers::{timeline, validation};
@@ -182,7 +183,7 @@ pub use device::Device;
 pub use error::{Error, LaunchProblem, Result};
 pub use event::Event;
 pub use fat_binary::FatBinary;
-pub use hip_driver::compile::{self, Compile, Compiler};
+pub use hip_compile::{self as compile, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
