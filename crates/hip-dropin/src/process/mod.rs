@@ -285,7 +285,7 @@ impl Process {
         }
         let count = ordinals.len() as u32;
         settings.emulator.devices = count;
-        settings.emulator.printer = Some(printer::c_streams());
+        settings.emulator.machine.printer = printer::c_streams();
         settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.layers.count }));
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
         Ok(Process::over(emulated, settings.layers, &ordinals)?)
