@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::code::{DeviceKernel, LaunchDims};
 use crate::error::Result;
-use crate::launcher::{DeviceKernel, LaunchDims};
 use hip_driver::RawFunction;
 
 use super::branches::{Order, Schedule};
 use super::edges::{ADDRESSES, ByteAccess, VALUES, WORKSPACE, dependencies, live_nodes};
-use super::error::GraphProblem;
 use super::forward::{Forwarded, forward_copies};
 use super::place::place_temporaries;
 use super::record::{Graph, NodeKind, Storage, THROUGH_ARGUMENT_BLOCK, ValueAccess, problem};
+use crate::error::GraphProblem;
 
 /// The alignment of temporaries in bytes, that of pool blocks.
 pub(super) const ALIGN: u64 = 256;

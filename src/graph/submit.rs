@@ -4,17 +4,18 @@ use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::launcher::{EnqueueState, Stream, StreamState, Ticket};
-use crate::memory::LockedFailure;
-use crate::memory::pool::RequestContext;
+use crate::launcher::Ticket;
+use crate::pool::RequestContext;
+use crate::staging::{LockedFailure, StagingRing};
+use crate::stream::{EnqueueState, REMEMBERED, Stream, StreamState};
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
 use super::cache::{BoundData, ProgramInstance};
-use super::error::GraphProblem;
 use super::exec::{DriverGraph, addresses, reads_at_end};
 use super::program::{GraphProgram, Location, Step, compile};
 use super::record::{Graph, Storage, ValueInfo, problem};
 use super::side_streams::SideStreams;
+use crate::error::GraphProblem;
 
 /// How a graph is submitted. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,9 +83,9 @@ impl Graph {
     }
 
     pub(super) fn check_stream(&self, stream_state: &StreamState) -> Result<()> {
-        stream_state.core.check()?;
-        stream_state.core.refuse_if_captured("a graph")?;
-        if *stream_state.core.device() != self.device {
+        stream_state.check()?;
+        stream_state.refuse_if_captured("a graph")?;
+        if *stream_state.device() != self.device {
             return Err(problem(None, GraphProblem::WrongDevice));
         }
         Ok(())
@@ -96,7 +97,7 @@ impl Graph {
         stream_state: &Arc<StreamState>,
         keep: bool,
     ) -> Result<Arc<ProgramInstance>> {
-        let cache = self.launcher.graphs();
+        let cache = &self.cache;
         if let Some(instance) = cache.find(&self.key, stream_state) {
             return Ok(instance);
         }
@@ -121,7 +122,7 @@ impl Graph {
         let by_graph = self.decide(&instance.program, submission)?;
         for &value in &instance.program.external {
             if let Storage::External { block: Some(block), .. } = &self.values[value as usize].place {
-                stream_state.core.record_use(block);
+                stream_state.record_use(block);
             }
         }
         match self.enqueue(stream_state, instance, by_graph, state) {
@@ -156,7 +157,7 @@ impl Graph {
                 Err(why) => Err(problem(None, GraphProblem::NoDriverGraph(why.into_boxed_str()))),
             },
             Submission::Auto
-                if program.steps.len() >= self.launcher.graphs().break_even() as usize
+                if program.steps.len() >= self.cache.break_even() as usize
                     && program.schedule.is_none()
                     && can().is_ok() =>
             {
@@ -173,7 +174,7 @@ impl Graph {
             bytes => {
                 let pool = self.device.pool_core();
                 let block = pool
-                    .allocate(stream_state.core.arena(), bytes, RequestContext::Free)
+                    .allocate(stream_state.arena(), bytes, RequestContext::Free)
                     .map_err(|e| self.device.allocation_error("device", bytes as usize, e))
                     .map_err(|e| self.explain_out_of_memory(&program, e))?;
                 Some(block)
@@ -283,7 +284,7 @@ impl Graph {
         stream_state: &StreamState,
         instance: &ProgramInstance,
         bound: &mut BoundData,
-        ring: &mut crate::memory::StagingRing,
+        ring: &mut StagingRing,
         sequence: u64,
     ) -> std::result::Result<(), LockedFailure> {
         if instance.program.blocks.is_empty()
@@ -293,8 +294,8 @@ impl Graph {
         }
         // Until the copy is enqueued, the workspace holds other bytes.
         bound.blocks_good = false;
-        let (device, bytes) = (stream_state.core.device(), bound.blocks.len());
-        let staging = ring.take(&stream_state.core, bytes)?;
+        let (device, bytes) = (stream_state.device(), bound.blocks.len());
+        let staging = ring.take(&stream_state.driver_stream, bytes)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes });
         // SAFETY: the ring returned this many bytes that no work in flight uses.
         unsafe { std::ptr::copy_nonoverlapping(bound.blocks.as_ptr(), staging.host.as_ptr(), bytes) };
@@ -304,7 +305,7 @@ impl Graph {
         unsafe {
             device.raw().enqueue(
                 device.id(),
-                stream_state.core.for_work()?,
+                stream_state.driver_stream.for_work()?,
                 &Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes },
             )
         }?;
@@ -334,7 +335,7 @@ impl Graph {
             true => None,
             false => {
                 let bytes = program.result_bytes as usize;
-                let taken = results.take(&stream_state.core, &stream_state.returned, bytes);
+                let taken = results.take(&stream_state.driver_stream, &stream_state.returned, bytes);
                 let mut slot = taken.map_err(|e| stop(last, e))?;
                 slot.value.spans.extend_from_slice(&program.outputs);
                 Some(slot)
@@ -350,7 +351,7 @@ impl Graph {
             addresses(program, |at| self.address(instance, at), &mut bound.addresses);
             changed |= before != bound.addresses;
         }
-        let sequence = stream_state.core.next();
+        let sequence = stream_state.progress().next();
         let host = slot.as_ref().map(|slot| slot.value.host);
         // Before anything is submitted, because it may fail.
         let outcome = match by_graph {
@@ -368,7 +369,7 @@ impl Graph {
             }
             match &bound.exec {
                 Some(exec) if by_graph => {
-                    let stream = stream_state.core.for_work().map_err(|e| stop(first, e.into()))?;
+                    let stream = stream_state.driver_stream.for_work().map_err(|e| stop(first, e.into()))?;
                     // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its
                     // launches are on this stream.
                     unsafe { exec.launch(stream) }.map_err(|e| stop(first, e.into()))?;
@@ -376,7 +377,7 @@ impl Graph {
                 }
                 _ => self.submit(stream_state, instance, &bound.kernargs, host, false).inspect_err(|_| {
                     if let Some(side) = &instance.side {
-                        side.abandon(stream_state.core.device(), stream_state.core.raw());
+                        side.abandon(stream_state.device(), stream_state.driver_stream.raw());
                     }
                 }),
             }
@@ -386,7 +387,7 @@ impl Graph {
         let outcome = outcome.and_then(|()| {
             let Some(slot) = &slot else { return Ok(()) };
             deferred = true;
-            stream_state.core.defer(sequence, slot.value.event).map_err(|e| SubmissionFailure {
+            stream_state.driver_stream.defer(sequence, slot.value.event).map_err(|e| SubmissionFailure {
                 node: last,
                 failed: e.into(),
                 slot_in_use: true,
@@ -394,9 +395,9 @@ impl Graph {
             })
         });
         // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
-        stream_state.core.publish(sequence);
+        stream_state.progress().publish(sequence);
         let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
-        for step in &program.steps[submitted.saturating_sub(crate::launcher::REMEMBERED)..submitted] {
+        for step in &program.steps[submitted.saturating_sub(REMEMBERED)..submitted] {
             if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
                 let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
                 recent.push(sequence, *kernel, dims, *explicit_bytes, bytes);
@@ -426,9 +427,9 @@ impl Graph {
         if bound.exec.as_ref().is_some_and(|e| e.is_good(&bound.kernargs, &bound.addresses)) {
             return Ok(());
         }
-        let completed = stream_state.core.completed();
+        let completed = stream_state.progress().completed();
         bound.retired.retain(|(position, _)| *position > completed);
-        let device = stream_state.core.device();
+        let device = stream_state.device();
         let program = &instance.program;
         // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and workspace,
         // and the graph is launched only for a compute with the same addresses.
@@ -440,7 +441,7 @@ impl Graph {
         })?;
         if let Some(old) = bound.exec.replace(made) {
             // Its last launch may still run.
-            bound.retired.push((stream_state.core.enqueued(), old));
+            bound.retired.push((stream_state.progress().enqueued(), old));
         }
         Ok(())
     }
@@ -454,7 +455,7 @@ impl Graph {
         host: Option<std::ptr::NonNull<u8>>,
         rest: bool,
     ) -> std::result::Result<(), SubmissionFailure> {
-        let device = stream_state.core.device();
+        let device = stream_state.device();
         let (driver, id) = (device.raw(), device.id());
         let watched = device.pool_core().shared.wants_accesses;
         let program = &instance.program;
@@ -469,7 +470,7 @@ impl Graph {
             let submitted = if rest { program.steps.len() } else { index };
             SubmissionFailure { node, failed: failed.into(), slot_in_use: read, submitted }
         };
-        let main = stream_state.core.for_work().map_err(|e| stop(0, e))?;
+        let main = stream_state.driver_stream.for_work().map_err(|e| stop(0, e))?;
         if let Some((side, schedule)) = side {
             side.fork(device, schedule, main).map_err(|e| stop(0, e))?;
         }

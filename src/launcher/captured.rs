@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use crate::code::LaunchDims;
 use crate::error::{Error, LaunchProblem};
+use crate::stream::{EnqueueState, StreamState};
 
-use super::args::{Arg, LaunchDims};
+use super::args::Arg;
 use super::image::StagedImage;
 use super::launch::{ArgumentSource, Callee, Later, Request, StagedLaunch, Stop, pack, submit};
-use super::stream_state::{EnqueueState, StreamState};
 
 /// Enqueues a launch on a stream, which is locked, and on which nothing else may be enqueued, as `error` says: one
 /// that is captured takes it. What is put into `later` is to be dropped once the lock is released.
@@ -35,16 +36,24 @@ pub(super) fn enqueue(
     if request.launch.cooperative {
         return Err(kernel.refuse(LaunchProblem::Captured("a cooperative launch")).into());
     }
-    let core = &stream_state.core;
     let mut image = StagedImage::default();
-    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
+    pack(kernel, stream_state, &mut memory.kernarg, request, &mut image)?;
     if !image.is_empty() {
         let what = "a launch with host data or results; pass values and device buffers";
         return Err(kernel.refuse(LaunchProblem::Captured(what)).into());
     }
     // Nothing is copied, so no position on the stream is needed.
-    submit(kernel, core, request, &dims, &image, memory, &StagedLaunch::NONE, core.completed())
-        .map_err(|failure| Box::new(Stop::Failed(failure.failed, kernel.name.clone())))?;
+    submit(
+        kernel,
+        stream_state,
+        request,
+        &dims,
+        &image,
+        memory,
+        &StagedLaunch::NONE,
+        stream_state.progress().completed(),
+    )
+    .map_err(|failure| Box::new(Stop::Failed(failure.failed, kernel.name.clone())))?;
     let mut kept = stream_state.captured();
     kept.module(kernel.module());
     if let ArgumentSource::Args(args) = request.launch.source {

@@ -1,12 +1,11 @@
 //! The descriptions of a launch ([`Launch`]) and of a kernel to register ([`Registration`]).
 
+use crate::code::{LaunchDims, LazyModule, Module};
 use lds_layout::LdsLayout;
 
-use super::args::{Arg, LaunchDims, Staging};
+use super::args::{Arg, Staging};
 use super::destination::{Destination, Placement};
 use super::launch::ArgumentSource;
-use crate::lazy_module::LazyModule;
-use crate::module::Module;
 
 /// One launch of a kernel: its dimensions, its arguments, how host data reach the kernel, and its destination.
 ///

@@ -2,16 +2,16 @@
 
 use bytemuck::Pod;
 
+use crate::buffer::{DeviceBuffer, DeviceView, Layout, elements};
+use crate::code::{DeviceKernel, LaunchDims, ParameterKind};
 use crate::device::Device;
 use crate::error::{LaunchProblem, Result};
-use crate::memory::{DeviceBuffer, DeviceView, Layout, elements};
+use crate::stream::Stream;
 
-use super::args::{Arg, BufferArg, HostData, LaunchDims, PatchTarget};
+use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
-use super::device_kernel::{DeviceKernel, ParameterKind};
 use super::kernel::Kernel;
 use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
-use super::stream_state::Stream;
 
 /// Device memory of the caller into which a launch writes its result. See
 /// [`Launch::destination`](crate::Launch::destination).

@@ -1,10 +1,10 @@
 //! The image of a launch's host data: how long its parts are, what is written to them, and where the kernel finds them.
 
-use crate::memory::Spans;
+use crate::code::DeviceKernel;
+use crate::staging::Spans;
 use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
-use super::device_kernel::DeviceKernel;
 use super::launch::ArgumentSource;
 
 /// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.

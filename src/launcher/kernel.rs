@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use code_object::KernelSignature;
 
+use crate::code::{DeviceKernel, KernelHandle, KernelOptions, check_limits};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
+use crate::stream::Stream;
 use hip_driver::DeviceId;
 
 use super::description::{KernelSource, Launch, Registration};
 use super::destination::launch_into;
-use super::device_kernel::{DeviceKernel, KernelOptions, check_limits};
 use super::launch::{Callee, Receipt, Request, launch};
-use super::registry::{KernelHandle, Registry};
-use super::stream_state::Stream;
+use super::registry::Registry;
 use super::ticket::Ticket;
 
 /// A registered kernel. [`Launcher::kernel`](crate::Launcher::kernel) returns it for callers that launch it often and do not
@@ -140,7 +140,7 @@ impl Kernel {
         match description.placement.take() {
             None => launch(Callee::Kernel(self), &stream.0, Request::new(&description, None)),
             Some(placement) => {
-                stream.core().check_capturable()?;
+                stream.state().check_capturable()?;
                 let on_device = self.load(stream.device())?;
                 launch_into(self, &on_device, stream, description, placement)
             }

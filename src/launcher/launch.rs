@@ -16,20 +16,19 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::code::{DeviceKernel, KernelHandle, LaunchDims, Parameter, ParameterKind};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
-use crate::memory::pool::RequestContext;
-use crate::memory::{LockedFailure, ResultBuffer, StagingRing};
-use crate::stream::StreamCore;
+use crate::pool::RequestContext;
+use crate::staging::{LockedFailure, ResultBuffer, StagingRing};
+use crate::stream::{EnqueueState, KernelMemory, StreamState};
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
-use super::args::{Arg, ArgumentBlock, BufferArg, LaunchDims, PatchTarget, Staging};
+use super::args::{Arg, ArgumentBlock, BufferArg, PatchTarget, Staging};
 use super::description::Launch;
-use super::device_kernel::{DeviceKernel, Parameter, ParameterKind};
 use super::image::{ImageWalk, StagedImage, Writer, put};
 use super::kernel::Kernel;
-use super::registry::{KernelHandle, Registry};
-use super::stream_state::{EnqueueState, KernelMemory, StreamState};
+use super::registry::Registry;
 use super::ticket::Ticket;
 
 /// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
@@ -152,7 +151,7 @@ impl Stop {
         stream_state: &Arc<StreamState>,
         request: Request<'_>,
     ) -> Result<R> {
-        let device = stream_state.core.device();
+        let device = stream_state.device();
         match self {
             Stop::Refused(error) => Err(error),
             Stop::NotLoaded => {
@@ -189,14 +188,13 @@ fn enqueue<R: Receipt>(
     stream_state: &Arc<StreamState>,
     request: Request<'_>,
 ) -> std::result::Result<R, Box<Stop>> {
-    let core = &stream_state.core;
     // Dropped after the lock: the last reference to a kernel takes the lock of every stream that it ran on.
     let mut later = None;
     let mut state = stream_state.lock();
-    if let Err(error) = core.check() {
+    if let Err(error) = stream_state.check() {
         super::captured::enqueue(callee, stream_state, request, &mut state, &mut later, error)?;
         // Nothing was enqueued that runs, so a ticket has nothing to wait for.
-        return Ok(R::new(stream_state, core.completed(), None));
+        return Ok(R::new(stream_state, stream_state.progress().completed(), None));
     }
     let EnqueueState { ring, results, kernels, recent, .. } = &mut *state;
     let on_stream = kernels.find(callee, stream_state, &mut later)?;
@@ -226,28 +224,28 @@ fn enqueue<R: Receipt>(
     }
     // Written in place: a copy in wider pieces than it was written in waits until the cache has it.
     let mut image = StagedImage::default();
-    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
+    pack(kernel, stream_state, &mut memory.kernarg, request, &mut image)?;
     let mut staged = StagedLaunch::NONE;
     if !image.is_empty() {
         check_image(kernel, request.launch, &image, R::READS)?;
-        core.refuse_if_captured("a launch with host data or results")?;
+        stream_state.refuse_if_captured("a launch with host data or results")?;
         if image.to_host() != 0 {
-            let taken = results.take(core, &stream_state.returned, image.to_host());
+            let taken = results.take(&stream_state.driver_stream, &stream_state.returned, image.to_host());
             staged.buffer = Some(taken.map_err(failed)?);
         }
-        if let Err(e) = stage(core, kernel, memory, ring, request.launch, &image, &mut staged) {
+        if let Err(e) = stage(stream_state, kernel, memory, ring, request.launch, &image, &mut staged) {
             staged.buffer.into_iter().for_each(|buffer| results.release(buffer));
             return Err(failed(e));
         }
     }
 
-    let sequence = core.next();
+    let sequence = stream_state.progress().next();
     if staged.uses_ring {
         ring.used_by(sequence);
     }
-    let outcome = submit(kernel, core, request, dims, &image, memory, &staged, sequence);
+    let outcome = submit(kernel, stream_state, request, dims, &image, memory, &staged, sequence);
     // Whatever happened, something may have been enqueued.
-    core.publish(sequence);
+    stream_state.progress().publish(sequence);
     if outcome.as_ref().map_or_else(|failure| failure.launched, |()| true) {
         recent.push(sequence, kernel.id, dims, kernel.explicit_bytes, &memory.kernarg);
     }
@@ -282,7 +280,7 @@ fn drop_kernels(kernels: Later) {
 #[inline(always)]
 pub(super) fn pack(
     kernel: &DeviceKernel,
-    core: &StreamCore,
+    stream_state: &StreamState,
     kernarg: &mut [u8],
     request: Request<'_>,
     image: &mut StagedImage,
@@ -296,7 +294,7 @@ pub(super) fn pack(
         ArgumentSource::Args(args) => {
             kernel.check_count(args.len())?;
             for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
-                if !pack_arg(arg, parameter, core, kernarg, image) {
+                if !pack_arg(arg, parameter, stream_state, kernarg, image) {
                     return Err(kernel.refuse_arg(index, arg));
                 }
                 if matches!(arg, Arg::Destination) && request.destination.is_none() {
@@ -308,7 +306,7 @@ pub(super) fn pack(
     }
     if let Some(target) = request.destination {
         if let Some(block) = target.buffer.block() {
-            core.record_use(block);
+            stream_state.record_use(block);
         }
         let at = kernel.parameters[target.parameter].offset;
         put(kernarg, at, &target.buffer.ptr().0.to_le_bytes());
@@ -321,7 +319,7 @@ pub(super) fn pack(
 fn pack_arg(
     arg: &Arg<'_>,
     parameter: &Parameter,
-    core: &StreamCore,
+    stream_state: &StreamState,
     kernarg: &mut [u8],
     image: &mut StagedImage,
 ) -> bool {
@@ -352,7 +350,7 @@ fn pack_arg(
         Arg::Pointer(ptr) => put(kernarg, at, &ptr.0.to_le_bytes()),
         Arg::Buffer(buffer) => {
             if let Some(block) = buffer.block() {
-                core.record_use(block);
+                stream_state.record_use(block);
             }
             put(kernarg, at, &buffer.ptr().0.to_le_bytes());
         }
@@ -445,7 +443,7 @@ impl StagedLaunch {
 /// Finds memory for the rest of the image, beside the result buffer, writes its host-to-device part, and packs the addresses.
 #[inline(always)]
 fn stage(
-    core: &StreamCore,
+    stream_state: &StreamState,
     kernel: &DeviceKernel,
     memory: &mut KernelMemory,
     ring: &mut StagingRing,
@@ -453,7 +451,7 @@ fn stage(
     image: &StagedImage,
     staged: &mut StagedLaunch,
 ) -> std::result::Result<(), LockedFailure> {
-    let device = core.device();
+    let device = stream_state.device();
     let KernelMemory { kernarg, scratch, shadow, shadow_good } = memory;
     let to_device = image.to_device();
     if launch.staging == Staging::Mapped {
@@ -464,7 +462,7 @@ fn stage(
         // overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
-            let staging = ring.take(core, input)?;
+            let staging = ring.take(&stream_state.driver_stream, input)?;
             (staged.input, staged.uses_ring) = (staging.device.0, true);
             device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
             // SAFETY: as above.
@@ -484,7 +482,7 @@ fn stage(
         return Ok(());
     }
 
-    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock)? {
+    if scratch.ensure_raw(image.total() as usize, stream_state.arena(), RequestContext::UnderLock)? {
         *shadow_good = false;
     }
     let base = scratch.ptr().0;
@@ -501,7 +499,7 @@ fn stage(
     if (ImageWalk { writer, cursor, to_host, spans }).run(kernel, kernarg, launch.source) {
         // Until the copy is enqueued, the device holds something else than the shadow.
         *shadow_good = false;
-        let staging = ring.take(core, to_device)?;
+        let staging = ring.take(&stream_state.driver_stream, to_device)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
         // SAFETY: the ring returned `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(shadow.as_ptr(), staging.host.as_ptr(), to_device) };
@@ -556,14 +554,14 @@ fn accesses(request: Request<'_>, image: &StagedImage, staged: &StagedLaunch) ->
 }
 
 /// Enqueues the copies and the kernel. The event of a result buffer is recorded when something is enqueued after it
-/// ([`StreamCore::defer`]).
+/// ([`DriverStream::defer`](crate::driver_stream::DriverStream::defer)).
 // Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
 // function calls is inlined by itself, but not what two do.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "inlined, so that nothing is gathered in a struct")]
 pub(super) fn submit(
     kernel: &DeviceKernel,
-    core: &StreamCore,
+    stream_state: &StreamState,
     request: Request<'_>,
     dims: &LaunchDims,
     image: &StagedImage,
@@ -571,12 +569,12 @@ pub(super) fn submit(
     staged: &StagedLaunch,
     sequence: u64,
 ) -> std::result::Result<(), EnqueueFailure> {
-    let device = core.device();
+    let device = stream_state.device();
     let (driver, id) = (device.raw(), device.id());
     let stopped =
         |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched, writes_results: false };
     let free = |e| stopped(e, false);
-    let stream = core.for_work().map_err(free)?;
+    let stream = stream_state.driver_stream.for_work().map_err(free)?;
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
         // the image.
@@ -625,7 +623,7 @@ pub(super) fn submit(
             // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
             unsafe { driver.enqueue(id, stream, &copy) }.map_err(|e| stopped(e, true))?;
         }
-        core.defer(sequence, buffer.value.event).map_err(|e| EnqueueFailure {
+        stream_state.driver_stream.defer(sequence, buffer.value.event).map_err(|e| EnqueueFailure {
             failed: e.into(),
             launched: true,
             writes_results: true,

@@ -1,7 +1,7 @@
 //! Tests that the launcher's safeguards are needed: with one turned off, the validation layer reports violations.
 
 use super::*;
-use crate::{Arg, ArgumentBlock, Patch, PatchTarget};
+use crate::{Arg, ArgumentBlock, Backend, Patch, PatchTarget};
 use hip_driver_layers::validation::{ValidationDriver, Violation};
 
 const JIT: &[u8] = include_bytes!("../../hip/jit.gfx90a.co");

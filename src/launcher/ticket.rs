@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 use bytemuck::Pod;
 
 use crate::error::{Error, Result};
-use crate::memory::ResultBuffer;
+use crate::staging::ResultBuffer;
+use crate::stream::StreamState;
 
-use super::stream_state::StreamState;
 use super::waker::{self, Registration};
 
 /// The pending results of one submission: a launch, a graph or a read.
@@ -88,13 +88,12 @@ impl Ticket {
     /// `read` then returns.
     pub fn is_ready(&self) -> bool {
         let Results { stream_state, sequence, buffer } = &self.results;
-        let core = &stream_state.core;
-        if core.completed() >= *sequence || core.device().check().is_err() {
+        if stream_state.progress().completed() >= *sequence || stream_state.device().check().is_err() {
             return true;
         }
         match buffer {
-            Some(buffer) => core.reached(*sequence, buffer.value.event).unwrap_or(true),
-            None => core.is_idle().unwrap_or(true),
+            Some(buffer) => stream_state.driver_stream.reached(*sequence, buffer.value.event).unwrap_or(true),
+            None => stream_state.is_idle().unwrap_or(true),
         }
     }
 
@@ -113,7 +112,7 @@ impl Ticket {
     fn note_read(&self) {
         if let Some(buffer) = &self.results.buffer {
             let bytes = || buffer.value.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            let device = self.results.stream_state.core.device();
+            let device = self.results.stream_state.device();
             device.note_with(|| Note::HostRead { ptr: buffer.value.host.as_ptr(), bytes: bytes() });
         }
     }
@@ -172,15 +171,17 @@ impl Ticket {
     #[inline]
     fn wait(&self) -> Result<()> {
         let Results { stream_state, sequence, buffer } = &self.results;
-        let core = &stream_state.core;
-        let device = core.device();
+        let device = stream_state.device();
         match buffer {
-            _ if core.completed() >= *sequence => Ok(()),
+            _ if stream_state.progress().completed() >= *sequence => Ok(()),
             Some(buffer) => {
                 device.check()?;
-                core.wait_for(*sequence, buffer.value.event).map_err(|e| device.error(e))
+                stream_state
+                    .driver_stream
+                    .wait_for(*sequence, buffer.value.event)
+                    .map_err(|e| device.error(e))
             }
-            None => core.synchronize(),
+            None => stream_state.synchronize(),
         }?;
         stream_state.collect();
         Ok(())

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::stream::StreamState;
 use hip_driver::RawEvent;
-
-use super::stream_state::StreamState;
 
 /// The number of rounds of polling without a pause.
 const EAGER_ROUNDS: u32 = 100;
@@ -40,18 +39,17 @@ struct AwaitedTicket {
 
 impl AwaitedTicket {
     fn is_ready(&self) -> bool {
-        if self.stream_state.core.device().check().is_err() {
+        if self.stream_state.device().check().is_err() {
             return true;
         }
         match self.event {
-            Some(event) => self.stream_state.core.reached(self.sequence, event).unwrap_or(true),
+            Some(event) => self.stream_state.driver_stream.reached(self.sequence, event).unwrap_or(true),
             None => {
-                let core = &self.stream_state.core;
                 // This thread can't ask about another thread's default stream.
-                core.completed() >= self.sequence
-                    || match core.is_of_this_thread() {
-                        true => core.is_idle().unwrap_or(true),
-                        false => core.synchronize().map_or(true, |()| true),
+                self.stream_state.progress().completed() >= self.sequence
+                    || match self.stream_state.driver_stream.is_of_this_thread() {
+                        true => self.stream_state.is_idle().unwrap_or(true),
+                        false => self.stream_state.synchronize().map_or(true, |()| true),
                     }
             }
         }
