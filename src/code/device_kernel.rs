@@ -30,13 +30,23 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
 }
 
-/// What is said about a kernel when it is registered, and may change later.
+/// The options of a kernel, which are set when it is registered and may change later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelOptions {
     /// Whether an input may be the output.
     pub(crate) in_place: bool,
     /// The dynamic LDS of the kernel's LDS layout in bytes; 0 without one.
     pub(crate) lds_layout: u32,
+}
+
+/// The driver's last answer about how many workgroups fit on a compute unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownOccupancy {
+    /// The work-items of a workgroup.
+    pub(crate) block: u32,
+    pub(crate) dynamic_lds: u32,
+    /// The workgroups on a compute unit.
+    pub(crate) per_unit: u32,
 }
 
 /// What launches kernels, and keeps them until their launches have finished: a stream.
@@ -61,8 +71,7 @@ pub(crate) struct DeviceKernel {
     pub(crate) parameters: Vec<Parameter>,
     /// The parameters' offsets.
     pub(crate) offsets: Box<[u32]>,
-    /// The last answer about how many workgroups fit on a compute unit: for a block's size and dynamic LDS.
-    pub(crate) occupancy: Mutex<Option<(u32, u32, u32)>>,
+    pub(crate) occupancy: Mutex<Option<KnownOccupancy>>,
     pub(crate) kernarg_bytes: u32,
     pub(crate) explicit_bytes: u32,
     /// The greatest number of bytes of packed arguments, with padding.
@@ -160,15 +169,15 @@ impl DeviceKernel {
         self.lds_layout.store(options.lds_layout, Ordering::Relaxed);
     }
 
-    /// Returns the bytes of dynamic LDS for a launch that asks for `asked`: those of the kernel's LDS layout for 0.
-    /// Refuses a launch that asks for less than the layout needs.
+    /// Returns the bytes of dynamic LDS for a launch that requests `requested` bytes: those of the kernel's LDS layout for
+    /// 0. Refuses a launch that requests less than the layout needs.
     #[inline]
-    pub(crate) fn with_layout(&self, asked: u32) -> Result<u32> {
+    pub(crate) fn with_layout(&self, requested: u32) -> Result<u32> {
         let layout = self.lds_layout.load(Ordering::Relaxed);
-        match asked {
+        match requested {
             0 => Ok(layout),
             got if got < layout => Err(self.refuse(LaunchProblem::LdsLayout { layout, got })),
-            _ => Ok(asked),
+            _ => Ok(requested),
         }
     }
 
@@ -185,7 +194,7 @@ impl DeviceKernel {
         Error::Launch { kernel: self.name.clone(), problem: Box::new(problem) }
     }
 
-    /// Ends what `registered` says, and takes the kernel off every stream: each keeps it until its launches there have
+    /// Records that its handle no longer names it, and takes the kernel off every stream: each keeps it until its launches there have
     /// finished.
     pub(crate) fn retire(self: &Arc<Self>) {
         self.registered.store(false, Ordering::Release);
@@ -208,7 +217,7 @@ impl DeviceKernel {
     }
 }
 
-/// Checks that a device can launch a kernel at all, and that its metadata, which come from a file, are what packing relies
+/// Checks that a device can launch a kernel at all, and that its metadata, which comes from a file, is what packing relies
 /// on.
 pub(crate) fn check_limits(signature: &KernelSignature, limits: &DeviceProperties) -> Result<()> {
     let name = &signature.name;

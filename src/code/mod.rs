@@ -16,7 +16,7 @@ mod lazy_module;
 mod module;
 
 pub(crate) use device_kernel::{
-    DeviceKernel, KernelOptions, KernelUser, Parameter, ParameterKind, check_limits,
+    DeviceKernel, KernelOptions, KernelUser, KnownOccupancy, Parameter, ParameterKind, check_limits,
 };
 pub use dims::LaunchDims;
 pub use fat_binary::FatBinary;

@@ -21,12 +21,12 @@ impl Progress {
         self.enqueued.load(Ordering::Relaxed) + 1
     }
 
-    /// Records that the work at position `sequence` has been enqueued. The caller has enqueued it before, so that a
+    /// Records that the work at `position` has been enqueued. The caller has enqueued it before, so that a
     /// thread that synchronizes the stream meanwhile does not mark it completed: `Release` pairs with the `Acquire` of
     /// [`enqueued`](Progress::enqueued), so a thread that sees the position synchronizes after the work was enqueued.
     #[inline]
-    pub(crate) fn publish(&self, sequence: u64) {
-        self.enqueued.store(sequence, Ordering::Release);
+    pub(crate) fn publish(&self, position: u64) {
+        self.enqueued.store(position, Ordering::Release);
     }
 
     /// Returns the last position that was enqueued. The caller reads it before it waits, and marks it completed
@@ -43,9 +43,9 @@ impl Progress {
         self.completed.load(Ordering::Acquire)
     }
 
-    /// Records that all work up to position `sequence` has finished.
+    /// Records that all work up to `position` has finished.
     #[inline]
-    pub(crate) fn mark_completed(&self, sequence: u64) {
-        self.completed.fetch_max(sequence, Ordering::AcqRel);
+    pub(crate) fn mark_completed(&self, position: u64) {
+        self.completed.fetch_max(position, Ordering::AcqRel);
     }
 }

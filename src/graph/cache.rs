@@ -40,9 +40,9 @@ pub(super) struct ProgramInstance {
 pub(super) struct BoundData {
     /// The packed arguments of the kernels.
     pub(super) kernargs: Vec<u8>,
-    /// The bytes of the argument blocks. The workspace holds them while `blocks_good` is true.
+    /// The bytes of the argument blocks. The workspace holds them while `workspace_has_blocks` is true.
     pub(super) blocks: Vec<u8>,
-    pub(super) blocks_good: bool,
+    pub(super) workspace_has_blocks: bool,
     /// The addresses of copies and fills.
     pub(super) addresses: Vec<u64>,
     /// The driver graph, if there is one.

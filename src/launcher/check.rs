@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use crate::code::{DeviceKernel, LaunchDims, Parameter, ParameterKind};
+use crate::code::{DeviceKernel, KnownOccupancy, LaunchDims, Parameter, ParameterKind};
 use crate::error::{Error, LaunchProblem, Result};
 use hip_driver::{CallKind, Capability, DriverError, DriverResult, ErrorCode};
 
@@ -37,6 +37,13 @@ impl DeviceKernel {
             return Err(self.refuse(LaunchProblem::Lds { fixed, dynamic, limit }));
         }
         Ok(())
+    }
+
+    /// Returns the dimensions of a launch with the LDS of the kernel's layout, once they are checked.
+    pub(crate) fn with_checked_dims(&self, requested: LaunchDims) -> Result<LaunchDims> {
+        let dims = LaunchDims { dynamic_lds: self.with_layout(requested.dynamic_lds)?, ..requested };
+        self.check_dims(&dims)?;
+        Ok(dims)
     }
 
     /// Checks the number of arguments.
@@ -138,18 +145,18 @@ impl DeviceKernel {
         if dims.is_empty() || !capabilities.has(Capability::Occupancy) {
             return Ok(Ok(()));
         }
-        let mut known = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
-        let per_unit = match *known {
-            Some((of_block, lds, per_unit)) if (of_block, lds) == (block, dims.dynamic_lds) => per_unit,
+        let dynamic_lds = dims.dynamic_lds;
+        let mut last = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);
+        let occupancy = match *last {
+            Some(answer) if (answer.block, answer.dynamic_lds) == (block, dynamic_lds) => answer,
             _ => {
                 // SAFETY: the module, which this kernel keeps, has the function.
                 let per_unit =
-                    unsafe { device.raw().occupancy(device.id(), self.function, block, dims.dynamic_lds) }?;
-                *known = Some((block, dims.dynamic_lds, per_unit));
-                per_unit
+                    unsafe { device.raw().occupancy(device.id(), self.function, block, dynamic_lds) }?;
+                *last.insert(KnownOccupancy { block, dynamic_lds, per_unit })
             }
         };
-        let limit = u64::from(per_unit) * u64::from(device.properties().compute_units);
+        let limit = u64::from(occupancy.per_unit) * u64::from(device.properties().compute_units);
         let blocks = dims.grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
         if blocks > limit {
             return Ok(Err(self.refuse(LaunchProblem::CooperativeGrid { blocks, limit })));

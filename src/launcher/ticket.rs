@@ -34,7 +34,7 @@ pub struct Ticket {
 struct Results {
     stream_state: Arc<StreamState>,
     /// The position of the launch on its stream.
-    sequence: u64,
+    position: u64,
     buffer: Option<ResultBuffer>,
 }
 
@@ -42,7 +42,7 @@ impl Drop for Results {
     #[inline]
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
-            self.stream_state.returned.add(buffer, self.sequence);
+            self.stream_state.returned.add(buffer, self.position);
         }
     }
 }
@@ -74,8 +74,8 @@ impl Results {
 
 impl Ticket {
     #[inline]
-    pub(crate) fn new(stream_state: Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Ticket {
-        Ticket { results: Results { stream_state, sequence, buffer }, waiting: None, finished: false }
+    pub(crate) fn new(stream_state: Arc<StreamState>, position: u64, buffer: Option<ResultBuffer>) -> Ticket {
+        Ticket { results: Results { stream_state, position, buffer }, waiting: None, finished: false }
     }
 
     /// Returns the number of outputs. Those of a launch are its inout and out arrays and its result blocks, in the
@@ -87,12 +87,12 @@ impl Ticket {
     /// Returns whether the submission has finished. Never waits. Returns true after an error of the device too, which
     /// `read` then returns.
     pub fn is_ready(&self) -> bool {
-        let Results { stream_state, sequence, buffer } = &self.results;
-        if stream_state.progress().completed() >= *sequence || stream_state.device().check().is_err() {
+        let Results { stream_state, position, buffer } = &self.results;
+        if stream_state.progress().completed() >= *position || stream_state.device().check().is_err() {
             return true;
         }
         match buffer {
-            Some(buffer) => stream_state.driver_stream.reached(*sequence, buffer.value.event).unwrap_or(true),
+            Some(buffer) => stream_state.driver_stream.reached(*position, buffer.value.event).unwrap_or(true),
             None => stream_state.is_idle().unwrap_or(true),
         }
     }
@@ -170,15 +170,15 @@ impl Ticket {
 
     #[inline]
     fn wait(&self) -> Result<()> {
-        let Results { stream_state, sequence, buffer } = &self.results;
+        let Results { stream_state, position, buffer } = &self.results;
         let device = stream_state.device();
         match buffer {
-            _ if stream_state.progress().completed() >= *sequence => Ok(()),
+            _ if stream_state.progress().completed() >= *position => Ok(()),
             Some(buffer) => {
                 device.check()?;
                 stream_state
                     .driver_stream
-                    .wait_for(*sequence, buffer.value.event)
+                    .wait_for(*position, buffer.value.event)
                     .map_err(|e| device.error(e))
             }
             None => stream_state.synchronize(),
@@ -198,18 +198,18 @@ impl Future for Ticket {
             match &self.waiting {
                 Some(registration) => registration.set(context.waker()),
                 None => {
-                    let Results { stream_state, sequence, buffer } = &self.results;
+                    let Results { stream_state, position, buffer } = &self.results;
                     let event = buffer.as_ref().map(|buffer| buffer.value.event);
-                    let registration = waker::watch(stream_state.clone(), *sequence, event, context.waker());
+                    let registration = waker::watch(stream_state.clone(), *position, event, context.waker());
                     self.waiting = Some(registration);
                 }
             }
             // If the work has finished since `is_ready`, the waker's thread sees it in its next round.
             return Poll::Pending;
         }
-        let Results { stream_state, sequence, buffer } = &mut self.results;
-        let (stream_state, sequence, buffer) = (stream_state.clone(), *sequence, buffer.take());
-        Poll::Ready(Ticket::new(stream_state, sequence, buffer).read())
+        let Results { stream_state, position, buffer } = &mut self.results;
+        let (stream_state, position, buffer) = (stream_state.clone(), *position, buffer.take());
+        Poll::Ready(Ticket::new(stream_state, position, buffer).read())
     }
 }
 

@@ -32,7 +32,7 @@ impl Registration {
 struct AwaitedTicket {
     /// The ticket's stream, which owns the event.
     stream_state: Arc<StreamState>,
-    sequence: u64,
+    position: u64,
     event: Option<RawEvent>,
     registration: Arc<Registration>,
 }
@@ -43,10 +43,10 @@ impl AwaitedTicket {
             return true;
         }
         match self.event {
-            Some(event) => self.stream_state.driver_stream.reached(self.sequence, event).unwrap_or(true),
+            Some(event) => self.stream_state.driver_stream.reached(self.position, event).unwrap_or(true),
             None => {
                 // This thread can't ask about another thread's default stream.
-                self.stream_state.progress().completed() >= self.sequence
+                self.stream_state.progress().completed() >= self.position
                     || match self.stream_state.driver_stream.is_of_this_thread() {
                         true => self.stream_state.is_idle().unwrap_or(true),
                         false => self.stream_state.synchronize().map_or(true, |()| true),
@@ -91,17 +91,17 @@ fn watch_list() -> MutexGuard<'static, WakerState> {
     }
 }
 
-/// Calls `waker` when the work at position `sequence` has finished. `event` was recorded after that work; without one,
+/// Calls `waker` when the work at `position` has finished. `event` was recorded after that work; without one,
 /// all of the stream's work has to finish.
 pub(super) fn watch(
     stream_state: Arc<StreamState>,
-    sequence: u64,
+    position: u64,
     event: Option<RawEvent>,
     waker: &Waker,
 ) -> Arc<Registration> {
     let registration = Arc::new(Registration(Mutex::new(waker.clone())));
     let mut watch = watch_list();
-    watch.new.push(AwaitedTicket { stream_state, sequence, event, registration: registration.clone() });
+    watch.new.push(AwaitedTicket { stream_state, position, event, registration: registration.clone() });
     if !watch.running {
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
             Ok(_) => watch.running = true,

@@ -33,7 +33,7 @@ pub(crate) struct ResultMemory {
     /// Where the ticket's outputs lie.
     pub(crate) spans: Spans,
     /// The position of the work that fills it; 0 if nothing does.
-    sequence: u64,
+    position: u64,
     class: u8,
 }
 
@@ -54,11 +54,11 @@ impl ReturnedResults {
         ReturnedResults(ReturnedList::new())
     }
 
-    /// Returns a result buffer that work at position `sequence` may still fill. Its event was recorded after that work,
+    /// Returns a result buffer that work at `position` may still fill. Its event was recorded after that work,
     /// or is deferred.
     #[inline]
-    pub(crate) fn add(&self, mut buffer: ResultBuffer, sequence: u64) {
-        buffer.value.sequence = sequence;
+    pub(crate) fn add(&self, mut buffer: ResultBuffer, position: u64) {
+        buffer.value.position = position;
         self.0.add(buffer);
     }
 }
@@ -149,11 +149,11 @@ impl ResultBuffers {
         let class = &mut self.classes[class];
         let mut waited = !wait;
         while let Some(oldest) = class.abandoned.front() {
-            let (sequence, event) = (oldest.value.sequence, oldest.value.event);
+            let (position, event) = (oldest.value.position, oldest.value.event);
             if !waited {
-                stream.wait_for(sequence, event)?;
+                stream.wait_for(position, event)?;
                 waited = true;
-            } else if !stream.reached(sequence, event)? {
+            } else if !stream.reached(position, event)? {
                 break;
             }
             class.free.extend(class.abandoned.pop_front());
@@ -179,7 +179,7 @@ impl ResultBuffers {
             // SAFETY: `i < count`, and the chunk is `count` result buffers long.
             let host = unsafe { memory.host.add(i * bytes) };
             let device = memory.device.offset((i * bytes) as u64);
-            let memory = ResultMemory { host, device, event, spans: Spans::new(), sequence: 0, class };
+            let memory = ResultMemory { host, device, event, spans: Spans::new(), position: 0, class };
             self.classes[usize::from(class)].free.push(Returnable::new(memory));
         }
         // Reserves space for every buffer in both lists, so that none of them grows later.
@@ -195,7 +195,7 @@ impl ResultBuffers {
         let completed = stream.progress.completed();
         returned.0.take_all(|buffer| {
             let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) else { return };
-            if buffer.value.sequence <= completed {
+            if buffer.value.position <= completed {
                 class.free.push(buffer);
             } else {
                 class.abandoned.push_back(buffer);
@@ -203,19 +203,16 @@ impl ResultBuffers {
         });
     }
 
-    /// Keeps a result buffer that work at position `sequence` fills, whose event is deferred, until that has finished.
-    pub(crate) fn abandon(&mut self, mut buffer: ResultBuffer, sequence: u64) {
-        buffer.value.sequence = sequence;
-        if let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) {
-            class.abandoned.push_back(buffer);
-        }
-    }
-
-    /// Releases a result buffer that no work uses.
-    #[inline]
-    pub(crate) fn release(&mut self, buffer: ResultBuffer) {
-        if let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) {
-            class.free.push(buffer);
+    /// Takes a result buffer back from a submission that failed. The work at position `filled_by`, whose event is
+    /// deferred, may still fill it; without one, nothing uses it.
+    pub(crate) fn give_back(&mut self, mut buffer: ResultBuffer, filled_by: Option<u64>) {
+        let Some(class) = self.classes.get_mut(usize::from(buffer.value.class)) else { return };
+        match filled_by {
+            Some(position) => {
+                buffer.value.position = position;
+                class.abandoned.push_back(buffer);
+            }
+            None => class.free.push(buffer),
         }
     }
 

@@ -99,11 +99,11 @@ impl StagingRing {
         Ok(StagingRange { host, device: memory.device.offset(at as u64) })
     }
 
-    /// Records that work at position `sequence` uses the range taken last.
+    /// Records that work at `position` uses the range taken last.
     #[inline]
-    pub(crate) fn used_by(&mut self, sequence: u64) {
+    pub(crate) fn used_by(&mut self, position: u64) {
         if let Some(buffer) = self.buffers.back_mut() {
-            buffer.last_use = sequence;
+            buffer.last_use = position;
             buffer.fenced = false;
         }
     }

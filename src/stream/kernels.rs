@@ -29,7 +29,7 @@ pub(crate) struct KernelMemory {
     pub(crate) scratch: DeviceScratchBuffer,
     /// What the start of the scratch holds, as far as the host copied it there.
     pub(crate) shadow: Vec<u8>,
-    pub(crate) shadow_good: bool,
+    pub(crate) shadow_matches_device: bool,
 }
 
 impl KernelOnStream {
@@ -43,7 +43,7 @@ impl KernelOnStream {
                 kernarg: Vec::new(),
                 scratch: DeviceScratchBuffer::new(device),
                 shadow: Vec::new(),
-                shadow_good: false,
+                shadow_matches_device: false,
             },
         }
     }

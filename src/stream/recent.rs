@@ -9,7 +9,7 @@ pub(super) const REMEMBERED_BYTES: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecentLaunch {
-    pub(super) sequence: u64,
+    pub(super) position: u64,
     /// [`DeviceKernel::id`](crate::code::DeviceKernel::id).
     pub(super) kernel: u64,
     pub(super) dims: LaunchDims,
@@ -31,7 +31,7 @@ pub(crate) struct RecentLaunches {
 impl RecentLaunches {
     pub(super) fn new() -> RecentLaunches {
         let none = RecentLaunch {
-            sequence: 0,
+            position: 0,
             kernel: 0,
             dims: LaunchDims::linear(0, 0),
             bytes: 0,
@@ -43,7 +43,7 @@ impl RecentLaunches {
     #[inline]
     pub(crate) fn push(
         &mut self,
-        sequence: u64,
+        position: u64,
         kernel: u64,
         dims: &LaunchDims,
         explicit_bytes: u32,
@@ -51,7 +51,7 @@ impl RecentLaunches {
     ) {
         let recent = &mut self.ring[self.next % REMEMBERED];
         self.next = self.next.wrapping_add(1);
-        (recent.sequence, recent.kernel, recent.dims) = (sequence, kernel, *dims);
+        (recent.position, recent.kernel, recent.dims) = (position, kernel, *dims);
         recent.bytes = explicit_bytes;
         match kernarg.first_chunk::<REMEMBERED_BYTES>() {
             Some(first) => recent.start = *first,

@@ -65,7 +65,7 @@ pub(crate) struct EnqueueState {
 /// Something that work in flight may still use, such as a module or a device scratch. It is dropped once the fence is
 /// reached.
 struct RetiredResource {
-    sequence: u64,
+    position: u64,
     fence: Event,
     /// The [`DeviceKernel::id`] whose name is removed then.
     kernel: Option<u64>,
@@ -74,7 +74,7 @@ struct RetiredResource {
 
 impl std::fmt::Debug for RetiredResource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RetiredResource").field("sequence", &self.sequence).finish_non_exhaustive()
+        f.debug_struct("RetiredResource").field("position", &self.position).finish_non_exhaustive()
     }
 }
 
@@ -291,8 +291,8 @@ impl StreamState {
         }
         let fence = Event::new(&self.device, EventOptions::default());
         let mut state = self.lock();
-        let sequence = self.progress().enqueued();
-        if self.progress().completed() >= sequence || self.device.check().is_err() {
+        let position = self.progress().enqueued();
+        if self.progress().completed() >= position || self.device.check().is_err() {
             drop(state);
             drop(what);
             self.forget_name(kernel);
@@ -308,7 +308,7 @@ impl StreamState {
         });
         match fence {
             Ok(fence) => {
-                state.retired.push(RetiredResource { sequence, fence, kernel, _kept: what });
+                state.retired.push(RetiredResource { position, fence, kernel, _kept: what });
                 self.retired.store(state.retired.len(), Ordering::Relaxed);
             }
             Err(e) => {
@@ -341,7 +341,7 @@ impl StreamState {
             let mut i = 0;
             while i < state.retired.len() {
                 let r = &state.retired[i];
-                if matches!(self.driver_stream.reached(r.sequence, r.fence.raw()), Ok(true)) {
+                if matches!(self.driver_stream.reached(r.position, r.fence.raw()), Ok(true)) {
                     done.push(state.retired.swap_remove(i));
                 } else {
                     i += 1;
@@ -374,11 +374,11 @@ impl LiveStream for StreamState {
         state
             .recent
             .iter()
-            .filter(|r| r.sequence > completed)
+            .filter(|r| r.position > completed)
             .map(|r| LaunchInFlight {
                 kernel: names.get(&r.kernel).cloned().unwrap_or_else(|| Arc::from("(unregistered)")),
                 stream: self.driver_stream.number(),
-                sequence: r.sequence,
+                position: r.position,
                 grid: r.dims.grid,
                 block: r.dims.block,
                 dynamic_lds: r.dims.dynamic_lds,
