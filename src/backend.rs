@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use hip_driver::Driver;
-use hip_driver::hip::HipDriver;
+use hip_driver_amd::HipDriver;
 use hip_driver_layers::validation::ValidationDriver;
 
 /// The environment variable that names the backend for [`Backend::Auto`]: `auto`, `hip` or `emulator`.

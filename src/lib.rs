@@ -175,6 +175,7 @@ pub mod memory {
 pub mod driver {
     pub use crate::backend;
     pub use hip_driver::*;
+    pub use hip_driver_amd as amd;
     #[cfg(feature = "emulator")]
     pub use hip_driver_emulated as emulated;
     pub use hip_driver_layers::{timeline, validation};
@@ -201,7 +202,7 @@ pub use code_object;
 pub use code_object::occupancy;
 pub use device::Device;
 pub use error::{Error, LaunchProblem, Result};
-pub use hip_driver::compile::{self, Compile, Compiler};
+pub use hip_compile::{self as compile, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use code_object::{CodeObject, KernelSignature};
-use hiplaunch::driver::hip::{HipDriver, LoadError};
+use hiplaunch::driver::amd::{HipDriver, LoadError};
 use hiplaunch::driver::{
     Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, HostFunction, KernelLaunch,
     MemoryRequest, RawFunction, RawModule, RawStream, StreamOptions, Work,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use code_object::{CodeObject, TargetId, bundle};
+use hip_compile::{CompileError, Compiler};
 use hip_driver::Capability;
-use hip_driver::compile::{CompileError, Compiler};
 
 use crate::device::Device;
 use crate::error::{Error, NoCode, NoCodeReason, Result};

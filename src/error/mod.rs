@@ -53,7 +53,7 @@ pub enum Error {
     Occupancy(#[from] code_object::occupancy::OccupancyError),
     /// A source could not be compiled.
     #[error(transparent)]
-    Compile(Box<hip_driver::compile::CompileError>),
+    Compile(Box<hip_compile::CompileError>),
     /// The code object is for another target than the device's.
     #[error(
         "code object for {code_object} does not run on {device} ({device_target}); compile it with --offload-arch={device_target}"
@@ -169,8 +169,8 @@ impl From<code_object::Error> for Error {
     }
 }
 
-impl From<hip_driver::compile::CompileError> for Error {
-    fn from(source: hip_driver::compile::CompileError) -> Self {
+impl From<hip_compile::CompileError> for Error {
+    fn from(source: hip_compile::CompileError) -> Self {
         Error::Compile(Box::new(source))
     }
 }

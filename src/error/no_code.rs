@@ -3,8 +3,8 @@
 use std::fmt;
 
 use code_object::TargetId;
+use hip_compile::CompileError;
 use hip_driver::DeviceId;
-use hip_driver::compile::CompileError;
 
 /// Why a [`FatBinary`](crate::FatBinary) has no code for a device.
 #[derive(Clone, Debug, PartialEq, Eq)]

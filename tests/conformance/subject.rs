@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hiplaunch::driver::Driver;
-use hiplaunch::driver::hip::HipDriver;
+use hiplaunch::driver::amd::HipDriver;
 use hiplaunch::driver::timeline::{DeviceTimes, Timeline, TimelineOptions};
 use hiplaunch::driver::validation::ValidationDriver;
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use code_object::TargetId;
 
-use hip_driver::compile::{CompileError, Compiled, Compiler, DiskCache};
+use hip_compile::{CompileError, Compiled, Compiler, DiskCache};
 
 use super::handles::{Kind, Owner, Table};
 use super::input::{Versioned, slice, text, versioned, wanted};

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use code_object::TargetId;
-use hip_driver::hip::HipDriver;
+use hip_driver_amd::HipDriver;
 
 use super::names::{HIP_NAMES, NAMES};
 use super::session::unusable;

@@ -1,7 +1,7 @@
 //! `hiplaunch info`: shows the drivers, what was tried to find them, and their devices.
 
-use hip_driver::hip::{HipDriver, Symbol};
 use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
+use hip_driver_amd::{HipDriver, Symbol};
 use hiplaunch::Backend;
 use hiplaunch::backend;
 use serde_json::{Value, json};

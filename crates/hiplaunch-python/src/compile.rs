@@ -1,7 +1,7 @@
 //! Compiling HIP C++ while the program runs.
 
 use code_object::TargetId;
-use hip_driver::compile::{Compiled, Compiler, DiskCache};
+use hip_compile::{Compiled, Compiler, DiskCache};
 use hip_driver_emulated::EmulatorOptions;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -133,7 +133,7 @@ fn set_fields(py: Python<'_>, exception: &PyErr, error: &hiplaunch::Error) -> Py
         }
         hiplaunch::Error::Compile(error) => {
             let log = match &**error {
-                hip_driver::compile::CompileError::Failed { log, .. } => Some(log),
+                hip_compile::CompileError::Failed { log, .. } => Some(log),
                 _ => None,
             };
             value.setattr("log", log)

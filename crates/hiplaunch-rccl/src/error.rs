@@ -1,35 +1,16 @@
 //! The errors of the crate.
 
-use std::fmt;
-use std::path::PathBuf;
+use rocm_library::{LoadAttempt, LoadAttempts};
 
 /// The result of every function of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// A library that was tried, and why it was not used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadAttempt {
-    /// The name or path that was passed to the loader.
-    pub library: PathBuf,
-    /// The loader's message, or the functions that are missing.
-    pub reason: String,
-}
-
-/// Displays attempts, one on each line.
-struct Attempts<'a>(&'a [LoadAttempt]);
-
-impl fmt::Display for Attempts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|a| write!(f, "\n  {}: {}", a.library.display(), a.reason))
-    }
-}
 
 /// An error of a call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No usable library was found.
-    #[error("no usable librccl; install ROCm's package rccl or set ROCM_PATH; tried:{}", Attempts(tried))]
+    #[error("no usable librccl; install ROCm's package rccl or set ROCM_PATH; tried:{}", LoadAttempts(tried))]
     NotFound {
         /// The libraries that were tried, in order.
         tried: Vec<LoadAttempt>,

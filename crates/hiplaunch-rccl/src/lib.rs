@@ -10,7 +10,8 @@ mod number;
 
 pub use api::UniqueId;
 pub use communicator::Communicator;
-pub use error::{Error, LoadAttempt, Result};
+pub use error::{Error, Result};
 pub use group::Group;
 pub use library::Rccl;
 pub use number::{Number, Reduce};
+pub use rocm_library::LoadAttempt;

@@ -2,11 +2,13 @@
 
 use std::ffi::CStr;
 use std::mem::ManuallyDrop;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use rocm_library::LoadAttempt;
+
 use crate::api::{Api, SUCCESS, UniqueId};
-use crate::error::{Error, LoadAttempt, Result};
+use crate::error::{Error, Result};
 
 /// RCCL, loaded. Clones are the same library.
 #[derive(Clone, Debug)]
@@ -27,12 +29,8 @@ impl Rccl {
     /// # Errors
     /// [`Error::NotFound`] with what was tried.
     pub fn load() -> Result<Rccl> {
-        const NAME: &str = "librccl.so.1";
-        let folder = |root: PathBuf| root.join("lib").join(NAME);
-        let root = std::env::var_os("ROCM_PATH").filter(|root| !root.is_empty()).map(PathBuf::from);
-        let places = [Some(PathBuf::from(NAME)), root.map(folder), Some(folder("/opt/rocm".into()))];
         let mut tried = Vec::new();
-        for place in places.into_iter().flatten() {
+        for place in rocm_library::candidates(&["librccl.so.1"], std::env::var_os("ROCM_PATH").as_deref()) {
             // SAFETY: a file of this name in these places is AMD's library.
             match unsafe { open(&place, true) } {
                 Ok(rccl) => return Ok(rccl),
@@ -88,12 +86,7 @@ impl Rccl {
 unsafe fn open(file: &Path, is_amds: bool) -> std::result::Result<Rccl, LoadAttempt> {
     let failed = |reason| LoadAttempt { library: file.to_owned(), reason };
     // SAFETY: initialisers of RCCL require nothing of the program.
-    let library = unsafe { libloading::Library::new(file) }.map_err(|error| {
-        // The loader's message is the source of libloading's error.
-        let source = std::error::Error::source(&error).map(ToString::to_string);
-        failed(source.unwrap_or_else(|| error.to_string()))
-    })?;
-    let library = ManuallyDrop::new(library);
+    let library = ManuallyDrop::new(unsafe { rocm_library::open(file.as_os_str()) }.map_err(failed)?);
     // SAFETY: the caller's promise, and the library is never unloaded.
     match unsafe { Api::resolve(&library) } {
         Ok(api) => Ok(Rccl(Arc::new(Loaded { api, is_amds, _library: library }))),

@@ -81,7 +81,7 @@ impl Tensors {
     ///
     /// With fusion, elementwise operations whose results only other operations of their cluster read become one kernel
     /// with them (at most 128 operations). The HIP runtime compiler compiles a kernel when it is first needed, which
-    /// takes about a tenth of a second, unless it is in the [cache on disk](hip_driver::compile::DiskCache). The kernel
+    /// takes about a tenth of a second, unless it is in the [cache on disk](hip_compile::DiskCache). The kernel
     /// is kept for expressions of the same structure, whatever their shape and scalars. Without a compiler that
     /// supports the device, each operation is launched separately, with the same bits. The context of the first operand
     /// decides.

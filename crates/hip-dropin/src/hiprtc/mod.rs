@@ -1,7 +1,7 @@
 //! hiprtc, the runtime compiler: its C functions for programs, over the installed one.
 //!
 //! HIP 5 has the functions in `libamdhip64`, later versions in `libhiprtc`; this library stands for both. A program's
-//! source is compiled by [`Compiler`](hip_driver::compile::Compiler), which finds AMD's compiler, loads it where the
+//! source is compiled by [`Compiler`](hip_compile::Compiler), which finds AMD's compiler, loads it where the
 //! program does not see it, and keeps what it compiles on disk. Without `--offload-arch`, the target is that of the
 //! thread's current device.
 
@@ -12,7 +12,7 @@ mod program;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hip_driver::compile::CompileError;
+use hip_compile::CompileError;
 
 use crate::c_caller::StaticText;
 use crate::summary;

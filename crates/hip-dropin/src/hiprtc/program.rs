@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use code_object::TargetId;
-use hip_driver::compile::{CompileError, Compiler};
+use hip_compile::{CompileError, Compiler};
 
 use super::{RtcResult, RtcStatus, count, unusable};
 use crate::process::Process;

@@ -4,10 +4,10 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hip_driver::hip::HipDriver;
 use hip_driver::{
     Call, DeviceId, Driver, DriverError, DriverResult, ErrorCode, Note, Output, RawFunction, RawStream,
 };
+use hip_driver_amd::HipDriver;
 use hip_driver_layers::Layer;
 use hip_driver_layers::counts::CallCounter;
 use hip_driver_layers::timeline::{Timeline, TimelineDriver, TimelineLayer, TimelineSnapshot};

@@ -1,4 +1,4 @@
-//! The fused kernels of one device, by structure. The least recently used one is dropped first. (`hip_driver::compile`
+//! The fused kernels of one device, by structure. The least recently used one is dropped first. (`hip_compile`
 //! keeps compiled code on disk too.)
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use code_object::{Processor, TargetId};
 
 use crate::error::Result;
-use hip_driver::compile::{CompileError, Compiler};
+use hip_compile::{CompileError, Compiler};
 use hiplaunch::Module;
 use hiplaunch::device::Device;
 use hiplaunch::launcher::{KernelHandle, Launcher, Registration};

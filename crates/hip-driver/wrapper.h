@@ -1,3 +1,0 @@
-// What bindgen reads to make src/driver/hip/bindings.rs (feature `bindgen`): AMD's C API, nothing else.
-#define __HIP_PLATFORM_AMD__ 1
-#include <hip/hip_runtime_api.h>
