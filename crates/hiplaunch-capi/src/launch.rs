@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use hiplaunch::launcher::{Arg, Kernel, Launch, Staging, Stream};
+use hiplaunch::Stream;
+use hiplaunch::launcher::{Arg, Kernel, Launch, Staging};
 
 use super::arena::{Few, Room};
 use super::arguments::{Hold, MOST_COMMON, hiplaunch_arg, hiplaunch_dims, read_common, with_args};

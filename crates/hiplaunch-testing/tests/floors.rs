@@ -13,9 +13,15 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         ".",
         &[
-            "capture + device + driver_stream + error + event + fat_binary + graph + launcher + lazy_module + \
-             memory + module + stream",
-            "backend, deferred_event, fault, progress",
+            "graph",
+            "launcher",
+            "buffer",
+            "stream",
+            "code, staging",
+            "device",
+            "pool",
+            "driver_stream, error",
+            "backend, fault",
         ],
     ),
     (
