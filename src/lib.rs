@@ -134,21 +134,42 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backend;
-pub mod capture;
-mod deferred_event;
+mod buffer;
+pub mod code;
 pub mod device;
 mod driver_stream;
 pub mod error;
-pub mod event;
-pub mod fat_binary;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
-mod lazy_module;
-pub mod memory;
-pub mod module;
-mod progress;
-mod stream;
+mod pool;
+mod staging;
+pub mod stream;
+
+/// Memory that launches use: device memory from the device's pool, and pinned host memory for copies in both directions.
+///
+/// | type | holds | lives |
+/// |---|---|---|
+/// | [`DeviceBuffer`] | elements in device memory, with a shape | until its owners are dropped and its work has finished |
+/// | [`DeviceView`] | elements of a buffer, with offset, shape and strides | as a buffer: it is another owner |
+/// | [`PoolBlock`] | bytes in device memory | as a buffer |
+/// | [`PinnedBuffer`] | elements of a type in pinned host memory | as long as its owner |
+/// | [`DeviceScratchBuffer`] | bytes for the work of one stream, which grow on demand | until it is dropped |
+///
+/// Those in device memory come from the device's [`Pool`], and are freed there in the order of their stream, unless they
+/// are borrowed, managed, or shared between processes.
+pub mod memory {
+    pub use crate::buffer::{
+        AsView, DeviceBuffer, DeviceView, Layout, PinnedBuffer, Pool, ReclaimCallback, SharedHandle, elements,
+    };
+    pub use crate::error::PoolError;
+    pub use crate::pool::{
+        ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot,
+        PoolBlockState, PoolCalls, PoolCounters, PoolOptions, PoolSegmentSnapshot, PoolSnapshot,
+        PoolTraceAction, PoolTraceEntry, ReclaimStep, StreamCounters, TRACE_COLUMNS, report,
+    };
+    pub use crate::staging::DeviceScratchBuffer;
+}
 
 /// The [`Driver`](driver::Driver) trait, its implementations for HIP and the emulator, and the layers over them.
 pub mod driver {
@@ -160,10 +181,10 @@ pub mod driver {
     pub use hip_driver_layers::{timeline, validation};
 }
 
-/// The atomics of the lock-free parts. Tests replace them by loom's.
+/// The atomics and locks of the lock-free parts and of the pool's arenas. Tests replace them by loom's.
 mod sync {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-    pub(crate) use std::sync::{Mutex, PoisonError};
+    pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};
 }
 
 /// Checks what the documentation above says about threads.
@@ -175,24 +196,21 @@ const _: () = {
 };
 
 pub use backend::Backend;
-pub use capture::CapturedGraph;
+pub use code::{FatBinary, LazyModule, Module};
 /// Reads code objects: targets, kernel signatures, globals.
 pub use code_object;
 pub use code_object::occupancy;
 pub use device::Device;
 pub use error::{Error, LaunchProblem, Result};
-pub use event::Event;
-pub use fat_binary::FatBinary;
 pub use hip_compile::{self as compile, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
     Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelAttributes, KernelHandle, Launch, LaunchDims,
-    Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
+    Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Ticket,
 };
-pub use lazy_module::LazyModule;
 pub use lds_layout as lds;
 pub use memory::{
     AsView, DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions,
 };
-pub use module::Module;
+pub use stream::{CapturedGraph, Event, Stream};

@@ -9,15 +9,15 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
-#[path = "../src/memory/pool/arena.rs"]
+#[path = "../src/pool/arena.rs"]
 mod arena;
-#[path = "../src/memory/pool/bins.rs"]
+#[path = "../src/pool/bins.rs"]
 mod bins;
-#[path = "../src/memory/pool/block_records.rs"]
+#[path = "../src/pool/block_records.rs"]
 mod block_records;
-#[path = "../src/memory/pool/heap.rs"]
+#[path = "../src/pool/heap.rs"]
 mod heap;
-#[path = "../src/memory/pool/stats.rs"]
+#[path = "../src/pool/stats.rs"]
 mod stats;
 
 use arena::{Arena, Fences, Recorded, StealBack};

@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use crate::buffer::DeviceBuffer;
+use crate::code::{FatBinary, KernelHandle, LaunchDims};
 use crate::error::{Error, Result};
-use crate::fat_binary::FatBinary;
-use crate::launcher::{KernelHandle, LaunchDims, Launcher, Stream};
-use crate::memory::DeviceBuffer;
+use crate::launcher::Launcher;
+use crate::stream::Stream;
 
 use super::record::{Graph, GraphArg, GraphValue};
 use super::submit::Submission;

@@ -6,14 +6,15 @@ use std::sync::{Arc, Weak};
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::launcher::{Stream, Ticket};
+use crate::launcher::Ticket;
+use crate::stream::Stream;
 
 use super::cache::ProgramInstance;
-use super::error::GraphProblem;
 use super::key::KeyCheckpoint;
 use super::memory::GraphMemory;
 use super::record::{Graph, GraphArg, GraphValue, NodeId, NodeKind, Storage, problem};
 use super::submit::Submission;
+use crate::error::GraphProblem;
 
 /// The recorded graph, kept to be bound again with other buffers and scalars.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Recorded {
     fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<ProgramInstance>)> {
         graph.check_stream(&stream.0)?;
         // Read before the check, so that a later change is found.
-        let kernels = graph.launcher.graphs().changes();
+        let kernels = graph.cache.changes();
         if check {
             graph.check_kernels()?;
         }
@@ -141,9 +142,9 @@ impl CompiledGraph {
     /// Returns the errors of [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
     pub fn submit_by(&mut self, submission: Submission) -> Result<Ticket> {
         let recorded = &mut self.recorded;
-        recorded.stream.core().check()?;
-        recorded.stream.core().refuse_if_captured("a graph")?;
-        let changes = recorded.graph.launcher.graphs().changes();
+        recorded.stream.state().check()?;
+        recorded.stream.state().refuse_if_captured("a graph")?;
+        let changes = recorded.graph.cache.changes();
         if recorded.kernels != changes {
             recorded.graph.check_kernels()?;
             recorded.kernels = changes;
@@ -275,7 +276,7 @@ impl CompiledGraph {
     /// Returns the program instance, for tests that change it.
     #[cfg(all(test, feature = "emulator"))]
     pub(super) fn instance_mut(&mut self) -> &mut ProgramInstance {
-        self.recorded.graph.launcher.graphs().clear();
+        self.recorded.graph.cache.clear();
         Arc::get_mut(&mut self.instance).expect("nobody else has it")
     }
 }
@@ -307,8 +308,8 @@ impl CachedGraph {
     pub fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
         let Some(instance) = self.instance.upgrade() else { return Ok(false) };
         let recorded = &mut self.recorded;
-        recorded.stream.core().check()?;
-        let graphs = recorded.graph.launcher.graphs();
+        recorded.stream.state().check()?;
+        let graphs = &recorded.graph.cache;
         if recorded.kernels != graphs.changes() {
             return Ok(false);
         }

@@ -8,9 +8,9 @@ use offset_planner::{
 };
 
 use super::branches::Order;
-use super::error::GraphProblem;
 use super::program::ALIGN;
 use super::record::{Graph, NodeKind, Storage, ValueAccess, problem};
+use crate::error::GraphProblem;
 
 /// The number of temporaries up to which branches are planned by the partial order. That takes milliseconds, and time
 /// that grows with the square of the number.

@@ -2,8 +2,7 @@
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::event::Event;
-use crate::launcher::StreamState;
+use crate::stream::{Event, StreamState};
 use hip_driver::{DriverResult, EventOptions, RawStream};
 
 use super::branches::Schedule;
@@ -23,7 +22,7 @@ impl SideStreams {
         let streams = stream_state.side_streams(schedule.streams - 1)?;
         // After a failure, each side stream needs an event.
         let count = schedule.events.max(streams.len() as u32);
-        let event = |_| Event::new(stream_state.core.device(), EventOptions::default());
+        let event = |_| Event::new(stream_state.device(), EventOptions::default());
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
     }
 

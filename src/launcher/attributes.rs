@@ -3,8 +3,8 @@
 use code_object::occupancy::{self, Occupancy};
 
 use super::kernel::Kernel;
-use super::registry::KernelHandle;
 use super::{Launcher, Result};
+use crate::code::KernelHandle;
 use crate::device::Device;
 
 /// What a kernel needs, as its code object says (`hipFuncGetAttributes`).
@@ -57,7 +57,7 @@ impl Kernel {
             static_lds: signature.group_segment_fixed_size,
             private_bytes: signature.private_segment_fixed_size,
             uses_dynamic_stack: signature.uses_dynamic_stack,
-            max_threads_per_block: kernel.max_threads_per_block(),
+            max_threads_per_block: kernel.max_total,
             required_block: signature.reqd_workgroup_size,
             wavefront_size: signature.wavefront_size,
             kernarg_bytes: signature.kernarg_size,

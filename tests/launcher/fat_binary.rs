@@ -1,10 +1,10 @@
 //! The kernels of hip/ for every device: what the bundles hold, and which code object a device gets.
 
 use code_object::{CodeObject, CodeObjectVersion, TargetId, bundle};
+use hiplaunch::code::NoCodeReason;
 use hiplaunch::compile::{CompileError, Compiler};
 use hiplaunch::driver::emulated::EmulatorOptions;
 use hiplaunch::driver::{Capabilities, Capability};
-use hiplaunch::fat_binary::NoCodeReason;
 use hiplaunch::{Backend, Error, FatBinary, Launcher};
 use hiplaunch_testing::noop::NoopDriver;
 

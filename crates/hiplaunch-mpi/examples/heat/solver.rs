@@ -173,7 +173,8 @@ mod tests {
         // One tile, one row and one column at the end of a block, and cells of a tile that is not full.
         for (width, height) in [(16, 16), (17, 33), (1, 20), (20, 1), (70, 45)] {
             for target in ["gfx90a", "gfx942", "gfx950"].map(|target| target.parse().unwrap()) {
-                let options = EmulatorOptions { target, sanitize: true, ..EmulatorOptions::default() };
+                let mut options = EmulatorOptions { target, ..EmulatorOptions::default() };
+                options.machine.sanitize = true;
                 let launcher =
                     Launcher::builder().backend(Backend::Emulator).emulator(options).build().unwrap();
                 let mut cells = Field::initial(width, height).cells;
