@@ -356,7 +356,7 @@ fn launches_record_their_uses_of_buffers() {
 
 #[test]
 fn pools_of_two_devices_share_nothing() {
-    let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
+    let options = EmulatorOptions { devices: 2, ..EmulatorOptions::single_threaded() };
     let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
     let devices = [0, 1].map(|id| Device::open(layer.clone(), DeviceId(id)).unwrap());
     let streams = [0, 1].map(|i: usize| Stream::new(&devices[i], StreamOptions::default()).unwrap());

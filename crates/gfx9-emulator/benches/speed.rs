@@ -36,8 +36,7 @@ fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = MachineConfig::default();
-    config.threads = 1;
+    let mut config = MachineConfig { threads: 1, ..MachineConfig::default() };
     let mut names = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {

@@ -200,7 +200,7 @@ impl Runner {
         if let Some(target) = &wanted
             && self.other.as_ref().is_none_or(|(emulated, _)| emulated != target)
         {
-            let driver = DriverArgs { target: Some(target.clone()), ..args.driver.clone() };
+            let driver = args.driver.emulating(target)?;
             let opened = CommandSession::open(&driver)?.because(format!("{} is for it", path.display()));
             said = Some(opened.describe());
             self.other = Some((target.clone(), opened));
@@ -323,7 +323,7 @@ fn other_target(outcome: &Outcome, args: &RunArgs, session: &CommandSession) -> 
         return None;
     };
     let code_object::Error::NoMatchingTarget { available, .. } = &**error else { return None };
-    if args.driver.target.is_some() || !session.is_emulated() { None } else { emulated_for(available) }
+    if args.driver.names_target() || !session.is_emulated() { None } else { emulated_for(available) }
 }
 
 /// The script's path without the extension `.launch.toml`.

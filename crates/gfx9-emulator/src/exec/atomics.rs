@@ -10,7 +10,7 @@ use half::{bf16, f16};
 
 use crate::exec::access::{FlatTarget, flat_fault, global_fault, lds_fault};
 use crate::exec::address::{based, wide};
-use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
+use crate::exec::ds::{addresses, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
 use crate::exec::notices::Who;
 use crate::memory::bounds::Bounds;
@@ -580,9 +580,6 @@ pub(crate) struct DsRmw<O>(PhantomData<O>);
 impl<O: Rmw> Exec for DsRmw<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = addresses(w, i, i.imm);
         lds_rmw::<O>(w, cx, i.pc, &at, Operands::of_ds(i))
     }
@@ -596,9 +593,6 @@ where
 {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
         // The result of the first exchange may overwrite the data of the second.
@@ -617,9 +611,6 @@ pub(crate) struct DsCondxchg32;
 impl Exec for DsCondxchg32 {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         // The hardware ignores the low bits (CDNA3 ISA). It also ignores the bits above 16; here an address with such
         // bits is out of bounds.
         let at = addresses(w, i, i.imm).map(|a| a & !7);

@@ -25,19 +25,18 @@ pub(crate) fn is_gds(i: &Inst) -> bool {
     i.flags & flag::GDS != 0
 }
 
-/// Faults because the instruction needs the global data share.
-#[cold]
-pub(crate) fn no_gds(cx: &mut ExecContext) -> Flow {
-    cx.fault(FaultCause::NoGlobalDataShare)
+/// What executes an access of the global data share: it faults.
+pub(crate) struct NoGds;
+impl Exec for NoGds {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, _: &Inst) -> Flow {
+        cx.fault(FaultCause::NoGlobalDataShare)
+    }
 }
 
 pub(crate) struct Read<K>(PhantomData<K>);
 impl<K: Load> Exec for Read<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = addresses(w, i, i.imm);
         lds_load::<K>(w, cx, i.pc, i.dst, &at)
     }
@@ -47,9 +46,6 @@ pub(crate) struct Write<K>(PhantomData<K>);
 impl<K: Store> Exec for Write<K> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = addresses(w, i, i.imm);
         lds_store::<K>(w, cx, i.pc, i.src[1], &at)
     }
@@ -66,9 +62,6 @@ pub(crate) struct Read2<const N: usize, const UNIT: u32>;
 impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let (first, second) = two_offsets(i, UNIT);
         if load_pairs::<N>(w, cx, i, [first, second]) {
             return Flow::Next;
@@ -104,9 +97,6 @@ pub(crate) struct Write2<const N: usize, const UNIT: u32>;
 impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
         match lds_store::<Dwords<N>>(w, cx, i.pc, i.src[1], &one) {
@@ -126,9 +116,6 @@ pub(crate) struct ReadTransposed<const BITS: usize, const DWORDS: usize>;
 impl<const BITS: usize, const DWORDS: usize> Exec for ReadTransposed<BITS, DWORDS> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = addresses(w, i, i.imm);
         if w.exec() != !0 {
             // Lanes that are not active load nothing.

@@ -2,7 +2,6 @@
 //! append.
 
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
-use crate::exec::ds::{is_gds, no_gds};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::notices::Who;
 use crate::report::access::AccessKind;
@@ -114,9 +113,6 @@ pub(crate) struct ReadAddtid;
 impl Exec for ReadAddtid {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = by_lane(w, i);
         lds_load::<Dwords<1>>(w, cx, i.pc, i.dst, &at)
     }
@@ -127,9 +123,6 @@ pub(crate) struct WriteAddtid;
 impl Exec for WriteAddtid {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = by_lane(w, i);
         lds_store::<Dwords<1>>(w, cx, i.pc, i.src[1], &at)
     }
@@ -148,9 +141,6 @@ pub(crate) struct Count<const ADD: bool>;
 impl<const ADD: bool> Exec for Count<ADD> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let at = count_address(w, i);
         let (exec, count) = (w.exec(), w.exec().count_ones());
         let Some(old) = cx.lds.load_u32(at) else {

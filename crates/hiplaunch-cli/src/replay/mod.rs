@@ -122,7 +122,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<CommandOutcome,
     } else {
         report.show(&args.trace, out)?;
     }
-    super::clean(&report.violations)
+    super::report_violations(&report.violations)
 }
 
 #[cfg(test)]

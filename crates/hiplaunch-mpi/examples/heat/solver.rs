@@ -241,8 +241,8 @@ mod tests {
         initial: Initial,
     ) -> (Vec<f64>, [f64; 2]) {
         let domain = Domain::new(size.0, size.1, ranks).unwrap();
-        let options =
-            EmulatorOptions { target: target.parse().unwrap(), sanitize: true, ..EmulatorOptions::default() };
+        let mut options = EmulatorOptions { target: target.parse().unwrap(), ..EmulatorOptions::default() };
+        options.machine.sanitize = true;
         let launcher = Launcher::builder().backend(Backend::Emulator).emulator(options).build().unwrap();
         let device = launcher.device(0).unwrap();
         let mut solvers: Vec<Solver> = (0..ranks)
