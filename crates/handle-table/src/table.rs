@@ -202,6 +202,11 @@ fn not_here(handle: u64) -> Error {
     }
 }
 
+#[inline(always)]
+fn index_of(handle: u64) -> u32 {
+    (handle & ((1 << INDEX_BITS) - 1)) as u32
+}
+
 /// Returns the number of the chunk that an index is in.
 #[inline(always)]
 fn chunk_of(index: u32) -> usize {
@@ -286,17 +291,11 @@ impl<T> Table<T> {
     /// Returns the slot, key and index that a handle names.
     #[inline(always)]
     fn decode(&self, handle: u64) -> Result<(&Slot<T>, Key, u32)> {
-        match self.find(handle) {
-            Some(found) if handle >> KIND_SHIFT == u64::from(self.kind) => Ok(found),
+        let index = index_of(handle);
+        match self.slot(index) {
+            Some(slot) if handle >> KIND_SHIFT == u64::from(self.kind) => Ok((slot, Key::of(handle), index)),
             _ => Err(not_here(handle)),
         }
-    }
-
-    /// Does what [`decode`](Table::decode) does, but also for handles of other kinds, which have the key of no slot here.
-    #[inline(always)]
-    fn find(&self, handle: u64) -> Option<(&Slot<T>, Key, u32)> {
-        let index = (handle & ((1 << INDEX_BITS) - 1)) as u32;
-        Some((self.slot(index)?, Key::of(handle), index))
     }
 
     /// Returns a clone of the object. Waits for calls that change it.
@@ -338,11 +337,12 @@ impl<T> Table<T> {
         }
     }
 
-    /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait or there is no such object.
+    /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait or there is no such object. A handle of
+    /// another kind is the key of no slot here.
     #[inline(always)]
     pub fn quick(&self, handle: u64) -> Option<Reading<'_, T>> {
-        let (slot, key, _) = self.find(handle)?;
-        (slot.lock.try_read(key) == Entry::In).then(|| Reading(slot))
+        let slot = self.slot(index_of(handle))?;
+        (slot.lock.try_read(Key::of(handle)) == Entry::In).then(|| Reading(slot))
     }
 
     /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait.

@@ -9,7 +9,8 @@ pub(crate) const GRAPHS_TAKE_MODULE_KERNELS: i32 = 50_200_000;
 /// Below this version `hipModuleLaunchKernel` on a captured stream runs the kernel at once (5.2.3, seen). This is the
 /// oldest that was seen to capture it, 6.4.3; `tests/hip_quirks/` shows both.
 pub(crate) const CAPTURES_TAKE_MODULE_LAUNCHES: i32 = 60_443_484;
-/// From this version on HIP loads code objects for generic processors; [`Capability::since`] says how that is known.
+/// From this version on HIP loads code objects for generic processors; [`Capability::since`](hip_driver::Capability::since) says how that
+/// is known.
 pub(crate) const LOADS_GENERIC_CODE: i32 = 60_400_000;
 /// Below this version `hipModuleLaunchKernel` takes `hipStreamPerThread` for an address (5.2.3, seen: it crashes). This is the
 /// oldest that was seen to know it, 6.4.3; `tests/hip_quirks/` shows both.

@@ -20,8 +20,10 @@ mod x86_64 {
     use std::panic::catch_unwind;
     use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-    use crate::status::Status;
-    use crate::{interpose, real, record, settings, thread};
+    use crate::abi::status::Status;
+    use crate::process::{real, thread};
+    use crate::report::record;
+    use crate::{interpose, settings};
 
     /// One function of `hip.map`. exports.s has the same fields.
     #[repr(C, align(64))]

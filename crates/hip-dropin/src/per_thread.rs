@@ -1,25 +1,25 @@
 //! The functions whose names end with `_spt`: a null stream is the thread's own default stream. Compilers choose them for
 //! programs that ask for that.
 
-use crate::abi::{Dim3, hipExtent, hipMemcpy3DParms, hipPitchedPtr};
-use crate::c_caller::{Address, HostFn, In, Out, UserData};
-use crate::callbacks::{StreamCallback, hipLaunchHostFunc, hipStreamAddCallback};
-use crate::capture::{
+use crate::abi::structs::{Dim3, hipExtent, hipMemcpy3DParms, hipPitchedPtr};
+use crate::abi::c_caller::{Address, HostFn, In, Out, UserData};
+use crate::stream::callbacks::{StreamCallback, hipLaunchHostFunc, hipStreamAddCallback};
+use crate::graph::stream_capture::{
     hipStreamBeginCapture, hipStreamEndCapture, hipStreamGetCaptureInfo, hipStreamGetCaptureInfo_v2,
     hipStreamIsCapturing,
 };
-use crate::copy_3d::{hipMemcpy2DAsync, hipMemcpy3DAsync};
-use crate::copy_functions::hipMemcpyAsync;
-use crate::event::{EventHandle, hipEventRecord};
-use crate::fill::{hipMemset2DAsync, hipMemset3DAsync, hipMemsetAsync};
-use crate::graph::{ExecHandle, GraphHandle, hipGraphLaunch};
-use crate::launch::{hipLaunchCooperativeKernel, hipLaunchKernel};
-use crate::status::Status;
+use crate::copy::boxes::{hipMemcpy2DAsync, hipMemcpy3DAsync};
+use crate::copy::bytes::hipMemcpyAsync;
+use crate::stream::event::{EventHandle, hipEventRecord};
+use crate::copy::fill::{hipMemset2DAsync, hipMemset3DAsync, hipMemsetAsync};
+use crate::graph::{ExecHandle, GraphHandle};
+use crate::kernel::launch::{hipLaunchCooperativeKernel, hipLaunchKernel};
+use crate::abi::status::Status;
 use crate::stream::{
     StreamHandle, hipStreamGetFlags, hipStreamGetPriority, hipStreamQuery, hipStreamSynchronize,
     hipStreamWaitEvent,
 };
-use crate::symbols::{hipMemcpyFromSymbolAsync, hipMemcpyToSymbolAsync};
+use crate::copy::symbols::{hipMemcpyFromSymbolAsync, hipMemcpyToSymbolAsync};
 
 /// Declares functions that do what another one does with the stream that is meant. The stream is the parameter at `;`.
 macro_rules! with_stream {

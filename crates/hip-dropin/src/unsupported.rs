@@ -1,9 +1,9 @@
 //! The functions that this library does not have. They are exported, so that programs that name them start; a call is
 //! counted for the summary and fails.
 
-use crate::call::call;
-use crate::record;
-use crate::status::Status;
+use crate::process::call::call;
+use crate::report::record;
+use crate::abi::status::Status;
 
 /// Declares functions that fail with `NOT_SUPPORTED`. In C, what a caller passes to a function without parameters is
 /// ignored.

@@ -4,7 +4,8 @@
 use std::ffi::c_void;
 
 use hip_driver::DevicePtr;
-use hiplaunch::launcher::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Stream};
+use hiplaunch::Stream;
+use hiplaunch::launcher::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget};
 use hiplaunch::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
 use super::arena::{Arena, Few, Room};

@@ -76,6 +76,10 @@ const EXAMPLES: [(&str, &[Example]); 13] = [
         &[
             ("hiplaunch demo", "compare naive launches with hiplaunch's on the driver in use"),
             (
+                "hiplaunch demo --launches 100 --explain",
+                "explain the rows, and count the calls of operations with and without a memory pool",
+            ),
+            (
                 "hiplaunch demo --only block/hiplaunch --launches 100 --json",
                 "measure one case, and print JSON",
             ),

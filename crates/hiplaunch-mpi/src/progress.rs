@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hiplaunch::capture::CaptureMode;
+use hiplaunch::stream::CaptureMode;
 use hiplaunch::driver::{Capability, CaptureRequest, DriverResult};
 use hiplaunch::{Event, Stream};
 use mpi::ffi;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use hiplaunch::Stream;
 use hiplaunch::device::Device;
 use hiplaunch::graph::Branches;
-use hiplaunch::launcher::{Launcher, Stream};
+use hiplaunch::launcher::Launcher;
 use hiplaunch::memory::elements;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 

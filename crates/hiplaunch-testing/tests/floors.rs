@@ -13,9 +13,15 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         ".",
         &[
-            "capture + device + driver_stream + error + event + fat_binary + graph + launcher + lazy_module + \
-             memory + module + stream",
-            "backend, deferred_event, fault, progress",
+            "graph",
+            "launcher",
+            "buffer",
+            "stream",
+            "code, staging",
+            "device",
+            "pool",
+            "driver_stream, error",
+            "backend, fault",
         ],
     ),
     (
@@ -60,15 +66,19 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "crates/hip-dropin",
         &[
-            "per_thread",
-            "batch_copy, capture, copy_functions, function, host_memory, ipc, other_exports, peer, profiler_hooks, \
-             unsupported",
-            "abi + advice + allocations + attributes + c_caller + call + callbacks + context + copy + copy_3d + \
-             device + entry_points + event + exports + fat_binary + fill + graph + handles + hiprtc + image + \
-             interpose + kept_memory + kernel + launch + layouts + library + managed + memory + memory_operations \
-             + module + occupancy + pool + process + properties + real + record + status + stream + \
-             stream_attributes + summary + summary_json + symbols + thread + version",
-            "printer, settings, visible",
+            "per_thread, unsupported",
+            "exports + interpose + summary",
+            "compile, layouts",
+            "device",
+            "graph",
+            "copy",
+            "kernel",
+            "memory",
+            "stream",
+            "process",
+            "settings",
+            "abi",
+            "report",
         ],
     ),
     (

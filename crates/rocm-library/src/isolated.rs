@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::library::{self, LoadAttempt};
 
-/// Opens a library in the namespace. The error is the loader's message.
+/// Opens a library in the namespace.
 ///
 /// A file is opened by a path with `/./` in it, which the audit library of `hiplaunch exec` lets pass.
+///
+/// # Errors
+/// The loader's message.
 ///
 /// # Safety
 /// The library is ROCm's, or one whose initialisers require nothing of the program.
@@ -96,6 +99,9 @@ unsafe fn in_namespace(library: &OsStr, flags: libc::c_int) -> Result<libloading
 
 /// Opens a library. This system's loader has no namespaces.
 ///
+/// # Errors
+/// The loader's message.
+///
 /// # Safety
 /// That of [`open`](crate::open).
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
@@ -111,7 +117,10 @@ pub fn loaded(_: &str) -> Option<std::mem::ManuallyDrop<libloading::Library>> {
 }
 
 /// Returns the files of a library's names in the folders where the loader searches, but for those that are this code's own
-/// file; the first names first. If there are none, the error says which folders were searched.
+/// file; the first names first.
+///
+/// # Errors
+/// Which folders were searched, if there are none.
 pub fn files(names: &[&str]) -> Result<Vec<PathBuf>, LoadAttempt> {
     let here: *const c_void = (files as *const ()).cast();
     // SAFETY: this code runs, so its library is loaded.

@@ -41,7 +41,10 @@ pub fn candidates(names: &[&str], rocm_path: Option<&OsStr>) -> Vec<PathBuf> {
     names.iter().map(PathBuf::from).chain(in_roots).collect()
 }
 
-/// Opens a library. The error is the loader's message.
+/// Opens a library.
+///
+/// # Errors
+/// The loader's message.
 ///
 /// # Safety
 /// The library is ROCm's, or one whose initialisers require nothing of the program.

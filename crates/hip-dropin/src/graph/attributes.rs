@@ -2,17 +2,16 @@
 
 use super::NodeHandle;
 use super::payload::Payload;
-use crate::abi::hipAccessPolicyWindow;
-use crate::c_caller::Address;
-use crate::call::call;
-use crate::launch::Cooperation;
+use crate::abi::c_caller::Address;
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::hipAccessPolicyWindow;
+use crate::kernel::launch::Cooperation;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
+use crate::stream::attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
 
-// hipLaunchAttributeID.
-pub(crate) const WINDOW: i32 = 1;
+// `hipLaunchAttributeCooperative`.
 const COOPERATIVE: i32 = 2;
-pub(crate) const PRIORITY: i32 = 8;
 
 /// The attributes of a kernel node. As in clr, one of them is in use at a time.
 #[derive(Clone, Copy)]
@@ -63,25 +62,13 @@ impl Attributes {
     }
 }
 
-/// The window of a kernel or stream for which none was set.
-pub(crate) const NO_WINDOW: hipAccessPolicyWindow =
-    hipAccessPolicyWindow { base_ptr: Address::NULL, hitProp: 0, hitRatio: 0.0, missProp: 0, num_bytes: 0 };
-
-/// Reads the window of memory that a cache is to keep. AMD's GPUs have none, so it must be empty.
-pub(crate) fn window(value: Address) -> HipResult<hipAccessPolicyWindow> {
-    let window: hipAccessPolicyWindow = value.values().get()?;
-    // hipAccessPropertyPersisting.
-    let is_valid = (0.0..=1.0).contains(&window.hitRatio) && window.missProp != 2 && window.num_bytes == 0;
-    if is_valid { Ok(window) } else { Err(Status::INVALID_VALUE) }
-}
-
 /// Changes or reads the attributes of a kernel node.
 fn with_attributes(
     process: &Process,
     node: NodeHandle,
     with: impl FnOnce(&mut Attributes) -> HipResult,
 ) -> HipResult {
-    match &mut *process.graphs.node(node)?.payload() {
+    match &mut *process.graphs().node(node)?.payload() {
         Payload::Kernel(_, attributes) => with(attributes),
         _ => Err(Status::INVALID_VALUE),
     }

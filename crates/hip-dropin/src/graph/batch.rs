@@ -3,12 +3,12 @@
 use super::nodes::{add, set, set_in_exec};
 use super::payload::Payload;
 use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::c_caller::{In, Out};
-use crate::call::call;
-use crate::context::ContextHandle;
-use crate::memory_operations::{Given, Operations};
+use crate::abi::c_caller::{In, Out};
+use crate::abi::status::{HipResult, Status};
+use crate::copy::values::{Given, Operations};
+use crate::process::ContextHandle;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 
 /// `hipBatchMemOpNodeParams`.
 #[repr(C)]
@@ -49,9 +49,9 @@ extern "C" fn hipGraphAddBatchMemOpNode(
 extern "C" fn hipGraphBatchMemOpNodeGetParams(node: NodeHandle, params: Out<BatchParams>) -> Status {
     call("hipGraphBatchMemOpNodeGetParams", |process| {
         params.check()?;
-        match &*process.graphs.node(node)?.payload() {
+        match &*process.graphs().node(node)?.payload() {
             Payload::MemoryOperations(operations) => params.set(BatchParams {
-                context: process.context_handle(crate::thread::device()),
+                context: process.context_handle(crate::process::thread::device()),
                 count: operations.given.len() as u32,
                 given: In::of(operations.given.as_ptr()),
                 flags: 0,

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::payload::Payload;
 use super::{Graph, GraphHandle};
-use crate::c_caller::Text;
-use crate::call::call;
+use crate::abi::c_caller::Text;
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 
 /// What a node is called.
 fn label(payload: &Payload) -> String {
@@ -48,7 +48,7 @@ fn write(process: &Process, graph: &Graph, name: &str, text: &mut String) -> Hip
         if let Payload::Child(child) = payload {
             write(
                 process,
-                &*process.graphs.graph(GraphHandle::new(child))?,
+                &*process.graphs().graph(GraphHandle::new(child))?,
                 &format!("{name}_{index}"),
                 text,
             )?;
@@ -67,7 +67,7 @@ extern "C" fn hipGraphDebugDotPrint(graph: GraphHandle, path: Text, _flags: u32)
     call("hipGraphDebugDotPrint", |process| {
         let path = Path::new(OsStr::from_bytes(path.get()?.to_bytes()));
         let mut text = String::from("digraph dot {\n");
-        write(process, &*process.graphs.graph(graph)?, "0", &mut text)?;
+        write(process, &*process.graphs().graph(graph)?, "0", &mut text)?;
         text.push_str("}\n");
         std::fs::write(path, text).map_err(|_| Status::OPERATING_SYSTEM)
     })

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::nodes::{add, set, set_in_exec};
 use super::payload::{CopyNode, Params, Payload, fill};
 use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::hipMemsetParams;
-use crate::c_caller::{Address, In, Out};
-use crate::call::call;
-use crate::context::ContextHandle;
-use crate::copy_3d::{from_drv_3d, read_drv_3d};
+use crate::abi::c_caller::{Address, In, Out};
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::hipMemsetParams;
+use crate::abi::version::Version;
+use crate::copy::boxes::{from_drv_3d, read_drv_3d};
+use crate::process::ContextHandle;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
-use crate::version::Version;
+use crate::process::call::call;
 
 /// `HIP_MEMSET_NODE_PARAMS`, which HIP 7 replaced by `hipMemsetParams`.
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ extern "C" fn hipDrvGraphAddMemcpyNode(
 
 #[unsafe(export_name = "emulated_hipDrvGraphMemcpyNodeGetParams")]
 extern "C" fn hipDrvGraphMemcpyNodeGetParams(node: NodeHandle, params: Address) -> Status {
-    call("hipDrvGraphMemcpyNodeGetParams", |process| match &*process.graphs.node(node)?.payload() {
+    call("hipDrvGraphMemcpyNodeGetParams", |process| match &*process.graphs().node(node)?.payload() {
         Payload::Copy(CopyNode { params: Params::Driver(known), .. }) => params.out().set(**known),
         _ => Err(Status::INVALID_VALUE),
     })

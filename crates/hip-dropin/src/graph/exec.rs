@@ -8,10 +8,10 @@ use super::check::Check;
 use super::memory::GraphMemory;
 use super::payload::Payload;
 use super::{Graph, GraphHandle, Graphs, NodeHandle, lock};
-use crate::c_caller::{Handle, Out};
-use crate::call::call;
+use crate::abi::c_caller::{Handle, Out};
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 use crate::stream::StreamHandle;
 
 /// A `hipGraphExec_t`.
@@ -164,10 +164,10 @@ fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, fla
     if flags & !ALL_FLAGS != 0 {
         return Err(Status::INVALID_VALUE);
     }
-    let graph = process.graphs.graph(graph)?;
-    let steps = Mutex::new(process.graphs.steps(&graph)?);
+    let graph = process.graphs().graph(graph)?;
+    let steps = Mutex::new(process.graphs().steps(&graph)?);
     let user_objects = process.retain_objects(&graph);
-    exec.set(Handle::new(process.graphs.execs.add(Exec { steps, flags, user_objects })))
+    exec.set(Handle::new(process.graphs().execs.add(Exec { steps, flags, user_objects })))
 }
 
 #[unsafe(export_name = "emulated_hipGraphInstantiate")]
@@ -226,14 +226,14 @@ extern "C" fn hipGraphInstantiateWithParams(
 extern "C" fn hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>) -> Status {
     call("hipGraphExecGetFlags", |process| {
         flags.check()?;
-        flags.set(process.graphs.exec(exec)?.flags)
+        flags.set(process.graphs().exec(exec)?.flags)
     })
 }
 
 #[unsafe(export_name = "emulated_hipGraphExecDestroy")]
 extern "C" fn hipGraphExecDestroy(exec: ExecHandle) -> Status {
     call("hipGraphExecDestroy", |process| {
-        let exec = process.graphs.execs.remove(exec.0).ok_or(Status::INVALID_VALUE)?;
+        let exec = process.graphs().execs.remove(exec.0).ok_or(Status::INVALID_VALUE)?;
         if !exec.user_objects.is_empty() {
             // Launches in flight may use the objects.
             process.device_ids().try_for_each(|device| process.driver.device_synchronize(device))?;
@@ -246,7 +246,7 @@ extern "C" fn hipGraphExecDestroy(exec: ExecHandle) -> Status {
 #[unsafe(export_name = "emulated_hipGraphUpload")]
 extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphUpload", |process| {
-        process.graphs.exec(exec)?;
+        process.graphs().exec(exec)?;
         process.stream(stream).map(drop)
     })
 }
@@ -254,7 +254,7 @@ extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
 #[unsafe(export_name = "emulated_hipGraphLaunch")]
 pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
     call("hipGraphLaunch", |process| {
-        let exec = process.graphs.exec(exec)?;
+        let exec = process.graphs().exec(exec)?;
         let on = process.stream(stream)?;
         if process.capture_graph(on, &exec)? {
             return Ok(());
@@ -303,8 +303,8 @@ extern "C" fn hipGraphExecUpdate(
         result.check()?;
         error_node.set(Handle::NULL)?;
         result.set(ERROR)?;
-        let exec = process.graphs.exec(exec)?;
-        let new = process.graphs.steps(&*process.graphs.graph(graph)?)?;
+        let exec = process.graphs().exec(exec)?;
+        let new = process.graphs().steps(&*process.graphs().graph(graph)?)?;
         let mut steps = lock(&exec.steps);
         if steps.len() != new.len() {
             result.set(TOPOLOGY_CHANGED)?;

@@ -13,14 +13,15 @@ use hip_driver::{DeviceId, DevicePtr};
 use super::nodes::add;
 use super::payload::Payload;
 use super::{GraphHandle, NodeHandle, lock};
-use crate::abi::{hipMemAccessDesc, hipMemAllocNodeParams, hipMemLocation, hipMemPoolProps};
-use crate::allocations::{Allocation, Kind};
-use crate::c_caller::{Address, In, Out};
-use crate::call::call;
-use crate::context::ContextHandle;
-use crate::pool;
+use crate::abi::c_caller::{Address, In, Out};
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::{hipMemAccessDesc, hipMemAllocNodeParams, hipMemLocation, hipMemPoolProps};
+use crate::memory::allocations::ALLOCATIONS;
+use crate::memory::allocations::{Allocation, Kind};
+use crate::memory::pool;
+use crate::process::ContextHandle;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 
 /// The memory of a node that allocates.
 pub(crate) struct GraphMemory {
@@ -78,8 +79,8 @@ impl GraphMemory {
             is_allocated: AtomicBool::new(false),
             has_free_node: AtomicBool::new(false),
         });
-        process.allocations.insert(Allocation::device(ptr, memory.bytes, device, Kind::Graph));
-        let memories = &process.graphs.memories;
+        ALLOCATIONS.insert(Allocation::device(ptr, memory.bytes, device, Kind::Graph));
+        let memories = &process.graphs().memories;
         lock(&memories.live).insert(ptr.0, Arc::downgrade(&memory));
         memories.keep_most(device);
         Ok(memory)
@@ -118,18 +119,18 @@ impl GraphMemory {
     /// Marks it for a launch.
     pub(super) fn set_allocated(&self, process: &Process, allocated: bool) {
         self.is_allocated.store(allocated, Ordering::Relaxed);
-        process.graphs.memories.keep_most(self.device);
+        process.graphs().memories.keep_most(self.device);
     }
 }
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
         let Some(process) = Process::opened() else { return };
-        lock(&process.graphs.memories.live).remove(&self.ptr.0);
-        let Some(found) = process.allocations.take(self.ptr.0, |kind| kind == Kind::Graph) else { return };
+        lock(&process.graphs().memories.live).remove(&self.ptr.0);
+        let Some(found) = ALLOCATIONS.take(self.ptr.0, |kind| kind == Kind::Graph) else { return };
         if self.is_allocated() {
             // The program frees it.
-            process.allocations.insert(Allocation { kind: Kind::Device, ..*found });
+            ALLOCATIONS.insert(Allocation { kind: Kind::Device, ..*found });
             return;
         }
         // SAFETY: the memory is live, and no graph has it any more. `free` waits for the launches in flight.
@@ -183,7 +184,7 @@ pub(super) fn allocation(process: &Process, params: Out<hipMemAllocNodeParams>) 
 
 /// What a node does that frees memory of a graph. Each memory is freed by one node.
 pub(super) fn freeing(process: &Process, address: Address) -> HipResult<Payload> {
-    let memory = process.graphs.memories.get(address)?;
+    let memory = process.graphs().memories.get(address)?;
     match memory.has_free_node.swap(true, Ordering::Relaxed) {
         true => Err(Status::INVALID_VALUE),
         false => Ok(Payload::Free(address)),
@@ -207,7 +208,7 @@ extern "C" fn hipGraphAddMemAllocNode(
 extern "C" fn hipGraphMemAllocNodeGetParams(node: NodeHandle, params: Out<hipMemAllocNodeParams>) -> Status {
     call("hipGraphMemAllocNodeGetParams", |process| {
         params.check()?;
-        match &*process.graphs.node(node)?.payload() {
+        match &*process.graphs().node(node)?.payload() {
             Payload::Allocate(memory) => params.set(memory.params),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -248,7 +249,7 @@ extern "C" fn hipDrvGraphAddMemFreeNode(
 extern "C" fn hipGraphMemFreeNodeGetParams(node: NodeHandle, pointer: Out<Address>) -> Status {
     call("hipGraphMemFreeNodeGetParams", |process| {
         pointer.check()?;
-        match *process.graphs.node(node)?.payload() {
+        match *process.graphs().node(node)?.payload() {
             Payload::Free(address) => pointer.set(address),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -260,7 +261,7 @@ extern "C" fn hipDeviceGetGraphMemAttribute(device: i32, attribute: i32, value: 
     call("hipDeviceGetGraphMemAttribute", |process| {
         let (device, _) = process.device(device)?;
         value.check()?;
-        let memories = &process.graphs.memories;
+        let memories = &process.graphs().memories;
         let now = memories.usage(device);
         let most = lock(&memories.most).get(&device).copied().unwrap_or_default();
         // hipGraphMemAttributeType.
@@ -282,7 +283,7 @@ extern "C" fn hipDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: 
         if value.get()? != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        let memories = &process.graphs.memories;
+        let memories = &process.graphs().memories;
         let now = memories.usage(device);
         let mut most = lock(&memories.most);
         let most = most.entry(device).or_default();

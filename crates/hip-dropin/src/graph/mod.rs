@@ -19,20 +19,19 @@ mod memory;
 mod node_params;
 mod nodes;
 mod payload;
+mod stream_capture;
 mod structure;
 mod user_object;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::c_caller::Handle;
-use crate::handles::Objects;
+use crate::abi::c_caller::Handle;
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::objects::Objects;
 
-pub(crate) use attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
-pub(crate) use capture::{CapturedRecord, Captures};
-pub(crate) use exec::{ExecHandle, hipGraphLaunch};
+pub(crate) use exec::ExecHandle;
 use memory::GraphMemories;
 use payload::Payload;
 use user_object::UserObject;
@@ -50,6 +49,14 @@ pub(crate) struct Graphs {
     execs: Objects<exec::Exec>,
     pub(crate) memories: GraphMemories,
     user_objects: Objects<UserObject>,
+}
+
+impl Process {
+    /// The graphs of the process.
+    pub(crate) fn graphs(&self) -> &'static Graphs {
+        static GRAPHS: LazyLock<Graphs> = LazyLock::new(Graphs::default);
+        &GRAPHS
+    }
 }
 
 /// A graph.

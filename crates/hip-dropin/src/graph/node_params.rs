@@ -4,10 +4,10 @@ use super::memory::{allocation, freeing};
 use super::nodes::{add, child_graph, copy_3d, host, kernel, memset, of_event, set, set_in_exec};
 use super::payload::Payload;
 use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::c_caller::{Address, Handle, In, Out};
-use crate::call::call;
+use crate::abi::c_caller::{Address, Handle, In, Out};
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 
 /// The parameters of a node of some kind, which lie behind the kind and three reserved numbers.
 const PARAMS: usize = 16;
@@ -47,7 +47,7 @@ fn new_payload(process: &Process, node: NodeHandle, params: Address) -> HipResul
     if matches!(kind, ALLOCATE | FREE) {
         return Err(Status::NOT_SUPPORTED);
     }
-    let is_child = matches!(*process.graphs.node(node)?.payload(), Payload::Child(_));
+    let is_child = matches!(*process.graphs().node(node)?.payload(), Payload::Child(_));
     // A child graph is copied, so this is not left to `set`.
     if (kind == CHILD) == is_child { payload(process, params) } else { Err(Status::INVALID_VALUE) }
 }
@@ -73,8 +73,8 @@ extern "C" fn hipGraphExecNodeSetParams(exec: ExecHandle, node: NodeHandle, para
     call("hipGraphExecNodeSetParams", |process| {
         if params.values::<i32>().get()? == CHILD {
             let child = Handle::new(params.offset(PARAMS).values::<u64>().get()?);
-            let exec = process.graphs.exec(exec)?;
-            return process.graphs.set_child(&exec, node, &*process.graphs.graph(child)?);
+            let exec = process.graphs().exec(exec)?;
+            return process.graphs().set_child(&exec, node, &*process.graphs().graph(child)?);
         }
         set_in_exec(process, exec, node, || new_payload(process, node, params))
     })

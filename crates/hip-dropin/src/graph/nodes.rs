@@ -2,14 +2,14 @@
 
 use super::payload::{CopyNode, KernelNode, Params, Payload, fill};
 use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::{hipHostNodeParams, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
-use crate::c_caller::{Address, In, Out};
-use crate::call::call;
-use crate::copy_3d::{BoxCopy, Side, from_parms};
-use crate::event::EventHandle;
+use crate::abi::c_caller::{Address, In, Out};
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::{hipHostNodeParams, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::copy::boxes::{BoxCopy, Side, from_parms};
+use crate::copy::symbols;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
-use crate::symbols;
+use crate::process::call::call;
+use crate::stream::event::EventHandle;
 
 /// Adds a node that comes after others of the graph. `payload` is made after the other arguments were checked.
 pub(super) fn add(
@@ -20,15 +20,15 @@ pub(super) fn add(
     payload: impl FnOnce() -> HipResult<Payload>,
 ) -> HipResult {
     node.check()?;
-    process.graphs.graph(graph)?;
+    process.graphs().graph(graph)?;
     let after: Vec<u64> = after.array(count)?.into_iter().map(|node| node.0).collect();
     for (index, dependency) in after.iter().enumerate() {
-        let found = process.graphs.node(NodeHandle::new(*dependency))?;
+        let found = process.graphs().node(NodeHandle::new(*dependency))?;
         if found.graph != graph.0 || after[..index].contains(dependency) {
             return Err(Status::INVALID_VALUE);
         }
     }
-    node.set(process.graphs.add(graph, after, payload()?, None)?)
+    node.set(process.graphs().add(graph, after, payload()?, None)?)
 }
 
 /// Sets what a node does, if it is of the same kind as before.
@@ -37,11 +37,11 @@ pub(super) fn set(
     node: NodeHandle,
     payload: impl FnOnce() -> HipResult<Payload>,
 ) -> HipResult {
-    let node = process.graphs.node(node)?;
+    let node = process.graphs().node(node)?;
     let new = payload()?;
     let mut old = node.payload();
     same_kind(&old, &new)?;
-    process.graphs.discard(process, &old);
+    process.graphs().discard(process, &old);
     old.replace(new);
     Ok(())
 }
@@ -53,8 +53,8 @@ pub(super) fn set_in_exec(
     node: NodeHandle,
     payload: impl FnOnce() -> HipResult<Payload>,
 ) -> HipResult {
-    let exec = process.graphs.exec(exec)?;
-    process.graphs.node(node)?;
+    let exec = process.graphs().exec(exec)?;
+    process.graphs().node(node)?;
     exec.set(node, payload()?, same_kind)
 }
 
@@ -83,7 +83,7 @@ extern "C" fn hipGraphAddKernelNode(
 extern "C" fn hipGraphKernelNodeGetParams(node: NodeHandle, params: Out<hipKernelNodeParams>) -> Status {
     call("hipGraphKernelNodeGetParams", |process| {
         params.check()?;
-        match &*process.graphs.node(node)?.payload() {
+        match &*process.graphs().node(node)?.payload() {
             Payload::Kernel(kernel, _) => params.set(kernel.params()),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -129,7 +129,7 @@ extern "C" fn hipGraphAddMemcpyNode(
 extern "C" fn hipGraphMemcpyNodeGetParams(node: NodeHandle, params: Out<hipMemcpy3DParms>) -> Status {
     call("hipGraphMemcpyNodeGetParams", |process| {
         params.check()?;
-        match &*process.graphs.node(node)?.payload() {
+        match &*process.graphs().node(node)?.payload() {
             Payload::Copy(CopyNode { params: Params::Runtime(known), .. }) => params.set(*known),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -244,7 +244,7 @@ extern "C" fn hipGraphAddMemsetNode(
 extern "C" fn hipGraphMemsetNodeGetParams(node: NodeHandle, params: Out<hipMemsetParams>) -> Status {
     call("hipGraphMemsetNodeGetParams", |process| {
         params.check()?;
-        match &*process.graphs.node(node)?.payload() {
+        match &*process.graphs().node(node)?.payload() {
             Payload::Fill(known) => params.set(*known),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -288,7 +288,7 @@ extern "C" fn hipGraphAddHostNode(
 extern "C" fn hipGraphHostNodeGetParams(node: NodeHandle, params: Out<hipHostNodeParams>) -> Status {
     call("hipGraphHostNodeGetParams", |process| {
         params.check()?;
-        match *process.graphs.node(node)?.payload() {
+        match *process.graphs().node(node)?.payload() {
             Payload::Host(function, data) => params.set(hipHostNodeParams { r#fn: function, userData: data }),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -321,8 +321,8 @@ extern "C" fn hipGraphAddEmptyNode(
 
 /// The node has a copy of the graph.
 pub(super) fn child_graph(process: &Process, child: GraphHandle) -> HipResult<Payload> {
-    let child = process.graphs.graph(child)?;
-    Ok(Payload::Child(process.graphs.copy(process, &child, true)?.0))
+    let child = process.graphs().graph(child)?;
+    Ok(Payload::Child(process.graphs().copy(process, &child, true)?.0))
 }
 
 #[unsafe(export_name = "emulated_hipGraphAddChildGraphNode")]
@@ -345,8 +345,8 @@ extern "C" fn hipGraphExecChildGraphNodeSetParams(
     child: GraphHandle,
 ) -> Status {
     call("hipGraphExecChildGraphNodeSetParams", |process| {
-        let exec = process.graphs.exec(exec)?;
-        process.graphs.set_child(&exec, node, &*process.graphs.graph(child)?)
+        let exec = process.graphs().exec(exec)?;
+        process.graphs().set_child(&exec, node, &*process.graphs().graph(child)?)
     })
 }
 
@@ -370,7 +370,7 @@ macro_rules! events {
         extern "C" fn $get(node: NodeHandle, event: Out<EventHandle>) -> Status {
             call(stringify!($get), |process| {
                 event.check()?;
-                match *process.graphs.node(node)?.payload() {
+                match *process.graphs().node(node)?.payload() {
                     Payload::$kind(known) => event.set(known),
                     _ => Err(Status::INVALID_VALUE),
                 }

@@ -7,22 +7,23 @@ use hip_driver::DeviceId;
 
 use super::attributes::Attributes;
 use super::memory::GraphMemory;
-use crate::abi::{HIP_MEMCPY3D, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
-use crate::allocations::Place;
-use crate::c_caller::{Address, HostFn, In, UserData};
-use crate::callbacks;
-use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
-use crate::copy_3d::BoxCopy;
-use crate::event::EventHandle;
-use crate::fill::Fill;
+use crate::abi::c_caller::{Address, HostFn, In, UserData};
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::{HIP_MEMCPY3D, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::abi::version::Version;
+use crate::copy::boxes::BoxCopy;
+use crate::copy::fill::Fill;
+use crate::copy::values::Operations;
+use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
+use crate::kernel::launch::{self, Cooperation, Shape};
 use crate::kernel::{Kernarg, Kernel};
-use crate::launch::{self, Cooperation, Shape};
-use crate::memory_operations::Operations;
-use crate::pool;
+use crate::memory::allocations::Place;
+use crate::memory::pool;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
-use crate::version::Version;
+use crate::stream::callbacks;
+use crate::stream::event::EventHandle;
+use crate::stream::target::Target;
 
 /// What a node does when its graph is launched.
 #[derive(Clone)]
@@ -225,14 +226,14 @@ impl Payload {
     /// Enqueues the work on a stream.
     pub(super) fn enqueue(&self, process: &'static Process, stream: StreamHandle) -> HipResult {
         let on = process.stream(stream)?;
-        let order = Order { device: on.0, stream: on.1, waits: false };
+        let target = Target { device: on.0, stream: on.1, waits: false };
         match self {
             Payload::Kernel(node, attributes) => {
                 let cooperation = attributes.cooperation();
-                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, order, cooperation)
+                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, target, cooperation)
             }
-            Payload::Copy(node) => node.copy.run(process, order),
-            Payload::Fill(params) => fill(process, params)?.run(process, order),
+            Payload::Copy(node) => node.copy.run(process, target),
+            Payload::Fill(params) => fill(process, params)?.run(process, target),
             &Payload::Host(function, data) => {
                 callbacks::enqueue(process, stream, move || function.call(data))
             }

@@ -2,10 +2,10 @@
 
 use super::payload::Payload;
 use super::{ExecHandle, Graph, GraphHandle, NodeHandle, lock};
-use crate::c_caller::{Handle, In, Out};
-use crate::call::call;
+use crate::abi::c_caller::{Handle, In, Out};
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 
 #[unsafe(export_name = "emulated_hipGraphCreate")]
 extern "C" fn hipGraphCreate(graph: Out<GraphHandle>, flags: u32) -> Status {
@@ -14,16 +14,16 @@ extern "C" fn hipGraphCreate(graph: Out<GraphHandle>, flags: u32) -> Status {
         if flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        graph.set(Handle::new(process.graphs.graphs.add(Graph::default())))
+        graph.set(Handle::new(process.graphs().graphs.add(Graph::default())))
     })
 }
 
 #[unsafe(export_name = "emulated_hipGraphDestroy")]
 extern "C" fn hipGraphDestroy(graph: GraphHandle) -> Status {
     call("hipGraphDestroy", |process| {
-        let found = process.graphs.graph(graph)?;
+        let found = process.graphs().graph(graph)?;
         // A child graph belongs to its node.
-        if found.is_child { Err(Status::INVALID_VALUE) } else { process.graphs.destroy(process, graph) }
+        if found.is_child { Err(Status::INVALID_VALUE) } else { process.graphs().destroy(process, graph) }
     })
 }
 
@@ -31,7 +31,7 @@ extern "C" fn hipGraphDestroy(graph: GraphHandle) -> Status {
 extern "C" fn hipGraphClone(copy: Out<GraphHandle>, original: GraphHandle) -> Status {
     call("hipGraphClone", |process| {
         copy.check()?;
-        copy.set(process.graphs.copy(process, &*process.graphs.graph(original)?, false)?)
+        copy.set(process.graphs().copy(process, &*process.graphs().graph(original)?, false)?)
     })
 }
 
@@ -43,8 +43,8 @@ extern "C" fn hipGraphNodeFindInClone(
 ) -> Status {
     call("hipGraphNodeFindInClone", |process| {
         found.check()?;
-        process.graphs.node(original)?;
-        let copy = process.graphs.graph(copy)?;
+        process.graphs().node(original)?;
+        let copy = process.graphs().graph(copy)?;
         let node = copy.nodes().iter().find(|node| node.original == Some(original.0)).cloned();
         found.set(Handle::new(node.ok_or(Status::INVALID_VALUE)?.handle()))
     })
@@ -67,7 +67,7 @@ extern "C" fn hipGraphGetNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count
     call("hipGraphGetNodes", |process| {
         count.check()?;
         let found: Vec<u64> =
-            process.graphs.graph(graph)?.in_order()?.iter().map(|node| node.handle()).collect();
+            process.graphs().graph(graph)?.in_order()?.iter().map(|node| node.handle()).collect();
         answer(&found, nodes, count)
     })
 }
@@ -76,7 +76,7 @@ extern "C" fn hipGraphGetNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count
 extern "C" fn hipGraphGetRootNodes(graph: GraphHandle, nodes: Out<NodeHandle>, count: Out<usize>) -> Status {
     call("hipGraphGetRootNodes", |process| {
         count.check()?;
-        let graph = process.graphs.graph(graph)?;
+        let graph = process.graphs().graph(graph)?;
         let all = graph.nodes();
         let roots = all.iter().filter(|node| lock(&node.after).is_empty());
         answer(&roots.map(|node| node.handle()).collect::<Vec<u64>>(), nodes, count)
@@ -92,7 +92,7 @@ extern "C" fn hipGraphGetEdges(
 ) -> Status {
     call("hipGraphGetEdges", |process| {
         count.check()?;
-        let edges = process.graphs.graph(graph)?.edges();
+        let edges = process.graphs().graph(graph)?.edges();
         if from.is_null() != to.is_null() {
             return Err(Status::INVALID_VALUE);
         }
@@ -115,7 +115,7 @@ extern "C" fn hipGraphNodeGetDependencies(
 ) -> Status {
     call("hipGraphNodeGetDependencies", |process| {
         count.check()?;
-        let after = lock(&process.graphs.node(node)?.after).clone();
+        let after = lock(&process.graphs().node(node)?.after).clone();
         answer(&after, nodes, count)
     })
 }
@@ -128,7 +128,7 @@ extern "C" fn hipGraphNodeGetDependentNodes(
 ) -> Status {
     call("hipGraphNodeGetDependentNodes", |process| {
         count.check()?;
-        let graph = process.graphs.graph(GraphHandle::new(process.graphs.node(node)?.graph))?;
+        let graph = process.graphs().graph(GraphHandle::new(process.graphs().node(node)?.graph))?;
         let edges = graph.edges().into_iter().filter(|(from, _)| *from == node.0);
         answer(&edges.map(|(_, to)| to).collect::<Vec<u64>>(), nodes, count)
     })
@@ -138,7 +138,7 @@ extern "C" fn hipGraphNodeGetDependentNodes(
 extern "C" fn hipGraphNodeGetType(node: NodeHandle, kind: Out<i32>) -> Status {
     call("hipGraphNodeGetType", |process| {
         kind.check()?;
-        kind.set(process.graphs.node(node)?.payload().node_type())
+        kind.set(process.graphs().node(node)?.payload().node_type())
     })
 }
 
@@ -150,8 +150,8 @@ fn pairs(
     to: In<NodeHandle>,
     count: usize,
 ) -> HipResult<Vec<(u64, u64)>> {
-    process.graphs.graph(graph)?;
-    let of_graph = |node: &NodeHandle| process.graphs.node(*node).is_ok_and(|node| node.graph == graph.0);
+    process.graphs().graph(graph)?;
+    let of_graph = |node: &NodeHandle| process.graphs().node(*node).is_ok_and(|node| node.graph == graph.0);
     let (from, to) = (from.array(count)?, to.array(count)?);
     if !from.iter().chain(&to).all(of_graph) {
         return Err(Status::INVALID_VALUE);
@@ -168,7 +168,7 @@ extern "C" fn hipGraphAddDependencies(
 ) -> Status {
     call("hipGraphAddDependencies", |process| {
         for (from, to) in pairs(process, graph, from, to, count)? {
-            let node = process.graphs.node(NodeHandle::new(to))?;
+            let node = process.graphs().node(NodeHandle::new(to))?;
             let mut after = lock(&node.after);
             if from == to || after.contains(&from) {
                 return Err(Status::INVALID_VALUE);
@@ -188,7 +188,7 @@ extern "C" fn hipGraphRemoveDependencies(
 ) -> Status {
     call("hipGraphRemoveDependencies", |process| {
         for (from, to) in pairs(process, graph, from, to, count)? {
-            let node = process.graphs.node(NodeHandle::new(to))?;
+            let node = process.graphs().node(NodeHandle::new(to))?;
             let mut after = lock(&node.after);
             let place = after.iter().position(|known| *known == from).ok_or(Status::INVALID_VALUE)?;
             after.remove(place);
@@ -200,13 +200,13 @@ extern "C" fn hipGraphRemoveDependencies(
 #[unsafe(export_name = "emulated_hipGraphDestroyNode")]
 extern "C" fn hipGraphDestroyNode(node: NodeHandle) -> Status {
     call("hipGraphDestroyNode", |process| {
-        let found = process.graphs.node(node)?;
-        let graph = process.graphs.graph(GraphHandle::new(found.graph))?;
+        let found = process.graphs().node(node)?;
+        let graph = process.graphs().graph(GraphHandle::new(found.graph))?;
         let mut nodes = graph.nodes();
         nodes.retain(|other| other.handle() != node.0);
         nodes.iter().for_each(|other| lock(&other.after).retain(|after| *after != node.0));
         drop(nodes);
-        process.graphs.destroy_node(process, &found);
+        process.graphs().destroy_node(process, &found);
         Ok(())
     })
 }
@@ -215,7 +215,7 @@ extern "C" fn hipGraphDestroyNode(node: NodeHandle) -> Status {
 extern "C" fn hipGraphChildGraphNodeGetGraph(node: NodeHandle, graph: Out<GraphHandle>) -> Status {
     call("hipGraphChildGraphNodeGetGraph", |process| {
         graph.check()?;
-        match *process.graphs.node(node)?.payload() {
+        match *process.graphs().node(node)?.payload() {
             Payload::Child(child) => graph.set(Handle::new(child)),
             _ => Err(Status::INVALID_VALUE),
         }
@@ -225,7 +225,7 @@ extern "C" fn hipGraphChildGraphNodeGetGraph(node: NodeHandle, graph: Out<GraphH
 #[unsafe(export_name = "emulated_hipGraphNodeSetEnabled")]
 extern "C" fn hipGraphNodeSetEnabled(exec: ExecHandle, node: NodeHandle, enabled: u32) -> Status {
     call("hipGraphNodeSetEnabled", |process| {
-        let exec = process.graphs.exec(exec)?;
+        let exec = process.graphs().exec(exec)?;
         exec.with_step(node, |step| {
             step.check_can_be_disabled()?;
             step.enabled = enabled != 0;
@@ -238,7 +238,7 @@ extern "C" fn hipGraphNodeSetEnabled(exec: ExecHandle, node: NodeHandle, enabled
 extern "C" fn hipGraphNodeGetEnabled(exec: ExecHandle, node: NodeHandle, enabled: Out<u32>) -> Status {
     call("hipGraphNodeGetEnabled", |process| {
         enabled.check()?;
-        let exec = process.graphs.exec(exec)?;
+        let exec = process.graphs().exec(exec)?;
         exec.with_step(node, |step| {
             step.check_can_be_disabled()?;
             enabled.set(u32::from(step.enabled))

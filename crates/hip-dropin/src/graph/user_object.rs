@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use super::{Graph, GraphHandle, lock};
-use crate::c_caller::{Handle, HostFn, Out, UserData};
-use crate::call::call;
+use crate::abi::c_caller::{Handle, HostFn, Out, UserData};
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::call::call;
 
 /// A `hipUserObject_t`.
 pub(crate) type UserObjectHandle = Handle<UserObject>;
@@ -28,20 +28,20 @@ fn check_count(count: u32) -> HipResult {
 impl Process {
     /// Adds references to an object. Returns whether it exists: as in clr, one that does not is no error.
     fn retain_object(&self, object: u64, count: u64) -> bool {
-        let found = self.graphs.user_objects.get(object);
+        let found = self.graphs().user_objects.get(object);
         found.map(|object| *lock(&object.references) += count).is_some()
     }
 
     /// Removes references to an object, and destroys it with the last one. More than there are change nothing.
     fn release_object(&self, object: u64, count: u64) {
-        let Some(found) = self.graphs.user_objects.get(object) else { return };
+        let Some(found) = self.graphs().user_objects.get(object) else { return };
         let left = {
             let mut references = lock(&found.references);
             let Some(left) = references.checked_sub(count) else { return };
             *references = left;
             left
         };
-        if left == 0 && self.graphs.user_objects.remove(object).is_some() {
+        if left == 0 && self.graphs().user_objects.remove(object).is_some() {
             found.destroy.call(found.data);
         }
     }
@@ -79,7 +79,7 @@ extern "C" fn hipUserObjectCreate(
             return Err(Status::INVALID_VALUE);
         }
         let made = UserObject { destroy, data, references: Mutex::new(references.into()) };
-        object.set(Handle::new(process.graphs.user_objects.add(made)))
+        object.set(Handle::new(process.graphs().user_objects.add(made)))
     })
 }
 
@@ -119,7 +119,7 @@ extern "C" fn hipGraphRetainUserObject(
         if object.is_null() || flags & !MOVE != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        let graph = process.graphs.graph(graph)?;
+        let graph = process.graphs().graph(graph)?;
         // A moved reference was the caller's, and is the graph's now.
         let added = if flags == MOVE { 0 } else { count.into() };
         if process.retain_object(object.0, added) {
@@ -140,7 +140,7 @@ extern "C" fn hipGraphReleaseUserObject(graph: GraphHandle, object: UserObjectHa
             return Err(Status::INVALID_VALUE);
         }
         check_count(count)?;
-        let graph = process.graphs.graph(graph)?;
+        let graph = process.graphs().graph(graph)?;
         let mut objects = lock(&graph.user_objects);
         let Some(index) = objects.iter().position(|(known, _)| *known == object.0) else { return Ok(()) };
         let Some(left) = objects[index].1.checked_sub(count.into()) else { return Ok(()) };

@@ -4,10 +4,10 @@ use hip_driver::{Call, DeviceId, DevicePtr, Output, RawStream, Work};
 
 use super::known::Place;
 use super::{Forward, Interposed, wrappers};
-use crate::abi::{hip_Memcpy2D, hipMemcpy3DParms};
-use crate::c_caller::{Address, In};
+use crate::abi::c_caller::{Address, In};
+use crate::abi::status::Status;
+use crate::abi::structs::{hip_Memcpy2D, hipMemcpy3DParms};
 use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_DEVICE_NO_CU, DEVICE_TO_HOST, HOST_TO_DEVICE};
-use crate::status::Status;
 use crate::stream::StreamHandle;
 
 /// The stream of a copy, and whether the call waits for it.
@@ -137,7 +137,7 @@ pub(super) fn box_of(params: &hipMemcpy3DParms) -> Option<(Ends, Pair, Pair)> {
     if params.srcArray != 0 || params.dstArray != 0 {
         return None;
     }
-    let start = |ptr: &crate::abi::hipPitchedPtr, pos: &crate::abi::hipPos| {
+    let start = |ptr: &crate::abi::structs::hipPitchedPtr, pos: &crate::abi::structs::hipPos| {
         let rows = pos.z.wrapping_mul(ptr.ysize).wrapping_add(pos.y);
         ptr.ptr.offset(rows.wrapping_mul(ptr.pitch).wrapping_add(pos.x))
     };

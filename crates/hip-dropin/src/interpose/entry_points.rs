@@ -1,10 +1,10 @@
 //! Functions by their names: a program that asks AMD's library for a function gets that of this library.
 
 use super::{Forward, wrappers};
-use crate::c_caller::{Address, Out, Text};
-use crate::entry_points::find;
-use crate::status::Status;
-use crate::version::symbol_of;
+use crate::abi::c_caller::{Address, Out, Text};
+use crate::abi::status::Status;
+use crate::abi::version::symbol_of;
+use crate::process::entry_points::find;
 
 /// Replaces AMD's function by this library's of the same name.
 fn replace(forward: Forward<'_>, pointer: Out<Address>) -> Status {

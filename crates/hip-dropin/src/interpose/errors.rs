@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::{Forward, wrappers};
-use crate::status::Status;
+use crate::abi::status::Status;
 
 thread_local! {
     static KEPT: Cell<Option<Status>> = const { Cell::new(None) };

@@ -3,10 +3,10 @@
 use hip_driver::{Call, EventOptions, Output, RawEvent};
 
 use super::{Forward, Interposed, wrappers};
-use crate::c_caller::Out;
-use crate::event::EventHandle;
-use crate::status::Status;
+use crate::abi::c_caller::Out;
+use crate::abi::status::Status;
 use crate::stream::StreamHandle;
+use crate::stream::event::EventHandle;
 
 /// `hipEventDisableTiming`.
 const DISABLE_TIMING: u32 = 2;

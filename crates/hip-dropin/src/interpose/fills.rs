@@ -5,9 +5,9 @@ use hip_driver::{DevicePtr, Work};
 use super::copies::{BLOCKING, BLOCKING_PER_THREAD, On, on, show};
 use super::known::Place;
 use super::{Forward, Interposed, wrappers};
-use crate::abi::{hipExtent, hipPitchedPtr};
-use crate::c_caller::Address;
-use crate::status::Status;
+use crate::abi::c_caller::Address;
+use crate::abi::status::Status;
+use crate::abi::structs::{hipExtent, hipPitchedPtr};
 use crate::stream::StreamHandle;
 
 /// A fill of elements of some bytes: what it is for a driver, and its device; `None` for memory that is not known.

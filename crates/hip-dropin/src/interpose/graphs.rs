@@ -13,9 +13,9 @@ use hip_driver::{
 
 use super::known::lock;
 use super::{Forward, Interposed, errors, wrappers};
-use crate::c_caller::{Address, In, Out};
+use crate::abi::c_caller::{Address, In, Out};
+use crate::abi::status::Status;
 use crate::graph::{ExecHandle, GraphHandle, NodeHandle};
-use crate::status::Status;
 use crate::stream::StreamHandle;
 
 #[derive(Default)]

@@ -8,9 +8,9 @@ use hip_driver::{DeviceId, DevicePtr, Note, RawEvent, RawStream};
 use super::Interposed;
 use super::graphs::KnownGraphs;
 use super::modules::KnownModules;
-use crate::allocations::{Allocation, Allocations, Kind};
-use crate::event::EventHandle;
+use crate::memory::allocations::{Allocation, Allocations, Kind};
 use crate::stream::StreamHandle;
+use crate::stream::event::EventHandle;
 
 /// How many freed allocations are remembered.
 const REMEMBERED: usize = 1024;

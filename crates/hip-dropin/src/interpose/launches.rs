@@ -5,16 +5,16 @@ use std::sync::Arc;
 use hip_driver::{Call, DeviceId, KernelLaunch, MemoryAccess, Output, Work};
 
 use super::{Forward, Interposed, wrappers};
-use crate::abi::Dim3;
-use crate::c_caller::{Address, In};
-use crate::event::EventHandle;
+use crate::abi::c_caller::{Address, In};
+use crate::abi::status::Status;
+use crate::abi::structs::Dim3;
 use crate::kernel::Kernel;
-use crate::launch::{
+use crate::kernel::launch::{
     Arguments, Cooperation, DriverLaunchConfig, Events, LaunchConfig, NO_EVENTS, Shape, cooperation,
 };
-use crate::module::KernelHandle;
-use crate::status::Status;
+use crate::kernel::module::KernelHandle;
 use crate::stream::StreamHandle;
+use crate::stream::event::EventHandle;
 
 /// Before this version, `hipModuleLaunchKernel` on a captured stream runs the kernel (`hip_driver`, `process.rs`).
 const CAPTURES_TAKE_MODULE_LAUNCHES: i32 = 60_443_484;

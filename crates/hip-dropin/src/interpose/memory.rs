@@ -7,11 +7,11 @@ use hip_driver::{
 };
 
 use super::{Forward, Interposed, wrappers};
-use crate::abi::{hipExtent, hipIpcMemHandle_t, hipPitchedPtr};
-use crate::allocations::{Allocation, Kind};
-use crate::c_caller::{Address, Out};
-use crate::pool::PoolHandle;
-use crate::status::Status;
+use crate::abi::c_caller::{Address, Out};
+use crate::abi::status::Status;
+use crate::abi::structs::{hipExtent, hipIpcMemHandle_t, hipPitchedPtr};
+use crate::memory::allocations::{Allocation, Kind};
+use crate::memory::pool::PoolHandle;
 use crate::stream::StreamHandle;
 
 /// What a call wrote to the program's memory.

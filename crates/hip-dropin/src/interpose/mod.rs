@@ -46,11 +46,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use hip_driver_layers::validation::ValidationDriver;
 
+use crate::abi::status::Status;
+use crate::process::real::{self, RealLibrary};
 use crate::process::write_trace;
-use crate::real::{self, RealLibrary};
+use crate::report::say;
 use crate::settings::LayerSettings;
-use crate::status::Status;
-use crate::summary::say;
 use crate::{exports, interpose};
 use known::Known;
 use layers::Layers;
@@ -181,11 +181,11 @@ macro_rules! wrappers {
 
             pub(super) static ORIGINAL: $crate::interpose::Original = $crate::interpose::Original::new();
 
-            pub(super) extern "C" fn wrapper($($argument: $type),*) -> $crate::status::Status {
+            pub(super) extern "C" fn wrapper($($argument: $type),*) -> $crate::abi::status::Status {
                 let forward = || {
                     // SAFETY: it is AMD's function of this name, whose declaration has these types.
                     let original = unsafe {
-                        std::mem::transmute::<*const (), unsafe extern "C" fn($($type),*) -> $crate::status::Status>(
+                        std::mem::transmute::<*const (), unsafe extern "C" fn($($type),*) -> $crate::abi::status::Status>(
                             ORIGINAL.get(),
                         )
                     };

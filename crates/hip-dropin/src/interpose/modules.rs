@@ -14,13 +14,13 @@ use hip_driver::{Call, DeviceId, DevicePtr, Driver, Output, RawFunction, RawModu
 
 use super::known::lock;
 use super::{Forward, Interposed, wrappers};
-use crate::allocations::{Allocation, Kind};
-use crate::c_caller::{Address, In, Out, Text};
-use crate::fat_binary::{self, FatBinaryHandle};
-use crate::image;
+use crate::abi::c_caller::{Address, In, Out, Text};
+use crate::abi::status::Status;
 use crate::kernel::Kernel;
-use crate::module::{KernelHandle, ModuleHandle};
-use crate::status::Status;
+use crate::kernel::fat_binary::{self, FatBinaryHandle};
+use crate::kernel::image;
+use crate::kernel::module::{KernelHandle, ModuleHandle};
+use crate::memory::allocations::{Allocation, Kind};
 
 /// Modules and kernels by their handles. Kernels of fat binaries have a handle of their own here.
 #[derive(Default)]

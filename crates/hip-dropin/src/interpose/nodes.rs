@@ -11,11 +11,11 @@ use super::copies::Ends;
 use super::known::Place;
 use super::launches::Packed;
 use super::{Forward, Interposed, copies, fills, wrappers};
-use crate::abi::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
-use crate::c_caller::{Address, In, Out};
+use crate::abi::c_caller::{Address, In, Out};
+use crate::abi::status::Status;
+use crate::abi::structs::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
 use crate::graph::{GraphHandle, NodeHandle};
-use crate::launch::{Arguments, Shape};
-use crate::status::Status;
+use crate::kernel::launch::{Arguments, Shape};
 
 /// What a function that adds a node passes first.
 #[derive(Clone, Copy)]

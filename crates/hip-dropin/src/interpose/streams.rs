@@ -3,11 +3,11 @@
 use hip_driver::{Call, HostFunction, Output, RawEvent, RawStream, StreamOptions, Work};
 
 use super::{Forward, Interposed, wrappers};
-use crate::c_caller::{Address, HostFn, In, Out, UserData};
-use crate::callbacks::StreamCallback;
-use crate::event::EventHandle;
-use crate::status::Status;
+use crate::abi::c_caller::{Address, HostFn, In, Out, UserData};
+use crate::abi::status::Status;
 use crate::stream::StreamHandle;
+use crate::stream::callbacks::StreamCallback;
+use crate::stream::event::EventHandle;
 
 /// `hipStreamNonBlocking`.
 const NON_BLOCKING: u32 = 1;

@@ -1,15 +1,13 @@
 //! Compares two results: the ratio of each case's times, with its confidence interval.
 
-use std::io;
-
 use serde_json::{Value, json};
 
 use super::about::COMPARABLE;
 use super::cases::Point;
 use super::methods::LaunchMethod;
+use super::report::{Section, digits, time};
 use super::results::{Measured, Results};
-use super::table::{digits, time};
-use crate::output::{Output, Style};
+use crate::output::Style;
 
 /// Changes below this part of the time are not reported, however certain they are.
 const NOTABLE: f64 = 0.05;
@@ -72,9 +70,9 @@ pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
     let mut changes = Vec::new();
     for measured in &new.points {
         let Some(before) = old.find(|point| point == measured.point) else { continue };
-        changes.extend(LaunchMethod::ALL.into_iter().filter_map(|method| change(before, measured, method)));
+        changes.extend(LaunchMethod::all().filter_map(|method| change(before, measured, method)));
     }
-    let text = |results: &Results, name: &str| results.about(name).unwrap_or("not said").to_owned();
+    let text = |results: &Results, name: &str| results.about(name).unwrap_or("not known").to_owned();
     let differs = COMPARABLE.iter().filter_map(|name| {
         let (old, new) = (text(old, name), text(new, name));
         (old != new).then(|| format!("{name}: {old}; now {new}"))
@@ -98,47 +96,36 @@ fn change(old: &Measured, new: &Measured, method: LaunchMethod) -> Option<Change
 }
 
 impl Comparison {
-    fn count(&self, verdict: Significance) -> usize {
-        self.changes.iter().filter(|change| change.verdict() == verdict).count()
-    }
-
-    /// Returns a summary in one line.
-    pub(super) fn sum(&self) -> String {
+    pub(super) fn section(&self) -> Section {
         let [faster, slower, same] = [Significance::Faster, Significance::Slower, Significance::Same]
-            .map(|verdict| self.count(verdict));
-        format!(
-            "{} cases compared with {}: {faster} faster, {slower} slower, {same} the same (less than 5 %, or not sure)",
-            self.changes.len(),
-            self.date
-        )
-    }
-
-    pub(super) fn show(&self, out: &mut Output) -> io::Result<()> {
-        out.line("")?;
-        out.line(out.styled(Style::Strong, &self.sum()))?;
-        for line in &self.differs {
-            out.line(out.styled(Style::Bad, &format!("not the same {line}")))?;
-        }
-        let head = format!("{:28}{:>11}{:>11}{:>8}{:>16}", "case", "old", "new", "ratio", "between");
-        out.line(out.styled(Style::Faint, &head))?;
-        for change in &self.changes {
-            let between = format!("{} - {}", digits(change.low), digits(change.high));
-            let line = format!(
-                "{:28}{:>11}{:>11}{:>8}{between:>16}  {}",
-                change.point.case(change.method),
-                time(change.old),
-                time(change.new),
-                digits(change.ratio),
-                change.verdict().name(),
-            );
+            .map(|verdict| self.changes.iter().filter(|change| change.verdict() == verdict).count());
+        let row = |change: &Change| {
             let style = match change.verdict() {
                 Significance::Faster => Style::Good,
                 Significance::Slower => Style::Bad,
                 Significance::Same => Style::Plain,
             };
-            out.line(out.styled(style, &line))?;
+            let cells = vec![
+                change.point.case(change.method),
+                time(change.old),
+                time(change.new),
+                digits(change.ratio),
+                format!("{} - {}", digits(change.low), digits(change.high)),
+                change.verdict().name().to_owned(),
+            ];
+            (style, cells)
+        };
+        Section {
+            title: format!(
+                "{} cases compared with {}: {faster} faster, {slower} slower, {same} the same (less than 5 %, or not sure)",
+                self.changes.len(),
+                self.date
+            ),
+            warnings: self.differs.iter().map(|line| format!("not the same {line}")).collect(),
+            head: ["case", "old", "new", "ratio", "between", ""].map(str::to_owned).into(),
+            rows: self.changes.iter().map(row).collect(),
+            ..Section::default()
         }
-        Ok(())
     }
 
     pub(super) fn json(&self) -> Value {
@@ -163,7 +150,7 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
-    use super::super::json::tests::results;
+    use super::super::results::tests::results;
     use super::*;
 
     fn scaled(factor: f64) -> Results {
@@ -203,6 +190,6 @@ mod tests {
         assert_eq!(change.verdict(), Significance::Same);
         assert!(comparison.differs.is_empty());
         noisy.about.lines.push(("device".to_owned(), "another".to_owned()));
-        assert_eq!(compare(&results(), &noisy).differs, ["device: not said; now another"]);
+        assert_eq!(compare(&results(), &noisy).differs, ["device: not known; now another"]);
     }
 }

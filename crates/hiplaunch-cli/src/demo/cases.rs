@@ -94,7 +94,7 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.case.name, self.method_name())
+        f.pad(&format!("{}/{}", self.case.name, self.method_name()))
     }
 }
 

@@ -285,6 +285,12 @@ fn the_demo_prints_a_table() {
         "{out}"
     );
     assert!(!out.contains('\x1b'), "no colours where there is no terminal");
+    assert!(!out.contains("destination"), "{out}");
+    let (status, explained, _) = hiplaunch(&emulated(&["demo", "--launches", "3", "--explain"]));
+    assert_eq!(status, 0, "{explained}");
+    for text in ["\nblock/hiplaunch", "\nnaive ", "\ndestination ", "\nhanded on "] {
+        assert!(explained.contains(text), "{text}: {explained}");
+    }
 }
 
 #[test]

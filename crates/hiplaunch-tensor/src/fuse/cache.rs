@@ -8,9 +8,9 @@ use code_object::{Processor, TargetId};
 
 use crate::error::Result;
 use hip_compile::{CompileError, Compiler};
+use hiplaunch::Module;
 use hiplaunch::device::Device;
 use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
-use hiplaunch::module::Module;
 
 use super::source::{KERNEL, Structure};
 
