@@ -66,9 +66,10 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "crates/hip-dropin",
         &[
-            "per_thread, unsupported",
-            "exports + interpose + summary",
-            "compile, layouts",
+            "summary",
+            "exports",
+            "functions",
+            "compile, interpose, layouts",
             "device",
             "graph",
             "copy",

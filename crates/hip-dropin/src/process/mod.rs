@@ -174,7 +174,7 @@ impl Process {
             result = result.and(unsafe { driver.free_async(device, *ptr, stream) });
         }
         // A host function can't wait; then the memory is there a little later.
-        // SAFETY: as above.
+        // SAFETY: the stream is live to the end.
         if let Err(error) = unsafe { driver.stream_synchronize(device, stream) } {
             log::debug!("{error}");
         }
