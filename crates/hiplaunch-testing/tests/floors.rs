@@ -34,7 +34,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "descriptor, error + target, limits",
         ],
     ),
-    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error, lists"]),
+    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error", "lists"]),
     ("crates/gfx9-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (
         "crates/hip-driver",
