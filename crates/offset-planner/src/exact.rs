@@ -25,6 +25,7 @@ use super::instance::Instance;
 use super::local_search::LocalSearch;
 use super::merge::merged;
 use super::plan::{BestPlan, Budget, Fit, Method, PlanOptions};
+use super::random::Random;
 use super::search::{CliqueChoice, Outcome, ScaledProblem};
 
 /// The number of nodes of the shortest turn, unless there are few items. It is otherwise three nodes for each item.
@@ -482,17 +483,8 @@ fn learn(weights: &mut [u32], instance: &Instance, offsets: &[u64], limit: u64) 
 
 /// Returns the place of each item in an order by a measure, perturbed at random if there is a seed.
 fn ranks(instance: &Instance, measure: ItemMeasure, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
-    let mut random = seed.unwrap_or(0).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut factor = || {
-        if seed.is_none() {
-            return 1024;
-        }
-        // xorshift64
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        768 + u128::from(random >> 55)
-    };
+    let mut random = seed.map(Random::new);
+    let mut factor = || random.as_mut().map_or(1024, |random| 768 + u128::from(random.next() >> 55));
     let measures: Vec<u128> = (0..)
         .zip(weights)
         .map(|(i, &weight)| measure.of(instance, i).saturating_mul(factor()).saturating_mul(weight.into()))
