@@ -20,7 +20,7 @@
 //! let x = DeviceBuffer::from_slice(&stream, &[1.0f32; 1000])?;
 //! let y = DeviceBuffer::from_slice(&stream, &[2.0f32; 1000])?;
 //! let args = args![3.0f32, &x, &y, 1000i32];
-//! // SAFETY: as above; x and y have 1000 elements.
+//! // SAFETY: the arguments are what its source asks for; x and y have 1000 elements.
 //! unsafe { launcher.launch(saxpy, &stream, LaunchDims::cover(1000, 256), &args)? };
 //! assert_eq!(y.to_vec(&stream)?, [5.0; 1000]);
 //! # }
@@ -30,7 +30,7 @@
 //!
 //! The code object is what `hipcc --genco --offload-arch=gfx90a -O3 -o vector.gfx90a.co vector.hip` writes, or what
 //! [`CodeObject::compile`](Compile::compile) returns while the program runs. A kernel is registered once. Its metadata
-//! say which arguments it takes, and each launch is checked against them before any device call.
+//! says which arguments it takes, and each launch is checked against it before any device call.
 //!
 //! Arrays need not be device buffers: [`Arg::input`], [`Arg::output`] and [`Arg::inout`] take arrays of the host. A
 //! launch returns a [`Ticket`], through which the host reads the outputs. Reading it waits for that launch alone.
@@ -70,10 +70,10 @@
 //! | `hipModuleLoadData`, `hipModuleUnload` | [`Module::load`], or within [`Launcher::register`]; unloaded once unused and after the last launch |
 //! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`]; for all devices, [`Launcher::register_kernel`] of a [`LazyModule`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
-//! | `hipFuncGetAttributes` | [`Launcher::attributes`], [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
+//! | `hipFuncGetAttributes` | [`Launcher::kernel`] and its [`attributes`](launcher::Kernel::attributes), [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping the stream waits for its work |
-//! | a `hipStream_t` or `hipEvent_t` of others | [`Launcher::stream_from_raw`], [`Event::from_raw`]; for them [`Stream::as_raw`], [`Event::as_raw`] |
+//! | a foreign `hipStream_t` or `hipEvent_t` | [`Launcher::stream_from_raw`], [`Event::from_raw`]; for them [`Stream::as_raw`], [`Event::as_raw`] |
 //! | `hipModuleLaunchCooperativeKernel` | [`Launch::cooperative`] |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
 //! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
@@ -99,7 +99,7 @@
 //!
 //! # Safety
 //!
-//! A compiled kernel is trusted with the memory of its device: its metadata do not say what it does with the addresses
+//! A compiled kernel is trusted with the memory of its device: its metadata does not say what it does with the addresses
 //! that it gets. So [`Launcher::register`] and [`Launcher::launch`] are `unsafe`, and their callers are responsible for
 //! the code and for its arguments. The rest is safe where no method says otherwise: host arrays are copied during the
 //! call, memory of a dropped buffer is reused only after the work that uses it, and a stale [`KernelHandle`] is an
@@ -154,7 +154,6 @@ pub mod stream;
 /// | [`DeviceView`] | elements of a buffer, with offset, shape and strides | as a buffer: it is another owner |
 /// | [`PoolBlock`] | bytes in device memory | as a buffer |
 /// | [`PinnedBuffer`] | elements of a type in pinned host memory | as long as its owner |
-/// | [`DeviceScratchBuffer`] | bytes for the work of one stream, which grow on demand | until it is dropped |
 ///
 /// Those in device memory come from the device's [`Pool`], and are freed there in the order of their stream, unless they
 /// are borrowed, managed, or shared between processes.
@@ -168,7 +167,6 @@ pub mod memory {
         PoolBlockState, PoolCalls, PoolCounters, PoolOptions, PoolSegmentSnapshot, PoolSnapshot,
         PoolTraceAction, PoolTraceEntry, ReclaimStep, StreamCounters, TRACE_COLUMNS, report,
     };
-    pub use crate::staging::DeviceScratchBuffer;
 }
 
 /// The [`Driver`](driver::Driver) trait, its implementations for HIP and the emulator, and the layers over them.
@@ -210,7 +208,5 @@ pub use launcher::{
     Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Ticket,
 };
 pub use lds_layout as lds;
-pub use memory::{
-    AsView, DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions,
-};
+pub use memory::{AsView, DeviceBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions};
 pub use stream::{CapturedGraph, Event, Stream};

@@ -13,8 +13,6 @@ use hip_driver::{DevicePtr, Work};
 
 use super::foreign::Foreign;
 use super::layout::{Layout, elements};
-use super::pinned_buffer::is_pinned;
-use super::transfer::copy_between;
 use super::view::DeviceView;
 use crate::pool::{PoolBlock, RequestContext};
 
@@ -116,7 +114,7 @@ impl Memory {
             && self.escaped.load(Ordering::Relaxed)
             && block.stream_number() == 0
         {
-            device.pool_core().streams().into_iter().for_each(|stream| block.record(stream));
+            device.pool_core().streams().into_iter().for_each(|stream| block.record_use(stream));
         }
     }
 }
@@ -344,15 +342,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// returns the driver's error.
     pub fn upload(&mut self, stream: &Stream, data: &[T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::upload")?;
-        if size_of_val(data) == 0 {
-            return Ok(());
-        }
-        self.memory.used_on(stream);
-        let (to, from) = (self.memory.address(), data.as_ptr().cast());
-        // SAFETY: `data` is live host memory of that many bytes. If it is not pinned, the driver has read it when the call
-        // returns; else it is waited for below. The range lies in this buffer's memory.
-        unsafe { stream.enqueue_work(&Work::CopyToDevice { dst: to, src: from, bytes: size_of_val(data) }) }?;
-        if is_pinned(data) { stream.synchronize() } else { Ok(()) }
+        // SAFETY: the first elements lie in the memory.
+        unsafe { self.memory.upload(stream, self.address(), data) }
     }
 
     /// Copies the first elements into `data`, in stream order, and waits for the copy.
@@ -361,8 +352,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Returns the errors of [`upload`](DeviceBuffer::upload).
     pub fn download(&self, stream: &Stream, data: &mut [T]) -> Result<()> {
         self.check(stream, data.len(), "DeviceBuffer::download")?;
-        self.memory.used_on(stream);
-        download(self.memory.address(), stream, data)
+        // SAFETY: the first elements lie in the memory.
+        unsafe { self.memory.download(stream, self.address(), data) }
     }
 
     /// Copies all elements to the host, in stream order, and waits for the copy.
@@ -389,7 +380,8 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn copy_from(&mut self, stream: &Stream, source: &DeviceView<T>) -> Result<()> {
         let what = "DeviceBuffer::copy_from";
         self.check(stream, source.len(), what)?;
-        copy_between(what, stream, &self.memory, self.memory.address(), source)
+        // SAFETY: the first elements, as many as the source has, lie in the memory.
+        unsafe { self.memory.copy_from(what, stream, self.address(), source) }
     }
 
     /// Sets every byte to `value`, in stream order.
@@ -398,13 +390,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Returns [`Error::Invalid`] for a stream of another device. Otherwise returns the driver's error.
     pub fn fill_bytes(&mut self, stream: &Stream, value: u8) -> Result<()> {
         self.check(stream, 0, "DeviceBuffer::fill_bytes")?;
-        if self.bytes() == 0 {
-            return Ok(());
-        }
-        self.memory.used_on(stream);
-        let to = self.memory.address();
-        // SAFETY: the range lies in this live block.
-        unsafe { stream.enqueue_work(&Work::FillBytes { dst: to, value, bytes: self.bytes() }) }
+        // SAFETY: all elements lie in the memory.
+        unsafe { self.memory.fill_bytes(stream, self.address(), value, self.bytes()) }
     }
 
     /// Sets every element to `value`, in stream order. That takes one fill if all bytes of the element, or all its
@@ -420,25 +407,19 @@ impl<T: Pod> DeviceBuffer<T> {
             return self.fill_bytes(stream, first);
         }
         self.check(stream, 0, "DeviceBuffer::fill")?;
-        if self.bytes() == 0 {
-            return Ok(());
-        }
-        self.memory.used_on(stream);
-        let (to, bytes) = (self.memory.address(), self.bytes());
+        let (to, bytes) = (self.address(), self.bytes());
         let word =
             [pattern, pattern].concat().first_chunk::<4>().map(|w| u32::from_le_bytes(*w)).unwrap_or(0);
         let words = pattern.len() == 2 || pattern.chunks(4).all(|c| c == word.to_le_bytes());
         if words && bytes.is_multiple_of(4) {
-            // SAFETY: the range lies in this live block, which begins at a multiple of 256.
-            return unsafe {
-                stream.enqueue_work(&Work::FillWords { dst: to, value: word, count: bytes / 4 })
-            };
+            // SAFETY: all elements lie in the memory, which begins at a multiple of 256.
+            return unsafe { self.memory.fill_words(stream, to, word, bytes) };
         }
-        // SAFETY: as above; the pattern is no longer than the buffer, and has been read when the call returns.
-        unsafe {
-            stream.enqueue_work(&Work::CopyToDevice { dst: to, src: pattern.as_ptr(), bytes: pattern.len() })
-        }?;
         let mut done = pattern.len();
+        if bytes > 0 {
+            // SAFETY: the first element lies in the memory.
+            unsafe { self.memory.upload(stream, to, pattern) }?;
+        }
         while done < bytes {
             let n = done.min(bytes - done);
             // SAFETY: both ranges lie in this live block; the destination begins at or after the end of the source.
@@ -457,29 +438,12 @@ impl<T: Pod> DeviceBuffer<T> {
 
     pub(super) fn check(&self, stream: &Stream, len: usize, what: &'static str) -> Result<()> {
         stream.state().check_capturable()?;
-        if *stream.device() != self.device {
-            let problem =
-                format!("the stream is on {}, the buffer on {}", stream.device().id(), self.device.id());
-            return Err(Error::invalid(what, problem));
-        }
+        stream.state().check_device(&self.device, what, "buffer")?;
         if len > self.len() {
             return Err(Error::invalid(what, format!("{len} elements for a buffer of {}", self.len())));
         }
         Ok(())
     }
-}
-
-/// Copies from a live block to `data`, and waits for the copy.
-pub(super) fn download<T: Pod>(from: DevicePtr, stream: &Stream, data: &mut [T]) -> Result<()> {
-    if size_of_val(data) == 0 {
-        return Ok(());
-    }
-    let (bytes, to) = (size_of_val(data), data.as_mut_ptr().cast());
-    // SAFETY: `data` is exclusively borrowed host memory of that many bytes; the synchronize below makes sure that the
-    // copy has finished before the borrow ends, even on drivers that don't wait for pageable memory. The callers checked
-    // the device range.
-    unsafe { stream.enqueue_work(&Work::CopyToHost { dst: to, src: from, bytes }) }?;
-    stream.synchronize()
 }
 
 impl<T: Pod> Drop for DeviceBuffer<T> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::stream::Stream;
 use hip_driver::DevicePtr;
 
@@ -27,13 +27,11 @@ impl Pool {
     /// the stream's arena has a free block of that size.
     ///
     /// # Errors
-    /// Returns [`Error::OutOfMemory`] if every [reclaim step](crate::memory::ReclaimStep) failed, and [`Error::Invalid`] for a
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory) if every [reclaim step](crate::memory::ReclaimStep) failed, and [`Error::Invalid`](crate::Error::Invalid) for a
     /// stream of another device. Otherwise returns the driver's error.
     #[inline]
     pub fn allocate(&self, stream: &Stream, bytes: u64) -> Result<PoolBlock> {
-        if *stream.device() != self.0 {
-            return Err(other_device("Pool::allocate", stream, &self.0));
-        }
+        stream.state().check_device(&self.0, "Pool::allocate", "pool")?;
         self.allocate_in(stream.state().arena(), bytes)
     }
 
@@ -66,7 +64,7 @@ impl Pool {
     /// Frees a block of [`allocate_raw`](Pool::allocate_raw), in the order of its stream.
     ///
     /// # Errors
-    /// Returns [`Error::Pool`] if the block was already freed, or the address is not the start of a block of
+    /// Returns [`Error::Pool`](crate::Error::Pool) if the block was already freed, or the address is not the start of a block of
     /// `allocate_raw`. Nothing changes then.
     pub fn free_raw(&self, ptr: DevicePtr) -> Result<()> {
         Ok(self.0.pool_core().raw_free("Pool::free_raw", ptr)?)
@@ -76,7 +74,7 @@ impl Pool {
     /// stream, as [`record_use`](Stream::record_use) does for a [`PoolBlock`].
     ///
     /// # Errors
-    /// Returns [`Error::Pool`] if the address is not the start of a live block of `allocate_raw`.
+    /// Returns [`Error::Pool`](crate::Error::Pool) if the address is not the start of a live block of `allocate_raw`.
     pub fn record_raw(&self, ptr: DevicePtr, stream: &Stream) -> Result<()> {
         stream.record_use(&self.0.pool_core().raw_block("Pool::record_raw", ptr)?);
         Ok(())
@@ -85,7 +83,7 @@ impl Pool {
     /// Returns the live block that contains an address.
     ///
     /// # Errors
-    /// Returns [`Error::Pool`] if no live block contains it.
+    /// Returns [`Error::Pool`](crate::Error::Pool) if no live block contains it.
     pub fn locate(&self, ptr: DevicePtr) -> Result<PoolBlockInfo> {
         Ok(self.0.pool_core().locate("Pool::locate", ptr)?)
     }
@@ -153,10 +151,6 @@ impl Pool {
     pub fn take_trace(&self) -> (Vec<PoolTraceEntry>, u64) {
         self.0.pool_core().shared.tracer.take()
     }
-}
-
-fn other_device(what: &'static str, stream: &Stream, device: &Device) -> Error {
-    Error::invalid(what, format!("the stream is on {}, the pool on {}", stream.device().id(), device.id()))
 }
 
 /// A callback that [`Pool::on_low_memory`] registered. Dropping it unregisters the callback.

@@ -24,7 +24,7 @@ pub(crate) struct Foreign {
 
 // SAFETY: the address of the host's is only handed out; whoever accesses memory through it says why that is right.
 unsafe impl Send for Foreign {}
-// SAFETY: as above.
+// SAFETY: the address is only read through a shared reference.
 unsafe impl Sync for Foreign {}
 
 impl Foreign {

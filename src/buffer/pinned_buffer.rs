@@ -15,7 +15,7 @@ use hip_driver::{DevicePtr, Note, PinnedAllocation, Work};
 
 use super::device_buffer::{DeviceBuffer, bytes_of};
 
-/// Host memory of live [`PinnedBuffer`]s: first address and end.
+/// HostOwner memory of live [`PinnedBuffer`]s: first address and end.
 static LIVE: RwLock<BTreeMap<usize, usize>> = RwLock::new(BTreeMap::new());
 /// How many there are, so that programs without any look no further.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -34,7 +34,7 @@ fn is_in_live(address: usize) -> bool {
 
 /// Who the host memory belongs to.
 #[derive(Debug)]
-enum Host {
+enum HostOwner {
     /// The driver allocated it.
     Driver,
     /// A vector's memory, with its capacity.
@@ -72,7 +72,7 @@ pub struct PinnedBuffer<T: Pod> {
     /// `None` if it has no bytes.
     allocation: Option<PinnedAllocation>,
     len: usize,
-    host: Host,
+    host: HostOwner,
     /// Streams that may still use it.
     uses: Mutex<Vec<Stream>>,
     element: PhantomData<T>,
@@ -87,7 +87,7 @@ impl<T: Pod> PinnedBuffer<T> {
         device.check()?;
         let bytes = bytes_of::<T>(len, "PinnedBuffer::new")?;
         if bytes == 0 {
-            return Ok(PinnedBuffer::over(device, None, len, Host::Driver));
+            return Ok(PinnedBuffer::over(device, None, len, HostOwner::Driver));
         }
         let allocation = device
             .raw()
@@ -95,7 +95,7 @@ impl<T: Pod> PinnedBuffer<T> {
             .map_err(|e| device.allocation_error("pinned host", bytes, e))?;
         // SAFETY: fresh memory of that many bytes, which nobody else uses.
         unsafe { allocation.host.as_ptr().write_bytes(0, bytes) };
-        Ok(PinnedBuffer::over(device, Some(allocation), len, Host::Driver))
+        Ok(PinnedBuffer::over(device, Some(allocation), len, HostOwner::Driver))
     }
 
     /// Pins a vector's elements where they are. [`into_vec`](PinnedBuffer::into_vec) gives them back.
@@ -109,7 +109,7 @@ impl<T: Pod> PinnedBuffer<T> {
         let registered = unsafe { PinnedBuffer::register_raw(device, ptr, len) };
         match registered {
             Ok(mut buffer) => {
-                buffer.host = Host::Vector(capacity);
+                buffer.host = HostOwner::Vector(capacity);
                 Ok(buffer)
             }
             Err(error) => {
@@ -132,7 +132,7 @@ impl<T: Pod> PinnedBuffer<T> {
         device.check()?;
         let bytes = bytes_of::<T>(len, what)?;
         if bytes == 0 {
-            return Ok(PinnedBuffer::over(device, None, len, Host::Borrowed));
+            return Ok(PinnedBuffer::over(device, None, len, HostOwner::Borrowed));
         }
         if ptr.is_null() || !ptr.is_aligned() {
             return Err(Error::invalid(what, format!("the address {ptr:?} is null or not aligned")));
@@ -140,14 +140,14 @@ impl<T: Pod> PinnedBuffer<T> {
         // SAFETY: the caller's promise.
         let allocation = unsafe { device.raw().host_register(device.id(), ptr.cast(), bytes) };
         let allocation = allocation.map_err(|e| device.error(e))?;
-        Ok(PinnedBuffer::over(device, Some(allocation), len, Host::Borrowed))
+        Ok(PinnedBuffer::over(device, Some(allocation), len, HostOwner::Borrowed))
     }
 
     fn over(
         device: &Device,
         allocation: Option<PinnedAllocation>,
         len: usize,
-        host: Host,
+        host: HostOwner,
     ) -> PinnedBuffer<T> {
         if let Some(allocation) = allocation {
             let start = allocation.host.as_ptr().addr();
@@ -242,7 +242,8 @@ impl<T: Pod> PinnedBuffer<T> {
         if let Some(PinnedAllocation { host, bytes, .. }) = self.allocation {
             self.device.note(&Note::HostWrite { ptr: host.as_ptr(), bytes });
         }
-        // SAFETY: as in `host`; copies from it need `&self`.
+        // SAFETY: live memory of that many elements, which is borrowed exclusively: copies from it and into it need a
+        // borrow, and those before are over.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.start().as_ptr(), self.len) })
     }
 
@@ -252,9 +253,9 @@ impl<T: Pod> PinnedBuffer<T> {
     /// # Errors
     /// As [`host`](PinnedBuffer::host); the elements are then lost.
     pub fn into_vec(mut self) -> Result<Vec<T>> {
-        let Host::Vector(capacity) = self.host else { return Ok(self.host()?.to_vec()) };
+        let HostOwner::Vector(capacity) = self.host else { return Ok(self.host()?.to_vec()) };
         self.wait()?;
-        self.host = Host::Borrowed;
+        self.host = HostOwner::Borrowed;
         let (start, len) = (self.start(), self.len);
         let is_empty = self.allocation.is_none();
         drop(self);
@@ -284,9 +285,11 @@ impl<T: Pod> Drop for PinnedBuffer<T> {
         let (driver, device) = (self.device.raw(), self.device.id());
         let freed = match self.host {
             // SAFETY: owned by `self`, and what used it has run.
-            Host::Driver => unsafe { driver.host_free(device, allocation) },
-            // SAFETY: as above.
-            Host::Vector(_) | Host::Borrowed => unsafe { driver.host_unregister(device, allocation) },
+            HostOwner::Driver => unsafe { driver.host_free(device, allocation) },
+            // SAFETY: registered by `self`, and what used it has run.
+            HostOwner::Vector(_) | HostOwner::Borrowed => unsafe {
+                driver.host_unregister(device, allocation)
+            },
         };
         let mut live = LIVE.write().unwrap_or_else(PoisonError::into_inner);
         live.remove(&allocation.host.as_ptr().addr());
@@ -295,8 +298,8 @@ impl<T: Pod> Drop for PinnedBuffer<T> {
         if let Err(error) = freed {
             // A vector's memory is leaked: it may be pinned still.
             log::warn!("freeing pinned memory of {device}: {error}");
-        } else if let Host::Vector(capacity) = self.host {
-            // SAFETY: as in `into_vec`.
+        } else if let HostOwner::Vector(capacity) = self.host {
+            // SAFETY: the memory, length and capacity of the vector that was registered, which nothing uses any more.
             drop(unsafe { Vec::from_raw_parts(self.start().as_ptr(), self.len, capacity) });
         }
     }
@@ -329,7 +332,8 @@ impl<T: Pod> DeviceBuffer<T> {
         self.used_on(stream);
         target.record_use(stream);
         let src = self.address();
-        // SAFETY: as in `upload_pinned`; `target` is borrowed exclusively, so nobody has its elements.
+        // SAFETY: the pinned memory lives until the stream, which is recorded, was waited for; `target` is borrowed
+        // exclusively, so nobody has its elements. The range lies in this buffer's memory.
         unsafe { stream.enqueue_work(&Work::CopyToHost { dst: host.as_ptr(), src, bytes }) }
     }
 }

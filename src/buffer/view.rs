@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::stream::Stream;
 use hip_driver::DevicePtr;
 
-use super::device_buffer::{DeviceBuffer, Memory, download};
+use super::device_buffer::{DeviceBuffer, Memory};
 use super::foreign::Foreign;
 use super::layout::Layout;
 use crate::pool::PoolBlock;
@@ -108,7 +108,7 @@ impl<T: Pod> DeviceView<T> {
     /// Returns a view of the same elements with the axes in the order of `axes`.
     ///
     /// # Errors
-    /// Returns [`Error::Invalid`] unless `axes` names each axis once.
+    /// Returns [`Error::Invalid`](crate::Error::Invalid) unless `axes` names each axis once.
     pub fn permute(&self, axes: &[usize]) -> Result<DeviceView<T>> {
         Ok(self.with(self.layout.permuted(axes)?))
     }
@@ -116,7 +116,7 @@ impl<T: Pod> DeviceView<T> {
     /// Returns a view of the indices `start..end` of one axis.
     ///
     /// # Errors
-    /// Returns [`Error::Invalid`] for an axis or index that doesn't exist.
+    /// Returns [`Error::Invalid`](crate::Error::Invalid) for an axis or index that doesn't exist.
     pub fn slice(&self, axis: usize, start: usize, end: usize) -> Result<DeviceView<T>> {
         Ok(self.with(self.layout.sliced(axis, start, end)?))
     }
@@ -124,19 +124,15 @@ impl<T: Pod> DeviceView<T> {
     /// Copies all elements to the host in row-major order, in stream order, and waits for the copy.
     ///
     /// # Errors
-    /// Returns [`Error::Invalid`] for a stream of another device. Otherwise returns the driver's error.
+    /// Returns [`Error::Invalid`](crate::Error::Invalid) for a stream of another device. Otherwise returns the driver's error.
     pub fn to_vec(&self, stream: &Stream) -> Result<Vec<T>> {
         stream.state().check()?;
-        if *stream.device() != self.device {
-            let problem =
-                format!("the stream is on {}, the view on {}", stream.device().id(), self.device.id());
-            return Err(Error::invalid("DeviceView::to_vec", problem));
-        }
+        stream.state().check_device(&self.device, "DeviceView::to_vec", "view")?;
         let Some((start, end)) = self.layout.range() else { return Ok(Vec::new()) };
         let mut span = vec![T::zeroed(); end - start];
-        self.memory.used_on(stream);
         let from = self.memory.address().offset((start * size_of::<T>()) as u64);
-        download(from, stream, &mut span)?;
+        // SAFETY: the elements of the span lie in the memory.
+        unsafe { self.memory.download(stream, from, &mut span) }?;
         if self.layout.is_contiguous() {
             return Ok(span);
         }

@@ -208,8 +208,8 @@ impl DeviceKernel {
     #[cold]
     pub(crate) fn runs_on<U: KernelUser>(&self, user: &Arc<U>) {
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        users.retain(|known| known.strong_count() > 0);
-        if !users.iter().any(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(user))) {
+        users.retain(|user| user.strong_count() > 0);
+        if !users.iter().any(|other| std::ptr::addr_eq(other.as_ptr(), Arc::as_ptr(user))) {
             user.name_kernel(self.id, &self.name);
             let user: Weak<U> = Arc::downgrade(user);
             users.push(user);

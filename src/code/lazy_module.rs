@@ -36,9 +36,9 @@ use super::module::Module;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct LazyModule(Arc<Inner>);
+pub struct LazyModule(Arc<LazyModuleInner>);
 
-struct Inner {
+struct LazyModuleInner {
     binary: FatBinary<'static>,
     loaded: Mutex<Vec<Module>>,
 }
@@ -62,7 +62,7 @@ impl LazyModule {
     /// # Safety
     /// As for [`Module::load`], on every device on which it is used.
     pub unsafe fn new(binary: FatBinary<'_>) -> LazyModule {
-        LazyModule(Arc::new(Inner { binary: binary.into_owned(), loaded: Mutex::default() }))
+        LazyModule(Arc::new(LazyModuleInner { binary: binary.into_owned(), loaded: Mutex::default() }))
     }
 
     /// Returns the module on a device. Loads it there if it is not loaded yet; a program that wants no launch to wait for
@@ -118,23 +118,24 @@ impl LazyModule {
         kernel: &str,
     ) -> Result<Vec<(&'d Device, KernelSignature)>> {
         let binary = &self.0.binary;
-        let (mut found, mut missing): (Vec<(&Device, KernelSignature)>, Option<Error>) = (Vec::new(), None);
+        let (mut signatures, mut missing): (Vec<(&Device, KernelSignature)>, Option<Error>) =
+            (Vec::new(), None);
         for device in devices {
             let same = |(other, _): &&(&Device, KernelSignature)| {
                 other.properties().target == device.properties().target
             };
-            if let Some((_, signature)) = found.iter().find(same) {
-                found.push((device, signature.clone()));
+            if let Some((_, signature)) = signatures.iter().find(same) {
+                signatures.push((device, signature.clone()));
                 continue;
             }
             match binary.in_bundle(device)? {
-                Ok(code) => found.push((device, code.kernel(kernel)?.clone())),
+                Ok(code) => signatures.push((device, code.kernel(kernel)?.clone())),
                 Err(why) => missing = missing.or_else(|| Some(binary.no_code(device, why, None))),
             }
         }
         match missing {
-            Some(error) if found.is_empty() && !binary.has_source() => Err(error),
-            _ => Ok(found),
+            Some(error) if signatures.is_empty() && !binary.has_source() => Err(error),
+            _ => Ok(signatures),
         }
     }
 }

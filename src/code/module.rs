@@ -15,9 +15,9 @@ use super::fat_binary::driver_too_old;
 ///
 /// It is unloaded when the last clone has been dropped and no kernel of it is registered or in flight.
 #[derive(Clone)]
-pub struct Module(Arc<Inner>);
+pub struct Module(Arc<LoadedModule>);
 
-struct Inner {
+struct LoadedModule {
     device: Device,
     raw: RawModule,
     code: CodeObject,
@@ -77,7 +77,7 @@ impl Module {
         // SAFETY: the caller vouches for the code; the ELF was read above.
         let raw =
             unsafe { device.raw().module_load(device.id(), code.elf()) }.map_err(|e| device.error(e))?;
-        Ok(Module(Arc::new(Inner { device: device.clone(), raw, code })))
+        Ok(Module(Arc::new(LoadedModule { device: device.clone(), raw, code })))
     }
 
     /// Returns the module's device.
@@ -117,7 +117,7 @@ fn c_name(name: &str) -> Result<CString> {
     CString::new(name).map_err(|_| Error::invalid("symbol name", format!("{name:?} has a NUL byte in it")))
 }
 
-impl Drop for Inner {
+impl Drop for LoadedModule {
     fn drop(&mut self) {
         // SAFETY: kernels hold a clone until their last launch has finished, so nothing is in flight.
         if let Err(e) = unsafe { self.device.raw().module_unload(self.device.id(), self.raw) } {

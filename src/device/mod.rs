@@ -13,9 +13,9 @@ pub(crate) use live_streams::{LiveStream, LiveStreams};
 
 /// A device of an open driver. Cheap to clone; all clones are the same device.
 #[derive(Clone)]
-pub struct Device(Arc<Inner>);
+pub struct Device(Arc<DeviceInner>);
 
-struct Inner {
+struct DeviceInner {
     driver: Arc<dyn Driver>,
     id: DeviceId,
     properties: DeviceProperties,
@@ -57,7 +57,7 @@ impl Device {
     pub fn open_with(driver: Arc<dyn Driver>, id: DeviceId, options: &PoolOptions) -> Result<Device> {
         let properties = driver.device_properties(id)?;
         options.check(driver.capabilities())?;
-        Ok(Device(Arc::new(Inner {
+        Ok(Device(Arc::new(DeviceInner {
             pool: PoolCore::new(driver.clone(), id, options),
             takes_notes: driver.observer().is_some_and(Observer::takes_notes),
             driver,

@@ -51,7 +51,7 @@ pub enum GraphProblem {
     },
     /// A buffer or bytes of another length were set.
     #[error(
-        "{given} bytes for value {value}, which was recorded with {recorded}; record the graph again for other lengths"
+        "{bytes} bytes for value {value}, which was recorded with {recorded}; record the graph again for other lengths"
     )]
     OtherLength {
         /// The value's number.
@@ -59,7 +59,7 @@ pub enum GraphProblem {
         /// Its length in bytes.
         recorded: u64,
         /// The length in bytes of what was set for it.
-        given: u64,
+        bytes: u64,
     },
     /// Another scalar was set for an argument that is not passed by value.
     #[error(

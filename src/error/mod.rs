@@ -255,7 +255,7 @@ pub enum LaunchProblem {
     ArgumentSize {
         /// The argument's position, from 0.
         index: usize,
-        /// The parameter's name in the source, where the metadata have it.
+        /// The parameter's name in the source, where the metadata has it.
         name: Option<Box<str>>,
         /// The parameter's size in bytes.
         expected: u32,
@@ -267,7 +267,7 @@ pub enum LaunchProblem {
     ArgumentKind {
         /// The argument's position, from 0.
         index: usize,
-        /// The parameter's name in the source, where the metadata have it.
+        /// The parameter's name in the source, where the metadata has it.
         name: Option<Box<str>>,
         /// The kind of the parameter: `pointer` or `value`.
         expected: &'static str,

@@ -18,7 +18,7 @@ use super::record::Graph;
 use super::side_streams::SideStreams;
 
 /// The number of program instances that are kept for all streams together.
-const KEPT: usize = 64;
+const KEPT_INSTANCES: usize = 64;
 
 /// A graph program with its workspace on one stream.
 #[derive(Debug)]
@@ -74,7 +74,6 @@ impl Drop for ProgramInstance {
 #[derive(Debug)]
 struct CachedInstance {
     key: GraphKey,
-    stream_state: Weak<StreamState>,
     instance: Arc<ProgramInstance>,
 }
 
@@ -84,6 +83,17 @@ struct Entries {
     misses: u64,
     /// The number of nodes from which on a driver graph is used. Before it is set, none is used.
     break_even: Option<u32>,
+}
+
+/// What a launcher's cache of graphs has, and how it was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphCounts {
+    /// The program instances that are kept.
+    pub kept: usize,
+    /// How often a graph found its instance among them.
+    pub hits: u64,
+    /// How often it did not.
+    pub misses: u64,
 }
 
 /// The program instances of a launcher's graphs.
@@ -115,7 +125,7 @@ impl GraphCache {
     ) -> Option<Arc<ProgramInstance>> {
         let mut entries = self.lock();
         let is_it = |e: &&CachedInstance| {
-            std::ptr::eq(e.stream_state.as_ptr(), Arc::as_ptr(stream_state)) && e.key == *key
+            std::ptr::eq(e.instance.stream_state.as_ptr(), Arc::as_ptr(stream_state)) && e.key == *key
         };
         match entries.all.iter().find(is_it) {
             Some(entry) => {
@@ -146,38 +156,27 @@ impl GraphCache {
         self.changes.load(Ordering::Acquire)
     }
 
-    pub(super) fn insert(
-        &self,
-        key: GraphKey,
-        stream_state: &Arc<StreamState>,
-        instance: &Arc<ProgramInstance>,
-    ) {
-        let gone: Vec<CachedInstance> = {
+    pub(super) fn insert(&self, key: GraphKey, instance: &Arc<ProgramInstance>) {
+        let mut gone: Vec<CachedInstance> = Vec::new();
+        {
             let mut entries = self.lock();
             self.stamp(instance);
-            let entry = CachedInstance {
-                key,
-                stream_state: Arc::downgrade(stream_state),
-                instance: instance.clone(),
-            };
-            let mut gone: Vec<CachedInstance> = Vec::new();
             // Another thread may have added the same program meanwhile.
             let same = |e: &CachedInstance| {
-                e.stream_state.strong_count() == 0
-                    || (e.stream_state.ptr_eq(&entry.stream_state) && e.key == entry.key)
+                e.instance.stream_state.strong_count() == 0
+                    || (e.instance.stream_state.ptr_eq(&instance.stream_state) && e.key == key)
             };
             while let Some(i) = entries.all.iter().position(&same) {
                 gone.push(entries.all.swap_remove(i));
             }
-            if entries.all.len() >= KEPT
+            if entries.all.len() >= KEPT_INSTANCES
                 && let Some(oldest) = (0..entries.all.len())
                     .min_by_key(|&i| entries.all[i].instance.used.load(Ordering::Relaxed))
             {
                 gone.push(entries.all.swap_remove(oldest));
             }
-            entries.all.push(entry);
-            gone
-        };
+            entries.all.push(CachedInstance { key, instance: instance.clone() });
+        }
         // Dropped without the lock, because this frees memory.
         drop(gone);
     }
@@ -204,10 +203,10 @@ impl GraphCache {
         self.lock().break_even = Some(nodes);
     }
 
-    /// Returns the number of program instances that are kept, of hits and of misses.
-    fn counts(&self) -> (usize, u64, u64) {
+    fn counts(&self) -> GraphCounts {
         let entries = self.lock();
-        (entries.all.len(), self.hits.load(Ordering::Relaxed), entries.misses)
+        let hits = self.hits.load(Ordering::Relaxed);
+        GraphCounts { kept: entries.all.len(), hits, misses: entries.misses }
     }
 }
 
@@ -230,9 +229,8 @@ impl Launcher {
         Ok(Graph::new(self, device))
     }
 
-    /// Returns three numbers: the program instances of graphs that are kept, how often a graph found its instance among
-    /// them, and how often it did not.
-    pub fn graph_counts(&self) -> (usize, u64, u64) {
+    /// Returns how many program instances of graphs are kept, and how often one was found.
+    pub fn graph_counts(&self) -> GraphCounts {
         GraphCache::of(self).counts()
     }
 

@@ -179,8 +179,8 @@ impl CompiledGraph {
         // Before the length, which the gaps of a view change.
         let place = graph.external(value.index, &memory)?;
         if info.bytes != memory.bytes {
-            let (recorded, given) = (info.bytes, memory.bytes);
-            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
+            let (recorded, bytes) = (info.bytes, memory.bytes);
+            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, bytes }));
         }
         self.recorded.set_place(value.index, place);
         Ok(())
@@ -208,8 +208,8 @@ impl CompiledGraph {
         let refuse = || problem(Some(node.0), GraphProblem::NotByValue { argument });
         let NodeKind::Launch { kernel, .. } = &recorded.work else { return Err(refuse()) };
         let all = graph.immediates_of(node.0 as usize);
-        let found = all.iter().find(|i| i.parameter as usize == argument).ok_or_else(refuse)?;
-        let at = found.at;
+        let immediate = all.iter().find(|i| i.parameter as usize == argument).ok_or_else(refuse)?;
+        let at = immediate.at;
         match scalar.into() {
             GraphArg::Scalar { bits, size } => {
                 kernel.check_value(argument, usize::from(size), "scalar")?;
@@ -241,8 +241,8 @@ impl CompiledGraph {
             return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
         };
         if info.bytes != bytes.len() as u64 {
-            let (recorded, given) = (info.bytes, bytes.len() as u64);
-            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
+            let (recorded, bytes) = (info.bytes, bytes.len() as u64);
+            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, bytes }));
         }
         self.recorded.set_bytes(at, bytes);
         Ok(())
@@ -296,7 +296,7 @@ impl CachedGraph {
     pub fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
         let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
         drop(recorded.run(&instance, Submission::Auto)?);
-        recorded.let_go();
+        recorded.release_buffers();
         Ok(CachedGraph { recorded, instance: Arc::downgrade(&instance) })
     }
 
@@ -319,14 +319,14 @@ impl CachedGraph {
             true => recorded.run(&instance, Submission::Auto).map(|_| true),
             false => Ok(false),
         };
-        recorded.let_go();
+        recorded.release_buffers();
         outcome
     }
 }
 
 impl Recorded {
     /// Drops the buffers, but keeps their addresses.
-    fn let_go(&mut self) {
+    fn release_buffers(&mut self) {
         for &value in &self.graph.external {
             if let Storage::External { block, foreign, .. } = &mut self.graph.values[value as usize].place {
                 (*block, *foreign) = (None, None);

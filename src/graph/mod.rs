@@ -81,6 +81,7 @@ mod tests;
 pub use crate::error::GraphProblem;
 pub use branches::Branches;
 pub use break_even::measure_break_even;
+pub use cache::GraphCounts;
 pub use compiled::CompiledGraph;
 pub use memory::GraphMemory;
 pub use record::{Access, Graph, GraphArg, GraphValue, NodeId};

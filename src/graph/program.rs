@@ -10,7 +10,7 @@ use crate::code::{DeviceKernel, LaunchDims};
 use crate::error::Result;
 use hip_driver::{DevicePtr, KernelLaunch, MemoryAccess, RawFunction, Work};
 
-use super::branches::{Order, Schedule};
+use super::branches::{Schedule, StepOrder};
 use super::edges::{ADDRESSES, ByteAccess, VALUES, WORKSPACE, dependencies, live_nodes};
 use super::forward::{Forwarded, forward_copies};
 use super::place::place_temporaries;
@@ -188,14 +188,18 @@ pub(super) fn compile(graph: &Graph) -> Result<GraphProgram> {
 
 /// Places argument blocks and temporaries in the workspace. Also returns the order of the steps, if branches run on
 /// several streams.
-fn lay_out(graph: &Graph, live: &[u32], forwarded: Forwarded) -> Result<(Option<Order>, WorkspaceLayout)> {
+fn lay_out(
+    graph: &Graph,
+    live: &[u32],
+    forwarded: Forwarded,
+) -> Result<(Option<StepOrder>, WorkspaceLayout)> {
     let placed = |value: u32| forwarded[value as usize].is_none();
-    let streams = graph.branches.most();
+    let streams = graph.branches.max_streams();
     let (order, (mut offsets, temporary_bytes)) = if streams > 1 {
         // These are the dependencies before temporaries share bytes. The streams add to them, and the plan keeps both.
         let apart = ValueLocations { graph, forwarded: &forwarded, offsets: None };
         let after = with_order(graph, live, dependencies(&accesses(&apart, live)));
-        let order = Order::new(&after, streams);
+        let order = StepOrder::new(&after, streams);
         let plan = place_temporaries(graph, live, placed, Some((&order, &after)))?;
         (Some(order), plan)
     } else {

@@ -503,9 +503,8 @@ impl Graph {
             };
             kernel.check_pointer(index)?;
             self.own(value)?;
-            if write && matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. }) {
-                let wrong = GraphProblem::BlockWritten { value: value.index };
-                return Err(problem(Some(self.nodes.len() as u32), wrong));
+            if write {
+                self.writable(value)?;
             }
             self.push_use(value, read, write, parameter);
         }
@@ -654,8 +653,8 @@ impl Graph {
     /// Adds to the key the number of streams and how buffers overlap and are aligned. The overlaps determine the order
     /// of nodes, and the alignment which temporaries are written directly to buffers.
     pub(super) fn describe_buffers(&mut self) {
-        if self.branches.most() > 1 {
-            self.key.push(KEY_BRANCHES | self.branches.most() as u64);
+        if self.branches.max_streams() > 1 {
+            self.key.push(KEY_BRANCHES | self.branches.max_streams() as u64);
         }
         let range = |v: u32| match &self.values[v as usize] {
             ValueInfo { place: Storage::External { address, .. }, bytes } => (*address, address + bytes),

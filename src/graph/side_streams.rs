@@ -34,38 +34,6 @@ impl SideStreams {
         }
     }
 
-    /// Records the event after the earlier work on `main`, if one is needed. To be called before the first step.
-    pub(super) fn fork(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
-        schedule.fork.map_or(Ok(()), |event| self.record(device, event, main))
-    }
-
-    /// Makes `stream` wait for the events that a step needs. To be called before the step.
-    pub(super) fn before(
-        &self,
-        device: &Device,
-        schedule: &Schedule,
-        step: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        schedule.waits[step].iter().try_for_each(|&event| self.wait(device, event, stream))
-    }
-
-    /// Records the event of a step on its `stream`, if it has one. To be called after the step.
-    pub(super) fn after(
-        &self,
-        device: &Device,
-        schedule: &Schedule,
-        step: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        schedule.records[step].map_or(Ok(()), |event| self.record(device, event, stream))
-    }
-
-    /// Makes later work on `main` come after all steps. To be called after the last step.
-    pub(super) fn join(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
-        schedule.joins.iter().try_for_each(|&event| self.wait(device, event, main))
-    }
-
     /// Makes later work on `main` come after the enqueued steps, because memory is freed in its order. To be called
     /// after a step was refused.
     pub(super) fn abandon(&self, device: &Device, main: RawStream) {
@@ -80,13 +48,15 @@ impl SideStreams {
         }
     }
 
-    fn record(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
+    /// Records an event on a stream.
+    pub(super) fn record(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
         let event = self.events[event as usize].raw();
         // SAFETY: an event of ours and a live stream, of one device.
         unsafe { device.raw().event_record(device.id(), event, stream) }
     }
 
-    fn wait(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
+    /// Makes later work on a stream wait for an event.
+    pub(super) fn wait(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
         let event = self.events[event as usize].raw();
         // SAFETY: an event of ours and a live stream, of one device.
         unsafe { device.raw().stream_wait_event(device.id(), stream, event) }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::launcher::Ticket;
 use crate::pool::RequestContext;
 use crate::staging::{LockedFailure, StagingRing};
-use crate::stream::{EnqueueState, REMEMBERED, Stream, StreamState};
+use crate::stream::{EnqueueState, RECENT_LAUNCHES, Stream, StreamState};
 use hip_driver::{Capability, DevicePtr, DriverError, Note, Work};
 
 use super::cache::{BoundData, ProgramInstance};
@@ -127,7 +127,7 @@ impl Graph {
         // No other graph will have the key of a kernel that is gone, and the cache would keep its module.
         if self.check_kernels().is_ok() {
             let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
-            cache.insert(key, stream_state, &instance);
+            cache.insert(key, &instance);
         }
         Ok(instance)
     }
@@ -395,7 +395,7 @@ impl Graph {
         // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
         stream_state.progress().publish(position);
         let submitted = outcome.as_ref().map_or_else(|failure| failure.submitted, |()| all);
-        for step in &program.steps[submitted.saturating_sub(REMEMBERED)..submitted] {
+        for step in &program.steps[submitted.saturating_sub(RECENT_LAUNCHES)..submitted] {
             if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
                 let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
                 recent.push(position, *kernel, dims, *explicit_bytes, bytes);
@@ -539,7 +539,8 @@ impl Graph {
         };
         let main = stream_state.driver_stream.for_work().map_err(|e| failed(0, e))?;
         if let Some((side, schedule)) = side {
-            side.fork(device, schedule, main).map_err(|e| failed(0, e))?;
+            let fork = schedule.fork.map_or(Ok(()), |event| side.record(device, event, main));
+            fork.map_err(|e| failed(0, e))?;
         }
         for (index, step) in program.steps.iter().enumerate() {
             if reads_only && !matches!(step, Step::Read { .. }) {
@@ -548,7 +549,9 @@ impl Graph {
             let mut stream = main;
             if let Some((side, schedule)) = side {
                 stream = side.of(schedule, index, main);
-                side.before(device, schedule, index, stream).map_err(|e| failed(index, e))?;
+                let mut waits = schedule.waits[index].iter();
+                let waited = waits.try_for_each(|&event| side.wait(device, event, stream));
+                waited.map_err(|e| failed(index, e))?;
             }
             let enqueued = program.with_work(index, &data, |work| {
                 // SAFETY: the kernarg segment is as long as the metadata says, and was packed after every argument was
@@ -561,12 +564,16 @@ impl Graph {
             });
             enqueued.transpose().map_err(|e| failed(index, e))?;
             // Also after a step that had nothing to do.
-            if let Some((side, schedule)) = side {
-                side.after(device, schedule, index, stream).map_err(|e| failed(index + 1, e))?;
+            if let Some((side, schedule)) = side
+                && let Some(event) = schedule.records[index]
+            {
+                side.record(device, event, stream).map_err(|e| failed(index + 1, e))?;
             }
         }
         if let Some((side, schedule)) = side {
-            side.join(device, schedule, main).map_err(|e| failed(program.steps.len(), e))?;
+            let mut joins = schedule.joins.iter();
+            let joined = joins.try_for_each(|&event| side.wait(device, event, main));
+            joined.map_err(|e| failed(program.steps.len(), e))?;
         }
         Ok(())
     }

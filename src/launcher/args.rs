@@ -263,7 +263,7 @@ macro_rules! args {
     ($($arg:expr),* $(,)?) => { [$($crate::Arg::from($arg)),*] };
 }
 
-/// How host data reach the kernel.
+/// How host data reaches the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staging {
     /// The launch copies host data to device scratch and results back. Suits data that the kernel accesses more than

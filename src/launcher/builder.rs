@@ -11,7 +11,7 @@ use hip_driver::{DeviceId, Driver};
 use hip_driver_layers::timeline::Timeline;
 
 use super::registry::Registry;
-use super::{Inner, Launcher};
+use super::{Launcher, LauncherInner};
 
 /// The options of a [`Launcher`]. [`Launcher::builder`] creates them, and [`build`](LauncherBuilder::build) opens the
 /// launcher.
@@ -141,7 +141,7 @@ impl LauncherBuilder {
             buffer_bytes: self.buffer_bytes.unwrap_or(usual.buffer_bytes),
             max_buffers: self.max_buffers.unwrap_or(usual.max_buffers),
         };
-        Ok(Launcher(Arc::new(Inner {
+        Ok(Launcher(Arc::new(LauncherInner {
             cache: OnceLock::new(),
             registry: Registry::default(),
             devices,

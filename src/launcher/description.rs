@@ -7,7 +7,7 @@ use super::args::{Arg, Staging};
 use super::destination::{Destination, Placement};
 use super::launch::{Arguments, DestinationArg};
 
-/// One launch of a kernel: its dimensions, its arguments, how host data reach the kernel, and its destination.
+/// One launch of a kernel: its dimensions, its arguments, how host data reaches the kernel, and its destination.
 ///
 /// Every part but the dimensions has a default, and all parts can be combined.
 /// [`Launcher::submit`](crate::Launcher::submit) launches it and returns a ticket;
@@ -38,7 +38,7 @@ use super::launch::{Arguments, DestinationArg};
 ///     .args(&args)
 ///     .staging(Staging::Mapped)
 ///     .destination(&mut sum, &[10, 10]);
-/// // SAFETY: as above.
+/// // SAFETY: the arguments are what its source asks for.
 /// unsafe { launcher.enqueue(vadd, &stream, launch)? };
 /// # let sum = sum.ok_or("no result")?;
 /// assert_eq!(sum.to_vec(&stream)?, [3.0; 100]);
@@ -96,7 +96,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Sets how host data among the arguments reach the kernel.
+    /// Sets how host data among the arguments reaches the kernel.
     #[inline]
     pub const fn staging(mut self, staging: Staging) -> Launch<'a> {
         self.staging = staging;

@@ -104,8 +104,13 @@ impl<T: Pod> Resizable for DeviceBuffer<T> {
         let same = self.shape() == shape;
         let len = if same { self.len() } else { elements(shape)? };
         if !self.fits(stream, len) {
+            let layout = Layout::contiguous(0, shape)?;
+            check()?;
+            let mut new = DeviceBuffer::on(stream, layout.len())?;
+            new.set_layout(layout);
+            enqueue(Room { target: BufferArg::of_buffer(&new, new.bytes() as u64), is_new: true })?;
             // This frees the old memory in stream order.
-            *self = filled(stream, shape, check, enqueue)?;
+            *self = new;
             return Ok(());
         }
         let layout = if same { None } else { Some(Layout::contiguous(0, shape)?) };
@@ -129,26 +134,14 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
         match self {
             Some(buffer) => buffer.fill_with(stream, shape, check, enqueue),
             None => {
-                *self = Some(filled(stream, shape, check, enqueue)?);
+                // Without elements, it allocates nothing.
+                let mut new = DeviceBuffer::on(stream, 0)?;
+                new.fill_with(stream, shape, check, enqueue)?;
+                *self = Some(new);
                 Ok(())
             }
         }
     }
-}
-
-/// Allocates a buffer on the stream, launches the kernel with it, and returns it.
-fn filled<T: Pod>(
-    stream: &Stream,
-    shape: &[usize],
-    check: Check<'_>,
-    enqueue: Enqueue<'_>,
-) -> Result<DeviceBuffer<T>> {
-    let layout = Layout::contiguous(0, shape)?;
-    check()?;
-    let mut new = DeviceBuffer::on(stream, layout.len())?;
-    new.set_layout(layout);
-    enqueue(Room { target: BufferArg::of_buffer(&new, new.bytes() as u64), is_new: true })?;
-    Ok(new)
 }
 
 /// Launches a kernel whose launch has a destination; `kernel` is `registered` on the stream's device. Dimensions and

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use crate::code::{DeviceKernel, KernelHandle, LaunchDims, Parameter, ParameterKind};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
-use crate::pool::RequestContext;
 use crate::staging::{LockedFailure, ResultBuffer, StagingRing};
 use crate::stream::{EnqueueState, KernelMemory, StreamState};
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
@@ -154,7 +153,7 @@ impl LaunchFailure {
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
-// What follows an error is not inlined, and no loop: both would make every launch save more values on the stack.
+// What follows an error is neither inlined nor a loop: each would make every launch save more values on the stack.
 pub(super) fn launch_on<R: LaunchResult>(
     kernel_ref: KernelRef<'_>,
     stream_state: &Arc<StreamState>,
@@ -229,7 +228,7 @@ fn enqueue<R: LaunchResult>(
         memory.shadow_matches_device = true;
     }
     drop(locked);
-    // By itself it would be dropped by a function call, also where there is nothing.
+    // Dropped by hand where there is something: the compiler's own drop calls a function for `None` too.
     if let Some(kernels) = drops {
         drop_kernels(kernels);
     }
@@ -447,22 +446,21 @@ fn stage(
     if launch.staging == Staging::Mapped {
         let to_host = image.to_host();
         let (input, inout) = (image.input as usize, image.inout as usize);
-        // SAFETY (of both slices below): ring and result buffers returned that many bytes, which no work in flight uses
-        // and nobody else accesses, as the stream's lock is held and the result buffer is this launch's; the two do not
-        // overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
             let staging = ring.take(&stream_state.driver_stream, input)?;
             (staged.input, staged.uses_ring) = (staging.device.0, true);
             device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
-            // SAFETY: as above.
+            // SAFETY: the ring returned that many bytes, which no work in flight uses; nobody else accesses them while the
+            // stream's lock is held.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
         let (mut inout_bytes, mut spans): (&mut [u8], _) = (&mut [], None);
         if let Some(buffer) = &mut staged.buffer {
             staged.to_host = buffer.value.device.0;
             device.note(&Note::HostWrite { ptr: buffer.value.host.as_ptr(), bytes: to_host });
-            // SAFETY: as above. The outputs are zeroed too: the kernel may write less than there is.
+            // SAFETY: the result buffer is this launch's, at least that long, and no work in flight uses it. The outputs
+            // are zeroed too: the kernel may write less than there is.
             inout_bytes = &mut unsafe { zeroed_slice(buffer.value.host, to_host) }[..inout];
             spans = Some(&mut buffer.value.spans);
         }
@@ -472,7 +470,7 @@ fn stage(
         return Ok(());
     }
 
-    if scratch.ensure_raw(image.total() as usize, stream_state.arena(), RequestContext::UnderLock)? {
+    if scratch.ensure(image.total() as usize, stream_state.arena())? {
         *shadow_matches_device = false;
     }
     let base = scratch.ptr().0;
@@ -553,8 +551,8 @@ fn accesses(launch: &Launch<'_>, image: &ImageSizes, staged: &StagedImage) -> Ve
 
 /// Enqueues the copies and the kernel. The event of a result buffer is recorded when something is enqueued after it
 /// ([`DriverStream::defer`](crate::driver_stream::DriverStream::defer)).
-// Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
-// function calls is inlined by itself, but not what two do.
+// Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and the compiler
+// inlines by itself only what a single function calls.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "inlined, so that nothing is gathered in a struct")]
 pub(super) fn submit(

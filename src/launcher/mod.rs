@@ -58,10 +58,10 @@ pub(crate) trait KernelCache: Any + Send + Sync + std::fmt::Debug {
 ///
 /// Cheap to clone; all clones are the same launcher. Every method may be called from any thread.
 #[derive(Clone, Debug)]
-pub struct Launcher(Arc<Inner>);
+pub struct Launcher(Arc<LauncherInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct LauncherInner {
     // Fields are dropped in this order: kernels pass their modules to the streams, and the driver is dropped last.
     cache: OnceLock<Arc<dyn KernelCache>>,
     registry: Registry,
@@ -230,7 +230,7 @@ impl Launcher {
                 // SAFETY: the caller vouches for the code.
                 KernelSource::Module(unsafe { Module::load(self.device(device.0)?, code) }?)
             }
-            // SAFETY: as above.
+            // SAFETY: the caller vouches for the code, on every device.
             None => KernelSource::LazyModule(unsafe { LazyModule::new(FatBinary::new(old.name(), code)) }),
         };
         drop(old);
@@ -311,7 +311,7 @@ impl Launcher {
         self.0.registry.len()
     }
 
-    /// Returns a registered kernel's signature, as its code object's metadata have it. For a kernel of all devices, it is
+    /// Returns a registered kernel's signature, as its code object's metadata has it. For a kernel of all devices, it is
     /// that of the first device that the bundle has code for; if there is none, it is compiled for device 0 now.
     ///
     /// # Errors

@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use super::heap::{Heap, PoolSegment, SegmentKind};
+use super::heap::{AllocatedBlock, Heap, PoolSegment, SegmentKind};
 use super::stats::Counters;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -44,32 +44,23 @@ pub(crate) trait Fences {
 
 /// A held-back block, with fences on the streams that may still use it.
 struct HeldBlock<F> {
-    node: u32,
+    record: u32,
     fences: Vec<F>,
 }
 
-struct Inner<S: Fences> {
+struct ArenaState<S: Fences> {
     heap: Heap,
     counters: Counters,
     /// For the record of a live block, the other streams that use it.
-    marks: HashMap<u32, Vec<S::Stream>>,
+    uses: HashMap<u32, Vec<S::Stream>>,
     /// Held-back blocks that were not polled yet.
     incoming: Vec<HeldBlock<S::Fence>>,
     /// Bytes that other streams stole from this arena and that it has not needed since.
     stolen_bytes: u64,
     /// The number of hits when the arena last needed stolen memory, and how often in a row that was soon after the time
     /// before.
-    missed_at: u64,
-    missed_soon: u32,
-}
-
-/// A block that was allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AllocatedBlock {
-    pub(crate) node: u32,
-    /// Its size in granules.
-    pub(crate) units: u32,
-    pub(crate) address: u64,
+    hits_at_last_need: u64,
+    needs_in_a_row: u32,
 }
 
 /// Whether an arena needs memory that other streams stole from it.
@@ -82,13 +73,14 @@ pub(crate) enum StealBack {
     TooOften,
 }
 
-/// Fewer than `SOON` hits between two needs for stolen memory are few. `OFTEN` such needs in a row are too many.
-const SOON: u64 = 2;
-const OFTEN: u32 = 8;
+/// Fewer hits than this between two needs for stolen memory are few.
+const HITS_BETWEEN_STEALS: u64 = 2;
+/// So many needs in a row with few hits between them are too many.
+const STEALS_IN_A_ROW: u32 = 8;
 
 /// The memory of one stream. See the [module](self).
 pub(crate) struct Arena<S: Fences> {
-    inner: Mutex<Inner<S>>,
+    state: Mutex<ArenaState<S>>,
     /// Held-back blocks. Their fences are queried under this lock; no hit and no free waits for it.
     held: Mutex<Vec<HeldBlock<S::Fence>>>,
 }
@@ -97,24 +89,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AllocatedBlock {
-    #[inline]
-    fn of(heap: &Heap, (node, address): (u32, u64)) -> AllocatedBlock {
-        AllocatedBlock { node, units: heap.node(node).units, address }
-    }
-}
-
 impl<S: Fences> Arena<S> {
     pub(crate) fn new() -> Arena<S> {
         Arena {
-            inner: Mutex::new(Inner {
+            state: Mutex::new(ArenaState {
                 heap: Heap::new(),
                 counters: Counters::default(),
-                marks: HashMap::new(),
+                uses: HashMap::new(),
                 incoming: Vec::new(),
                 stolen_bytes: 0,
-                missed_at: 0,
-                missed_soon: 0,
+                hits_at_last_need: 0,
+                needs_in_a_row: 0,
             }),
             held: Mutex::new(Vec::new()),
         }
@@ -122,97 +107,93 @@ impl<S: Fences> Arena<S> {
 
     /// Allocates a free block of this arena, and counts a hit.
     #[inline]
-    pub(crate) fn allocate(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
-        let mut inner = lock(&self.inner);
-        let found = inner.heap.allocate(bytes, units)?;
-        inner.counters.hit(units);
-        Some(AllocatedBlock::of(&inner.heap, found))
+    pub(crate) fn allocate(&self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+        let mut state = lock(&self.state);
+        let block = state.heap.allocate(bytes, granules)?;
+        state.counters.hit(granules);
+        Some(block)
     }
 
     /// Allocates as [`allocate`](Arena::allocate), but counts no hit.
-    pub(crate) fn allocate_again(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
-        let heap = &mut lock(&self.inner).heap;
-        let found = heap.allocate(bytes, units)?;
-        Some(AllocatedBlock::of(heap, found))
+    pub(crate) fn allocate_again(&self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+        lock(&self.state).heap.allocate(bytes, granules)
     }
 
     /// Allocates as [`allocate_again`](Arena::allocate_again), but also from segments and blocks that are kept for
     /// other sizes.
-    pub(crate) fn allocate_anywhere(&self, bytes: u64, units: u32) -> Option<AllocatedBlock> {
-        let heap = &mut lock(&self.inner).heap;
-        let found = heap.allocate_anywhere(bytes, units)?;
-        Some(AllocatedBlock::of(heap, found))
+    pub(crate) fn allocate_anywhere(&self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+        lock(&self.state).heap.allocate_anywhere(bytes, granules)
     }
 
     /// Allocates a block for another stream, whose work then waits for this arena's stream. Records the use by that
     /// stream, so that the block is held back for it when it is freed.
-    pub(crate) fn lend(&self, bytes: u64, units: u32, to: S::Stream) -> Option<AllocatedBlock> {
-        let mut inner = lock(&self.inner);
-        let (node, address) = inner.heap.allocate_anywhere(bytes, units)?;
-        *inner.heap.marked(node) = true;
-        inner.marks.insert(node, vec![to]);
-        Some(AllocatedBlock::of(&inner.heap, (node, address)))
+    pub(crate) fn lend(&self, bytes: u64, granules: u32, to: S::Stream) -> Option<AllocatedBlock> {
+        let mut state = lock(&self.state);
+        let block = state.heap.allocate_anywhere(bytes, granules)?;
+        *state.heap.has_uses(block.record) = true;
+        state.uses.insert(block.record, vec![to]);
+        Some(block)
     }
 
     /// Records that `stream`, which is not the arena's own, uses a live block.
-    pub(crate) fn mark(&self, node: u32, stream: S::Stream) {
-        let mut inner = lock(&self.inner);
-        *inner.heap.marked(node) = true;
-        let marks = inner.marks.entry(node).or_default();
-        if !marks.contains(&stream) {
-            marks.push(stream);
+    pub(crate) fn record_use(&self, record: u32, stream: S::Stream) {
+        let mut state = lock(&self.state);
+        *state.heap.has_uses(record) = true;
+        let uses = state.uses.entry(record).or_default();
+        if !uses.contains(&stream) {
+            uses.push(stream);
         }
     }
 
     /// Adds an owner to a live block.
-    pub(crate) fn share(&self, node: u32) {
-        lock(&self.inner).heap.share(node);
+    pub(crate) fn share(&self, record: u32) {
+        lock(&self.state).heap.share(record);
     }
 
     /// The number of owners of a live block.
-    pub(crate) fn owners(&self, node: u32) -> u32 {
-        lock(&self.inner).heap.node(node).owners
+    pub(crate) fn owners(&self, record: u32) -> u32 {
+        lock(&self.state).heap.record(record).owners
     }
 
     /// Removes an owner of a live block. Returns whether it was the last one; the caller then frees the block.
-    pub(crate) fn give_up(&self, node: u32) -> bool {
-        lock(&self.inner).heap.unshare(node) == 0
+    pub(crate) fn remove_owner(&self, record: u32) -> bool {
+        lock(&self.state).heap.unshare(record) == 0
     }
 
     /// Removes an owner of a live block, and frees the block if it was the last one.
     #[inline]
-    pub(crate) fn free(&self, fences: &S, node: u32, about_to_free: impl FnOnce()) {
-        let mut inner = lock(&self.inner);
-        if inner.heap.unshare(node) > 0 {
+    pub(crate) fn free(&self, fences: &S, record: u32, about_to_free: impl FnOnce()) {
+        let mut state = lock(&self.state);
+        if state.heap.unshare(record) > 0 {
             return;
         }
         about_to_free();
-        inner.counters.frees += 1;
-        if !*inner.heap.marked(node) {
-            inner.heap.free(node, false);
+        state.counters.frees += 1;
+        if !*state.heap.has_uses(record) {
+            state.heap.free(record, false);
             return;
         }
-        *inner.heap.marked(node) = false;
-        let marks = inner.marks.remove(&node).unwrap_or_default();
-        inner.heap.free(node, true);
-        drop(inner);
-        self.hold(fences, node, &marks);
+        *state.heap.has_uses(record) = false;
+        let uses = state.uses.remove(&record).unwrap_or_default();
+        state.heap.free(record, true);
+        drop(state);
+        self.hold(fences, record, &uses);
     }
 
     /// Records a fence on each stream, and holds the block back until all of them are reached.
     #[cold]
-    fn hold(&self, fences: &S, node: u32, marks: &[S::Stream]) {
+    fn hold(&self, fences: &S, record: u32, uses: &[S::Stream]) {
         let mut recorded = Vec::new();
-        for stream in marks {
+        for stream in uses {
             if let Recorded::Fence(fence) = fences.record(stream) {
                 recorded.push(fence);
             }
         }
-        let mut inner = lock(&self.inner);
+        let mut state = lock(&self.state);
         if recorded.is_empty() {
-            inner.heap.release_held(node);
+            state.heap.release_held(record);
         } else {
-            inner.incoming.push(HeldBlock { node, fences: recorded });
+            state.incoming.push(HeldBlock { record, fences: recorded });
         }
     }
 
@@ -220,7 +201,7 @@ impl<S: Fences> Arena<S> {
     /// others.
     pub(crate) fn poll(&self, fences: &S, wait: bool) -> usize {
         let mut held = lock(&self.held);
-        held.append(&mut lock(&self.inner).incoming);
+        held.append(&mut lock(&self.state).incoming);
         let mut released = Vec::new();
         let mut i = 0;
         while i < held.len() {
@@ -234,14 +215,14 @@ impl<S: Fences> Arena<S> {
                 }
             }
             if all.is_empty() {
-                released.push(held.swap_remove(i).node);
+                released.push(held.swap_remove(i).record);
             } else {
                 i += 1;
             }
         }
-        let mut inner = lock(&self.inner);
-        for &node in &released {
-            inner.heap.release_held(node);
+        let mut state = lock(&self.state);
+        for &record in &released {
+            state.heap.release_held(record);
         }
         released.len()
     }
@@ -250,67 +231,66 @@ impl<S: Fences> Arena<S> {
     pub(crate) fn add_segment(
         &self,
         address: u64,
-        units: u32,
+        granules: u32,
         kind: SegmentKind,
         take: Option<(u64, u32)>,
     ) -> Option<AllocatedBlock> {
-        let mut inner = lock(&self.inner);
-        inner.heap.add_segment(address, units, kind);
-        let (bytes, units) = take?;
-        let found = inner.heap.allocate_anywhere(bytes, units)?;
-        Some(AllocatedBlock::of(&inner.heap, found))
+        let mut state = lock(&self.state);
+        state.heap.add_segment(address, granules, kind);
+        let (bytes, granules) = take?;
+        state.heap.allocate_anywhere(bytes, granules)
     }
 
     /// Removes free segments of at least `wanted` bytes in total, or all of them, and returns them. Work on the arena's
     /// own stream may still use their memory.
     pub(crate) fn take_free_segments(&self, wanted: u64) -> Vec<PoolSegment> {
-        lock(&self.inner).heap.take_free_segments(wanted, None)
+        lock(&self.state).heap.take_free_segments(wanted, None)
     }
 
-    /// Removes one free segment in which `units` granules fit, for another stream to steal.
-    pub(crate) fn release_free_segment(&self, units: u32, kind: SegmentKind) -> Option<PoolSegment> {
-        let mut inner = lock(&self.inner);
-        let segment = inner.heap.take_free_segments(0, Some((units, kind))).pop()?;
-        inner.stolen_bytes += segment.bytes();
+    /// Removes one free segment in which `granules` granules fit, for another stream to steal.
+    pub(crate) fn release_free_segment(&self, granules: u32, kind: SegmentKind) -> Option<PoolSegment> {
+        let mut state = lock(&self.state);
+        let segment = state.heap.take_free_segments(0, Some((granules, kind))).pop()?;
+        state.stolen_bytes += segment.bytes();
         Some(segment)
     }
 
     /// Returns whether the arena, which needs `bytes` bytes, may steal back what other streams stole from it.
     pub(crate) fn steal_back(&self, bytes: u64) -> StealBack {
-        let mut inner = lock(&self.inner);
-        if inner.stolen_bytes < bytes {
-            inner.stolen_bytes = 0;
+        let mut state = lock(&self.state);
+        if state.stolen_bytes < bytes {
+            state.stolen_bytes = 0;
             return StealBack::NotNeeded;
         }
-        inner.stolen_bytes -= bytes;
-        let hits = inner.counters.hits.iter().sum::<u64>();
-        let soon = hits - inner.missed_at < SOON;
-        inner.missed_at = hits;
-        inner.missed_soon = if soon { inner.missed_soon + 1 } else { 0 };
-        if inner.missed_soon < OFTEN {
+        state.stolen_bytes -= bytes;
+        let hits = state.counters.hits.iter().sum::<u64>();
+        let soon = hits - state.hits_at_last_need < HITS_BETWEEN_STEALS;
+        state.hits_at_last_need = hits;
+        state.needs_in_a_row = if soon { state.needs_in_a_row + 1 } else { 0 };
+        if state.needs_in_a_row < STEALS_IN_A_ROW {
             return StealBack::Allowed;
         }
-        inner.missed_soon = 0;
+        state.needs_in_a_row = 0;
         StealBack::TooOften
     }
 
     /// Calls `f` with the heap and the counters, under the lock. `f` must make no driver call.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Heap, &mut Counters) -> R) -> R {
-        let inner = &mut *lock(&self.inner);
-        f(&mut inner.heap, &mut inner.counters)
+        let state = &mut *lock(&self.state);
+        f(&mut state.heap, &mut state.counters)
     }
 
     /// Releases the fences of all blocks that are still held back. To be called when the arena is dropped.
     pub(crate) fn discard_held(&self, fences: &S) {
         let mut held = std::mem::take(&mut *lock(&self.held));
-        held.append(&mut lock(&self.inner).incoming);
+        held.append(&mut lock(&self.state).incoming);
         held.into_iter().flat_map(|h| h.fences).for_each(|fence| fences.recycle(fence));
     }
 
     /// Removes the recorded uses of a live block, and returns their streams.
-    pub(crate) fn take_marks(&self, node: u32) -> Vec<S::Stream> {
-        let mut inner = lock(&self.inner);
-        *inner.heap.marked(node) = false;
-        inner.marks.remove(&node).unwrap_or_default()
+    pub(crate) fn take_recorded_uses(&self, record: u32) -> Vec<S::Stream> {
+        let mut state = lock(&self.state);
+        *state.heap.has_uses(record) = false;
+        state.uses.remove(&record).unwrap_or_default()
     }
 }

@@ -19,16 +19,16 @@ const BINS: usize = EXACT as usize + ((32 - EXACT_BITS as usize) << STEPS_BITS);
 const WORDS: usize = BINS / 64;
 const SUMMARY: usize = WORDS.div_ceil(64);
 /// The number of blocks of a coarse bin that are compared before the search continues in the next bin.
-const LOOK: usize = 32;
+const BLOCKS_COMPARED: usize = 32;
 
-/// Returns the bin of a block of `units` granules (not 0).
+/// Returns the bin of a block of `granules` granules (not 0).
 #[inline]
-fn bin_of(units: u32) -> usize {
-    if units < EXACT {
-        return units as usize;
+fn bin_of(granules: u32) -> usize {
+    if granules < EXACT {
+        return granules as usize;
     }
-    let top = 31 - units.leading_zeros();
-    let step = units >> (top - STEPS_BITS) & ((1 << STEPS_BITS) - 1);
+    let top = 31 - granules.leading_zeros();
+    let step = granules >> (top - STEPS_BITS) & ((1 << STEPS_BITS) - 1);
     EXACT as usize + (((top - EXACT_BITS) as usize) << STEPS_BITS) + step as usize
 }
 
@@ -46,32 +46,32 @@ impl Bins {
 
     /// Puts the record of a free block into its bin.
     #[inline]
-    pub(crate) fn insert(&mut self, nodes: &mut [BlockRecord], id: u32) {
-        let bin = bin_of(nodes[id as usize].units);
+    pub(crate) fn insert(&mut self, records: &mut [BlockRecord], id: u32) {
+        let bin = bin_of(records[id as usize].granules);
         let head = self.heads[bin];
-        let node = &mut nodes[id as usize];
-        (node.bin_prev, node.bin_next) = (NIL, head);
+        let record = &mut records[id as usize];
+        (record.bin_prev, record.bin_next) = (NIL, head);
         if head == NIL {
             self.words[bin / 64] |= 1 << (bin % 64);
             self.summary[bin / 4096] |= 1 << (bin / 64 % 64);
         } else {
-            nodes[head as usize].bin_prev = id;
+            records[head as usize].bin_prev = id;
         }
         self.heads[bin] = id;
     }
 
     /// Removes a record from its bin.
     #[inline]
-    pub(crate) fn remove(&mut self, nodes: &mut [BlockRecord], id: u32) {
-        let BlockRecord { units, bin_prev, bin_next, .. } = nodes[id as usize];
+    pub(crate) fn remove(&mut self, records: &mut [BlockRecord], id: u32) {
+        let BlockRecord { granules, bin_prev, bin_next, .. } = records[id as usize];
         if bin_next != NIL {
-            nodes[bin_next as usize].bin_prev = bin_prev;
+            records[bin_next as usize].bin_prev = bin_prev;
         }
         if bin_prev != NIL {
-            nodes[bin_prev as usize].bin_next = bin_next;
+            records[bin_prev as usize].bin_next = bin_next;
             return;
         }
-        let bin = bin_of(units);
+        let bin = bin_of(granules);
         self.heads[bin] = bin_next;
         if bin_next == NIL {
             self.words[bin / 64] &= !(1 << (bin % 64));
@@ -81,21 +81,21 @@ impl Bins {
         }
     }
 
-    /// Finds a small block of at least `units` granules. It stays in its bin.
+    /// Finds a small block of at least `granules` granules. It stays in its bin.
     #[inline]
-    pub(crate) fn find(&self, nodes: &[BlockRecord], units: u32) -> Option<u32> {
-        let bin = bin_of(units);
-        if units >= EXACT
-            && let Some(best) = self.best(nodes, bin, units, LOOK)
+    pub(crate) fn find(&self, records: &[BlockRecord], granules: u32) -> Option<u32> {
+        let bin = bin_of(granules);
+        if granules >= EXACT
+            && let Some(best) = self.best(records, bin, granules, BLOCKS_COMPARED)
         {
             return Some(best);
         }
-        let from = if units >= EXACT { bin + 1 } else { bin };
+        let from = if granules >= EXACT { bin + 1 } else { bin };
         match self.next_bin(from) {
-            Some(found) if found < EXACT as usize => Some(self.heads[found]),
-            Some(found) => self.best(nodes, found, units, LOOK),
+            Some(bin) if bin < EXACT as usize => Some(self.heads[bin]),
+            Some(bin) => self.best(records, bin, granules, BLOCKS_COMPARED),
             // The rest of the bin is compared before the search fails.
-            None if units >= EXACT => self.best(nodes, bin, units, usize::MAX),
+            None if granules >= EXACT => self.best(records, bin, granules, usize::MAX),
             None => None,
         }
     }
@@ -119,18 +119,18 @@ impl Bins {
         Some(word * 64 + self.words[word].trailing_zeros() as usize)
     }
 
-    /// Returns the smallest block of at least `units` granules among the first `look` of a bin.
-    fn best(&self, nodes: &[BlockRecord], bin: usize, units: u32, look: usize) -> Option<u32> {
+    /// Returns the smallest block of at least `granules` granules among the first `look` of a bin.
+    fn best(&self, records: &[BlockRecord], bin: usize, granules: u32, look: usize) -> Option<u32> {
         let (mut at, mut best, mut looked) = (self.heads[bin], None, 0);
         while at != NIL && looked < look {
-            let node = &nodes[at as usize];
-            if node.units >= units && best.is_none_or(|(u, _)| node.units < u) {
-                best = Some((node.units, at));
-                if node.units == units {
+            let record = &records[at as usize];
+            if record.granules >= granules && best.is_none_or(|(u, _)| record.granules < u) {
+                best = Some((record.granules, at));
+                if record.granules == granules {
                     break;
                 }
             }
-            at = node.bin_next;
+            at = record.bin_next;
             looked += 1;
         }
         best.map(|(_, id)| id)
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn bins_ascend_with_sizes_and_are_narrow() {
         let mut last = bin_of(1);
-        for units in (2..20_000).chain((20_000..u32::MAX - 99_999).step_by(99_991)) {
-            let bin = bin_of(units);
-            assert!(bin >= last && bin < BINS, "{units}");
-            assert!(units >= EXACT || bin == units as usize);
+        for granules in (2..20_000).chain((20_000..u32::MAX - 99_999).step_by(99_991)) {
+            let bin = bin_of(granules);
+            assert!(bin >= last && bin < BINS, "{granules}");
+            assert!(granules >= EXACT || bin == granules as usize);
             last = bin;
         }
         assert_eq!(bin_of(u32::MAX), BINS - 1);
@@ -161,22 +161,22 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) % below
         };
-        let (mut bins, mut nodes, mut inside) = (Bins::new(), Vec::new(), Vec::new());
+        let (mut bins, mut records, mut inside) = (Bins::new(), Vec::new(), Vec::new());
         for round in 0..20_000u32 {
             // Sizes of both kinds, so few that bins hold several records.
             let size = |r: u64| 1 + if r.is_multiple_of(3) { r % 64 } else { r * 37 % 9000 } as u32;
             if inside.is_empty() || random(2) == 0 {
-                nodes.push(BlockRecord { units: size(random(1 << 20)), ..BlockRecord::default() });
-                let id = nodes.len() as u32 - 1;
-                bins.insert(&mut nodes, id);
+                records.push(BlockRecord { granules: size(random(1 << 20)), ..BlockRecord::default() });
+                let id = records.len() as u32 - 1;
+                bins.insert(&mut records, id);
                 inside.push(id);
             } else {
                 let gone = inside.swap_remove(random(inside.len() as u64) as usize);
-                bins.remove(&mut nodes, gone);
+                bins.remove(&mut records, gone);
             }
             let wanted = size(random(1 << 20));
-            let best = inside.iter().map(|&i| nodes[i as usize].units).filter(|&u| u >= wanted).min();
-            let found = bins.find(&nodes, wanted).map(|i| nodes[i as usize].units);
+            let best = inside.iter().map(|&i| records[i as usize].granules).filter(|&u| u >= wanted).min();
+            let found = bins.find(&records, wanted).map(|i| records[i as usize].granules);
             match (best, found) {
                 (Some(best), Some(found)) => {
                     assert!(found >= best, "{round}");

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::{DeviceId, DevicePtr};
 
-use super::arena::AllocatedBlock;
 use super::bins::GRANULE;
+use super::heap::AllocatedBlock;
 use super::shared::StreamRef;
 use super::stream_arena::StreamArena;
 
@@ -23,8 +23,8 @@ use super::stream_arena::StreamArena;
 #[derive(Debug)]
 pub struct PoolBlock {
     arena: Arc<StreamArena>,
-    node: u32,
-    units: u32,
+    record: u32,
+    granules: u32,
     address: u64,
     bytes: u64,
     /// The numbers of other streams whose uses were recorded, so that they are not recorded again: each stream's number in
@@ -44,8 +44,8 @@ fn place(stream: u64) -> usize {
 impl PoolBlock {
     #[inline]
     pub(crate) fn new(arena: Arc<StreamArena>, taken: AllocatedBlock, bytes: u64) -> PoolBlock {
-        let AllocatedBlock { node, units, address } = taken;
-        PoolBlock { arena, node, units, address, bytes, recorded: Default::default() }
+        let AllocatedBlock { record, granules, address } = taken;
+        PoolBlock { arena, record, granules, address, bytes, recorded: Default::default() }
     }
 
     /// Its address.
@@ -63,12 +63,12 @@ impl PoolBlock {
     /// The number of bytes of the block. All of them may be used.
     #[inline]
     pub fn capacity(&self) -> u64 {
-        u64::from(self.units) * GRANULE
+        u64::from(self.granules) * GRANULE
     }
 
     /// The number of owners of the block, including this one.
     pub fn owners(&self) -> u32 {
-        self.arena.owners(self.node)
+        self.arena.owners(self.record)
     }
 
     /// The number of the stream that it was allocated for, or 0 for memory of no stream.
@@ -84,7 +84,7 @@ impl PoolBlock {
 
     /// Returns whether both are owners of the same block.
     pub fn is_same(&self, other: &PoolBlock) -> bool {
-        self.node == other.node && Arc::ptr_eq(&self.arena, &other.arena)
+        self.record == other.record && Arc::ptr_eq(&self.arena, &other.arena)
     }
 
     /// Frees a block that no caller of the pool got, without counting a free.
@@ -97,9 +97,9 @@ impl PoolBlock {
 
     /// Records that another stream uses the block.
     #[cold]
-    pub(crate) fn record(&self, stream: StreamRef) {
+    pub(crate) fn record_use(&self, stream: StreamRef) {
         let number = stream.number;
-        self.arena.mark(self.node, self.address, stream);
+        self.arena.record_use(self.record, self.address, stream);
         self.recorded[place(number)].store(number, Ordering::Relaxed);
     }
 
@@ -113,9 +113,10 @@ impl PoolBlock {
 
 impl Clone for PoolBlock {
     fn clone(&self) -> PoolBlock {
-        self.arena.share(self.node);
-        let Self { node, units, address, .. } = *self;
-        let clone = PoolBlock::new(self.arena.clone(), AllocatedBlock { node, units, address }, self.bytes);
+        self.arena.share(self.record);
+        let Self { record, granules, address, .. } = *self;
+        let clone =
+            PoolBlock::new(self.arena.clone(), AllocatedBlock { record, granules, address }, self.bytes);
         // A recorded use is one of the block, whichever owner recorded it.
         for (to, from) in clone.recorded.iter().zip(&self.recorded) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -127,6 +128,6 @@ impl Clone for PoolBlock {
 impl Drop for PoolBlock {
     #[inline]
     fn drop(&mut self) {
-        self.arena.free(self.node, self.address, self.bytes);
+        self.arena.free(self.record, self.address, self.bytes);
     }
 }

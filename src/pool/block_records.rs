@@ -5,7 +5,7 @@ pub(crate) const NIL: u32 = u32::MAX;
 
 /// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum BlockState {
     /// A record without a block.
     #[default]
     Vacant,
@@ -25,7 +25,7 @@ pub(crate) struct BlockRecord {
     /// The address of the first byte.
     pub(crate) address: u64,
     /// The size in granules.
-    pub(crate) units: u32,
+    pub(crate) granules: u32,
     /// The neighbours by address in the same segment.
     pub(crate) prev: u32,
     pub(crate) next: u32,
@@ -37,9 +37,9 @@ pub(crate) struct BlockRecord {
     pub(crate) slack: u32,
     /// The number of owners of a live block.
     pub(crate) owners: u32,
-    pub(crate) state: State,
+    pub(crate) state: BlockState,
     /// Whether uses of a live block by other streams were recorded.
-    pub(crate) marked: bool,
+    pub(crate) has_uses: bool,
 }
 
 /// All records of a heap. Vacant ones are used again.
@@ -56,24 +56,24 @@ impl BlockRecords {
 
     /// Stores a record and returns its index.
     #[inline]
-    pub(crate) fn add(&mut self, node: BlockRecord) -> u32 {
+    pub(crate) fn add(&mut self, record: BlockRecord) -> u32 {
         if self.vacant != NIL {
             let id = self.vacant;
             let place = &mut self.all[id as usize];
             self.vacant = place.bin_next;
-            *place = node;
+            *place = record;
             return id;
         }
-        self.all.push(node);
+        self.all.push(record);
         (self.all.len() - 1) as u32
     }
 
     /// Removes a record.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) {
-        let node = &mut self.all[id as usize];
-        node.state = State::Vacant;
-        node.bin_next = self.vacant;
+        let record = &mut self.all[id as usize];
+        record.state = BlockState::Vacant;
+        record.bin_next = self.vacant;
         self.vacant = id;
     }
 }

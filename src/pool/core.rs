@@ -15,11 +15,11 @@ use super::raw::RawBlocks;
 use super::reclaim::{ReclaimFn, ReclaimSteps};
 use super::shared::{PoolShared, StreamRef};
 use super::stats::class_of;
-use super::stream_arena::{StreamArena, units_for};
+use super::stream_arena::{StreamArena, granules_for};
 use super::trace::PoolTraceAction;
 
 /// The size in granules of the first segment for small blocks, and of the step in which segments grow: 64 KiB.
-const STEP: u64 = 256;
+const SEGMENT_STEP: u64 = 256;
 /// The size in granules of the largest segment that is larger than its first request: 256 MiB, or 1 MiB for small
 /// blocks.
 const LARGE_MAX: u64 = 1 << 20;
@@ -43,8 +43,18 @@ pub(crate) struct MissRequest<'a> {
     /// The arena's stream; `None` for memory of no stream.
     pub(crate) stream: Option<&'a Arc<DriverStream>>,
     pub(crate) bytes: u64,
-    pub(crate) units: u32,
+    pub(crate) granules: u32,
     pub(crate) caller: RequestContext,
+}
+
+/// The bytes that the owners of live blocks asked for.
+#[derive(Default)]
+struct RequestedBytes {
+    now: u64,
+    /// The greatest total that was seen.
+    peak_seen: u64,
+    /// The sum of each stream's peak.
+    stream_peaks: u64,
 }
 
 /// The pool of a device. See the [module](self).
@@ -143,13 +153,13 @@ impl PoolCore {
         bytes: u64,
         caller: RequestContext,
     ) -> DriverResult<PoolBlock> {
-        let units = units_for(bytes)?;
+        let granules = granules_for(bytes)?;
         if arena.is_caching()
-            && let Some(block) = arena.hit(bytes, units)
+            && let Some(block) = arena.hit(bytes, granules)
         {
             return Ok(block);
         }
-        self.miss(arena, bytes, units, caller)
+        self.miss(arena, bytes, granules, caller)
     }
 
     #[cold]
@@ -157,17 +167,17 @@ impl PoolCore {
         &self,
         arena: &Arc<StreamArena>,
         bytes: u64,
-        units: u32,
+        granules: u32,
         caller: RequestContext,
     ) -> DriverResult<PoolBlock> {
-        arena.core().with(|_, counters| counters.misses[class_of(units)] += 1);
+        arena.core().with(|_, counters| counters.misses[class_of(granules)] += 1);
         let stream = arena.stream();
         // The stream is alive for the whole call: its owner is the caller.
         let stream = stream.as_ref().and_then(|s| s.stream.upgrade());
         if let Some(stream) = &stream {
             stream.refuse_if_captured("hipMalloc")?;
         }
-        let request = MissRequest { arena, stream: stream.as_ref(), bytes, units, caller };
+        let request = MissRequest { arena, stream: stream.as_ref(), bytes, granules, caller };
         let result = if arena.is_caching() { self.refill(&request) } else { self.uncached(&request) };
         if result.is_err() {
             self.shared.trace(PoolTraceAction::AllocateFailure, 0, bytes, arena.number(), None);
@@ -176,11 +186,11 @@ impl PoolCore {
     }
 
     fn uncached(&self, request: &MissRequest<'_>) -> DriverResult<PoolBlock> {
-        let MissRequest { arena, stream, bytes, units, caller } = *request;
-        match arena.allocate_uncached(bytes, units, stream) {
+        let MissRequest { arena, stream, bytes, granules, caller } = *request;
+        match arena.allocate_uncached(bytes, granules, stream) {
             Err(e) if e.code == ErrorCode::OUT_OF_MEMORY => {
                 if caller == RequestContext::Free && self.reclaim_steps.run_callbacks(bytes) {
-                    return arena.allocate_uncached(bytes, units, stream);
+                    return arena.allocate_uncached(bytes, granules, stream);
                 }
                 Err(e)
             }
@@ -189,10 +199,10 @@ impl PoolCore {
     }
 
     fn refill(&self, request: &MissRequest<'_>) -> DriverResult<PoolBlock> {
-        let MissRequest { arena, bytes, units, .. } = *request;
+        let MissRequest { arena, bytes, granules, .. } = *request;
         // Held-back blocks that other streams no longer use.
         if arena.core().poll(&self.shared, false) > 0
-            && let Some(taken) = arena.core().allocate_anywhere(bytes, units)
+            && let Some(taken) = arena.core().allocate_anywhere(bytes, granules)
         {
             return Ok(arena.block(taken, bytes));
         }
@@ -209,8 +219,8 @@ impl PoolCore {
 
     /// Steals a whole segment that another arena does not use.
     fn steal_segment(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
-        let MissRequest { arena, stream, units, .. } = *request;
-        let kind = SegmentKind::of(units);
+        let MissRequest { arena, stream, granules, .. } = *request;
+        let kind = SegmentKind::of(granules);
         let others = self.all();
         // Memory that no stream uses comes first, as it needs no fence. The arena's stream is read again after the
         // segment was removed: a stream that got the arena meanwhile may have used the segment.
@@ -218,7 +228,7 @@ impl PoolCore {
             if other.stream().is_some() {
                 continue;
             }
-            let Some(segment) = self.idle_segment(other, units, kind) else { continue };
+            let Some(segment) = self.idle_segment(other, granules, kind) else { continue };
             if other.stream().is_some() {
                 other.put_back([segment]);
                 continue;
@@ -226,13 +236,13 @@ impl PoolCore {
             return Ok(self.add_stolen_segment(request, segment));
         }
         let Some(stream) = stream else { return Ok(None) };
-        let size = u64::from(units) * GRANULE;
+        let size = u64::from(granules) * GRANULE;
         match arena.core().steal_back(size) {
             StealBack::NotNeeded => {}
             StealBack::TooOften => return Ok(None),
             // The pool grows instead while it holds little more than the streams asked for at once.
             StealBack::Allowed => {
-                let (_, seen, _) = self.requested();
+                let seen = self.requested().peak_seen;
                 if self.shared.reserved() + size <= seen + seen / 16 {
                     return Ok(None);
                 }
@@ -243,7 +253,7 @@ impl PoolCore {
             if other.stream().is_some_and(|owner| owner.is_capturing()) {
                 continue;
             }
-            let Some(segment) = other.core().release_free_segment(units, kind) else { continue };
+            let Some(segment) = other.core().release_free_segment(granules, kind) else { continue };
             // This stream waits for the work of the stream that had the segment.
             if let Some(owner) = other.stream()
                 && let Err(e) = self.shared.order(&owner, stream)
@@ -251,33 +261,34 @@ impl PoolCore {
                 other.put_back([segment]);
                 return Err(e);
             }
-            arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
+            arena.core().with(|_, counters| counters.steals[class_of(granules)] += 1);
             return Ok(self.add_stolen_segment(request, segment));
         }
         Ok(None)
     }
 
-    fn idle_segment(&self, other: &StreamArena, units: u32, kind: SegmentKind) -> Option<PoolSegment> {
+    fn idle_segment(&self, other: &StreamArena, granules: u32, kind: SegmentKind) -> Option<PoolSegment> {
         other.core().poll(&self.shared, false);
-        other.core().release_free_segment(units, kind)
+        other.core().release_free_segment(granules, kind)
     }
 
     fn add_stolen_segment(&self, request: &MissRequest<'_>, s: PoolSegment) -> Option<PoolBlock> {
-        let MissRequest { arena, bytes, units, .. } = *request;
-        let taken = arena.core().add_segment(s.address, s.units, s.kind, Some((bytes, units)))?;
+        let MissRequest { arena, bytes, granules, .. } = *request;
+        let taken = arena.core().add_segment(s.address, s.granules, s.kind, Some((bytes, granules)))?;
         Some(arena.block(taken, bytes))
     }
 
-    /// Returns the bytes that the owners of live blocks asked for, over all streams: now, the greatest total that was
-    /// seen, and the sum of each stream's peak.
-    fn requested(&self) -> (u64, u64, u64) {
-        let (mut now, mut peaks) = (0, 0);
+    /// Returns the bytes that the owners of live blocks asked for, over all streams.
+    fn requested(&self) -> RequestedBytes {
+        let mut requested = RequestedBytes::default();
         for arena in self.all() {
             let bytes = arena.core().with(|heap, _| heap.bytes);
-            now += bytes.requested;
-            peaks += bytes.peak_requested;
+            requested.now += bytes.requested;
+            requested.stream_peaks += bytes.peak_requested;
         }
-        (now, self.peak_seen.fetch_max(now, Ordering::Relaxed).max(now), peaks)
+        let before = self.peak_seen.fetch_max(requested.now, Ordering::Relaxed);
+        requested.peak_seen = before.max(requested.now);
+        requested
     }
 
     pub(crate) fn reset_peak_seen(&self) {
@@ -290,23 +301,23 @@ impl PoolCore {
     /// Segments grow with the memory of the arena, so that there are few of them and little of the last one is unused.
     /// If the pool would hold over a fifth more than was asked for at once, cached segments are released first.
     pub(crate) fn grow(&self, request: &MissRequest<'_>, generous: bool) -> DriverResult<Option<PoolBlock>> {
-        let MissRequest { arena, bytes, units, .. } = *request;
-        let kind = SegmentKind::of(units);
-        let least = round(u64::from(units));
-        let share = arena.core().with(|heap, _| heap.kind_units(kind)) / 8;
+        let MissRequest { arena, bytes, granules, .. } = *request;
+        let kind = SegmentKind::of(granules);
+        let least = round(u64::from(granules));
+        let share = arena.core().with(|heap, _| heap.kind_granules(kind)) / 8;
         let most = if kind == SegmentKind::Small { SMALL_MAX } else { LARGE_MAX };
-        let (now, seen, peaks) = self.requested();
+        let requested = self.requested();
         // A stream will need its cached blocks again, and waiting to release them costs more than they are worth. So
         // the limit is the sum of the streams' peaks. Huge blocks are worth a wait: their limit is the peak of all
         // streams together.
-        let peak = if units >= HUGE { seen } else { peaks };
-        let allowed = peak.max(now.saturating_add(bytes)).saturating_add(peak / 5);
+        let peak = if granules >= HUGE { requested.peak_seen } else { requested.stream_peaks };
+        let allowed = peak.max(requested.now.saturating_add(bytes)).saturating_add(peak / 5);
         let room = (allowed.saturating_sub(self.shared.reserved()) / GRANULE).min(share);
         // A whole number of blocks of this size. Fewer than two would leave the rest unused.
-        let blocks = room.min(most) / u64::from(units);
-        let mut size = if generous && blocks >= 2 { round(blocks * u64::from(units)) } else { least };
+        let blocks = room.min(most) / u64::from(granules);
+        let mut size = if generous && blocks >= 2 { round(blocks * u64::from(granules)) } else { least };
         if kind == SegmentKind::Small {
-            size = size.max(STEP);
+            size = size.max(SEGMENT_STEP);
         }
         let after = self.shared.reserved().saturating_add(size * GRANULE);
         let target = self.shared.soft_target().min(allowed.max(WASTE_FLOOR));
@@ -320,23 +331,23 @@ impl PoolCore {
             other => (size, other?),
         };
         let segment =
-            PoolSegment { address: ptr.0, units: size as u32, kind, first: super::block_records::NIL };
+            PoolSegment { address: ptr.0, granules: size as u32, kind, first: super::block_records::NIL };
         Ok(self.add_stolen_segment(request, segment))
     }
 
     /// Releases free segments of at least `wanted` bytes to the driver, first those of no stream. Returns the number of
     /// bytes released.
     pub(crate) fn release_free(&self, wanted: u64, wait: bool) -> DriverResult<u64> {
-        let mut given = 0;
+        let mut released = 0;
         let mut arenas = self.all();
         arenas.sort_by_key(|a| a.number() != 0);
         for arena in arenas {
-            if given >= wanted {
+            if released >= wanted {
                 break;
             }
-            given += arena.release_free(wanted - given, wait)?;
+            released += arena.release_free(wanted - released, wait)?;
         }
-        Ok(given)
+        Ok(released)
     }
 
     /// Releases cached segments until at most `keep` bytes are held. Waits for the streams whose segments are released.
@@ -363,9 +374,9 @@ impl PoolCore {
 }
 
 /// Rounds the size of a segment up to a multiple of 64 KiB, or of 2 MiB from 32 MiB on. Sizes are in granules.
-fn round(units: u64) -> u64 {
-    let step = if units >= 64 * STEP * 8 { 32 * STEP } else { STEP };
-    units.next_multiple_of(step).min(u64::from(u32::MAX - 1)).max(units)
+fn round(granules: u64) -> u64 {
+    let step = if granules >= 64 * SEGMENT_STEP * 8 { 32 * SEGMENT_STEP } else { SEGMENT_STEP };
+    granules.next_multiple_of(step).min(u64::from(u32::MAX - 1)).max(granules)
 }
 
 impl Drop for PoolCore {

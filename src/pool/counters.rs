@@ -173,7 +173,7 @@ fn add(total: &mut PoolCounters, classes: &mut [ClassCounters; CLASSES], arena: 
     let (b, counters, largest, segments, live) = arena.core().with(|heap, counters| {
         heap.join_cached();
         let blocks = heap.live_segments().flat_map(|s| heap.blocks(s));
-        let live = blocks.filter(|(_, n)| n.state == super::block_records::State::Live).count() as u64;
+        let live = blocks.filter(|(_, n)| n.state == super::block_records::BlockState::Live).count() as u64;
         (heap.bytes, counters.clone(), heap.largest_free(), heap.live_segments().count() as u64, live)
     });
     total.requested += b.requested;

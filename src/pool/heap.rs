@@ -9,7 +9,7 @@
 //! neighbours.
 
 use super::bins::{Bins, GRANULE};
-use super::block_records::{BlockRecord, BlockRecords, NIL, State};
+use super::block_records::{BlockRecord, BlockRecords, BlockState, NIL};
 
 /// The largest size of a small block in granules: 128 KiB.
 const SMALL: u32 = 512;
@@ -17,16 +17,16 @@ const SMALL: u32 = 512;
 /// once.
 const CACHED_MAX: u64 = 4 << 20;
 /// The number of freed large blocks that are kept for the next request of exactly their size.
-const RECENT: usize = 4;
+const RECENT_BLOCKS: usize = 4;
 /// The size in granules from which a request is huge: 32 MiB. A huge request is not served from a block that is more
-/// than an eighth larger, because the whole block would then be kept for a part of it. The driver serves such sizes
+/// than an eighth larger, because the free_segments block would then be kept for a part of it. The driver serves such sizes
 /// well.
 pub(crate) const HUGE: u32 = 1 << 17;
 
 /// The size in granules of the largest block that a request is served from.
 #[inline]
-fn most(units: u32) -> u32 {
-    if units < HUGE { u32::MAX } else { units + units / 8 }
+fn largest_served(granules: u32) -> u32 {
+    if granules < HUGE { u32::MAX } else { granules + granules / 8 }
 }
 /// The most granules that stay unsplit at the end of a block: 1 MiB.
 const UNSPLIT_MAX: u32 = 4096;
@@ -41,10 +41,10 @@ pub(crate) enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// Returns the kind of segment for a request of `units` granules.
+    /// Returns the kind of segment for a request of `granules` granules.
     #[inline]
-    pub(crate) fn of(units: u32) -> SegmentKind {
-        if units <= SMALL { SegmentKind::Small } else { SegmentKind::Large }
+    pub(crate) fn of(granules: u32) -> SegmentKind {
+        if granules <= SMALL { SegmentKind::Small } else { SegmentKind::Large }
     }
 }
 
@@ -52,7 +52,7 @@ impl SegmentKind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolSegment {
     pub(crate) address: u64,
-    pub(crate) units: u32,
+    pub(crate) granules: u32,
     pub(crate) kind: SegmentKind,
     /// The record of its first block, or [`NIL`] if this element of the list is vacant.
     pub(crate) first: u32,
@@ -61,8 +61,17 @@ pub(crate) struct PoolSegment {
 impl PoolSegment {
     /// Its size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        u64::from(self.units) * GRANULE
+        u64::from(self.granules) * GRANULE
     }
+}
+
+/// A block that was allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AllocatedBlock {
+    pub(crate) record: u32,
+    /// Its size in granules.
+    pub(crate) granules: u32,
+    pub(crate) address: u64,
 }
 
 /// The bytes of a heap, by use.
@@ -84,122 +93,123 @@ pub(crate) struct ByteCounts {
 
 /// The blocks of one stream. See the [module](self).
 pub(crate) struct Heap {
-    nodes: BlockRecords,
+    records: BlockRecords,
     small: Bins,
     large: Bins,
     /// The first record of the list of cached small blocks, by size in granules.
     cached: Box<[u32; SMALL as usize + 1]>,
     cached_bytes: u64,
     /// The large blocks freed last, or [`NIL`]. The one at index `oldest` is replaced next.
-    recent: [u32; RECENT],
+    recent: [u32; RECENT_BLOCKS],
     oldest: usize,
     segments: Vec<PoolSegment>,
     vacant_segments: Vec<u32>,
     /// The number of segments that are one free block.
-    whole: usize,
-    kind_units: [u64; 2],
+    free_segments: usize,
+    kind_granules: [u64; 2],
     pub(crate) bytes: ByteCounts,
 }
 
 /// Returns the granules for a request of `bytes`, or `None` if they don't fit in 32 bits.
 #[inline]
-pub(crate) fn units_of(bytes: u64) -> Option<u32> {
-    u32::try_from(bytes.div_ceil(GRANULE).max(1)).ok().filter(|&units| units < u32::MAX)
+pub(crate) fn granules_of(bytes: u64) -> Option<u32> {
+    u32::try_from(bytes.div_ceil(GRANULE).max(1)).ok().filter(|&granules| granules < u32::MAX)
 }
 
 impl Heap {
     pub(crate) fn new() -> Heap {
         Heap {
-            nodes: BlockRecords::new(),
+            records: BlockRecords::new(),
             small: Bins::new(),
             large: Bins::new(),
             cached: Box::new([NIL; SMALL as usize + 1]),
             cached_bytes: 0,
-            recent: [NIL; RECENT],
+            recent: [NIL; RECENT_BLOCKS],
             oldest: 0,
             segments: Vec::new(),
             vacant_segments: Vec::new(),
-            whole: 0,
-            kind_units: [0; 2],
+            free_segments: 0,
+            kind_granules: [0; 2],
             bytes: ByteCounts::default(),
         }
     }
 
-    /// Allocates a block of at least `bytes` from the free blocks. Returns its record's index and its address.
+    /// Allocates a block of at least `bytes` from the free blocks.
     #[inline]
-    pub(crate) fn allocate(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
-        let id = if units <= SMALL {
-            let head = self.cached[units as usize];
+    pub(crate) fn allocate(&mut self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+        let id = if granules <= SMALL {
+            let head = self.cached[granules as usize];
             if head != NIL {
-                self.cached[units as usize] = self.nodes[head].bin_next;
-                self.cached_bytes -= u64::from(units) * GRANULE;
+                self.cached[granules as usize] = self.records[head].bin_next;
+                self.cached_bytes -= u64::from(granules) * GRANULE;
                 head
             } else {
-                self.take_small(units)?
+                self.take_small(granules)?
             }
         } else {
-            self.take_large(units)?
+            self.take_large(granules)?
         };
         Some(self.hand_out(id, bytes))
     }
 
     #[inline]
-    fn hand_out(&mut self, id: u32, bytes: u64) -> (u32, u64) {
-        let node = &mut self.nodes[id];
-        node.state = State::Live;
-        node.owners = 1;
-        let size = u64::from(node.units) * GRANULE;
-        node.slack = (size - bytes) as u32;
-        let address = node.address;
+    fn hand_out(&mut self, id: u32, bytes: u64) -> AllocatedBlock {
+        let record = &mut self.records[id];
+        record.state = BlockState::Live;
+        record.owners = 1;
+        let size = u64::from(record.granules) * GRANULE;
+        record.slack = (size - bytes) as u32;
+        let block = AllocatedBlock { record: id, granules: record.granules, address: record.address };
         let b = &mut self.bytes;
         b.requested += bytes;
         b.in_use += size;
         b.peak_in_use = b.peak_in_use.max(b.in_use);
         b.peak_requested = b.peak_requested.max(b.requested);
-        (id, address)
+        block
     }
 
-    fn take_small(&mut self, units: u32) -> Option<u32> {
-        if let Some(id) = self.small.find(&self.nodes.all, units) {
-            return Some(self.split(id, units));
+    fn take_small(&mut self, granules: u32) -> Option<u32> {
+        if let Some(id) = self.small.find(&self.records.all, granules) {
+            return Some(self.split(id, granules));
         }
         if self.cached_bytes > 0 {
             self.join_cached();
-            let id = self.small.find(&self.nodes.all, units)?;
-            return Some(self.split(id, units));
+            let id = self.small.find(&self.records.all, granules)?;
+            return Some(self.split(id, granules));
         }
         None
     }
 
     #[inline]
-    fn take_large(&mut self, units: u32) -> Option<u32> {
+    fn take_large(&mut self, granules: u32) -> Option<u32> {
         for place in &mut self.recent {
-            if *place != NIL && self.nodes[*place].units == units {
+            if *place != NIL && self.records[*place].granules == granules {
                 return Some(std::mem::replace(place, NIL));
             }
         }
-        let most = most(units);
-        if let Some(id) = self.large.find(&self.nodes.all, units)
-            && self.nodes[id].units <= most
+        let most = largest_served(granules);
+        if let Some(id) = self.large.find(&self.records.all, granules)
+            && self.records[id].granules <= most
         {
-            return Some(self.split(id, units));
+            return Some(self.split(id, granules));
         }
-        self.take_joined(units, most)
+        self.take_joined(granules, most)
     }
 
     /// Joins the large blocks that were freed last, and allocates from the result.
     #[cold]
-    fn take_joined(&mut self, units: u32, most: u32) -> Option<u32> {
+    fn take_joined(&mut self, granules: u32, most: u32) -> Option<u32> {
         if !self.join_recent() {
             return None;
         }
-        let id = self.large.find(&self.nodes.all, units).filter(|&id| self.nodes[id].units <= most)?;
-        Some(self.split(id, units))
+        let id =
+            self.large.find(&self.records.all, granules).filter(|&id| self.records[id].granules <= most)?;
+        Some(self.split(id, granules))
     }
 
     /// Joins the large blocks that were freed last with their neighbours. Returns whether there were any.
     fn join_recent(&mut self) -> bool {
-        let recent = std::mem::replace(&mut self.recent, [NIL; RECENT]);
+        let recent = std::mem::replace(&mut self.recent, [NIL; RECENT_BLOCKS]);
         let mut any = false;
         for id in recent.into_iter().filter(|&id| id != NIL) {
             self.put_free(id);
@@ -210,61 +220,61 @@ impl Heap {
 
     /// Allocates as [`allocate`](Heap::allocate), but rather than fail it also takes a small block from a segment for
     /// large ones, or a huge block from one that is far larger.
-    pub(crate) fn allocate_anywhere(&mut self, bytes: u64, units: u32) -> Option<(u32, u64)> {
-        if let Some(found) = self.allocate(bytes, units) {
-            return Some(found);
+    pub(crate) fn allocate_anywhere(&mut self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+        if let Some(block) = self.allocate(bytes, granules) {
+            return Some(block);
         }
         self.join_recent();
-        let id = self.large.find(&self.nodes.all, units)?;
-        let id = self.split(id, units);
+        let id = self.large.find(&self.records.all, granules)?;
+        let id = self.split(id, granules);
         Some(self.hand_out(id, bytes))
     }
 
-    /// Removes a free block from its bin and splits it after `units` granules.
+    /// Removes a free block from its bin and splits it after `granules` granules.
     #[inline]
-    fn split(&mut self, id: u32, units: u32) -> u32 {
-        let node = self.nodes[id];
-        if node.prev == NIL && node.next == NIL {
-            self.whole -= 1;
+    fn split(&mut self, id: u32, granules: u32) -> u32 {
+        let record = self.records[id];
+        if record.prev == NIL && record.next == NIL {
+            self.free_segments -= 1;
         }
-        let bins = match self.segments[node.segment as usize].kind {
+        let bins = match self.segments[record.segment as usize].kind {
             SegmentKind::Small => &mut self.small,
             SegmentKind::Large => &mut self.large,
         };
-        bins.remove(&mut self.nodes.all, id);
-        let rest = node.units - units;
+        bins.remove(&mut self.records.all, id);
+        let rest = record.granules - granules;
         // A small rest of a large block is not split off.
-        if rest == 0 || rest < (units >> 6).min(UNSPLIT_MAX) {
+        if rest == 0 || rest < (granules >> 6).min(UNSPLIT_MAX) {
             return id;
         }
-        let tail = self.nodes.add(BlockRecord {
-            address: node.address + u64::from(units) * GRANULE,
-            units: rest,
+        let tail = self.records.add(BlockRecord {
+            address: record.address + u64::from(granules) * GRANULE,
+            granules: rest,
             prev: id,
-            next: node.next,
-            segment: node.segment,
-            state: State::Free,
+            next: record.next,
+            segment: record.segment,
+            state: BlockState::Free,
             ..BlockRecord::default()
         });
-        if node.next != NIL {
-            self.nodes[node.next].prev = tail;
+        if record.next != NIL {
+            self.records[record.next].prev = tail;
         }
-        let node = &mut self.nodes[id];
-        (node.units, node.next) = (units, tail);
-        bins.insert(&mut self.nodes.all, tail);
+        let record = &mut self.records[id];
+        (record.granules, record.next) = (granules, tail);
+        bins.insert(&mut self.records.all, tail);
         id
     }
 
     /// Frees a live block. With `hold`, it is held back until [`release_held`](Heap::release_held).
     #[inline]
     pub(crate) fn free(&mut self, id: u32, hold: bool) {
-        let node = &mut self.nodes[id];
-        let size = u64::from(node.units) * GRANULE;
-        self.bytes.requested -= size - u64::from(node.slack);
+        let record = &mut self.records[id];
+        let size = u64::from(record.granules) * GRANULE;
+        self.bytes.requested -= size - u64::from(record.slack);
         self.bytes.in_use -= size;
-        node.owners = 0;
+        record.owners = 0;
         if hold {
-            node.state = State::Held;
+            record.state = BlockState::Held;
             self.bytes.held_back += size;
         } else {
             self.reuse(id);
@@ -273,17 +283,17 @@ impl Heap {
 
     /// Frees a held-back block after the work that used it has finished.
     pub(crate) fn release_held(&mut self, id: u32) {
-        self.bytes.held_back -= u64::from(self.nodes[id].units) * GRANULE;
+        self.bytes.held_back -= u64::from(self.records[id].granules) * GRANULE;
         self.reuse(id);
     }
 
     #[inline]
     fn reuse(&mut self, id: u32) {
-        let units = self.nodes[id].units;
-        if units > SMALL {
-            self.nodes[id].state = State::Cached;
+        let granules = self.records[id].granules;
+        if granules > SMALL {
+            self.records[id].state = BlockState::Cached;
             let last = std::mem::replace(&mut self.recent[self.oldest], id);
-            self.oldest = (self.oldest + 1) % RECENT;
+            self.oldest = (self.oldest + 1) % RECENT_BLOCKS;
             if last != NIL {
                 self.put_free(last);
             }
@@ -296,57 +306,57 @@ impl Heap {
 
     #[inline]
     fn cache(&mut self, id: u32) {
-        let node = &mut self.nodes[id];
-        let head = &mut self.cached[node.units as usize];
-        node.state = State::Cached;
-        node.bin_next = *head;
+        let record = &mut self.records[id];
+        let head = &mut self.cached[record.granules as usize];
+        record.state = BlockState::Cached;
+        record.bin_next = *head;
         *head = id;
-        self.cached_bytes += u64::from(node.units) * GRANULE;
+        self.cached_bytes += u64::from(record.granules) * GRANULE;
     }
 
     /// Joins a block with its free neighbours, and puts it into its bin.
     fn put_free(&mut self, mut id: u32) {
-        let BlockRecord { prev, next, segment, .. } = self.nodes[id];
+        let BlockRecord { prev, next, segment, .. } = self.records[id];
         let bins = match self.segments[segment as usize].kind {
             SegmentKind::Small => &mut self.small,
             SegmentKind::Large => &mut self.large,
         };
-        if next != NIL && self.nodes[next].state == State::Free {
-            bins.remove(&mut self.nodes.all, next);
-            let BlockRecord { units, next: after, .. } = self.nodes[next];
-            self.nodes.remove(next);
-            let node = &mut self.nodes[id];
-            (node.units, node.next) = (node.units + units, after);
+        if next != NIL && self.records[next].state == BlockState::Free {
+            bins.remove(&mut self.records.all, next);
+            let BlockRecord { granules, next: after, .. } = self.records[next];
+            self.records.remove(next);
+            let record = &mut self.records[id];
+            (record.granules, record.next) = (record.granules + granules, after);
             if after != NIL {
-                self.nodes[after].prev = id;
+                self.records[after].prev = id;
             }
         }
-        if prev != NIL && self.nodes[prev].state == State::Free {
-            bins.remove(&mut self.nodes.all, prev);
-            let BlockRecord { units, next: after, .. } = self.nodes[id];
-            self.nodes.remove(id);
-            let node = &mut self.nodes[prev];
-            (node.units, node.next) = (node.units + units, after);
+        if prev != NIL && self.records[prev].state == BlockState::Free {
+            bins.remove(&mut self.records.all, prev);
+            let BlockRecord { granules, next: after, .. } = self.records[id];
+            self.records.remove(id);
+            let record = &mut self.records[prev];
+            (record.granules, record.next) = (record.granules + granules, after);
             if after != NIL {
-                self.nodes[after].prev = prev;
+                self.records[after].prev = prev;
             }
             id = prev;
         }
-        let node = &mut self.nodes[id];
-        node.state = State::Free;
-        if node.prev == NIL && node.next == NIL {
-            self.whole += 1;
+        let record = &mut self.records[id];
+        record.state = BlockState::Free;
+        if record.prev == NIL && record.next == NIL {
+            self.free_segments += 1;
         }
-        bins.insert(&mut self.nodes.all, id);
+        bins.insert(&mut self.records.all, id);
     }
 
     /// Joins every cached block with its neighbours.
     pub(crate) fn join_cached(&mut self) {
         self.join_recent();
-        for units in 0..self.cached.len() {
-            let mut at = std::mem::replace(&mut self.cached[units], NIL);
+        for granules in 0..self.cached.len() {
+            let mut at = std::mem::replace(&mut self.cached[granules], NIL);
             while at != NIL {
-                let next = self.nodes[at].bin_next;
+                let next = self.records[at].bin_next;
                 self.put_free(at);
                 at = next;
             }
@@ -355,8 +365,8 @@ impl Heap {
     }
 
     /// Adds a segment as one free block.
-    pub(crate) fn add_segment(&mut self, address: u64, units: u32, kind: SegmentKind) {
-        let segment = PoolSegment { address, units, kind, first: NIL };
+    pub(crate) fn add_segment(&mut self, address: u64, granules: u32, kind: SegmentKind) {
+        let segment = PoolSegment { address, granules, kind, first: NIL };
         let index = match self.vacant_segments.pop() {
             Some(vacant) => {
                 self.segments[vacant as usize] = segment;
@@ -367,19 +377,19 @@ impl Heap {
                 self.segments.len() - 1
             }
         };
-        let node = BlockRecord {
+        let record = BlockRecord {
             address,
-            units,
+            granules,
             prev: NIL,
             next: NIL,
             segment: index as u32,
-            state: State::Free,
+            state: BlockState::Free,
             ..BlockRecord::default()
         };
-        let id = self.nodes.add(node);
+        let id = self.records.add(record);
         self.segments[index].first = id;
-        self.bytes.reserved += u64::from(units) * GRANULE;
-        self.kind_units[kind as usize] += u64::from(units);
+        self.bytes.reserved += u64::from(granules) * GRANULE;
+        self.kind_granules[kind as usize] += u64::from(granules);
         self.put_free(id);
     }
 
@@ -392,25 +402,25 @@ impl Heap {
     ) -> Vec<PoolSegment> {
         self.join_cached();
         let mut taken = Vec::new();
-        if self.whole == 0 {
+        if self.free_segments == 0 {
             return taken;
         }
-        let is_free = |s: &PoolSegment, nodes: &BlockRecords| {
-            s.first != NIL && nodes[s.first].state == State::Free && nodes[s.first].next == NIL
+        let is_free = |s: &PoolSegment, records: &BlockRecords| {
+            s.first != NIL && records[s.first].state == BlockState::Free && records[s.first].next == NIL
         };
-        if let Some((units, kind)) = fitting {
-            let sizes = units..=most(units);
+        if let Some((granules, kind)) = fitting {
+            let sizes = granules..=largest_served(granules);
             let fits =
-                |s: &&PoolSegment| is_free(s, &self.nodes) && s.kind == kind && sizes.contains(&s.units);
-            if let Some(segment) = self.segments.iter().filter(fits).min_by_key(|s| s.units).copied() {
+                |s: &&PoolSegment| is_free(s, &self.records) && s.kind == kind && sizes.contains(&s.granules);
+            if let Some(segment) = self.segments.iter().filter(fits).min_by_key(|s| s.granules).copied() {
                 self.take_segment(segment.first);
                 taken.push(segment);
             }
             return taken;
         }
         let mut free: Vec<PoolSegment> =
-            self.segments.iter().filter(|s| is_free(s, &self.nodes)).copied().collect();
-        free.sort_by_key(|s| s.units);
+            self.segments.iter().filter(|s| is_free(s, &self.records)).copied().collect();
+        free.sort_by_key(|s| s.granules);
         let mut sum = 0;
         for segment in free {
             if sum >= wanted {
@@ -425,76 +435,76 @@ impl Heap {
 
     /// Removes a segment whose only block is the free block `id`.
     fn take_segment(&mut self, id: u32) {
-        let BlockRecord { segment, units, .. } = self.nodes[id];
-        let kind = self.forget_segment(segment, units);
+        let BlockRecord { segment, granules, .. } = self.records[id];
+        let kind = self.forget_segment(segment, granules);
         let bins = match kind {
             SegmentKind::Small => &mut self.small,
             SegmentKind::Large => &mut self.large,
         };
-        bins.remove(&mut self.nodes.all, id);
-        self.nodes.remove(id);
-        self.whole -= 1;
+        bins.remove(&mut self.records.all, id);
+        self.records.remove(id);
+        self.free_segments -= 1;
     }
 
-    fn forget_segment(&mut self, segment: u32, units: u32) -> SegmentKind {
-        let record = &mut self.segments[segment as usize];
-        record.first = NIL;
-        let kind = record.kind;
+    fn forget_segment(&mut self, segment: u32, granules: u32) -> SegmentKind {
+        let removed = &mut self.segments[segment as usize];
+        removed.first = NIL;
+        let kind = removed.kind;
         self.vacant_segments.push(segment);
-        self.bytes.reserved -= u64::from(units) * GRANULE;
-        self.kind_units[kind as usize] -= u64::from(units);
+        self.bytes.reserved -= u64::from(granules) * GRANULE;
+        self.kind_granules[kind as usize] -= u64::from(granules);
         kind
     }
 
     /// Removes the segment of a live block that is its only block, together with the block.
     pub(crate) fn take_live_segment(&mut self, id: u32) -> PoolSegment {
-        let BlockRecord { segment, units, slack, .. } = self.nodes[id];
+        let BlockRecord { segment, granules, slack, .. } = self.records[id];
         let taken = self.segments[segment as usize];
-        let size = u64::from(units) * GRANULE;
+        let size = u64::from(granules) * GRANULE;
         self.bytes.requested -= size - u64::from(slack);
         self.bytes.in_use -= size;
-        self.forget_segment(segment, units);
-        self.nodes.remove(id);
+        self.forget_segment(segment, granules);
+        self.records.remove(id);
         taken
     }
 
     /// The number of granules in segments of a kind.
-    pub(crate) fn kind_units(&self, kind: SegmentKind) -> u64 {
-        self.kind_units[kind as usize]
+    pub(crate) fn kind_granules(&self, kind: SegmentKind) -> u64 {
+        self.kind_granules[kind as usize]
     }
 
     /// Adds an owner to a live block.
     #[inline]
     pub(crate) fn share(&mut self, id: u32) {
-        self.nodes[id].owners += 1;
+        self.records[id].owners += 1;
     }
 
     /// Removes an owner of a live block, and returns the number of the others. At 0, the caller frees the block.
     #[inline]
     pub(crate) fn unshare(&mut self, id: u32) -> u32 {
-        let node = &mut self.nodes[id];
-        if node.owners > 1 {
-            node.owners -= 1;
-            return node.owners;
+        let record = &mut self.records[id];
+        if record.owners > 1 {
+            record.owners -= 1;
+            return record.owners;
         }
         0
     }
 
     /// Returns the flag that says whether uses of a live block were recorded.
     #[inline]
-    pub(crate) fn marked(&mut self, id: u32) -> &mut bool {
-        &mut self.nodes[id].marked
+    pub(crate) fn has_uses(&mut self, id: u32) -> &mut bool {
+        &mut self.records[id].has_uses
     }
 
     /// Returns the record of a live block.
     #[inline]
-    pub(crate) fn node(&self, id: u32) -> &BlockRecord {
-        &self.nodes[id]
+    pub(crate) fn record(&self, id: u32) -> &BlockRecord {
+        &self.records[id]
     }
 
     /// The segment of a block.
     pub(crate) fn segment_of(&self, id: u32) -> &PoolSegment {
-        &self.segments[self.nodes[id].segment as usize]
+        &self.segments[self.records[id].segment as usize]
     }
 
     /// The segments of the heap.
@@ -510,15 +520,15 @@ impl Heap {
                 return None;
             }
             let id = at;
-            at = self.nodes[id].next;
-            Some((id, &self.nodes[id]))
+            at = self.records[id].next;
+            Some((id, &self.records[id]))
         })
     }
 
     /// The size of the largest free block in bytes, not counting cached blocks.
     pub(crate) fn largest_free(&self) -> u64 {
         let blocks = self.live_segments().flat_map(|s| self.blocks(s));
-        let free = blocks.filter(|(_, n)| n.state == State::Free).map(|(_, n)| n.units).max();
+        let free = blocks.filter(|(_, n)| n.state == BlockState::Free).map(|(_, n)| n.granules).max();
         u64::from(free.unwrap_or(0)) * GRANULE
     }
 }
@@ -531,21 +541,26 @@ mod tests {
         /// Asserts every invariant: neighbours are linked and adjacent, no two free blocks are neighbours, and the
         /// counters add up.
         pub(crate) fn check(&self) {
-            let (mut in_use, mut held, mut cached, mut reserved, mut whole) = (0, 0, 0, 0, 0);
+            let (mut in_use, mut held, mut cached, mut reserved, mut free_segments) = (0, 0, 0, 0, 0);
             for segment in self.live_segments() {
-                let (mut at, mut last, mut last_state) = (segment.address, NIL, State::Vacant);
-                for (id, node) in self.blocks(segment) {
-                    assert_eq!((node.address, node.prev), (at, last));
-                    assert!(!(node.state == State::Free && last_state == State::Free), "two free neighbours");
-                    let bytes = u64::from(node.units) * GRANULE;
-                    match node.state {
-                        State::Live => in_use += bytes,
-                        State::Held => held += bytes,
-                        State::Cached => cached += bytes,
-                        State::Free => whole += usize::from(node.prev == NIL && node.next == NIL),
-                        State::Vacant => panic!("a vacant node in a segment"),
+                let (mut at, mut last, mut last_state) = (segment.address, NIL, BlockState::Vacant);
+                for (id, record) in self.blocks(segment) {
+                    assert_eq!((record.address, record.prev), (at, last));
+                    assert!(
+                        !(record.state == BlockState::Free && last_state == BlockState::Free),
+                        "two free neighbours"
+                    );
+                    let bytes = u64::from(record.granules) * GRANULE;
+                    match record.state {
+                        BlockState::Live => in_use += bytes,
+                        BlockState::Held => held += bytes,
+                        BlockState::Cached => cached += bytes,
+                        BlockState::Free => {
+                            free_segments += usize::from(record.prev == NIL && record.next == NIL)
+                        }
+                        BlockState::Vacant => panic!("a vacant record in a segment"),
                     }
-                    (at, last, last_state) = (at + bytes, id, node.state);
+                    (at, last, last_state) = (at + bytes, id, record.state);
                 }
                 assert_eq!(at, segment.address + segment.bytes());
                 reserved += segment.bytes();
@@ -553,13 +568,13 @@ mod tests {
             let b = self.bytes;
             assert_eq!((in_use, held, reserved), (b.in_use, b.held_back, b.reserved));
             let recent = self.recent.iter().filter(|&&id| id != NIL);
-            let recent: u64 = recent.map(|&id| u64::from(self.nodes[id].units) * GRANULE).sum();
-            assert_eq!((cached, whole), (self.cached_bytes + recent, self.whole));
+            let recent: u64 = recent.map(|&id| u64::from(self.records[id].granules) * GRANULE).sum();
+            assert_eq!((cached, free_segments), (self.cached_bytes + recent, self.free_segments));
         }
     }
 
     fn take(heap: &mut Heap, bytes: u64) -> Option<(u32, u64)> {
-        heap.allocate(bytes, units_of(bytes)?)
+        heap.allocate(bytes, granules_of(bytes)?).map(|block| (block.record, block.address))
     }
 
     #[test]
@@ -628,7 +643,7 @@ mod tests {
         let (mut heap, huge) = (Heap::new(), u64::from(HUGE) * GRANULE);
         heap.add_segment(0, 2 * HUGE, SegmentKind::Large);
         assert_eq!(take(&mut heap, huge), None);
-        assert_eq!(heap.allocate_anywhere(huge, HUGE).unwrap().1, 0);
+        assert_eq!(heap.allocate_anywhere(huge, HUGE).unwrap().address, 0);
         assert_eq!(take(&mut heap, huge).unwrap().1, huge, "what is left fits");
         heap.check();
     }
@@ -646,14 +661,14 @@ mod tests {
             match random(10) {
                 0..=4 => {
                     let bytes = 1 + if random(2) == 0 { random(5000) } else { random(3 << 20) };
-                    let units = units_of(bytes).unwrap();
-                    let found = heap.allocate(bytes, units).or_else(|| {
-                        let size = units.max(512);
-                        heap.add_segment(next, size, SegmentKind::of(units));
+                    let granules = granules_of(bytes).unwrap();
+                    let found = heap.allocate(bytes, granules).or_else(|| {
+                        let size = granules.max(512);
+                        heap.add_segment(next, size, SegmentKind::of(granules));
                         next += u64::from(size) * GRANULE + 4096;
-                        heap.allocate(bytes, units)
+                        heap.allocate(bytes, granules)
                     });
-                    let (id, address) = found.expect("a fresh segment has room");
+                    let AllocatedBlock { record: id, address, .. } = found.expect("a fresh segment has room");
                     assert!(live.iter().all(|&(_, a, b)| address + bytes <= a || a + b <= address));
                     live.push((id, address, bytes));
                 }
@@ -687,7 +702,7 @@ mod tests {
 
     #[test]
     fn sizes_beyond_counting_are_refused() {
-        assert_eq!((units_of(0), units_of(256), units_of(257)), (Some(1), Some(1), Some(2)));
-        assert_eq!(units_of(u64::MAX), None);
+        assert_eq!((granules_of(0), granules_of(256), granules_of(257)), (Some(1), Some(1), Some(2)));
+        assert_eq!(granules_of(u64::MAX), None);
     }
 }

@@ -8,7 +8,7 @@ use hip_driver::{DevicePtr, Note};
 
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::block_records::{BlockRecord, State};
+use super::block_records::{BlockRecord, BlockState};
 use super::core::PoolCore;
 use super::heap::PoolSegment;
 
@@ -60,20 +60,20 @@ impl PoolCore {
     pub(crate) fn locate(&self, call: &'static str, ptr: DevicePtr) -> Result<PoolBlockInfo, PoolError> {
         let device = self.shared.device;
         for arena in self.all() {
-            let found = arena.core().with(|heap, _| {
+            let block = arena.core().with(|heap, _| {
                 let end = |s: &PoolSegment| self.shared.seen_at(s, s.address + s.bytes());
                 let segment = heap.live_segments().find(|s| (s.address..end(s)).contains(&ptr.0))?;
                 let seen = |n: &BlockRecord| self.shared.seen_at(segment, n.address);
                 // The last that begins there or before: where blocks are separated, the gap counts to the block before it.
-                let found = heap.blocks(segment).take_while(|(_, n)| seen(n) <= ptr.0).last();
-                found.map(|(_, n)| (*n, seen(n)))
+                let block = heap.blocks(segment).take_while(|(_, n)| seen(n) <= ptr.0).last();
+                block.map(|(_, n)| (*n, seen(n)))
             });
-            let Some((node, address)) = found else { continue };
-            if node.state != State::Live {
+            let Some((record, address)) = block else { continue };
+            if record.state != BlockState::Live {
                 return Err(PoolError::UseAfterFree { call, ptr, device });
             }
-            let capacity = u64::from(node.units) * GRANULE;
-            let bytes = capacity - u64::from(node.slack);
+            let capacity = u64::from(record.granules) * GRANULE;
+            let bytes = capacity - u64::from(record.slack);
             return Ok(PoolBlockInfo { ptr: DevicePtr(address), capacity, bytes, stream: arena.number() });
         }
         Err(PoolError::ForeignPointer { call, ptr, device })
@@ -89,7 +89,7 @@ impl PoolCore {
         let device = self.shared.device;
         let located = self.locate(call, ptr);
         // The observer is not told for a block with another owner, which will still free it.
-        if self.shared.watched && !matches!(&located, Ok(info) if info.ptr == ptr) {
+        if self.shared.has_observer && !matches!(&located, Ok(info) if info.ptr == ptr) {
             self.shared.note(&Note::PoolFree { device, block: ptr });
         }
         match located {
@@ -111,7 +111,7 @@ impl PoolCore {
         if let Some(block) = self.raw.lock().get(&ptr.0) {
             return Ok(block.clone());
         }
-        if self.shared.watched {
+        if self.shared.has_observer {
             self.shared.note(&Note::PoolRecord { device: self.shared.device, block: ptr });
         }
         let info = self.locate(call, ptr)?;

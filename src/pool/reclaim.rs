@@ -52,8 +52,8 @@ impl ReclaimStep {
 pub(crate) struct ReclaimSteps {
     callbacks: Mutex<Vec<(u64, ReclaimFn)>>,
     next: AtomicU64,
-    reached: [AtomicU64; ReclaimStep::ALL.len()],
-    helped: [AtomicU64; ReclaimStep::ALL.len()],
+    tried: [AtomicU64; ReclaimStep::ALL.len()],
+    served: [AtomicU64; ReclaimStep::ALL.len()],
 }
 
 impl ReclaimSteps {
@@ -82,24 +82,24 @@ impl ReclaimSteps {
         freed > 0
     }
 
-    fn reach(&self, step: ReclaimStep) {
-        self.reached[step as usize].fetch_add(1, Ordering::Relaxed);
+    fn count_tried(&self, step: ReclaimStep) {
+        self.tried[step as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    fn help(&self, step: ReclaimStep) {
-        self.helped[step as usize].fetch_add(1, Ordering::Relaxed);
+    fn count_served(&self, step: ReclaimStep) {
+        self.served[step as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns how often a reclaim step was tried, and how often it served the request.
     pub(crate) fn counts(&self, step: ReclaimStep) -> (u64, u64) {
         let i = step as usize;
-        (self.reached[i].load(Ordering::Relaxed), self.helped[i].load(Ordering::Relaxed))
+        (self.tried[i].load(Ordering::Relaxed), self.served[i].load(Ordering::Relaxed))
     }
 }
 
 impl MissRequest<'_> {
     fn is_huge(&self) -> bool {
-        self.units >= HUGE
+        self.granules >= HUGE
     }
 }
 
@@ -115,10 +115,10 @@ impl PoolCore {
             if step == ReclaimStep::Callbacks && request.caller == RequestContext::UnderLock {
                 continue;
             }
-            self.reclaim_steps.reach(step);
+            self.reclaim_steps.count_tried(step);
             match self.try_step(step, request) {
                 Ok(Some(block)) => {
-                    self.reclaim_steps.help(step);
+                    self.reclaim_steps.count_served(step);
                     return Ok(block);
                 }
                 Ok(None) => {}
@@ -134,21 +134,21 @@ impl PoolCore {
         match step {
             ReclaimStep::Callbacks => {
                 if self.reclaim_steps.run_callbacks(request.bytes) {
-                    self.again(request)
+                    self.own_or_grow(request)
                 } else {
                     Ok(None)
                 }
             }
             ReclaimStep::PollEvents => {
                 let released: usize = self.all().iter().map(|a| a.core().poll(&self.shared, false)).sum();
-                if released > 0 { Ok(self.own(request)) } else { Ok(None) }
+                if released > 0 { Ok(self.allocate_own(request)) } else { Ok(None) }
             }
             // A huge block would keep all of another stream's segment from being released: segments are released first.
             ReclaimStep::Borrow if request.is_huge() => Ok(None),
             ReclaimStep::Borrow => self.borrow(request),
             ReclaimStep::ReleaseCached => {
                 if self.release_free(u64::MAX, false)? > 0 {
-                    self.again(request)
+                    self.own_or_grow(request)
                 } else {
                     Ok(None)
                 }
@@ -157,7 +157,7 @@ impl PoolCore {
                 for arena in self.all() {
                     arena.core().poll(&self.shared, true);
                 }
-                if let Some(block) = self.own(request) {
+                if let Some(block) = self.allocate_own(request) {
                     return Ok(Some(block));
                 }
                 if !request.is_huge()
@@ -166,9 +166,9 @@ impl PoolCore {
                     return Ok(Some(block));
                 }
                 self.release_free(u64::MAX, true)?;
-                match self.again(request) {
+                match self.own_or_grow(request) {
                     Err(e) if e.code == ErrorCode::OUT_OF_MEMORY && request.is_huge() => {
-                        self.anywhere(request)
+                        self.allocate_larger(request)
                     }
                     other => other,
                 }
@@ -178,26 +178,26 @@ impl PoolCore {
     }
 
     /// Allocates from what the stream's arena has by now.
-    fn own(&self, request: &MissRequest<'_>) -> Option<PoolBlock> {
-        let MissRequest { arena, bytes, units, .. } = *request;
+    fn allocate_own(&self, request: &MissRequest<'_>) -> Option<PoolBlock> {
+        let MissRequest { arena, bytes, granules, .. } = *request;
         let taken = match request.is_huge() {
-            true => arena.core().allocate_again(bytes, units)?,
-            false => arena.core().allocate_anywhere(bytes, units)?,
+            true => arena.core().allocate_again(bytes, granules)?,
+            false => arena.core().allocate_anywhere(bytes, granules)?,
         };
         Some(arena.block(taken, bytes))
     }
 
     /// Allocates a huge block from a larger one, of this stream or another, rather than fail.
-    fn anywhere(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
-        match request.arena.core().allocate_anywhere(request.bytes, request.units) {
+    fn allocate_larger(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
+        match request.arena.core().allocate_anywhere(request.bytes, request.granules) {
             Some(taken) => Ok(Some(request.arena.block(taken, request.bytes))),
             None => self.borrow(request),
         }
     }
 
     /// Allocates from what the stream's arena has by now, or from the driver.
-    fn again(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
-        match self.own(request) {
+    fn own_or_grow(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
+        match self.allocate_own(request) {
             Some(block) => Ok(Some(block)),
             None => self.grow(request, false),
         }
@@ -206,12 +206,12 @@ impl PoolCore {
     /// Borrows a free block in another stream's segment. The block stays in that stream's arena: when it is freed, it
     /// is held back there until this stream's work has finished.
     fn borrow(&self, request: &MissRequest<'_>) -> DriverResult<Option<PoolBlock>> {
-        let MissRequest { arena, stream, bytes, units, .. } = *request;
+        let MissRequest { arena, stream, bytes, granules, .. } = *request;
         for other in self.all().iter().filter(|o| !Arc::ptr_eq(o, arena)) {
             let taken = match stream {
-                Some(stream) => other.core().lend(bytes, units, StreamRef::new(stream)),
+                Some(stream) => other.core().lend(bytes, granules, StreamRef::new(stream)),
                 // Memory of no stream may be used at once, so only an arena without a stream will do.
-                None if other.stream().is_none() => other.core().allocate_anywhere(bytes, units),
+                None if other.stream().is_none() => other.core().allocate_anywhere(bytes, granules),
                 None => None,
             };
             let Some(taken) = taken else { continue };
@@ -228,7 +228,7 @@ impl PoolCore {
                 ordered?;
                 continue;
             }
-            arena.core().with(|_, counters| counters.steals[class_of(units)] += 1);
+            arena.core().with(|_, counters| counters.steals[class_of(granules)] += 1);
             return Ok(Some(block));
         }
         Ok(None)

@@ -26,14 +26,14 @@ pub(crate) struct PoolShared {
     reserved: AtomicU64,
     peak_reserved: AtomicU64,
     /// Whether the driver's observer is told of segments and blocks.
-    pub(crate) watched: bool,
+    pub(crate) has_observer: bool,
     /// Whether a layer wants to know what launches access.
     pub(crate) wants_accesses: bool,
     /// Whether the driver wants gaps between blocks: see [`seen_at`](PoolShared::seen_at).
     separated: bool,
     pub(crate) tracer: Tracer,
-    /// Whether `watched` is set or `tracer` is on: the only flag that a hit reads.
-    noisy: AtomicBool,
+    /// Whether `has_observer` is set or `tracer` is on: the only flag that a hit reads.
+    observed: AtomicBool,
     events: Mutex<Vec<RawEvent>>,
     /// Driver calls that the pool itself made.
     pub(crate) calls: DriverCalls,
@@ -69,18 +69,18 @@ impl PoolShared {
         let observer = driver.observer().filter(|_| options.backend != PoolBackend::StreamOrdered);
         let separated = observer.is_some_and(Observer::separates_blocks);
         let wants_accesses = observer.is_some_and(Observer::takes_notes);
-        let watched = separated || wants_accesses;
+        let has_observer = separated || wants_accesses;
         PoolShared {
             backend: options.backend,
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
             soft_target: AtomicU64::new(options.soft_target.unwrap_or(u64::MAX)),
             reserved: AtomicU64::new(0),
             peak_reserved: AtomicU64::new(0),
-            watched,
+            has_observer,
             wants_accesses,
             separated,
             tracer: Tracer::new(),
-            noisy: AtomicBool::new(watched),
+            observed: AtomicBool::new(has_observer),
             events: Mutex::new(Vec::new()),
             calls: DriverCalls::default(),
             driver,
@@ -131,14 +131,14 @@ impl PoolShared {
 
     /// Whether an observer or the pool trace is to be told of allocations and frees.
     #[inline]
-    pub(crate) fn is_noisy(&self) -> bool {
-        self.noisy.load(Ordering::Relaxed)
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observed.load(Ordering::Relaxed)
     }
 
     /// Turns the pool trace on or off.
     pub(crate) fn set_tracing(&self, on: bool) {
         self.tracer.set(on);
-        self.noisy.store(on || self.watched, Ordering::Relaxed);
+        self.observed.store(on || self.has_observer, Ordering::Relaxed);
     }
 
     /// Takes memory from the driver, within the cap. The caller holds no lock.
@@ -165,7 +165,7 @@ impl PoolShared {
         match &result {
             Ok(ptr) => {
                 self.peak_reserved.fetch_max(before + bytes, Ordering::Relaxed);
-                if self.watched {
+                if self.has_observer {
                     let addresses = bytes as usize * if self.separated { 2 } else { 1 };
                     self.note(&Note::PoolSegment { device: self.device, segment: *ptr, addresses });
                 }
@@ -237,33 +237,33 @@ impl PoolShared {
             count(&self.calls.synchronizes);
             return self.driver.device_synchronize(owner.device());
         }
-        let (event, own) = self.event(owner.device())?;
+        let event = self.event(owner.device())?;
         let driver = &self.driver;
         count(&self.calls.records);
         // SAFETY: both streams are alive here, and the event is ours and of the owner's device.
         let result = unsafe { driver.event_record(owner.device(), event, owner.raw()) }.and_then(|()| {
             count(&self.calls.waits);
             self.trace(PoolTraceAction::Wait, 0, 0, thief.number(), Some(event));
-            // SAFETY: as above.
+            // SAFETY: `thief` is alive as it is borrowed; the event is the pool's, and was recorded above.
             unsafe { driver.stream_wait_event(thief.device(), thief.for_work()?, event) }
         });
         // An enqueued wait stays valid when its event is recorded again or destroyed.
-        self.give_back(owner.device(), event, own);
+        self.give_back(owner.device(), event);
         result
     }
 
-    /// Returns an event, and whether it is of the pool's own device.
-    fn event(&self, device: DeviceId) -> DriverResult<(RawEvent, bool)> {
+    /// Returns an event of a device, which may be another than the pool's.
+    fn event(&self, device: DeviceId) -> DriverResult<RawEvent> {
         if device == self.device
             && let Some(event) = self.events.lock().unwrap_or_else(PoisonError::into_inner).pop()
         {
-            return Ok((event, true));
+            return Ok(event);
         }
-        Ok((self.driver.event_create(device, EventOptions::default())?, device == self.device))
+        self.driver.event_create(device, EventOptions::default())
     }
 
-    fn give_back(&self, device: DeviceId, event: RawEvent, own: bool) {
-        if own {
+    fn give_back(&self, device: DeviceId, event: RawEvent) {
+        if device == self.device {
             let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
             if events.len() < EVENTS_KEPT {
                 events.push(event);
@@ -316,8 +316,8 @@ impl PartialEq for StreamRef {
 
 /// A fence in the order of one stream.
 pub(crate) enum Fence {
-    /// A recorded event. `own` says whether it is of the pool's own device.
-    Event { device: DeviceId, event: RawEvent, own: bool },
+    /// A recorded event.
+    Event { device: DeviceId, event: RawEvent },
     /// Recording an event failed: the fence is reached when the stream is idle.
     Stream(Arc<DriverStream>),
 }
@@ -339,12 +339,12 @@ impl Fences for PoolShared {
             return Recorded::Fence(Fence::Stream(stream));
         }
         count(&self.calls.records);
-        let recorded = self.event(stream.device()).and_then(|(event, own)| {
+        let recorded = self.event(stream.device()).and_then(|event| {
             // SAFETY: a live stream and an event of its device.
             match unsafe { self.driver.event_record(stream.device(), event, stream.raw()) } {
-                Ok(()) => Ok(Fence::Event { device: stream.device(), event, own }),
+                Ok(()) => Ok(Fence::Event { device: stream.device(), event }),
                 Err(e) => {
-                    self.give_back(stream.device(), event, own);
+                    self.give_back(stream.device(), event);
                     Err(e)
                 }
             }
@@ -354,7 +354,7 @@ impl Fences for PoolShared {
 
     fn reached(&self, fence: &Fence) -> bool {
         match fence {
-            Fence::Event { device, event, .. } => {
+            Fence::Event { device, event } => {
                 count(&self.calls.queries);
                 // SAFETY: the event is ours until it is recycled.
                 has_finished(unsafe { self.driver.event_query(*device, *event) })
@@ -368,9 +368,9 @@ impl Fences for PoolShared {
 
     fn wait(&self, fence: &Fence) -> bool {
         match fence {
-            Fence::Event { device, event, .. } => {
+            Fence::Event { device, event } => {
                 count(&self.calls.synchronizes);
-                // SAFETY: as in `reached`.
+                // SAFETY: the event is the pool's until it is recycled.
                 unsafe { self.driver.event_synchronize(*device, *event) }.is_ok()
             }
             Fence::Stream(stream) => {
@@ -381,8 +381,8 @@ impl Fences for PoolShared {
     }
 
     fn recycle(&self, fence: Fence) {
-        if let Fence::Event { device, event, own } = fence {
-            self.give_back(device, event, own);
+        if let Fence::Event { device, event } = fence {
+            self.give_back(device, event);
         }
     }
 }

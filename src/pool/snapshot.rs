@@ -3,7 +3,7 @@
 use hip_driver::DeviceId;
 
 use super::bins::GRANULE;
-use super::block_records::State;
+use super::block_records::BlockState;
 use super::core::PoolCore;
 use super::counters::PoolCounters;
 use super::heap::SegmentKind;
@@ -81,14 +81,14 @@ impl PoolCore {
             arena.core().with(|heap, _| {
                 for segment in heap.live_segments() {
                     let blocks = heap.blocks(segment).map(|(_, n)| {
-                        let bytes = u64::from(n.units) * GRANULE;
+                        let bytes = u64::from(n.granules) * GRANULE;
                         let state = match n.state {
-                            State::Live => PoolBlockState::InUse,
-                            State::Held => PoolBlockState::HeldBack,
-                            State::Cached => PoolBlockState::Cached,
-                            State::Free | State::Vacant => PoolBlockState::Free,
+                            BlockState::Live => PoolBlockState::InUse,
+                            BlockState::Held => PoolBlockState::HeldBack,
+                            BlockState::Cached => PoolBlockState::Cached,
+                            BlockState::Free | BlockState::Vacant => PoolBlockState::Free,
                         };
-                        let live = n.state == State::Live;
+                        let live = n.state == BlockState::Live;
                         let requested = if live { bytes - u64::from(n.slack) } else { 0 };
                         let address = self.shared.seen_at(segment, n.address);
                         PoolBlockSnapshot { address, bytes, requested, state }

@@ -5,10 +5,10 @@ use super::bins::GRANULE;
 /// The number of size classes. Class `k` holds blocks of at least `2^(k-1)` and less than `2^k` granules.
 pub(crate) const CLASSES: usize = 33;
 
-/// Returns the size class of a block of `units` granules.
+/// Returns the size class of a block of `granules` granules.
 #[inline]
-pub(crate) fn class_of(units: u32) -> usize {
-    (u32::BITS - units.leading_zeros()) as usize
+pub(crate) fn class_of(granules: u32) -> usize {
+    (u32::BITS - granules.leading_zeros()) as usize
 }
 
 /// The size of the largest block of a class in bytes.
@@ -33,7 +33,7 @@ impl Default for Counters {
 
 impl Counters {
     #[inline]
-    pub(crate) fn hit(&mut self, units: u32) {
-        self.hits[class_of(units)] += 1;
+    pub(crate) fn hit(&mut self, granules: u32) {
+        self.hits[class_of(granules)] += 1;
     }
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::driver_stream::DriverStream;
 use hip_driver::{DevicePtr, DriverResult, Note};
 
-use super::arena::{AllocatedBlock, Arena, Fences, Recorded};
+use super::arena::{Arena, Fences, Recorded};
 use super::bins::GRANULE;
 use super::block::PoolBlock;
-use super::block_records::{BlockRecord, State};
-use super::heap::{PoolSegment, SegmentKind, units_of};
+use super::block_records::{BlockRecord, BlockState};
+use super::heap::{AllocatedBlock, PoolSegment, SegmentKind, granules_of};
 use super::options::PoolBackend;
 use super::shared::{Fence, PoolShared, StreamRef};
 use super::trace::PoolTraceAction;
@@ -24,11 +24,11 @@ pub(crate) struct StreamArena {
     caching: bool,
     /// The stream's number, or 0 for memory of no stream, and once the stream was destroyed.
     number: AtomicU64,
-    owner: Mutex<Owner>,
+    owner: Mutex<ArenaOwner>,
 }
 
 #[derive(Default)]
-struct Owner {
+struct ArenaOwner {
     stream: Option<StreamRef>,
     /// Keeps the stream alive, if blocks can only be freed on it or if it may still have work.
     kept: Option<Arc<DriverStream>>,
@@ -52,7 +52,7 @@ impl StreamArena {
         }
     }
 
-    fn owner(&self) -> std::sync::MutexGuard<'_, Owner> {
+    fn owner(&self) -> std::sync::MutexGuard<'_, ArenaOwner> {
         self.owner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,28 +107,28 @@ impl StreamArena {
 
     /// Allocates from the arena's free blocks, without a driver call.
     #[inline]
-    pub(crate) fn hit(self: &Arc<Self>, bytes: u64, units: u32) -> Option<PoolBlock> {
-        let taken = self.arena.allocate(bytes, units)?;
+    pub(crate) fn hit(self: &Arc<Self>, bytes: u64, granules: u32) -> Option<PoolBlock> {
+        let taken = self.arena.allocate(bytes, granules)?;
         Some(self.block(taken, bytes))
     }
 
     /// Creates the owner of an allocated block.
     #[inline]
     pub(crate) fn block(self: &Arc<Self>, mut taken: AllocatedBlock, bytes: u64) -> PoolBlock {
-        if self.shared.is_noisy() {
-            taken.address = self.say_allocated(taken, bytes);
+        if self.shared.is_observed() {
+            taken.address = self.report_allocated(taken, bytes);
         }
         PoolBlock::new(self.clone(), taken, bytes)
     }
 
     /// Tells of a block; its address for the program.
     #[cold]
-    fn say_allocated(&self, taken: AllocatedBlock, bytes: u64) -> u64 {
+    fn report_allocated(&self, taken: AllocatedBlock, bytes: u64) -> u64 {
         let shared = &self.shared;
-        let address = self.arena.with(|heap, _| shared.seen_at(heap.segment_of(taken.node), taken.address));
-        if self.shared.watched {
+        let address = self.arena.with(|heap, _| shared.seen_at(heap.segment_of(taken.record), taken.address));
+        if self.shared.has_observer {
             // All of the block may be used.
-            let capacity = taken.units as usize * GRANULE as usize;
+            let capacity = taken.granules as usize * GRANULE as usize;
             self.shared.note(&Note::PoolAllocate {
                 device: self.shared.device,
                 block: DevicePtr(address),
@@ -140,59 +140,59 @@ impl StreamArena {
     }
 
     #[cold]
-    fn say_freed(&self, address: u64, bytes: u64) {
-        if self.shared.watched {
+    fn report_freed(&self, address: u64, bytes: u64) {
+        if self.shared.has_observer {
             self.shared.note(&Note::PoolFree { device: self.shared.device, block: DevicePtr(address) });
         }
         self.shared.trace(PoolTraceAction::Free, address, bytes, self.number(), None);
     }
 
     #[inline]
-    pub(crate) fn free(&self, node: u32, address: u64, bytes: u64) {
+    pub(crate) fn free(&self, record: u32, address: u64, bytes: u64) {
         if !self.caching {
-            return self.free_uncached(node, address, bytes);
+            return self.free_uncached(record, address, bytes);
         }
-        self.arena.free(&self.shared, node, || {
-            if self.shared.is_noisy() {
-                self.say_freed(address, bytes);
+        self.arena.free(&self.shared, record, || {
+            if self.shared.is_observed() {
+                self.report_freed(address, bytes);
             }
         });
     }
 
-    pub(crate) fn share(&self, node: u32) {
-        self.arena.share(node);
+    pub(crate) fn share(&self, record: u32) {
+        self.arena.share(record);
     }
 
-    pub(crate) fn owners(&self, node: u32) -> u32 {
-        self.arena.owners(node)
+    pub(crate) fn owners(&self, record: u32) -> u32 {
+        self.arena.owners(record)
     }
 
     /// Records that a stream uses a block.
-    pub(crate) fn mark(&self, node: u32, address: u64, stream: StreamRef) {
+    pub(crate) fn record_use(&self, record: u32, address: u64, stream: StreamRef) {
         if stream.number == self.number() {
             return;
         }
-        if self.shared.is_noisy() {
-            if self.shared.watched {
+        if self.shared.is_observed() {
+            if self.shared.has_observer {
                 self.shared.note(&Note::PoolRecord { device: self.shared.device, block: DevicePtr(address) });
             }
             self.shared.trace(PoolTraceAction::Record, address, 0, stream.number, None);
         }
-        self.arena.mark(node, stream);
+        self.arena.record_use(record, stream);
     }
 
     /// Allocates a block from the driver, for the backends that cache nothing here.
     pub(crate) fn allocate_uncached(
         self: &Arc<Self>,
         bytes: u64,
-        units: u32,
+        granules: u32,
         stream: Option<&Arc<DriverStream>>,
     ) -> DriverResult<PoolBlock> {
         let ordered = self.shared.backend == PoolBackend::StreamOrdered;
         let stream = if ordered { stream.map(|s| &**s) } else { None };
-        let size = u64::from(units) * GRANULE;
+        let size = u64::from(granules) * GRANULE;
         let ptr = self.shared.malloc(size, stream)?;
-        match self.arena.add_segment(ptr.0, units, SegmentKind::of(units), Some((bytes, units))) {
+        match self.arena.add_segment(ptr.0, granules, SegmentKind::of(granules), Some((bytes, granules))) {
             Some(taken) => Ok(self.block(taken, bytes)),
             // Does not happen: no other thread can allocate from the segment first.
             None => Err(hip_driver::DriverError::new("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)),
@@ -200,34 +200,28 @@ impl StreamArena {
     }
 
     #[cold]
-    fn free_uncached(&self, node: u32, address: u64, bytes: u64) {
-        if !self.arena.give_up(node) {
+    fn free_uncached(&self, record: u32, address: u64, bytes: u64) {
+        if !self.arena.remove_owner(record) {
             return;
         }
-        let marks = self.arena.take_marks(node);
+        let uses = self.arena.take_recorded_uses(record);
         let kept = self.owner().kept.clone();
         let ordered = self.shared.backend == PoolBackend::StreamOrdered;
-        for mark in &marks {
-            match (&kept, ordered) {
-                (Some(own), true) => {
-                    if self.shared.order(mark, own).is_err() {
-                        self.wait_for(mark);
-                    }
-                }
-                _ => {
-                    self.wait_for(mark);
-                }
+        for user in &uses {
+            let is_ordered = kept.as_ref().is_some_and(|own| ordered && self.shared.order(user, own).is_ok());
+            if !is_ordered {
+                self.wait_for(user);
             }
         }
         if !ordered && let Some(stream) = self.stream() {
             self.wait_for(&stream);
         }
-        if self.shared.is_noisy() {
-            self.say_freed(address, bytes);
+        if self.shared.is_observed() {
+            self.report_freed(address, bytes);
         }
         let segment = self.arena.with(|heap, counters| {
             counters.frees += 1;
-            heap.take_live_segment(node)
+            heap.take_live_segment(record)
         });
         let on = if ordered { kept.as_deref() } else { None };
         if let Err(e) = self.shared.release(segment.address, segment.bytes(), on) {
@@ -273,7 +267,7 @@ impl StreamArena {
     /// Puts back segments that could not be used.
     pub(crate) fn put_back(&self, segments: impl IntoIterator<Item = PoolSegment>) {
         for s in segments {
-            self.arena.add_segment(s.address, s.units, s.kind, None);
+            self.arena.add_segment(s.address, s.granules, s.kind, None);
         }
     }
 
@@ -293,32 +287,32 @@ impl StreamArena {
             self.put_back(segments);
             return Ok(0);
         }
-        self.give_to_driver(segments)
+        self.release_to_driver(segments)
     }
 
     /// Releases segments whose work has finished to the driver. A segment that the driver failed to free stays in the
     /// arena.
-    pub(crate) fn give_to_driver(&self, segments: Vec<PoolSegment>) -> DriverResult<u64> {
-        let (mut given, mut result) = (0, Ok(()));
+    pub(crate) fn release_to_driver(&self, segments: Vec<PoolSegment>) -> DriverResult<u64> {
+        let (mut released, mut result) = (0, Ok(()));
         for segment in segments {
             match self.shared.release(segment.address, segment.bytes(), None) {
-                Ok(()) => given += segment.bytes(),
+                Ok(()) => released += segment.bytes(),
                 Err(e) => {
                     self.put_back([segment]);
                     result = Err(e);
                 }
             }
         }
-        result.map(|()| given)
+        result.map(|()| released)
     }
 
     /// The address of each live block, and the number of bytes asked for.
     pub(crate) fn live_blocks(&self) -> Vec<(u64, u64)> {
         self.arena.with(|heap, _| {
             let blocks = heap.live_segments().flat_map(|s| heap.blocks(s).map(move |(_, n)| (s, n)));
-            let live = blocks.filter(|(_, n)| n.state == State::Live);
-            let asked = |n: &BlockRecord| u64::from(n.units) * GRANULE - u64::from(n.slack);
-            live.map(|(s, n)| (self.shared.seen_at(s, n.address), asked(n))).collect()
+            let live = blocks.filter(|(_, n)| n.state == BlockState::Live);
+            let requested = |n: &BlockRecord| u64::from(n.granules) * GRANULE - u64::from(n.slack);
+            live.map(|(s, n)| (self.shared.seen_at(s, n.address), requested(n))).collect()
         })
     }
 }
@@ -351,8 +345,8 @@ impl Drop for StreamArena {
 }
 
 /// Returns the granules for a request, or an error if no block can be that large.
-pub(crate) fn units_for(bytes: u64) -> DriverResult<u32> {
-    units_of(bytes).ok_or_else(|| {
+pub(crate) fn granules_for(bytes: u64) -> DriverResult<u32> {
+    granules_of(bytes).ok_or_else(|| {
         let detail = format!("{bytes} bytes in one block are more than any device has");
         hip_driver::DriverError::with_detail("hipMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY, detail)
     })

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hip_driver::{DeviceId, RawEvent, thread_number};
 
 /// The number of operations kept. Later ones are only counted.
-const KEPT: usize = 1 << 24;
+const KEPT_OPERATIONS: usize = 1 << 24;
 
 /// An operation of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,7 +158,7 @@ impl Tracer {
         event: Option<RawEvent>,
     ) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        if log.entries.len() >= KEPT {
+        if log.entries.len() >= KEPT_OPERATIONS {
             log.dropped += 1;
             return;
         }

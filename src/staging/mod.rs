@@ -16,7 +16,7 @@ mod scratch;
 
 pub(crate) use results::{ResultBuffer, ResultBuffers, ReturnedResults, Spans};
 pub(crate) use ring::{StagingOptions, StagingRing};
-pub use scratch::DeviceScratchBuffer;
+pub(crate) use scratch::DeviceScratch;
 
 use crate::device::Device;
 use crate::error::Error;

@@ -39,7 +39,7 @@ pub(crate) struct ResultMemory {
 
 // SAFETY: a description of memory that [`ResultBuffers`] owns; the holder of the result buffer is its only user.
 unsafe impl Send for ResultMemory {}
-// SAFETY: as above; nothing is accessible through a shared reference without unsafe code.
+// SAFETY: nothing of the memory is accessible through a shared reference without unsafe code, whose writer answers for it.
 unsafe impl Sync for ResultMemory {}
 
 /// A result buffer, which belongs to a launch, then to its ticket and output, and then to its stream again.
@@ -64,7 +64,7 @@ impl ReturnedResults {
 }
 
 #[derive(Debug, Default)]
-struct Class {
+struct SizeClass {
     free: Vec<ResultBuffer>,
     /// Buffers that were returned before their results were complete, oldest first.
     abandoned: VecDeque<ResultBuffer>,
@@ -74,7 +74,7 @@ struct Class {
 #[derive(Debug)]
 pub(crate) struct ResultBuffers {
     device: Device,
-    classes: Vec<Class>,
+    classes: Vec<SizeClass>,
     chunks: Vec<Pinned>,
     events: Vec<RawEvent>,
 }
@@ -116,7 +116,7 @@ impl ResultBuffers {
     ) -> Result<ResultBuffer, LockedFailure> {
         let index = usize::from(class);
         if self.classes.len() <= index {
-            self.classes.resize_with(index + 1, Class::default);
+            self.classes.resize_with(index + 1, SizeClass::default);
         }
         self.collect(stream, returned);
         if let Some(buffer) = self.classes[index].free.pop() {
@@ -136,7 +136,7 @@ impl ResultBuffers {
             }
         }
         match self.classes[index].free.pop() {
-            Some(slot) => Ok(slot),
+            Some(buffer) => Ok(buffer),
             None => {
                 Err(hip_driver::DriverError::new("hipHostMalloc", hip_driver::ErrorCode::OUT_OF_MEMORY)
                     .into())

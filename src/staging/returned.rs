@@ -28,7 +28,9 @@ impl<T> ReturnedList<T> {
         ReturnedList { last: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Adds a value. `Release` pairs with the `Acquire` of [`take_all`](Self::take_all), so whoever takes the value sees
+    /// Adds a value: a push on Treiber's stack. There is no ABA problem, because nothing pops a single value:
+    /// [`take_all`](Self::take_all) swaps the whole list out, so a `last` that was taken and added again meanwhile is
+    /// still the one to come before. `Release` pairs with the `Acquire` of [`take_all`](Self::take_all), so whoever takes the value sees
     /// what its owner wrote before.
     #[inline]
     pub(crate) fn add(&self, returned: Box<Returnable<T>>) {
@@ -53,12 +55,12 @@ impl<T> ReturnedList<T> {
             // SAFETY: `add` made the pointer from a box. It was in this list, all of which the exchange took, so no other
             // thread has it.
             let before = unsafe { (*next).before.load(Ordering::Relaxed) };
-            // SAFETY: as above.
+            // SAFETY: of a box, and only this thread has it: see the load before.
             unsafe { (*next).before.store(first, Ordering::Relaxed) };
             (first, next) = (next, before);
         }
         while !first.is_null() {
-            // SAFETY: as above; each pointer is in the reversed list once.
+            // SAFETY: of a box in the list that was taken; each pointer is in the reversed list once.
             let taken = unsafe { Box::from_raw(first) };
             first = taken.before.load(Ordering::Relaxed);
             with(taken);

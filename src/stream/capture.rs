@@ -60,21 +60,21 @@ impl Kept {
 #[derive(Debug)]
 pub struct CapturedGraph {
     device: Device,
-    exec: Arc<Exec>,
+    exec: Arc<ExecutableGraph>,
     /// The streams that it was launched on.
     streams: Mutex<Vec<Weak<StreamState>>>,
 }
 
 /// An executable graph with what its nodes use, destroyed when no launch is in flight.
 #[derive(Debug)]
-struct Exec {
+struct ExecutableGraph {
     device: Device,
     raw: RawGraphExec,
     /// Dropped after the graph is destroyed.
     _kept: Mutex<Kept>,
 }
 
-impl Drop for Exec {
+impl Drop for ExecutableGraph {
     fn drop(&mut self) {
         // SAFETY: its owner, which outlives every launch, is the last user.
         if let Err(e) = unsafe { self.device.raw().graph_exec_destroy(self.device.id(), self.raw) } {
@@ -102,15 +102,12 @@ impl CapturedGraph {
     pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
         let state = stream.state();
         state.check()?;
-        if *state.device() != self.device {
-            let problem = "the stream is on another device than the graph";
-            return Err(Error::invalid("CapturedGraph::launch", problem));
-        }
+        state.check_device(&self.device, "CapturedGraph::launch", "graph")?;
         state.refuse_if_captured("the launch of a graph")?;
         {
             let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-            if !streams.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(&stream.0))) {
-                streams.retain(|known| known.strong_count() > 0);
+            if !streams.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(&stream.0))) {
+                streams.retain(|stream| stream.strong_count() > 0);
                 streams.push(Arc::downgrade(&stream.0));
             }
         }
@@ -137,9 +134,9 @@ impl Drop for CapturedGraph {
 }
 
 /// Ends a capture when its scope is left early.
-struct Scope<'a>(&'a Stream);
+struct CaptureScope<'a>(&'a Stream);
 
-impl Drop for Scope<'_> {
+impl Drop for CaptureScope<'_> {
     fn drop(&mut self) {
         self.0.0.abandon_capture();
     }
@@ -189,10 +186,10 @@ impl Stream {
         let (graph, kept) = self.0.end_capture()?;
         let driver = device.raw();
         // SAFETY: the graph that the end gave to this call alone.
-        let made = unsafe { driver.graph_instantiate(device.id(), graph) };
+        let instantiated = unsafe { driver.graph_instantiate(device.id(), graph) };
         destroy_graph(device, graph);
-        let raw = made.map_err(|e| device.error(e))?;
-        let exec = Exec { device: device.clone(), raw, _kept: Mutex::new(kept) };
+        let raw = instantiated.map_err(|e| device.error(e))?;
+        let exec = ExecutableGraph { device: device.clone(), raw, _kept: Mutex::new(kept) };
         Ok(CapturedGraph { device: device.clone(), exec: Arc::new(exec), streams: Mutex::default() })
     }
 
@@ -223,7 +220,7 @@ impl Stream {
         enqueue: impl FnOnce(&Stream) -> Result<()>,
     ) -> Result<CapturedGraph> {
         self.begin_capture(mode)?;
-        let scope = Scope(self);
+        let scope = CaptureScope(self);
         enqueue(self)?;
         std::mem::forget(scope);
         self.end_capture().inspect_err(|_| self.0.abandon_capture())

@@ -64,12 +64,7 @@ impl Event {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a stream of another device; else returns the driver's error.
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        if *stream.device() != self.device {
-            return Err(crate::Error::invalid(
-                "Event::record",
-                "the stream is on another device than the event",
-            ));
-        }
+        stream.state().check_device(&self.device, "Event::record", "event")?;
         stream.state().check()?;
         // SAFETY: both are live, of one device.
         unsafe {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::code::{DeviceKernel, HandleHasher, KernelHandle, LaunchDims};
 use crate::device::Device;
-use crate::staging::DeviceScratchBuffer;
+use crate::staging::DeviceScratch;
 
 /// A kernel on a stream.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct KernelOnStream {
 pub(crate) struct KernelMemory {
     /// The kernarg segment at its full size; hidden arguments and padding stay zero.
     pub(crate) kernarg: Vec<u8>,
-    pub(crate) scratch: DeviceScratchBuffer,
+    pub(crate) scratch: DeviceScratch,
     /// What the start of the scratch holds, as far as the host copied it there.
     pub(crate) shadow: Vec<u8>,
     pub(crate) shadow_matches_device: bool,
@@ -41,7 +41,7 @@ impl KernelOnStream {
             checked_dims: None,
             memory: KernelMemory {
                 kernarg: Vec::new(),
-                scratch: DeviceScratchBuffer::new(device),
+                scratch: DeviceScratch::new(device),
                 shadow: Vec::new(),
                 shadow_matches_device: false,
             },

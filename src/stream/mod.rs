@@ -19,14 +19,14 @@ use std::sync::Arc;
 pub use capture::{CaptureMode, CapturedGraph};
 pub use event::Event;
 pub(crate) use kernels::{KernelMemory, KernelOnStream, KernelsOnStream};
-pub(crate) use recent::REMEMBERED;
+pub(crate) use recent::RECENT_LAUNCHES;
 pub(crate) use state::{EnqueueState, StreamState};
 
 use crate::device::Device;
 use crate::driver_stream::DriverStream;
 use crate::error::Result;
-use crate::pool::{PoolBlock, RequestContext};
-use crate::staging::{DeviceScratchBuffer, StagingOptions};
+use crate::pool::PoolBlock;
+use crate::staging::StagingOptions;
 use hip_driver::{Capability, DriverError, ErrorCode, RawStream, StreamOptions, Work};
 use state::captured;
 
@@ -241,19 +241,5 @@ impl Stream {
         let device = self.device();
         device.pool_core().trim(0).map_err(|e| device.error(e))?;
         Ok(())
-    }
-}
-
-impl DeviceScratchBuffer {
-    /// Makes it at least `bytes` long for work enqueued on `stream` from now on. Returns `true` if it grew; its
-    /// contents are then undefined.
-    ///
-    /// Every call must pass the same `stream`.
-    ///
-    /// # Errors
-    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's error. The buffer is then unchanged.
-    pub fn ensure(&mut self, bytes: usize, stream: &Stream) -> Result<bool> {
-        self.ensure_raw(bytes, stream.state().arena(), RequestContext::Free)
-            .map_err(|e| e.into_error(stream.device()))
     }
 }

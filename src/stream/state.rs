@@ -18,7 +18,7 @@ use hip_driver::{EventOptions, RawStream, StreamOptions};
 use super::capture::Kept;
 use super::event::Event;
 use super::kernels::{KernelOnStream, KernelsOnStream};
-use super::recent::{REMEMBERED_BYTES, RecentLaunches};
+use super::recent::{RECENT_ARGUMENT_BYTES, RecentLaunches};
 
 /// How often a fault report tries to lock a stream.
 const LOCK_TRIES: u32 = 100;
@@ -163,6 +163,18 @@ impl StreamState {
         self.check_thread()
     }
 
+    /// Checks that the stream is on the device of `object`, which the call `what` uses.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with both devices.
+    pub(crate) fn check_device(&self, device: &Device, what: &'static str, object: &str) -> Result<()> {
+        if self.device == *device {
+            return Ok(());
+        }
+        let (stream, device) = (self.device.id(), device.id());
+        Err(Error::invalid(what, format!("the stream is on {stream}, the {object} on {device}")))
+    }
+
     pub(super) fn set_capturing(&self, capturing: bool) {
         self.driver_stream.set_capturing(capturing);
         let needs_slow_check = capturing || self.driver_stream.raw() == RawStream::PER_THREAD;
@@ -200,7 +212,7 @@ impl StreamState {
     #[inline(always)]
     pub(crate) fn record_use(&self, block: &PoolBlock) {
         if !block.has_recorded(self.driver_stream.number()) {
-            block.record(StreamRef::new(&self.driver_stream));
+            block.record_use(StreamRef::new(&self.driver_stream));
         }
     }
 
@@ -222,7 +234,7 @@ impl StreamState {
         }
         self.progress().mark_completed(upto);
         if !excess.is_empty() {
-            self.arena.give_to_driver(excess).map_err(|e| self.device.error(e))?;
+            self.arena.release_to_driver(excess).map_err(|e| self.device.error(e))?;
         }
         Ok(())
     }
@@ -383,7 +395,7 @@ impl LiveStream for StreamState {
                 block: r.dims.block,
                 dynamic_lds: r.dims.dynamic_lds,
                 argument_bytes: r.bytes,
-                arguments: r.start[..REMEMBERED_BYTES.min(r.bytes as usize)].to_vec(),
+                arguments: r.start[..RECENT_ARGUMENT_BYTES.min(r.bytes as usize)].to_vec(),
             })
             .collect()
     }

@@ -187,7 +187,7 @@ fn two_streams_that_take_turns_end_with_memory_of_their_own() {
             rig.fill(stream, &block);
         };
         (0..40).for_each(turn);
-        // They don't steal from each other for ever: after a few turns each has its own memory.
+        // They don't steal from each other forever: after a few turns each has its own memory.
         let before = rig.counters();
         assert!(before.reserved == 2 * MIB && before.steals <= 20, "{before:?}");
         for i in 0..100 {

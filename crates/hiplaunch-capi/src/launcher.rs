@@ -5,6 +5,7 @@ use std::mem::{MaybeUninit, offset_of};
 
 use hip_driver_layers::timeline::{Timeline, TimelineOptions};
 use hiplaunch::backend::Backend;
+use hiplaunch::graph::GraphCounts;
 use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
@@ -488,7 +489,7 @@ pub unsafe extern "C" fn hiplaunch_get_counters(
 ) -> hiplaunch_status {
     call("hiplaunch_get_counters", || {
         let launcher = launcher_of(launcher)?.value;
-        let (programs, hits, misses) = launcher.graph_counts();
+        let GraphCounts { kept: programs, hits, misses } = launcher.graph_counts();
         let layer = launcher.validation();
         // SAFETY: the caller's promise for versioned structs.
         unsafe {

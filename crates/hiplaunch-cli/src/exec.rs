@@ -152,18 +152,18 @@ fn needed_name(program: &Path) -> Option<&'static str> {
 /// The library: beside the command, or where the variable says.
 fn library(folder: Option<&Path>) -> Result<PathBuf, CommandError> {
     let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.map_or_else(|| beside(LIBRARY, folder), found)
+    named.map_or_else(|| beside(LIBRARY, folder), existing)
 }
 
 /// A library in a folder, or beside the running program.
 fn beside(name: &str, folder: Option<&Path>) -> Result<PathBuf, CommandError> {
-    found(match folder {
+    existing(match folder {
         Some(folder) => folder.join(name),
         None => std::env::current_exe().map_err(unusable)?.with_file_name(name),
     })
 }
 
-fn found(path: PathBuf) -> Result<PathBuf, CommandError> {
+fn existing(path: PathBuf) -> Result<PathBuf, CommandError> {
     path.canonicalize().map_err(|error| {
         CommandError::Unusable(format!(
             "a library for programs is not there ({}: {error})\n`cargo build --release` makes it, and `cargo install` \
@@ -245,8 +245,8 @@ fn names_for(library: &Path, audit: &Path, names: &[&str]) -> std::io::Result<Pa
         _ => {}
     }
     // Another user could have made it, to put other libraries there.
-    let found = folder.symlink_metadata()?;
-    if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
+    let metadata = folder.symlink_metadata()?;
+    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
         return Err(Error::new(
             ErrorKind::PermissionDenied,
             format!("{} is not this user's", folder.display()),

@@ -96,7 +96,7 @@ pub(crate) struct CommandSession {
     pub(crate) device: Device,
     opened: Opened,
     /// Traces the device's pool, for `hiplaunch trace`.
-    taped: Option<RecordedPools>,
+    recorded_pools: Option<RecordedPools>,
 }
 
 impl CommandSession {
@@ -122,8 +122,8 @@ impl CommandSession {
             .device(args.device)
             .map_err(|_| no_such_device(args.device, launcher.devices().len()))?
             .clone();
-        let taped = args.recorder.as_ref().map(|recorder| recorder.record(&device));
-        Ok(CommandSession { launcher, device, opened, taped })
+        let recorded_pools = args.recorder.as_ref().map(|recorder| recorder.record(&device));
+        Ok(CommandSession { launcher, device, opened, recorded_pools })
     }
 
     /// Opens another launcher over the same driver, with the validation layer, which counts calls.
@@ -132,12 +132,12 @@ impl CommandSession {
     }
 
     /// Opens another launcher over the same driver.
-    pub(crate) fn again(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
+    pub(crate) fn reopen(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
         CommandSession::over(self.opened.clone(), args)
     }
 
     /// Returns the same session with another reason for the choice of its driver.
-    pub(crate) fn because(mut self, why: String) -> CommandSession {
+    pub(crate) fn with_reason(mut self, why: String) -> CommandSession {
         self.opened.why = why;
         self
     }
@@ -178,16 +178,16 @@ impl CommandSession {
     }
 
     /// Offers `hiplaunch trace` a snapshot of the device's pool at this moment.
-    pub(crate) fn note_moment(&self) {
-        if let Some(taped) = &self.taped {
-            taped.note_moment();
+    pub(crate) fn record_moment(&self) {
+        if let Some(pools) = &self.recorded_pools {
+            pools.record_moment();
         }
     }
 
-    /// As [`note_moment`](CommandSession::note_moment), for a snapshot that was taken before.
-    pub(crate) fn note_snapshot(&self, snapshot: &PoolSnapshot) {
-        if let Some(taped) = &self.taped {
-            taped.recorder().offer(snapshot.clone());
+    /// As [`record_moment`](CommandSession::record_moment), for a snapshot that was taken before.
+    pub(crate) fn record_snapshot(&self, snapshot: &PoolSnapshot) {
+        if let Some(pools) = &self.recorded_pools {
+            pools.recorder().offer(snapshot.clone());
         }
     }
 
@@ -211,15 +211,15 @@ impl CommandSession {
 
     /// Drops the launcher, and returns the violations since the last call and the leaks.
     pub(crate) fn close(self) -> Vec<String> {
-        let mut found = self.take_violations();
+        let mut violations = self.take_violations();
         let layer = self.launcher.validation().cloned();
         // Pools keep memory and events until the launcher is dropped.
         drop(self);
         if let Some(layer) = layer {
-            found.extend(layer.take_violations().iter().map(|v| v.to_string()));
-            found.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
+            violations.extend(layer.take_violations().iter().map(|v| v.to_string()));
+            violations.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
         }
-        found
+        violations
     }
 }
 

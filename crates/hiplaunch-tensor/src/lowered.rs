@@ -52,7 +52,7 @@ impl<'a, T: Element> ExpressionKey<'a, T> {
         let key = KeyWords { hash: 0, words: Vec::with_capacity(256) };
         let mut form =
             ExpressionKey { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
-        let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().most() as u64);
+        let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().max_streams() as u64);
         form.key.push(T::TYPE as u64 | u64::from(fused) << 8 | streams << 16);
         walk(root, |node| form.add(node));
         form

@@ -92,7 +92,7 @@ pub(super) fn check(
         }
         sharing += others.len();
         let name = |i: usize| &storages[i].name;
-        paths.separated(&accesses[a], &|b| shares(a, b)).map_err(|(from, to, b)| {
+        paths.separated(&accesses[a], &|b| shares(a, b)).map_err(|Unseparated { from, to, buffer: b }| {
             let (first, second) = (name(a), name(b));
             let (from, to) = (paths.position(from), paths.position(to));
             wrong(format!(
@@ -105,7 +105,7 @@ pub(super) fn check(
             .flat_map(|&b| accesses[b].iter().map(move |&at| (at, b)))
             .filter(|&(at, _)| reached.get(at) == Some(&true))
             .collect();
-        paths.kept(a, &takers).map_err(|(taken, b, read)| {
+        paths.kept(a, &takers).map_err(|Overwritten { write: taken, buffer: b, read }| {
             let (buffer, other) = (name(a), name(b));
             let (taken, read) = (paths.position(taken), paths.position(read));
             wrong(format!(
@@ -153,6 +153,22 @@ fn runs(program: &LdsUse, begin: usize) -> Option<Uniformity> {
         LdsEvent::LoopBegin { runs, .. } | LdsEvent::BranchBegin { runs, .. } => Some(runs),
         _ => None,
     }
+}
+
+/// Two steps between which no barrier lies: an access of one buffer, and one of a buffer that shares its bytes.
+struct Unseparated {
+    from: usize,
+    to: usize,
+    /// The buffer of the second.
+    buffer: usize,
+}
+
+/// A read of bytes that another buffer has overwritten.
+struct Overwritten {
+    write: usize,
+    /// The buffer that was written.
+    buffer: usize,
+    read: usize,
 }
 
 struct Paths<'a> {
@@ -208,20 +224,15 @@ impl Paths<'_> {
         }
     }
 
-    /// Returns the buffer and the two steps between which no barrier lies, or `None` if a barrier is on every path from
-    /// these accesses to an access of a buffer that shares bytes.
-    fn separated(
-        &mut self,
-        from: &[usize],
-        shares: &dyn Fn(usize) -> bool,
-    ) -> Result<(), (usize, usize, usize)> {
+    /// Fails unless a barrier is on every path from these accesses to an access of a buffer that shares bytes.
+    fn separated(&mut self, from: &[usize], shares: &dyn Fn(usize) -> bool) -> Result<(), Unseparated> {
         let program = self.program;
         let met = |at: usize| {
             let accesses = program.steps.get(at).map_or(&[][..], |step| program.accesses_of(step.event));
             accesses.iter().map(|access| access.0 as usize).find(|&b| shares(b))
         };
         if let Some((start, b)) = from.iter().find_map(|&start| Some((start, met(start)?))) {
-            return Err((start, start, b));
+            return Err(Unseparated { from: start, to: start, buffer: b });
         }
         let all =
             self.walk(from.iter().copied(), true, |at| if met(at).is_some() { Err(()) } else { Ok(true) });
@@ -231,16 +242,15 @@ impl Paths<'_> {
         // Find the access from which the path starts.
         for &start in from {
             self.walk([start].into_iter(), true, |at| match met(at) {
-                Some(b) => Err((start, at, b)),
+                Some(b) => Err(Unseparated { from: start, to: at, buffer: b }),
                 None => Ok(true),
             })?;
         }
         Ok(())
     }
 
-    /// Returns the access that overwrote the buffer and the read that follows it, or `None` if the buffer is written
-    /// again on every path between the two.
-    fn kept(&mut self, buffer: usize, takers: &[(usize, usize)]) -> Result<(), (usize, usize, usize)> {
+    /// Fails unless the buffer is written again on every path from an access that overwrote it to one that reads it.
+    fn kept(&mut self, buffer: usize, takers: &[(usize, usize)]) -> Result<(), Overwritten> {
         let program = self.program;
         let read = |at: usize| {
             let Some(step) = program.steps.get(at) else { return Ok(false) };
@@ -256,7 +266,11 @@ impl Paths<'_> {
             return Ok(());
         }
         for &(taken, other) in takers {
-            self.walk([taken].into_iter(), false, read).map_err(|at| (taken, other, at))?;
+            self.walk([taken].into_iter(), false, read).map_err(|read| Overwritten {
+                write: taken,
+                buffer: other,
+                read,
+            })?;
         }
         Ok(())
     }

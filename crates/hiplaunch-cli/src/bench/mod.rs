@@ -185,17 +185,17 @@ fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandErr
 /// Measures all points. Also returns what the validation layer found.
 fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let points = args.points()?;
-    let given = args.code_object.as_ref().map(|file| {
+    let image = args.code_object.as_ref().map(|file| {
         std::fs::read(file).map_err(|e| unusable(format!("{}: cannot be read: {e}", file.display())))
     });
-    let given = given.transpose()?;
+    let image = image.transpose()?;
     let session = CommandSession::open(&args.driver)?;
     let options = if args.quick { "bench --quick" } else { "bench" };
     let mut about = about::about(&session, options);
     if args.driver.timeline.is_some() {
         about.lines.push(("timeline".to_owned(), "recorded, which is in every figure".to_owned()));
     }
-    let code = match &given {
+    let code = match &image {
         Some(image) => CodeObject::from_any(image, &session.device.properties().target).map_err(unusable)?,
         None => Setup::new(&session.launcher, &session.device).map_err(unusable)?.code,
     };

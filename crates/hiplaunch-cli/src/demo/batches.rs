@@ -198,7 +198,7 @@ pub(super) fn run(session: &CommandSession) -> Result<Vec<Batches>, CommandError
     let one = |destination: Destination| -> Result<Batches, MeasureError> {
         if destination != PLAIN {
             let mut bench = Bench::new(&session.launcher, &session.device)?;
-            return bench.run(session, destination, &|| session.note_moment());
+            return bench.run(session, destination, &|| session.record_moment());
         }
         // Another launcher over the same driver, whose calls are counted, too.
         let options = PoolOptions { backend: PoolBackend::Plain, ..PoolOptions::default() };

@@ -83,9 +83,9 @@ fn at_most_64_graphs_are_kept_and_the_least_recently_used_is_dropped() {
         }
         assert_eq!(t.lowered(), 64);
         // The expression that is used all the time is still kept, and so is its graph program.
-        let misses = rig.launcher.graph_counts().2;
+        let misses = rig.launcher.graph_counts().misses;
         assert_eq!(chain(1).to_vec().unwrap(), [1; 8]);
-        assert_eq!(rig.launcher.graph_counts().2, misses);
+        assert_eq!(rig.launcher.graph_counts().misses, misses);
         rig.assert_clean();
     });
 }
