@@ -225,7 +225,7 @@ impl LdsBuilder {
     /// # Errors
     /// Returns an error if the position is outside the kernel, or not after the last recorded begin or end.
     pub fn begin_loop(&mut self, position: u64, runs: Uniformity) -> Result<(), LdsError> {
-        self.begin(position, LdsStatement::LoopBegin(runs))
+        self.mark(position, LdsStatement::LoopBegin(runs))
     }
 
     /// Ends the innermost loop at `position`, from where the body repeats.
@@ -234,9 +234,7 @@ impl LdsBuilder {
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
     /// not a loop.
     pub fn end_loop(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, LdsStatement::LoopEnd, |open| matches!(open, LdsStatement::LoopBegin(_)))?;
-        self.open.pop();
-        Ok(())
+        self.mark(position, LdsStatement::LoopEnd)
     }
 
     /// Begins a branch, and its first arm, at `position`.
@@ -244,7 +242,7 @@ impl LdsBuilder {
     /// # Errors
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop).
     pub fn begin_branch(&mut self, position: u64, runs: Uniformity) -> Result<(), LdsError> {
-        self.begin(position, LdsStatement::BranchBegin(runs))
+        self.mark(position, LdsStatement::BranchBegin(runs))
     }
 
     /// Begins the second arm of the innermost branch at `position`.
@@ -253,10 +251,7 @@ impl LdsBuilder {
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
     /// not a branch in its first arm.
     pub fn begin_else(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, LdsStatement::Else, |open| matches!(open, LdsStatement::BranchBegin(_)))?;
-        self.open.pop();
-        self.open.push((position, LdsStatement::Else));
-        Ok(())
+        self.mark(position, LdsStatement::Else)
     }
 
     /// Ends the innermost branch at `position`.
@@ -265,28 +260,20 @@ impl LdsBuilder {
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
     /// not a branch.
     pub fn end_branch(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, LdsStatement::BranchEnd, |open| {
-            matches!(open, LdsStatement::BranchBegin(_) | LdsStatement::Else)
-        })?;
-        self.open.pop();
-        Ok(())
+        self.mark(position, LdsStatement::BranchEnd)
     }
 
-    fn begin(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
-        self.mark(position, what, |_| true)?;
-        self.open.push((position, what));
-        Ok(())
-    }
-
-    fn mark(
-        &mut self,
-        position: u64,
-        what: LdsStatement,
-        fits: impl Fn(LdsStatement) -> bool,
-    ) -> Result<(), LdsError> {
-        let begins = matches!(what, LdsStatement::LoopBegin(_) | LdsStatement::BranchBegin(_));
+    /// Records the begin, the `else` or the end of a scope.
+    fn mark(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
+        use LdsStatement::{BranchBegin, BranchEnd, Else, LoopBegin, LoopEnd};
         let open = self.open.last().copied();
-        if !begins && !open.is_some_and(|(_, open)| fits(open)) {
+        let fits = match what {
+            LoopEnd => matches!(open, Some((_, LoopBegin(_)))),
+            Else => matches!(open, Some((_, BranchBegin(_)))),
+            BranchEnd => matches!(open, Some((_, BranchBegin(_) | Else))),
+            _ => true,
+        };
+        if !fits {
             let open = open.map_or("nothing".to_owned(), |(at, open)| format!("{} at {at}", open.name()));
             return Err(LdsError::invalid(format!(
                 "{} at position {position}, but the innermost open scope there is {open}",
@@ -301,6 +288,12 @@ impl LdsBuilder {
         }
         self.record(position, what)?;
         self.last_mark = Some(position);
+        if !matches!(what, LoopBegin(_) | BranchBegin(_)) {
+            self.open.pop();
+        }
+        if !matches!(what, LoopEnd | BranchEnd) {
+            self.open.push((position, what));
+        }
         Ok(())
     }
 
