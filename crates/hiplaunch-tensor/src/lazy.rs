@@ -59,11 +59,6 @@ impl<T: Element> LazyTensor<T> {
         &self.0.tensors
     }
 
-    /// Returns the type of the elements.
-    pub fn element_type(&self) -> ElementType {
-        T::TYPE
-    }
-
     /// Returns the extents of the axes, outermost first.
     ///
     /// # Errors
