@@ -10,8 +10,8 @@ use crate::launcher::{Stream, StreamState};
 use crate::memory::PoolBlock;
 use crate::module::Module;
 use hip_driver::{
-    Capability, CaptureReply, CaptureRequest, CaptureStatus, DeviceId, Driver, DriverError, DriverResult,
-    ErrorCode, RawGraph, RawGraphExec, RawStream, Work,
+    Capability, CaptureStatus, DeviceId, Driver, DriverError, DriverResult, ErrorCode, RawGraph,
+    RawGraphExec, RawStream, Work,
 };
 
 pub use hip_driver::CaptureMode;
@@ -174,8 +174,7 @@ impl Stream {
         core.check()?;
         let raw = core.for_work().map_err(|e| device.error(e))?;
         // SAFETY: a live stream of the device; what is captured until the end is kept by the graph.
-        unsafe { device.raw().stream_capture(device.id(), raw, &CaptureRequest::Begin(mode)) }
-            .map_err(|e| device.error(e))?;
+        unsafe { device.raw().stream_begin_capture(device.id(), raw, mode) }.map_err(|e| device.error(e))?;
         core.set_capturing(true);
         Ok(())
     }
@@ -250,9 +249,8 @@ pub(crate) fn asks(driver: &dyn Driver, device: DeviceId, stream: RawStream) -> 
     if !driver.capabilities().has(Capability::StreamCapture) {
         return Ok(false);
     }
-    // SAFETY: callers pass a live stream of the device; the request needs nothing else.
-    let reply = unsafe { driver.stream_capture(device, stream, &CaptureRequest::Query) }?;
-    Ok(!matches!(reply, CaptureReply::Status { status: CaptureStatus::None, .. }))
+    // SAFETY: callers pass a live stream of the device.
+    Ok(unsafe { driver.stream_capture_info(device, stream) }?.status != CaptureStatus::None)
 }
 
 /// The error of a driver call that is not made because it would break a capture.
@@ -278,8 +276,7 @@ impl StreamState {
             return Err(Error::invalid("Stream::end_capture", "no capture was begun on this stream"));
         }
         // SAFETY: a live stream of the device.
-        let ended =
-            unsafe { device.raw().stream_capture(device.id(), self.core.raw(), &CaptureRequest::End) };
+        let ended = unsafe { device.raw().stream_end_capture(device.id(), self.core.raw()) };
         if let Err(e) = &ended
             && e.code == ErrorCode::STREAM_CAPTURE_WRONG_THREAD
         {
@@ -296,12 +293,11 @@ impl StreamState {
             kept.other(Box::new(shared));
         }
         match ended {
-            Ok(CaptureReply::Graph(graph)) => Ok((graph, kept)),
+            Ok(graph) => Ok((graph, kept)),
             Err(e) => {
                 self.give_up_capture();
                 Err(device.error(e))
             }
-            Ok(reply) => Err(Error::invalid("Stream::end_capture", format!("the driver answered {reply:?}"))),
         }
     }
 
@@ -313,9 +309,8 @@ impl StreamState {
             return;
         }
         // SAFETY: a live stream of the device.
-        match unsafe { device.raw().stream_capture(device.id(), stream, &CaptureRequest::End) } {
-            Ok(CaptureReply::Graph(graph)) => destroy_graph(device, graph),
-            Ok(_) => {}
+        match unsafe { device.raw().stream_end_capture(device.id(), stream) } {
+            Ok(graph) => destroy_graph(device, graph),
             Err(e) => log::error!("a capture of {} can't be ended: {e}", device.id()),
         }
     }

@@ -1,6 +1,6 @@
 //! Device memory: allocating, freeing, and what a program can ask about an address.
 
-use hip_driver::{DevicePtr, MemoryKind, MemoryRequest};
+use hip_driver::DevicePtr;
 
 use crate::abi::{hipExtent, hipMemLocation, hipPitchedPtr, hipPointerAttribute_t};
 use crate::advice;
@@ -32,7 +32,6 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
 pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     process.captures_allow()?;
     let (driver, device, ptr) = (&process.driver, allocation.device, DevicePtr(allocation.base));
-    let managed = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     // SAFETY: the memory is live, as it was in the list, and of this kind. That no work uses it later is what HIP asks of
     // the program.
     unsafe {
@@ -44,7 +43,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
             }
             (Kind::Managed, _) => {
                 advice::forget(&allocation.range());
-                driver.memory(device, &managed)?;
+                driver.free(device, ptr)?;
             }
             (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, MemoryRequest, RawStream};
+use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, RawStream};
 
 use crate::abi::{hipMemAccessDesc, hipMemLocation, hipMemPoolProps};
 use crate::allocations::{Allocation, Kind};
@@ -409,8 +409,7 @@ extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
 extern "C" fn hipMemPoolTrimTo(pool: PoolHandle, keep: usize) -> Status {
     call("hipMemPoolTrimTo", |process| {
         let pool = process.pools.get(pool)?;
-        // SAFETY: the request needs nothing of the caller.
-        unsafe { process.driver.memory(pool.device, &MemoryRequest::TrimPool { keep }) }?;
+        process.driver.trim_pool(pool.device, keep)?;
         pool.trim(process, keep as u64)
     })
 }

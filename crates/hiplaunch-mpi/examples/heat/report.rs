@@ -58,8 +58,13 @@ const NAMES: [&str; 11] = [
 impl Counts {
     /// Counts from the driver's calls, from the communicator's counters before and after, and from the solver's launches.
     pub(crate) fn new(calls: &CallCounts, before: &Counters, after: &Counters, launches: u64) -> Counts {
-        let queries = [CallKind::EventQuery, CallKind::StreamQuery, CallKind::StreamCapture]
-            .map(|kind| calls.get(kind));
+        let queries = [
+            CallKind::EventQuery,
+            CallKind::StreamQuery,
+            CallKind::StreamCaptureInfo,
+            CallKind::ExchangeCaptureMode,
+        ]
+        .map(|kind| calls.get(kind));
         let waits = [CallKind::EventSynchronize, CallKind::StreamSynchronize, CallKind::DeviceSynchronize];
         Counts([
             launches,
