@@ -38,7 +38,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/gfx9-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (
         "crates/hip-driver",
-        &["captures, observer", "activity, call, capability, capture, code, memory, thread_number, types"],
+        &[
+            "noop",
+            "captures, observer",
+            "activity, call, capability, capture, code, kinds, thread_number, types",
+        ],
     ),
     (
         "crates/hip-driver-amd",

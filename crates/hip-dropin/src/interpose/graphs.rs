@@ -6,10 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use hip_driver::{
-    Call, CaptureMode, CaptureReply, CaptureRequest, DeviceId, Output, RawGraph, RawGraphExec, RawStream,
-    Work,
-};
+use hip_driver::{Call, CaptureMode, DeviceId, Output, RawGraph, RawGraphExec, RawStream, Work};
 
 use super::known::lock;
 use super::{Forward, Interposed, errors};
@@ -121,10 +118,9 @@ pub(crate) fn begin(over: &Interposed, forward: Forward<'_>, handle: StreamHandl
         _ => return forward(),
     };
     let (device, stream) = over.stream(handle);
-    let request = CaptureRequest::Begin(mode);
-    over.observe(&Call::StreamCapture { device, stream, request: &request }, forward, || {
+    over.observe(&Call::StreamBeginCapture { device, stream, mode }, forward, || {
         over.known.graphs.tables().captured.insert(handle.0);
-        Output::Capture(CaptureReply::Done)
+        Output::None
     })
 }
 
@@ -140,13 +136,13 @@ pub(crate) fn end(
         return status;
     }
     let (device, stream) = over.stream(handle);
-    let call = Call::StreamCapture { device, stream, request: &CaptureRequest::End };
+    let call = Call::StreamEndCapture { device, stream };
     let status = over.observe(&call, forward, || {
         let mut tables = over.known.graphs.tables();
         let Ok(graph) = made.get() else { return Output::None };
         let whole = !std::mem::take(&mut tables.changed);
         tables.graphs.insert(graph.0, Graph { device, whole, captured: true });
-        Output::Capture(CaptureReply::Graph(RawGraph(graph.0)))
+        Output::Graph(RawGraph(graph.0))
     });
     let ended = status == Status::SUCCESS || !over.over().is_some_and(|layers| layers.is_capturing(stream));
     if status != Status::SUCCESS {

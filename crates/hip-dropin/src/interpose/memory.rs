@@ -2,9 +2,7 @@
 
 use std::ptr::NonNull;
 
-use hip_driver::{
-    Call, DeviceId, DevicePtr, MemoryKind, MemoryReply, MemoryRequest, Output, PinnedAllocation, RawStream,
-};
+use hip_driver::{Call, DeviceId, DevicePtr, Output, PinnedAllocation, RawStream};
 
 use super::{Forward, Interposed};
 use crate::abi::c_caller::{Address, Out};
@@ -88,10 +86,8 @@ pub(crate) fn free(over: &Interposed, forward: Forward<'_>, pointer: Address) ->
         return forward();
     };
     let (device, ptr) = (found.device, DevicePtr(pointer.0));
-    let release = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     let call = match (found.kind, found.pinned) {
-        (Kind::Device, _) => Call::Free { device, ptr },
-        (Kind::Managed, _) => Call::Memory { device, request: &release },
+        (Kind::Device | Kind::Managed, _) => Call::Free { device, ptr },
         (Kind::Host, Some(allocation)) => {
             wait(over, device);
             Call::HostFree { device, allocation }
@@ -159,16 +155,12 @@ pub(crate) fn reset(over: &Interposed, forward: Forward<'_>) -> Status {
         for found in over.known.allocations.take_of_device(device) {
             let ptr = DevicePtr(found.base);
             match (found.kind, found.pinned) {
-                (Kind::Device, _) => over.tell(&Call::Free { device, ptr }, Output::None),
+                (Kind::Device | Kind::Managed, _) => over.tell(&Call::Free { device, ptr }, Output::None),
                 (Kind::Pool(_), _) => {
                     over.tell(&Call::FreeAsync { device, ptr, stream: RawStream::NULL }, Output::None);
                 }
                 (Kind::Host, Some(allocation)) => {
                     over.tell(&Call::HostFree { device, allocation }, Output::None)
-                }
-                (Kind::Managed, _) => {
-                    let request = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
-                    over.tell(&Call::Memory { device, request: &request }, Output::None);
                 }
                 _ => {}
             }
@@ -256,12 +248,10 @@ pub(crate) fn hipMallocManaged(
         return forward();
     }
     let device = over.device();
-    let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
-    over.observe(&Call::Memory { device, request: &request }, forward, || {
-        let address = written(pointer).unwrap_or(Address::NULL);
-        let ptr = DevicePtr(address.0);
+    over.observe(&Call::MallocManaged { device, bytes }, forward, || {
+        let ptr = DevicePtr(written(pointer).unwrap_or(Address::NULL).0);
         over.known.add(Allocation::device(ptr, bytes, device, Kind::Managed));
-        Output::Reply(MemoryReply::Memory { ptr, host: NonNull::new(address.host()) })
+        Output::Memory(ptr)
     })
 }
 

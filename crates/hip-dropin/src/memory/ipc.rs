@@ -1,6 +1,6 @@
 //! Memory of other processes.
 
-use hip_driver::{DevicePtr, IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
+use hip_driver::{DevicePtr, IpcHandle};
 
 use crate::abi::c_caller::{Address, Out};
 use crate::abi::status::{HipResult, Status};
@@ -27,10 +27,8 @@ fn this_process() -> u64 {
 fn handle_of(process: &Process, pointer: Address) -> HipResult<hipIpcMemHandle_t> {
     let found = ALLOCATIONS.find(pointer.0).filter(|found| found.kind == Kind::Device);
     let found = found.ok_or(Status::INVALID_VALUE)?;
-    let request = MemoryRequest::Share { ptr: DevicePtr(found.base) };
     // SAFETY: the memory is live. That nothing accesses it meanwhile is the program's part.
-    let reply = unsafe { process.driver.memory(found.device, &request) }?;
-    let MemoryReply::Handle(IpcHandle(mut reserved)) = reply else { return Err(Status::UNKNOWN) };
+    let IpcHandle(mut reserved) = unsafe { process.driver.ipc_handle(found.device, DevicePtr(found.base)) }?;
     if reserved[PROCESS..].iter().any(|byte| *byte != 0) {
         return Err(Status::NOT_SUPPORTED);
     }
@@ -68,11 +66,9 @@ pub(crate) fn hipIpcOpenMemHandle(
     let bytes = number(&handle, BYTES) as usize;
     let mut of_driver = handle.reserved;
     of_driver[PROCESS..].fill(0);
-    let request = MemoryRequest::Open { handle: IpcHandle(of_driver), bytes };
     let device = thread::device();
-    // SAFETY: opening memory has no requirements; a handle that is none is refused.
-    let reply = unsafe { process.driver.memory(device, &request) }?;
-    let MemoryReply::Memory { ptr, .. } = reply else { return Err(Status::UNKNOWN) };
+    // SAFETY: a handle that is none is refused. That the other process keeps the memory is the program's part.
+    let ptr = unsafe { process.driver.ipc_open(device, IpcHandle(of_driver), bytes) }?;
     ALLOCATIONS.insert(Allocation::device(ptr, bytes, device, Kind::Opened));
     pointer.set(Address(ptr.0 + number(&handle, OFFSET)))
 }
@@ -83,8 +79,6 @@ pub(crate) fn hipIpcCloseMemHandle(process: &Process, pointer: Address) -> HipRe
     let opened = opened.ok_or(Status::INVALID_VALUE)?;
     // Work in flight may access the memory.
     process.driver.device_synchronize(opened.device)?;
-    let request = MemoryRequest::Release { kind: MemoryKind::Opened, ptr: DevicePtr(opened.base) };
     // SAFETY: the memory was live, and nobody finds it any more.
-    unsafe { process.driver.memory(opened.device, &request) }?;
-    Ok(())
+    Ok(unsafe { process.driver.ipc_close(opened.device, DevicePtr(opened.base)) }?)
 }

@@ -1,6 +1,8 @@
 //! Managed memory.
 
-use hip_driver::{MemoryKind, MemoryReply, MemoryRequest, PinnedAllocation};
+use std::ptr::NonNull;
+
+use hip_driver::PinnedAllocation;
 
 use crate::abi::c_caller::{Address, Out};
 use crate::abi::status::{HipResult, Status};
@@ -27,14 +29,12 @@ pub(crate) fn hipMallocManaged(
     }
     process.captures_allow()?;
     let device = thread::device();
-    let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
-    // SAFETY: allocating has no requirements.
-    let allocate = || unsafe { process.driver.memory(device, &request) };
-    let reply = pool::with_memory_of(process, device, allocate)?;
-    let MemoryReply::Memory { ptr, host: Some(host) } = reply else { return Err(Status::UNKNOWN) };
+    let ptr = pool::with_memory_of(process, device, || process.driver.malloc_managed(device, bytes))?;
+    // The host has it at the same address.
+    let host = NonNull::new(Address(ptr.0).host()).ok_or(Status::UNKNOWN)?;
     let pinned = PinnedAllocation { host, device: ptr, bytes };
     ALLOCATIONS.insert(Allocation::host(pinned, device, Kind::Managed, flags));
-    pointer.set(Address(host.as_ptr().expose_provenance() as u64))
+    pointer.set(Address(ptr.0))
 }
 
 /// Fails unless the bytes are in managed memory, and the device exists or is the host.

@@ -8,7 +8,7 @@ pub(crate) mod kept;
 pub(crate) mod managed;
 pub(crate) mod pool;
 
-use hip_driver::{DevicePtr, MemoryKind, MemoryRequest};
+use hip_driver::DevicePtr;
 
 use crate::abi::c_caller::{Address, In, Out};
 use crate::abi::status::{HipResult, Status};
@@ -38,7 +38,6 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
 pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     process.captures_allow()?;
     let (driver, device, ptr) = (&process.driver, allocation.device, DevicePtr(allocation.base));
-    let managed = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     // SAFETY: the memory is live, as it was in the list, and of this kind. That no work uses it later is what HIP asks of
     // the program.
     unsafe {
@@ -50,7 +49,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
             }
             (Kind::Managed, _) => {
                 advice::forget(&allocation.range());
-                driver.memory(device, &managed)?;
+                driver.free(device, ptr)?;
             }
             (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, MemoryRequest, RawStream};
+use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, RawStream};
 
 use crate::abi::c_caller::{Address, Handle, In, Out};
 use crate::abi::status::{HipResult, Status};
@@ -386,8 +386,7 @@ pub(crate) fn hipMemPoolDestroy(process: &Process, pool: PoolHandle) -> HipResul
 
 pub(crate) fn hipMemPoolTrimTo(process: &Process, pool: PoolHandle, keep: usize) -> HipResult {
     let pool = process.pools().get(pool)?;
-    // SAFETY: the request needs nothing of the caller.
-    unsafe { process.driver.memory(pool.device, &MemoryRequest::TrimPool { keep }) }?;
+    process.driver.trim_pool(pool.device, keep)?;
     pool.trim(process, keep as u64)
 }
 

@@ -197,7 +197,7 @@ impl Process {
     /// How often each kind of driver call was made, if the environment asks for it.
     pub(crate) fn counts(&self) -> Option<Vec<(&'static str, u64)>> {
         let counts = self.counting.as_ref()?.layer().counts();
-        let made = counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call());
+        let made = counts.calls().filter(|(kind, _)| kind.is_device_call());
         Some(made.map(|(kind, count)| (kind.name(), count)).collect())
     }
 
