@@ -1,8 +1,8 @@
 //! What programs ask the library about itself: its version, and the names of its errors.
 
-use crate::abi::c_caller::{Out, StaticText};
-use crate::abi::status::{HipResult, Status, describe};
+use crate::abi::status::describe;
 use crate::abi::version::Version;
+use crate::abi::{HipResult, Out, StaticText, Status};
 
 /// Writes the name or the text of a code; null for a code that HIP does not have.
 pub(crate) fn write_description(status: Status, text: Out<StaticText>, pick: usize) -> HipResult {

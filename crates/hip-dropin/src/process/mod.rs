@@ -23,8 +23,7 @@ use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
 
-use crate::abi::c_caller::Handle;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Handle, HipResult, Status};
 use crate::report::record::Recorder;
 use crate::report::say;
 use crate::settings::{LayerSettings, Settings};

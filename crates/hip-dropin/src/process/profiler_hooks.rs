@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use crate::abi::c_caller::{In, Out};
+use crate::abi::{In, Out};
 
 /// What clr answers for a number that it does not know.
 pub(crate) const UNKNOWN: &str = "unknown\0";
