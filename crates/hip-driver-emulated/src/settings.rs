@@ -256,7 +256,7 @@ mod tests {
             ("target", "gfx942:xnack+"),
             ("devices", "3"),
             ("memory_bytes", "1048576"),
-            ("threads", "2"),
+            ("threads", "77"),
             ("bounds", "pages"),
             ("fine_grained_atomics", "drop"),
             ("schedule_seed", "7"),

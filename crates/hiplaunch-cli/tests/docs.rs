@@ -8,7 +8,7 @@ mod lds_example;
 
 use std::path::{Path, PathBuf};
 
-use lds_layout::LdsTarget;
+use lds_layout::LdsCapacity;
 
 fn compare(name: &str, made: &str) {
     let path = root().join("docs").join(name);
@@ -25,8 +25,8 @@ fn compare(name: &str, made: &str) {
 #[test]
 fn the_picture_of_the_layout_is_the_examples() {
     let kernel = lds_example::kernel().unwrap();
-    let wanted = LdsTarget::GFX942.workgroups(kernel.least_bytes().unwrap());
-    let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, wanted, 0).unwrap();
+    let wanted = LdsCapacity::GFX90A.workgroups(kernel.least_bytes().unwrap());
+    let layout = kernel.layout_for_occupancy(LdsCapacity::GFX90A, wanted, 0).unwrap();
     let svg = hiplaunch_reports::lds_svg(&layout);
     roxmltree::Document::parse(&svg).unwrap();
     compare("lds.svg", &svg);

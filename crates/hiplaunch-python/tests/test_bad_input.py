@@ -346,6 +346,14 @@ def test_wrong_options(keywords):
         hiplaunch.Launcher(**keywords)
 
 
+def test_a_keyword_that_is_no_setting():
+    for keyword in ({"frobs": 1}, {"Target": "gfx942"}):
+        with pytest.raises(TypeError, match="no keyword"):
+            hiplaunch.Launcher("emulator", **keyword)
+    with hiplaunch.Launcher("emulator", sanitize=None, pool_boundaries=False, threads=1, memory_bytes=1 << 30):
+        pass
+
+
 # Faults.
 
 

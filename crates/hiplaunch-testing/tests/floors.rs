@@ -34,7 +34,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "descriptor, error + target, limits",
         ],
     ),
-    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error, lists"]),
+    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error", "lists"]),
     ("crates/gfx9-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (
         "crates/hip-driver",
@@ -130,19 +130,26 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "crates/lds-layout",
         &[
-            "error",
-            "builder + candidates + check + fewest + layout + lifetime + place + program + promote + separation",
-            "pack, text",
-            "bits, picture, target",
+            "fewest",
+            "layout",
+            "place, promote",
+            "build, candidates, check, separation, text",
+            "lifetime",
+            "program",
+            "builder",
+            "bits, error, picture",
         ],
     ),
     (
         "crates/offset-planner",
         &[
-            "anneal + exact + greedy + local_search + plan",
-            "search",
-            "bound, cliques, merge, online, problem",
-            "error, instance, order, rectangle, verify",
+            "planner",
+            "exact",
+            "anneal, local_search, search",
+            "cliques, greedy, merge, online",
+            "bound, plan",
+            "instance, problem",
+            "error, order, random, verify",
         ],
     ),
 ];

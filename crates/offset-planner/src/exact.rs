@@ -20,11 +20,12 @@ use std::time::Instant;
 
 use super::anneal::Anneal;
 use super::cliques::Cliques;
-use super::greedy::Scratch;
+use super::greedy::{Scratch, measure};
 use super::instance::Instance;
 use super::local_search::LocalSearch;
 use super::merge::merged;
-use super::plan::{BestPlan, Budget, Fit, Method, PlanOptions};
+use super::plan::{BestPlan, Budget, Fit, Method, PlanOptions, SortBy};
+use super::random::Random;
 use super::search::{CliqueChoice, Outcome, ScaledProblem};
 
 /// The number of nodes of the shortest turn, unless there are few items. It is otherwise three nodes for each item.
@@ -71,32 +72,10 @@ const MAX_CONFLICTS: usize = 1_000_000;
 /// How a turn chooses its next clique, and the measure by which its items are sorted in decreasing order. In every
 /// fourth round the measures are multiplied by random numbers between 0.75 and 1.25.
 const CHOICES: [CliqueChoice; 3] = [CliqueChoice::Lowest, CliqueChoice::LowestFullest, CliqueChoice::Bound];
-const MEASURES: [ItemMeasure; 4] =
-    [ItemMeasure::Length, ItemMeasure::Area, ItemMeasure::Size, ItemMeasure::Conflicts];
+const MEASURES: [SortBy; 4] = [SortBy::Lifetime, SortBy::Area, SortBy::Size, SortBy::Conflicts];
 
 /// The number of turns in a round.
 const TURNS: usize = CHOICES.len() * MEASURES.len();
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ItemMeasure {
-    Area,
-    Size,
-    Length,
-    Conflicts,
-}
-
-impl ItemMeasure {
-    fn of(self, instance: &Instance, i: u32) -> u128 {
-        let item = &instance.items[i as usize];
-        let degree = || instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i as usize).len());
-        match self {
-            ItemMeasure::Area => item.area(),
-            ItemMeasure::Size => item.size.into(),
-            ItemMeasure::Length => item.length().into(),
-            ItemMeasure::Conflicts => degree() as u128,
-        }
-    }
-}
 
 /// The remaining budget.
 struct RemainingBudget<'a> {
@@ -197,7 +176,7 @@ fn run_round(
     let mut open = false;
     let merged = searches.iter().any(|search| search.merged);
     for at in 0..TURNS {
-        let (choice, measure) = (CHOICES[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
+        let (choice, by) = (CHOICES[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
         let every = if is_far(best) { TURNS_BETWEEN_TOTALS_FAR } else { TURNS_BETWEEN_TOTALS_NEAR };
         let parts: &[u64] =
             if round == 0 || (at as u64 + round).is_multiple_of(every) { &[1, 2, 8] } else { &[1] };
@@ -207,7 +186,7 @@ fn run_round(
                 continue;
             }
             let noise = (round % 4 == 3).then_some(*seed);
-            let rank = ranks(search.instance, measure, noise, &search.weights[at]);
+            let rank = ranks(search.instance, by, noise, &search.weights[at]);
             let items = search.instance.items.len();
             let parts = if items <= SMALL_INSTANCE && *seed < 3 { &[1] } else { parts };
             let turn = match (items <= SMALL_INSTANCE, *seed) {
@@ -445,11 +424,11 @@ impl Search<'_> {
         self.order.extend((0..items.len() as u32).filter(|&i| !placed[i as usize]));
         let open = deepest.len();
         // Sort by rank; for many items also by the measures of items that often end too high.
-        let by = [None, Some(ItemMeasure::Size), Some(ItemMeasure::Length), Some(ItemMeasure::Area)];
+        let by = [None, Some(SortBy::Size), Some(SortBy::Lifetime), Some(SortBy::Area)];
         for (k, by) in by.into_iter().enumerate().take(if items.len() <= SMALL_INSTANCE { 1 } else { 4 }) {
             if let Some(open) = self.order.get_mut(open..) {
                 match by {
-                    Some(by) => open.sort_by_key(|&i| Reverse(by.of(self.instance, i))),
+                    Some(by) => open.sort_by_key(|&i| Reverse(measure(self.instance, by, i))),
                     None => open.sort_unstable_by_key(|&i| rank[i as usize]),
                 }
             }
@@ -481,21 +460,12 @@ fn learn(weights: &mut [u32], instance: &Instance, offsets: &[u64], limit: u64) 
 }
 
 /// Returns the place of each item in an order by a measure, perturbed at random if there is a seed.
-fn ranks(instance: &Instance, measure: ItemMeasure, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
-    let mut random = seed.unwrap_or(0).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut factor = || {
-        if seed.is_none() {
-            return 1024;
-        }
-        // xorshift64
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        768 + u128::from(random >> 55)
-    };
+fn ranks(instance: &Instance, by: SortBy, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
+    let mut random = seed.map(Random::new);
+    let mut factor = || random.as_mut().map_or(1024, |random| 768 + u128::from(random.next() >> 55));
     let measures: Vec<u128> = (0..)
         .zip(weights)
-        .map(|(i, &weight)| measure.of(instance, i).saturating_mul(factor()).saturating_mul(weight.into()))
+        .map(|(i, &weight)| measure(instance, by, i).saturating_mul(factor()).saturating_mul(weight.into()))
         .collect();
     let mut sorted: Vec<u32> = (0..measures.len() as u32).collect();
     sorted.sort_unstable_by_key(|&i| (Reverse(measures[i as usize]), i));

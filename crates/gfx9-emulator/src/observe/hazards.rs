@@ -113,14 +113,18 @@ impl Matrix {
     }
 }
 
+/// Returns whether an instruction is one of MUBUF, MTBUF, FLAT, GLOBAL or SCRATCH.
+fn is_vector_memory(row: &Row) -> bool {
+    matches!(
+        row.encoding(),
+        Some(Encoding::Mubuf | Encoding::Mtbuf | Encoding::Flat | Encoding::Global | Encoding::Scratch)
+    )
+}
+
 /// What decides which hazards an instruction has.
 #[derive(Debug, Clone, Copy)]
 struct Traits {
     row: &'static Row,
-    is_salu: bool,
-    /// MUBUF, MTBUF, FLAT, GLOBAL, SCRATCH.
-    is_memory: bool,
-    is_lds: bool,
     matrix: Option<Matrix>,
     is_dpp: bool,
     /// The result is not in the low bits of its register, or is only a part of it.
@@ -140,10 +144,7 @@ impl Traits {
         // The long forms have the same rows, and bit 31 of the first dword.
         let control = if short && i.raw[0] >> 31 == 0 { i.raw[0] & 0x1ff } else { 0 };
         let part = i.ext.as_ref().and_then(|ext| ext.post.as_ref()).map_or(DwordPart::ALL, |post| post.part);
-        let is_memory = matches!(
-            encoding,
-            Some(Encoding::Mubuf | Encoding::Mtbuf | Encoding::Flat | Encoding::Global | Encoding::Scratch)
-        );
+        let is_memory = is_vector_memory(row);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         let stores = is_memory && row.is(STORE | ATOMIC);
         let buffer_with_offset =
@@ -154,12 +155,6 @@ impl Traits {
         let to_lds = is_memory && (inner.flags & flag::LDS != 0 || row.is(TO_LDS));
         Traits {
             row,
-            is_salu: matches!(
-                encoding,
-                Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
-            ),
-            is_memory,
-            is_lds: encoding == Some(Encoding::Ds),
             matrix: Matrix::of(row.name, target),
             is_dpp: control == 250,
             is_shifted: control == 249 && part != DwordPart::ALL || part == DwordPart::HIGH,
@@ -172,6 +167,21 @@ impl Traits {
 
     fn writes_hardware_register(&self) -> bool {
         self.hardware_register.is_some() && self.row.name != "s_getreg_b32"
+    }
+
+    fn is_salu(&self) -> bool {
+        matches!(
+            self.row.encoding(),
+            Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
+        )
+    }
+
+    fn is_memory(&self) -> bool {
+        is_vector_memory(self.row)
+    }
+
+    fn is_lds(&self) -> bool {
+        self.row.encoding() == Some(Encoding::Ds)
     }
 
     fn is_lane_access(&self) -> bool {
@@ -339,7 +349,7 @@ impl OperandSearch<'_> {
     fn scalar_read(&mut self, selects_lane: bool) {
         let (now, operand) = (self.now, self.operand);
         let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
-        if now.is_memory {
+        if now.is_memory() {
             self.check(by_valu, |_| 5);
         }
         let divides = matches!(now.row.name, "v_div_fmas_f32" | "v_div_fmas_f64");
@@ -383,8 +393,8 @@ impl OperandSearch<'_> {
                 Some(earlier) => earlier.before_factor(target),
                 None => 0,
             });
-        } else if now.row.is_valu() || now.is_memory || now.is_lds {
-            let in_memory = now.is_memory || now.is_lds;
+        } else if now.row.is_valu() || now.is_memory() || now.is_lds() {
+            let in_memory = now.is_memory() || now.is_lds();
             self.check(by_matrix, |past| {
                 past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
             });
@@ -402,7 +412,7 @@ impl OperandSearch<'_> {
             let needed = if target == Target::Gfx90a { 1 } else { 2 };
             self.check(|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), |_| needed);
         }
-        if now.matrix.is_some() || !(now.row.is_valu() || now.is_memory || now.is_lds) {
+        if now.matrix.is_some() || !(now.row.is_valu() || now.is_memory() || now.is_lds()) {
             return;
         }
         self.check(
@@ -437,7 +447,7 @@ fn of_state(history: &History, now: &Traits, target: Target) -> Vec<Hazard> {
     }
     if now.reads_m0 {
         let m0 = RegisterUse { first: SCALAR + sreg::M0, count: 1, is_write: false };
-        found.extend(history.check("m0", |past| past.traits.is_salu && past.writes(m0), |_| 1));
+        found.extend(history.check("m0", |past| past.traits.is_salu() && past.writes(m0), |_| 1));
     }
     if let Some(register) = now.hardware_register {
         let same = |past: &Past| {

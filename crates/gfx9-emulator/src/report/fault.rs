@@ -165,6 +165,27 @@ impl fmt::Display for Lanes<'_> {
     }
 }
 
+/// Writes an access to the private memory of other lanes.
+fn write_other_lanes(
+    f: &mut fmt::Formatter<'_>,
+    access: AccessKind,
+    size: u32,
+    soffset: u32,
+    lanes: &[LaneAddress],
+) -> fmt::Result {
+    write!(f, "{} of {size} bytes in the private memory of other lanes:", access.name())?;
+    for (n, l) in lanes.iter().enumerate() {
+        write!(f, "{} lane {} in that of lane {}", comma(n), l.lane.unwrap_or(0), l.address)?;
+    }
+    match soffset % 256 {
+        0 => f.write_str("; an index in a vector register selects the other lane"),
+        _ => write!(
+            f,
+            "; the scalar offset, {soffset:#x}, is not a multiple of 256: the stack pointer is wrong"
+        ),
+    }
+}
+
 impl fmt::Display for WaitingWave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.workgroup;
@@ -202,17 +223,7 @@ impl fmt::Display for FaultCause {
                 }
             }
             FaultCause::OtherLanesScratch { access, size, soffset, lanes } => {
-                write!(f, "{} of {size} bytes in the private memory of other lanes:", access.name())?;
-                for (n, l) in lanes.iter().enumerate() {
-                    write!(f, "{} lane {} in that of lane {}", comma(n), l.lane.unwrap_or(0), l.address)?;
-                }
-                match soffset % 256 {
-                    0 => f.write_str("; an index in a vector register selects the other lane"),
-                    _ => write!(
-                        f,
-                        "; the scalar offset, {soffset:#x}, is not a multiple of 256: the stack pointer is wrong"
-                    ),
-                }
+                write_other_lanes(f, *access, *size, *soffset, lanes)
             }
             FaultCause::OutOfBounds { access, space, size, lanes } => {
                 let (access, space) = (access.name(), space.name());

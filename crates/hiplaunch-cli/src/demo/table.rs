@@ -68,7 +68,7 @@ pub(super) fn head(out: &mut Output) -> io::Result<()> {
 
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
-    let naive = ("naive".to_owned(), LaunchMethod::Naive.description().to_owned());
+    let naive = ("naive".to_owned(), LaunchMethod::Naive.row().description.to_owned());
     let rows = Row::all().filter(|row| !row.is_naive()).map(|row| (row.to_string(), row.description()));
     for (name, text) in rows.chain([naive]) {
         out.line(out.styled(Style::Faint, &format!("{name:26}{text}")))?;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
-use offset_planner::{Buffer, OffsetsError, Problem};
+use offset_planner::{Buffer, BufferProperty, OffsetsError, Problem};
 
 use crate::advice;
 
@@ -160,10 +160,10 @@ pub(super) fn problem(path: &Path, capacity: Option<u64>) -> Result<Problem, Rea
         }
         problem.add(buffer).map_err(|error| {
             let index = match error {
-                OffsetsError::LifetimeEndsBeforeItBegins { .. } => 2,
-                OffsetsError::ZeroSize { .. } | OffsetsError::Overflow { .. } => 3,
-                OffsetsError::Alignment { .. } => 4,
-                OffsetsError::FixedMisaligned { .. } => 5,
+                OffsetsError::Buffer { property: BufferProperty::Lifetime, .. } => 2,
+                OffsetsError::Buffer { property: BufferProperty::Size, .. } => 3,
+                OffsetsError::Buffer { property: BufferProperty::Alignment, .. } => 4,
+                OffsetsError::Buffer { property: BufferProperty::Fixed, .. } => 5,
                 _ => 0,
             };
             table.error(&line, Some(index), error.to_string())

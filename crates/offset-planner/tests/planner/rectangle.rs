@@ -3,34 +3,34 @@
 //! instances (154 to 454 buffers, 2^20 bytes, all sizes multiples of 1024).
 
 /// The height of the rectangle in bytes: the least total.
-pub const BYTES: u64 = 1 << 20;
+pub(crate) const BYTES: u64 = 1 << 20;
 
 /// The number of bytes, and of time steps, in one unit.
 const UNIT: u64 = 1024;
 
 /// A buffer with a half-open lifetime.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The first moment at which the buffer is live.
-    pub lower: u64,
+    pub(crate) lower: u64,
     /// The first moment at which the buffer is no longer live.
-    pub upper: u64,
+    pub(crate) upper: u64,
     /// The size in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 /// A random number generator (xorshift64*) that gives the same instances in every run.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// Creates a generator from a seed.
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// Returns the next number, which is below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -43,7 +43,7 @@ type Cut = (u64, u64, u64, u64);
 
 /// How a rectangle is cut into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Two of three cuts go through a whole piece. The third makes a pinwheel of five pieces, which straight cuts can't
     /// make.
     Mixed,
@@ -61,7 +61,7 @@ pub enum Shape {
 
 impl Shape {
     /// Every shape.
-    pub const ALL: [Shape; 6] =
+    pub(crate) const ALL: [Shape; 6] =
         [Shape::Mixed, Shape::Straight, Shape::Pinwheels, Shape::Even, Shape::Tall, Shape::Flat];
 
     /// Returns a position from 1 to `n` - 1 at which to cut.
@@ -74,7 +74,7 @@ impl Shape {
 }
 
 /// Cuts the rectangle into `count` pieces and returns them in random order.
-pub fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
+pub(crate) fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
     let mut random = Random::new(seed);
     let mut pieces: Vec<Cut> = vec![(0, 0, BYTES / UNIT, BYTES / UNIT)];
     while pieces.len() < count {
@@ -131,4 +131,4 @@ pub fn cut(shape: Shape, count: usize, seed: u64) -> Vec<Piece> {
 }
 
 /// The numbers of pieces in the eleven instances of the benchmark.
-pub const COUNTS: [usize; 11] = [154, 170, 203, 213, 215, 245, 276, 307, 343, 399, 454];
+pub(crate) const COUNTS: [usize; 11] = [154, 170, 203, 213, 215, 245, 276, 307, 343, 399, 454];
