@@ -72,13 +72,15 @@ macro_rules! functions {
         { look_up(name, pointer, 0, flags | 2, result) } replaced { entries::replace(forward, pointer) };
 }
 
-[process::profiler_hooks] {
+// What profilers ask for.
+[process::about] {
     4.2 hipApiName(_id: u32) -> StaticText { StaticText::new(UNKNOWN) };
     4.2 hipGetCmdName(_operation: u32) -> StaticText { StaticText::new(UNKNOWN) };
     4.2 __hipGetPCH(header: Out<In<c_void>>, bytes: Out<u32>) -> Void;
 }
 
-[process::other_exports] {
+// Beside HIP's functions: conversions of halves that compilers call on the host, and the debugger's version.
+[process] {
     // clang up to 14 calls it for `__fp16` on the host; 15 and later call `__extendhfsf2` of their own library.
     4.2 __gnu_h2f_ieee(bits: u16) -> f32 { f16::from_bits(bits).to_f32() };
     4.2 __gnu_f2h_ieee(value: f32) -> u16 { f16::from_f32(value).to_bits() };

@@ -1,13 +1,11 @@
-//! The state of the process: the driver with its layers, the devices, and the objects by their handles.
+//! The state of the process: the driver with its layers, and the devices.
 
 pub(crate) mod about;
 pub(crate) mod call;
 pub(crate) mod captures;
 pub(crate) mod entry_points;
 pub(crate) mod objects;
-pub(crate) mod other_exports;
 pub(crate) mod printer;
-pub(crate) mod profiler_hooks;
 pub(crate) mod real;
 pub(crate) mod thread;
 pub(crate) mod visible;
