@@ -7,7 +7,7 @@ use code_object::{Processor, TargetId};
 
 use super::program::{Changing, Compiled, Program, compiler_for};
 use super::{RtcResult, RtcStatus, unusable};
-use crate::abi::c_caller::{Handle, In, Out, StaticText, Text};
+use crate::abi::{Handle, In, Out, StaticText, Text};
 use crate::process::objects::Objects;
 
 /// A `hiprtcProgram` of a caller.

@@ -1,13 +1,13 @@
 //! Several copies with one call, and copies of boxes between devices.
 
-use crate::abi::c_caller::{Address, In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{Array, hipExtent, hipMemLocation, hipMemcpy3DParms, hipPitchedPtr, hipPos};
+use crate::abi::{
+    Address, Array, HipResult, In, Out, Status, hipExtent, hipMemLocation, hipMemcpy3DParms, hipPitchedPtr,
+    hipPos,
+};
 use crate::copy::boxes::{BoxCopy, Side, from_parms, no_arrays};
 use crate::copy::{DEFAULT, copy};
 use crate::process::Process;
-use crate::stream::StreamHandle;
-use crate::stream::target::{Queue, Target};
+use crate::stream::{Queue, StreamHandle, Target};
 
 /// `hipMemcpySrcAccessOrderDuringApiCall`: the sources have been read when the call returns.
 const DURING_CALL: i32 = 2;
@@ -125,7 +125,11 @@ pub(crate) struct PeerParms {
     extent: hipExtent,
 }
 
-fn between_devices(process: &Process, name: &'static str, parms: In<PeerParms>) -> HipResult<BoxCopy> {
+pub(crate) fn between_devices(
+    process: &Process,
+    name: &'static str,
+    parms: In<PeerParms>,
+) -> HipResult<BoxCopy> {
     let parms = parms.get()?;
     process.device(parms.src_device)?;
     process.device(parms.dst_device)?;
@@ -142,10 +146,6 @@ fn between_devices(process: &Process, name: &'static str, parms: In<PeerParms>) 
             kind: DEFAULT,
         },
     )
-}
-
-pub(crate) fn hipMemcpy3DPeer(process: &Process, parms: In<PeerParms>) -> HipResult {
-    between_devices(process, "hipMemcpy3DPeer", parms)?.run(process, Target::BLOCKING.queue(process)?)
 }
 
 pub(crate) fn hipMemcpy3DPeerAsync(

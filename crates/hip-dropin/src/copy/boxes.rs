@@ -2,18 +2,16 @@
 
 use hip_driver::{DeviceId, PinnedAllocation};
 
-use crate::abi::c_caller::{Address, In};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{
-    HIP_MEMCPY3D, HIP_MEMCPY3D_R5, hip_Memcpy2D, hipMemcpy3DParms, hipPitchedPtr, hipPos,
-};
 use crate::abi::version::Version;
+use crate::abi::{
+    Address, HIP_MEMCPY3D, HIP_MEMCPY3D_R5, HipResult, In, Status, hip_Memcpy2D, hipMemcpy3DParms,
+    hipPitchedPtr, hipPos,
+};
 use crate::copy::{CopyRoute, DEFAULT, HOST_TO_HOST, Way, check_kind};
 use crate::memory::allocations::Place;
-use crate::process::Process;
-use crate::process::thread;
+use crate::process::{Process, thread};
 use crate::report::record;
-use crate::stream::target::{Queue, Target};
+use crate::stream::{Queue, Target};
 
 /// One side of a copy.
 #[derive(Clone, Copy)]

@@ -1,11 +1,10 @@
 //! Copies as the arguments of HIP's functions describe them: of one range of bytes, or from or to a `__device__` variable.
 
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Address, HipResult, Out, Status};
 use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, copy};
 use crate::kernel::fat_binary;
 use crate::process::{Process, thread};
-use crate::stream::target::{Queue, Target};
+use crate::stream::{Queue, Target};
 
 /// A copy of one range.
 #[derive(Clone, Copy)]
@@ -93,11 +92,6 @@ impl SymbolCopy {
         };
         ByteCopy { dst, src, bytes: self.bytes, kind: self.kind }
     }
-}
-
-pub(crate) fn hipGetSymbolAddress(process: &Process, pointer: Out<Address>, symbol: Address) -> HipResult {
-    pointer.check()?;
-    pointer.set(address(process, symbol, 0, 0)?)
 }
 
 pub(crate) fn hipGetSymbolSize(process: &Process, bytes: Out<usize>, symbol: Address) -> HipResult {

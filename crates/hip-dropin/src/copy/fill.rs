@@ -2,14 +2,12 @@
 
 use hip_driver::{DeviceId, DevicePtr, Work};
 
-use crate::abi::c_caller::Address;
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{hipExtent, hipPitchedPtr};
+use crate::abi::{Address, HipResult, Status, hipExtent, hipPitchedPtr};
+use crate::copy;
 use crate::copy::boxes::Side;
-use crate::copy::{self};
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::stream::target::Queue;
+use crate::stream::Queue;
 
 /// A fill of rows with a value of 1, 2 or 4 bytes.
 #[derive(Clone, Copy)]

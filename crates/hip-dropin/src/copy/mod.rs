@@ -8,12 +8,11 @@ pub(crate) mod values;
 
 use hip_driver::{DeviceId, DevicePtr, RawStream, Work};
 
-use crate::abi::c_caller::Address;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Address, HipResult, Status};
 use crate::copy::boxes::{BoxCopy, Side};
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::stream::target::Queue;
+use crate::stream::Queue;
 
 // hipMemcpyKind.
 pub(crate) const HOST_TO_HOST: i32 = 0;

@@ -7,28 +7,25 @@ use std::time::Duration;
 
 use hip_driver::{DeviceId, DevicePtr, Driver, StreamOptions, Work};
 
-use crate::abi::c_caller::{Address, In};
-use crate::abi::status::{HipResult, Status};
-use crate::copy::{self};
+use crate::abi::{Address, HipResult, In, Status};
+use crate::copy;
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::stream::StreamHandle;
-use crate::stream::callbacks;
-use crate::stream::target::Target;
+use crate::stream::{StreamHandle, Target, callbacks};
 
 /// How often a wait looks at the memory while it does not have the value.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// An operation on a value of 4 or 8 bytes.
 #[derive(Clone, Copy)]
-enum Operation {
+pub(crate) enum Operation {
     Wait { at: Address, wide: bool, condition: WaitCondition },
     Write { at: Address, wide: bool, value: u64 },
 }
 
 /// What a wait waits for.
 #[derive(Clone, Copy)]
-struct WaitCondition {
+pub(crate) struct WaitCondition {
     value: u64,
     mask: u64,
     comparison: Comparison,
@@ -36,7 +33,7 @@ struct WaitCondition {
 
 /// `hipStreamWaitValueGte` and the other flags.
 #[derive(Clone, Copy)]
-enum Comparison {
+pub(crate) enum Comparison {
     AtLeast,
     Equal,
     AnyBit,
@@ -237,7 +234,7 @@ impl Operations {
 }
 
 /// Enqueues one operation. HIP has no node of a graph for it.
-fn enqueue(process: &'static Process, stream: StreamHandle, operation: Operation) -> HipResult {
+pub(crate) fn enqueue(process: &'static Process, stream: StreamHandle, operation: Operation) -> HipResult {
     let on = process.stream(stream)?;
     operation.check(process)?;
     process.not_captured(on)?;
@@ -266,26 +263,6 @@ pub(crate) fn hipStreamWaitValue64(
 ) -> HipResult {
     let condition = WaitCondition::new(value, mask, flags)?;
     enqueue(process, stream, Operation::Wait { at, wide: true, condition })
-}
-
-pub(crate) fn hipStreamWriteValue32(
-    process: &'static Process,
-    stream: StreamHandle,
-    at: Address,
-    value: u32,
-    _flags: u32,
-) -> HipResult {
-    enqueue(process, stream, Operation::Write { at, wide: false, value: value.into() })
-}
-
-pub(crate) fn hipStreamWriteValue64(
-    process: &'static Process,
-    stream: StreamHandle,
-    at: Address,
-    value: u64,
-    _flags: u32,
-) -> HipResult {
-    enqueue(process, stream, Operation::Write { at, wide: true, value })
 }
 
 pub(crate) fn hipStreamBatchMemOp(

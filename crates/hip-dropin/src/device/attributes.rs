@@ -3,12 +3,9 @@
 use code_object::Processor;
 use hip_driver::DeviceProperties;
 
-use crate::abi::c_caller::Out;
-use crate::abi::status::HipResult;
-use crate::abi::status::Status;
 use crate::abi::version::reported_grid;
-use crate::process::Device;
-use crate::process::Process;
+use crate::abi::{HipResult, Out, Status};
+use crate::process::{Device, Process};
 
 /// `hipDeviceArch_t`: bits for what the architecture can do. Atomics, doubles, votes, ballots, shuffles, system fences and
 /// grids of three dimensions, as clr reports for these GPUs.

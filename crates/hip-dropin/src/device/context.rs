@@ -2,13 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::abi::c_caller::Out;
-use crate::abi::status::HipResult;
-use crate::abi::status::Status;
+use crate::abi::{HipResult, Out, Status};
 use crate::device::check_flags;
-use crate::process::ContextHandle;
-use crate::process::Process;
-use crate::process::thread;
+use crate::process::{ContextHandle, Process, thread};
 
 pub(crate) fn hipCtxCreate(
     process: &Process,

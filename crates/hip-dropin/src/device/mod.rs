@@ -9,16 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::PciAddress;
 
-use crate::abi::c_caller::{In, Out, Text};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipUUID;
+use crate::abi::{HipResult, In, Out, Status, Text};
 use crate::device::attributes::{attribute, numbers};
-use crate::device::properties::uuid;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::release;
 use crate::process::call::call;
-use crate::process::thread;
-use crate::process::{Device, Process};
+use crate::process::{Device, Process, thread};
 
 /// The scheduling flags, of which at most one may be set; then `hipDeviceMapHost` and `hipDeviceLmemResizeToMax`.
 pub(crate) const SCHEDULE: u32 = 7;
@@ -81,11 +77,6 @@ pub(crate) fn hipDeviceGetName(process: &Process, name: Out<u8>, room: i32, devi
         return Err(Status::INVALID_VALUE);
     }
     name.set_text(&device.properties.name, room)
-}
-
-pub(crate) fn hipDeviceGetUuid(process: &Process, to: Out<hipUUID>, device: i32) -> HipResult {
-    to.check()?;
-    to.set(uuid(process.device(device)?.1))
 }
 
 pub(crate) fn hipDeviceGetPCIBusId(process: &Process, text: Out<u8>, room: i32, device: i32) -> HipResult {
@@ -154,17 +145,12 @@ pub(crate) fn hipSetDeviceFlags(process: &Process, flags: u32) -> HipResult {
 }
 
 /// The limit with a number of `hipLimit_t`.
-fn limit(process: &Process, number: i32) -> HipResult<&AtomicU64> {
+pub(crate) fn limit(process: &Process, number: i32) -> HipResult<&AtomicU64> {
     match number {
         0 => Ok(&process.current().stack_limit),
         2 => Ok(&process.current().heap_limit),
         _ => Err(Status::UNSUPPORTED_LIMIT),
     }
-}
-
-pub(crate) fn hipDeviceGetLimit(process: &Process, value: Out<usize>, number: i32) -> HipResult {
-    value.check()?;
-    value.set(limit(process, number)?.load(Ordering::Relaxed) as usize)
 }
 
 pub(crate) fn hipDeviceSetLimit(process: &Process, number: i32, value: usize) -> HipResult {

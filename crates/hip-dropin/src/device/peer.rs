@@ -5,10 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use hip_driver::DeviceId;
 
-use crate::abi::c_caller::Out;
-use crate::abi::status::{HipResult, Status};
-use crate::process::Process;
-use crate::process::thread;
+use crate::abi::{HipResult, Out, Status};
+use crate::process::{Process, thread};
 
 /// The pairs of devices whose access the program has enabled. The driver can't take access back, so disabling only forgets
 /// the pair.

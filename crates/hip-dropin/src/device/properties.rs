@@ -1,13 +1,11 @@
 //! `hipDeviceProp_t`, in the layout before HIP 6 and in that since.
 #![allow(non_snake_case, non_camel_case_types, reason = "the names are those of HIP's headers")]
 
-use crate::abi::c_caller::{In, Out};
-use crate::abi::status::HipResult;
-use crate::abi::structs::{c_structs, hipUUID};
+use crate::abi::structs::c_structs;
 use crate::abi::version::reported_grid;
+use crate::abi::{HipResult, In, Out, hipUUID};
 use crate::device::attributes::{ARCHITECTURE, TEXTURE_SIDE, TEXTURE_SIDE_3D, attribute, numbers};
-use crate::process::visible;
-use crate::process::{Device, Process};
+use crate::process::{Device, Process, visible};
 
 c_structs! {
     /// The layout before HIP 6, which `hipGetDeviceProperties` keeps.
@@ -263,7 +261,7 @@ pub(crate) fn uuid(device: &Device) -> hipUUID {
     hipUUID { bytes }
 }
 
-fn old_layout(device: &Device) -> hipDeviceProp_tR0000 {
+pub(crate) fn old_layout(device: &Device) -> hipDeviceProp_tR0000 {
     // SAFETY: the structure has only numbers, for which zero bits are values.
     let mut to: hipDeviceProp_tR0000 = unsafe { std::mem::zeroed() };
     set_attributes!(to, device);
@@ -272,7 +270,7 @@ fn old_layout(device: &Device) -> hipDeviceProp_tR0000 {
     to
 }
 
-fn new_layout(device: &Device) -> hipDeviceProp_tR0600 {
+pub(crate) fn new_layout(device: &Device) -> hipDeviceProp_tR0600 {
     // SAFETY: this structure, too, has only numbers, for which zero bits are values.
     let mut to: hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
     set_attributes!(to, device);
@@ -293,24 +291,6 @@ fn new_layout(device: &Device) -> hipDeviceProp_tR0600 {
     to.hostRegisterSupported = 1;
     to.memoryPoolsSupported = 1;
     to
-}
-
-pub(crate) fn hipGetDeviceProperties(
-    process: &Process,
-    to: Out<hipDeviceProp_tR0000>,
-    device: i32,
-) -> HipResult {
-    to.check()?;
-    to.set(old_layout(process.device(device)?.1))
-}
-
-pub(crate) fn hipGetDevicePropertiesR0600(
-    process: &Process,
-    to: Out<hipDeviceProp_tR0600>,
-    device: i32,
-) -> HipResult {
-    to.check()?;
-    to.set(new_layout(process.device(device)?.1))
 }
 
 /// Chooses the first device that has at least what is asked for. All emulated devices are equal.

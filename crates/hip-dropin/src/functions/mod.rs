@@ -11,10 +11,9 @@ use std::sync::atomic::Ordering;
 
 use half::f16;
 
-use crate::abi::c_caller::{Address, HostFn, In, Out, StaticText, Text, UserData};
-use crate::abi::status::{HipResult, Status};
 use crate::abi::structs::*;
 use crate::abi::version::Version;
+use crate::abi::{Address, HipResult, HostFn, In, Out, StaticText, Status, Text, UserData};
 use crate::compile::{self, RtcStatus};
 use crate::copy::bytes::{ByteCopy, Direction, SymbolCopy};
 use crate::copy::{DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE};
@@ -32,9 +31,7 @@ use crate::memory::pool::PoolHandle;
 use crate::process::call::{call, without_process};
 use crate::process::{ContextHandle, thread};
 use crate::report::record;
-use crate::stream::event::EventHandle;
-use crate::stream::target::Target;
-use crate::stream::{self, StreamHandle};
+use crate::stream::{self, EventHandle, StreamHandle, Target};
 
 /// `void`.
 type Void = ();

@@ -72,13 +72,15 @@ macro_rules! functions {
         { look_up(name, pointer, 0, flags | 2, result) } replaced { entries::replace(forward, pointer) };
 }
 
-[process::profiler_hooks] {
+// What profilers ask for.
+[process::about] {
     4.2 hipApiName(_id: u32) -> StaticText { StaticText::new(UNKNOWN) };
     4.2 hipGetCmdName(_operation: u32) -> StaticText { StaticText::new(UNKNOWN) };
     4.2 __hipGetPCH(header: Out<In<c_void>>, bytes: Out<u32>) -> Void;
 }
 
-[process::other_exports] {
+// Beside HIP's functions: conversions of halves that compilers call on the host, and the debugger's version.
+[process] {
     // clang up to 14 calls it for `__fp16` on the host; 15 and later call `__extendhfsf2` of their own library.
     4.2 __gnu_h2f_ieee(bits: u16) -> f32 { f16::from_bits(bits).to_f32() };
     4.2 __gnu_f2h_ieee(value: f32) -> u16 { f16::from_f32(value).to_bits() };
@@ -95,7 +97,8 @@ macro_rules! functions {
     6.2 hipSetValidDevices(devices: In<i32>, count: i32);
     4.2 hipDeviceGet(device: Out<i32>, ordinal: i32);
     4.2 hipDeviceGetName(name: Out<u8>, room: i32, device: i32);
-    5.1 hipDeviceGetUuid(to: Out<hipUUID>, device: i32);
+    5.1 hipDeviceGetUuid(to: Out<hipUUID>, device: i32)
+        { to.check()?; to.set(device::properties::uuid(process.device(device)?.1)) };
     4.2 hipDeviceGetPCIBusId(text: Out<u8>, room: i32, device: i32);
     4.2 hipDeviceGetByPCIBusId(device: Out<i32>, text: Text);
     4.2 hipDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32);
@@ -106,7 +109,8 @@ macro_rules! functions {
     4.2 hipSetDeviceFlags(flags: u32);
     4.2 hipGetDeviceFlags(flags: Out<u32>)
         { flags.set(process.current().flags.load(Ordering::Relaxed) & SCHEDULE) };
-    4.2 hipDeviceGetLimit(value: Out<usize>, number: i32);
+    4.2 hipDeviceGetLimit(value: Out<usize>, number: i32)
+        { value.check()?; value.set(limit(process, number)?.load(Ordering::Relaxed) as usize) };
     5.3 hipDeviceSetLimit(number: i32, value: usize);
     4.2 hipProfilerStart() { Ok(()) };
     4.2 hipProfilerStop() { Ok(()) };
@@ -126,10 +130,12 @@ macro_rules! functions {
 }
 
 [device::properties] {
-    4.2 hipGetDeviceProperties(to: Out<hipDeviceProp_tR0000>, device: i32);
+    4.2 hipGetDeviceProperties(to: Out<hipDeviceProp_tR0000>, device: i32)
+        { to.check()?; to.set(old_layout(process.device(device)?.1)) };
     4.2 hipGetDevicePropertiesR0000(to: Out<hipDeviceProp_tR0000>, device: i32)
-        { hipGetDeviceProperties(process, to, device) };
-    6.0 hipGetDevicePropertiesR0600(to: Out<hipDeviceProp_tR0600>, device: i32);
+        { to.check()?; to.set(old_layout(process.device(device)?.1)) };
+    6.0 hipGetDevicePropertiesR0600(to: Out<hipDeviceProp_tR0600>, device: i32)
+        { to.check()?; to.set(new_layout(process.device(device)?.1)) };
     4.2 hipChooseDevice(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>);
     4.2 hipChooseDeviceR0000(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>)
         { hipChooseDevice(process, chosen, wanted) };
@@ -170,6 +176,7 @@ macro_rules! functions {
 
 [memory] {
     4.2 hipMalloc(pointer: Out<Address>, bytes: usize)
+        { pointer.check()?; pointer.set(allocate(process, bytes)?) }
         observed { observed_memory::allocate_bytes(over, forward, pointer, bytes) };
     4.2 hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, flags: u32)
         observed { observed_memory::allocate_bytes(over, forward, pointer, bytes) };
@@ -261,7 +268,8 @@ macro_rules! functions {
 }
 
 [memory::ipc] {
-    4.2 hipIpcGetMemHandle(handle: Out<hipIpcMemHandle_t>, pointer: Address);
+    4.2 hipIpcGetMemHandle(handle: Out<hipIpcMemHandle_t>, pointer: Address)
+        { handle.check()?; handle.set(handle_of(process, pointer)?) };
     4.2 hipIpcOpenMemHandle(pointer: Out<Address>, handle: hipIpcMemHandle_t, flags: u32)
         observed { observed_memory::give_unknown(over, forward) };
     4.2 hipIpcCloseMemHandle(pointer: Address);
@@ -318,6 +326,7 @@ macro_rules! functions {
             SymbolCopy { symbol, direction: Direction::FromSymbol, memory: dst, bytes, offset, kind }
         };
     4.2 hipGetSymbolAddress(pointer: Out<Address>, symbol: Address)
+        { pointer.check()?; pointer.set(address(process, symbol, 0, 0)?) }
         observed { modules::hipGetSymbolAddress(over, forward, symbol) };
     4.2 hipGetSymbolSize(bytes: Out<usize>, symbol: Address);
 }
@@ -350,7 +359,8 @@ macro_rules! functions {
         { copy_batch(process, (dsts, srcs, bytes), count, (attributes, attribute_count), failed, stream) };
     7.1 hipMemcpy3DBatchAsync(count: usize, operations: In<BoxOperation>, failed: Out<usize>, flags: u64,
         stream: StreamHandle);
-    7.1 hipMemcpy3DPeer(parms: In<PeerParms>);
+    7.1 hipMemcpy3DPeer(parms: In<PeerParms>)
+        { between_devices(process, hip_name, parms)?.run(process, Target::BLOCKING.queue(process)?) };
     7.1 hipMemcpy3DPeerAsync(parms: In<PeerParms>, stream: StreamHandle);
 }
 
@@ -417,8 +427,10 @@ macro_rules! functions {
         observed { streams::unknown_order(over, forward) };
     4.4 hipStreamWaitValue64(stream: StreamHandle, at: Address, value: u64, flags: u32, mask: u64)
         observed { streams::unknown_order(over, forward) };
-    4.4 hipStreamWriteValue32(stream: StreamHandle, at: Address, value: u32, _flags: u32);
-    4.4 hipStreamWriteValue64(stream: StreamHandle, at: Address, value: u64, _flags: u32);
+    4.4 hipStreamWriteValue32(stream: StreamHandle, at: Address, value: u32, flags: u32)
+        { enqueue(process, stream, Operation::Write { at, wide: false, value: value.into() }) };
+    4.4 hipStreamWriteValue64(stream: StreamHandle, at: Address, value: u64, flags: u32)
+        { enqueue(process, stream, Operation::Write { at, wide: true, value }) };
     6.4 hipStreamBatchMemOp(stream: StreamHandle, count: u32, given: In<MemOpParams>, flags: u32)
         observed { streams::unknown_order(over, forward) };
 }
@@ -445,15 +457,18 @@ macro_rules! functions {
         observed { streams::wait(over, forward, stream, event) };
     4.2 hipStreamGetFlags(stream: StreamHandle, flags: Out<u32>) + _spt(stream) 5.2;
     4.2 hipStreamGetPriority(stream: StreamHandle, priority: Out<i32>) + _spt(stream) 5.2;
-    4.2 hipStreamGetDevice(stream: StreamHandle, device: Out<i32>);
+    4.2 hipStreamGetDevice(stream: StreamHandle, device: Out<i32>)
+        { device.check()?; device.set(process.stream(stream)?.0.0 as i32) };
     7.1 hipStreamGetId(stream: StreamHandle, id: Out<u64>);
     4.2 hipGetStreamDeviceId(stream: StreamHandle) -> i32;
     4.2 hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<u32>);
 }
 
 [stream::attributes] {
-    7.1 hipStreamSetAttribute(stream: StreamHandle, attribute: i32, value: Address);
-    7.1 hipStreamGetAttribute(stream: StreamHandle, attribute: i32, value: Address);
+    7.1 hipStreamSetAttribute(stream: StreamHandle, attribute: i32, value: Address)
+        { with_attributes(process, stream, |attributes| attributes.set(attribute, value)) };
+    7.1 hipStreamGetAttribute(stream: StreamHandle, attribute: i32, value: Address)
+        { with_attributes(process, stream, |attributes| attributes.get(attribute, value)) };
     7.2 hipStreamCopyAttributes(to: StreamHandle, from: StreamHandle);
 }
 
@@ -611,12 +626,13 @@ macro_rules! functions {
 
 [kernel::module] {
     4.2 hipModuleLoadData(module: Out<ModuleHandle>, image: In<u8>)
+        { module.check()?; load(process, module, image::to_load(image)?) }
         observed { modules::load(over, forward, module, image::at(image).ok()) };
     4.2 hipModuleLoadDataEx(module: Out<ModuleHandle>, image: In<u8>, _options: u32, _option: In<c_void>,
-        _values: In<c_void>) { hipModuleLoadData(process, module, image) }
+        _values: In<c_void>) { module.check()?; load(process, module, image::to_load(image)?) }
         observed { modules::load(over, forward, module, image::at(image).ok()) };
     7.1 hipModuleLoadFatBinary(module: Out<ModuleHandle>, image: In<u8>)
-        { hipModuleLoadData(process, module, image) }
+        { module.check()?; load(process, module, image::to_load(image)?) }
         observed { modules::load(over, forward, module, image::at(image).ok()) };
     4.2 hipModuleLoad(module: Out<ModuleHandle>, path: Text)
         observed { modules::hipModuleLoad(over, forward, module, path) };
@@ -638,7 +654,8 @@ macro_rules! functions {
         { load_file(library, path, jit_count) };
     7.2 hipLibraryUnload(library: LibraryHandle);
     7.2 hipLibraryGetKernel(kernel: Out<KernelHandle>, library: LibraryHandle, name: Text);
-    7.2 hipLibraryGetKernelCount(count: Out<u32>, library: LibraryHandle);
+    7.2 hipLibraryGetKernelCount(count: Out<u32>, library: LibraryHandle)
+        { count.check()?; count.set(get(library)?.module(process)?.kernel_names().len() as u32) };
     7.2 hipLibraryEnumerateKernels(kernels: Out<KernelHandle>, room: u32, library: LibraryHandle);
     7.2 hipKernelGetLibrary(library: Out<LibraryHandle>, kernel: KernelHandle)
         { hipKernelGetLibrary(library, kernel) };
@@ -680,7 +697,8 @@ macro_rules! functions {
     4.5 hipGraphGetEdges(graph: GraphHandle, from: Out<NodeHandle>, to: Out<NodeHandle>, count: Out<usize>);
     4.5 hipGraphNodeGetDependencies(node: NodeHandle, nodes: Out<NodeHandle>, count: Out<usize>);
     4.5 hipGraphNodeGetDependentNodes(node: NodeHandle, nodes: Out<NodeHandle>, count: Out<usize>);
-    4.5 hipGraphNodeGetType(node: NodeHandle, kind: Out<i32>);
+    4.5 hipGraphNodeGetType(node: NodeHandle, kind: Out<i32>)
+        { kind.check()?; kind.set(process.graphs().node(node)?.payload().node_type()) };
     4.4 hipGraphAddDependencies(graph: GraphHandle, from: In<NodeHandle>, to: In<NodeHandle>, count: usize)
         observed { graphs::change_graph(over, forward, graph.0) };
     4.5 hipGraphRemoveDependencies(graph: GraphHandle, from: In<NodeHandle>, to: In<NodeHandle>,
@@ -695,15 +713,18 @@ macro_rules! functions {
 [graph::nodes] {
     4.3 hipGraphAddKernelNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize,
         params: In<hipKernelNodeParams>)
+        { add(process, node, graph, (after, count), || kernel(process, params)) }
         observed { nodes::add_kernel(over, forward, nodes::added(node, graph, after, count), params) };
     4.4 hipGraphKernelNodeGetParams(node: NodeHandle, params: Out<hipKernelNodeParams>);
     4.4 hipGraphKernelNodeSetParams(node: NodeHandle, params: In<hipKernelNodeParams>)
         { set(process, node, || kernel(process, params)) }
         observed { graphs::change_node(over, forward, node.0) };
     4.4 hipGraphExecKernelNodeSetParams(exec: ExecHandle, node: NodeHandle, params: In<hipKernelNodeParams>)
+        { set_in_exec(process, exec, node, || kernel(process, params)) }
         observed { graphs::change_exec(over, forward, exec.0) };
     4.3 hipGraphAddMemcpyNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize,
         params: In<hipMemcpy3DParms>)
+        { add(process, node, graph, (after, count), || copy_3d(process, params)) }
         observed {
             nodes::add_work(over, forward, nodes::added(node, graph, after, count), nodes::copy_box(over,
                 params))
@@ -713,9 +734,11 @@ macro_rules! functions {
         { set(process, node, || copy_3d(process, params)) }
         observed { graphs::change_node(over, forward, node.0) };
     4.5 hipGraphExecMemcpyNodeSetParams(exec: ExecHandle, node: NodeHandle, params: In<hipMemcpy3DParms>)
+        { set_in_exec(process, exec, node, || copy_3d(process, params)) }
         observed { graphs::change_exec(over, forward, exec.0) };
     4.3 hipGraphAddMemsetNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize,
         params: In<hipMemsetParams>)
+        { add(process, node, graph, (after, count), || memset(process, params)) }
         observed {
             nodes::add_work(over, forward, nodes::added(node, graph, after, count), nodes::fill(over, params))
         };
@@ -724,6 +747,7 @@ macro_rules! functions {
         { set(process, node, || memset(process, params)) }
         observed { graphs::change_node(over, forward, node.0) };
     4.5 hipGraphExecMemsetNodeSetParams(exec: ExecHandle, node: NodeHandle, params: In<hipMemsetParams>)
+        { set_in_exec(process, exec, node, || memset(process, params)) }
         observed { graphs::change_exec(over, forward, exec.0) };
     4.5 hipGraphAddHostNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize,
         params: In<hipHostNodeParams>) { add(process, node, graph, (after, count), || host(params)) }
@@ -739,6 +763,7 @@ macro_rules! functions {
         observed { nodes::add_empty(over, forward, nodes::added(node, graph, after, count)) };
     4.5 hipGraphAddChildGraphNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>,
         count: usize, child: GraphHandle)
+        { add(process, node, graph, (after, count), || child_graph(process, child)) }
         observed { nodes::add_empty(over, forward, nodes::added(node, graph, after, count)) };
     4.5 hipGraphExecChildGraphNodeSetParams(exec: ExecHandle, node: NodeHandle, child: GraphHandle)
         observed { graphs::change_exec(over, forward, exec.0) };
@@ -846,35 +871,43 @@ macro_rules! functions {
         { set(process, node, || copy(process, params)) }
         observed { graphs::change_node(over, forward, node.0) };
     6.2 hipDrvGraphExecMemcpyNodeSetParams(exec: ExecHandle, node: NodeHandle, params: Address,
-        _context: ContextHandle) observed { graphs::change_exec(over, forward, exec.0) };
+        context: ContextHandle) { set_in_exec(process, exec, node, || copy(process, params)) }
+        observed { graphs::change_exec(over, forward, exec.0) };
     5.6 hipDrvGraphAddMemsetNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>,
-        count: usize, params: Address, _context: ContextHandle)
+        count: usize, params: Address, context: ContextHandle)
+        { add(process, node, graph, (after, count), || memset(process, params)) }
         observed { nodes::add_empty(over, forward, nodes::added(node, graph, after, count)) };
     6.2 hipDrvGraphExecMemsetNodeSetParams(exec: ExecHandle, node: NodeHandle, params: Address,
-        _context: ContextHandle) observed { graphs::change_exec(over, forward, exec.0) };
+        context: ContextHandle) { set_in_exec(process, exec, node, || memset(process, params)) }
+        observed { graphs::change_exec(over, forward, exec.0) };
 }
 
 [graph::batch] {
     6.4 hipGraphAddBatchMemOpNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>,
-        count: usize, params: In<BatchParams>) observed { nodes::add_unknown(over, forward, graph) };
+        count: usize, params: In<BatchParams>)
+        { add(process, node, graph, (after, count), || operations(process, params)) }
+        observed { nodes::add_unknown(over, forward, graph) };
     6.4 hipGraphBatchMemOpNodeGetParams(node: NodeHandle, params: Out<BatchParams>);
     6.4 hipGraphBatchMemOpNodeSetParams(node: NodeHandle, params: In<BatchParams>)
         { set(process, node, || operations(process, params)) }
         observed { graphs::change_node(over, forward, node.0) };
     6.4 hipGraphExecBatchMemOpNodeSetParams(exec: ExecHandle, node: NodeHandle, params: In<BatchParams>)
+        { set_in_exec(process, exec, node, || operations(process, params)) }
         observed { graphs::change_exec(over, forward, exec.0) };
 }
 
 [graph::memory] {
     5.5 hipGraphAddMemAllocNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>,
         count: usize, params: Out<hipMemAllocNodeParams>)
+        { add(process, node, graph, (after, count), || allocation(process, params)) }
         observed { nodes::add_allocation(over, forward, nodes::added(node, graph, after, count)) };
     5.5 hipGraphMemAllocNodeGetParams(node: NodeHandle, params: Out<hipMemAllocNodeParams>);
     5.5 hipGraphAddMemFreeNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize,
         pointer: Address)
         observed { nodes::add_empty(over, forward, nodes::added(node, graph, after, count)) };
     6.2 hipDrvGraphAddMemFreeNode(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>,
-        count: usize, pointer: Address, _context: ContextHandle)
+        count: usize, pointer: Address, context: ContextHandle)
+        { add(process, node, graph, (after, count), || freeing(process, pointer)) }
         observed { nodes::add_empty(over, forward, nodes::added(node, graph, after, count)) };
     5.5 hipGraphMemFreeNodeGetParams(node: NodeHandle, pointer: Out<Address>);
     4.5 hipDeviceGetGraphMemAttribute(device: i32, attribute: i32, value: Out<u64>);
@@ -885,8 +918,10 @@ macro_rules! functions {
 
 [graph::attributes] {
     5.0 hipGraphKernelNodeSetAttribute(node: NodeHandle, attribute: i32, value: Address)
+        { with_attributes(process, node, |attributes| attributes.set(attribute, value)) }
         observed { graphs::change_node(over, forward, node.0) };
-    5.0 hipGraphKernelNodeGetAttribute(node: NodeHandle, attribute: i32, value: Address);
+    5.0 hipGraphKernelNodeGetAttribute(node: NodeHandle, attribute: i32, value: Address)
+        { with_attributes(process, node, |attributes| attributes.get(attribute, value)) };
     5.3 hipGraphKernelNodeCopyAttributes(from: NodeHandle, to: NodeHandle);
 }
 
@@ -907,7 +942,8 @@ macro_rules! functions {
         observed { graphs::instantiate(over, forward, exec, graph) };
     6.1 hipGraphInstantiateWithParams(exec: Out<ExecHandle>, graph: GraphHandle,
         params: Out<InstantiateParams>) observed { graphs::instantiate(over, forward, exec, graph) };
-    6.2 hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>);
+    6.2 hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>)
+        { flags.check()?; flags.set(process.graphs().exec(exec)?.flags) };
     4.3 hipGraphExecDestroy(exec: ExecHandle) observed { graphs::destroy_exec(over, forward, exec) };
     5.3 hipGraphUpload(exec: ExecHandle, stream: StreamHandle);
     4.3 hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) + _spt(stream) 5.3
@@ -926,7 +962,8 @@ macro_rules! functions {
         observed { graphs::begin(over, forward, stream, mode) };
     4.3 hipStreamEndCapture(stream: StreamHandle, graph: Out<GraphHandle>) + _spt(stream) 5.3
         observed { graphs::end(over, forward, stream, graph) };
-    4.3 hipStreamIsCapturing(stream: StreamHandle, status: Out<i32>) + _spt(stream) 5.3;
+    4.3 hipStreamIsCapturing(stream: StreamHandle, status: Out<i32>) + _spt(stream) 5.3
+        { status.check()?; status.set(number(process.capture_info(process.stream(stream)?).status)) };
     4.5 hipStreamGetCaptureInfo(stream: StreamHandle, status: Out<i32>, id: Out<u64>) + _spt(stream) 5.3;
     4.5 hipStreamGetCaptureInfo_v2(stream: StreamHandle, status: Out<i32>, id: Out<u64>,
         graph: Out<GraphHandle>, after: Out<Address>, count: Out<usize>) + _spt(stream) 5.3;

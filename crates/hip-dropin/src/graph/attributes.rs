@@ -2,9 +2,7 @@
 
 use super::NodeHandle;
 use super::payload::Payload;
-use crate::abi::c_caller::Address;
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipAccessPolicyWindow;
+use crate::abi::{Address, HipResult, Status, hipAccessPolicyWindow};
 use crate::kernel::launch::Cooperation;
 use crate::process::Process;
 use crate::stream::attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
@@ -37,7 +35,7 @@ impl Attributes {
         if self.cooperative == 0 { Cooperation::None } else { Cooperation::Grid }
     }
 
-    fn set(&mut self, attribute: i32, value: Address) -> HipResult {
+    pub(crate) fn set(&mut self, attribute: i32, value: Address) -> HipResult {
         match attribute {
             WINDOW => self.window = window(value)?,
             COOPERATIVE => self.cooperative = value.values().get()?,
@@ -48,7 +46,7 @@ impl Attributes {
         Ok(())
     }
 
-    fn get(&self, attribute: i32, value: Address) -> HipResult {
+    pub(crate) fn get(&self, attribute: i32, value: Address) -> HipResult {
         if self.in_use != 0 && self.in_use != attribute {
             return Err(Status::INVALID_VALUE);
         }
@@ -62,7 +60,7 @@ impl Attributes {
 }
 
 /// Changes or reads the attributes of a kernel node.
-fn with_attributes(
+pub(crate) fn with_attributes(
     process: &Process,
     node: NodeHandle,
     with: impl FnOnce(&mut Attributes) -> HipResult,
@@ -71,24 +69,6 @@ fn with_attributes(
         Payload::Kernel(_, attributes) => with(attributes),
         _ => Err(Status::INVALID_VALUE),
     }
-}
-
-pub(crate) fn hipGraphKernelNodeSetAttribute(
-    process: &Process,
-    node: NodeHandle,
-    attribute: i32,
-    value: Address,
-) -> HipResult {
-    with_attributes(process, node, |attributes| attributes.set(attribute, value))
-}
-
-pub(crate) fn hipGraphKernelNodeGetAttribute(
-    process: &Process,
-    node: NodeHandle,
-    attribute: i32,
-    value: Address,
-) -> HipResult {
-    with_attributes(process, node, |attributes| attributes.get(attribute, value))
 }
 
 pub(crate) fn hipGraphKernelNodeCopyAttributes(

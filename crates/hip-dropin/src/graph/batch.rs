@@ -1,13 +1,11 @@
 //! Nodes of operations on single values of memory.
 
+use super::NodeHandle;
 pub(crate) use super::nodes::{add, set, set_in_exec};
 use super::payload::Payload;
-use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::c_caller::{In, Out};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{HipResult, In, Out, Status};
 use crate::copy::values::{MemOpParams, Operations};
-use crate::process::ContextHandle;
-use crate::process::Process;
+use crate::process::{ContextHandle, Process};
 
 /// `hipBatchMemOpNodeParams`.
 #[repr(C)]
@@ -31,17 +29,6 @@ pub(crate) fn operations(process: &Process, params: In<BatchParams>) -> HipResul
     Ok(Payload::MemoryOperations(Operations::read(process, given, count, flags)?))
 }
 
-pub(crate) fn hipGraphAddBatchMemOpNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: In<BatchParams>,
-) -> HipResult {
-    add(process, node, graph, (after, count), || operations(process, params))
-}
-
 pub(crate) fn hipGraphBatchMemOpNodeGetParams(
     process: &Process,
     node: NodeHandle,
@@ -57,13 +44,4 @@ pub(crate) fn hipGraphBatchMemOpNodeGetParams(
         }),
         _ => Err(Status::INVALID_VALUE),
     }
-}
-
-pub(crate) fn hipGraphExecBatchMemOpNodeSetParams(
-    process: &Process,
-    exec: ExecHandle,
-    node: NodeHandle,
-    params: In<BatchParams>,
-) -> HipResult {
-    set_in_exec(process, exec, node, || operations(process, params))
 }

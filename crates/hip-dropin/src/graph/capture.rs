@@ -9,9 +9,9 @@ use super::exec::Exec;
 use super::memory::GraphMemory;
 use super::payload::{CopyNode, KernelNode, Params, Payload};
 use super::{Graph, GraphHandle};
-use crate::abi::c_caller::{Address, Handle, HostFn, UserData};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{hipKernelNodeParams, hipMemsetParams};
+use crate::abi::{
+    Address, Handle, HipResult, HostFn, Status, UserData, hipKernelNodeParams, hipMemsetParams,
+};
 use crate::copy::boxes::BoxCopy;
 use crate::copy::fill::Fill;
 use crate::copy::values::Operations;
@@ -19,8 +19,7 @@ use crate::kernel::Kernel;
 use crate::kernel::launch::{Cooperation, Shape};
 use crate::process::Process;
 use crate::process::captures::{CapturedGraph, key};
-use crate::stream::event::EventHandle;
-use crate::stream::target::Queue;
+use crate::stream::{EventHandle, Queue};
 
 /// What a program can ask about the capture of a stream.
 pub(crate) struct CaptureInfo {

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use hip_driver::DeviceId;
 
 use super::payload::Payload;
-use crate::abi::c_caller::Address;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Address, HipResult, Status};
 use crate::kernel::launch::Cooperation;
 use crate::kernel::occupancy;
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::process::Process;
 
 /// What the nodes that were checked so far will have done.

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use super::payload::Payload;
 use super::{Graph, GraphHandle};
-use crate::abi::c_caller::Text;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{HipResult, Status, Text};
 use crate::process::Process;
 
 /// What a node is called.

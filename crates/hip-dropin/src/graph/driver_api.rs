@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 pub(crate) use super::nodes::{add, set, set_in_exec};
 use super::payload::{CopyNode, Params, Payload, fill};
-use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::c_caller::{Address, In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipMemsetParams;
+use super::{GraphHandle, NodeHandle};
 use crate::abi::version::Version;
+use crate::abi::{Address, HipResult, In, Out, Status, hipMemsetParams};
 use crate::copy::boxes::{from_drv_3d, read_drv_3d};
-use crate::process::ContextHandle;
-use crate::process::Process;
+use crate::process::{ContextHandle, Process};
 
 /// `HIP_MEMSET_NODE_PARAMS`, which HIP 7 replaced by `hipMemsetParams`.
 #[derive(Clone, Copy)]
@@ -31,7 +28,7 @@ pub(crate) fn copy(process: &Process, params: Address) -> HipResult<Payload> {
     Ok(Payload::Copy(CopyNode::new(process, copy, Params::Driver(Arc::new(params)))?))
 }
 
-fn memset(process: &Process, params: Address) -> HipResult<Payload> {
+pub(crate) fn memset(process: &Process, params: Address) -> HipResult<Payload> {
     let params = if Version::current() >= Version::Hip7 {
         params.values().get()?
     } else {
@@ -66,36 +63,4 @@ pub(crate) fn hipDrvGraphMemcpyNodeGetParams(
         Payload::Copy(CopyNode { params: Params::Driver(known), .. }) => params.out().set(**known),
         _ => Err(Status::INVALID_VALUE),
     }
-}
-
-pub(crate) fn hipDrvGraphExecMemcpyNodeSetParams(
-    process: &Process,
-    exec: ExecHandle,
-    node: NodeHandle,
-    params: Address,
-    _context: ContextHandle,
-) -> HipResult {
-    set_in_exec(process, exec, node, || copy(process, params))
-}
-
-pub(crate) fn hipDrvGraphAddMemsetNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: Address,
-    _context: ContextHandle,
-) -> HipResult {
-    add(process, node, graph, (after, count), || memset(process, params))
-}
-
-pub(crate) fn hipDrvGraphExecMemsetNodeSetParams(
-    process: &Process,
-    exec: ExecHandle,
-    node: NodeHandle,
-    params: Address,
-    _context: ContextHandle,
-) -> HipResult {
-    set_in_exec(process, exec, node, || memset(process, params))
 }

@@ -8,8 +8,7 @@ use super::check::Check;
 use super::memory::GraphMemory;
 use super::payload::Payload;
 use super::{Graph, GraphHandle, Graphs, NodeHandle, lock};
-use crate::abi::c_caller::{Handle, Out};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Handle, HipResult, Out, Status};
 use crate::process::Process;
 use crate::stream::StreamHandle;
 
@@ -19,7 +18,7 @@ pub(crate) type ExecHandle = Handle<Exec>;
 /// An executable graph.
 pub(crate) struct Exec {
     steps: Mutex<Vec<Step>>,
-    flags: u64,
+    pub(crate) flags: u64,
     /// The program's objects that it keeps alive, with the numbers of its references.
     user_objects: Vec<(u64, u64)>,
 }
@@ -215,11 +214,6 @@ pub(crate) fn hipGraphInstantiateWithParams(
     let result = i32::from(instantiated.is_err());
     params.set(InstantiateParams { error_node: Handle::NULL, result, ..given })?;
     instantiated
-}
-
-pub(crate) fn hipGraphExecGetFlags(process: &Process, exec: ExecHandle, flags: Out<u64>) -> HipResult {
-    flags.check()?;
-    flags.set(process.graphs().exec(exec)?.flags)
 }
 
 pub(crate) fn hipGraphExecDestroy(process: &Process, exec: ExecHandle) -> HipResult {

@@ -10,16 +10,15 @@ use std::sync::{Arc, Mutex, Weak};
 
 use hip_driver::{DeviceId, DevicePtr};
 
-use super::nodes::add;
+pub(crate) use super::nodes::add;
 use super::payload::Payload;
 use super::{GraphHandle, NodeHandle, lock};
-use crate::abi::c_caller::{Address, In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{hipMemAccessDesc, hipMemAllocNodeParams, hipMemLocation, hipMemPoolProps};
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
+use crate::abi::{
+    Address, HipResult, In, Out, Status, hipMemAccessDesc, hipMemAllocNodeParams, hipMemLocation,
+    hipMemPoolProps,
+};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::memory::pool;
-use crate::process::ContextHandle;
 use crate::process::Process;
 
 /// The memory of a node that allocates.
@@ -172,7 +171,7 @@ impl GraphMemories {
 }
 
 /// What a node does that allocates memory. Writes the address to the parameters.
-pub(super) fn allocation(process: &Process, params: Out<hipMemAllocNodeParams>) -> HipResult<Payload> {
+pub(crate) fn allocation(process: &Process, params: Out<hipMemAllocNodeParams>) -> HipResult<Payload> {
     let mut given = params.get()?;
     given.dptr = Address::NULL;
     params.set(given)?;
@@ -182,23 +181,12 @@ pub(super) fn allocation(process: &Process, params: Out<hipMemAllocNodeParams>) 
 }
 
 /// What a node does that frees memory of a graph. Each memory is freed by one node.
-pub(super) fn freeing(process: &Process, address: Address) -> HipResult<Payload> {
+pub(crate) fn freeing(process: &Process, address: Address) -> HipResult<Payload> {
     let memory = process.graphs().memories.get(address)?;
     match memory.has_free_node.swap(true, Ordering::Relaxed) {
         true => Err(Status::INVALID_VALUE),
         false => Ok(Payload::Free(address)),
     }
-}
-
-pub(crate) fn hipGraphAddMemAllocNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: Out<hipMemAllocNodeParams>,
-) -> HipResult {
-    add(process, node, graph, (after, count), || allocation(process, params))
 }
 
 pub(crate) fn hipGraphMemAllocNodeGetParams(
@@ -224,18 +212,6 @@ pub(crate) fn hipGraphAddMemFreeNode(
     if !after.is_null() && count == 0 {
         return Err(Status::INVALID_VALUE);
     }
-    add(process, node, graph, (after, count), || freeing(process, pointer))
-}
-
-pub(crate) fn hipDrvGraphAddMemFreeNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    pointer: Address,
-    _context: ContextHandle,
-) -> HipResult {
     add(process, node, graph, (after, count), || freeing(process, pointer))
 }
 

@@ -26,8 +26,7 @@ pub(crate) mod user_object;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::abi::c_caller::Handle;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Handle, HipResult, Status};
 use crate::process::Process;
 use crate::process::objects::Objects;
 
@@ -90,7 +89,7 @@ impl Node {
         Arc::as_ptr(self).addr() as u64
     }
 
-    fn payload(&self) -> MutexGuard<'_, Payload> {
+    pub(crate) fn payload(&self) -> MutexGuard<'_, Payload> {
         lock(&self.payload)
     }
 }
@@ -139,7 +138,7 @@ impl Graphs {
     }
 
     /// Returns a node. Fails with `INVALID_VALUE` if it does not exist.
-    fn node(&self, handle: NodeHandle) -> HipResult<Arc<Node>> {
+    pub(crate) fn node(&self, handle: NodeHandle) -> HipResult<Arc<Node>> {
         self.nodes.expect(handle.0, Status::INVALID_VALUE)
     }
 

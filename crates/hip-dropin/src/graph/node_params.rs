@@ -5,8 +5,7 @@ pub(crate) use super::nodes::{add, set, set_in_exec};
 use super::nodes::{child_graph, copy_3d, host, kernel, memset, of_event};
 use super::payload::Payload;
 use super::{ExecHandle, NodeHandle};
-use crate::abi::c_caller::{Address, Handle};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Address, Handle, HipResult, Status};
 use crate::process::Process;
 
 /// The parameters of a node of some kind, which lie behind the kind and three reserved numbers.

@@ -2,13 +2,14 @@
 
 use super::payload::{CopyNode, KernelNode, Params, Payload, fill};
 use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::c_caller::{Address, In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{hipHostNodeParams, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::abi::{
+    Address, HipResult, In, Out, Status, hipHostNodeParams, hipKernelNodeParams, hipMemcpy3DParms,
+    hipMemsetParams,
+};
 use crate::copy::boxes::{BoxCopy, Side, from_parms};
 use crate::copy::bytes::{self, ByteCopy, SymbolCopy};
 use crate::process::Process;
-use crate::stream::event::EventHandle;
+use crate::stream::EventHandle;
 
 /// Adds a node that comes after others of the graph. `payload` is made after the other arguments were checked.
 pub(crate) fn add(
@@ -65,17 +66,6 @@ pub(crate) fn kernel(process: &Process, params: In<hipKernelNodeParams>) -> HipR
     Ok(Payload::kernel(KernelNode::new(process, &params.get()?)?))
 }
 
-pub(crate) fn hipGraphAddKernelNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: In<hipKernelNodeParams>,
-) -> HipResult {
-    add(process, node, graph, (after, count), || kernel(process, params))
-}
-
 pub(crate) fn hipGraphKernelNodeGetParams(
     process: &Process,
     node: NodeHandle,
@@ -88,30 +78,10 @@ pub(crate) fn hipGraphKernelNodeGetParams(
     }
 }
 
-pub(crate) fn hipGraphExecKernelNodeSetParams(
-    process: &Process,
-    exec: ExecHandle,
-    node: NodeHandle,
-    params: In<hipKernelNodeParams>,
-) -> HipResult {
-    set_in_exec(process, exec, node, || kernel(process, params))
-}
-
 pub(crate) fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload> {
     let params = params.get()?;
     let copy = from_parms("hipGraphAddMemcpyNode", &params)?;
     Ok(Payload::Copy(CopyNode::new(process, copy, Params::Runtime(params))?))
-}
-
-pub(crate) fn hipGraphAddMemcpyNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: In<hipMemcpy3DParms>,
-) -> HipResult {
-    add(process, node, graph, (after, count), || copy_3d(process, params))
 }
 
 pub(crate) fn hipGraphMemcpyNodeGetParams(
@@ -124,15 +94,6 @@ pub(crate) fn hipGraphMemcpyNodeGetParams(
         Payload::Copy(CopyNode { params: Params::Runtime(known), .. }) => params.set(*known),
         _ => Err(Status::INVALID_VALUE),
     }
-}
-
-pub(crate) fn hipGraphExecMemcpyNodeSetParams(
-    process: &Process,
-    exec: ExecHandle,
-    node: NodeHandle,
-    params: In<hipMemcpy3DParms>,
-) -> HipResult {
-    set_in_exec(process, exec, node, || copy_3d(process, params))
 }
 
 /// A copy of one range.
@@ -164,17 +125,6 @@ pub(crate) fn memset(process: &Process, params: In<hipMemsetParams>) -> HipResul
     Ok(Payload::Fill(params))
 }
 
-pub(crate) fn hipGraphAddMemsetNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: In<hipMemsetParams>,
-) -> HipResult {
-    add(process, node, graph, (after, count), || memset(process, params))
-}
-
 pub(crate) fn hipGraphMemsetNodeGetParams(
     process: &Process,
     node: NodeHandle,
@@ -185,15 +135,6 @@ pub(crate) fn hipGraphMemsetNodeGetParams(
         Payload::Fill(known) => params.set(*known),
         _ => Err(Status::INVALID_VALUE),
     }
-}
-
-pub(crate) fn hipGraphExecMemsetNodeSetParams(
-    process: &Process,
-    exec: ExecHandle,
-    node: NodeHandle,
-    params: In<hipMemsetParams>,
-) -> HipResult {
-    set_in_exec(process, exec, node, || memset(process, params))
 }
 
 pub(crate) fn host(params: In<hipHostNodeParams>) -> HipResult<Payload> {
@@ -215,20 +156,9 @@ pub(crate) fn hipGraphHostNodeGetParams(
 }
 
 /// The node has a copy of the graph.
-pub(super) fn child_graph(process: &Process, child: GraphHandle) -> HipResult<Payload> {
+pub(crate) fn child_graph(process: &Process, child: GraphHandle) -> HipResult<Payload> {
     let child = process.graphs().graph(child)?;
     Ok(Payload::Child(process.graphs().copy(process, &child, true)?.0))
-}
-
-pub(crate) fn hipGraphAddChildGraphNode(
-    process: &Process,
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    child: GraphHandle,
-) -> HipResult {
-    add(process, node, graph, (after, count), || child_graph(process, child))
 }
 
 pub(crate) fn hipGraphExecChildGraphNodeSetParams(

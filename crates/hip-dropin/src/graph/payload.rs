@@ -7,10 +7,11 @@ use hip_driver::DeviceId;
 
 use super::attributes::Attributes;
 use super::memory::GraphMemory;
-use crate::abi::c_caller::{Address, HostFn, In, UserData};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{HIP_MEMCPY3D, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
 use crate::abi::version::Version;
+use crate::abi::{
+    Address, HIP_MEMCPY3D, HipResult, HostFn, In, Status, UserData, hipKernelNodeParams, hipMemcpy3DParms,
+    hipMemsetParams,
+};
 use crate::copy::boxes::BoxCopy;
 use crate::copy::fill::Fill;
 use crate::copy::values::Operations;
@@ -20,10 +21,7 @@ use crate::kernel::{Kernarg, Kernel};
 use crate::memory::allocations::Place;
 use crate::memory::pool;
 use crate::process::Process;
-use crate::stream::StreamHandle;
-use crate::stream::callbacks;
-use crate::stream::event::EventHandle;
-use crate::stream::target::Queue;
+use crate::stream::{EventHandle, Queue, StreamHandle, callbacks};
 
 /// What a node does when its graph is launched.
 #[derive(Clone)]
@@ -194,7 +192,7 @@ impl Payload {
     }
 
     /// `hipGraphNodeType`, which HIP 6 numbered anew.
-    pub(super) fn node_type(&self) -> i32 {
+    pub(crate) fn node_type(&self) -> i32 {
         let number = match self {
             Payload::Kernel(..) => 0,
             Payload::Copy(_) => 1,

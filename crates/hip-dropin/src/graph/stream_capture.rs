@@ -3,8 +3,7 @@
 use hip_driver::captures::exchange_thread_mode;
 use hip_driver::{CaptureMode, CaptureStatus};
 
-use crate::abi::c_caller::{Address, In, Out};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Address, HipResult, In, Out, Status};
 use crate::graph::{GraphHandle, NodeHandle};
 use crate::process::Process;
 use crate::stream::StreamHandle;
@@ -17,7 +16,7 @@ fn mode_of(number: i32) -> HipResult<CaptureMode> {
 }
 
 /// `hipStreamCaptureStatus`.
-fn number(status: CaptureStatus) -> i32 {
+pub(crate) fn number(status: CaptureStatus) -> i32 {
     match status {
         CaptureStatus::None => 0,
         CaptureStatus::Active => 1,
@@ -43,11 +42,6 @@ pub(crate) fn hipStreamEndCapture(
     graph.check()?;
     graph.set(GraphHandle::NULL)?;
     graph.set(process.end_capture(process.stream(stream)?)?)
-}
-
-pub(crate) fn hipStreamIsCapturing(process: &Process, stream: StreamHandle, status: Out<i32>) -> HipResult {
-    status.check()?;
-    status.set(number(process.capture_info(process.stream(stream)?).status))
 }
 
 pub(crate) fn hipStreamGetCaptureInfo(

@@ -2,8 +2,7 @@
 
 use super::payload::Payload;
 use super::{ExecHandle, Graph, GraphHandle, NodeHandle, lock};
-use crate::abi::c_caller::{Handle, In, Out};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Handle, HipResult, In, Out, Status};
 use crate::process::Process;
 
 pub(crate) fn hipGraphCreate(process: &Process, graph: Out<GraphHandle>, flags: u32) -> HipResult {
@@ -118,11 +117,6 @@ pub(crate) fn hipGraphNodeGetDependentNodes(
     let graph = process.graphs().graph(GraphHandle::new(process.graphs().node(node)?.graph))?;
     let edges = graph.edges().into_iter().filter(|(from, _)| *from == node.0);
     answer(&edges.map(|(_, to)| to).collect::<Vec<u64>>(), nodes, count)
-}
-
-pub(crate) fn hipGraphNodeGetType(process: &Process, node: NodeHandle, kind: Out<i32>) -> HipResult {
-    kind.check()?;
-    kind.set(process.graphs().node(node)?.payload().node_type())
 }
 
 /// Reads pairs of nodes of a graph.

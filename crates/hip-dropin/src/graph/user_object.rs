@@ -3,8 +3,7 @@
 use std::sync::Mutex;
 
 use super::{Graph, GraphHandle, lock};
-use crate::abi::c_caller::{Handle, HostFn, Out, UserData};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Handle, HipResult, HostFn, Out, Status, UserData};
 use crate::process::Process;
 
 /// A `hipUserObject_t`.

@@ -3,15 +3,13 @@
 use hip_driver::{Call, DeviceId, Output, RawStream, Work};
 
 use super::{Forward, Interposed};
-use crate::abi::c_caller::{Address, In};
-use crate::abi::status::Status;
-use crate::abi::structs::hip_Memcpy2D;
+use crate::abi::{Address, In, Status, hip_Memcpy2D};
 use crate::copy::boxes::{BoxCopy, Parms2D, Parms3D, of_memory, rectangle};
 use crate::copy::bytes::{ByteCopy, SymbolCopy};
 use crate::copy::{
     CopyRoute, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_DEVICE_NO_CU, DEVICE_TO_HOST, HOST_TO_DEVICE,
 };
-use crate::stream::target::Target;
+use crate::stream::Target;
 
 /// What a copy is for a driver, and its device; `None` for a copy of no bytes, to itself, or between addresses that are in no
 /// known memory.

@@ -1,9 +1,8 @@
 //! Functions by their names: a program that asks AMD's library for a function gets that of this library.
 
 use super::Forward;
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::Status;
 use crate::abi::version::symbol_of;
+use crate::abi::{Address, Out, Status};
 use crate::process::entry_points::find;
 
 /// Replaces AMD's function by this library's of the same name.

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::Forward;
-use crate::abi::status::Status;
+use crate::abi::Status;
 
 thread_local! {
     static KEPT: Cell<Option<Status>> = const { Cell::new(None) };

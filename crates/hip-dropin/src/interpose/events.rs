@@ -3,10 +3,8 @@
 use hip_driver::{Call, EventOptions, Output, RawEvent};
 
 use super::{Forward, Interposed};
-use crate::abi::c_caller::Out;
-use crate::abi::status::Status;
-use crate::stream::StreamHandle;
-use crate::stream::event::EventHandle;
+use crate::abi::{Out, Status};
+use crate::stream::{EventHandle, StreamHandle};
 
 /// `hipEventDisableTiming`.
 const DISABLE_TIMING: u32 = 2;

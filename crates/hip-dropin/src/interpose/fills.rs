@@ -4,10 +4,10 @@ use hip_driver::{DeviceId, DevicePtr, Work};
 
 use super::copies::show;
 use super::{Forward, Interposed};
-use crate::abi::status::Status;
+use crate::abi::Status;
 use crate::copy::fill::Fill;
 use crate::memory::allocations::Place;
-use crate::stream::target::Target;
+use crate::stream::Target;
 
 /// What a fill is for a driver, and its device; `None` for an empty one, or one of memory that is not known.
 pub(super) fn work(over: &Interposed, fill: &Fill) -> Option<(Option<DeviceId>, Work<'static>)> {

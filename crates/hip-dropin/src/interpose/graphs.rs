@@ -10,8 +10,7 @@ use hip_driver::{Call, CaptureMode, DeviceId, Output, RawGraph, RawGraphExec, Ra
 
 use super::known::lock;
 use super::{Forward, Interposed, errors};
-use crate::abi::c_caller::Out;
-use crate::abi::status::Status;
+use crate::abi::{Out, Status};
 use crate::graph::{ExecHandle, GraphHandle, NodeHandle};
 use crate::stream::StreamHandle;
 

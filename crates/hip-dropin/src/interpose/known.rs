@@ -9,8 +9,7 @@ use super::Interposed;
 use super::graphs::KnownGraphs;
 use super::modules::KnownModules;
 use crate::memory::allocations::{Allocation, Allocations, Kind, Place};
-use crate::stream::StreamHandle;
-use crate::stream::event::EventHandle;
+use crate::stream::{EventHandle, StreamHandle};
 
 /// How many freed allocations are remembered.
 const REMEMBERED: usize = 1024;

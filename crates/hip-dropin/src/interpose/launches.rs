@@ -5,8 +5,7 @@ use std::sync::Arc;
 use hip_driver::{Call, DeviceId, KernelLaunch, MemoryAccess, Output, Work};
 
 use super::{Forward, Interposed};
-use crate::abi::c_caller::Address;
-use crate::abi::status::Status;
+use crate::abi::{Address, Status};
 use crate::kernel::Kernel;
 use crate::kernel::launch::{Arguments, Cooperation, KernelRef, Launch, Shape};
 

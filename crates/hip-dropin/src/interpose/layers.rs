@@ -14,8 +14,7 @@ use hip_driver_layers::timeline::{Timeline, TimelineDriver, TimelineLayer, Timel
 use hip_driver_layers::validation::{Validation, ValidationDriver};
 
 use super::{Forward, Interposed, errors, opened};
-use crate::abi::c_caller::Address;
-use crate::abi::status::Status;
+use crate::abi::{Address, Status};
 use crate::process::real::RealLibrary;
 use crate::settings::LayerSettings;
 

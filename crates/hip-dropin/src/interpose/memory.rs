@@ -5,9 +5,7 @@ use std::ptr::NonNull;
 use hip_driver::{Call, DeviceId, DevicePtr, Output, PinnedAllocation, RawStream};
 
 use super::{Forward, Interposed};
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::Status;
-use crate::abi::structs::{hipExtent, hipPitchedPtr};
+use crate::abi::{Address, Out, Status, hipExtent, hipPitchedPtr};
 use crate::memory::allocations::{Allocation, Kind};
 use crate::stream::StreamHandle;
 

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use hip_driver_layers::validation::ValidationDriver;
 
-use crate::abi::status::Status;
+use crate::abi::Status;
 use crate::process::real::{self, RealLibrary};
 use crate::process::write_trace;
 use crate::report::say;

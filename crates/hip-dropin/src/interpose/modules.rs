@@ -14,8 +14,7 @@ use hip_driver::{Call, DeviceId, DevicePtr, Driver, Output, RawFunction, RawModu
 
 use super::known::lock;
 use super::{Forward, Interposed};
-use crate::abi::c_caller::{Address, Out, Text};
-use crate::abi::status::Status;
+use crate::abi::{Address, Out, Status, Text};
 use crate::kernel::Kernel;
 use crate::kernel::fat_binary::{self, FatBinaryHandle};
 use crate::kernel::module::{KernelHandle, ModuleHandle};

@@ -9,9 +9,7 @@ use hip_driver::{AccessRange, Call, DeviceId, Output, RawGraph, RawGraphNode, Sp
 
 use super::launches::Packed;
 use super::{Forward, Interposed, copies, fills};
-use crate::abi::c_caller::{In, Out};
-use crate::abi::status::Status;
-use crate::abi::structs::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::abi::{In, Out, Status, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
 use crate::copy::boxes::of_memory;
 use crate::copy::bytes::{ByteCopy, SymbolCopy};
 use crate::copy::fill::Fill;

@@ -3,10 +3,8 @@
 use hip_driver::{Call, HostFunction, Output, RawEvent, RawStream, StreamOptions, Work};
 
 use super::{Forward, Interposed};
-use crate::abi::c_caller::Out;
-use crate::abi::status::Status;
-use crate::stream::StreamHandle;
-use crate::stream::event::EventHandle;
+use crate::abi::{Out, Status};
+use crate::stream::{EventHandle, StreamHandle};
 
 /// `hipStreamNonBlocking`.
 const NON_BLOCKING: u32 = 1;

@@ -1,8 +1,6 @@
 //! The configurations of `<<<grid, block, lds, stream>>>`, which compilers push before a launch and pop in it.
 
-use crate::abi::c_caller::{In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::Dim3;
+use crate::abi::{Dim3, HipResult, In, Out, Status};
 use crate::process::thread::Kept;
 use crate::stream::StreamHandle;
 

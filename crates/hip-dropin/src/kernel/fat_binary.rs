@@ -9,16 +9,12 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 use code_object::TargetId;
 use hip_driver::DeviceId;
 
-use crate::abi::c_caller::{Address, Handle, In, Out, Text};
-use crate::abi::status::{HipResult, Status};
-use crate::kernel::Kernel;
-use crate::kernel::image;
+use crate::abi::{Address, Handle, HipResult, In, Out, Status, Text};
 use crate::kernel::module::Module;
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
+use crate::kernel::{Kernel, image};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::process::objects::{Objects, Recent};
-use crate::process::thread;
-use crate::process::{self, Process};
+use crate::process::{self, Process, thread};
 use crate::report::say;
 
 /// The first word of the structure to which `__hipRegisterFatBinary` gets a pointer: "HIPF".

@@ -3,15 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::abi::c_caller::{Address, Handle, Out, StaticText};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipFuncAttributes;
-use crate::kernel::KERNELS;
-use crate::kernel::Kernel;
-use crate::kernel::fat_binary;
+use crate::abi::{Address, Handle, HipResult, Out, StaticText, Status, hipFuncAttributes};
 use crate::kernel::module::KernelHandle;
-use crate::process::Process;
-use crate::process::thread;
+use crate::kernel::{KERNELS, Kernel, fat_binary};
+use crate::process::{Process, thread};
 use crate::stream::StreamHandle;
 
 impl Process {

@@ -2,8 +2,7 @@
 
 use code_object::bundle;
 
-use crate::abi::c_caller::In;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{HipResult, In, Status};
 use crate::report::say_once;
 
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";

@@ -5,19 +5,13 @@ use std::sync::Arc;
 use hip_driver::{DeviceId, ErrorCode, KernelLaunch, RawStream, Work};
 use smallvec::SmallVec;
 
-use crate::abi::c_caller::{Address, Handle, In};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{Dim3, hipLaunchParams};
-use crate::kernel::KERNELS;
+use crate::abi::{Address, Dim3, Handle, HipResult, In, Status, hipLaunchParams};
 use crate::kernel::configuration::{self, CallConfiguration};
-use crate::kernel::fat_binary;
 use crate::kernel::module::KernelHandle;
-use crate::kernel::{BUFFER_POINTER, BUFFER_SIZE, END, Kernarg, Kernel};
+use crate::kernel::{BUFFER_POINTER, BUFFER_SIZE, END, KERNELS, Kernarg, Kernel, fat_binary};
 use crate::process::Process;
 use crate::process::objects::Recent;
-use crate::stream::StreamHandle;
-use crate::stream::event::EventHandle;
-use crate::stream::target::Queue;
+use crate::stream::{EventHandle, Queue, StreamHandle};
 
 /// The size of a launch.
 #[derive(Clone, Copy)]

@@ -5,14 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use crate::abi::c_caller::{Address, Handle, In, Out, Text};
-use crate::abi::status::{HipResult, Status};
-use crate::kernel::Kernel;
-use crate::kernel::image;
+use crate::abi::{Address, Handle, HipResult, In, Out, Status, Text};
 use crate::kernel::module::{KernelHandle, Module};
-use crate::process::Process;
+use crate::kernel::{Kernel, image};
 use crate::process::objects::Objects;
-use crate::process::thread;
+use crate::process::{Process, thread};
 
 /// A `hipLibrary_t`.
 pub(crate) type LibraryHandle = Handle<Library>;
@@ -27,7 +24,7 @@ pub(crate) struct Library {
 static LIBRARIES: Objects<Library> = Objects::new();
 
 impl Library {
-    fn module(&self, process: &Process) -> HipResult<&Module> {
+    pub(crate) fn module(&self, process: &Process) -> HipResult<&Module> {
         let load = || Module::load(process, thread::device(), &self.image);
         self.module.get_or_init(load).as_ref().map_err(|status| *status)
     }
@@ -46,7 +43,7 @@ fn add(library: Out<LibraryHandle>, image: &[u8], jit_options: u32) -> HipResult
     library.set(Handle::new(LIBRARIES.add(Library { image: image.into(), module: OnceLock::new() })))
 }
 
-fn get(library: LibraryHandle) -> HipResult<Arc<Library>> {
+pub(crate) fn get(library: LibraryHandle) -> HipResult<Arc<Library>> {
     LIBRARIES.expect(library.0, Status::INVALID_VALUE)
 }
 
@@ -86,15 +83,6 @@ pub(crate) fn hipLibraryGetKernel(
     let name = name.get()?;
     let (handle, _) = get(library)?.module(process)?.kernel(process, name)?;
     kernel.set(Handle::new(handle))
-}
-
-pub(crate) fn hipLibraryGetKernelCount(
-    process: &Process,
-    count: Out<u32>,
-    library: LibraryHandle,
-) -> HipResult {
-    count.check()?;
-    count.set(get(library)?.module(process)?.kernel_names().len() as u32)
 }
 
 pub(crate) fn hipLibraryEnumerateKernels(

@@ -16,9 +16,7 @@ use code_object::{ArgSignature, KernelSignature, ValueKind};
 use hip_driver::{DeviceId, DevicePtr, MemoryAccess, RawFunction};
 use smallvec::SmallVec;
 
-use crate::abi::c_caller::In;
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipFuncAttributes;
+use crate::abi::{HipResult, In, Status, hipFuncAttributes};
 use crate::process::objects::Objects;
 
 /// Kernel arguments in the form that the driver takes.

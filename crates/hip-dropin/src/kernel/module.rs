@@ -9,17 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use code_object::CodeObject;
 use hip_driver::{DeviceId, DevicePtr, RawModule, RawStream, Work};
 
-use crate::abi::c_caller::{Address, Handle, In, Out, Text};
-use crate::abi::status::{HipResult, Status};
 use crate::abi::version::Version;
-use crate::kernel::KERNELS;
-use crate::kernel::Kernel;
-use crate::kernel::image;
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
-use crate::process::Process;
+use crate::abi::{Address, Handle, HipResult, Out, Status, Text};
+use crate::kernel::{KERNELS, Kernel};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::process::objects::Objects;
-use crate::process::thread;
+use crate::process::{Process, thread};
 use crate::report::say_once;
 
 /// A `hipModule_t`.
@@ -140,15 +135,10 @@ fn refused(target: &code_object::TargetId, error: &code_object::Error) -> Status
     }
 }
 
-fn load(process: &Process, module: Out<ModuleHandle>, image: &[u8]) -> HipResult {
+pub(crate) fn load(process: &Process, module: Out<ModuleHandle>, image: &[u8]) -> HipResult {
     let loaded = Module::load(process, thread::device(), image)?;
     let handle = MODULES.add(loaded);
     module.set(Handle::new(handle))
-}
-
-pub(crate) fn hipModuleLoadData(process: &Process, module: Out<ModuleHandle>, image: In<u8>) -> HipResult {
-    module.check()?;
-    load(process, module, image::to_load(image)?)
 }
 
 pub(crate) fn hipModuleLoad(process: &Process, module: Out<ModuleHandle>, path: Text) -> HipResult {

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::kernel::KERNELS;
-use crate::kernel::Kernel;
+use crate::abi::{Address, HipResult, Out, Status};
 use crate::kernel::launch::{KernelRef, Shape};
+use crate::kernel::{KERNELS, Kernel};
 use crate::process::Process;
 
 /// `hipOccupancyDisableCachingOverride`, the only flag, which has no effect.

@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::abi::c_caller::{Address, In};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipMemLocation;
+use crate::abi::{Address, HipResult, In, Status, hipMemLocation};
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::managed::check;
 use crate::process::Process;

@@ -6,8 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hip_driver::{DeviceId, DevicePtr, PinnedAllocation, RawModule};
 
-use crate::abi::c_caller::Address;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Address, HipResult, Status};
 use crate::process::Process;
 
 /// How memory was allocated, which decides how it is freed.

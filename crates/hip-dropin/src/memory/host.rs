@@ -1,13 +1,10 @@
 //! Pinned memory of the host.
 
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::{HipResult, Status};
 use crate::abi::version::Version;
+use crate::abi::{Address, HipResult, Out, Status};
 use crate::memory;
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
-use crate::process::Process;
-use crate::process::thread;
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
+use crate::process::{Process, thread};
 
 const PORTABLE: u32 = 1;
 const MAPPED: u32 = 2;

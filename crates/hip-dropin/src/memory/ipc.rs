@@ -2,13 +2,9 @@
 
 use hip_driver::{DevicePtr, IpcHandle};
 
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipIpcMemHandle_t;
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
-use crate::process::Process;
-use crate::process::thread;
+use crate::abi::{Address, HipResult, Out, Status, hipIpcMemHandle_t};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
+use crate::process::{Process, thread};
 
 // The driver's handle has zero bytes where these are written: the process, the bytes of the allocation, and the offset of
 // the address in it.
@@ -24,7 +20,7 @@ fn this_process() -> u64 {
     u64::from(std::process::id())
 }
 
-fn handle_of(process: &Process, pointer: Address) -> HipResult<hipIpcMemHandle_t> {
+pub(crate) fn handle_of(process: &Process, pointer: Address) -> HipResult<hipIpcMemHandle_t> {
     let found = ALLOCATIONS.find(pointer.0).filter(|found| found.kind == Kind::Device);
     let found = found.ok_or(Status::INVALID_VALUE)?;
     // SAFETY: the memory is live. That nothing accesses it meanwhile is the program's part.
@@ -38,15 +34,6 @@ fn handle_of(process: &Process, pointer: Address) -> HipResult<hipIpcMemHandle_t
         reserved[at..at + 8].copy_from_slice(&value.to_le_bytes());
     }
     Ok(hipIpcMemHandle_t { reserved })
-}
-
-pub(crate) fn hipIpcGetMemHandle(
-    process: &Process,
-    handle: Out<hipIpcMemHandle_t>,
-    pointer: Address,
-) -> HipResult {
-    handle.check()?;
-    handle.set(handle_of(process, pointer)?)
 }
 
 pub(crate) fn hipIpcOpenMemHandle(

@@ -4,13 +4,10 @@ use std::ptr::NonNull;
 
 use hip_driver::PinnedAllocation;
 
-use crate::abi::c_caller::{Address, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
+use crate::abi::{Address, HipResult, Out, Status};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::memory::pool;
-use crate::process::Process;
-use crate::process::thread;
+use crate::process::{Process, thread};
 use crate::stream::StreamHandle;
 
 /// `hipCpuDeviceId`.

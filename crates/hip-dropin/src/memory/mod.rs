@@ -10,14 +10,12 @@ pub(crate) mod pool;
 
 use hip_driver::DevicePtr;
 
-use crate::abi::c_caller::{Address, In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{hipExtent, hipMemLocation, hipPitchedPtr, hipPointerAttribute_t};
 use crate::abi::version::Version;
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind, Place};
-use crate::process::Process;
-use crate::process::thread;
+use crate::abi::{
+    Address, HipResult, In, Out, Status, hipExtent, hipMemLocation, hipPitchedPtr, hipPointerAttribute_t,
+};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind, Place};
+use crate::process::{Process, thread};
 
 /// The alignment in bytes of the rows of pitched memory.
 const PITCH: usize = 256;
@@ -75,11 +73,6 @@ pub(crate) fn is_of_graph(pointer: Address) -> bool {
 
 fn can_be_freed(kind: Kind) -> bool {
     matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Host)
-}
-
-pub(crate) fn hipMalloc(process: &Process, pointer: Out<Address>, bytes: usize) -> HipResult {
-    pointer.check()?;
-    pointer.set(allocate(process, bytes)?)
 }
 
 /// `hipDeviceMallocFinegrained` and `hipDeviceMallocUncached`: the host sees what kernels write while they run.

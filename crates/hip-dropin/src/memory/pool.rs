@@ -12,11 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, RawStream};
 
-use crate::abi::c_caller::{Address, Handle, In, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::{hipMemAccessDesc, hipMemLocation, hipMemPoolProps};
-use crate::memory::allocations::ALLOCATIONS;
-use crate::memory::allocations::{Allocation, Kind};
+use crate::abi::{
+    Address, Handle, HipResult, In, Out, Status, hipMemAccessDesc, hipMemLocation, hipMemPoolProps,
+};
+use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::memory::kept::{KeptMemory, Reuse};
 use crate::memory::{self, is_of_graph};
 use crate::process::Process;

@@ -2,9 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::abi::status::{HipResult, Status};
-use crate::process::Process;
-use crate::process::thread;
+use crate::abi::{HipResult, Status};
+use crate::process::{Process, thread};
 use crate::report;
 
 /// Runs the body of the HIP function `name` and returns its status, which becomes the thread's last error.

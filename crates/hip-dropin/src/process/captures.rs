@@ -3,7 +3,7 @@
 use hip_driver::captures::{self, CaptureStream, Refused};
 use hip_driver::{DeviceId, ErrorCode, RawStream, thread_number};
 
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{HipResult, Status};
 use crate::process::Process;
 
 /// The captures of the process. Nodes are named by their handles.

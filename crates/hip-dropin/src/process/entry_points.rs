@@ -2,9 +2,8 @@
 
 use std::ffi::{CStr, CString, c_void};
 
-use crate::abi::c_caller::{Address, Out, Text};
-use crate::abi::status::{HipResult, Status};
 use crate::abi::version::{self, Version};
+use crate::abi::{Address, HipResult, Out, Status, Text};
 
 // hipDriverProcAddressQueryResult.
 const FOUND: i32 = 0;

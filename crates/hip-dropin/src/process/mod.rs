@@ -1,13 +1,11 @@
-//! The state of the process: the driver with its layers, the devices, and the objects by their handles.
+//! The state of the process: the driver with its layers, and the devices.
 
 pub(crate) mod about;
 pub(crate) mod call;
 pub(crate) mod captures;
 pub(crate) mod entry_points;
 pub(crate) mod objects;
-pub(crate) mod other_exports;
 pub(crate) mod printer;
-pub(crate) mod profiler_hooks;
 pub(crate) mod real;
 pub(crate) mod thread;
 pub(crate) mod visible;
@@ -23,8 +21,7 @@ use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
 
-use crate::abi::c_caller::Handle;
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{Handle, HipResult, Status};
 use crate::report::record::Recorder;
 use crate::report::say;
 use crate::settings::{LayerSettings, Settings};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::LocalKey;
 
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{HipResult, Status};
 
 /// The live objects of one kind. A handle is a number of the driver, or an address.
 pub(crate) struct Objects<T> {

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use hip_driver::DeviceId;
 use smallvec::SmallVec;
 
-use crate::abi::status::Status;
+use crate::abi::Status;
 use crate::abi::version::Version;
 
 thread_local! {

@@ -1,11 +1,8 @@
 //! Attributes of streams. They are kept, and change nothing, as priorities.
 
-use crate::abi::c_caller::Address;
-use crate::abi::status::{HipResult, Status};
-use crate::abi::structs::hipAccessPolicyWindow;
+use crate::abi::{Address, HipResult, Status, hipAccessPolicyWindow};
 use crate::process::Process;
-use crate::stream::STREAMS;
-use crate::stream::{GREATEST, LEAST, StreamHandle};
+use crate::stream::{GREATEST, LEAST, STREAMS, StreamHandle};
 
 // hipLaunchAttributeID.
 pub(crate) const WINDOW: i32 = 1;
@@ -32,7 +29,7 @@ impl Attributes {
         Attributes { window: NO_WINDOW, policy: 1, priority, domain_map: [0, 1], domain: 0 }
     }
 
-    fn set(&mut self, attribute: i32, value: Address) -> HipResult {
+    pub(crate) fn set(&mut self, attribute: i32, value: Address) -> HipResult {
         let number = |valid: std::ops::RangeInclusive<i32>| {
             let number: i32 = value.values().get()?;
             if valid.contains(&number) { Ok(number) } else { Err(Status::INVALID_VALUE) }
@@ -48,7 +45,7 @@ impl Attributes {
         Ok(())
     }
 
-    fn get(&self, attribute: i32, value: Address) -> HipResult {
+    pub(crate) fn get(&self, attribute: i32, value: Address) -> HipResult {
         match attribute {
             WINDOW => value.out().set(self.window),
             SYNCHRONIZATION_POLICY => value.out().set(self.policy),
@@ -73,7 +70,7 @@ pub(crate) fn window(value: Address) -> HipResult<hipAccessPolicyWindow> {
 }
 
 /// Reads or changes the attributes of a stream. Those of default streams can't be changed.
-fn with_attributes<R>(
+pub(crate) fn with_attributes<R>(
     process: &Process,
     stream: StreamHandle,
     with: impl FnOnce(&mut Attributes) -> HipResult<R>,
@@ -84,24 +81,6 @@ fn with_attributes<R>(
         Some(stream) => with(&mut stream.attributes()),
         None => with(&mut Attributes::new(0)),
     }
-}
-
-pub(crate) fn hipStreamSetAttribute(
-    process: &Process,
-    stream: StreamHandle,
-    attribute: i32,
-    value: Address,
-) -> HipResult {
-    with_attributes(process, stream, |attributes| attributes.set(attribute, value))
-}
-
-pub(crate) fn hipStreamGetAttribute(
-    process: &Process,
-    stream: StreamHandle,
-    attribute: i32,
-    value: Address,
-) -> HipResult {
-    with_attributes(process, stream, |attributes| attributes.get(attribute, value))
 }
 
 pub(crate) fn hipStreamCopyAttributes(process: &Process, to: StreamHandle, from: StreamHandle) -> HipResult {

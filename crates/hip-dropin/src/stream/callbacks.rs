@@ -2,8 +2,7 @@
 
 use hip_driver::{HostFunction, Work};
 
-use crate::abi::c_caller::{HostFn, UserData};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::{HipResult, HostFn, Status, UserData};
 use crate::process::Process;
 use crate::stream::StreamHandle;
 

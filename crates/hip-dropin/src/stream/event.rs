@@ -5,12 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use hip_driver::{DeviceId, ErrorCode, EventOptions, RawEvent, RawStream};
 
-use crate::abi::c_caller::{Handle, Out};
-use crate::abi::status::{HipResult, Status};
-use crate::process::Process;
+use crate::abi::{Handle, HipResult, Out, Status};
 use crate::process::captures::{CapturedRecord, key};
 use crate::process::objects::Objects;
-use crate::process::thread;
+use crate::process::{Process, thread};
 use crate::stream::StreamHandle;
 
 /// A `hipEvent_t`: the driver's number.

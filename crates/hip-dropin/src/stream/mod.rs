@@ -9,16 +9,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip_driver::{DeviceId, RawEvent, RawStream, StreamOptions};
 
-use crate::abi::c_caller::{Handle, In, Out};
-use crate::abi::status::{HipResult, Status};
 use crate::abi::version::Version;
-use crate::process::objects::Objects;
-use crate::process::objects::Recent;
-use crate::process::thread;
-use crate::process::{Process, lock_helpers};
+use crate::abi::{Handle, HipResult, In, Out, Status};
+use crate::process::objects::{Objects, Recent};
+use crate::process::{Process, lock_helpers, thread};
 use crate::stream::attributes::Attributes;
 use crate::stream::event::EVENTS;
-use crate::stream::event::EventHandle;
+
+pub(crate) use event::EventHandle;
+pub(crate) use target::{Queue, Target};
 
 /// A `hipStream_t`: a default stream, or the driver's number of a stream.
 pub(crate) type StreamHandle = Handle<Stream>;
@@ -204,11 +203,6 @@ pub(crate) fn hipStreamGetPriority(process: &Process, stream: StreamHandle, prio
     priority.check()?;
     process.stream(stream)?;
     priority.set(STREAMS.with(stream.0, |stream| stream.attributes().priority).unwrap_or(0))
-}
-
-pub(crate) fn hipStreamGetDevice(process: &Process, stream: StreamHandle, device: Out<i32>) -> HipResult {
-    device.check()?;
-    device.set(process.stream(stream)?.0.0 as i32)
 }
 
 pub(crate) fn hipStreamGetId(process: &Process, stream: StreamHandle, id: Out<u64>) -> HipResult {

@@ -2,7 +2,7 @@
 
 use hip_driver::{DeviceId, RawStream, Work};
 
-use crate::abi::status::HipResult;
+use crate::abi::HipResult;
 use crate::process::{Process, lock_helpers};
 use crate::stream::StreamHandle;
 
