@@ -1,9 +1,10 @@
-//! Compiles the code objects under `hip/` anew, with the feature `hipcc`. Without it, a build needs only Rust.
+//! With the feature `hipcc`, compiles the code objects of `hip/` anew from their sources into `OUT_DIR`, where
+//! `tests/compiled_kernels.rs` compares and runs them. Without it, a build needs only Rust.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "hipcc")]
-    kernels::rebuild();
+    kernels::compile();
 }
 
 /// Feature `hipcc`: the code objects under `hip/` from their sources.
@@ -11,19 +12,13 @@ fn main() {
 mod kernels {
     use std::process::Command;
 
-    pub(super) fn rebuild() {
-        // Not the folder: the objects that are written there would start the next build again.
-        let sources =
-            std::fs::read_dir("hip").expect("hip/ is there").filter_map(|entry| Some(entry.ok()?.path()));
-        for source in
-            sources.filter(|path| path.extension().is_some_and(|e| e == "hip" || e == "h" || e == "sh"))
-        {
-            println!("cargo::rerun-if-changed={}", source.display());
-        }
-        for variable in ["HIPCC", "CLANG", "TARGETS", "ROCM_PATH"] {
+    pub(super) fn compile() {
+        println!("cargo::rerun-if-changed=hip");
+        for variable in ["HIPCC", "CLANG", "BUNDLER", "TARGETS", "ROCM_PATH"] {
             println!("cargo::rerun-if-env-changed={variable}");
         }
-        let status = Command::new("bash").arg("hip/build.sh").status();
+        let folder = std::env::var_os("OUT_DIR").expect("cargo sets it");
+        let status = Command::new("bash").args(["hip/build.sh", "--to"]).arg(folder).status();
         match status {
             Ok(status) if status.success() => {}
             Ok(status) => panic!("hip/build.sh failed ({status}); its message is above"),

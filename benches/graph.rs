@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, GraphValue, NodeId};
+use hiplaunch::graph::{Branches, CompiledGraph, Graph, GraphArg, GraphCounts, GraphValue, NodeId};
 use hiplaunch::{Backend, DeviceBuffer, Error, KernelHandle, LaunchDims, Launcher, Stream, args};
 use hiplaunch_tensor::{LazyTensor, Tensors};
 
@@ -212,7 +212,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         println!();
     }
-    let (_, hits, misses) = rig.launcher.graph_counts();
+    let GraphCounts { hits, misses, .. } = rig.launcher.graph_counts();
     println!("programs found {hits} times, compiled {misses} times");
     Ok(())
 }

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = args![&a, &b, N as i32, STEPS as i32];
     let on = |workgroups| Launch::new(LaunchDims::linear(workgroups, 256)).args(&args).cooperative();
 
-    // A grid that is not on the device as a whole could wait for ever. It is refused, with the most that fit.
+    // A grid that is not on the device as a whole could wait forever. It is refused, with the most that fit.
     // SAFETY: the kernel takes a grid of any size; the buffers have N elements, as the third argument says.
     let most = match unsafe { launcher.enqueue(stencil, &stream, on(1 << 20)) } {
         Err(Error::Launch { problem, .. }) => match *problem {

@@ -3,8 +3,8 @@
 //! Here a damped wave is advanced by 50 steps at a time. What differs from launch to launch is in buffers: the values
 //! of arguments are captured.
 
-use hiplaunch::capture::CaptureMode;
 use hiplaunch::driver::Capability;
+use hiplaunch::stream::CaptureMode;
 use hiplaunch::{DeviceBuffer, Error, Launch, LaunchDims, Launcher, Stream, args};
 
 const N: usize = 1000;

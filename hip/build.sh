@@ -3,6 +3,7 @@
 # <name>.gfx90a.co and <name>.gfx942.co, which are in the bundle too.
 #
 #   hip/build.sh            rebuild in place, and record the compilers in built-with.txt
+#   hip/build.sh --to DIR   build into a folder, and change nothing here
 #   hip/build.sh --check    rebuild elsewhere and compare: exit 0 equal, 1 different or cannot build,
 #                           77 nothing compared (the compilers that made the checked-in files are not here)
 #
@@ -16,7 +17,7 @@
 # gfx90a and gfx908 are code object version 4, gfx942 version 5, so that both ABIs are covered whatever the compiler's
 # default is. Generic targets need version 6. Between them they cover what LLVM's "AMDGPU Generic Processors" lists; gfx908
 # and gfx90a are in none.
-# Installs nothing, writes only here. Same compilers, same bytes: each source is compiled in a temporary directory
+# Installs nothing, writes only here or into DIR. Same compilers, same bytes: each source is compiled in a temporary directory
 # under its bare name, so no path reaches the output.
 set -euo pipefail
 export LC_ALL=C
@@ -29,12 +30,13 @@ targets=${TARGETS:-$all}
 die() { printf 'hip/build.sh: %s\n' "$*" >&2; exit 1; }
 first_of() { local c; for c; do command -v -- "$c" 2>/dev/null && return 0; done; return 1; }
 
-check=no
+check=no to=
 case "${1-}" in
   '') ;;
+  --to) to=${2-}; [ -d "$to" ] || die "--to: no folder $to" ;;
   --check) check=yes ;;
   -h | --help) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-  *) die "unknown option $1 (--check, --help)" ;;
+  *) die "unknown option $1 (--to DIR, --check, --help)" ;;
 esac
 
 work=$(mktemp -d)
@@ -146,6 +148,12 @@ if [ "$check" = yes ]; then
   [ "$differ" = 0 ] || die "the checked-in code objects are not what the sources give; run hip/build.sh"
   echo "$compared files equal, $skipped targets not compared"
   [ "$compared" -gt 0 ] || exit 77
+  exit 0
+fi
+
+if [ -n "$to" ]; then
+  install -m 644 -- "$work"/out/* "$to"
+  cat "$work/built-with"
   exit 0
 fi
 

@@ -590,10 +590,9 @@ typedef struct hiplaunch_options {
    */
   uint32_t pool;
   /**
-   * The number of the emulator's devices, 1 to 64, if the emulator is opened; 0 for HIPLAUNCH_EMULATOR_DEVICES of
-   * the environment, else 1. Must be 0 with HIPLAUNCH_BACKEND_HIP.
+   * 1 to record a timeline (hiplaunch_timeline_json), else 0.
    */
-  uint32_t emulator_devices;
+  uint32_t timeline;
   /**
    * The cap of each device's pool: the greatest number of bytes that it takes from the driver; 0 for no cap.
    */
@@ -603,15 +602,12 @@ typedef struct hiplaunch_options {
    */
   uint64_t pool_soft_target;
   /**
-   * The processor of the emulator's devices, if the emulator is opened: "gfx90a", "gfx942" or "gfx950"; null for gfx90a. With
-   * HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
-   * null with HIPLAUNCH_BACKEND_HIP. The text is copied.
+   * Settings of the emulator, if the emulator is opened, such as "target=gfx942,devices=2"; docs/drivers.md lists them. What it
+   * does not name, HIPLAUNCH_EMULATOR_TARGET and the like of the environment decide. With HIPLAUNCH_BACKEND_AUTO and
+   * "target=gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null with
+   * HIPLAUNCH_BACKEND_HIP. The text is copied.
    */
-  const char *emulator_target;
-  /**
-   * 1 to record a timeline (hiplaunch_timeline_json), else 0.
-   */
-  uint32_t timeline;
+  const char *emulator;
 } hiplaunch_options;
 
 /**

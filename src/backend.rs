@@ -46,7 +46,7 @@ impl FromStr for Backend {
             "auto" => Ok(Backend::Auto),
             "hip" => Ok(Backend::Hip),
             "emulator" => Ok(Backend::Emulator),
-            _ => Err(OpenError::UnknownBackend { given: text.to_owned() }),
+            _ => Err(OpenError::UnknownBackend { value: text.to_owned() }),
         }
     }
 }
@@ -70,18 +70,18 @@ pub struct Opened {
 #[non_exhaustive]
 pub enum OpenError {
     /// The name is not that of a backend.
-    #[error("unknown backend `{given}`: use auto, hip or emulator")]
+    #[error("unknown backend `{value}`: use auto, hip or emulator")]
     UnknownBackend {
         /// The name that was given.
-        given: String,
+        value: String,
     },
     /// An environment variable has a value that it may not have.
-    #[error("{variable}={given} is not understood: use {expected}")]
+    #[error("{variable}={value} is not understood: use {expected}")]
     BadVariable {
         /// The name of the variable.
         variable: &'static str,
         /// Its value.
-        given: String,
+        value: String,
         /// The values that it may have, in words.
         expected: &'static str,
     },
@@ -138,11 +138,11 @@ pub(crate) fn open_with(
     emulator: Option<Emulator>,
 ) -> Result<Opened, OpenError> {
     let (backend, named_by) = match (backend, variable(BACKEND_VARIABLE)) {
-        (Backend::Auto, Some(given)) => match given.parse() {
-            Ok(named) => (named, format!("{BACKEND_VARIABLE}={given}")),
+        (Backend::Auto, Some(value)) => match value.parse() {
+            Ok(named) => (named, format!("{BACKEND_VARIABLE}={value}")),
             Err(_) => {
                 let expected = "auto, hip or emulator";
-                return Err(OpenError::BadVariable { variable: BACKEND_VARIABLE, given, expected });
+                return Err(OpenError::BadVariable { variable: BACKEND_VARIABLE, value, expected });
             }
         },
         _ => (backend, format!("backend {backend}")),
@@ -150,14 +150,14 @@ pub(crate) fn open_with(
     let validate = validation_wanted(validate)?;
 
     let mut tried = Vec::new();
-    let mut found = None;
+    let mut opened = None;
     if matches!(backend, Backend::Auto | Backend::Hip) {
-        found = note(open_hip(), Backend::Hip, &mut tried);
+        opened = note(open_hip(), Backend::Hip, &mut tried);
     }
-    if found.is_none() && matches!(backend, Backend::Auto | Backend::Emulator) {
-        found = note(open_emulator(emulator), Backend::Emulator, &mut tried);
+    if opened.is_none() && matches!(backend, Backend::Auto | Backend::Emulator) {
+        opened = note(open_emulator(emulator), Backend::Emulator, &mut tried);
     }
-    let Some((driver, backend)) = found else { return Err(OpenError::NoDriver { backend, tried }) };
+    let Some((driver, backend)) = opened else { return Err(OpenError::NoDriver { backend, tried }) };
 
     let info = driver.info();
     log::info!("using driver {} {} ({}) for {named_by}", info.name, info.version, info.source);
@@ -240,13 +240,13 @@ fn validation_wanted(validate: Option<bool>) -> Result<bool, OpenError> {
     validate.map_or_else(|| validation_named(variable(VALIDATE_VARIABLE)), Ok)
 }
 
-fn validation_named(given: Option<String>) -> Result<bool, OpenError> {
-    match given.as_deref() {
+fn validation_named(value: Option<String>) -> Result<bool, OpenError> {
+    match value.as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
         Some(other) => Err(OpenError::BadVariable {
             variable: VALIDATE_VARIABLE,
-            given: other.to_owned(),
+            value: other.to_owned(),
             expected: "1 or 0",
         }),
     }
@@ -263,7 +263,7 @@ mod tests {
         }
         assert_eq!(" HIP ".parse(), Ok(Backend::Hip));
         let error = "cuda".parse::<Backend>().unwrap_err();
-        assert_eq!(error, OpenError::UnknownBackend { given: "cuda".to_owned() });
+        assert_eq!(error, OpenError::UnknownBackend { value: "cuda".to_owned() });
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct LaunchInFlight {
     /// The stream's number ([`Stream::number`](crate::Stream::number)).
     pub stream: u64,
     /// The position of the launch on its stream, from 1.
-    pub sequence: u64,
+    pub position: u64,
     /// The number of workgroups in x, y and z.
     pub grid: [u32; 3],
     /// The number of work-items of a workgroup in x, y and z.
@@ -71,7 +71,7 @@ impl fmt::Display for FaultReport {
             write!(
                 f,
                 "\n  stream {} #{}: `{}` grid {:?} block {:?} lds {} arguments {} bytes:",
-                l.stream, l.sequence, l.kernel, l.grid, l.block, l.dynamic_lds, l.argument_bytes
+                l.stream, l.position, l.kernel, l.grid, l.block, l.dynamic_lds, l.argument_bytes
             )?;
             for chunk in l.arguments.chunks(8) {
                 write!(f, " ")?;

@@ -20,7 +20,7 @@
 //! let x = DeviceBuffer::from_slice(&stream, &[1.0f32; 1000])?;
 //! let y = DeviceBuffer::from_slice(&stream, &[2.0f32; 1000])?;
 //! let args = args![3.0f32, &x, &y, 1000i32];
-//! // SAFETY: as above; x and y have 1000 elements.
+//! // SAFETY: the arguments are what its source asks for; x and y have 1000 elements.
 //! unsafe { launcher.launch(saxpy, &stream, LaunchDims::cover(1000, 256), &args)? };
 //! assert_eq!(y.to_vec(&stream)?, [5.0; 1000]);
 //! # }
@@ -30,7 +30,7 @@
 //!
 //! The code object is what `hipcc --genco --offload-arch=gfx90a -O3 -o vector.gfx90a.co vector.hip` writes, or what
 //! [`CodeObject::compile`](Compile::compile) returns while the program runs. A kernel is registered once. Its metadata
-//! say which arguments it takes, and each launch is checked against them before any device call.
+//! says which arguments it takes, and each launch is checked against it before any device call.
 //!
 //! Arrays need not be device buffers: [`Arg::input`], [`Arg::output`] and [`Arg::inout`] take arrays of the host. A
 //! launch returns a [`Ticket`], through which the host reads the outputs. Reading it waits for that launch alone.
@@ -70,10 +70,10 @@
 //! | `hipModuleLoadData`, `hipModuleUnload` | [`Module::load`], or within [`Launcher::register`]; unloaded once unused and after the last launch |
 //! | `hipModuleGetFunction` | [`Launcher::register`]: a [`KernelHandle`]; for all devices, [`Launcher::register_kernel`] of a [`LazyModule`] |
 //! | `hipModuleGetGlobal` | [`Module::global`] |
-//! | `hipFuncGetAttributes` | [`Launcher::attributes`], [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
+//! | `hipFuncGetAttributes` | [`Launcher::kernel`] and its [`attributes`](launcher::Kernel::attributes), [`Launcher::signature`]; before loading, [`code_object::CodeObject`] |
 //! | `hipModuleLaunchKernel` | [`Launcher::launch`] with [`args!`] and [`LaunchDims`]; with more options [`Launcher::submit`] and a [`Launch`] |
 //! | `hipStreamCreate`, `hipStreamDestroy` | [`Launcher::stream`], [`Launcher::stream_with`] a priority; dropping the stream waits for its work |
-//! | a `hipStream_t` or `hipEvent_t` of others | [`Launcher::stream_from_raw`], [`Event::from_raw`]; for them [`Stream::as_raw`], [`Event::as_raw`] |
+//! | a foreign `hipStream_t` or `hipEvent_t` | [`Launcher::stream_from_raw`], [`Event::from_raw`]; for them [`Stream::as_raw`], [`Event::as_raw`] |
 //! | `hipModuleLaunchCooperativeKernel` | [`Launch::cooperative`] |
 //! | `hipStreamSynchronize` | [`Ticket::read`] for one launch; [`Stream::synchronize`] for all |
 //! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
@@ -99,7 +99,7 @@
 //!
 //! # Safety
 //!
-//! A compiled kernel is trusted with the memory of its device: its metadata do not say what it does with the addresses
+//! A compiled kernel is trusted with the memory of its device: its metadata does not say what it does with the addresses
 //! that it gets. So [`Launcher::register`] and [`Launcher::launch`] are `unsafe`, and their callers are responsible for
 //! the code and for its arguments. The rest is safe where no method says otherwise: host arrays are copied during the
 //! call, memory of a dropped buffer is reused only after the work that uses it, and a stale [`KernelHandle`] is an
@@ -134,21 +134,40 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backend;
-pub mod capture;
-mod deferred_event;
+mod buffer;
+pub mod code;
 pub mod device;
 mod driver_stream;
 pub mod error;
-pub mod event;
-pub mod fat_binary;
 pub mod fault;
 pub mod graph;
 pub mod launcher;
-mod lazy_module;
-pub mod memory;
-pub mod module;
-mod progress;
-mod stream;
+mod pool;
+mod staging;
+pub mod stream;
+
+/// Memory that launches use: device memory from the device's pool, and pinned host memory for copies in both directions.
+///
+/// | type | holds | lives |
+/// |---|---|---|
+/// | [`DeviceBuffer`] | elements in device memory, with a shape | until its owners are dropped and its work has finished |
+/// | [`DeviceView`] | elements of a buffer, with offset, shape and strides | as a buffer: it is another owner |
+/// | [`PoolBlock`] | bytes in device memory | as a buffer |
+/// | [`PinnedBuffer`] | elements of a type in pinned host memory | as long as its owner |
+///
+/// Those in device memory come from the device's [`Pool`], and are freed there in the order of their stream, unless they
+/// are borrowed, managed, or shared between processes.
+pub mod memory {
+    pub use crate::buffer::{
+        AsView, DeviceBuffer, DeviceView, Layout, PinnedBuffer, Pool, ReclaimCallback, SharedHandle, elements,
+    };
+    pub use crate::error::PoolError;
+    pub use crate::pool::{
+        ClassCounters, POOL_VARIABLE, PoolBackend, PoolBlock, PoolBlockInfo, PoolBlockSnapshot,
+        PoolBlockState, PoolCalls, PoolCounters, PoolOptions, PoolSegmentSnapshot, PoolSnapshot,
+        PoolTraceAction, PoolTraceEntry, ReclaimStep, StreamCounters, TRACE_COLUMNS, report,
+    };
+}
 
 /// The [`Driver`](driver::Driver) trait, its implementations for HIP and the emulator, and the layers over them.
 pub mod driver {
@@ -160,10 +179,10 @@ pub mod driver {
     pub use hip_driver_layers::{timeline, validation};
 }
 
-/// The atomics of the lock-free parts. Tests replace them by loom's.
+/// The atomics and locks of the lock-free parts and of the pool's arenas. Tests replace them by loom's.
 mod sync {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-    pub(crate) use std::sync::{Mutex, PoisonError};
+    pub(crate) use std::sync::{Mutex, MutexGuard, PoisonError};
 }
 
 /// Checks what the documentation above says about threads.
@@ -175,24 +194,19 @@ const _: () = {
 };
 
 pub use backend::Backend;
-pub use capture::CapturedGraph;
+pub use code::{FatBinary, LazyModule, Module};
 /// Reads code objects: targets, kernel signatures, globals.
 pub use code_object;
 pub use code_object::occupancy;
 pub use device::Device;
 pub use error::{Error, LaunchProblem, Result};
-pub use event::Event;
-pub use fat_binary::FatBinary;
 pub use hip_compile::{self as compile, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
     Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelAttributes, KernelHandle, Launch, LaunchDims,
-    Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Stream, Ticket,
+    Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Ticket,
 };
-pub use lazy_module::LazyModule;
 pub use lds_layout as lds;
-pub use memory::{
-    AsView, DeviceBuffer, DeviceScratchBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions,
-};
-pub use module::Module;
+pub use memory::{AsView, DeviceBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions};
+pub use stream::{CapturedGraph, Event, Stream};

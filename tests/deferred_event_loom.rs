@@ -9,7 +9,7 @@ mod sync {
 }
 
 #[allow(dead_code, reason = "each model needs a part")]
-#[path = "../src/deferred_event.rs"]
+#[path = "../src/driver_stream/deferred_event.rs"]
 mod deferred_event;
 
 use std::convert::Infallible;

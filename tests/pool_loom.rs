@@ -9,19 +9,19 @@ mod sync {
     pub(crate) use std::sync::PoisonError;
 }
 
-#[path = "../src/memory/pool/arena.rs"]
+#[path = "../src/pool/arena.rs"]
 mod arena;
-#[path = "../src/memory/pool/bins.rs"]
+#[path = "../src/pool/bins.rs"]
 mod bins;
-#[path = "../src/memory/pool/block_records.rs"]
+#[path = "../src/pool/block_records.rs"]
 mod block_records;
-#[path = "../src/memory/pool/heap.rs"]
+#[path = "../src/pool/heap.rs"]
 mod heap;
-#[path = "../src/memory/pool/stats.rs"]
+#[path = "../src/pool/stats.rs"]
 mod stats;
 
 use arena::{Arena, Fences, Recorded, StealBack};
-use heap::{SegmentKind, units_of};
+use heap::{SegmentKind, granules_of};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
@@ -69,13 +69,13 @@ const BLOCK: u64 = 256 << 10;
 /// Returns an arena with one pool segment for `blocks` blocks.
 fn arena(blocks: u64) -> Arc<Arena<Stream>> {
     let arena = Arena::new();
-    let units = units_of(BLOCK * blocks).unwrap();
-    assert_eq!(arena.add_segment(0x10_0000, units, SegmentKind::Large, None), None);
+    let granules = granules_of(BLOCK * blocks).unwrap();
+    assert_eq!(arena.add_segment(0x10_0000, granules, SegmentKind::Large, None), None);
     Arc::new(arena)
 }
 
 fn take(arena: &Arena<Stream>) -> Option<arena::AllocatedBlock> {
-    arena.allocate(BLOCK, units_of(BLOCK).unwrap())
+    arena.allocate(BLOCK, granules_of(BLOCK).unwrap())
 }
 
 fn in_use(arena: &Arena<Stream>) -> (u64, u64) {
@@ -93,7 +93,7 @@ fn a_block_has_one_owner_at_a_time() {
             if let Some(taken) = take(&arena) {
                 assert!(!owned.swap(true, Ordering::Relaxed), "two owners");
                 owned.store(false, Ordering::Relaxed);
-                arena.free(&stream, taken.node, || {});
+                arena.free(&stream, taken.record, || {});
             }
         };
         let other = {
@@ -112,16 +112,16 @@ fn the_last_of_two_owners_frees_once() {
     loom::model(|| {
         let (arena, stream, freed) = (arena(1), Stream::new(), Arc::new(AtomicU64::new(0)));
         let taken = take(&arena).unwrap();
-        arena.share(taken.node);
+        arena.share(taken.record);
         let other = {
             let (arena, stream, freed) = (arena.clone(), stream.clone(), freed.clone());
             thread::spawn(move || {
-                arena.free(&stream, taken.node, || {
+                arena.free(&stream, taken.record, || {
                     freed.fetch_add(1, Ordering::Relaxed);
                 });
             })
         };
-        arena.free(&stream, taken.node, || {
+        arena.free(&stream, taken.record, || {
             freed.fetch_add(1, Ordering::Relaxed);
         });
         other.join().unwrap();
@@ -134,10 +134,10 @@ fn a_block_with_a_recorded_use_is_not_allocated_before_its_fence() {
     loom::model(|| {
         let (arena, stream) = (arena(1), Stream::new());
         let taken = take(&arena).unwrap();
-        arena.mark(taken.node, 7);
+        arena.record_use(taken.record, 7);
         let freeing = {
             let (arena, stream) = (arena.clone(), stream.clone());
-            thread::spawn(move || arena.free(&stream, taken.node, || {}))
+            thread::spawn(move || arena.free(&stream, taken.record, || {}))
         };
         let device = {
             let stream = stream.clone();
@@ -158,10 +158,10 @@ fn two_threads_that_poll_free_a_held_back_block_once() {
     loom::model(|| {
         let (arena, stream) = (arena(1), Stream::new());
         let taken = take(&arena).unwrap();
-        arena.mark(taken.node, 7);
-        arena.mark(taken.node, 7);
-        arena.mark(taken.node, 8);
-        arena.free(&stream, taken.node, || {});
+        arena.record_use(taken.record, 7);
+        arena.record_use(taken.record, 7);
+        arena.record_use(taken.record, 8);
+        arena.free(&stream, taken.record, || {});
         assert_eq!(in_use(&arena), (0, BLOCK));
         let other = {
             let (arena, stream) = (arena.clone(), stream.clone());
@@ -180,20 +180,20 @@ fn two_threads_that_poll_free_a_held_back_block_once() {
 fn a_segment_that_is_stolen_belongs_to_one_arena() {
     loom::model(|| {
         let (from, to, stream) = (arena(1), Arc::new(Arena::new()), Stream::new());
-        let units = units_of(BLOCK).unwrap();
+        let granules = granules_of(BLOCK).unwrap();
         let owner = {
             let (from, stream) = (from.clone(), stream.clone());
             thread::spawn(move || {
                 let taken = take(&from);
                 if let Some(taken) = taken {
-                    from.free(&stream, taken.node, || {});
+                    from.free(&stream, taken.record, || {});
                 }
                 taken.is_some()
             })
         };
-        let moved = from.release_free_segment(units, SegmentKind::Large);
+        let moved = from.release_free_segment(granules, SegmentKind::Large);
         if let Some(s) = moved {
-            let taken = to.add_segment(s.address, s.units, s.kind, Some((BLOCK, units)));
+            let taken = to.add_segment(s.address, s.granules, s.kind, Some((BLOCK, granules)));
             assert_eq!(taken.map(|t| t.address), Some(0x10_0000));
         }
         let used = owner.join().unwrap();
@@ -210,12 +210,12 @@ fn a_segment_that_is_stolen_belongs_to_one_arena() {
 fn a_borrowed_block_is_free_again_after_a_fence() {
     loom::model(|| {
         let (arena, stream) = (arena(2), Stream::new());
-        let units = units_of(BLOCK).unwrap();
+        let granules = granules_of(BLOCK).unwrap();
         let thief = {
             let (arena, stream) = (arena.clone(), stream.clone());
             thread::spawn(move || {
-                let lent = arena.lend(BLOCK, units, 9).unwrap();
-                arena.free(&stream, lent.node, || {});
+                let lent = arena.lend(BLOCK, granules, 9).unwrap();
+                arena.free(&stream, lent.record, || {});
                 lent.address
             })
         };

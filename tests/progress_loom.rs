@@ -5,7 +5,7 @@ mod sync {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 }
 
-#[path = "../src/progress.rs"]
+#[path = "../src/driver_stream/progress.rs"]
 mod progress;
 
 use loom::sync::Arc;

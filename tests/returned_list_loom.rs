@@ -6,7 +6,7 @@ mod sync {
     pub(crate) use loom::sync::atomic::{AtomicPtr, Ordering};
 }
 
-#[path = "../src/memory/returned.rs"]
+#[path = "../src/staging/returned.rs"]
 mod returned;
 
 use loom::cell::UnsafeCell;

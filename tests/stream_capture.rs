@@ -3,9 +3,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use hiplaunch::capture::CaptureMode;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Capability, DeviceId, ErrorCode, StreamOptions, Work};
+use hiplaunch::stream::CaptureMode;
 use hiplaunch::{
     Arg, CapturedGraph, Destination, DeviceBuffer, Error, Event, EventOptions, HostData, Launch, LaunchDims,
     LaunchProblem, Stream, args,

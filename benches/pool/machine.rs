@@ -35,11 +35,11 @@ impl Machine {
             Machine::Noop => Ok(hiplaunch::driver::noop::NoopDriver::open()),
             #[cfg(feature = "emulator")]
             Machine::Emulator => {
-                use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
+                use hiplaunch::driver::emulated::{EmulatedDriver, MachineConfig};
                 // The workloads access none of it, but small allocations cost host memory nevertheless.
-                let options =
-                    EmulatorOptions { memory_bytes: 64 << 30, threads: 1, ..EmulatorOptions::default() };
-                Ok(EmulatedDriver::new(options)?)
+                let machine =
+                    MachineConfig { memory_bytes: 64 << 30, threads: 1, ..MachineConfig::default() };
+                Ok(EmulatedDriver::new(machine.into())?)
             }
         }
     }

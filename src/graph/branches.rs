@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// The largest number of streams of a graph.
-const MOST: u32 = 32;
+const MAX_STREAMS: u32 = 32;
 
 /// The number of streams on which a graph's independent branches run. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,30 +22,30 @@ pub enum Branches {
 
 impl Branches {
     /// Returns the largest number of streams that a graph uses.
-    pub fn most(self) -> usize {
+    pub fn max_streams(self) -> usize {
         match self {
             Branches::One => 1,
-            Branches::Streams(n) => n.clamp(1, MOST) as usize,
+            Branches::Streams(n) => n.clamp(1, MAX_STREAMS) as usize,
         }
     }
 }
 
 /// The stream of each step, and the partial order that streams and dependencies imply.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct StepOrder {
     pub(super) streams: usize,
     pub(super) stream_of: Vec<u8>,
     /// For each step its number among the steps of its stream, from 1.
-    place: Vec<u32>,
+    positions: Vec<u32>,
     /// For each step and stream, the number of steps of that stream that come before it or are it.
     clock: Vec<u32>,
 }
 
-impl Order {
+impl StepOrder {
     /// Assigns each step, in this order, to the stream where it can begin first if all steps take the same time. Of
     /// several streams it chooses that of a dependency, which needs no event. `after` has the earlier steps that each
     /// step comes after.
-    pub(super) fn new(after: &[SmallVec<[u32; 4]>], most: usize) -> Order {
+    pub(super) fn new(after: &[SmallVec<[u32; 4]>], most: usize) -> StepOrder {
         let (mut finish, mut level) = (vec![0u32; most], vec![0u32; after.len()]);
         let mut tails: Vec<Option<u32>> = vec![None; most];
         let mut stream_of = Vec::with_capacity(after.len());
@@ -59,7 +59,7 @@ impl Order {
             stream_of.push(best as u8);
         }
         let streams = tails.iter().rposition(Option::is_some).map_or(1, |last| last + 1);
-        let (mut place, mut clock) = (Vec::with_capacity(after.len()), vec![0u32; after.len() * streams]);
+        let (mut positions, mut clock) = (Vec::with_capacity(after.len()), vec![0u32; after.len() * streams]);
         let mut counts = vec![0u32; streams];
         let mut tails: Vec<Option<usize>> = vec![None; streams];
         for (index, after) in after.iter().enumerate() {
@@ -73,15 +73,15 @@ impl Order {
             }
             counts[own] += 1;
             mine[own] = counts[own];
-            place.push(counts[own]);
+            positions.push(counts[own]);
             tails[own] = Some(index);
         }
-        Order { streams, stream_of, place, clock }
+        StepOrder { streams, stream_of, positions, clock }
     }
 
     /// Returns whether step `a` has always finished when step `b` begins.
     pub(super) fn before(&self, a: usize, b: usize) -> bool {
-        a != b && self.clock_of(b)[usize::from(self.stream_of[a])] >= self.place[a]
+        a != b && self.clock_of(b)[usize::from(self.stream_of[a])] >= self.positions[a]
     }
 
     fn clock_of(&self, step: usize) -> &[u32] {
@@ -98,7 +98,7 @@ impl Order {
             steps.iter().map(strictly).min().unwrap_or(0)
         };
         let reach: Vec<u32> = (0..self.streams).map(last_on).collect();
-        let is_there = |&step: &usize| reach[usize::from(self.stream_of[step])] == self.place[step];
+        let is_there = |&step: &usize| reach[usize::from(self.stream_of[step])] == self.positions[step];
         (0..self.stream_of.len()).rev().find(is_there)
     }
 }
@@ -123,7 +123,7 @@ pub(super) struct Schedule {
 impl Schedule {
     /// Creates the events for `after`, the earlier steps that each step comes after: only where no other wait implies
     /// the order.
-    pub(super) fn new(order: &Order, after: &[SmallVec<[u32; 4]>]) -> Schedule {
+    pub(super) fn new(order: &StepOrder, after: &[SmallVec<[u32; 4]>]) -> Schedule {
         let (steps, streams) = (order.stream_of.len(), order.streams);
         let mut schedule = Schedule {
             streams,
@@ -134,9 +134,9 @@ impl Schedule {
             joins: SmallVec::new(),
             events: 0,
         };
-        // How far each stream is known to have progressed for each other stream, by waits alone. (The clocks of the
+        // How far each stream has surely progressed for each other stream, by waits alone. (The clocks of the
         // order assume the waits that are created here.)
-        let mut known = vec![vec![0u32; streams]; streams];
+        let mut progress = vec![vec![0u32; streams]; streams];
         let mut at: Vec<Vec<u32>> = Vec::with_capacity(steps);
         let mut last: Vec<Option<usize>> = vec![None; streams];
         for (step, after) in after.iter().enumerate() {
@@ -145,9 +145,9 @@ impl Schedule {
             // The latest first, because it may come after the others.
             for &d in after.iter().rev() {
                 let (d, from) = (d as usize, usize::from(order.stream_of[d as usize]));
-                if from != own && known[own][from] < order.place[d] {
+                if from != own && progress[own][from] < order.positions[d] {
                     waits.push(schedule.event_after(d));
-                    merge(&mut known[own], &at[d]);
+                    merge(&mut progress[own], &at[d]);
                 }
             }
             // Any step that it waits for came after the fork.
@@ -155,17 +155,17 @@ impl Schedule {
                 waits.push(schedule.fork());
             }
             schedule.waits[step] = waits;
-            known[own][own] = order.place[step];
-            at.push(known[own].clone());
+            progress[own][own] = order.positions[step];
+            at.push(progress[own].clone());
             last[own] = Some(step);
         }
         let mut ends: SmallVec<[usize; 4]> = last.iter().skip(1).copied().flatten().collect();
         ends.sort_unstable_by(|a, b| b.cmp(a));
         for end in ends {
-            if known[0][usize::from(order.stream_of[end])] < order.place[end] {
+            if progress[0][usize::from(order.stream_of[end])] < order.positions[end] {
                 let event = schedule.event_after(end);
                 schedule.joins.push(event);
-                merge(&mut known[0], &at[end]);
+                merge(&mut progress[0], &at[end]);
             }
         }
         schedule
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_chain_stays_on_its_stream_and_needs_no_event() {
         let after = after(&[&[], &[0], &[1], &[2]]);
-        let order = Order::new(&after, 4);
+        let order = StepOrder::new(&after, 4);
         assert_eq!((order.streams, &order.stream_of[..]), (1, &[0, 0, 0, 0][..]));
         assert_eq!(Schedule::new(&order, &after).events, 0);
     }
@@ -212,7 +212,7 @@ mod tests {
     fn a_diamond_forks_and_joins() {
         // The dependencies are 0 -> 1, 0 -> 2 -> 3, 1 -> 4 and 3 -> 4.
         let after = after(&[&[], &[0], &[0], &[2], &[1, 3]]);
-        let order = Order::new(&after, 4);
+        let order = StepOrder::new(&after, 4);
         assert_eq!(order.stream_of, [0, 0, 1, 1, 0], "the last one where it has to be in the end");
         assert!(order.before(0, 3) && !order.before(1, 2) && !order.before(2, 1) && order.before(1, 4));
         assert_eq!((order.before_all(&[1, 2]), order.before_all(&[0, 1])), (Some(0), None));
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn roots_wait_for_the_fork_and_more_branches_than_streams_share() {
         let after = after(&[&[], &[], &[], &[]]);
-        let order = Order::new(&after, 2);
+        let order = StepOrder::new(&after, 2);
         assert_eq!(order.stream_of, [0, 1, 0, 1]);
         let schedule = Schedule::new(&order, &after);
         assert_eq!((schedule.fork, schedule.waits[1].len(), schedule.waits[3].len()), (Some(0), 1, 0));
@@ -235,7 +235,7 @@ mod tests {
     fn what_another_wait_covers_is_not_waited_for() {
         // 1 is on its own stream; 3 comes after 2 and 1, of which 2 comes after 1.
         let after = after(&[&[], &[], &[1], &[1, 2], &[0, 3]]);
-        let order = Order::new(&after, 3);
+        let order = StepOrder::new(&after, 3);
         let waits: usize = Schedule::new(&order, &after).waits.iter().map(|w| w.len()).sum();
         assert_eq!(order.stream_of, [0, 1, 1, 1, 0]);
         assert_eq!(waits, 2, "the fork, and 3 before 4");

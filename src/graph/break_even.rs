@@ -3,16 +3,17 @@
 
 use std::time::{Duration, Instant};
 
+use crate::buffer::DeviceBuffer;
+use crate::code::{FatBinary, KernelHandle, LaunchDims};
 use crate::error::{Error, Result};
-use crate::fat_binary::FatBinary;
-use crate::launcher::{KernelHandle, LaunchDims, Launcher, Stream};
-use crate::memory::DeviceBuffer;
+use crate::launcher::Launcher;
+use crate::stream::Stream;
 
 use super::record::{Graph, GraphArg, GraphValue};
 use super::submit::Submission;
 
 /// The numbers of nodes that are measured.
-const LENGTHS: [u32; 11] = [1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256];
+const CHAIN_LENGTHS: [u32; 11] = [1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256];
 /// The number of submissions of each kind; the fastest counts.
 const ROUNDS: usize = 25;
 
@@ -49,7 +50,7 @@ pub fn measure_break_even(launcher: &Launcher, stream: &Stream) -> Result<u32> {
 fn measure(launcher: &Launcher, stream: &Stream, kernel: Option<KernelHandle>) -> Result<u32> {
     let data = DeviceBuffer::from_slice(stream, &[0.0f32; ELEMENTS])?;
     let mut from = u32::MAX;
-    for &length in LENGTHS.iter().rev() {
+    for &length in CHAIN_LENGTHS.iter().rev() {
         let mut best = [Duration::MAX; 2];
         for _ in 0..ROUNDS {
             for (submission, best) in [Submission::Stream, Submission::DriverGraph].into_iter().zip(&mut best)

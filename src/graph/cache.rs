@@ -1,19 +1,24 @@
 //! Program instances of a stream, kept for the next compute of the same graph. The least recently used one is dropped
 //! first.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::launcher::StreamState;
-use crate::memory::PoolBlock;
+use crate::device::Device;
+use crate::error::Result;
+use crate::launcher::{KernelCache, Launcher};
+use crate::pool::PoolBlock;
+use crate::stream::StreamState;
 
 use super::exec::DriverGraph;
 use super::key::GraphKey;
 use super::program::GraphProgram;
+use super::record::Graph;
 use super::side_streams::SideStreams;
 
 /// The number of program instances that are kept for all streams together.
-const KEPT: usize = 64;
+const KEPT_INSTANCES: usize = 64;
 
 /// A graph program with its workspace on one stream.
 #[derive(Debug)]
@@ -35,9 +40,9 @@ pub(super) struct ProgramInstance {
 pub(super) struct BoundData {
     /// The packed arguments of the kernels.
     pub(super) kernargs: Vec<u8>,
-    /// The bytes of the argument blocks. The workspace holds them while `blocks_good` is true.
+    /// The bytes of the argument blocks. The workspace holds them while `workspace_has_blocks` is true.
     pub(super) blocks: Vec<u8>,
-    pub(super) blocks_good: bool,
+    pub(super) workspace_has_blocks: bool,
     /// The addresses of copies and fills.
     pub(super) addresses: Vec<u64>,
     /// The driver graph, if there is one.
@@ -69,7 +74,6 @@ impl Drop for ProgramInstance {
 #[derive(Debug)]
 struct CachedInstance {
     key: GraphKey,
-    stream_state: Weak<StreamState>,
     instance: Arc<ProgramInstance>,
 }
 
@@ -81,9 +85,20 @@ struct Entries {
     break_even: Option<u32>,
 }
 
+/// What a launcher's cache of graphs has, and how it was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphCounts {
+    /// The program instances that are kept.
+    pub kept: usize,
+    /// How often a graph found its instance among them.
+    pub hits: u64,
+    /// How often it did not.
+    pub misses: u64,
+}
+
 /// The program instances of a launcher's graphs.
 #[derive(Debug, Default)]
-pub(crate) struct GraphCache {
+pub(super) struct GraphCache {
     entries: Mutex<Entries>,
     clock: AtomicU64,
     hits: AtomicU64,
@@ -92,6 +107,13 @@ pub(crate) struct GraphCache {
 }
 
 impl GraphCache {
+    /// Returns the cache of a launcher's graphs.
+    pub(super) fn of(launcher: &Launcher) -> Arc<GraphCache> {
+        let cache: Arc<dyn Any + Send + Sync> = launcher.cache(|| Arc::new(GraphCache::default())).clone();
+        // Only this creates one, so it is of this type.
+        cache.downcast().unwrap_or_default()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,7 +125,7 @@ impl GraphCache {
     ) -> Option<Arc<ProgramInstance>> {
         let mut entries = self.lock();
         let is_it = |e: &&CachedInstance| {
-            std::ptr::eq(e.stream_state.as_ptr(), Arc::as_ptr(stream_state)) && e.key == *key
+            std::ptr::eq(e.instance.stream_state.as_ptr(), Arc::as_ptr(stream_state)) && e.key == *key
         };
         match entries.all.iter().find(is_it) {
             Some(entry) => {
@@ -134,50 +156,33 @@ impl GraphCache {
         self.changes.load(Ordering::Acquire)
     }
 
-    pub(super) fn insert(
-        &self,
-        key: GraphKey,
-        stream_state: &Arc<StreamState>,
-        instance: &Arc<ProgramInstance>,
-    ) {
-        let gone: Vec<CachedInstance> = {
+    pub(super) fn insert(&self, key: GraphKey, instance: &Arc<ProgramInstance>) {
+        let mut gone: Vec<CachedInstance> = Vec::new();
+        {
             let mut entries = self.lock();
             self.stamp(instance);
-            let entry = CachedInstance {
-                key,
-                stream_state: Arc::downgrade(stream_state),
-                instance: instance.clone(),
-            };
-            let mut gone: Vec<CachedInstance> = Vec::new();
             // Another thread may have added the same program meanwhile.
             let same = |e: &CachedInstance| {
-                e.stream_state.strong_count() == 0
-                    || (e.stream_state.ptr_eq(&entry.stream_state) && e.key == entry.key)
+                e.instance.stream_state.strong_count() == 0
+                    || (e.instance.stream_state.ptr_eq(&instance.stream_state) && e.key == key)
             };
             while let Some(i) = entries.all.iter().position(&same) {
                 gone.push(entries.all.swap_remove(i));
             }
-            if entries.all.len() >= KEPT
+            if entries.all.len() >= KEPT_INSTANCES
                 && let Some(oldest) = (0..entries.all.len())
                     .min_by_key(|&i| entries.all[i].instance.used.load(Ordering::Relaxed))
             {
                 gone.push(entries.all.swap_remove(oldest));
             }
-            entries.all.push(entry);
-            gone
-        };
+            entries.all.push(CachedInstance { key, instance: instance.clone() });
+        }
         // Dropped without the lock, because this frees memory.
         drop(gone);
     }
 
-    /// Drops every program instance that uses a kernel.
-    pub(crate) fn forget(&self, kernel: u64) {
-        self.changes.fetch_add(1, Ordering::Release);
-        self.take(|e| e.instance.program.kernels.iter().any(|k| k.id == kernel));
-    }
-
     /// Drops every program instance, and returns their number.
-    pub(crate) fn clear(&self) -> usize {
+    pub(super) fn clear(&self) -> usize {
         self.take(|_| true)
     }
 
@@ -190,17 +195,57 @@ impl GraphCache {
         gone.len()
     }
 
-    pub(crate) fn break_even(&self) -> u32 {
+    pub(super) fn break_even(&self) -> u32 {
         self.lock().break_even.unwrap_or(u32::MAX)
     }
 
-    pub(crate) fn set_break_even(&self, nodes: u32) {
+    fn set_break_even(&self, nodes: u32) {
         self.lock().break_even = Some(nodes);
     }
 
-    /// Returns the number of program instances that are kept, of hits and of misses.
-    pub(crate) fn counts(&self) -> (usize, u64, u64) {
+    fn counts(&self) -> GraphCounts {
         let entries = self.lock();
-        (entries.all.len(), self.hits.load(Ordering::Relaxed), entries.misses)
+        let hits = self.hits.load(Ordering::Relaxed);
+        GraphCounts { kept: entries.all.len(), hits, misses: entries.misses }
+    }
+}
+
+impl KernelCache for GraphCache {
+    /// Drops every program instance that uses a kernel.
+    fn forget(&self, kernel: u64) {
+        self.changes.fetch_add(1, Ordering::Release);
+        self.take(|e| e.instance.program.kernels.iter().any(|k| k.id == kernel));
+    }
+}
+
+/// The graphs of a launcher.
+impl Launcher {
+    /// Creates an empty graph, in which work for a device can be recorded.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a device of another launcher.
+    pub fn graph(&self, device: &Device) -> Result<Graph> {
+        self.own(device)?;
+        Ok(Graph::new(self, device))
+    }
+
+    /// Returns how many program instances of graphs are kept, and how often one was found.
+    pub fn graph_counts(&self) -> GraphCounts {
+        GraphCache::of(self).counts()
+    }
+
+    /// Sets the number of nodes from which on a graph is submitted as a driver graph.
+    /// [`graph::measure_break_even`](crate::graph::measure_break_even) measures it.
+    ///
+    /// Until this is called, graphs are submitted as stream submissions, because a driver graph takes longer on several
+    /// versions of ROCm.
+    pub fn set_graph_break_even(&self, nodes: u32) {
+        GraphCache::of(self).set_break_even(nodes);
+    }
+
+    /// Drops every program instance of a graph that is kept, frees their memory, and returns how many there were. A
+    /// [`CompiledGraph`](crate::graph::CompiledGraph) keeps its own.
+    pub fn forget_graphs(&self) -> usize {
+        GraphCache::of(self).clear()
     }
 }

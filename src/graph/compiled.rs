@@ -6,14 +6,15 @@ use std::sync::{Arc, Weak};
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::launcher::{Stream, Ticket};
+use crate::launcher::Ticket;
+use crate::stream::Stream;
 
 use super::cache::ProgramInstance;
-use super::error::GraphProblem;
 use super::key::KeyCheckpoint;
 use super::memory::GraphMemory;
 use super::record::{Graph, GraphArg, GraphValue, NodeId, NodeKind, Storage, problem};
 use super::submit::Submission;
+use crate::error::GraphProblem;
 
 /// The recorded graph, kept to be bound again with other buffers and scalars.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Recorded {
     fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<ProgramInstance>)> {
         graph.check_stream(&stream.0)?;
         // Read before the check, so that a later change is found.
-        let kernels = graph.launcher.graphs().changes();
+        let kernels = graph.cache.changes();
         if check {
             graph.check_kernels()?;
         }
@@ -141,9 +142,9 @@ impl CompiledGraph {
     /// Returns the errors of [`submit`](CompiledGraph::submit) and [`Graph::compute_by`].
     pub fn submit_by(&mut self, submission: Submission) -> Result<Ticket> {
         let recorded = &mut self.recorded;
-        recorded.stream.core().check()?;
-        recorded.stream.core().refuse_if_captured("a graph")?;
-        let changes = recorded.graph.launcher.graphs().changes();
+        recorded.stream.state().check()?;
+        recorded.stream.state().refuse_if_captured("a graph")?;
+        let changes = recorded.graph.cache.changes();
         if recorded.kernels != changes {
             recorded.graph.check_kernels()?;
             recorded.kernels = changes;
@@ -178,8 +179,8 @@ impl CompiledGraph {
         // Before the length, which the gaps of a view change.
         let place = graph.external(value.index, &memory)?;
         if info.bytes != memory.bytes {
-            let (recorded, given) = (info.bytes, memory.bytes);
-            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
+            let (recorded, bytes) = (info.bytes, memory.bytes);
+            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, bytes }));
         }
         self.recorded.set_place(value.index, place);
         Ok(())
@@ -207,8 +208,8 @@ impl CompiledGraph {
         let refuse = || problem(Some(node.0), GraphProblem::NotByValue { argument });
         let NodeKind::Launch { kernel, .. } = &recorded.work else { return Err(refuse()) };
         let all = graph.immediates_of(node.0 as usize);
-        let found = all.iter().find(|i| i.parameter as usize == argument).ok_or_else(refuse)?;
-        let at = found.at;
+        let immediate = all.iter().find(|i| i.parameter as usize == argument).ok_or_else(refuse)?;
+        let at = immediate.at;
         match scalar.into() {
             GraphArg::Scalar { bits, size } => {
                 kernel.check_value(argument, usize::from(size), "scalar")?;
@@ -240,8 +241,8 @@ impl CompiledGraph {
             return Err(problem(None, GraphProblem::NotABuffer { value: value.index }));
         };
         if info.bytes != bytes.len() as u64 {
-            let (recorded, given) = (info.bytes, bytes.len() as u64);
-            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, given }));
+            let (recorded, bytes) = (info.bytes, bytes.len() as u64);
+            return Err(problem(None, GraphProblem::OtherLength { value: value.index, recorded, bytes }));
         }
         self.recorded.set_bytes(at, bytes);
         Ok(())
@@ -275,7 +276,7 @@ impl CompiledGraph {
     /// Returns the program instance, for tests that change it.
     #[cfg(all(test, feature = "emulator"))]
     pub(super) fn instance_mut(&mut self) -> &mut ProgramInstance {
-        self.recorded.graph.launcher.graphs().clear();
+        self.recorded.graph.cache.clear();
         Arc::get_mut(&mut self.instance).expect("nobody else has it")
     }
 }
@@ -295,7 +296,7 @@ impl CachedGraph {
     pub fn compute(graph: Graph, stream: &Stream) -> Result<CachedGraph> {
         let (mut recorded, instance) = Recorded::new(graph, stream, false)?;
         drop(recorded.run(&instance, Submission::Auto)?);
-        recorded.let_go();
+        recorded.release_buffers();
         Ok(CachedGraph { recorded, instance: Arc::downgrade(&instance) })
     }
 
@@ -307,8 +308,8 @@ impl CachedGraph {
     pub fn submit(&mut self, bind: impl FnOnce(&mut Binding<'_>)) -> Result<bool> {
         let Some(instance) = self.instance.upgrade() else { return Ok(false) };
         let recorded = &mut self.recorded;
-        recorded.stream.core().check()?;
-        let graphs = recorded.graph.launcher.graphs();
+        recorded.stream.state().check()?;
+        let graphs = &recorded.graph.cache;
         if recorded.kernels != graphs.changes() {
             return Ok(false);
         }
@@ -318,14 +319,14 @@ impl CachedGraph {
             true => recorded.run(&instance, Submission::Auto).map(|_| true),
             false => Ok(false),
         };
-        recorded.let_go();
+        recorded.release_buffers();
         outcome
     }
 }
 
 impl Recorded {
     /// Drops the buffers, but keeps their addresses.
-    fn let_go(&mut self) {
+    fn release_buffers(&mut self) {
         for &value in &self.graph.external {
             if let Storage::External { block, foreign, .. } = &mut self.graph.values[value as usize].place {
                 (*block, *foreign) = (None, None);

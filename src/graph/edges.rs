@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::error::Result;
 
-use super::error::GraphProblem;
 use super::record::{Graph, NodeKind, Storage, problem};
+use crate::error::GraphProblem;
 
 /// Disjoint byte ranges, in any order.
 #[derive(Clone, Debug, Default)]

@@ -5,21 +5,20 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverError, DriverResult, KernelLaunch, MemoryAccess, RawGraph,
-    RawGraphExec, RawGraphNode, RawStream, Work,
+    DeviceId, Driver, DriverError, DriverResult, RawGraph, RawGraphExec, RawGraphNode, RawStream, Work,
 };
 
-use super::program::{GraphProgram, Location, Step};
+use super::program::{GraphProgram, Location, Step, StepData};
 
 /// An instantiated driver graph. It is destroyed on drop, when its last launch has finished.
 #[derive(Debug)]
-struct Exec {
+struct InstantiatedGraph {
     driver: Arc<dyn Driver>,
     device: DeviceId,
     raw: RawGraphExec,
 }
 
-impl Drop for Exec {
+impl Drop for InstantiatedGraph {
     fn drop(&mut self) {
         // SAFETY: the owner keeps it until its last launch has finished (`StreamState::keep_until_done`).
         if let Err(e) = unsafe { self.driver.graph_exec_destroy(self.device, self.raw) } {
@@ -32,7 +31,7 @@ impl Drop for Exec {
 /// unchanged.
 #[derive(Debug)]
 pub(super) struct DriverGraph {
-    exec: Exec,
+    exec: InstantiatedGraph,
     kernargs: Vec<u8>,
     /// The addresses of copies and fills.
     addresses: Vec<u64>,
@@ -82,7 +81,7 @@ pub(super) fn addresses(program: &GraphProgram, address: impl Fn(Location) -> u6
 
 impl DriverGraph {
     /// Returns whether the driver graph was created with these arguments and addresses.
-    pub(super) fn is_good(&self, kernargs: &[u8], addresses: &[u64]) -> bool {
+    pub(super) fn matches(&self, kernargs: &[u8], addresses: &[u64]) -> bool {
         self.kernargs == kernargs && self.addresses == addresses
     }
 
@@ -109,71 +108,27 @@ impl DriverGraph {
     ) -> Result<DriverGraph, (usize, DriverError)> {
         let raw = driver.graph_create(device).map_err(|e| (0, e))?;
         let draft = UnfinishedDriverGraph { driver, device, raw };
+        let data = StepData { kernargs, address, host: None, wants_accesses: true };
+        let mut accesses = Vec::new();
         let mut nodes: Vec<Option<RawGraphNode>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {
-            let after: SmallVec<[RawGraphNode; 4]> = before(program, &nodes, index);
-            // SAFETY (of all calls below): promised by the caller; ranges were checked when they were recorded.
-            let node = match *step {
-                Step::Launch { function, dims, kernarg, .. } if !dims.is_empty() => {
-                    let accesses: SmallVec<[MemoryAccess; 4]> = program.uses[index]
-                        .iter()
-                        .filter(|u| u.1 > 0)
-                        .map(|&(at, bytes, write)| {
-                            let ptr = DevicePtr(address(at));
-                            MemoryAccess { ptr, bytes: bytes as usize, write }
-                        })
-                        .collect();
-                    let launch = KernelLaunch {
-                        function,
-                        grid: dims.grid,
-                        block: dims.block,
-                        dynamic_lds: dims.dynamic_lds,
-                        kernarg: &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
-                        accesses: &accesses,
-                    };
-                    // SAFETY: as above.
-                    Some(unsafe { driver.graph_add(device, draft.raw, &after, &Work::Kernel(&launch)) })
-                }
-                Step::Copy { from, to, bytes } if bytes > 0 => {
-                    let (from, to) = (DevicePtr(address(from)), DevicePtr(address(to)));
-                    // SAFETY: as above.
-                    Some(unsafe {
-                        driver.graph_add(
-                            device,
-                            draft.raw,
-                            &after,
-                            &Work::CopyWithin { dst: to, src: from, bytes: bytes as usize },
-                        )
+            let node = match step {
+                // The stream has it after the driver graph.
+                Step::Read { .. } => Ok(None),
+                _ => {
+                    let after = before(program, &nodes, index);
+                    program.with_work((index, step), &data, &mut accesses, Ok(None), |work| {
+                        // SAFETY: promised by the caller; ranges were checked when they were recorded.
+                        unsafe { driver.graph_add(device, draft.raw, &after, work) }.map(Some)
                     })
                 }
-                Step::Fill { at, bytes, pattern, width } if bytes > 0 => {
-                    let (at, bytes) = (DevicePtr(address(at)), bytes as usize);
-                    // SAFETY: as above.
-                    Some(unsafe {
-                        match width {
-                            4 => driver.graph_add(
-                                device,
-                                draft.raw,
-                                &after,
-                                &Work::FillWords { dst: at, value: pattern, count: bytes / 4 },
-                            ),
-                            _ => driver.graph_add(
-                                device,
-                                draft.raw,
-                                &after,
-                                &Work::FillBytes { dst: at, value: pattern as u8, bytes },
-                            ),
-                        }
-                    })
-                }
-                _ => None,
             };
-            nodes.push(node.transpose().map_err(|e| (index, e))?);
+            nodes.push(node.map_err(|e| (index, e))?);
         }
         // SAFETY: the graph is ours, and nothing adds nodes to it.
         let raw = unsafe { driver.graph_instantiate(device, draft.raw) }
             .map_err(|e| (program.steps.len().saturating_sub(1), e))?;
-        let exec = Exec { driver: driver.clone(), device, raw };
+        let exec = InstantiatedGraph { driver: driver.clone(), device, raw };
         let mut graph = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
         addresses(program, address, &mut graph.addresses);
         Ok(graph)
@@ -187,7 +142,7 @@ fn before(
     nodes: &[Option<RawGraphNode>],
     index: usize,
 ) -> SmallVec<[RawGraphNode; 4]> {
-    let mut found: SmallVec<[RawGraphNode; 4]> = SmallVec::new();
+    let mut before: SmallVec<[RawGraphNode; 4]> = SmallVec::new();
     let mut waiting: SmallVec<[u32; 8]> = program.after[index].iter().copied().collect();
     let mut seen: SmallVec<[u32; 8]> = SmallVec::new();
     while let Some(step) = waiting.pop() {
@@ -196,9 +151,9 @@ fn before(
         }
         seen.push(step);
         match nodes.get(step as usize).copied().flatten() {
-            Some(node) => found.push(node),
+            Some(node) => before.push(node),
             None => waiting.extend(program.after[step as usize].iter().copied()),
         }
     }
-    found
+    before
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use crate::buffer::{DeviceBuffer, DeviceView, Foreign};
 use crate::device::Device;
-use crate::memory::{DeviceBuffer, DeviceView, Foreign, PoolBlock};
+use crate::pool::PoolBlock;
 
 use super::record::Storage;
 

@@ -19,7 +19,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `record`, `memory`, `error` | recording values and nodes; buffers and views as values; errors |
+//! | `record`, `memory` | recording values and nodes; buffers and views as values |
 //! | `key` | the graph key |
 //! | `edges`, `forward` | live nodes and their dependencies; temporaries that are written directly to buffers |
 //! | `branches`, `side_streams` | the stream of each step and the events between streams; the streams of an instance |
@@ -66,7 +66,6 @@ mod break_even;
 mod cache;
 mod compiled;
 mod edges;
-mod error;
 mod exec;
 mod forward;
 mod key;
@@ -79,13 +78,13 @@ mod submit;
 #[cfg(all(test, feature = "emulator"))]
 mod tests;
 
+pub use crate::error::GraphProblem;
 pub use branches::Branches;
 pub use break_even::measure_break_even;
+pub use cache::GraphCounts;
 pub use compiled::CompiledGraph;
-pub use error::GraphProblem;
 pub use memory::GraphMemory;
 pub use record::{Access, Graph, GraphArg, GraphValue, NodeId};
 pub use submit::Submission;
 
-pub(crate) use cache::GraphCache;
 pub use compiled::{Binding, CachedGraph};

@@ -7,20 +7,20 @@ use offset_planner::{
     Budget, Buffer, BufferId, Goal, NodeId, OffsetsError, PlanOptions, ProblemBuilder, plan, verify,
 };
 
-use super::branches::Order;
-use super::error::GraphProblem;
+use super::branches::StepOrder;
 use super::program::ALIGN;
 use super::record::{Graph, NodeKind, Storage, ValueAccess, problem};
+use crate::error::GraphProblem;
 
 /// The number of temporaries up to which branches are planned by the partial order. That takes milliseconds, and time
 /// that grows with the square of the number.
-const MOST_BY_ORDER: usize = 128;
+const MAX_BY_ORDER: usize = 128;
 /// The number of search nodes of such a plan, times the number of temporaries. The time of a search node is
 /// proportional to that number.
-const SEARCH: u64 = 200_000;
+const SEARCH_NODES: u64 = 200_000;
 
 /// The order of steps on several streams, and the earlier steps that each step comes after.
-pub(super) type StepOrder<'a> = (&'a Order, &'a [SmallVec<[u32; 4]>]);
+pub(super) type OrderedSteps<'a> = (&'a StepOrder, &'a [SmallVec<[u32; 4]>]);
 
 /// Returns the offsets of the temporaries for which `placed` is true, by value, and the workspace's size in bytes. A
 /// temporary lives from its first to its last use. A kernel that is declared in place may have its result in the bytes
@@ -33,7 +33,7 @@ pub(super) fn place_temporaries(
     graph: &Graph,
     live: &[u32],
     placed: impl Fn(u32) -> bool,
-    order: Option<StepOrder<'_>>,
+    order: Option<OrderedSteps<'_>>,
 ) -> Result<(Vec<u64>, u64)> {
     let mut touched: Vec<Vec<u32>> = vec![Vec::new(); graph.values.len()];
     for (position, &index) in live.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn place_temporaries(
     let count = workspace.touched.iter().filter(|steps| !steps.is_empty()).count();
     match order {
         None => workspace.place(None, |_| true),
-        Some(_) if count <= MOST_BY_ORDER => workspace.place(order, |_| true),
+        Some(_) if count <= MAX_BY_ORDER => workspace.place(order, |_| true),
         Some((order, _)) => {
             let stream = |steps: &[u32]| {
                 let of = |step: &u32| order.stream_of[*step as usize];
@@ -80,7 +80,7 @@ struct Workspace<'a> {
     end: u64,
 }
 
-fn say(e: &dyn std::fmt::Display) -> Box<str> {
+fn text_of(e: &dyn std::fmt::Display) -> Box<str> {
     e.to_string().into_boxed_str()
 }
 
@@ -88,14 +88,14 @@ impl Workspace<'_> {
     /// Places the temporaries for whose steps `here` is true, after those that are placed.
     fn place(
         &mut self,
-        order: Option<StepOrder<'_>>,
+        order: Option<OrderedSteps<'_>>,
         here: impl Fn(&[u32]) -> bool,
     ) -> std::result::Result<(), Box<str>> {
         let mut builder = ProblemBuilder::new();
         let nodes = order
             .map(|(order, after)| Nodes::new(&mut builder, order, after, self.live.len()))
             .transpose()
-            .map_err(|e| say(&e))?;
+            .map_err(|e| text_of(&e))?;
         let mut ids: Vec<Option<BufferId>> = vec![None; self.touched.len()];
         let mut count = 0;
         for (value, steps) in self.touched.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Workspace<'_> {
                     Buffer::nodes(name, size, definition, uses)
                 }
             };
-            ids[value] = Some(builder.add(buffer.aligned(ALIGN)).map_err(|e| say(&e))?);
+            ids[value] = Some(builder.add(buffer.aligned(ALIGN)).map_err(|e| text_of(&e))?);
             count += 1;
         }
         if count == 0 {
@@ -120,29 +120,29 @@ impl Workspace<'_> {
         }
         for (earlier, later) in self.in_place(order) {
             if let (Some(earlier), Some(later)) = (ids[earlier as usize], ids[later as usize]) {
-                builder.in_place(earlier, later).map_err(|e| say(&e))?;
+                builder.in_place(earlier, later).map_err(|e| text_of(&e))?;
             }
         }
-        let instance = builder.build().map_err(|e| say(&e))?;
+        let instance = builder.build().map_err(|e| text_of(&e))?;
         let mut options = PlanOptions { goal: Goal::Least, ..PlanOptions::default() };
         if order.is_some() {
-            options.budget = Budget::Nodes(SEARCH / count);
+            options.budget = Budget::Nodes(SEARCH_NODES / count);
         }
-        let found = plan(&instance, &options).map_err(|e| say(&e))?;
+        let plan = plan(&instance, &options).map_err(|e| text_of(&e))?;
         // A wrong plan would corrupt memory silently, so it is checked by code that shares nothing with the planner.
-        verify(&instance, &found).map_err(|e| say(&e))?;
+        verify(&instance, &plan).map_err(|e| text_of(&e))?;
         for (offset, id) in self.offsets.iter_mut().zip(&ids) {
-            if let Some(found) = id.and_then(|id| found.offset(id)) {
-                *offset = self.end + found;
+            if let Some(planned) = id.and_then(|id| plan.offset(id)) {
+                *offset = self.end + planned;
             }
         }
-        self.end += found.total().next_multiple_of(ALIGN);
+        self.end += plan.total().next_multiple_of(ALIGN);
         Ok(())
     }
 
     /// Returns pairs of values of which the second may begin at the first byte of the first: a kernel that is declared
     /// in place is the last to read the first and the first to write the second.
-    fn in_place(&self, order: Option<StepOrder<'_>>) -> Vec<(u32, u32)> {
+    fn in_place(&self, order: Option<OrderedSteps<'_>>) -> Vec<(u32, u32)> {
         let before = |a: u32, b: u32| match order {
             Some((order, _)) => order.before(a as usize, b as usize),
             None => a < b,
@@ -172,7 +172,7 @@ impl Workspace<'_> {
 
 /// The steps as nodes of a planning problem.
 struct Nodes<'a> {
-    order: &'a Order,
+    order: &'a StepOrder,
     /// A node before every step.
     start: NodeId,
     steps: Vec<NodeId>,
@@ -181,7 +181,7 @@ struct Nodes<'a> {
 impl<'a> Nodes<'a> {
     fn new(
         builder: &mut ProblemBuilder,
-        order: &'a Order,
+        order: &'a StepOrder,
         after: &[SmallVec<[u32; 4]>],
         count: usize,
     ) -> std::result::Result<Nodes<'a>, OffsetsError> {

@@ -1,20 +1,21 @@
 //! Compiles a graph: drops dead nodes, places temporaries in one workspace, and packs kernel arguments with places for
 //! the data that changes from one compute to the next.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::code::{DeviceKernel, LaunchDims};
 use crate::error::Result;
-use crate::launcher::{DeviceKernel, LaunchDims};
-use hip_driver::RawFunction;
+use hip_driver::{DevicePtr, KernelLaunch, MemoryAccess, RawFunction, Work};
 
-use super::branches::{Order, Schedule};
+use super::branches::{Schedule, StepOrder};
 use super::edges::{ADDRESSES, ByteAccess, VALUES, WORKSPACE, dependencies, live_nodes};
-use super::error::GraphProblem;
 use super::forward::{Forwarded, forward_copies};
 use super::place::place_temporaries;
-use super::record::{Graph, NodeKind, Storage, THROUGH_ARGUMENT_BLOCK, ValueAccess, problem};
+use super::record::{Graph, GraphValue, NodeKind, Storage, THROUGH_ARGUMENT_BLOCK, ValueAccess, problem};
+use crate::error::GraphProblem;
 
 /// The alignment of temporaries in bytes, that of pool blocks.
 pub(super) const ALIGN: u64 = 256;
@@ -62,6 +63,25 @@ pub(super) enum Step {
     },
 }
 
+/// Bytes that a step accesses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepAccess {
+    at: Location,
+    bytes: u64,
+    write: bool,
+}
+
+/// The data of a submission: what the steps of a program run on.
+pub(super) struct StepData<'a, A: Fn(Location) -> u64> {
+    pub(super) kernargs: &'a [u8],
+    /// The address of a location.
+    pub(super) address: A,
+    /// The memory for what the program reads, as long as all of it together; `None` if it reads nothing.
+    pub(super) host: Option<NonNull<u8>>,
+    /// Whether a layer wants to know what kernels access.
+    pub(super) wants_accesses: bool,
+}
+
 /// An address that is written into the packed arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AddressPatch {
@@ -84,7 +104,7 @@ pub(super) struct GraphProgram {
     /// The recorded node of each step.
     pub(super) nodes: Vec<u32>,
     /// What each step accesses, for driver layers.
-    pub(super) uses: Vec<SmallVec<[(Location, u64, bool); 4]>>,
+    pub(super) accesses: Vec<SmallVec<[StepAccess; 4]>>,
     /// For each step, the earlier steps that it comes after.
     pub(super) after: Vec<SmallVec<[u32; 4]>>,
     /// Streams and events, if it runs on several streams.
@@ -106,21 +126,84 @@ pub(super) struct GraphProgram {
     pub(super) kernels: Vec<Arc<DeviceKernel>>,
 }
 
+/// Where the values of a graph are in its workspace.
+struct WorkspaceLayout {
+    /// For each temporary that is written directly to a buffer, where.
+    forwarded: Forwarded,
+    /// Offsets by value.
+    offsets: Vec<u64>,
+    blocks: Vec<(u32, u64)>,
+    block_bytes: u64,
+    bytes: u64,
+}
+
 /// Compiles a recorded graph to a graph program.
 pub(super) fn compile(graph: &Graph) -> Result<GraphProgram> {
     let mut live = live_nodes(graph)?;
     let forwarded = forward_copies(graph, &mut live);
+    let (order, layout) = lay_out(graph, &live, forwarded)?;
+    let values = ValueLocations { graph, forwarded: &layout.forwarded, offsets: Some(&layout.offsets) };
+    let mut block_patches = Vec::new();
+    for &(value, offset) in &layout.blocks {
+        if let Storage::ArgumentBlock { patches, .. } = &graph.values[value as usize].place {
+            let patch =
+                |(p, to): &(u32, GraphValue)| (offset + u64::from(*p), values.at(to.index, to.offset));
+            block_patches.extend(patches.iter().map(patch));
+        }
+    }
+    let after = with_order(graph, &live, dependencies(&accesses(&values, &live)));
+    let schedule = order.filter(|order| order.streams > 1).map(|order| Schedule::new(&order, &after));
+    let mut program = GraphProgram {
+        steps: Vec::with_capacity(live.len()),
+        accesses: Vec::with_capacity(live.len()),
+        after,
+        schedule,
+        kernarg_bytes: 0,
+        addresses: Vec::new(),
+        immediates: Vec::new(),
+        workspace_bytes: layout.bytes,
+        blocks: layout.blocks,
+        block_bytes: layout.block_bytes,
+        block_patches,
+        outputs: SmallVec::new(),
+        result_bytes: 0,
+        external: Vec::new(),
+        kernels: Vec::new(),
+        nodes: Vec::new(),
+    };
+    let mut seen = vec![false; graph.values.len()];
+    for &index in &live {
+        for u in graph.uses_of(index as usize) {
+            if let Location::Value(value, _) = values.at(u.value, u.offset)
+                && !std::mem::replace(&mut seen[value as usize], true)
+            {
+                program.external.push(value);
+            }
+        }
+        program.add_step(&values, index)?;
+    }
+    program.nodes = live;
+    Ok(program)
+}
+
+/// Places argument blocks and temporaries in the workspace. Also returns the order of the steps, if branches run on
+/// several streams.
+fn lay_out(
+    graph: &Graph,
+    live: &[u32],
+    forwarded: Forwarded,
+) -> Result<(Option<StepOrder>, WorkspaceLayout)> {
     let placed = |value: u32| forwarded[value as usize].is_none();
-    let streams = graph.branches.most();
+    let streams = graph.branches.max_streams();
     let (order, (mut offsets, temporary_bytes)) = if streams > 1 {
         // These are the dependencies before temporaries share bytes. The streams add to them, and the plan keeps both.
         let apart = ValueLocations { graph, forwarded: &forwarded, offsets: None };
-        let after = with_order(graph, &live, dependencies(&accesses(&apart, &live)));
-        let order = Order::new(&after, streams);
-        let plan = place_temporaries(graph, &live, placed, Some((&order, &after)))?;
+        let after = with_order(graph, live, dependencies(&accesses(&apart, live)));
+        let order = StepOrder::new(&after, streams);
+        let plan = place_temporaries(graph, live, placed, Some((&order, &after)))?;
         (Some(order), plan)
     } else {
-        (None, place_temporaries(graph, &live, placed, None)?)
+        (None, place_temporaries(graph, live, placed, None)?)
     };
     let (mut blocks, mut block_bytes) = (Vec::new(), 0u64);
     for (value, info) in graph.values.iter().enumerate() {
@@ -135,64 +218,31 @@ pub(super) fn compile(graph: &Graph) -> Result<GraphProgram> {
     for &(value, offset) in &blocks {
         offsets[value as usize] = offset;
     }
-    let workspace_bytes = begin + temporary_bytes;
-    let places = ValueLocations { graph, forwarded: &forwarded, offsets: Some(&offsets) };
-    let at = |value: u32, offset: u64| places.at(value, offset);
-    let block_patches = blocks
-        .iter()
-        .flat_map(|&(value, offset)| match &graph.values[value as usize].place {
-            Storage::ArgumentBlock { patches, .. } => {
-                patches.iter().map(|(p, to)| (offset + u64::from(*p), at(to.index, to.offset))).collect()
-            }
-            _ => Vec::new(),
-        })
-        .collect();
-    let at = |u: &ValueAccess| at(u.value, u.offset);
-    let mut program = GraphProgram {
-        steps: Vec::with_capacity(live.len()),
-        nodes: live.clone(),
-        uses: Vec::with_capacity(live.len()),
-        after: Vec::new(),
-        schedule: None,
-        kernarg_bytes: 0,
-        addresses: Vec::new(),
-        immediates: Vec::new(),
-        workspace_bytes,
-        blocks,
-        block_bytes,
-        block_patches,
-        outputs: SmallVec::new(),
-        result_bytes: 0,
-        external: Vec::new(),
-        kernels: Vec::new(),
-    };
-    let mut seen = vec![false; graph.values.len()];
-    for &index in &live {
+    Ok((order, WorkspaceLayout { forwarded, offsets, blocks, block_bytes, bytes: begin + temporary_bytes }))
+}
+
+impl GraphProgram {
+    /// Adds the step of a live node, with its arguments.
+    fn add_step(&mut self, values: &ValueLocations<'_>, index: u32) -> Result<()> {
+        let (graph, node) = (values.graph, &values.graph.nodes[index as usize]);
         let uses = graph.uses_of(index as usize);
-        program.uses.push(uses.iter().map(|u| (at(u), u.bytes, u.write)).collect());
-        for u in uses {
-            if let Location::Value(value, _) = at(u)
-                && !std::mem::replace(&mut seen[value as usize], true)
-            {
-                program.external.push(value);
-            }
-        }
-        let step = match &graph.nodes[index as usize].work {
+        let at = |u: &ValueAccess| values.at(u.value, u.offset);
+        let access = |u: &ValueAccess| StepAccess { at: at(u), bytes: u.bytes, write: u.write };
+        self.accesses.push(uses.iter().map(access).collect());
+        let step = match &node.work {
             NodeKind::Launch { kernel, dims, .. } => {
-                let start = program.kernarg_bytes as u32;
+                let start = self.kernarg_bytes as u32;
                 for u in uses.iter().filter(|u| u.parameter != THROUGH_ARGUMENT_BLOCK) {
                     let parameter = &kernel.parameters[u.parameter as usize];
-                    program.addresses.push(AddressPatch { at: start + parameter.offset, to: at(u) });
+                    self.addresses.push(AddressPatch { at: start + parameter.offset, to: at(u) });
                 }
-                let first = graph.nodes[index as usize].immediates;
-                for (i, immediate) in graph.immediates_of(index as usize).iter().enumerate() {
+                for (index, immediate) in (node.immediates..).zip(graph.immediates_of(index as usize)) {
                     let parameter = &kernel.parameters[immediate.parameter as usize];
-                    let place = ImmediatePatch { at: start + parameter.offset, index: first + i as u32 };
-                    program.immediates.push(place);
+                    self.immediates.push(ImmediatePatch { at: start + parameter.offset, index });
                 }
-                program.kernarg_bytes += (kernel.kernarg_bytes as usize).next_multiple_of(16);
-                if !program.kernels.iter().any(|k| k.id == kernel.id) {
-                    program.kernels.push(kernel.clone());
+                self.kernarg_bytes += (kernel.kernarg_bytes as usize).next_multiple_of(16);
+                if !self.kernels.iter().any(|k| k.id == kernel.id) {
+                    self.kernels.push(kernel.clone());
                 }
                 Step::Launch {
                     function: kernel.function,
@@ -207,19 +257,73 @@ pub(super) fn compile(graph: &Graph) -> Result<GraphProgram> {
                 Step::Fill { at: at(&uses[0]), bytes: uses[0].bytes, pattern: *pattern, width: *width }
             }
             NodeKind::Read => {
-                let (result, bytes) = (program.result_bytes, uses[0].bytes);
+                let (result, bytes) = (self.result_bytes, uses[0].bytes);
                 let end = u64::from(result) + bytes.next_multiple_of(64);
-                program.result_bytes =
+                self.result_bytes =
                     u32::try_from(end).map_err(|_| problem(Some(index), GraphProblem::TooLarge(end)))?;
-                program.outputs.push((result, bytes as u32));
+                self.outputs.push((result, bytes as u32));
                 Step::Read { from: at(&uses[0]), bytes, result }
             }
         };
-        program.steps.push(step);
+        self.steps.push(step);
+        Ok(())
     }
-    program.after = with_order(graph, &live, dependencies(&accesses(&places, &live)));
-    program.schedule = order.filter(|o| o.streams > 1).map(|order| Schedule::new(&order, &program.after));
-    Ok(program)
+
+    /// Calls `enqueue` with the work of step `index`. Returns `nothing` without a call if the step has nothing to do: no
+    /// workgroups, no bytes, or no memory for what it reads. `accesses` is overwritten, and keeps its memory for the next
+    /// step.
+    #[inline(always)]
+    pub(super) fn with_work<R, A: Fn(Location) -> u64>(
+        &self,
+        (index, step): (usize, &Step),
+        data: &StepData<'_, A>,
+        accesses: &mut Vec<MemoryAccess>,
+        nothing: R,
+        enqueue: impl FnOnce(&Work<'_>) -> R,
+    ) -> R {
+        let ptr = |at| DevicePtr((data.address)(at));
+        let work = match *step {
+            Step::Launch { dims, .. } if dims.is_empty() => return nothing,
+            Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
+                return nothing;
+            }
+            Step::Launch { function, dims, kernarg, .. } => {
+                if data.wants_accesses {
+                    let access = |a: &StepAccess| MemoryAccess {
+                        ptr: ptr(a.at),
+                        bytes: a.bytes as usize,
+                        write: a.write,
+                    };
+                    accesses.clear();
+                    accesses.extend(self.accesses[index].iter().filter(|a| a.bytes > 0).map(access));
+                }
+                let launch = KernelLaunch {
+                    function,
+                    grid: dims.grid,
+                    block: dims.block,
+                    dynamic_lds: dims.dynamic_lds,
+                    kernarg: &data.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
+                    accesses,
+                };
+                return enqueue(&Work::Kernel(&launch));
+            }
+            Step::Copy { from, to, bytes } => {
+                Work::CopyWithin { dst: ptr(to), src: ptr(from), bytes: bytes as usize }
+            }
+            Step::Fill { at, bytes, pattern, width: 4 } => {
+                Work::FillWords { dst: ptr(at), value: pattern, count: bytes as usize / 4 }
+            }
+            Step::Fill { at, bytes, pattern, .. } => {
+                Work::FillBytes { dst: ptr(at), value: pattern as u8, bytes: bytes as usize }
+            }
+            Step::Read { from, bytes, result } => {
+                let Some(host) = data.host else { return nothing };
+                let dst = host.as_ptr().wrapping_add(result as usize);
+                Work::CopyToHost { dst, src: ptr(from), bytes: bytes as usize }
+            }
+        };
+        enqueue(&work)
+    }
 }
 
 /// The locations of a graph's values.

@@ -5,16 +5,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::Pod;
 
+use crate::buffer::Foreign;
+use crate::code::{DeviceKernel, KernelHandle, LaunchDims};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
-use crate::launcher::{Arg, DeviceKernel, KernelHandle, LaunchDims, Launcher};
-use crate::memory::{Foreign, PoolBlock};
+use crate::launcher::{Arg, Launcher};
+use crate::pool::PoolBlock;
 
 use super::branches::Branches;
-use super::error::GraphProblem;
+use super::cache::GraphCache;
 use super::key::GraphKey;
 use super::memory::GraphMemory;
 use super::program::ALIGN;
+use crate::error::GraphProblem;
 
 // The topic of a word of the key, in its highest bits.
 const KEY_VALUE: u64 = 1 << 60;
@@ -188,6 +191,8 @@ pub(super) struct Node {
 /// A graph that is being recorded. Dropping it does nothing; [`compute`](Graph::compute) runs it once.
 #[derive(Debug)]
 pub struct Graph {
+    /// The cache of the launcher's graphs.
+    pub(super) cache: Arc<GraphCache>,
     pub(super) launcher: Launcher,
     pub(super) device: Device,
     id: u32,
@@ -213,6 +218,7 @@ impl Graph {
     pub(crate) fn new(launcher: &Launcher, device: &Device) -> Graph {
         static ID: AtomicU32 = AtomicU32::new(1);
         Graph {
+            cache: GraphCache::of(launcher),
             launcher: launcher.clone(),
             device: device.clone(),
             id: ID.fetch_add(1, Ordering::Relaxed),
@@ -497,9 +503,8 @@ impl Graph {
             };
             kernel.check_pointer(index)?;
             self.own(value)?;
-            if write && matches!(self.values[value.index as usize].place, Storage::ArgumentBlock { .. }) {
-                let wrong = GraphProblem::BlockWritten { value: value.index };
-                return Err(problem(Some(self.nodes.len() as u32), wrong));
+            if write {
+                self.writable(value)?;
             }
             self.push_use(value, read, write, parameter);
         }
@@ -648,8 +653,8 @@ impl Graph {
     /// Adds to the key the number of streams and how buffers overlap and are aligned. The overlaps determine the order
     /// of nodes, and the alignment which temporaries are written directly to buffers.
     pub(super) fn describe_buffers(&mut self) {
-        if self.branches.most() > 1 {
-            self.key.push(KEY_BRANCHES | self.branches.most() as u64);
+        if self.branches.max_streams() > 1 {
+            self.key.push(KEY_BRANCHES | self.branches.max_streams() as u64);
         }
         let range = |v: u32| match &self.values[v as usize] {
             ValueInfo { place: Storage::External { address, .. }, bytes } => (*address, address + bytes),

@@ -2,8 +2,7 @@
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::event::Event;
-use crate::launcher::StreamState;
+use crate::stream::{Event, StreamState};
 use hip_driver::{DriverResult, EventOptions, RawStream};
 
 use super::branches::Schedule;
@@ -23,7 +22,7 @@ impl SideStreams {
         let streams = stream_state.side_streams(schedule.streams - 1)?;
         // After a failure, each side stream needs an event.
         let count = schedule.events.max(streams.len() as u32);
-        let event = |_| Event::new(stream_state.core.device(), EventOptions::default());
+        let event = |_| Event::new(stream_state.device(), EventOptions::default());
         Ok(SideStreams { events: (0..count).map(event).collect::<Result<_>>()?, streams })
     }
 
@@ -33,38 +32,6 @@ impl SideStreams {
             0 => main,
             side => self.streams[usize::from(side) - 1],
         }
-    }
-
-    /// Records the event after the earlier work on `main`, if one is needed. To be called before the first step.
-    pub(super) fn fork(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
-        schedule.fork.map_or(Ok(()), |event| self.record(device, event, main))
-    }
-
-    /// Makes `stream` wait for the events that a step needs. To be called before the step.
-    pub(super) fn before(
-        &self,
-        device: &Device,
-        schedule: &Schedule,
-        step: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        schedule.waits[step].iter().try_for_each(|&event| self.wait(device, event, stream))
-    }
-
-    /// Records the event of a step on its `stream`, if it has one. To be called after the step.
-    pub(super) fn after(
-        &self,
-        device: &Device,
-        schedule: &Schedule,
-        step: usize,
-        stream: RawStream,
-    ) -> DriverResult<()> {
-        schedule.records[step].map_or(Ok(()), |event| self.record(device, event, stream))
-    }
-
-    /// Makes later work on `main` come after all steps. To be called after the last step.
-    pub(super) fn join(&self, device: &Device, schedule: &Schedule, main: RawStream) -> DriverResult<()> {
-        schedule.joins.iter().try_for_each(|&event| self.wait(device, event, main))
     }
 
     /// Makes later work on `main` come after the enqueued steps, because memory is freed in its order. To be called
@@ -81,13 +48,15 @@ impl SideStreams {
         }
     }
 
-    fn record(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
+    /// Records an event on a stream.
+    pub(super) fn record(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
         let event = self.events[event as usize].raw();
         // SAFETY: an event of ours and a live stream, of one device.
         unsafe { device.raw().event_record(device.id(), event, stream) }
     }
 
-    fn wait(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
+    /// Makes later work on a stream wait for an event.
+    pub(super) fn wait(&self, device: &Device, event: u32, stream: RawStream) -> DriverResult<()> {
         let event = self.events[event as usize].raw();
         // SAFETY: an event of ours and a live stream, of one device.
         unsafe { device.raw().stream_wait_event(device.id(), stream, event) }

@@ -1,20 +1,22 @@
 //! Computes a graph: finds or compiles its program, binds addresses and scalars, and submits it.
 
 use std::cmp::Reverse;
+use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::launcher::{EnqueueState, Stream, StreamState, Ticket};
-use crate::memory::LockedFailure;
-use crate::memory::pool::RequestContext;
-use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
+use crate::launcher::Ticket;
+use crate::pool::RequestContext;
+use crate::staging::{LockedFailure, StagingRing};
+use crate::stream::{EnqueueState, RECENT_LAUNCHES, Stream, StreamState};
+use hip_driver::{Capability, DevicePtr, DriverError, Note, Work};
 
 use super::cache::{BoundData, ProgramInstance};
-use super::error::GraphProblem;
 use super::exec::{DriverGraph, addresses, reads_at_end};
-use super::program::{GraphProgram, Location, Step, compile};
+use super::program::{GraphProgram, Location, Step, StepData, compile};
 use super::record::{Graph, Storage, ValueInfo, problem};
 use super::side_streams::SideStreams;
+use crate::error::GraphProblem;
 
 /// How a graph is submitted. The results are the same to the last bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,14 +45,35 @@ enum DriverGraphUse {
     Always,
 }
 
-/// A failed submission: the recorded node and the error.
+/// Whether work that was submitted writes the result buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResultsUse {
+    /// None does.
+    Unused,
+    /// Copies to it may be in flight, and no event says when they have finished, so it is not used again.
+    Unknown,
+    /// Copies to it are in flight, and its event is deferred.
+    Deferred,
+}
+
+/// A failed submission.
 struct SubmissionFailure {
+    /// The recorded node.
     node: u32,
-    failed: LockedFailure,
-    slot_in_use: bool,
+    failure: LockedFailure,
     /// The number of steps that were enqueued.
     submitted: usize,
+    results: ResultsUse,
 }
+
+impl SubmissionFailure {
+    /// A failure before anything was enqueued.
+    fn before(node: u32, failure: impl Into<LockedFailure>) -> SubmissionFailure {
+        SubmissionFailure { node, failure: failure.into(), submitted: 0, results: ResultsUse::Unused }
+    }
+}
+
+type Submitted<T> = std::result::Result<T, SubmissionFailure>;
 
 impl Graph {
     /// Runs the graph once on `stream`: its kernels, copies and fills in the order of recording, or its
@@ -82,9 +105,9 @@ impl Graph {
     }
 
     pub(super) fn check_stream(&self, stream_state: &StreamState) -> Result<()> {
-        stream_state.core.check()?;
-        stream_state.core.refuse_if_captured("a graph")?;
-        if *stream_state.core.device() != self.device {
+        stream_state.check()?;
+        stream_state.refuse_if_captured("a graph")?;
+        if *stream_state.device() != self.device {
             return Err(problem(None, GraphProblem::WrongDevice));
         }
         Ok(())
@@ -96,7 +119,7 @@ impl Graph {
         stream_state: &Arc<StreamState>,
         keep: bool,
     ) -> Result<Arc<ProgramInstance>> {
-        let cache = self.launcher.graphs();
+        let cache = &self.cache;
         if let Some(instance) = cache.find(&self.key, stream_state) {
             return Ok(instance);
         }
@@ -104,7 +127,7 @@ impl Graph {
         // No other graph will have the key of a kernel that is gone, and the cache would keep its module.
         if self.check_kernels().is_ok() {
             let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
-            cache.insert(key, stream_state, &instance);
+            cache.insert(key, &instance);
         }
         Ok(instance)
     }
@@ -121,14 +144,14 @@ impl Graph {
         let by_graph = self.decide(&instance.program, submission)?;
         for &value in &instance.program.external {
             if let Storage::External { block: Some(block), .. } = &self.values[value as usize].place {
-                stream_state.core.record_use(block);
+                stream_state.record_use(block);
             }
         }
         match self.enqueue(stream_state, instance, by_graph, state) {
             Ok(ticket) => Ok(ticket),
             // The lock has been released here.
-            Err(SubmissionFailure { node, failed, .. }) => {
-                let source = failed.into_error(&self.device);
+            Err(SubmissionFailure { node, failure, .. }) => {
+                let source = failure.into_error(&self.device);
                 Err(match source {
                     lost @ Error::DeviceLost(_) => lost,
                     source => Error::Node { node, kernel: self.kernel_name(node), source: Box::new(source) },
@@ -156,7 +179,7 @@ impl Graph {
                 Err(why) => Err(problem(None, GraphProblem::NoDriverGraph(why.into_boxed_str()))),
             },
             Submission::Auto
-                if program.steps.len() >= self.launcher.graphs().break_even() as usize
+                if program.steps.len() >= self.cache.break_even() as usize
                     && program.schedule.is_none()
                     && can().is_ok() =>
             {
@@ -173,7 +196,7 @@ impl Graph {
             bytes => {
                 let pool = self.device.pool_core();
                 let block = pool
-                    .allocate(stream_state.core.arena(), bytes, RequestContext::Free)
+                    .allocate(stream_state.arena(), bytes, RequestContext::Free)
                     .map_err(|e| self.device.allocation_error("device", bytes as usize, e))
                     .map_err(|e| self.explain_out_of_memory(&program, e))?;
                 Some(block)
@@ -277,38 +300,54 @@ impl Graph {
         changed
     }
 
-    /// Copies the argument blocks to the workspace unless it holds them already.
+    /// Copies the argument blocks to the workspace unless it holds those of `state` already.
+    #[inline]
     fn stage_blocks(
         &self,
         stream_state: &StreamState,
         instance: &ProgramInstance,
         bound: &mut BoundData,
-        ring: &mut crate::memory::StagingRing,
-        sequence: u64,
-    ) -> std::result::Result<(), LockedFailure> {
-        if instance.program.blocks.is_empty()
-            || (!self.bind_blocks(instance, &mut bound.blocks) && bound.blocks_good)
-        {
+        ring: &mut StagingRing,
+        state: u64,
+        position: u64,
+    ) -> Submitted<()> {
+        if state != 0 && bound.blocks_state == state && bound.workspace_has_blocks {
             return Ok(());
         }
+        bound.blocks_state = 0;
+        if !instance.program.blocks.is_empty()
+            && (self.bind_blocks(instance, &mut bound.blocks) || !bound.workspace_has_blocks)
+        {
+            let first = instance.program.nodes.first().copied().unwrap_or(0);
+            self.copy_blocks(stream_state, instance, bound, ring, position)
+                .map_err(|e| SubmissionFailure::before(first, e))?;
+        }
+        bound.blocks_state = state;
+        Ok(())
+    }
+
+    /// Copies the argument blocks to the workspace.
+    fn copy_blocks(
+        &self,
+        stream_state: &StreamState,
+        instance: &ProgramInstance,
+        bound: &mut BoundData,
+        ring: &mut StagingRing,
+        position: u64,
+    ) -> std::result::Result<(), LockedFailure> {
         // Until the copy is enqueued, the workspace holds other bytes.
-        bound.blocks_good = false;
-        let (device, bytes) = (stream_state.core.device(), bound.blocks.len());
-        let staging = ring.take(&stream_state.core, bytes)?;
+        bound.workspace_has_blocks = false;
+        let (device, bytes) = (stream_state.device(), bound.blocks.len());
+        let staging = ring.take(&stream_state.driver_stream, bytes)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes });
         // SAFETY: the ring returned this many bytes that no work in flight uses.
         unsafe { std::ptr::copy_nonoverlapping(bound.blocks.as_ptr(), staging.host.as_ptr(), bytes) };
-        ring.used_by(sequence);
+        ring.used_by(position);
         let to = DevicePtr(self.address(instance, Location::Workspace(0)));
+        let copy = Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes };
         // SAFETY: the ring keeps the staged bytes until its fence; the blocks are the workspace's first bytes.
-        unsafe {
-            device.raw().enqueue(
-                device.id(),
-                stream_state.core.for_work()?,
-                &Work::CopyToDevice { dst: to, src: staging.host.as_ptr(), bytes },
-            )
-        }?;
-        bound.blocks_good = true;
+        unsafe { device.raw().enqueue(device.id(), stream_state.driver_stream.for_work()?, &copy) }?;
+        bound.workspace_has_blocks = true;
         Ok(())
     }
 
@@ -318,101 +357,126 @@ impl Graph {
         instance: &ProgramInstance,
         by_graph: DriverGraphUse,
         state: u64,
-    ) -> std::result::Result<Ticket, SubmissionFailure> {
+    ) -> Submitted<Ticket> {
         let program = &instance.program;
-        let first = program.nodes.first().copied().unwrap_or(0);
         let last = program.nodes.last().copied().unwrap_or(0);
-        let stop = |node: u32, failed: LockedFailure| SubmissionFailure {
-            node,
-            failed,
-            slot_in_use: false,
-            submitted: 0,
-        };
         let mut locked = stream_state.lock();
         let EnqueueState { ring, results, recent, .. } = &mut *locked;
-        let slot = match program.outputs.is_empty() {
-            true => None,
-            false => {
-                let bytes = program.result_bytes as usize;
-                let taken = results.take(&stream_state.core, &stream_state.returned, bytes);
-                let mut slot = taken.map_err(|e| stop(last, e))?;
-                slot.value.spans.extend_from_slice(&program.outputs);
-                Some(slot)
-            }
-        };
+        let mut buffer = None;
+        if !program.outputs.is_empty() {
+            let bytes = program.result_bytes as usize;
+            let taken = results.take(&stream_state.driver_stream, &stream_state.returned, bytes);
+            let mut taken = taken.map_err(|e| SubmissionFailure::before(last, e))?;
+            taken.value.spans.extend_from_slice(&program.outputs);
+            buffer = Some(taken);
+        }
         let mut bound = instance.bound.lock().unwrap_or_else(PoisonError::into_inner);
         let bound = &mut *bound;
-        let same = state != 0 && bound.state == state;
-        let mut changed = !same && self.bind(program, &mut bound.kernargs);
+        let changed = self.bind_all(instance, by_graph, state, bound);
+        let position = stream_state.progress().next();
+        let all = program.steps.len();
+        // Before anything is submitted, because it may fail.
+        let outcome = self.choose_driver_graph(stream_state, instance, by_graph, changed, bound);
+        let outcome = outcome.and_then(|by_graph| {
+            self.stage_blocks(stream_state, instance, bound, ring, state, position)?;
+            let host = buffer.as_ref().map(|buffer| buffer.value.host);
+            self.submit_bound(stream_state, instance, bound, host, by_graph)
+        });
+        let outcome = outcome.and_then(|()| {
+            let Some(buffer) = &buffer else { return Ok(()) };
+            let deferred = stream_state.driver_stream.defer(position, buffer.value.event);
+            deferred.map_err(|e| SubmissionFailure {
+                node: last,
+                failure: e.into(),
+                submitted: all,
+                results: ResultsUse::Deferred,
+            })
+        });
+        // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
+        stream_state.progress().publish(position);
+        let submitted = outcome.as_ref().map_or_else(|failure| failure.submitted, |()| all);
+        for step in &program.steps[submitted.saturating_sub(RECENT_LAUNCHES)..submitted] {
+            if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
+                let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
+                recent.push(position, *kernel, dims, *explicit_bytes, bytes);
+            }
+        }
+        if let Err(failure) = outcome {
+            if let Some(buffer) = buffer
+                && failure.results != ResultsUse::Unknown
+            {
+                results.give_back(buffer, (failure.results == ResultsUse::Deferred).then_some(position));
+            }
+            return Err(failure);
+        }
+        Ok(Ticket::new(stream_state.clone(), position, buffer))
+    }
+
+    /// Binds arguments and addresses, unless they are bound for the same `state`. Returns whether that changed what a
+    /// driver graph has in it.
+    #[inline]
+    fn bind_all(
+        &self,
+        instance: &ProgramInstance,
+        by_graph: DriverGraphUse,
+        state: u64,
+        bound: &mut BoundData,
+    ) -> bool {
+        let program = &instance.program;
+        let is_bound = state != 0 && bound.state == state;
+        let mut changed = !is_bound && self.bind(program, &mut bound.kernargs);
         bound.state = state;
         if by_graph != DriverGraphUse::Never {
             let before = std::mem::take(&mut bound.addresses);
             addresses(program, |at| self.address(instance, at), &mut bound.addresses);
             changed |= before != bound.addresses;
         }
-        let sequence = stream_state.core.next();
-        let host = slot.as_ref().map(|slot| slot.value.host);
-        // Before anything is submitted, because it may fail.
-        let outcome = match by_graph {
+        changed
+    }
+
+    /// Returns whether to submit a driver graph, which then is there for the bound arguments and addresses.
+    #[inline]
+    fn choose_driver_graph(
+        &self,
+        stream_state: &StreamState,
+        instance: &ProgramInstance,
+        by_graph: DriverGraphUse,
+        changed: bool,
+        bound: &mut BoundData,
+    ) -> Submitted<bool> {
+        match by_graph {
             DriverGraphUse::Never => Ok(false),
             DriverGraphUse::Always => self.ensure_driver_graph(stream_state, instance, bound).map(|()| true),
             DriverGraphUse::Unchanged if changed => Ok(false),
             DriverGraphUse::Unchanged => Ok(self.ensure_driver_graph(stream_state, instance, bound).is_ok()),
+        }
+    }
+
+    /// Submits what is bound: as a driver graph and the reads after it, or step by step.
+    #[inline]
+    fn submit_bound(
+        &self,
+        stream_state: &StreamState,
+        instance: &ProgramInstance,
+        bound: &BoundData,
+        host: Option<NonNull<u8>>,
+        by_graph: bool,
+    ) -> Submitted<()> {
+        let kernargs = &bound.kernargs[..];
+        let Some(exec) = bound.exec.as_ref().filter(|_| by_graph) else {
+            return self.submit_steps(stream_state, instance, kernargs, host, false).inspect_err(|_| {
+                if let Some(side) = &instance.side {
+                    side.abandon(stream_state.device(), stream_state.driver_stream.raw());
+                }
+            });
         };
-        let outcome = outcome.and_then(|by_graph| {
-            if state == 0 || bound.blocks_state != state || !bound.blocks_good {
-                bound.blocks_state = 0;
-                self.stage_blocks(stream_state, instance, bound, ring, sequence)
-                    .map_err(|e| stop(first, e))?;
-                bound.blocks_state = state;
-            }
-            match &bound.exec {
-                Some(exec) if by_graph => {
-                    let stream = stream_state.core.for_work().map_err(|e| stop(first, e.into()))?;
-                    // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its
-                    // launches are on this stream.
-                    unsafe { exec.launch(stream) }.map_err(|e| stop(first, e.into()))?;
-                    self.submit(stream_state, instance, &bound.kernargs, host, true)
-                }
-                _ => self.submit(stream_state, instance, &bound.kernargs, host, false).inspect_err(|_| {
-                    if let Some(side) = &instance.side {
-                        side.abandon(stream_state.core.device(), stream_state.core.raw());
-                    }
-                }),
-            }
-        });
-        let all = program.steps.len();
-        let mut deferred = false;
-        let outcome = outcome.and_then(|()| {
-            let Some(slot) = &slot else { return Ok(()) };
-            deferred = true;
-            stream_state.core.defer(sequence, slot.value.event).map_err(|e| SubmissionFailure {
-                node: last,
-                failed: e.into(),
-                slot_in_use: true,
-                submitted: all,
-            })
-        });
-        // Even after a failure, some work may have been enqueued. Its fault may be the reason why the rest was refused.
-        stream_state.core.publish(sequence);
-        let submitted = outcome.as_ref().map_or_else(|stopped| stopped.submitted, |()| all);
-        for step in &program.steps[submitted.saturating_sub(crate::launcher::REMEMBERED)..submitted] {
-            if let Step::Launch { kernel, dims, kernarg, explicit_bytes, .. } = step {
-                let bytes = &bound.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize];
-                recent.push(sequence, *kernel, dims, *explicit_bytes, bytes);
-            }
-        }
-        if let Err(stopped) = outcome {
-            if let Some(slot) = slot {
-                match stopped.slot_in_use {
-                    true if deferred => results.abandon(slot, sequence),
-                    true => {}
-                    false => results.release(slot),
-                }
-            }
-            return Err(stopped);
-        }
-        Ok(Ticket::new(stream_state.clone(), sequence, slot))
+        let first = instance.program.nodes.first().copied().unwrap_or(0);
+        let stream = stream_state.driver_stream.for_work();
+        // SAFETY: the graph and its records on the stream keep the memory that the nodes access; all its launches are on
+        // this stream.
+        let launched = stream.and_then(|stream| unsafe { exec.launch(stream) });
+        launched.map_err(|e| SubmissionFailure::before(first, e))?;
+        self.submit_steps(stream_state, instance, kernargs, host, true)
     }
 
     /// Ensures that there is a driver graph for the bound arguments and addresses.
@@ -421,152 +485,97 @@ impl Graph {
         stream_state: &StreamState,
         instance: &ProgramInstance,
         bound: &mut BoundData,
-    ) -> std::result::Result<(), SubmissionFailure> {
+    ) -> Submitted<()> {
         let address = |at| self.address(instance, at);
-        if bound.exec.as_ref().is_some_and(|e| e.is_good(&bound.kernargs, &bound.addresses)) {
+        if bound.exec.as_ref().is_some_and(|e| e.matches(&bound.kernargs, &bound.addresses)) {
             return Ok(());
         }
-        let completed = stream_state.core.completed();
+        let completed = stream_state.progress().completed();
         bound.retired.retain(|(position, _)| *position > completed);
-        let device = stream_state.core.device();
+        let device = stream_state.device();
         let program = &instance.program;
         // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and workspace,
         // and the graph is launched only for a compute with the same addresses.
-        let made =
+        let created =
             unsafe { DriverGraph::make(device.driver(), device.id(), program, &bound.kernargs, address) };
-        let made = made.map_err(|(step, e)| {
-            let node = program.nodes.get(step).copied().unwrap_or(0);
-            SubmissionFailure { node, failed: e.into(), slot_in_use: false, submitted: 0 }
+        let created = created.map_err(|(step, e)| {
+            SubmissionFailure::before(program.nodes.get(step).copied().unwrap_or(0), e)
         })?;
-        if let Some(old) = bound.exec.replace(made) {
+        if let Some(old) = bound.exec.replace(created) {
             // Its last launch may still run.
-            bound.retired.push((stream_state.core.enqueued(), old));
+            bound.retired.push((stream_state.progress().enqueued(), old));
         }
         Ok(())
     }
 
-    /// Enqueues every step in order; with `rest`, only the reads, which a driver graph leaves to the stream.
-    fn submit(
+    /// Enqueues every step in order; with `reads_only`, only the reads, which a driver graph leaves to the stream.
+    fn submit_steps(
         &self,
         stream_state: &StreamState,
         instance: &ProgramInstance,
         kernargs: &[u8],
-        host: Option<std::ptr::NonNull<u8>>,
-        rest: bool,
-    ) -> std::result::Result<(), SubmissionFailure> {
-        let device = stream_state.core.device();
+        host: Option<NonNull<u8>>,
+        reads_only: bool,
+    ) -> Submitted<()> {
+        let device = stream_state.device();
         let (driver, id) = (device.raw(), device.id());
-        let watched = device.pool_core().shared.wants_accesses;
         let program = &instance.program;
-        // What a driver graph leaves to the stream is enqueued after it on the main stream.
-        let side = instance.side.as_ref().zip(program.schedule.as_ref()).filter(|_| !rest);
-        let mut accesses = Vec::new();
-        let stop = |index: usize, failed: DriverError| {
-            // Copies to the result buffer may be in flight, and no event says when they have finished.
-            let read = program.steps[..index].iter().any(|s| matches!(s, Step::Read { .. }));
-            let node = program.nodes.get(index).or(program.nodes.last()).copied().unwrap_or(0);
-            // A driver graph has run all kernels before.
-            let submitted = if rest { program.steps.len() } else { index };
-            SubmissionFailure { node, failed: failed.into(), slot_in_use: read, submitted }
+        let data = StepData {
+            kernargs,
+            address: |at| self.address(instance, at),
+            host,
+            wants_accesses: device.pool_core().shared.wants_accesses,
         };
-        let main = stream_state.core.for_work().map_err(|e| stop(0, e))?;
+        // What a driver graph leaves to the stream is enqueued after it on the main stream.
+        let side = instance.side.as_ref().zip(program.schedule.as_ref()).filter(|_| !reads_only);
+        let failed = |index: usize, e: DriverError| SubmissionFailure {
+            node: program.nodes.get(index).or(program.nodes.last()).copied().unwrap_or(0),
+            failure: e.into(),
+            // A driver graph has run all kernels before.
+            submitted: if reads_only { program.steps.len() } else { index },
+            results: match program.steps[..index].iter().any(|step| matches!(step, Step::Read { .. })) {
+                true => ResultsUse::Unknown,
+                false => ResultsUse::Unused,
+            },
+        };
+        let mut accesses = Vec::new();
+        let main = stream_state.driver_stream.for_work().map_err(|e| failed(0, e))?;
         if let Some((side, schedule)) = side {
-            side.fork(device, schedule, main).map_err(|e| stop(0, e))?;
+            let fork = schedule.fork.map_or(Ok(()), |event| side.record(device, event, main));
+            fork.map_err(|e| failed(0, e))?;
         }
         for (index, step) in program.steps.iter().enumerate() {
-            if rest && !matches!(step, Step::Read { .. }) {
+            if reads_only && !matches!(step, Step::Read { .. }) {
                 continue;
             }
-            let stream = match side {
-                Some((side, schedule)) => {
-                    let stream = side.of(schedule, index, main);
-                    side.before(device, schedule, index, stream).map_err(|e| stop(index, e))?;
-                    stream
-                }
-                None => main,
-            };
-            let result = match *step {
-                // Its event is recorded nevertheless.
-                Step::Launch { dims, .. } if dims.is_empty() => Ok(()),
-                Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
-                    Ok(())
-                }
-                Step::Launch { function, dims, kernarg, .. } => {
-                    if watched {
-                        accesses.clear();
-                        accesses.extend(program.uses[index].iter().filter(|u| u.1 > 0).map(
-                            |&(at, bytes, write)| {
-                                let ptr = DevicePtr(self.address(instance, at));
-                                MemoryAccess { ptr, bytes: bytes as usize, write }
-                            },
-                        ));
-                    }
-                    let launch = KernelLaunch {
-                        function,
-                        grid: dims.grid,
-                        block: dims.block,
-                        dynamic_lds: dims.dynamic_lds,
-                        kernarg: &kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
-                        accesses: &accesses,
-                    };
-                    // SAFETY: the kernarg segment is as long as the metadata say, and was packed after every argument
-                    // was checked against them when it was recorded; the caller that recorded the launch promised that
-                    // the kernel accesses nothing else.
-                    unsafe { driver.enqueue(id, stream, &Work::Kernel(&launch)) }
-                }
-                Step::Copy { from, to, bytes } => {
-                    let (from, to) =
-                        (DevicePtr(self.address(instance, from)), DevicePtr(self.address(instance, to)));
-                    // SAFETY: both ranges were checked against their values when they were recorded; the graph and its
-                    // records on the stream keep the values' memory.
-                    unsafe {
-                        driver.enqueue(
-                            id,
-                            stream,
-                            &Work::CopyWithin { dst: to, src: from, bytes: bytes as usize },
-                        )
-                    }
-                }
-                Step::Fill { at, bytes, pattern, width } => {
-                    let at = DevicePtr(self.address(instance, at));
-                    // SAFETY: as above; words begin at multiples of 4, as pool blocks and temporaries do of 256.
-                    unsafe {
-                        match width {
-                            4 => driver.enqueue(
-                                id,
-                                stream,
-                                &Work::FillWords { dst: at, value: pattern, count: bytes as usize / 4 },
-                            ),
-                            _ => driver.enqueue(
-                                id,
-                                stream,
-                                &Work::FillBytes { dst: at, value: pattern as u8, bytes: bytes as usize },
-                            ),
-                        }
-                    }
-                }
-                Step::Read { from, bytes, result } => {
-                    let from = DevicePtr(self.address(instance, from));
-                    let Some(host) = host else { continue };
-                    // SAFETY: the result buffer is as long as all results together, and is this graph's until its
-                    // ticket releases it, after the event that is recorded next.
-                    unsafe {
-                        let to = host.as_ptr().add(result as usize);
-                        driver.enqueue(
-                            id,
-                            stream,
-                            &Work::CopyToHost { dst: to, src: from, bytes: bytes as usize },
-                        )
-                    }
-                }
-            };
-            result.map_err(|e| stop(index, e))?;
+            let mut stream = main;
             if let Some((side, schedule)) = side {
-                side.after(device, schedule, index, stream).map_err(|e| stop(index + 1, e))?;
+                stream = side.of(schedule, index, main);
+                let mut waits = schedule.waits[index].iter();
+                let waited = waits.try_for_each(|&event| side.wait(device, event, stream));
+                waited.map_err(|e| failed(index, e))?;
+            }
+            let enqueued = program.with_work((index, step), &data, &mut accesses, Ok(()), |work| {
+                // SAFETY: the kernarg segment is as long as the metadata says, and was packed after every argument was
+                // checked against it when it was recorded; the caller that recorded the launch promised that the kernel
+                // accesses nothing else. Ranges were checked against their values when they were recorded, and words
+                // begin at multiples of 4, as pool blocks and temporaries do of 256; the graph and its records on the
+                // stream keep the values' memory. The result buffer is as long as all results together, and is this
+                // graph's until its ticket releases it, after the event that is recorded next.
+                unsafe { driver.enqueue(id, stream, work) }
+            });
+            enqueued.map_err(|e| failed(index, e))?;
+            // Also after a step that had nothing to do.
+            if let Some((side, schedule)) = side
+                && let Some(event) = schedule.records[index]
+            {
+                side.record(device, event, stream).map_err(|e| failed(index + 1, e))?;
             }
         }
         if let Some((side, schedule)) = side {
-            side.join(device, schedule, main).map_err(|e| stop(program.steps.len(), e))?;
+            let mut joins = schedule.joins.iter();
+            let joined = joins.try_for_each(|&event| side.wait(device, event, main));
+            joined.map_err(|e| failed(program.steps.len(), e))?;
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Each event between branches is needed: without it the validation layer reports a race.
 
-use crate::launcher::{KernelHandle, LaunchDims, Launcher, Stream};
+use crate::code::{KernelHandle, LaunchDims};
+use crate::launcher::Launcher;
+use crate::stream::Stream;
 use crate::{Backend, DeviceBuffer};
 use hip_driver_layers::validation::ValidationDriver;
 

@@ -3,9 +3,9 @@
 use code_object::occupancy::{self, Occupancy};
 
 use super::kernel::Kernel;
-use super::registry::KernelHandle;
-use super::{Launcher, Result};
+
 use crate::device::Device;
+use crate::error::Result;
 
 /// What a kernel needs, as its code object says (`hipFuncGetAttributes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +39,12 @@ pub struct KernelAttributes {
 }
 
 impl Kernel {
-    /// Returns what the kernel needs on a device; as [`Launcher::attributes`], without a look-up.
+    /// Returns what the kernel needs on a device: registers, LDS, private memory. Loads a kernel of a
+    /// [`LazyModule`](crate::LazyModule) there if it is not loaded yet.
     ///
     /// # Errors
-    /// As [`Launcher::attributes`], but never [`Error::StaleHandle`](crate::Error::StaleHandle).
+    /// [`LaunchProblem::WrongDevice`](crate::LaunchProblem::WrongDevice) for a kernel of another device; the errors of
+    /// [`LazyModule::on`](crate::LazyModule::on).
     pub fn attributes(&self, device: &Device) -> Result<KernelAttributes> {
         let kernel = self.load(device)?;
         let signature = kernel.signature();
@@ -57,34 +59,11 @@ impl Kernel {
             static_lds: signature.group_segment_fixed_size,
             private_bytes: signature.private_segment_fixed_size,
             uses_dynamic_stack: signature.uses_dynamic_stack,
-            max_threads_per_block: kernel.max_threads_per_block(),
+            max_threads_per_block: kernel.max_total,
             required_block: signature.reqd_workgroup_size,
             wavefront_size: signature.wavefront_size,
             kernarg_bytes: signature.kernarg_size,
         })
-    }
-
-    /// Returns how many workgroups a compute unit of a device holds at once; as [`Launcher::occupancy`], without a look-up.
-    ///
-    /// # Errors
-    /// As [`Launcher::occupancy`], but never [`Error::StaleHandle`](crate::Error::StaleHandle).
-    pub fn occupancy(&self, device: &Device, block: u32, dynamic_lds: u32) -> Result<Occupancy> {
-        let kernel = self.load(device)?;
-        let dynamic_lds = kernel.with_layout(dynamic_lds)?;
-        let processor = &device.properties().target.processor;
-        Ok(occupancy::on(processor.name(), kernel.signature(), block, dynamic_lds)?)
-    }
-}
-
-impl Launcher {
-    /// Returns what a registered kernel needs on a device: registers, LDS, private memory. Loads a kernel of a
-    /// [`LazyModule`](crate::LazyModule) there if it is not loaded yet.
-    ///
-    /// # Errors
-    /// [`Error::StaleHandle`](crate::Error::StaleHandle); [`LaunchProblem::WrongDevice`](crate::LaunchProblem::WrongDevice)
-    /// for a kernel of another device; the errors of [`LazyModule::on`](crate::LazyModule::on).
-    pub fn attributes(&self, handle: KernelHandle, device: &Device) -> Result<KernelAttributes> {
-        self.kernel(handle)?.attributes(device)
     }
 
     /// Returns how many workgroups of `block` work-items with `dynamic_lds` bytes of dynamic LDS a compute unit of a device
@@ -92,8 +71,8 @@ impl Launcher {
     /// Makes no driver call if the kernel is loaded there.
     ///
     /// # Errors
-    /// The errors of [`attributes`](Launcher::attributes); [`Error::Occupancy`](crate::Error::Occupancy) for a block that
-    /// the kernel can't have, for more LDS than there is, and on a device whose limits are not known here;
+    /// The errors of [`attributes`](Kernel::attributes); [`Error::Occupancy`](crate::Error::Occupancy) for a block that the
+    /// kernel can't have, for more LDS than there is, and on a device whose limits are not known here;
     /// [`LaunchProblem::LdsLayout`](crate::LaunchProblem::LdsLayout) for less LDS than the layout needs.
     ///
     /// # Examples
@@ -104,21 +83,18 @@ impl Launcher {
     /// let device = launcher.device(0)?;
     /// let code = FatBinary::read("hip/reduce.hipfb")?.for_device(device)?;
     /// // SAFETY: it is not launched.
-    /// let sum = unsafe { launcher.register(device, code.elf(), "reduce_sum_f32")? };
-    /// let attributes = launcher.attributes(sum, device)?;
+    /// let sum = launcher.kernel(unsafe { launcher.register(device, code.elf(), "reduce_sum_f32")? })?;
+    /// let attributes = sum.attributes(device)?;
     /// assert_eq!((attributes.static_lds, attributes.spilled_vgprs), (1024, 0));
-    /// let occupancy = launcher.occupancy(sum, device, 256, 0)?;
+    /// let occupancy = sum.occupancy(device, 256, 0)?;
     /// println!("{} workgroups, limited by {}", occupancy.blocks_per_cu, occupancy.limited_by.name());
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn occupancy(
-        &self,
-        handle: KernelHandle,
-        device: &Device,
-        block: u32,
-        dynamic_lds: u32,
-    ) -> Result<Occupancy> {
-        self.kernel(handle)?.occupancy(device, block, dynamic_lds)
+    pub fn occupancy(&self, device: &Device, block: u32, dynamic_lds: u32) -> Result<Occupancy> {
+        let kernel = self.load(device)?;
+        let dynamic_lds = kernel.with_layout(dynamic_lds)?;
+        let processor = &device.properties().target.processor;
+        Ok(occupancy::on(processor.name(), kernel.signature(), block, dynamic_lds)?)
     }
 }

@@ -6,55 +6,64 @@
 use std::sync::Arc;
 
 use crate::error::{Error, LaunchProblem};
+use crate::stream::{EnqueueState, StreamState};
 
-use super::args::{Arg, LaunchDims};
-use super::image::StagedImage;
-use super::launch::{ArgumentSource, Callee, Later, Request, StagedLaunch, Stop, pack, submit};
-use super::stream_state::{EnqueueState, StreamState};
+use super::args::Arg;
+use super::description::Launch;
+use super::image::ImageSizes;
+use super::launch::{Arguments, DeferredDrops, KernelRef, LaunchFailure, StagedImage, pack, submit};
 
 /// Enqueues a launch on a stream, which is locked, and on which nothing else may be enqueued, as `error` says: one
-/// that is captured takes it. What is put into `later` is to be dropped once the lock is released.
+/// that is captured takes it. What is put into `drops` is to be dropped once the lock is released.
 #[cold]
 pub(super) fn enqueue(
-    callee: Callee<'_>,
+    kernel_ref: KernelRef<'_>,
     stream_state: &Arc<StreamState>,
-    request: Request<'_>,
+    launch: &Launch<'_>,
     EnqueueState { kernels, .. }: &mut EnqueueState,
-    later: &mut Option<Later>,
+    drops: &mut Option<DeferredDrops>,
     error: Error,
-) -> Result<(), Box<Stop>> {
+) -> Result<(), Box<LaunchFailure>> {
     if !matches!(error, Error::Captured { .. }) {
         return Err(error.into());
     }
-    let on_stream = kernels.find(callee, stream_state, later)?;
+    let on_stream = kernels.find(kernel_ref, stream_state, drops)?;
     let memory = &mut on_stream.memory;
-    let Some(kernel) = &on_stream.kernel else { return Err(Error::StaleHandle(callee.handle().0).into()) };
-    let asked = request.launch.dims;
-    let dims = LaunchDims { dynamic_lds: kernel.with_layout(asked.dynamic_lds)?, ..asked };
-    kernel.check_dims(&dims)?;
-    if request.launch.cooperative {
+    let Some(kernel) = &on_stream.kernel else {
+        return Err(Error::StaleHandle(kernel_ref.handle().0).into());
+    };
+    let dims = kernel.with_checked_dims(launch.dims)?;
+    if launch.cooperative {
         return Err(kernel.refuse(LaunchProblem::Captured("a cooperative launch")).into());
     }
-    let core = &stream_state.core;
-    let mut image = StagedImage::default();
-    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
+    let mut image = ImageSizes::default();
+    pack(kernel, stream_state, &mut memory.kernarg, launch, &mut image)?;
     if !image.is_empty() {
         let what = "a launch with host data or results; pass values and device buffers";
         return Err(kernel.refuse(LaunchProblem::Captured(what)).into());
     }
     // Nothing is copied, so no position on the stream is needed.
-    submit(kernel, core, request, &dims, &image, memory, &StagedLaunch::NONE, core.completed())
-        .map_err(|failure| Box::new(Stop::Failed(failure.failed, kernel.name.clone())))?;
+    submit(
+        kernel,
+        stream_state,
+        launch,
+        &dims,
+        &image,
+        memory,
+        &StagedImage::NONE,
+        stream_state.progress().completed(),
+    )
+    .map_err(|failure| Box::new(LaunchFailure::Failed(failure.failure, kernel.name.clone())))?;
     let mut kept = stream_state.captured();
     kept.module(kernel.module());
-    if let ArgumentSource::Args(args) = request.launch.source {
+    if let Arguments::Args(args) = launch.arguments {
         let buffers = args.iter().filter_map(|arg| match arg {
             Arg::Buffer(buffer) => buffer.block(),
             _ => None,
         });
         buffers.for_each(|block| kept.block(block));
     }
-    if let Some(block) = request.destination.and_then(|target| target.buffer.block()) {
+    if let Some(block) = launch.destination.and_then(|destination| destination.buffer.block()) {
         kept.block(block);
     }
     Ok(())

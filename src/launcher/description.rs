@@ -1,14 +1,13 @@
 //! The descriptions of a launch ([`Launch`]) and of a kernel to register ([`Registration`]).
 
+use crate::code::{LaunchDims, LazyModule, Module};
 use lds_layout::LdsLayout;
 
-use super::args::{Arg, LaunchDims, Staging};
+use super::args::{Arg, Staging};
 use super::destination::{Destination, Placement};
-use super::launch::ArgumentSource;
-use crate::lazy_module::LazyModule;
-use crate::module::Module;
+use super::launch::{Arguments, DestinationArg};
 
-/// One launch of a kernel: its dimensions, its arguments, how host data reach the kernel, and its destination.
+/// One launch of a kernel: its dimensions, its arguments, how host data reaches the kernel, and its destination.
 ///
 /// Every part but the dimensions has a default, and all parts can be combined.
 /// [`Launcher::submit`](crate::Launcher::submit) launches it and returns a ticket;
@@ -39,7 +38,7 @@ use crate::module::Module;
 ///     .args(&args)
 ///     .staging(Staging::Mapped)
 ///     .destination(&mut sum, &[10, 10]);
-/// // SAFETY: as above.
+/// // SAFETY: the arguments are what its source asks for.
 /// unsafe { launcher.enqueue(vadd, &stream, launch)? };
 /// # let sum = sum.ok_or("no result")?;
 /// assert_eq!(sum.to_vec(&stream)?, [3.0; 100]);
@@ -51,10 +50,15 @@ use crate::module::Module;
 #[must_use = "a description launches nothing; give it to `Launcher::submit` or `Launcher::enqueue`"]
 pub struct Launch<'a> {
     pub(super) dims: LaunchDims,
-    pub(super) source: ArgumentSource<'a>,
+    pub(super) arguments: Arguments<'a>,
     pub(super) staging: Staging,
     pub(super) cooperative: bool,
+    /// Whether memory ran out, and the launch is tried once more.
+    pub(super) is_retry: bool,
+    /// The destination as the caller gave it.
     pub(super) placement: Option<Placement<'a>>,
+    /// The destination once there is memory for the result. It replaces the placement.
+    pub(super) destination: Option<&'a DestinationArg<'a>>,
 }
 
 impl<'a> Launch<'a> {
@@ -63,10 +67,12 @@ impl<'a> Launch<'a> {
     pub const fn new(dims: LaunchDims) -> Launch<'a> {
         Launch {
             dims,
-            source: ArgumentSource::Args(&[]),
+            arguments: Arguments::Args(&[]),
             staging: Staging::Copy,
             cooperative: false,
+            is_retry: false,
             placement: None,
+            destination: None,
         }
     }
 
@@ -74,7 +80,7 @@ impl<'a> Launch<'a> {
     /// arguments.
     #[inline]
     pub const fn args(mut self, args: &'a [Arg<'a>]) -> Launch<'a> {
-        self.source = ArgumentSource::Args(args);
+        self.arguments = Arguments::Args(args);
         self
     }
 
@@ -86,11 +92,11 @@ impl<'a> Launch<'a> {
     /// never read from them.
     #[inline]
     pub const fn packed(mut self, bytes: &'a [u8]) -> Launch<'a> {
-        self.source = ArgumentSource::Packed(bytes);
+        self.arguments = Arguments::Packed(bytes);
         self
     }
 
-    /// Sets how host data among the arguments reach the kernel.
+    /// Sets how host data among the arguments reaches the kernel.
     #[inline]
     pub const fn staging(mut self, staging: Staging) -> Launch<'a> {
         self.staging = staging;
@@ -139,6 +145,16 @@ impl<'a> Launch<'a> {
         let parameter = self.placement.take().and_then(|p| p.parameter);
         self.placement = Some(Placement { to: Some(to.into()), shape, parameter });
         self
+    }
+
+    /// The same launch with memory for its result, or tried once more.
+    pub(super) fn again<'b>(
+        &'b self,
+        destination: Option<&'b DestinationArg<'b>>,
+        is_retry: bool,
+    ) -> Launch<'b> {
+        let Launch { dims, arguments, staging, cooperative, .. } = *self;
+        Launch { dims, arguments, staging, cooperative, is_retry, placement: None, destination }
     }
 
     /// Sets which parameter of the kernel, counted from 0, takes the destination's address. The packed arguments' bytes

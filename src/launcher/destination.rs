@@ -2,36 +2,36 @@
 
 use bytemuck::Pod;
 
+use crate::buffer::{DeviceBuffer, DeviceView, Layout, elements};
+use crate::code::{DeviceKernel, ParameterKind};
 use crate::device::Device;
 use crate::error::{LaunchProblem, Result};
-use crate::memory::{DeviceBuffer, DeviceView, Layout, elements};
+use crate::stream::Stream;
 
-use super::args::{Arg, BufferArg, HostData, LaunchDims, PatchTarget};
+use super::args::{Arg, BufferArg, HostData, PatchTarget};
 use super::description::Launch;
-use super::device_kernel::{DeviceKernel, ParameterKind};
 use super::kernel::Kernel;
-use super::launch::{ArgumentSource, Callee, Receipt, Request, Target, launch};
-use super::stream_state::Stream;
+use super::launch::{Arguments, DestinationArg, KernelRef, LaunchResult, launch_on};
 
 /// Device memory of the caller into which a launch writes its result. See
 /// [`Launch::destination`](crate::Launch::destination).
 ///
 /// `From` creates one from a buffer, an `Option` of a buffer, or a view.
 #[derive(Debug)]
-pub struct Destination<'d>(Kind<'d>);
+pub struct Destination<'d>(DestinationKind<'d>);
 
-enum Kind<'d> {
+enum DestinationKind<'d> {
     /// A buffer whose memory a launch may replace.
     Buffer(&'d mut (dyn Resizable + 'static)),
     /// A view, whose memory stays the same.
     View { layout: &'d Layout, device: &'d Device, target: BufferArg<'d> },
 }
 
-impl std::fmt::Debug for Kind<'_> {
+impl std::fmt::Debug for DestinationKind<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Kind::Buffer(_) => f.write_str("Buffer"),
-            Kind::View { target, .. } => f.debug_tuple("View").field(&target.ptr()).finish(),
+            DestinationKind::Buffer(_) => f.write_str("Buffer"),
+            DestinationKind::View { target, .. } => f.debug_tuple("View").field(&target.ptr()).finish(),
         }
     }
 }
@@ -47,19 +47,19 @@ pub(super) struct Placement<'d> {
 
 impl<'d, T: Pod> From<&'d mut DeviceBuffer<T>> for Destination<'d> {
     fn from(buffer: &'d mut DeviceBuffer<T>) -> Self {
-        Destination(Kind::Buffer(buffer))
+        Destination(DestinationKind::Buffer(buffer))
     }
 }
 
 impl<'d, T: Pod> From<&'d mut Option<DeviceBuffer<T>>> for Destination<'d> {
     fn from(buffer: &'d mut Option<DeviceBuffer<T>>) -> Self {
-        Destination(Kind::Buffer(buffer))
+        Destination(DestinationKind::Buffer(buffer))
     }
 }
 
 impl<'d, T: Pod> From<&'d DeviceView<T>> for Destination<'d> {
     fn from(view: &'d DeviceView<T>) -> Self {
-        Destination(Kind::View {
+        Destination(DestinationKind::View {
             layout: view.layout(),
             device: view.device(),
             target: BufferArg::from(view),
@@ -104,8 +104,13 @@ impl<T: Pod> Resizable for DeviceBuffer<T> {
         let same = self.shape() == shape;
         let len = if same { self.len() } else { elements(shape)? };
         if !self.fits(stream, len) {
+            let layout = Layout::contiguous(0, shape)?;
+            check()?;
+            let mut new = DeviceBuffer::on(stream, layout.len())?;
+            new.set_layout(layout);
+            enqueue(Room { target: BufferArg::of_buffer(&new, new.bytes() as u64), is_new: true })?;
             // This frees the old memory in stream order.
-            *self = filled(stream, shape, check, enqueue)?;
+            *self = new;
             return Ok(());
         }
         let layout = if same { None } else { Some(Layout::contiguous(0, shape)?) };
@@ -129,60 +134,46 @@ impl<T: Pod> Resizable for Option<DeviceBuffer<T>> {
         match self {
             Some(buffer) => buffer.fill_with(stream, shape, check, enqueue),
             None => {
-                *self = Some(filled(stream, shape, check, enqueue)?);
+                // Without elements, it allocates nothing.
+                let mut new = DeviceBuffer::on(stream, 0)?;
+                new.fill_with(stream, shape, check, enqueue)?;
+                *self = Some(new);
                 Ok(())
             }
         }
     }
 }
 
-/// Allocates a buffer on the stream, launches the kernel with it, and returns it.
-fn filled<T: Pod>(
-    stream: &Stream,
-    shape: &[usize],
-    check: Check<'_>,
-    enqueue: Enqueue<'_>,
-) -> Result<DeviceBuffer<T>> {
-    let layout = Layout::contiguous(0, shape)?;
-    check()?;
-    let mut new = DeviceBuffer::on(stream, layout.len())?;
-    new.set_layout(layout);
-    enqueue(Room { target: BufferArg::of_buffer(&new, new.bytes() as u64), is_new: true })?;
-    Ok(new)
-}
-
-/// Launches a kernel whose `description` has a destination; `kernel` is `callee` on the stream's device. Dimensions and
+/// Launches a kernel whose launch has a destination; `kernel` is `registered` on the stream's device. Dimensions and
 /// arguments are checked before any memory is allocated, and otherwise by the launch alone.
-pub(super) fn launch_into<R: Receipt>(
-    callee: &Kernel,
+pub(super) fn launch_into<R: LaunchResult>(
+    registered: &Kernel,
     kernel: &DeviceKernel,
     stream: &Stream,
-    description: Launch<'_>,
+    launch: &Launch<'_>,
     placement: Placement<'_>,
 ) -> Result<R> {
-    let Launch { dims, source, cooperative, .. } = description;
-    let device = stream.device();
+    let (arguments, device) = (launch.arguments, stream.device());
     let Placement { to: Some(Destination(to)), shape, parameter } = placement else {
         return refuse(kernel, "`destination_parameter` is set, but no memory is given");
     };
-    let parameter = parameter_of(kernel, source, parameter)?;
+    let parameter = parameter_of(kernel, arguments, parameter)?;
     let check = || {
-        let dims = LaunchDims { dynamic_lds: kernel.with_layout(dims.dynamic_lds)?, ..dims };
-        kernel.check_dims(&dims)?;
-        if cooperative {
+        let dims = kernel.with_checked_dims(launch.dims)?;
+        if launch.cooperative {
             kernel.check_cooperative(&dims).map_err(|e| device.error(e))??;
         }
-        match source {
-            ArgumentSource::Args(args) => kernel.check_args(args),
-            ArgumentSource::Packed(bytes) => kernel.check_packed(bytes.len()),
+        match arguments {
+            Arguments::Args(args) => kernel.check_args(args),
+            Arguments::Packed(bytes) => kernel.check_packed(bytes.len()),
         }
     };
-    let enqueue = |target: BufferArg<'_>| {
-        let target = Target { parameter, buffer: target };
-        launch(Callee::Kernel(callee), &stream.0, Request::new(&description, Some(&target)))
+    let enqueue = |buffer: BufferArg<'_>| {
+        let destination = DestinationArg { parameter, buffer };
+        launch_on(KernelRef::Kernel(registered), &stream.0, &launch.again(Some(&destination), false))
     };
     match to {
-        Kind::View { layout: view, device: of_view, target } => {
+        DestinationKind::View { layout: view, device: of_view, target } => {
             if view.shape() != shape || !view.is_contiguous() {
                 return refuse(
                     kernel,
@@ -200,35 +191,35 @@ pub(super) fn launch_into<R: Receipt>(
                     format!("the view is on {view}, the stream on {stream}; views stay where they are"),
                 );
             }
-            check_aliases(kernel, source, parameter, &target)?;
+            check_aliases(kernel, arguments, parameter, &target)?;
             enqueue(target)
         }
-        Kind::Buffer(buffer) => {
-            let mut receipt = None;
-            let filled = buffer.fill_with(stream, shape, &check, &mut |room| {
+        DestinationKind::Buffer(buffer) => {
+            let mut result = None;
+            let outcome = buffer.fill_with(stream, shape, &check, &mut |room| {
                 if !room.is_new {
-                    check_aliases(kernel, source, parameter, &room.target)?;
+                    check_aliases(kernel, arguments, parameter, &room.target)?;
                 }
-                receipt = Some(enqueue(room.target)?);
+                result = Some(enqueue(room.target)?);
                 Ok(())
             });
-            filled.map_err(|e| e.for_kernel(&kernel.name))?;
-            match receipt {
-                Some(receipt) => Ok(receipt),
+            outcome.map_err(|e| e.for_kernel(&kernel.name))?;
+            match result {
+                Some(result) => Ok(result),
                 None => refuse(kernel, "the kernel was not launched"),
             }
         }
     }
 }
 
-/// Returns the index of the parameter that takes the destination's address. `said` is what the caller named.
-fn parameter_of(kernel: &DeviceKernel, source: ArgumentSource<'_>, said: Option<usize>) -> Result<usize> {
-    match source {
-        ArgumentSource::Args(args) => {
+/// Returns the index of the parameter that takes the destination's address. `named` is the one that the caller named.
+fn parameter_of(kernel: &DeviceKernel, arguments: Arguments<'_>, named: Option<usize>) -> Result<usize> {
+    match arguments {
+        Arguments::Args(args) => {
             let mut marked =
                 args.iter().enumerate().filter(|(_, a)| matches!(a, Arg::Destination)).map(|(i, _)| i);
             match (marked.next(), marked.next()) {
-                (Some(index), None) if said.is_none_or(|said| said == index) => Ok(index),
+                (Some(index), None) if named.is_none_or(|named| named == index) => Ok(index),
                 (Some(index), None) => refuse(
                     kernel,
                     format!(
@@ -238,8 +229,8 @@ fn parameter_of(kernel: &DeviceKernel, source: ArgumentSource<'_>, said: Option<
                 _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
             }
         }
-        ArgumentSource::Packed(_) => {
-            let Some(index) = said else {
+        Arguments::Packed(_) => {
+            let Some(index) = named else {
                 return refuse(kernel, "packed arguments need `destination_parameter`");
             };
             if index >= kernel.parameters.len() {
@@ -260,7 +251,7 @@ fn refuse<R>(kernel: &DeviceKernel, problem: impl Into<String>) -> Result<R> {
 /// both begin at the same byte.
 fn check_aliases(
     kernel: &DeviceKernel,
-    source: ArgumentSource<'_>,
+    arguments: Arguments<'_>,
     parameter: usize,
     target: &BufferArg<'_>,
 ) -> Result<()> {
@@ -286,9 +277,9 @@ fn check_aliases(
             ),
         )
     };
-    let args = match source {
-        ArgumentSource::Args(args) => args,
-        ArgumentSource::Packed(bytes) => {
+    let args = match arguments {
+        Arguments::Args(args) => args,
+        Arguments::Packed(bytes) => {
             for (index, p) in kernel.parameters.iter().enumerate() {
                 let address = bytes.get(p.offset as usize..).and_then(|b| b.first_chunk::<8>());
                 if p.kind == ParameterKind::Pointer
@@ -305,7 +296,7 @@ fn check_aliases(
     for (index, arg) in args.iter().enumerate() {
         match arg {
             Arg::Buffer(buffer) => check(index, buffer.range().0, buffer.range().1)?,
-            // As above: only the first byte is checked.
+            // As for packed arguments, only the first byte is checked.
             Arg::Pointer(ptr) => check(index, ptr.0, 1)?,
             Arg::Raw(bytes) if is_pointer(kernel, index) => {
                 if let Some(address) = bytes.first_chunk::<8>() {

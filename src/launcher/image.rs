@@ -1,18 +1,18 @@
 //! The image of a launch's host data: how long its parts are, what is written to them, and where the kernel finds them.
 
-use crate::memory::Spans;
+use crate::code::DeviceKernel;
+use crate::staging::Spans;
 use hip_driver::DevicePtr;
 
 use super::args::{Arg, ArgumentBlock, HostData, PatchTarget};
-use super::device_kernel::DeviceKernel;
-use super::launch::ArgumentSource;
+use super::launch::Arguments;
 
 /// The alignment of the image's pieces in bytes: a cache line, and enough for any vector type.
 const ALIGN: u64 = 64;
 
 /// The sizes in bytes of the image's three parts, with each piece padded to [`ALIGN`].
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub(super) struct StagedImage {
+pub(super) struct ImageSizes {
     /// The bytes of argument blocks and in arrays.
     pub(super) input: u64,
     /// The bytes of inout arrays.
@@ -21,7 +21,7 @@ pub(super) struct StagedImage {
     pub(super) output: u64,
 }
 
-impl StagedImage {
+impl ImageSizes {
     pub(super) fn add(&mut self, data: &HostData<'_>) {
         let (part, bytes) = match data {
             HostData::In(d) => (&mut self.input, d.len()),
@@ -155,10 +155,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes an argument block with its addresses, and then its arrays. `segments` has the addresses of the pieces
-    /// after the block.
+    /// Writes an argument block with its addresses, and then its arrays. `after` has the addresses of the pieces after the
+    /// block.
     #[inline]
-    pub(super) fn block(&mut self, block: &ArgumentBlock<'_>, segments: Cursor) {
+    pub(super) fn block(&mut self, block: &ArgumentBlock<'_>, after: Cursor) {
         let (bytes, place) = (block.bytes, self.input.piece(block.bytes.len()));
         let (mut from, mut changed) = (0, false);
         for patch in block.patches {
@@ -168,9 +168,9 @@ impl<'a> Writer<'a> {
             }
             let address = match patch.target {
                 PatchTarget::Device(ptr) => ptr.0,
-                PatchTarget::Result if block.arrays.is_empty() => segments.output,
-                PatchTarget::Result => segments.behind(block.arrays).output,
-                PatchTarget::Array(s) => segments.behind(&block.arrays[..s]).next(&block.arrays[s]).0,
+                PatchTarget::Result if block.arrays.is_empty() => after.output,
+                PatchTarget::Result => after.behind(block.arrays).output,
+                PatchTarget::Array(s) => after.behind(&block.arrays[..s]).next(&block.arrays[s]).0,
             };
             changed |= update(&mut place[at..next], &address.to_le_bytes());
             from = next;
@@ -204,13 +204,8 @@ pub(super) struct ImageWalk<'a, 's> {
 impl ImageWalk<'_, '_> {
     /// Returns whether the image has changed.
     #[inline(always)]
-    pub(super) fn run(
-        mut self,
-        kernel: &DeviceKernel,
-        kernarg: &mut [u8],
-        source: ArgumentSource<'_>,
-    ) -> bool {
-        let ArgumentSource::Args(args) = source else { return self.writer.changed };
+    pub(super) fn run(mut self, kernel: &DeviceKernel, kernarg: &mut [u8], arguments: Arguments<'_>) -> bool {
+        let Arguments::Args(args) = arguments else { return self.writer.changed };
         for (arg, parameter) in args.iter().zip(&kernel.parameters) {
             let address = match arg {
                 Arg::Host(data) => {

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use code_object::KernelSignature;
 
+use crate::code::{DeviceKernel, KernelHandle, KernelOptions, check_limits};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
+use crate::stream::Stream;
 use hip_driver::DeviceId;
 
 use super::description::{KernelSource, Launch, Registration};
 use super::destination::launch_into;
-use super::device_kernel::{DeviceKernel, KernelOptions, check_limits};
-use super::launch::{Callee, Receipt, Request, launch};
-use super::registry::{KernelHandle, Registry};
-use super::stream_state::Stream;
+use super::launch::{KernelRef, LaunchResult, launch_on};
+use super::registry::Registry;
 use super::ticket::Ticket;
 
 /// A registered kernel. [`Launcher::kernel`](crate::Launcher::kernel) returns it for callers that launch it often and do not
@@ -39,11 +39,11 @@ pub struct Kernel {
     signature: Option<KernelSignature>,
     /// Of the devices whose code was known then, the one with the least LDS left: static LDS and the device's LDS, in bytes.
     lds: Option<(u32, u32)>,
-    state: Mutex<State>,
+    state: Mutex<KernelState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct KernelState {
     options: KernelOptions,
     registered: bool,
     /// The kernel on the devices where it is loaded.
@@ -71,7 +71,7 @@ impl Kernel {
             },
             signature: None,
             lds: None,
-            state: Mutex::new(State {
+            state: Mutex::new(KernelState {
                 options: KernelOptions { in_place: *in_place, lds_layout: 0 },
                 registered: true,
                 loaded: Vec::new(),
@@ -136,29 +136,29 @@ impl Kernel {
     }
 
     #[inline(always)]
-    fn launch_on<R: Receipt>(&self, stream: &Stream, mut description: Launch<'_>) -> Result<R> {
-        match description.placement.take() {
-            None => launch(Callee::Kernel(self), &stream.0, Request::new(&description, None)),
+    fn launch_on<R: LaunchResult>(&self, stream: &Stream, mut launch: Launch<'_>) -> Result<R> {
+        match launch.placement.take() {
+            None => launch_on(KernelRef::Kernel(self), &stream.0, &launch),
             Some(placement) => {
-                stream.core().check_capturable()?;
+                stream.state().check_capturable()?;
                 let on_device = self.load(stream.device())?;
-                launch_into(self, &on_device, stream, description, placement)
+                launch_into(self, &on_device, stream, &launch, placement)
             }
         }
     }
 
     /// Launches the kernel that a handle names.
     #[inline(always)]
-    pub(super) fn launch_by_handle<R: Receipt>(
+    pub(super) fn launch_by_handle<R: LaunchResult>(
         registry: &Registry,
         handle: KernelHandle,
         stream: &Stream,
-        description: Launch<'_>,
+        launch: Launch<'_>,
     ) -> Result<R> {
-        if description.placement.is_some() {
-            return registry.get(handle)?.launch_on(stream, description);
+        if launch.placement.is_some() {
+            return registry.get(handle)?.launch_on(stream, launch);
         }
-        launch(Callee::Handle(registry, handle), &stream.0, Request::new(&description, None))
+        launch_on(KernelRef::Handle(registry, handle), &stream.0, &launch)
     }
 
     /// Returns the kernel on a device; `None` if it is not loaded there yet. Makes no driver call.
@@ -199,7 +199,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    fn find(&self, state: &State, device: &Device) -> Result<Option<Arc<DeviceKernel>>> {
+    fn find(&self, state: &KernelState, device: &Device) -> Result<Option<Arc<DeviceKernel>>> {
         match state.loaded.iter().find(|kernel| kernel.device() == device) {
             Some(kernel) => Ok(Some(kernel.clone())),
             None if self.devices.contains(device) => Ok(None),
@@ -264,7 +264,7 @@ impl Kernel {
         state.loaded.iter().for_each(|kernel| kernel.set_options(options));
     }
 
-    /// Says that its handle no longer names it, and takes it off every stream: each keeps it until its launches there have
+    /// Records that its handle no longer names it, and takes it off every stream: each keeps it until its launches there have
     /// finished.
     pub(super) fn retire(&self) {
         let loaded = {
@@ -275,7 +275,7 @@ impl Kernel {
         loaded.iter().for_each(DeviceKernel::retire);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KernelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,20 +16,18 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::code::{DeviceKernel, KernelHandle, LaunchDims, Parameter, ParameterKind};
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
-use crate::memory::pool::RequestContext;
-use crate::memory::{LockedFailure, ResultBuffer, StagingRing};
-use crate::stream::StreamCore;
+use crate::staging::{LockedFailure, ResultBuffer, StagingRing};
+use crate::stream::{EnqueueState, KernelMemory, StreamState};
 use hip_driver::{Capability, DevicePtr, DriverError, KernelLaunch, MemoryAccess, Note, Work};
 
-use super::args::{Arg, ArgumentBlock, BufferArg, LaunchDims, PatchTarget, Staging};
+use super::args::{Arg, ArgumentBlock, BufferArg, PatchTarget, Staging};
 use super::description::Launch;
-use super::device_kernel::{DeviceKernel, Parameter, ParameterKind};
-use super::image::{ImageWalk, StagedImage, Writer, put};
+use super::image::{ImageSizes, ImageWalk, Writer, put};
 use super::kernel::Kernel;
-use super::registry::{KernelHandle, Registry};
-use super::stream_state::{EnqueueState, KernelMemory, StreamState};
+use super::registry::Registry;
 use super::ticket::Ticket;
 
 /// The greatest size of the image in bytes. Offsets of outputs have 32 bits.
@@ -37,48 +35,32 @@ const MAX_IMAGE: u64 = 1 << 31;
 
 /// The arguments as the caller gives them.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum ArgumentSource<'a> {
+pub(super) enum Arguments<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
     /// The explicit part of the kernarg segment, as bytes that the caller laid out, perhaps with padding after it.
     Packed(&'a [u8]),
 }
 
-/// One launch, with the memory of its destination found.
+/// Kernels that a launch has done with, which are dropped once the stream's lock is released: dropping the last reference
+/// to one takes the lock of every stream that it ran on.
+pub(super) type DeferredDrops = Vec<Arc<dyn Any + Send + Sync>>;
+
+/// Names the kernel to launch.
 #[derive(Clone, Copy)]
-pub(super) struct Request<'a> {
-    /// The launch, without its placement.
-    pub(super) launch: &'a Launch<'a>,
-    pub(super) destination: Option<&'a Target<'a>>,
-    /// Whether memory ran out, and the launch is tried once more.
-    pub(super) tried_before: bool,
-}
-
-impl<'a> Request<'a> {
-    #[inline(always)]
-    pub(super) fn new(launch: &'a Launch<'a>, destination: Option<&'a Target<'a>>) -> Request<'a> {
-        Request { launch, destination, tried_before: false }
-    }
-}
-
-/// Kernels that a launch has done with. Dropping the last reference to one takes the lock of every stream that it ran on.
-pub(super) type Later = Vec<Arc<dyn Any + Send + Sync>>;
-
-/// Which kernel to launch.
-#[derive(Clone, Copy)]
-pub(super) enum Callee<'a> {
+pub(super) enum KernelRef<'a> {
     /// The kernel itself, whether or not its handle still names it.
     Kernel(&'a Kernel),
     /// The kernel that the handle names now.
     Handle(&'a Registry, KernelHandle),
 }
 
-impl Callee<'_> {
+impl KernelRef<'_> {
     #[inline(always)]
     pub(super) fn handle(self) -> KernelHandle {
         match self {
-            Callee::Kernel(kernel) => kernel.handle(),
-            Callee::Handle(_, handle) => handle,
+            KernelRef::Kernel(kernel) => kernel.handle(),
+            KernelRef::Handle(_, handle) => handle,
         }
     }
 
@@ -86,38 +68,38 @@ impl Callee<'_> {
     #[cold]
     fn load(self, device: &Device) -> Result<()> {
         match self {
-            Callee::Kernel(kernel) => kernel.load(device)?,
-            Callee::Handle(registry, handle) => registry.get(handle)?.load(device)?,
+            KernelRef::Kernel(kernel) => kernel.load(device)?,
+            KernelRef::Handle(registry, handle) => registry.get(handle)?.load(device)?,
         };
         Ok(())
     }
 }
 
-/// The memory that the kernel writes its result to, and the parameter that takes its address.
-#[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
+/// The memory of a launch's destination, and the parameter that takes its address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DestinationArg<'a> {
     pub(super) parameter: usize,
     pub(super) buffer: BufferArg<'a>,
 }
 
 /// What a launch returns to the caller: a [`Ticket`], or nothing.
-pub(super) trait Receipt: Sized {
+pub(super) trait LaunchResult: Sized {
     /// Whether the caller can read outputs with it.
     const READS: bool;
 
-    fn new(stream_state: &Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Self;
+    fn new(stream_state: &Arc<StreamState>, position: u64, buffer: Option<ResultBuffer>) -> Self;
 }
 
-impl Receipt for Ticket {
+impl LaunchResult for Ticket {
     const READS: bool = true;
 
     #[inline(always)]
-    fn new(stream_state: &Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Ticket {
-        Ticket::new(stream_state.clone(), sequence, buffer)
+    fn new(stream_state: &Arc<StreamState>, position: u64, buffer: Option<ResultBuffer>) -> Ticket {
+        Ticket::new(stream_state.clone(), position, buffer)
     }
 }
 
-impl Receipt for () {
+impl LaunchResult for () {
     const READS: bool = false;
 
     /// A launch with outputs is refused, so there is no result buffer to release.
@@ -126,7 +108,7 @@ impl Receipt for () {
 }
 
 /// Why a launch was not enqueued, or not wholly. It is boxed, so that the result of a launch without an error is small.
-pub(super) enum Stop {
+pub(super) enum LaunchFailure {
     /// A check refused it, and nothing was enqueued.
     Refused(Error),
     /// The kernel is not loaded on the stream's device yet. Nothing was enqueued.
@@ -135,144 +117,149 @@ pub(super) enum Stop {
     Failed(LockedFailure, Arc<str>),
 }
 
-impl From<Error> for Box<Stop> {
+impl From<Error> for Box<LaunchFailure> {
     #[cold]
-    fn from(error: Error) -> Box<Stop> {
-        Box::new(Stop::Refused(error))
+    fn from(error: Error) -> Box<LaunchFailure> {
+        Box::new(LaunchFailure::Refused(error))
     }
 }
 
-impl Stop {
+impl LaunchFailure {
     /// Launches again if that may succeed, and returns the error otherwise. The caller holds no lock.
     #[cold]
     #[inline(never)]
-    fn resolve<R: Receipt>(
+    fn resolve<R: LaunchResult>(
         self,
-        callee: Callee<'_>,
+        kernel_ref: KernelRef<'_>,
         stream_state: &Arc<StreamState>,
-        request: Request<'_>,
+        launch: &Launch<'_>,
     ) -> Result<R> {
-        let device = stream_state.core.device();
+        let device = stream_state.device();
         match self {
-            Stop::Refused(error) => Err(error),
-            Stop::NotLoaded => {
-                callee.load(device)?;
-                launch(callee, stream_state, request)
+            LaunchFailure::Refused(error) => Err(error),
+            LaunchFailure::NotLoaded => {
+                kernel_ref.load(device)?;
+                launch_on(kernel_ref, stream_state, launch)
             }
             // Callbacks that free memory may take the stream's lock.
-            Stop::Failed(LockedFailure::Allocation("device", bytes, _), _)
-                if !request.tried_before && device.pool_core().reclaim_steps.run_callbacks(bytes as u64) =>
+            LaunchFailure::Failed(LockedFailure::Allocation("device", bytes, _), _)
+                if !launch.is_retry && device.pool_core().reclaim_steps.run_callbacks(bytes as u64) =>
             {
-                launch(callee, stream_state, Request { tried_before: true, ..request })
+                launch_on(kernel_ref, stream_state, &launch.again(launch.destination, true))
             }
-            Stop::Failed(failed, name) => Err(failed.into_error(device).for_kernel(&name)),
+            LaunchFailure::Failed(failure, name) => Err(failure.into_error(device).for_kernel(&name)),
         }
     }
 }
 
 /// Enqueues a launch. Every check that needs no device comes before the first call.
-// What follows an error is not inlined, and no loop: both would make every launch save more values on the stack.
-pub(super) fn launch<R: Receipt>(
-    callee: Callee<'_>,
+// What follows an error is neither inlined nor a loop: each would make every launch save more values on the stack.
+pub(super) fn launch_on<R: LaunchResult>(
+    kernel_ref: KernelRef<'_>,
     stream_state: &Arc<StreamState>,
-    request: Request<'_>,
+    launch: &Launch<'_>,
 ) -> Result<R> {
-    match enqueue(callee, stream_state, request) {
-        Ok(receipt) => Ok(receipt),
-        Err(stop) => (*stop).resolve(callee, stream_state, request),
+    match enqueue(kernel_ref, stream_state, launch) {
+        Ok(result) => Ok(result),
+        Err(failure) => (*failure).resolve(kernel_ref, stream_state, launch),
     }
 }
 
 #[inline(always)]
-fn enqueue<R: Receipt>(
-    callee: Callee<'_>,
+fn enqueue<R: LaunchResult>(
+    kernel_ref: KernelRef<'_>,
     stream_state: &Arc<StreamState>,
-    request: Request<'_>,
-) -> std::result::Result<R, Box<Stop>> {
-    let core = &stream_state.core;
-    // Dropped after the lock: the last reference to a kernel takes the lock of every stream that it ran on.
-    let mut later = None;
-    let mut state = stream_state.lock();
-    if let Err(error) = core.check() {
-        super::captured::enqueue(callee, stream_state, request, &mut state, &mut later, error)?;
+    launch: &Launch<'_>,
+) -> std::result::Result<R, Box<LaunchFailure>> {
+    let mut drops = None;
+    let mut locked = stream_state.lock();
+    if let Err(error) = stream_state.check() {
+        super::captured::enqueue(kernel_ref, stream_state, launch, &mut locked, &mut drops, error)?;
         // Nothing was enqueued that runs, so a ticket has nothing to wait for.
-        return Ok(R::new(stream_state, core.completed(), None));
+        return Ok(R::new(stream_state, stream_state.progress().completed(), None));
     }
-    let EnqueueState { ring, results, kernels, recent, .. } = &mut *state;
-    let on_stream = kernels.find(callee, stream_state, &mut later)?;
+    let EnqueueState { ring, results, kernels, recent, .. } = &mut *locked;
+    let on_stream = kernels.find(kernel_ref, stream_state, &mut drops)?;
     let memory = &mut on_stream.memory;
-    let Some(kernel) = &on_stream.kernel else { return Err(Error::StaleHandle(callee.handle().0).into()) };
-    let failed = |failed| Box::new(Stop::Failed(failed, kernel.name.clone()));
-
-    let asked = &request.launch.dims;
-    let dynamic_lds = kernel.with_layout(asked.dynamic_lds)?;
-    // Compared in place, because a copy would cost more than the comparison.
-    let dims = match &mut on_stream.checked_dims {
-        Some(checked)
-            if checked.grid == asked.grid
-                && checked.block == asked.block
-                && checked.dynamic_lds == dynamic_lds =>
-        {
-            checked
-        }
-        last => {
-            let dims = LaunchDims { dynamic_lds, ..*asked };
-            kernel.check_dims(&dims)?;
-            last.insert(dims)
-        }
+    let Some(kernel) = &on_stream.kernel else {
+        return Err(Error::StaleHandle(kernel_ref.handle().0).into());
     };
-    if request.launch.cooperative {
+    let failed = |failure| Box::new(LaunchFailure::Failed(failure, kernel.name.clone()));
+
+    let dims = checked_dims(kernel, &launch.dims, &mut on_stream.checked_dims)?;
+    if launch.cooperative {
         kernel.check_cooperative(dims).map_err(|e| failed(e.into()))??;
     }
-    // Written in place: a copy in wider pieces than it was written in waits until the cache has it.
-    let mut image = StagedImage::default();
-    pack(kernel, core, &mut memory.kernarg, request, &mut image)?;
-    let mut staged = StagedLaunch::NONE;
+    // Written in place, for store forwarding: a processor passes a value from a store to a load of the same bytes at
+    // once, but a copy in wider pieces than it was stored in waits until the cache has it.
+    let mut image = ImageSizes::default();
+    pack(kernel, stream_state, &mut memory.kernarg, launch, &mut image)?;
+    let mut staged = StagedImage::NONE;
     if !image.is_empty() {
-        check_image(kernel, request.launch, &image, R::READS)?;
-        core.refuse_if_captured("a launch with host data or results")?;
+        check_image(kernel, launch, &image, R::READS)?;
+        stream_state.refuse_if_captured("a launch with host data or results")?;
         if image.to_host() != 0 {
-            let taken = results.take(core, &stream_state.returned, image.to_host());
+            let taken = results.take(&stream_state.driver_stream, &stream_state.returned, image.to_host());
             staged.buffer = Some(taken.map_err(failed)?);
         }
-        if let Err(e) = stage(core, kernel, memory, ring, request.launch, &image, &mut staged) {
-            staged.buffer.into_iter().for_each(|buffer| results.release(buffer));
+        if let Err(e) = stage(stream_state, kernel, memory, ring, launch, &image, &mut staged) {
+            staged.buffer.into_iter().for_each(|buffer| results.give_back(buffer, None));
             return Err(failed(e));
         }
     }
 
-    let sequence = core.next();
+    let position = stream_state.progress().next();
     if staged.uses_ring {
-        ring.used_by(sequence);
+        ring.used_by(position);
     }
-    let outcome = submit(kernel, core, request, dims, &image, memory, &staged, sequence);
+    let outcome = submit(kernel, stream_state, launch, dims, &image, memory, &staged, position);
     // Whatever happened, something may have been enqueued.
-    core.publish(sequence);
-    if outcome.as_ref().map_or_else(|failure| failure.launched, |()| true) {
-        recent.push(sequence, kernel.id, dims, kernel.explicit_bytes, &memory.kernarg);
+    stream_state.progress().publish(position);
+    if outcome.as_ref().map_or_else(|e| e.enqueued != Enqueued::Copies, |()| true) {
+        recent.push(position, kernel.id, dims, kernel.explicit_bytes, &memory.kernarg);
     }
-    if let Err(failure) = outcome {
+    if let Err(e) = outcome {
         if let Some(buffer) = staged.buffer {
-            match failure.writes_results {
-                true => results.abandon(buffer, sequence),
-                false => results.release(buffer),
-            }
+            results.give_back(buffer, (e.enqueued == Enqueued::Results).then_some(position));
         }
-        return Err(failed(failure.failed));
+        return Err(failed(e.failure));
     }
     if staged.copy_from.is_some() {
-        memory.shadow_good = true;
+        memory.shadow_matches_device = true;
     }
-    drop(state);
-    // By itself it would be dropped by a function call, also where there is nothing.
-    if let Some(kernels) = later {
+    drop(locked);
+    // Dropped by hand where there is something: the compiler's own drop calls a function for `None` too.
+    if let Some(kernels) = drops {
         drop_kernels(kernels);
     }
-    Ok(R::new(stream_state, sequence, staged.buffer))
+    Ok(R::new(stream_state, position, staged.buffer))
+}
+
+/// Returns the dimensions of a launch with the LDS of the kernel's layout. Checks them if they differ from `last`, those
+/// of the launch before, which they replace.
+// Compared in place, because a copy would cost more than the comparison.
+#[inline(always)]
+fn checked_dims<'d>(
+    kernel: &DeviceKernel,
+    requested: &LaunchDims,
+    last: &'d mut Option<LaunchDims>,
+) -> Result<&'d LaunchDims> {
+    let dynamic_lds = kernel.with_layout(requested.dynamic_lds)?;
+    let is_checked = |checked: &LaunchDims| {
+        checked.grid == requested.grid
+            && checked.block == requested.block
+            && checked.dynamic_lds == dynamic_lds
+    };
+    if !last.as_ref().is_some_and(is_checked) {
+        let dims = LaunchDims { dynamic_lds, ..*requested };
+        kernel.check_dims(&dims)?;
+        *last = Some(dims);
+    }
+    Ok(last.get_or_insert(*requested))
 }
 
 #[cold]
-fn drop_kernels(kernels: Later) {
+fn drop_kernels(kernels: DeferredDrops) {
     drop(kernels);
 }
 
@@ -282,36 +269,36 @@ fn drop_kernels(kernels: Later) {
 #[inline(always)]
 pub(super) fn pack(
     kernel: &DeviceKernel,
-    core: &StreamCore,
+    stream_state: &StreamState,
     kernarg: &mut [u8],
-    request: Request<'_>,
-    image: &mut StagedImage,
+    launch: &Launch<'_>,
+    image: &mut ImageSizes,
 ) -> Result<()> {
-    match request.launch.source {
+    match launch.arguments {
         // What follows the explicit bytes is padding, or where hidden arguments go.
-        ArgumentSource::Packed(bytes) => {
+        Arguments::Packed(bytes) => {
             kernel.check_packed(bytes.len())?;
             put(kernarg, 0, bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default());
         }
-        ArgumentSource::Args(args) => {
+        Arguments::Args(args) => {
             kernel.check_count(args.len())?;
             for (index, (arg, parameter)) in args.iter().zip(&kernel.parameters).enumerate() {
-                if !pack_arg(arg, parameter, core, kernarg, image) {
+                if !pack_arg(arg, parameter, stream_state, kernarg, image) {
                     return Err(kernel.refuse_arg(index, arg));
                 }
-                if matches!(arg, Arg::Destination) && request.destination.is_none() {
+                if matches!(arg, Arg::Destination) && launch.destination.is_none() {
                     let problem = "an argument is `Arg::Destination`, but the launch has no destination";
                     return Err(kernel.refuse(LaunchProblem::Destination(problem.into())));
                 }
             }
         }
     }
-    if let Some(target) = request.destination {
-        if let Some(block) = target.buffer.block() {
-            core.record_use(block);
+    if let Some(destination) = launch.destination {
+        if let Some(block) = destination.buffer.block() {
+            stream_state.record_use(block);
         }
-        let at = kernel.parameters[target.parameter].offset;
-        put(kernarg, at, &target.buffer.ptr().0.to_le_bytes());
+        let at = kernel.parameters[destination.parameter].offset;
+        put(kernarg, at, &destination.buffer.ptr().0.to_le_bytes());
     }
     Ok(())
 }
@@ -321,9 +308,9 @@ pub(super) fn pack(
 fn pack_arg(
     arg: &Arg<'_>,
     parameter: &Parameter,
-    core: &StreamCore,
+    stream_state: &StreamState,
     kernarg: &mut [u8],
-    image: &mut StagedImage,
+    image: &mut ImageSizes,
 ) -> bool {
     let Parameter { offset: at, size, kind } = *parameter;
     let (is_value, is_pointer) = (kind == ParameterKind::Value, kind == ParameterKind::Pointer && size == 8);
@@ -352,7 +339,7 @@ fn pack_arg(
         Arg::Pointer(ptr) => put(kernarg, at, &ptr.0.to_le_bytes()),
         Arg::Buffer(buffer) => {
             if let Some(block) = buffer.block() {
-                core.record_use(block);
+                stream_state.record_use(block);
             }
             put(kernarg, at, &buffer.ptr().0.to_le_bytes());
         }
@@ -397,7 +384,7 @@ fn check_patches(kernel: &DeviceKernel, block: &ArgumentBlock<'_>) -> Result<()>
 }
 
 #[inline(always)]
-fn check_image(kernel: &DeviceKernel, launch: &Launch<'_>, image: &StagedImage, reads: bool) -> Result<()> {
+fn check_image(kernel: &DeviceKernel, launch: &Launch<'_>, image: &ImageSizes, reads: bool) -> Result<()> {
     if !reads && image.inout + image.output > 0 {
         return Err(kernel.refuse(LaunchProblem::OutputWithoutTicket));
     }
@@ -412,7 +399,7 @@ fn check_image(kernel: &DeviceKernel, launch: &Launch<'_>, image: &StagedImage, 
             "the driver has no mapped host memory; use Staging::Copy",
         ));
     }
-    if let ArgumentSource::Args(args) = launch.source {
+    if let Arguments::Args(args) = launch.arguments {
         for arg in args {
             if let Arg::ArgumentBlock(block) = arg
                 && !block.patches.is_empty()
@@ -424,8 +411,8 @@ fn check_image(kernel: &DeviceKernel, launch: &Launch<'_>, image: &StagedImage, 
     Ok(())
 }
 
-/// What is enqueued around the kernel, once there is memory for it.
-pub(super) struct StagedLaunch {
+/// The image once there is memory for it: what is enqueued around the kernel.
+pub(super) struct StagedImage {
     /// Where the kernel sees the first two parts: what it reads, and what comes back.
     input: u64,
     to_host: u64,
@@ -436,56 +423,55 @@ pub(super) struct StagedLaunch {
     buffer: Option<ResultBuffer>,
 }
 
-impl StagedLaunch {
+impl StagedImage {
     /// A launch without host data.
-    pub(super) const NONE: StagedLaunch =
-        StagedLaunch { input: 0, to_host: 0, copy_from: None, uses_ring: false, buffer: None };
+    pub(super) const NONE: StagedImage =
+        StagedImage { input: 0, to_host: 0, copy_from: None, uses_ring: false, buffer: None };
 }
 
 /// Finds memory for the rest of the image, beside the result buffer, writes its host-to-device part, and packs the addresses.
 #[inline(always)]
 fn stage(
-    core: &StreamCore,
+    stream_state: &StreamState,
     kernel: &DeviceKernel,
     memory: &mut KernelMemory,
     ring: &mut StagingRing,
     launch: &Launch<'_>,
-    image: &StagedImage,
-    staged: &mut StagedLaunch,
+    image: &ImageSizes,
+    staged: &mut StagedImage,
 ) -> std::result::Result<(), LockedFailure> {
-    let device = core.device();
-    let KernelMemory { kernarg, scratch, shadow, shadow_good } = memory;
+    let device = stream_state.device();
+    let KernelMemory { kernarg, scratch, shadow, shadow_matches_device } = memory;
     let to_device = image.to_device();
     if launch.staging == Staging::Mapped {
         let to_host = image.to_host();
         let (input, inout) = (image.input as usize, image.inout as usize);
-        // SAFETY (of both slices below): ring and result buffers returned that many bytes, which no work in flight uses
-        // and nobody else accesses, as the stream's lock is held and the result buffer is this launch's; the two do not
-        // overlap.
         let mut input_bytes: &mut [u8] = &mut [];
         if input > 0 {
-            let staging = ring.take(core, input)?;
+            let staging = ring.take(&stream_state.driver_stream, input)?;
             (staged.input, staged.uses_ring) = (staging.device.0, true);
             device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: input });
-            // SAFETY: as above.
+            // SAFETY: the ring returned that many bytes, which no work in flight uses; nobody else accesses them while the
+            // stream's lock is held.
             input_bytes = unsafe { zeroed_slice(staging.host, input) };
         }
         let (mut inout_bytes, mut spans): (&mut [u8], _) = (&mut [], None);
         if let Some(buffer) = &mut staged.buffer {
             staged.to_host = buffer.value.device.0;
             device.note(&Note::HostWrite { ptr: buffer.value.host.as_ptr(), bytes: to_host });
-            // SAFETY: as above. The outputs are zeroed too: the kernel may write less than there is.
+            // SAFETY: the result buffer is this launch's, at least that long, and no work in flight uses it. The outputs
+            // are zeroed too: the kernel may write less than there is.
             inout_bytes = &mut unsafe { zeroed_slice(buffer.value.host, to_host) }[..inout];
             spans = Some(&mut buffer.value.spans);
         }
         let (writer, to_host) = (Writer::new(input_bytes, inout_bytes, false), staged.to_host);
         let cursor = image.begin_at(staged.input, to_host);
-        ImageWalk { writer, cursor, to_host, spans }.run(kernel, kernarg, launch.source);
+        ImageWalk { writer, cursor, to_host, spans }.run(kernel, kernarg, launch.arguments);
         return Ok(());
     }
 
-    if scratch.ensure_raw(image.total() as usize, core, RequestContext::UnderLock)? {
-        *shadow_good = false;
+    if scratch.ensure(image.total() as usize, stream_state.arena())? {
+        *shadow_matches_device = false;
     }
     let base = scratch.ptr().0;
     let to_host = base + image.input;
@@ -494,14 +480,14 @@ fn stage(
     if !same_size {
         shadow.resize(to_device, 0);
     }
-    let unknown = to_device > 0 && (!*shadow_good || !same_size);
+    let unknown = to_device > 0 && (!*shadow_matches_device || !same_size);
     let (input, inout) = shadow.split_at_mut(image.input as usize);
     let (writer, cursor) = (Writer::new(input, inout, unknown), image.begin_at(base, to_host));
     let spans = staged.buffer.as_mut().map(|buffer| &mut buffer.value.spans);
-    if (ImageWalk { writer, cursor, to_host, spans }).run(kernel, kernarg, launch.source) {
+    if (ImageWalk { writer, cursor, to_host, spans }).run(kernel, kernarg, launch.arguments) {
         // Until the copy is enqueued, the device holds something else than the shadow.
-        *shadow_good = false;
-        let staging = ring.take(core, to_device)?;
+        *shadow_matches_device = false;
+        let staging = ring.take(&stream_state.driver_stream, to_device)?;
         device.note(&Note::HostWrite { ptr: staging.host.as_ptr(), bytes: to_device });
         // SAFETY: the ring returned `to_device` bytes that no work in flight uses; the shadow is as long and elsewhere.
         unsafe { std::ptr::copy_nonoverlapping(shadow.as_ptr(), staging.host.as_ptr(), to_device) };
@@ -522,61 +508,68 @@ unsafe fn zeroed_slice<'a>(host: std::ptr::NonNull<u8>, bytes: usize) -> &'a mut
     }
 }
 
-/// Why `submit` failed, and what it had enqueued by then.
-pub(super) struct EnqueueFailure {
-    pub(super) failed: LockedFailure,
-    /// The kernel was enqueued.
-    launched: bool,
-    /// What was enqueued writes the result buffer.
-    writes_results: bool,
+/// How far a launch had come when it failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Enqueued {
+    /// At most the copies to the device.
+    Copies,
+    /// The kernel too, which does not write the result buffer.
+    Kernel,
+    /// What writes the result buffer.
+    Results,
+}
+
+/// Why [`submit`] failed, and what it had enqueued by then.
+pub(super) struct SubmitFailure {
+    pub(super) failure: LockedFailure,
+    enqueued: Enqueued,
 }
 
 /// What the launch is known to access: what it stages, its buffers, of which it is known that it reads them, and its
 /// destination.
 #[cold]
-fn accesses(request: Request<'_>, image: &StagedImage, staged: &StagedLaunch) -> Vec<MemoryAccess> {
+fn accesses(launch: &Launch<'_>, image: &ImageSizes, staged: &StagedImage) -> Vec<MemoryAccess> {
     let access =
         |(ptr, bytes): (u64, u64), write| MemoryAccess { ptr: DevicePtr(ptr), bytes: bytes as usize, write };
     let mut all = vec![
         access((staged.input, image.input), false),
         access((staged.to_host, image.inout + image.output), true),
     ];
-    if let ArgumentSource::Args(args) = request.launch.source {
+    if let Arguments::Args(args) = launch.arguments {
         for arg in args {
             if let Arg::Buffer(buffer) = arg {
                 all.push(access(buffer.range(), false));
             }
         }
     }
-    if let Some(target) = request.destination {
-        all.push(access(target.buffer.range(), true));
+    if let Some(destination) = launch.destination {
+        all.push(access(destination.buffer.range(), true));
     }
     all.retain(|a| a.bytes > 0);
     all
 }
 
 /// Enqueues the copies and the kernel. The event of a result buffer is recorded when something is enqueued after it
-/// ([`StreamCore::defer`]).
-// Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and what only one
-// function calls is inlined by itself, but not what two do.
+/// ([`DriverStream::defer`](crate::driver_stream::DriverStream::defer)).
+// Always inlined, as `stage` and `pack`: a launch with a ticket and one without are two functions, and the compiler
+// inlines by itself only what a single function calls.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "inlined, so that nothing is gathered in a struct")]
 pub(super) fn submit(
     kernel: &DeviceKernel,
-    core: &StreamCore,
-    request: Request<'_>,
+    stream_state: &StreamState,
+    launch: &Launch<'_>,
     dims: &LaunchDims,
-    image: &StagedImage,
+    image: &ImageSizes,
     memory: &KernelMemory,
-    staged: &StagedLaunch,
-    sequence: u64,
-) -> std::result::Result<(), EnqueueFailure> {
-    let device = core.device();
+    staged: &StagedImage,
+    position: u64,
+) -> std::result::Result<(), SubmitFailure> {
+    let device = stream_state.device();
     let (driver, id) = (device.raw(), device.id());
-    let stopped =
-        |e: DriverError, launched| EnqueueFailure { failed: e.into(), launched, writes_results: false };
-    let free = |e| stopped(e, false);
-    let stream = core.for_work().map_err(free)?;
+    let failed = |e: DriverError, enqueued| SubmitFailure { failure: e.into(), enqueued };
+    let before_kernel = |e| failed(e, Enqueued::Copies);
+    let stream = stream_state.driver_stream.for_work().map_err(before_kernel)?;
     if let Some(host) = staged.copy_from {
         // SAFETY: the ring keeps the staged bytes until its fence is reached. The device scratch is at least as long as
         // the image.
@@ -591,18 +584,18 @@ pub(super) fn submit(
                 },
             )
         }
-        .map_err(free)?;
+        .map_err(before_kernel)?;
     }
     if !dims.is_empty() {
         // Only a layer looks at them.
-        let known;
+        let named;
         let accesses = if device.pool_core().shared.wants_accesses {
-            known = accesses(request, image, staged);
-            &known[..]
+            named = accesses(launch, image, staged);
+            &named[..]
         } else {
             &[]
         };
-        let launch = KernelLaunch {
+        let kernel_launch = KernelLaunch {
             function: kernel.function,
             grid: dims.grid,
             block: dims.block,
@@ -610,26 +603,23 @@ pub(super) fn submit(
             kernarg: &memory.kernarg,
             accesses,
         };
-        let work = match request.launch.cooperative {
-            false => Work::Kernel(&launch),
-            true => Work::CooperativeKernel { launch: &launch, offsets: &kernel.offsets },
+        let work = match launch.cooperative {
+            false => Work::Kernel(&kernel_launch),
+            true => Work::CooperativeKernel { launch: &kernel_launch, offsets: &kernel.offsets },
         };
-        // SAFETY: the segment is as long as the metadata say, and was packed from arguments that were checked against
-        // them; what the caller's own pointers are good for is the caller's promise.
-        unsafe { driver.enqueue(id, stream, &work) }.map_err(free)?;
+        // SAFETY: the segment is as long as the metadata says, and was packed from arguments that were checked against
+        // it; what the caller's own pointers are good for is the caller's promise.
+        unsafe { driver.enqueue(id, stream, &work) }.map_err(before_kernel)?;
     }
     if let Some(buffer) = &staged.buffer {
-        if request.launch.staging != Staging::Mapped {
+        if launch.staging != Staging::Mapped {
             let (dst, src) = (buffer.value.host.as_ptr(), DevicePtr(staged.to_host));
             let copy = Work::CopyToHost { dst, src, bytes: image.to_host() };
             // SAFETY: the result buffer is this launch's until its ticket returns it, when the copy is known to be done.
-            unsafe { driver.enqueue(id, stream, &copy) }.map_err(|e| stopped(e, true))?;
+            unsafe { driver.enqueue(id, stream, &copy) }.map_err(|e| failed(e, Enqueued::Kernel))?;
         }
-        core.defer(sequence, buffer.value.event).map_err(|e| EnqueueFailure {
-            failed: e.into(),
-            launched: true,
-            writes_results: true,
-        })?;
+        let deferred = stream_state.driver_stream.defer(position, buffer.value.event);
+        deferred.map_err(|e| failed(e, Enqueued::Results))?;
     }
     Ok(())
 }

@@ -9,200 +9,61 @@
 
 mod args;
 mod attributes;
+mod builder;
 mod captured;
+mod check;
 mod description;
 mod destination;
-mod device_kernel;
+mod find;
 mod image;
 mod kernel;
 mod launch;
 mod registry;
-mod stream_state;
 #[cfg(all(test, feature = "emulator"))]
 mod tests;
 mod ticket;
 mod waker;
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 use code_object::KernelSignature;
 
-pub use args::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Staging};
+pub use args::{Arg, ArgumentBlock, BufferArg, HostData, Patch, PatchTarget, Staging};
 pub use attributes::KernelAttributes;
+pub use builder::LauncherBuilder;
 pub use description::{KernelSource, Launch, Registration};
 pub use destination::Destination;
 pub use kernel::Kernel;
-pub use registry::KernelHandle;
-pub use stream_state::Stream;
 pub use ticket::{Output, Ticket};
 
-use crate::backend::{self, Backend};
+use crate::code::{FatBinary, LazyModule, Module};
+pub use crate::code::{KernelHandle, LaunchDims};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::fat_binary::FatBinary;
-use crate::graph::{Graph, GraphCache};
-use crate::lazy_module::LazyModule;
-use crate::memory::PoolOptions;
-use crate::module::Module;
-pub(crate) use device_kernel::DeviceKernel;
-use hip_driver::{DeviceId, Driver, RawStream, StreamOptions};
-use hip_driver_layers::timeline::Timeline;
+use crate::staging::StagingOptions;
+use crate::stream::{Stream, StreamState};
+use hip_driver::{Driver, RawStream, StreamOptions};
 use hip_driver_layers::validation::ValidationDriver;
 use lds_layout::LdsLayout;
 use registry::Registry;
-use stream_state::StagingOptions;
-pub(crate) use stream_state::{EnqueueState, REMEMBERED, StreamState, StreamStates};
 
-/// The options of a [`Launcher`]. [`Launcher::builder`] creates them, and [`build`](LauncherBuilder::build) opens the
-/// launcher.
-#[derive(Debug, Default)]
-pub struct LauncherBuilder {
-    backend: Backend,
-    emulator: Option<backend::Emulator>,
-    driver: Option<Arc<dyn Driver>>,
-    validate: Option<bool>,
-    buffer_bytes: Option<usize>,
-    max_buffers: Option<usize>,
-    pool: Option<PoolOptions>,
-    timeline: Option<Timeline>,
-}
-
-impl LauncherBuilder {
-    /// Sets which driver to open. The default is [`Backend::Auto`].
-    #[must_use]
-    pub fn backend(mut self, backend: Backend) -> Self {
-        self.backend = backend;
-        self
-    }
-
-    /// Sets the options of the emulator, such as its target and the number of its devices, for when
-    /// [`Backend::Emulator`] or [`Backend::Auto`] opens it. The default is
-    /// [`EmulatorOptions::from_env`](crate::driver::emulated::EmulatorOptions::from_env).
-    ///
-    /// This opens a GPU if there is one, else an emulated gfx942:
-    ///
-    /// ```
-    /// use hiplaunch::Launcher;
-    /// use hiplaunch::driver::emulated::EmulatorOptions;
-    ///
-    /// let options = EmulatorOptions { target: "gfx942".parse()?, ..EmulatorOptions::from_env()? };
-    /// let launcher = Launcher::builder().emulator(options).build()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(feature = "emulator")]
-    #[must_use]
-    pub fn emulator(mut self, options: backend::Emulator) -> Self {
-        self.emulator = Some(options);
-        self
-    }
-
-    /// Sets a driver that is already open. No backend is opened then.
-    #[must_use]
-    pub fn driver(mut self, driver: Arc<dyn Driver>) -> Self {
-        self.driver = Some(driver);
-        self
-    }
-
-    /// Sets whether to put the validation layer over the driver. By default the environment variable
-    /// `HIPLAUNCH_VALIDATE` says so: `1` for on, `0` for off.
-    #[must_use]
-    pub fn validate(mut self, on: bool) -> Self {
-        self.validate = Some(on);
-        self
-    }
-
-    /// Sets the size of each stream's staging ring: at most `max_buffers` staging buffers (4 by default) of
-    /// `buffer_bytes` bytes each (256 KiB by default). Each is allocated when it is first needed. A launch that stages
-    /// more than `buffer_bytes` gets a staging buffer of that size.
-    #[must_use]
-    pub fn staging_ring(mut self, buffer_bytes: usize, max_buffers: usize) -> Self {
-        (self.buffer_bytes, self.max_buffers) = (Some(buffer_bytes), Some(max_buffers));
-        self
-    }
-
-    /// Sets the options of each device's memory pool. By default the environment's
-    /// [`POOL_VARIABLE`](crate::memory::POOL_VARIABLE) says where the pool's memory comes from, and there are no
-    /// limits.
-    #[must_use]
-    pub fn pool(mut self, options: PoolOptions) -> Self {
-        self.pool = Some(options);
-        self
-    }
-
-    /// Records the launcher's driver calls and the device's work in `timeline`. The timeline's layer is below the
-    /// validation layer, where that is on. By default nothing is recorded.
-    #[must_use]
-    pub fn timeline(mut self, timeline: &Timeline) -> Self {
-        self.timeline = Some(timeline.clone());
-        self
-    }
-
-    /// Opens the driver and every device it has.
-    ///
-    /// # Errors
-    /// - [`Error::Open`] when no driver can be opened, or the environment variable for the backend or for validation
-    ///   has a value that it may not have
-    /// - [`Error::Invalid`] when the driver has no device, for options of the emulator with [`Backend::Hip`], and for
-    ///   options of the pool that are not understood or that the driver does not support
-    /// - [`Error::Driver`] for options that no emulator can have, even where there is a GPU, and when a driver call
-    ///   fails
-    pub fn build(self) -> Result<Launcher> {
-        let (mut driver, tried) = match self.driver {
-            Some(driver) => (driver, Vec::new()),
-            None => {
-                if self.emulator.is_some() && self.backend == Backend::Hip {
-                    let problem =
-                        "options of the emulator with Backend::Hip; use Backend::Auto or Backend::Emulator";
-                    return Err(Error::invalid("Launcher", problem));
-                }
-                #[cfg(feature = "emulator")]
-                if let Some(options) = &self.emulator {
-                    options.check()?;
-                }
-                let opened = backend::open_with(self.backend, Some(false), self.emulator)
-                    .map_err(|e| Error::Open(Box::new(e)))?;
-                (opened.driver, opened.tried)
-            }
-        };
-        if let Some(timeline) = &self.timeline {
-            driver = timeline.layer(driver);
-        }
-        let (driver, validation) =
-            backend::validated(driver, self.validate).map_err(|e| Error::Open(Box::new(e)))?;
-        let count = driver.device_count()?;
-        if count == 0 {
-            return Err(Error::invalid("Launcher", "the driver has no device; use the emulator's backend"));
-        }
-        let pool = self.pool.map_or_else(PoolOptions::from_env, Ok)?;
-        let open = |i| Device::open_with(driver.clone(), DeviceId(i), &pool);
-        let devices = (0..count).map(open).collect::<Result<Vec<_>>>()?;
-        let usual = StagingOptions::default();
-        let stream_state = StagingOptions {
-            buffer_bytes: self.buffer_bytes.unwrap_or(usual.buffer_bytes),
-            max_buffers: self.max_buffers.unwrap_or(usual.max_buffers),
-        };
-        Ok(Launcher(Arc::new(Inner {
-            graphs: GraphCache::default(),
-            registry: Registry::default(),
-            devices,
-            validation,
-            tried,
-            stream_state,
-            driver,
-        })))
-    }
+/// What a room above keeps of a launcher's kernels: the programs of graphs.
+pub(crate) trait KernelCache: Any + Send + Sync + std::fmt::Debug {
+    /// Drops what it keeps of a kernel ([`Kernel::id`]), which was unregistered or replaced.
+    fn forget(&self, kernel: u64);
 }
 
 /// Registers kernels, creates streams and launches. It owns one driver and the devices of that driver.
 ///
 /// Cheap to clone; all clones are the same launcher. Every method may be called from any thread.
 #[derive(Clone, Debug)]
-pub struct Launcher(Arc<Inner>);
+pub struct Launcher(Arc<LauncherInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct LauncherInner {
     // Fields are dropped in this order: kernels pass their modules to the streams, and the driver is dropped last.
-    graphs: GraphCache,
+    cache: OnceLock<Arc<dyn KernelCache>>,
     registry: Registry,
     devices: Vec<Device>,
     validation: Option<Arc<ValidationDriver>>,
@@ -287,7 +148,7 @@ impl Launcher {
         unsafe { Stream::from_raw_with_staging(device, stream, self.0.stream_state) }
     }
 
-    fn own(&self, device: &Device) -> Result<()> {
+    pub(crate) fn own(&self, device: &Device) -> Result<()> {
         if self.0.devices.contains(device) {
             Ok(())
         } else {
@@ -369,7 +230,7 @@ impl Launcher {
                 // SAFETY: the caller vouches for the code.
                 KernelSource::Module(unsafe { Module::load(self.device(device.0)?, code) }?)
             }
-            // SAFETY: as above.
+            // SAFETY: the caller vouches for the code, on every device.
             None => KernelSource::LazyModule(unsafe { LazyModule::new(FatBinary::new(old.name(), code)) }),
         };
         drop(old);
@@ -399,7 +260,7 @@ impl Launcher {
         let kernel = Kernel::new(&registration, handle, &self.0.devices)?;
         let old = self.0.registry.replace(Arc::new(kernel))?;
         old.retire();
-        self.0.graphs.forget(old.id);
+        self.forget(old.id);
         drop(old);
         self.collect();
         Ok(())
@@ -412,7 +273,7 @@ impl Launcher {
     pub fn unregister(&self, handle: KernelHandle) -> Result<()> {
         let kernel = self.0.registry.remove(handle)?;
         kernel.retire();
-        self.0.graphs.forget(kernel.id);
+        self.forget(kernel.id);
         drop(kernel);
         self.collect();
         Ok(())
@@ -423,41 +284,18 @@ impl Launcher {
     /// [`unregister`](Launcher::unregister), [`replace`](Launcher::replace), [`Stream::synchronize`] and reading a
     /// ticket do this too, the last two for their stream.
     pub fn collect(&self) {
-        self.0.devices.iter().flat_map(|d| d.streams().live()).for_each(|l| l.collect());
+        self.0.devices.iter().flat_map(StreamState::live_on).for_each(|state| state.collect());
     }
 
-    /// Creates an empty graph, in which work for a device can be recorded.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a device of another launcher.
-    pub fn graph(&self, device: &Device) -> Result<Graph> {
-        self.own(device)?;
-        Ok(Graph::new(self, device))
+    /// Returns what caches something about the launcher's kernels; `create` makes it if there is none yet.
+    pub(crate) fn cache(&self, create: impl FnOnce() -> Arc<dyn KernelCache>) -> &Arc<dyn KernelCache> {
+        self.0.cache.get_or_init(create)
     }
 
-    /// Returns three numbers: the program instances of graphs that are kept, how often a graph found its instance among
-    /// them, and how often it did not.
-    pub fn graph_counts(&self) -> (usize, u64, u64) {
-        self.0.graphs.counts()
-    }
-
-    /// Sets the number of nodes from which on a graph is submitted as a driver graph.
-    /// [`graph::measure_break_even`](crate::graph::measure_break_even) measures it.
-    ///
-    /// Until this is called, graphs are submitted as stream submissions, because a driver graph takes longer on several
-    /// versions of ROCm.
-    pub fn set_graph_break_even(&self, nodes: u32) {
-        self.0.graphs.set_break_even(nodes);
-    }
-
-    /// Drops every program instance of a graph that is kept, frees their memory, and returns how many there were. A
-    /// [`CompiledGraph`](crate::graph::CompiledGraph) keeps its own.
-    pub fn forget_graphs(&self) -> usize {
-        self.0.graphs.clear()
-    }
-
-    pub(crate) fn graphs(&self) -> &GraphCache {
-        &self.0.graphs
+    fn forget(&self, kernel: u64) {
+        if let Some(cache) = self.0.cache.get() {
+            cache.forget(kernel);
+        }
     }
 
     /// Returns a registered kernel, which can be launched without looking up its handle.
@@ -473,7 +311,7 @@ impl Launcher {
         self.0.registry.len()
     }
 
-    /// Returns a registered kernel's signature, as its code object's metadata have it. For a kernel of all devices, it is
+    /// Returns a registered kernel's signature, as its code object's metadata has it. For a kernel of all devices, it is
     /// that of the first device that the bundle has code for; if there is none, it is compiled for device 0 now.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Tests that the launcher's safeguards are needed: with one turned off, the validation layer reports violations.
 
 use super::*;
-use crate::{Arg, ArgumentBlock, Patch, PatchTarget};
+use crate::{Arg, ArgumentBlock, Backend, Patch, PatchTarget};
 use hip_driver_layers::validation::{ValidationDriver, Violation};
 
 const JIT: &[u8] = include_bytes!("../../hip/jit.gfx90a.co");
@@ -67,7 +67,7 @@ fn with_scratch_shared_between_streams_the_layer_reports_a_race() {
             let mut state = b.0.lock();
             let memory = state.kernels.memory_of(kernel).unwrap();
             drop(std::mem::replace(&mut memory.scratch, alias));
-            memory.shadow_good = false;
+            memory.shadow_matches_device = false;
         }
         let tickets: Vec<_> =
             (3..13).map(|i| echo(&launcher, if i % 2 == 0 { &a } else { &b }, kernel, i)).collect();

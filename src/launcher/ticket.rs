@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 use bytemuck::Pod;
 
 use crate::error::{Error, Result};
-use crate::memory::ResultBuffer;
+use crate::staging::ResultBuffer;
+use crate::stream::StreamState;
 
-use super::stream_state::StreamState;
 use super::waker::{self, Registration};
 
 /// The pending results of one submission: a launch, a graph or a read.
@@ -34,7 +34,7 @@ pub struct Ticket {
 struct Results {
     stream_state: Arc<StreamState>,
     /// The position of the launch on its stream.
-    sequence: u64,
+    position: u64,
     buffer: Option<ResultBuffer>,
 }
 
@@ -42,7 +42,7 @@ impl Drop for Results {
     #[inline]
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
-            self.stream_state.returned.add(buffer, self.sequence);
+            self.stream_state.returned.add(buffer, self.position);
         }
     }
 }
@@ -74,8 +74,8 @@ impl Results {
 
 impl Ticket {
     #[inline]
-    pub(crate) fn new(stream_state: Arc<StreamState>, sequence: u64, buffer: Option<ResultBuffer>) -> Ticket {
-        Ticket { results: Results { stream_state, sequence, buffer }, waiting: None, finished: false }
+    pub(crate) fn new(stream_state: Arc<StreamState>, position: u64, buffer: Option<ResultBuffer>) -> Ticket {
+        Ticket { results: Results { stream_state, position, buffer }, waiting: None, finished: false }
     }
 
     /// Returns the number of outputs. Those of a launch are its inout and out arrays and its result blocks, in the
@@ -87,14 +87,13 @@ impl Ticket {
     /// Returns whether the submission has finished. Never waits. Returns true after an error of the device too, which
     /// `read` then returns.
     pub fn is_ready(&self) -> bool {
-        let Results { stream_state, sequence, buffer } = &self.results;
-        let core = &stream_state.core;
-        if core.completed() >= *sequence || core.device().check().is_err() {
+        let Results { stream_state, position, buffer } = &self.results;
+        if stream_state.progress().completed() >= *position || stream_state.device().check().is_err() {
             return true;
         }
         match buffer {
-            Some(buffer) => core.reached(*sequence, buffer.value.event).unwrap_or(true),
-            None => core.is_idle().unwrap_or(true),
+            Some(buffer) => stream_state.driver_stream.reached(*position, buffer.value.event).unwrap_or(true),
+            None => stream_state.is_idle().unwrap_or(true),
         }
     }
 
@@ -113,7 +112,7 @@ impl Ticket {
     fn note_read(&self) {
         if let Some(buffer) = &self.results.buffer {
             let bytes = || buffer.value.spans.iter().map(|(at, len)| at + len).max().unwrap_or(0) as usize;
-            let device = self.results.stream_state.core.device();
+            let device = self.results.stream_state.device();
             device.note_with(|| Note::HostRead { ptr: buffer.value.host.as_ptr(), bytes: bytes() });
         }
     }
@@ -171,16 +170,18 @@ impl Ticket {
 
     #[inline]
     fn wait(&self) -> Result<()> {
-        let Results { stream_state, sequence, buffer } = &self.results;
-        let core = &stream_state.core;
-        let device = core.device();
+        let Results { stream_state, position, buffer } = &self.results;
+        let device = stream_state.device();
         match buffer {
-            _ if core.completed() >= *sequence => Ok(()),
+            _ if stream_state.progress().completed() >= *position => Ok(()),
             Some(buffer) => {
                 device.check()?;
-                core.wait_for(*sequence, buffer.value.event).map_err(|e| device.error(e))
+                stream_state
+                    .driver_stream
+                    .wait_for(*position, buffer.value.event)
+                    .map_err(|e| device.error(e))
             }
-            None => core.synchronize(),
+            None => stream_state.synchronize(),
         }?;
         stream_state.collect();
         Ok(())
@@ -197,18 +198,18 @@ impl Future for Ticket {
             match &self.waiting {
                 Some(registration) => registration.set(context.waker()),
                 None => {
-                    let Results { stream_state, sequence, buffer } = &self.results;
+                    let Results { stream_state, position, buffer } = &self.results;
                     let event = buffer.as_ref().map(|buffer| buffer.value.event);
-                    let registration = waker::watch(stream_state.clone(), *sequence, event, context.waker());
+                    let registration = waker::watch(stream_state.clone(), *position, event, context.waker());
                     self.waiting = Some(registration);
                 }
             }
             // If the work has finished since `is_ready`, the waker's thread sees it in its next round.
             return Poll::Pending;
         }
-        let Results { stream_state, sequence, buffer } = &mut self.results;
-        let (stream_state, sequence, buffer) = (stream_state.clone(), *sequence, buffer.take());
-        Poll::Ready(Ticket::new(stream_state, sequence, buffer).read())
+        let Results { stream_state, position, buffer } = &mut self.results;
+        let (stream_state, position, buffer) = (stream_state.clone(), *position, buffer.take());
+        Poll::Ready(Ticket::new(stream_state, position, buffer).read())
     }
 }
 

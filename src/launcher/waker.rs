@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::stream::StreamState;
 use hip_driver::RawEvent;
-
-use super::stream_state::StreamState;
 
 /// The number of rounds of polling without a pause.
 const EAGER_ROUNDS: u32 = 100;
@@ -33,25 +32,24 @@ impl Registration {
 struct AwaitedTicket {
     /// The ticket's stream, which owns the event.
     stream_state: Arc<StreamState>,
-    sequence: u64,
+    position: u64,
     event: Option<RawEvent>,
     registration: Arc<Registration>,
 }
 
 impl AwaitedTicket {
     fn is_ready(&self) -> bool {
-        if self.stream_state.core.device().check().is_err() {
+        if self.stream_state.device().check().is_err() {
             return true;
         }
         match self.event {
-            Some(event) => self.stream_state.core.reached(self.sequence, event).unwrap_or(true),
+            Some(event) => self.stream_state.driver_stream.reached(self.position, event).unwrap_or(true),
             None => {
-                let core = &self.stream_state.core;
                 // This thread can't ask about another thread's default stream.
-                core.completed() >= self.sequence
-                    || match core.is_of_this_thread() {
-                        true => core.is_idle().unwrap_or(true),
-                        false => core.synchronize().map_or(true, |()| true),
+                self.stream_state.progress().completed() >= self.position
+                    || match self.stream_state.driver_stream.is_of_this_thread() {
+                        true => self.stream_state.is_idle().unwrap_or(true),
+                        false => self.stream_state.synchronize().map_or(true, |()| true),
                     }
             }
         }
@@ -93,17 +91,17 @@ fn watch_list() -> MutexGuard<'static, WakerState> {
     }
 }
 
-/// Calls `waker` when the work at position `sequence` has finished. `event` was recorded after that work; without one,
+/// Calls `waker` when the work at `position` has finished. `event` was recorded after that work; without one,
 /// all of the stream's work has to finish.
 pub(super) fn watch(
     stream_state: Arc<StreamState>,
-    sequence: u64,
+    position: u64,
     event: Option<RawEvent>,
     waker: &Waker,
 ) -> Arc<Registration> {
     let registration = Arc::new(Registration(Mutex::new(waker.clone())));
     let mut watch = watch_list();
-    watch.new.push(AwaitedTicket { stream_state, sequence, event, registration: registration.clone() });
+    watch.new.push(AwaitedTicket { stream_state, position, event, registration: registration.clone() });
     if !watch.running {
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
             Ok(_) => watch.running = true,

@@ -65,7 +65,7 @@ fn emulated(target: &str) -> Result<Arc<dyn Driver>, String> {
     // Two devices, so that cases with two devices always run. One thread for each device, because cases run at the same
     // time.
     let target = target.parse().expect("a target");
-    let options = EmulatorOptions { devices: 2, threads: 1, target, ..EmulatorOptions::default() };
+    let options = EmulatorOptions { devices: 2, target, ..EmulatorOptions::single_threaded() };
     Ok(EmulatedDriver::new(options).expect("the emulator needs nothing"))
 }
 

@@ -3,7 +3,7 @@
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::graph::{
-    Access, Branches, CompiledGraph, GraphArg, GraphProblem, GraphValue, NodeId, Submission,
+    Access, Branches, CompiledGraph, GraphArg, GraphCounts, GraphProblem, GraphValue, NodeId, Submission,
 };
 use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher};
 use proptest::prelude::*;
@@ -62,7 +62,11 @@ fn each_submission_runs_once_and_uses_what_was_set() {
             (out.to_vec(&rig.stream).unwrap()[5], other.to_vec(&rig.stream).unwrap()[5]),
             (7.0, -29.0)
         );
-        assert_eq!(rig.launcher.graph_counts(), (1, 0, 1), "never looked up again");
+        assert_eq!(
+            rig.launcher.graph_counts(),
+            GraphCounts { kept: 1, hits: 0, misses: 1 },
+            "never looked up again"
+        );
         // Another graph of the same structure uses the same arguments and workspace in between.
         let (mut same, _) = compiled(&rig, &k, [&a, &a, &out]);
         assert_eq!([submit(&mut same), submit(&mut graph), submit(&mut same)], [3.0, -29.0, 3.0]);
@@ -85,7 +89,7 @@ fn buffers_that_overlap_differently_are_planned_again() {
         // The sum is written to its first operand's buffer: a write after a read.
         graph.set_buffer(&to, &a).unwrap();
         assert_eq!([submit(&mut graph), submit(&mut graph)], [12.0, 34.0]);
-        assert_eq!(rig.launcher.graph_counts().2, 2, "planned once more");
+        assert_eq!(rig.launcher.graph_counts().misses, 2, "planned once more");
         // The sum is written to its second operand's buffer, for which the kernel is not declared in place: refused,
         // and nothing submitted.
         graph.set_buffer(&to, &b).unwrap();
@@ -155,10 +159,10 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         let of = |n| DeviceBuffer::from_slice(&rig.stream, &vec![1.0f32; n]).unwrap();
         let (a, b, out, short) = (of(N), of(N), of(N), of(N - 1));
         let (mut graph, [x, ..]) = compiled(&rig, &k, [&a, &b, &out]);
-        let (recorded, given) = (4 * N as u64, 4 * N as u64 - 4);
+        let (recorded, bytes) = (4 * N as u64, 4 * N as u64 - 4);
         assert_eq!(
             graph_problem(graph.set_buffer(&x, &short)),
-            GraphProblem::OtherLength { value: 0, recorded, given }
+            GraphProblem::OtherLength { value: 0, recorded, bytes }
         );
         let view = a.view_strided(0, &[N / 2, 2], &[1, (N / 2) as isize]).unwrap();
         assert_eq!(graph_problem(graph.set_buffer(&x, &view)), GraphProblem::NotContiguous { value: 0 });
@@ -250,13 +254,13 @@ fn a_graph_recorded_before_a_replacement_computes_with_the_old_kernel_and_does_n
         // Another name and other parameters.
         // SAFETY: a kernel of hip/.
         unsafe { rig.launcher.replace(k.vscale, VECTOR.for_device(&rig.device), "fill_u32") }.unwrap();
-        assert_eq!(rig.launcher.graph_counts().0, 0);
+        assert_eq!(rig.launcher.graph_counts().kept, 0);
         let kernel = "vscale".into();
         assert_eq!(graph_problem(second.compile(&rig.stream)), GraphProblem::KernelChanged { kernel });
         let before = rig.validation().counts();
         assert_eq!(third.compute(&rig.stream).unwrap().read().unwrap().value::<f32>(0).unwrap(), 2.0);
         rig.launcher.collect();
-        assert_eq!(rig.launcher.graph_counts().0, 0);
+        assert_eq!(rig.launcher.graph_counts().kept, 0);
         assert_eq!(rig.validation().counts().since(&before).get(CallKind::ModuleUnload), 1);
         rig.assert_clean();
     });
@@ -358,7 +362,7 @@ proptest! {
                 prop_assert_eq!(&buffers[b].to_vec(&rig.stream).unwrap(), expected);
             }
         }
-        prop_assert_eq!(rig.launcher.graph_counts().2, 1, "planned once");
+        prop_assert_eq!(rig.launcher.graph_counts().misses, 1, "planned once");
         rig.assert_clean();
     }
 }

@@ -1,7 +1,7 @@
 //! A graph computes what its nodes compute one by one.
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::{Graph, GraphArg, GraphValue, Submission};
+use hiplaunch::graph::{Graph, GraphArg, GraphCounts, GraphValue, Submission};
 use hiplaunch::{DeviceBuffer, KernelHandle, LaunchDims};
 use proptest::prelude::*;
 
@@ -210,7 +210,7 @@ proptest! {
                 prop_assert_eq!(&buffer.to_vec(&rig.stream).unwrap(), expected.as_ref().unwrap());
             }
         }
-        let (kept, hits, misses) = rig.launcher.graph_counts();
+        let GraphCounts { kept, hits, misses } = rig.launcher.graph_counts();
         prop_assert_eq!((kept, misses), (1, 1));
         prop_assert!(hits >= repeats as u64 - 1);
         rig.assert_clean();

@@ -2,7 +2,7 @@
 
 use hiplaunch::DeviceBuffer;
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::graph::GraphValue;
+use hiplaunch::graph::{GraphCounts, GraphValue};
 
 use crate::order::{Kernels, N};
 use hiplaunch_testing::rig::*;
@@ -63,7 +63,7 @@ fn after_the_first_compute_nothing_is_allocated_and_each_kernel_is_one_call() {
             assert_eq!(counts.device_calls(), 100, "{counts}");
             assert_eq!(out.to_vec(&rig.stream).unwrap(), [i as f32; N]);
         }
-        assert_eq!(rig.launcher.graph_counts(), (1, 4, 1));
+        assert_eq!(rig.launcher.graph_counts(), GraphCounts { kept: 1, hits: 4, misses: 1 });
         rig.assert_clean();
     });
 }
@@ -77,14 +77,18 @@ fn other_graph_keys_have_their_own_programs_and_the_oldest_are_dropped() {
         for length in 1..=100 {
             chain(&rig, &k, &x, &out, length, 1.0);
         }
-        let (kept, hits, misses) = rig.launcher.graph_counts();
+        let GraphCounts { kept, hits, misses } = rig.launcher.graph_counts();
         assert_eq!((kept, hits, misses), (64, 0, 100));
         chain(&rig, &k, &x, &out, 100, 1.0);
         chain(&rig, &k, &x, &out, 1, 1.0);
-        assert_eq!(rig.launcher.graph_counts(), (64, 1, 101), "the newest is there, the oldest is not");
+        assert_eq!(
+            rig.launcher.graph_counts(),
+            GraphCounts { kept: 64, hits: 1, misses: 101 },
+            "the newest is there, the oldest is not"
+        );
         // Unregistering a kernel drops its programs.
         rig.launcher.unregister(k.vscale).unwrap();
-        assert_eq!(rig.launcher.graph_counts().0, 0);
+        assert_eq!(rig.launcher.graph_counts().kept, 0);
         rig.assert_clean();
     });
 }
@@ -107,7 +111,7 @@ fn buffers_that_overlap_have_another_graph_key() {
         run(&x, &x);
         assert_eq!(out.to_vec(&rig.stream).unwrap(), [2.0; N]);
         run(&y, &x);
-        assert_eq!(rig.launcher.graph_counts(), (2, 1, 2));
+        assert_eq!(rig.launcher.graph_counts(), GraphCounts { kept: 2, hits: 1, misses: 2 });
         rig.assert_clean();
     });
 }

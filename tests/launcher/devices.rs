@@ -102,7 +102,7 @@ fn a_kernel_is_loaded_on_a_device_at_its_first_launch_there() {
             // SAFETY: as above.
             unsafe { launcher.launch(other, stream, LaunchDims::linear(1, 64), &args) }.unwrap();
             assert_eq!(y.to_vec(stream).unwrap(), [3.0; 4]);
-            assert_eq!(launcher.attributes(other, device).unwrap().static_lds, 0);
+            assert_eq!(launcher.kernel(other).unwrap().attributes(device).unwrap().static_lds, 0);
         }
         assert_eq!(count(launcher, CallKind::ModuleLoad), loads);
         launcher.unregister(kernel).unwrap();
@@ -165,7 +165,7 @@ fn each_device_gets_the_code_object_of_its_target() {
         unsafe { launcher.enqueue(kernel, &stream, Launch::new(LaunchDims::linear(1, 64)).packed(&[0; 16])) }
             .unwrap();
         assert_eq!(vector.on(device).unwrap().code_object().target().short(), expected);
-        let attributes = launcher.attributes(kernel, device).unwrap();
+        let attributes = launcher.kernel(kernel).unwrap().attributes(device).unwrap();
         assert_eq!(attributes.wavefront_size, device.properties().wavefront_size, "{expected}");
     }
 }
@@ -281,7 +281,7 @@ fn a_handle_of_all_devices_is_not_for_those_of_another_launcher() {
     let error = iota(&launcher, kernel, &stream, 0).unwrap_err();
     assert!(matches!(error, Error::Invalid { .. }), "{error}");
     assert_eq!(count(&other, CallKind::ModuleLoad), 0);
-    let refused = launcher.attributes(kernel, &other.devices()[0]);
+    let refused = launcher.kernel(kernel).unwrap().attributes(&other.devices()[0]);
     assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
 }
 

@@ -1,11 +1,11 @@
 //! The kernels of hip/ for every device: what the bundles hold, and which code object a device gets.
 
 use code_object::{CodeObject, CodeObjectVersion, TargetId, bundle};
+use hiplaunch::code::NoCodeReason;
 use hiplaunch::compile::{CompileError, Compiler};
 use hiplaunch::driver::emulated::EmulatorOptions;
 use hiplaunch::driver::noop::NoopDriver;
 use hiplaunch::driver::{Capabilities, Capability};
-use hiplaunch::fat_binary::NoCodeReason;
 use hiplaunch::{Backend, Error, FatBinary, Launcher};
 
 /// The sources of hip/.
@@ -140,9 +140,9 @@ fn kernels_of_every_code_object_are_registered_on_its_device() {
         let code = FatBinary::read(path("vector.hipfb")).unwrap().for_device(device).unwrap();
         // SAFETY: the driver does nothing.
         let saxpy = unsafe { launcher.register(device, code.elf(), "saxpy") }.unwrap();
-        let attributes = launcher.attributes(saxpy, device).unwrap();
+        let attributes = launcher.kernel(saxpy).unwrap().attributes(device).unwrap();
         assert_eq!(attributes.wavefront_size, device.properties().wavefront_size, "{target}");
-        let occupancy = launcher.occupancy(saxpy, device, 256, 0).unwrap();
+        let occupancy = launcher.kernel(saxpy).unwrap().occupancy(device, 256, 0).unwrap();
         assert!(target.starts_with(occupancy.processor) && occupancy.percent() == 100.0, "{occupancy:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Memory of others: borrowed addresses, pinned and registered host memory, managed memory, memory of other processes.
+//! Foreign memory: borrowed addresses, pinned and registered host memory, managed memory, memory of other processes.
 
 use std::process::Command;
 

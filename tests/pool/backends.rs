@@ -34,8 +34,7 @@ fn backends_are_parsed_from_their_names() {
 
 #[test]
 fn a_driver_without_the_capability_is_refused() {
-    let emulator =
-        || EmulatedDriver::new(EmulatorOptions { threads: 1, ..EmulatorOptions::default() }).unwrap();
+    let emulator = || EmulatedDriver::new(EmulatorOptions::single_threaded()).unwrap();
     let driver = HookedDriver::without(emulator(), Capability::StreamOrderedAllocator);
     let open = |backend| {
         let options = PoolOptions { backend, ..PoolOptions::default() };

@@ -155,7 +155,7 @@ fn defect_5_no_cap_and_eviction_that_does_nothing() {
 
 #[test]
 fn defect_6_misses_uncounted_and_devices_mixed_up() {
-    let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
+    let options = EmulatorOptions { devices: 2, ..EmulatorOptions::single_threaded() };
     let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
     let open = |id| Device::open(layer.clone(), DeviceId(id)).unwrap();
     let devices = [open(0), open(1)];
@@ -231,7 +231,7 @@ fn defect_7_calls_memsets_and_heap_use_on_hits_and_frees() {
 /// While a pool makes a driver call of any kind, another thread can allocate from and free to the same memory.
 #[test]
 fn defect_7_driver_calls_under_the_lock() {
-    let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+    let options = EmulatorOptions::single_threaded();
     let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
     let rig = Rig::over(hooked.clone(), PoolOptions::default());
     let (a, b) = (Arc::new(rig.stream()), Arc::new(rig.stream()));

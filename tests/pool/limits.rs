@@ -121,7 +121,7 @@ fn trimming_releases_whole_free_segments_after_their_work() {
 /// A driver's free need not wait for the device, though those of HIP and the emulator do.
 #[test]
 fn no_segment_is_released_while_its_stream_has_work() {
-    let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+    let options = EmulatorOptions::single_threaded();
     let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
     let rig = Rig::over(hooked.clone(), PoolOptions::default());
     let (a, b) = (Arc::new(rig.stream()), rig.stream());

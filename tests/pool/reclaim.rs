@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use hiplaunch::DeviceScratchBuffer;
 use hiplaunch::driver::ErrorCode;
 use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::memory::ReclaimStep;
@@ -266,26 +265,5 @@ fn the_drivers_own_lack_of_memory_starts_the_reclaim_steps() {
     assert!(e.why.is_some());
     out_of_memory(rig.pool.allocate(&a, 1 << 39));
     drop((a, b));
-    rig.finish();
-}
-
-#[test]
-fn scratch_that_can_not_double_allocates_what_is_needed() {
-    let rig = Rig::capped(11 * MIB / 4);
-    let a = rig.stream();
-    let mut scratch = DeviceScratchBuffer::new(&rig.device);
-    assert!(scratch.ensure(MIB as usize, &a).unwrap());
-    // Twice the capacity, in addition to the old block, would exceed the cap.
-    assert!(scratch.ensure(3 * MIB as usize / 2, &a).unwrap());
-    assert_eq!((scratch.capacity() as u64, scratch.growths()), (3 * MIB / 2, 2));
-    // A request that is too large leaves it unchanged.
-    let before = scratch.ptr();
-    out_of_memory(scratch.ensure(3 * MIB as usize, &a));
-    assert_eq!(
-        (scratch.ptr(), scratch.capacity() as u64, scratch.held() as u64),
-        (before, 3 * MIB / 2, 3 * MIB / 2)
-    );
-    assert!(!scratch.ensure(MIB as usize, &a).unwrap());
-    drop((scratch, a));
     rig.finish();
 }

@@ -32,7 +32,7 @@ impl Rig {
 
     /// Opens an emulated device.
     pub(crate) fn with(options: PoolOptions) -> Rig {
-        let emulator = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+        let emulator = EmulatorOptions::single_threaded();
         Rig::over(EmulatedDriver::new(emulator).expect("an emulated driver needs nothing"), options)
     }
 

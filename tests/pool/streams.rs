@@ -187,7 +187,7 @@ fn two_streams_that_take_turns_end_with_memory_of_their_own() {
             rig.fill(stream, &block);
         };
         (0..40).for_each(turn);
-        // They don't steal from each other for ever: after a few turns each has its own memory.
+        // They don't steal from each other forever: after a few turns each has its own memory.
         let before = rig.counters();
         assert!(before.reserved == 2 * MIB && before.steals <= 20, "{before:?}");
         for i in 0..100 {
@@ -356,7 +356,7 @@ fn launches_record_their_uses_of_buffers() {
 
 #[test]
 fn pools_of_two_devices_share_nothing() {
-    let options = EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() };
+    let options = EmulatorOptions { devices: 2, ..EmulatorOptions::single_threaded() };
     let layer = ValidationDriver::new(EmulatedDriver::new(options).unwrap());
     let devices = [0, 1].map(|id| Device::open(layer.clone(), DeviceId(id)).unwrap());
     let streams = [0, 1].map(|i: usize| Stream::new(&devices[i], StreamOptions::default()).unwrap());

@@ -116,7 +116,7 @@ fn streams_are_created_and_destroyed_while_others_steal() {
 /// After the pool read that memory has no stream and before it took it, a new stream may get, use and free it.
 #[test]
 fn memory_that_gets_a_stream_while_it_is_stolen_is_waited_for() {
-    let options = EmulatorOptions { threads: 1, ..EmulatorOptions::default() };
+    let options = EmulatorOptions::single_threaded();
     let hooked = HookedDriver::new(EmulatedDriver::new(options).unwrap());
     let rig = Rig::over(hooked.clone(), PoolOptions::default());
     let (a, b, c) = (rig.stream(), rig.stream(), rig.stream());

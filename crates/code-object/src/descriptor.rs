@@ -65,6 +65,86 @@ fn bits(word: u32, low: u32, width: u32) -> u32 {
     word >> low & ((1 << width) - 1)
 }
 
+/// Declares methods of [`KernelDescriptor`] that return bits of a word, each with the word, the first bit and the number of bits.
+macro_rules! bit_fields {
+    ($($(#[$doc:meta])* $name:ident: $Type:tt = $word:ident, $at:literal, $width:literal;)*) => {
+        impl KernelDescriptor {
+            $(
+                $(#[$doc])*
+                pub fn $name(&self) -> $Type {
+                    bit_fields!($Type bits(self.$word.into(), $at, $width))
+                }
+            )*
+        }
+    };
+    (bool $bits:expr) => { $bits != 0 };
+    (u32 $bits:expr) => { $bits };
+    (u8 $bits:expr) => { $bits as u8 };
+}
+
+bit_fields! {
+    // COMPUTE_PGM_RSRC1
+    /// `GRANULATED_WORKITEM_VGPR_COUNT`, as encoded.
+    granulated_vgpr_count: u32 = compute_pgm_rsrc1, 0, 6;
+    /// `GRANULATED_WAVEFRONT_SGPR_COUNT`, as encoded.
+    granulated_sgpr_count: u32 = compute_pgm_rsrc1, 6, 4;
+    /// Whether NaNs are clamped to zero by the clamp modifier (`ENABLE_DX10_CLAMP`).
+    dx10_clamp: bool = compute_pgm_rsrc1, 21, 1;
+    /// Whether signalling NaNs are quieted (`ENABLE_IEEE_MODE`).
+    ieee: bool = compute_pgm_rsrc1, 23, 1;
+    /// Whether f16 overflow is clamped to the largest number (`FP16_OVFL`).
+    fp16_overflow: bool = compute_pgm_rsrc1, 26, 1;
+
+    // COMPUTE_PGM_RSRC2
+    /// Whether scratch is set up; before architected flat scratch (gfx942) the wave gets a scratch offset SGPR.
+    enable_private_segment: bool = compute_pgm_rsrc2, 0, 1;
+    /// User SGPRs that are set up, preloaded kernargs included.
+    user_sgpr_count: u32 = compute_pgm_rsrc2, 1, 5;
+    /// Whether an SGPR with the workgroup's x follows the user SGPRs.
+    enable_workgroup_id_x: bool = compute_pgm_rsrc2, 7, 1;
+    /// Whether an SGPR with the workgroup's y follows.
+    enable_workgroup_id_y: bool = compute_pgm_rsrc2, 8, 1;
+    /// Whether an SGPR with the workgroup's z follows.
+    enable_workgroup_id_z: bool = compute_pgm_rsrc2, 9, 1;
+    /// Whether an SGPR with the workgroup info follows.
+    enable_workgroup_info: bool = compute_pgm_rsrc2, 10, 1;
+    /// Exceptions that are enabled (`ENABLE_EXCEPTION_*`): bits 6:0 are invalid, denormal source, division by zero,
+    /// overflow, underflow, inexact, integer division by zero.
+    exceptions: u8 = compute_pgm_rsrc2, 24, 7;
+
+    // COMPUTE_PGM_RSRC3
+    /// Whether the waves of a workgroup may be on different compute units (`TG_SPLIT`); such a kernel has no LDS.
+    tg_split: bool = compute_pgm_rsrc3, 16, 1;
+
+    // KERNARG_PRELOAD
+    /// Dwords of the kernarg segment that are loaded into user SGPRs, after all others. If there are any, the
+    /// kernel's code starts with 256 bytes that load them with instructions, for firmware that can't; hardware
+    /// that preloads starts after these, at [`entry`](Self::entry)` + 256`.
+    preload_length: u32 = kernarg_preload, 0, 7;
+    /// Where preloading starts in the kernarg segment, in dwords.
+    preload_offset: u32 = kernarg_preload, 7, 9;
+
+    // KERNEL_CODE_PROPERTIES
+    /// 4 user SGPRs with the scratch buffer's descriptor.
+    private_segment_buffer: bool = kernel_code_properties, 0, 1;
+    /// 2 user SGPRs with the address of the AQL packet.
+    dispatch_ptr: bool = kernel_code_properties, 1, 1;
+    /// 2 user SGPRs with the address of the queue.
+    queue_ptr: bool = kernel_code_properties, 2, 1;
+    /// 2 user SGPRs with the address of the kernarg segment.
+    kernarg_segment_ptr: bool = kernel_code_properties, 3, 1;
+    /// 2 user SGPRs with the dispatch's id.
+    dispatch_id: bool = kernel_code_properties, 4, 1;
+    /// 2 user SGPRs that initialize flat scratch.
+    flat_scratch_init: bool = kernel_code_properties, 5, 1;
+    /// 1 user SGPR with the scratch size of a work-item, in bytes.
+    private_segment_size_sgpr: bool = kernel_code_properties, 6, 1;
+    /// Whether a wavefront has 32 lanes (gfx10 on), not 64.
+    wave32: bool = kernel_code_properties, 10, 1;
+    /// Whether the scratch need isn't known when the kernel is compiled.
+    uses_dynamic_stack: bool = kernel_code_properties, 11, 1;
+}
+
 impl KernelDescriptor {
     /// Size of a descriptor, in bytes.
     pub const SIZE: usize = 64;
@@ -102,22 +182,10 @@ impl KernelDescriptor {
         })
     }
 
-    // COMPUTE_PGM_RSRC1
-
-    /// `GRANULATED_WORKITEM_VGPR_COUNT`, as encoded.
-    pub fn granulated_vgpr_count(&self) -> u32 {
-        bits(self.compute_pgm_rsrc1, 0, 6)
-    }
-
     /// Vector registers allocated to a work-item, accumulation registers included, on a processor whose unified
     /// file is allocated in units of 8 (gfx90a, gfx942).
     pub fn vgprs(&self) -> u32 {
         (self.granulated_vgpr_count() + 1) * 8
-    }
-
-    /// `GRANULATED_WAVEFRONT_SGPR_COUNT`, as encoded.
-    pub fn granulated_sgpr_count(&self) -> u32 {
-        bits(self.compute_pgm_rsrc1, 6, 4)
     }
 
     /// Scalar registers allocated to a wavefront on gfx9: units of 16, encoded as twice their number less 2.
@@ -136,53 +204,6 @@ impl KernelDescriptor {
         }
     }
 
-    /// Whether NaNs are clamped to zero by the clamp modifier (`ENABLE_DX10_CLAMP`).
-    pub fn dx10_clamp(&self) -> bool {
-        bits(self.compute_pgm_rsrc1, 21, 1) != 0
-    }
-
-    /// Whether signalling NaNs are quieted (`ENABLE_IEEE_MODE`).
-    pub fn ieee(&self) -> bool {
-        bits(self.compute_pgm_rsrc1, 23, 1) != 0
-    }
-
-    /// Whether f16 overflow is clamped to the largest number (`FP16_OVFL`).
-    pub fn fp16_overflow(&self) -> bool {
-        bits(self.compute_pgm_rsrc1, 26, 1) != 0
-    }
-
-    // COMPUTE_PGM_RSRC2
-
-    /// Whether scratch is set up; before architected flat scratch (gfx942) the wave gets a scratch offset SGPR.
-    pub fn enable_private_segment(&self) -> bool {
-        bits(self.compute_pgm_rsrc2, 0, 1) != 0
-    }
-
-    /// User SGPRs that are set up, preloaded kernargs included.
-    pub fn user_sgpr_count(&self) -> u32 {
-        bits(self.compute_pgm_rsrc2, 1, 5)
-    }
-
-    /// Whether an SGPR with the workgroup's x follows the user SGPRs.
-    pub fn enable_workgroup_id_x(&self) -> bool {
-        bits(self.compute_pgm_rsrc2, 7, 1) != 0
-    }
-
-    /// Whether an SGPR with the workgroup's y follows.
-    pub fn enable_workgroup_id_y(&self) -> bool {
-        bits(self.compute_pgm_rsrc2, 8, 1) != 0
-    }
-
-    /// Whether an SGPR with the workgroup's z follows.
-    pub fn enable_workgroup_id_z(&self) -> bool {
-        bits(self.compute_pgm_rsrc2, 9, 1) != 0
-    }
-
-    /// Whether an SGPR with the workgroup info follows.
-    pub fn enable_workgroup_info(&self) -> bool {
-        bits(self.compute_pgm_rsrc2, 10, 1) != 0
-    }
-
     /// Which work-item ids are set up.
     pub fn enable_vgpr_workitem_id(&self) -> WorkitemIds {
         match bits(self.compute_pgm_rsrc2, 11, 2) {
@@ -199,86 +220,8 @@ impl KernelDescriptor {
         self.group_segment_size
     }
 
-    /// Exceptions that are enabled (`ENABLE_EXCEPTION_*`): bits 6:0 are invalid, denormal source, division by zero,
-    /// overflow, underflow, inexact, integer division by zero.
-    pub fn exceptions(&self) -> u8 {
-        bits(self.compute_pgm_rsrc2, 24, 7) as u8
-    }
-
-    // COMPUTE_PGM_RSRC3 of gfx90a and gfx942
-
     /// First accumulation register in the unified vector register file: a multiple of 4, up to 256.
     pub fn accum_offset(&self) -> u32 {
         (bits(self.compute_pgm_rsrc3, 0, 6) + 1) * 4
-    }
-
-    /// Whether the waves of a workgroup may be on different compute units (`TG_SPLIT`); such a kernel has no LDS.
-    pub fn tg_split(&self) -> bool {
-        bits(self.compute_pgm_rsrc3, 16, 1) != 0
-    }
-
-    // KERNEL_CODE_PROPERTIES
-
-    fn property(&self, bit: u32) -> bool {
-        self.kernel_code_properties >> bit & 1 != 0
-    }
-
-    /// 4 user SGPRs with the scratch buffer's descriptor.
-    pub fn private_segment_buffer(&self) -> bool {
-        self.property(0)
-    }
-
-    /// 2 user SGPRs with the address of the AQL packet.
-    pub fn dispatch_ptr(&self) -> bool {
-        self.property(1)
-    }
-
-    /// 2 user SGPRs with the address of the queue.
-    pub fn queue_ptr(&self) -> bool {
-        self.property(2)
-    }
-
-    /// 2 user SGPRs with the address of the kernarg segment.
-    pub fn kernarg_segment_ptr(&self) -> bool {
-        self.property(3)
-    }
-
-    /// 2 user SGPRs with the dispatch's id.
-    pub fn dispatch_id(&self) -> bool {
-        self.property(4)
-    }
-
-    /// 2 user SGPRs that initialize flat scratch.
-    pub fn flat_scratch_init(&self) -> bool {
-        self.property(5)
-    }
-
-    /// 1 user SGPR with the scratch size of a work-item, in bytes.
-    pub fn private_segment_size_sgpr(&self) -> bool {
-        self.property(6)
-    }
-
-    /// Whether a wavefront has 32 lanes (gfx10 on), not 64.
-    pub fn wave32(&self) -> bool {
-        self.property(10)
-    }
-
-    /// Whether the scratch need isn't known when the kernel is compiled.
-    pub fn uses_dynamic_stack(&self) -> bool {
-        self.property(11)
-    }
-
-    // KERNARG_PRELOAD
-
-    /// Dwords of the kernarg segment that are loaded into user SGPRs, after all others. If there are any, the
-    /// kernel's code starts with 256 bytes that load them with instructions, for firmware that can't; hardware
-    /// that preloads starts after these, at [`entry`](Self::entry)` + 256`.
-    pub fn preload_length(&self) -> u32 {
-        bits(self.kernarg_preload.into(), 0, 7)
-    }
-
-    /// Where preloading starts in the kernarg segment, in dwords.
-    pub fn preload_offset(&self) -> u32 {
-        bits(self.kernarg_preload.into(), 7, 9)
     }
 }

@@ -298,13 +298,21 @@ impl Names {
     }
 }
 
+/// A defined symbol, by the order of names.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Definition<'a> {
+    name: &'a str,
+    address: u64,
+    size: u64,
+}
+
 /// Returns the defined symbols of a type that are inside a segment, with checked addresses and sizes.
 fn defined<'a>(
     table: &SymbolTable<'a, Header>,
     kind: object::elf::SymbolType,
     segments: &[SegmentRange],
     names: &mut Names,
-) -> Result<Vec<(&'a str, u64, u64)>> {
+) -> Result<Vec<Definition<'a>>> {
     let mut found = Vec::new();
     for symbol in table.iter() {
         let section = symbol.st_shndx(LE);
@@ -317,7 +325,7 @@ fn defined<'a>(
             let name = name.chars().take(256).collect();
             return Err(Error::BadSymbol { name, reason: "it lies outside the segments" });
         }
-        found.push((name, address, size));
+        found.push(Definition { name, address, size });
     }
     Ok(found)
 }
@@ -328,10 +336,10 @@ fn functions(
     names: &mut Names,
 ) -> Result<Vec<FunctionSymbol>> {
     let mut found = defined(table, STT_FUNC, segments, names)?;
-    found.sort_by_key(|&(_, address, size)| (address, size));
+    found.sort_by_key(|symbol| (symbol.address, symbol.size));
     Ok(found
         .into_iter()
-        .map(|(name, address, size)| FunctionSymbol { name: name.into(), address, size })
+        .map(|Definition { name, address, size }| FunctionSymbol { name: name.into(), address, size })
         .collect())
 }
 
@@ -342,12 +350,12 @@ fn objects(
 ) -> Result<Vec<GlobalVariable>> {
     let mut found = defined(table, STT_OBJECT, segments, names)?;
     found.sort_unstable();
-    if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(Error::BadSymbol { name: pair[0].0.into(), reason: "it is defined twice" });
+    if let Some(pair) = found.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        return Err(Error::BadSymbol { name: pair[0].name.into(), reason: "it is defined twice" });
     }
     Ok(found
         .into_iter()
-        .map(|(name, address, size)| GlobalVariable { name: name.into(), address, size })
+        .map(|Definition { name, address, size }| GlobalVariable { name: name.into(), address, size })
         .collect())
 }
 

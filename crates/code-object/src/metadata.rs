@@ -52,168 +52,130 @@ fn integers<const N: usize>(reader: &mut Reader<'_>, key: &str) -> Result<[u32; 
     Ok(values)
 }
 
-/// Reads a string that must be one of a set.
-fn name<T>(reader: &mut Reader<'_>, key: &str, from_name: impl Fn(&str) -> Option<T>) -> Result<T> {
-    let text = reader.string(key)?;
-    from_name(text).ok_or_else(|| {
-        let shown: String = text.chars().take(64).collect();
-        reader.error(format!("unknown {key} `{shown}`"))
-    })
+/// Reads a string.
+fn text(reader: &mut Reader<'_>, key: &str) -> Result<String> {
+    reader.string(key).map(str::to_owned)
+}
+
+/// Returns a function that reads an array. No capacity is reserved, because the count may be false.
+fn list<T>(item: fn(&mut Reader<'_>) -> Result<T>) -> impl Fn(&mut Reader<'_>, &str) -> Result<Vec<T>> {
+    move |reader, key| (0..reader.array(key)?).map(|_| item(reader)).collect()
+}
+
+/// Returns a function that reads a string that must be one of a set.
+fn named<T>(from_name: fn(&str) -> Option<T>) -> impl Fn(&mut Reader<'_>, &str) -> Result<T> {
+    move |reader, key| {
+        let text = reader.string(key)?;
+        from_name(text).ok_or_else(|| {
+            let shown: String = text.chars().take(64).collect();
+            reader.error(format!("unknown {key} `{shown}`"))
+        })
+    }
+}
+
+/// Reads the texts of `amdhsa.printf`.
+fn formats(reader: &mut Reader<'_>, key: &str) -> Result<Vec<Box<[u8]>>> {
+    let mut list: Vec<Box<[u8]>> = Vec::new();
+    for _ in 0..reader.array(key)? {
+        let text = reader.text(key)?;
+        // Each format has at least two numbers and two colons. A hostile list of empty strings would take much memory.
+        if text.len() >= 4 {
+            list.push(text.into());
+        }
+    }
+    Ok(list)
+}
+
+/// Declares the keys of a map: a struct of the values that were read, and the function that reads it. A row is a key, its field
+/// and the field's type, and the function that reads the value. Unknown keys are skipped.
+macro_rules! keys {
+    ($($Keys:ident = $what:literal { $($key:literal $field:ident: $Type:ty = $read:expr;)* })*) => {$(
+        #[derive(Default)]
+        struct $Keys {
+            $($field: Option<$Type>,)*
+        }
+
+        impl $Keys {
+            fn read(reader: &mut Reader<'_>) -> Result<$Keys> {
+                let mut keys = $Keys::default();
+                for _ in 0..reader.map($what)? {
+                    match reader.string(concat!("a key of ", $what))? {
+                        $($key => {
+                            let value = $read(reader, $key)?;
+                            set(&mut keys.$field, value, reader, $key)?;
+                        })*
+                        _ => reader.skip()?,
+                    }
+                }
+                Ok(keys)
+            }
+        }
+    )*};
+}
+
+keys! {
+    NoteKeys = "the metadata" {
+        "amdhsa.version" version: [u32; 2] = integers::<2>;
+        "amdhsa.target" target: String = text;
+        "amdhsa.kernels" kernels: Vec<KernelSignature> = list(kernel);
+        "amdhsa.printf" printf_formats: Vec<Box<[u8]>> = formats;
+    }
+    KernelKeys = "a kernel" {
+        ".name" name: String = text;
+        ".symbol" symbol: String = text;
+        ".kernarg_segment_size" kernarg_size: u32 = Reader::u32;
+        ".kernarg_segment_align" kernarg_align: u32 = Reader::u32;
+        ".group_segment_fixed_size" group_segment_fixed_size: u32 = Reader::u32;
+        ".private_segment_fixed_size" private_segment_fixed_size: u32 = Reader::u32;
+        ".max_flat_workgroup_size" max_flat_workgroup_size: u32 = Reader::u32;
+        ".reqd_workgroup_size" reqd_workgroup_size: [u32; 3] = integers::<3>;
+        ".workgroup_size_hint" workgroup_size_hint: [u32; 3] = integers::<3>;
+        ".wavefront_size" wavefront_size: u32 = Reader::u32;
+        ".sgpr_count" sgpr_count: u32 = Reader::u32;
+        ".vgpr_count" vgpr_count: u32 = Reader::u32;
+        ".agpr_count" agpr_count: u32 = Reader::u32;
+        ".sgpr_spill_count" sgpr_spill_count: u32 = Reader::u32;
+        ".vgpr_spill_count" vgpr_spill_count: u32 = Reader::u32;
+        ".uses_dynamic_stack" uses_dynamic_stack: bool = Reader::boolean;
+        ".uniform_work_group_size" uniform_work_group_size: bool = Reader::boolean;
+        ".workgroup_processor_mode" workgroup_processor_mode: bool = Reader::boolean;
+        ".kind" kind: KernelKind = named(KernelKind::from_name);
+        ".language" language: String = text;
+        ".language_version" language_version: [u32; 2] = integers::<2>;
+        ".args" args: Vec<ArgSignature> = list(argument);
+    }
+    ArgKeys = "an argument" {
+        ".name" name: String = text;
+        ".type_name" type_name: String = text;
+        ".offset" offset: u32 = Reader::u32;
+        ".size" size: u32 = Reader::u32;
+        ".value_kind" kind: ValueKind = named(ValueKind::from_name);
+        ".address_space" address_space: AddressSpace = named(AddressSpace::from_name);
+        ".access" access: Access = named(Access::from_name);
+        ".actual_access" actual_access: Access = named(Access::from_name);
+        ".pointee_align" pointee_align: u32 = Reader::u32;
+        ".is_const" is_const: bool = Reader::boolean;
+        ".is_restrict" is_restrict: bool = Reader::boolean;
+        ".is_volatile" is_volatile: bool = Reader::boolean;
+        ".is_pipe" is_pipe: bool = Reader::boolean;
+    }
 }
 
 /// Reads the descriptor of the note.
 pub(crate) fn read(note: &[u8]) -> Result<Metadata> {
     let reader = &mut Reader::new(note);
-    let (mut version, mut target, mut kernels, mut formats) = (None, None, None, None);
-    for _ in 0..reader.map("the metadata")? {
-        match reader.string("a key of the metadata")? {
-            key @ "amdhsa.version" => {
-                let value = integers::<2>(reader, key)?;
-                set(&mut version, value, reader, key)?;
-            }
-            key @ "amdhsa.target" => {
-                let value = reader.string(key)?.to_owned();
-                set(&mut target, value, reader, key)?;
-            }
-            key @ "amdhsa.kernels" => {
-                // No capacity is reserved, because the count may be false.
-                let mut list = Vec::new();
-                for _ in 0..reader.array(key)? {
-                    list.push(kernel(reader)?);
-                }
-                set(&mut kernels, list, reader, key)?;
-            }
-            key @ "amdhsa.printf" => {
-                let mut list: Vec<Box<[u8]>> = Vec::new();
-                for _ in 0..reader.array(key)? {
-                    let text = reader.text(key)?;
-                    // Each format has at least two numbers and two colons. A hostile list of empty strings would take
-                    // much memory.
-                    if text.len() >= 4 {
-                        list.push(text.into());
-                    }
-                }
-                set(&mut formats, list, reader, key)?;
-            }
-            _ => reader.skip()?,
-        }
-    }
+    let keys = NoteKeys::read(reader)?;
     Ok(Metadata {
-        version: need(version, reader, "amdhsa.version")?,
-        target,
-        kernels: need(kernels, reader, "amdhsa.kernels")?,
-        printf_formats: formats.unwrap_or_default(),
+        version: need(keys.version, reader, "amdhsa.version")?,
+        target: keys.target,
+        kernels: need(keys.kernels, reader, "amdhsa.kernels")?,
+        printf_formats: keys.printf_formats.unwrap_or_default(),
     })
-}
-
-/// The keys of a kernel that were read so far.
-#[derive(Default)]
-struct Keys {
-    name: Option<String>,
-    symbol: Option<String>,
-    kernarg_size: Option<u32>,
-    kernarg_align: Option<u32>,
-    group_segment_fixed_size: Option<u32>,
-    private_segment_fixed_size: Option<u32>,
-    max_flat_workgroup_size: Option<u32>,
-    reqd_workgroup_size: Option<[u32; 3]>,
-    workgroup_size_hint: Option<[u32; 3]>,
-    wavefront_size: Option<u32>,
-    sgpr_count: Option<u32>,
-    vgpr_count: Option<u32>,
-    agpr_count: Option<u32>,
-    sgpr_spill_count: Option<u32>,
-    vgpr_spill_count: Option<u32>,
-    uses_dynamic_stack: Option<bool>,
-    uniform_work_group_size: Option<bool>,
-    workgroup_processor_mode: Option<bool>,
-    kind: Option<KernelKind>,
-    language: Option<String>,
-    language_version: Option<[u32; 2]>,
-    args: Option<Vec<ArgSignature>>,
-}
-
-impl Keys {
-    /// Reads the value of one key.
-    fn read(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
-        let integer = match key {
-            ".kernarg_segment_size" => &mut self.kernarg_size,
-            ".kernarg_segment_align" => &mut self.kernarg_align,
-            ".group_segment_fixed_size" => &mut self.group_segment_fixed_size,
-            ".private_segment_fixed_size" => &mut self.private_segment_fixed_size,
-            ".max_flat_workgroup_size" => &mut self.max_flat_workgroup_size,
-            ".wavefront_size" => &mut self.wavefront_size,
-            ".sgpr_count" => &mut self.sgpr_count,
-            ".vgpr_count" => &mut self.vgpr_count,
-            ".agpr_count" => &mut self.agpr_count,
-            ".sgpr_spill_count" => &mut self.sgpr_spill_count,
-            ".vgpr_spill_count" => &mut self.vgpr_spill_count,
-            _ => return self.read_other(reader, key),
-        };
-        let value = reader.u32(key)?;
-        set(integer, value, reader, key)
-    }
-
-    /// Reads the value of a key that is not an integer.
-    fn read_other(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
-        match key {
-            ".name" | ".symbol" | ".language" => {
-                let value = reader.string(key)?.to_owned();
-                let slot = match key {
-                    ".name" => &mut self.name,
-                    ".symbol" => &mut self.symbol,
-                    _ => &mut self.language,
-                };
-                set(slot, value, reader, key)
-            }
-            ".reqd_workgroup_size" | ".workgroup_size_hint" => {
-                let value = integers::<3>(reader, key)?;
-                let required = key == ".reqd_workgroup_size";
-                let slot =
-                    if required { &mut self.reqd_workgroup_size } else { &mut self.workgroup_size_hint };
-                set(slot, value, reader, key)
-            }
-            ".uses_dynamic_stack" | ".uniform_work_group_size" | ".workgroup_processor_mode" => {
-                let value = reader.boolean(key)?;
-                let slot = match key {
-                    ".uses_dynamic_stack" => &mut self.uses_dynamic_stack,
-                    ".uniform_work_group_size" => &mut self.uniform_work_group_size,
-                    _ => &mut self.workgroup_processor_mode,
-                };
-                set(slot, value, reader, key)
-            }
-            ".kind" => {
-                let value = name(reader, key, |text| match text {
-                    "normal" => Some(KernelKind::Normal),
-                    "init" => Some(KernelKind::Init),
-                    "fini" => Some(KernelKind::Fini),
-                    _ => None,
-                })?;
-                set(&mut self.kind, value, reader, key)
-            }
-            ".language_version" => {
-                let value = integers::<2>(reader, key)?;
-                set(&mut self.language_version, value, reader, key)
-            }
-            ".args" => {
-                let mut list = Vec::new();
-                for _ in 0..reader.array(key)? {
-                    list.push(argument(reader)?);
-                }
-                set(&mut self.args, list, reader, key)
-            }
-            _ => reader.skip(),
-        }
-    }
 }
 
 /// Reads one element of `amdhsa.kernels`.
 fn kernel(reader: &mut Reader<'_>) -> Result<KernelSignature> {
-    let mut keys = Keys::default();
-    for _ in 0..reader.map("a kernel")? {
-        let key = reader.string("a key of a kernel")?;
-        keys.read(reader, key)?;
-    }
+    let keys = KernelKeys::read(reader)?;
     let kernel = KernelSignature {
         name: need(keys.name, reader, ".name")?,
         symbol: need(keys.symbol, reader, ".symbol")?,
@@ -249,63 +211,21 @@ fn kernel(reader: &mut Reader<'_>) -> Result<KernelSignature> {
 
 /// Reads one element of `.args`.
 fn argument(reader: &mut Reader<'_>) -> Result<ArgSignature> {
-    let (mut arg_name, mut type_name, mut offset, mut size, mut kind) = (None, None, None, None, None);
-    let (mut address_space, mut access, mut actual_access, mut pointee_align) = (None, None, None, None);
-    let (mut is_const, mut is_restrict, mut is_volatile, mut is_pipe) = (None, None, None, None);
-    for _ in 0..reader.map("an argument")? {
-        match reader.string("a key of an argument")? {
-            key @ (".name" | ".type_name") => {
-                let value = reader.string(key)?.to_owned();
-                set(if key == ".name" { &mut arg_name } else { &mut type_name }, value, reader, key)?;
-            }
-            key @ (".offset" | ".size" | ".pointee_align") => {
-                let value = reader.u32(key)?;
-                let slot = match key {
-                    ".offset" => &mut offset,
-                    ".size" => &mut size,
-                    _ => &mut pointee_align,
-                };
-                set(slot, value, reader, key)?;
-            }
-            key @ ".value_kind" => {
-                let value = name(reader, key, ValueKind::from_name)?;
-                set(&mut kind, value, reader, key)?;
-            }
-            key @ ".address_space" => {
-                let value = name(reader, key, AddressSpace::from_name)?;
-                set(&mut address_space, value, reader, key)?;
-            }
-            key @ (".access" | ".actual_access") => {
-                let value = name(reader, key, Access::from_name)?;
-                set(if key == ".access" { &mut access } else { &mut actual_access }, value, reader, key)?;
-            }
-            key @ (".is_const" | ".is_restrict" | ".is_volatile" | ".is_pipe") => {
-                let value = reader.boolean(key)?;
-                let slot = match key {
-                    ".is_const" => &mut is_const,
-                    ".is_restrict" => &mut is_restrict,
-                    ".is_volatile" => &mut is_volatile,
-                    _ => &mut is_pipe,
-                };
-                set(slot, value, reader, key)?;
-            }
-            _ => reader.skip()?,
-        }
-    }
+    let keys = ArgKeys::read(reader)?;
     Ok(ArgSignature {
-        name: arg_name,
-        type_name,
-        offset: need(offset, reader, ".offset")?,
-        size: need(size, reader, ".size")?,
-        kind: need(kind, reader, ".value_kind")?,
-        address_space,
-        access,
-        actual_access,
-        pointee_align,
-        is_const: is_const.unwrap_or(false),
-        is_restrict: is_restrict.unwrap_or(false),
-        is_volatile: is_volatile.unwrap_or(false),
-        is_pipe: is_pipe.unwrap_or(false),
+        name: keys.name,
+        type_name: keys.type_name,
+        offset: need(keys.offset, reader, ".offset")?,
+        size: need(keys.size, reader, ".size")?,
+        kind: need(keys.kind, reader, ".value_kind")?,
+        address_space: keys.address_space,
+        access: keys.access,
+        actual_access: keys.actual_access,
+        pointee_align: keys.pointee_align,
+        is_const: keys.is_const.unwrap_or(false),
+        is_restrict: keys.is_restrict.unwrap_or(false),
+        is_volatile: keys.is_volatile.unwrap_or(false),
+        is_pipe: keys.is_pipe.unwrap_or(false),
     })
 }
 

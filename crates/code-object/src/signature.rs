@@ -4,80 +4,68 @@ use std::fmt;
 
 use crate::descriptor::KernelDescriptor;
 
-/// The use of a kernel (`.kind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum KernelKind {
-    /// Launched by the program.
-    #[default]
-    Normal,
-    /// Run with one work-item after the code object is loaded: constructors of device variables.
-    Init,
-    /// Run with one work-item before it is unloaded: destructors.
-    Fini,
-}
-
-/// The memory that a pointer argument points to (`.address_space`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AddressSpace {
-    /// Private memory of one work-item.
-    Private,
-    /// Device memory.
-    Global,
-    /// Device memory that the kernel does not write.
-    Constant,
-    /// LDS.
-    Local,
-    /// Any of private, global and local: a flat pointer.
-    Generic,
-    /// GDS.
-    Region,
-}
-
-impl AddressSpace {
-    pub(crate) fn from_name(name: &str) -> Option<AddressSpace> {
-        Some(match name {
-            "private" => AddressSpace::Private,
-            "global" => AddressSpace::Global,
-            "constant" => AddressSpace::Constant,
-            "local" => AddressSpace::Local,
-            "generic" => AddressSpace::Generic,
-            "region" => AddressSpace::Region,
-            _ => return None,
-        })
-    }
-
-    /// The name in the metadata.
-    pub fn name(self) -> &'static str {
-        match self {
-            AddressSpace::Private => "private",
-            AddressSpace::Global => "global",
-            AddressSpace::Constant => "constant",
-            AddressSpace::Local => "local",
-            AddressSpace::Generic => "generic",
-            AddressSpace::Region => "region",
+/// Declares enums whose variants have names in the metadata.
+macro_rules! named {
+    ($($(#[$doc:meta])* $Enum:ident { $($(#[$of:meta])* $variant:ident = $name:literal;)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $Enum {
+            $($(#[$of])* $variant,)*
         }
+
+        impl $Enum {
+            pub(crate) fn from_name(name: &str) -> Option<$Enum> {
+                match name {
+                    $($name => Some($Enum::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns the name in the metadata.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($Enum::$variant => $name,)*
+                }
+            }
+        }
+    )*};
+}
+
+named! {
+    /// The use of a kernel (`.kind`).
+    #[derive(Default)]
+    KernelKind {
+        /// Launched by the program.
+        #[default]
+        Normal = "normal";
+        /// Run with one work-item after the code object is loaded: constructors of device variables.
+        Init = "init";
+        /// Run with one work-item before it is unloaded: destructors.
+        Fini = "fini";
     }
-}
-
-/// How a kernel may access the memory that an argument points to (`.access`, `.actual_access`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// Only read it.
-    ReadOnly,
-    /// Only write it.
-    WriteOnly,
-    /// Read and write it.
-    ReadWrite,
-}
-
-impl Access {
-    pub(crate) fn from_name(name: &str) -> Option<Access> {
-        Some(match name {
-            "read_only" => Access::ReadOnly,
-            "write_only" => Access::WriteOnly,
-            "read_write" => Access::ReadWrite,
-            _ => return None,
-        })
+    /// The memory that a pointer argument points to (`.address_space`).
+    AddressSpace {
+        /// Private memory of one work-item.
+        Private = "private";
+        /// Device memory.
+        Global = "global";
+        /// Device memory that the kernel does not write.
+        Constant = "constant";
+        /// LDS.
+        Local = "local";
+        /// Any of private, global and local: a flat pointer.
+        Generic = "generic";
+        /// GDS.
+        Region = "region";
+    }
+    /// How a kernel may access the memory that an argument points to (`.access`, `.actual_access`).
+    Access {
+        /// Only read it.
+        ReadOnly = "read_only";
+        /// Only write it.
+        WriteOnly = "write_only";
+        /// Read and write it.
+        ReadWrite = "read_write";
     }
 }
 

@@ -36,8 +36,7 @@ fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = MachineConfig::default();
-    config.threads = 1;
+    let mut config = MachineConfig { threads: 1, ..MachineConfig::default() };
     let mut names = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -98,24 +97,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         memory(&machine)?;
     }
     if names.is_empty() || names.iter().any(|n| n == "launch") {
-        let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
-        let kernarg = pack(&[buffers[2]], &[0]);
-        for (grid, block) in [(1, 64), (1, 1024), (16, 256)] {
-            let dispatch = Dispatch {
-                cooperative: false,
-                kernel,
-                grid: [grid, 1, 1],
-                block: [block, 1, 1],
-                dynamic_lds: 0,
-                kernarg: &kernarg,
-            };
-            let (start, count) = (Instant::now(), 20_000);
-            for _ in 0..count {
-                machine.dispatch(&program, &dispatch)?;
-            }
-            let micros = start.elapsed().as_secs_f64() * 1e6 / f64::from(count);
-            println!("launch of {grid} x {block:4} work-items: {micros:6.2} us");
+        launches(&machine, &program, buffers[2])?;
+    }
+    Ok(())
+}
+
+/// Measures launches of a short kernel, which writes to `out`.
+fn launches(machine: &Machine, program: &LoadedProgram, out: u64) -> Result<(), Box<dyn Error>> {
+    let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
+    let kernarg = pack(&[out], &[0]);
+    for (grid, block) in [(1, 64), (1, 1024), (16, 256)] {
+        let dispatch = Dispatch {
+            cooperative: false,
+            kernel,
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            dynamic_lds: 0,
+            kernarg: &kernarg,
+        };
+        let (start, count) = (Instant::now(), 20_000);
+        for _ in 0..count {
+            machine.dispatch(program, &dispatch)?;
         }
+        let micros = start.elapsed().as_secs_f64() * 1e6 / f64::from(count);
+        println!("launch of {grid} x {block:4} work-items: {micros:6.2} us");
     }
     Ok(())
 }

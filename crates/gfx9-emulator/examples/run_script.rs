@@ -131,16 +131,27 @@ fn run(
         instructions += stats.wave_instructions;
     }
     let seconds = start.elapsed().as_secs_f64();
-    for e in tables(&script, "expect") {
+    check(&script, dir, &machine, find)?;
+    Ok(format!("{instructions} wave instructions, {:.1} M/s", instructions as f64 / seconds / 1e6))
+}
+
+/// Compares buffers with what the script expects; `find` returns a buffer's name, address and size.
+fn check<'a>(
+    script: &Table,
+    dir: &Path,
+    machine: &Machine,
+    find: impl Fn(&str) -> std::result::Result<&'a (String, u64, usize), String>,
+) -> Result<()> {
+    for e in tables(script, "expect") {
         let (_, address, len) = find(text(e, "buffer")?)?;
         let mut got = vec![0; *len];
-        memory.read(*address, &mut got)?;
+        machine.memory().read(*address, &mut got)?;
         let want = fs::read(dir.join(text(e, "file")?))?;
         let number = |key: &str| e.get(key).and_then(|v| v.as_float().or(v.as_integer().map(|i| i as f64)));
         compare(text(e, "dtype")?, &got, &want, number("rtol").unwrap_or(0.0), number("atol").unwrap_or(0.0))
             .map_err(|m| format!("{}: {m}", text(e, "buffer").unwrap_or("?")))?;
     }
-    Ok(format!("{instructions} wave instructions, {:.1} M/s", instructions as f64 / seconds / 1e6))
+    Ok(())
 }
 
 fn immediate(arg: &Table) -> Result<Vec<u8>> {

@@ -53,8 +53,8 @@ pub use host::program::LoadedProgram;
 pub use host::run::DispatchStats;
 pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
 pub use memory::blocks::{BlockTable, Blocks};
-pub use memory::bounds::{Bounds, UnknownBounds};
-pub use memory::grain::{FineGrainedAtomics, UnknownFineGrainedAtomics};
+pub use memory::bounds::Bounds;
+pub use memory::grain::FineGrainedAtomics;
 pub use memory::lds::{MAX_LDS, max_lds};
 pub use observe::{
     BytesAccessed, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,

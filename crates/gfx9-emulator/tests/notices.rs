@@ -90,7 +90,7 @@ fn sums_in_fine_grained_memory_are_listed_and_dropped_on_demand() {
             let stats = rig.run("sum", 3, 64, &[U64(out)]);
             let dropped = is_gfx90a && policy == FineGrainedAtomics::Drop;
             let sum = if dropped { 192f32 } else { 384.0 };
-            assert_eq!(rig.read(out, 1), [sum.to_bits()], "{name} {policy}");
+            assert_eq!(rig.read(out, 1), [sum.to_bits()], "{name} {policy:?}");
             if !is_gfx90a {
                 assert!(stats.notices.is_empty());
                 continue;

@@ -26,7 +26,7 @@ pub use mnemonic::{
     Ds, Flat, Global, Mimg, Mnemonic, Mtbuf, Mubuf, Scratch, Smem, Sop1, Sop2, Sopc, Sopk, Sopp, Vop1, Vop2,
     Vop3, Vop3p, Vopc,
 };
-pub use row::{ILLEGAL, Row, Ty, flags};
+pub use row::{ILLEGAL, MemoryAccess, Row, Ty, flags};
 pub use target::Target;
 
 /// Compiles and runs the README's example.

@@ -35,7 +35,7 @@ lists::mtbuf!(mnemonics);
 lists::mimg!(mnemonics);
 
 macro_rules! of_all {
-    ($($Encoding:ident),*) => {
+    ($($Encoding:ident $_name:literal $_d:literal, $_p:literal $_pb:literal, $_at:literal $_w:literal, $_s:literal $_m:literal;)*) => {
         /// An instruction of any encoding, independent of the target and its opcodes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Mnemonic {
@@ -59,7 +59,4 @@ macro_rules! of_all {
     };
 }
 
-of_all!(
-    Sop1, Sop2, Sopk, Sopc, Sopp, Smem, Vop1, Vop2, Vopc, Vop3, Vop3p, Ds, Flat, Global, Scratch, Mubuf,
-    Mtbuf, Mimg
-);
+lists::encodings!(of_all);

@@ -111,64 +111,39 @@ lists::mubuf!(rows);
 lists::mtbuf!(rows);
 lists::mimg!(rows);
 
+/// Generates the functions that return the table of an encoding, and one row of it.
+macro_rules! of_encodings {
+    ($($Encoding:ident $_name:literal $_d:literal, $_p:literal $_pb:literal, $_at:literal $_w:literal, $_s:literal $_m:literal;)*) => {
+        impl Encoding {
+            /// Returns the instructions of this encoding, those of all targets.
+            pub fn rows(self) -> &'static [Row] {
+                match self {
+                    $(Encoding::$Encoding => $Encoding::rows(),)*
+                }
+            }
+
+            /// Returns the instruction with an opcode on a target; `None` if the target has no such instruction.
+            ///
+            /// ```
+            /// use gfx9_isa::{Encoding, Target};
+            ///
+            /// let row = Encoding::Sopp.row(Target::Gfx90a, 1).ok_or("no such instruction")?;
+            /// assert_eq!(row.name, "s_endpgm");
+            /// # Ok::<(), &str>(())
+            /// ```
+            #[inline]
+            pub fn row(self, target: Target, opcode: u32) -> Option<&'static Row> {
+                match self {
+                    $(Encoding::$Encoding => $Encoding::row(target, opcode),)*
+                }
+            }
+        }
+    };
+}
+
+lists::encodings!(of_encodings);
+
 impl Encoding {
-    /// Returns the instructions of this encoding, those of all targets.
-    pub fn rows(self) -> &'static [Row] {
-        match self {
-            Encoding::Sop1 => Sop1::rows(),
-            Encoding::Sop2 => Sop2::rows(),
-            Encoding::Sopk => Sopk::rows(),
-            Encoding::Sopc => Sopc::rows(),
-            Encoding::Sopp => Sopp::rows(),
-            Encoding::Smem => Smem::rows(),
-            Encoding::Vop1 => Vop1::rows(),
-            Encoding::Vop2 => Vop2::rows(),
-            Encoding::Vopc => Vopc::rows(),
-            Encoding::Vop3 => Vop3::rows(),
-            Encoding::Vop3p => Vop3p::rows(),
-            Encoding::Ds => Ds::rows(),
-            Encoding::Flat => Flat::rows(),
-            Encoding::Global => Global::rows(),
-            Encoding::Scratch => Scratch::rows(),
-            Encoding::Mubuf => Mubuf::rows(),
-            Encoding::Mtbuf => Mtbuf::rows(),
-            Encoding::Mimg => Mimg::rows(),
-        }
-    }
-
-    /// Returns the instruction with an opcode on a target; `None` if the target has no such instruction.
-    ///
-    /// ```
-    /// use gfx9_isa::{Encoding, Target};
-    ///
-    /// let row = Encoding::Sopp.row(Target::Gfx90a, 1).ok_or("no such instruction")?;
-    /// assert_eq!(row.name, "s_endpgm");
-    /// # Ok::<(), &str>(())
-    /// ```
-    #[inline]
-    pub fn row(self, target: Target, opcode: u32) -> Option<&'static Row> {
-        match self {
-            Encoding::Sop1 => Sop1::row(target, opcode),
-            Encoding::Sop2 => Sop2::row(target, opcode),
-            Encoding::Sopk => Sopk::row(target, opcode),
-            Encoding::Sopc => Sopc::row(target, opcode),
-            Encoding::Sopp => Sopp::row(target, opcode),
-            Encoding::Smem => Smem::row(target, opcode),
-            Encoding::Vop1 => Vop1::row(target, opcode),
-            Encoding::Vop2 => Vop2::row(target, opcode),
-            Encoding::Vopc => Vopc::row(target, opcode),
-            Encoding::Vop3 => Vop3::row(target, opcode),
-            Encoding::Vop3p => Vop3p::row(target, opcode),
-            Encoding::Ds => Ds::row(target, opcode),
-            Encoding::Flat => Flat::row(target, opcode),
-            Encoding::Global => Global::row(target, opcode),
-            Encoding::Scratch => Scratch::row(target, opcode),
-            Encoding::Mubuf => Mubuf::row(target, opcode),
-            Encoding::Mtbuf => Mtbuf::row(target, opcode),
-            Encoding::Mimg => Mimg::row(target, opcode),
-        }
-    }
-
     /// Returns the opcode and name ([`Row::name`]) of each instruction that a target has.
     ///
     /// ```

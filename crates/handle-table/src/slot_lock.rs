@@ -1,15 +1,16 @@
-//! The lock of a slot: its generation, its readers and its writer in one word.
+//! The lock of a slot: the name of its object, its readers and its writer in one word.
 //!
 //! ```text
-//!  63          28   27       26          25       24       0
-//! +--------------+------+-----------+------------+----------+
-//! |  generation  | live | exclusive | waited for | readers  |
-//! +--------------+------+-----------+------------+----------+
+//!  63  59 58          23   22       21           20       19       0
+//! +------+--------------+------+-----------+------------+----------+
+//! | kind |  generation  | live | exclusive | waited for | readers  |
+//! +------+--------------+------+-----------+------------+----------+
 //! ```
 //!
-//! A handle's *key* is its generation with `live`: the word of an unlocked slot with that object. So one compare and
-//! swap checks that the slot has the object that was asked for and that no thread changes it or waits to, and adds a
-//! reader. The word of a free slot is not live and equals no key.
+//! Kind and generation are where a handle has them, so a handle's *key* is the handle with `live` in place of its index: the
+//! word of an unlocked slot with that object. So one compare and swap checks that the slot has the object that was asked for,
+//! of this kind, and that no thread changes it or waits to, and adds a reader. The word of a free slot is not live and
+//! equals no key.
 //!
 //! A thread that has to wait sets the flag `waited for` and sleeps on a [`WaitQueue`]. The flag keeps new readers out
 //! too, so that a writer does not wait for ever. A thread that unlocks the slot and sees the flag clears it and wakes
@@ -18,34 +19,50 @@
 
 use super::sync::{AtomicU64, Condvar, Mutex, Ordering, PoisonError};
 
-const READERS: u64 = (1 << 25) - 1;
-const WAITED_FOR: u64 = 1 << 25;
-const EXCLUSIVE: u64 = 1 << 26;
-const LIVE: u64 = 1 << 27;
-const GENERATION_SHIFT: u32 = 28;
+const READERS: u64 = (1 << 20) - 1;
+const WAITED_FOR: u64 = 1 << 20;
+const EXCLUSIVE: u64 = 1 << 21;
+const LIVE: u64 = 1 << 22;
+
+/// The bits below a handle's kind and generation, which are its index.
+pub const INDEX_BITS: u32 = 23;
+const GENERATION_BITS: u32 = 36;
+/// The place of a handle's kind.
+pub const KIND_SHIFT: u32 = INDEX_BITS + GENERATION_BITS;
+const INDEX: u64 = (1 << INDEX_BITS) - 1;
 
 /// Generations count from 1 to this: 36 bits.
-pub const LAST_GENERATION: u64 = (1 << (64 - GENERATION_SHIFT)) - 1;
+pub const LAST_GENERATION: u64 = (1 << GENERATION_BITS) - 1;
 
 /// The word of an unlocked slot with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u64);
 
 impl Key {
-    /// Returns the key of a generation. Only the generation's low 36 bits are used.
+    /// Returns the key of a handle's object.
     #[inline(always)]
-    pub fn of(generation: u64) -> Key {
-        Key(generation << GENERATION_SHIFT | LIVE)
+    pub fn of(handle: u64) -> Key {
+        Key(handle & !INDEX | LIVE)
+    }
+
+    /// Returns the object's handle, of which the slot has this index.
+    #[inline(always)]
+    pub fn handle(self, index: u32) -> u64 {
+        self.0 & !INDEX | u64::from(index)
     }
 
     pub fn generation(self) -> u64 {
-        self.0 >> GENERATION_SHIFT
+        generation(self.0)
     }
 
     #[inline(always)]
     fn fits(self, word: u64) -> bool {
         (word ^ self.0) < LIVE
     }
+}
+
+fn generation(word: u64) -> u64 {
+    word >> INDEX_BITS & LAST_GENERATION
 }
 
 /// The error for a slot that no longer has the key's object.
@@ -71,22 +88,35 @@ pub struct WaitQueue {
 
 /// The lock of a slot.
 pub struct SlotLock {
-    /// The word that the module's text describes; 0 at first.
+    /// The word that the module's text describes.
     pub word: AtomicU64,
 }
 
 impl SlotLock {
+    /// The lock of a free slot that had no object yet. Its objects will be of `kind`.
+    pub fn new(kind: u8) -> SlotLock {
+        SlotLock { word: AtomicU64::new(u64::from(kind) << KIND_SHIFT) }
+    }
+
     /// Locks the slot for reading, if that needs no waiting. [`leave`](SlotLock::leave) unlocks it.
     #[inline(always)]
     pub fn try_read(&self, key: Key) -> Entry {
-        let mut seen = self.word.load(Ordering::Relaxed);
+        // The common case: no other thread reads it. `Acquire`: pairs with the `Release` of the writer before, so that its
+        // changes of the object are seen.
+        match self.word.compare_exchange(key.0, key.0 + 1, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Entry::In,
+            Err(seen) => self.try_read_beside(key, seen),
+        }
+    }
+
+    #[inline(never)]
+    fn try_read_beside(&self, key: Key, mut seen: u64) -> Entry {
         loop {
-            // One comparison checks that the generation is the key's, the slot is live, no flag is set, and the number
+            // One comparison checks that the kind and generation are the key's, the slot is live, no flag is set, and the number
             // of readers is below its limit.
             if seen.wrapping_sub(key.0) >= READERS {
                 return if key.fits(seen) { Entry::Busy } else { Entry::Gone };
             }
-            // `Acquire`: pairs with the `Release` of the writer before, so that its changes of the object are seen.
             match self.word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Entry::In,
                 Err(now) => seen = now,
@@ -110,13 +140,16 @@ impl SlotLock {
     #[inline(always)]
     pub fn leave(&self, queue: &WaitQueue) {
         let before = self.word.fetch_sub(1, Ordering::Release);
-        if before & (READERS | WAITED_FOR) == WAITED_FOR | 1 {
-            self.last_reader_left(queue);
+        if before & WAITED_FOR != 0 {
+            self.left_a_wait(before, queue);
         }
     }
 
     #[cold]
-    fn last_reader_left(&self, queue: &WaitQueue) {
+    fn left_a_wait(&self, before: u64, queue: &WaitQueue) {
+        if before & READERS != 1 {
+            return;
+        }
         // A thread that has to wait for a reader that came meanwhile sets the flag again.
         self.word.fetch_and(!WAITED_FOR, Ordering::Relaxed);
         wake(queue);
@@ -178,13 +211,12 @@ impl SlotLock {
     #[inline(always)]
     pub fn claim(&self) -> Option<Key> {
         let seen = self.word.load(Ordering::Relaxed);
-        let generation = seen >> GENERATION_SHIFT;
-        if seen & (LIVE | EXCLUSIVE) != 0 || generation == LAST_GENERATION {
+        if seen & (LIVE | EXCLUSIVE) != 0 || generation(seen) == LAST_GENERATION {
             return None;
         }
         // `Acquire`: pairs with `end`, so that the removal of the object before is seen.
         let taken = self.word.compare_exchange(seen, seen | EXCLUSIVE, Ordering::Acquire, Ordering::Relaxed);
-        taken.ok().map(|_| Key::of(generation + 1))
+        taken.ok().map(|_| Key::of(seen + (1 << INDEX_BITS)))
     }
 
     /// Makes the key of a claimed slot valid, after an object was put into the slot. No thread waits for a free slot.
@@ -206,7 +238,7 @@ impl SlotLock {
     /// the object is found here, or the publishing thread finds the owner closed.
     pub fn look(&self) -> Option<Key> {
         let word = self.word.fetch_or(0, Ordering::AcqRel);
-        (word & LIVE != 0).then(|| Key::of(word >> GENERATION_SHIFT))
+        (word & LIVE != 0).then(|| Key::of(word))
     }
 
     /// Sleeps while the slot has the key's object and `blocked` returns true for the word.

@@ -18,18 +18,14 @@ use std::ops::Deref;
 use std::sync::atomic::AtomicPtr;
 
 use super::free_stack::FreeStack;
-use super::slot_lock::{Entry, Gone, Key, LAST_GENERATION, SlotLock, WaitQueue};
+use super::slot_lock::{Entry, Gone, INDEX_BITS, KIND_SHIFT, Key, LAST_GENERATION, SlotLock, WaitQueue};
 use super::sync::{AtomicU32, AtomicU64, Condvar, Mutex, Ordering, PoisonError};
 
-const INDEX_BITS: u32 = 23;
-const GENERATION_BITS: u32 = 36;
-
 /// The number of slots of the first chunk; each later chunk has twice as many as the one before. Indices begin with
-/// this number. The highest bit that is set in an index says which chunk, and the bits below it say which slot of the
-/// chunk.
+/// this number. The highest bit that is set in an index is the number of its chunk, which begins with the index that has
+/// no other bit; so there are no chunks below that of the first.
 const FIRST_CHUNK: u32 = 64;
-/// The number of chunks for all indices of 23 bits.
-const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK.ilog2()) as usize;
+const CHUNKS: usize = INDEX_BITS as usize;
 
 /// Why a handle names no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +67,7 @@ pub struct Found<T> {
 /// A table of objects of one kind.
 pub struct Table<T> {
     kind: u8,
-    /// The first slot of each chunk; null until the chunk is needed.
+    /// Of each chunk, where the slot of index 0 would be if the chunk reached down to it; null until the chunk is needed.
     chunks: [AtomicPtr<Slot<T>>; CHUNKS],
     free: FreeStack,
     /// The index of the first slot that was never used.
@@ -202,16 +198,19 @@ impl<T> Drop for Leaving<'_, T> {
 fn not_here(handle: u64) -> Error {
     match handle {
         0 => Error::Null,
-        bits => Error::Foreign((bits >> (INDEX_BITS + GENERATION_BITS)) as u8),
+        bits => Error::Foreign((bits >> KIND_SHIFT) as u8),
     }
 }
 
-/// Returns the number of the chunk that an index is in, and the place in that chunk. For a number that is no index, the
-/// chunk's number is at least [`CHUNKS`].
 #[inline(always)]
-fn place(index: u32) -> (usize, usize) {
-    let top = (index | 1).ilog2();
-    (top.wrapping_sub(FIRST_CHUNK.ilog2()) as usize, (index ^ 1 << top) as usize)
+fn index_of(handle: u64) -> u32 {
+    (handle & ((1 << INDEX_BITS) - 1)) as u32
+}
+
+/// Returns the number of the chunk that an index is in.
+#[inline(always)]
+fn chunk_of(index: u32) -> usize {
+    (index | 1).ilog2() as usize
 }
 
 impl<T> Table<T> {
@@ -227,15 +226,14 @@ impl<T> Table<T> {
 
     #[inline(always)]
     fn slot(&self, index: u32) -> Option<&Slot<T>> {
-        let (chunk, at) = place(index);
         // `Acquire`: pairs with `grow`, so that the slots are initialized.
-        let slots = self.chunks.get(chunk)?.load(Ordering::Acquire);
-        if slots.is_null() {
+        let origin = self.chunks.get(chunk_of(index))?.load(Ordering::Acquire);
+        if origin.is_null() {
             return None;
         }
-        // SAFETY: a chunk has `FIRST_CHUNK << chunk` slots. `at` is less, because the index without its highest bit is.
-        // The slots live as long as the table.
-        Some(unsafe { &*slots.add(at) })
+        // SAFETY: the chunk has a slot of each index with this highest bit, and `origin` lies as many slots before the
+        // first of them as that one's index is. The slots live as long as the table.
+        Some(unsafe { &*origin.wrapping_add(index as usize) })
     }
 
     /// Puts an object into the table and returns its handle.
@@ -248,7 +246,7 @@ impl<T> Table<T> {
         // SAFETY: the slot is claimed, so no other thread uses it. It has no object that would have to be dropped.
         unsafe { (*slot.found.get()).write(Found { owner, value }) };
         slot.lock.publish(key);
-        Ok(self.encode(index, key))
+        Ok(key.handle(index))
     }
 
     #[inline(always)]
@@ -266,18 +264,19 @@ impl<T> Table<T> {
     fn grow(&self) -> Result<(&Slot<T>, Key, u32)> {
         let mut unused = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let index = *unused;
-        let (chunk, _) = place(index);
-        let Some(first) = self.chunks.get(chunk) else {
+        let chunk = chunk_of(index);
+        let Some(origin) = self.chunks.get(chunk) else {
             return Err(Error::Full);
         };
-        if first.load(Ordering::Relaxed).is_null() {
+        if origin.load(Ordering::Relaxed).is_null() {
             let new = || Slot {
-                lock: SlotLock { word: AtomicU64::new(0) },
+                lock: SlotLock::new(self.kind),
                 next: AtomicU32::new(0),
                 found: UnsafeCell::new(MaybeUninit::uninit()),
             };
-            let slots: Box<[Slot<T>]> = (0..(FIRST_CHUNK as usize) << chunk).map(|_| new()).collect();
-            first.store(Box::into_raw(slots).cast(), Ordering::Release);
+            let slots: Box<[Slot<T>]> = (0..1usize << chunk).map(|_| new()).collect();
+            let first: *mut Slot<T> = Box::into_raw(slots).cast();
+            origin.store(first.wrapping_sub(1 << chunk), Ordering::Release);
         }
         *unused += 1;
         drop(unused);
@@ -289,29 +288,14 @@ impl<T> Table<T> {
         }
     }
 
-    #[inline(always)]
-    fn encode(&self, index: u32, key: Key) -> u64 {
-        let bits = u64::from(self.kind) << (INDEX_BITS + GENERATION_BITS) | key.generation() << INDEX_BITS;
-        bits | u64::from(index)
-    }
-
     /// Returns the slot, key and index that a handle names.
     #[inline(always)]
     fn decode(&self, handle: u64) -> Result<(&Slot<T>, Key, u32)> {
-        match self.find(handle) {
-            Some(found) => Ok(found),
-            None => Err(not_here(handle)),
+        let index = index_of(handle);
+        match self.slot(index) {
+            Some(slot) if handle >> KIND_SHIFT == u64::from(self.kind) => Ok((slot, Key::of(handle), index)),
+            _ => Err(not_here(handle)),
         }
-    }
-
-    #[inline(always)]
-    fn find(&self, bits: u64) -> Option<(&Slot<T>, Key, u32)> {
-        let index = (bits & ((1 << INDEX_BITS) - 1)) as u32;
-        if bits >> (INDEX_BITS + GENERATION_BITS) != u64::from(self.kind) {
-            return None;
-        }
-        // `Key::of` drops the kind's bits, which are above the generation's.
-        Some((self.slot(index)?, Key::of(bits >> INDEX_BITS), index))
     }
 
     /// Returns a clone of the object. Waits for calls that change it.
@@ -353,11 +337,12 @@ impl<T> Table<T> {
         }
     }
 
-    /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait or there is no such object.
+    /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait or there is no such object. A handle of
+    /// another kind is the key of no slot here.
     #[inline(always)]
     pub fn quick(&self, handle: u64) -> Option<Reading<'_, T>> {
-        let (slot, key, _) = self.find(handle)?;
-        (slot.lock.try_read(key) == Entry::In).then(|| Reading(slot))
+        let slot = self.slot(index_of(handle))?;
+        (slot.lock.try_read(Key::of(handle)) == Entry::In).then(|| Reading(slot))
     }
 
     /// Does what [`read`](Table::read) does, but returns `None` if it would have to wait.
@@ -493,12 +478,12 @@ impl<T> Table<T> {
 
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
-        for (chunk, first) in self.chunks.iter_mut().enumerate() {
-            let first = *first.get_mut();
-            if first.is_null() {
+        for (chunk, origin) in self.chunks.iter_mut().enumerate() {
+            let origin = *origin.get_mut();
+            if origin.is_null() {
                 continue;
             }
-            let slots = std::ptr::slice_from_raw_parts_mut(first, (FIRST_CHUNK as usize) << chunk);
+            let slots = std::ptr::slice_from_raw_parts_mut(origin.wrapping_add(1 << chunk), 1 << chunk);
             // SAFETY: `grow` created the chunk from a box of that many slots, and this is the table's last user.
             for slot in unsafe { Box::from_raw(slots) } {
                 if slot.lock.look().is_some() {
@@ -515,18 +500,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_fall_into_chunks_without_gaps() {
-        assert!((0..FIRST_CHUNK).all(|index| place(index).0 >= CHUNKS));
-        let mut expected = (0, 0);
-        for index in FIRST_CHUNK..10_000 {
-            assert_eq!(place(index), expected, "slot {index}");
-            expected.1 += 1;
-            if expected.1 == (FIRST_CHUNK as usize) << expected.0 {
-                expected = (expected.0 + 1, 0);
-            }
+    fn every_index_has_a_slot_of_its_own() {
+        let table: Table<u32> = Table::new(1);
+        let handles: Vec<u64> = (0..5000).map(|i| table.insert(Owner::NONE, i).unwrap()).collect();
+        for (i, &handle) in handles.iter().enumerate() {
+            assert_eq!(handle & 0x7f_ffff, i as u64 + u64::from(FIRST_CHUNK), "slots are used in order");
+            assert_eq!(table.get(handle).unwrap().value, i as u32);
         }
-        let last = (1 << INDEX_BITS) - 1;
-        assert_eq!(place(last), (CHUNKS - 1, ((FIRST_CHUNK as usize) << (CHUNKS - 1)) - 1));
+        assert!((0..FIRST_CHUNK).all(|index| table.slot(index).is_none()));
+        assert!(table.slot((1 << INDEX_BITS) - 1).is_none());
+        assert!(chunk_of((1 << INDEX_BITS) - 1) == CHUNKS - 1 && chunk_of(1 << INDEX_BITS) == CHUNKS);
     }
 
     #[test]

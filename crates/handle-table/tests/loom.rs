@@ -26,7 +26,7 @@ unsafe impl Send for Slot {}
 impl Slot {
     fn free() -> Arc<Slot> {
         Arc::new(Slot {
-            lock: SlotLock { word: AtomicU64::new(0) },
+            lock: SlotLock::new(1),
             queue: WaitQueue { lock: loom::sync::Mutex::new(()), left: loom::sync::Condvar::new() },
             object: UnsafeCell::new(None),
         })

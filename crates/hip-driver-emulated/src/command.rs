@@ -287,7 +287,7 @@ impl Device {
         if is_skipped && self.is_poisoned() {
             return;
         }
-        // A panic of the emulator must not end the worker: threads that wait for the stream would wait for ever.
+        // A panic of the emulator must not end the worker: threads that wait for the stream would wait forever.
         let result = catch_unwind(AssertUnwindSafe(|| self.try_execute(command, bytes, watched)));
         match result {
             Ok(Ok(())) => {}

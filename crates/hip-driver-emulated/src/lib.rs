@@ -22,7 +22,7 @@
 //!
 //! A stream capture is stricter than HIP's (`hip_driver::captures`). Stream priorities are accepted and have no effect. Kernels
 //! are slower than on a GPU. A kernel that never ends blocks everything that waits for its stream; with
-//! [`EmulatorOptions::time_budget`], it is a fault instead.
+//! [`MachineConfig::time_budget`], it is a fault instead.
 //!
 //! Dropping the driver waits for the enqueued work, joins the workers and frees everything.
 
@@ -50,12 +50,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use code_object::FeatureSetting;
-use gfx9_emulator::{AddressSpace, Blocks, Machine, MachineConfig};
+use gfx9_emulator::{AddressSpace, Blocks, Machine};
 pub use gfx9_emulator::{
     Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, FineGrainedAtomics, InstructionClass,
-    InstructionFidelity, InstructionTrace, LaneAddress, MemorySpace, Notice, NoticeKind, Printer,
-    PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities, fidelity,
+    InstructionFidelity, InstructionTrace, LaneAddress, MachineConfig, MemorySpace, Notice, NoticeKind,
+    Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities, fidelity,
 };
 
 use self::capture::Captures;
@@ -114,34 +113,15 @@ impl EmulatedDriver {
     pub fn new(options: EmulatorOptions) -> DriverResult<Arc<EmulatedDriver>> {
         let call = "hipInit";
         let options = options.checked(call)?;
-        let mut config = MachineConfig::default();
-        config.device_memory = options.memory_bytes;
-        config.time_budget = options.time_budget;
-        config.instruction_budget = options.instruction_budget;
-        config.dynamic_stack = options.dynamic_stack;
-        config.schedule_seed = options.schedule_seed;
-        config.profile = options.profile;
-        config.sanitize = options.sanitize;
-        config.hazards = options.hazards;
-        config.bounds = options.bounds;
-        config.compute_units = options.properties().compute_units;
-        config.sram_ecc = options.target.sramecc != FeatureSetting::Off;
-        config.fine_grained_atomics = options.fine_grained_atomics;
-        config.instruction_trace = options.instruction_trace.clone();
-        if options.threads != 0 {
-            config.threads = options.threads;
-        }
-        if let Some(printer) = &options.printer {
-            config.printer = printer.clone();
-        }
         let watch = Arc::<Watch>::default();
         let blocks = Arc::<Blocks>::default();
         let devices = (0..options.devices).map(|index| {
-            let space = AddressSpace::one_of(options.memory_bytes, index, options.devices);
+            let space = AddressSpace::one_of(options.machine.memory_bytes, index, options.devices);
             let space = Arc::new(space.with_blocks(Arc::clone(&blocks)));
-            let machine = Machine::with_memory(config.clone(), Arc::clone(&space)).map_err(|error| {
-                DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, error.to_string())
-            })?;
+            let machine =
+                Machine::with_memory(options.machine.clone(), Arc::clone(&space)).map_err(|error| {
+                    DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, error.to_string())
+                })?;
             let watch = Arc::clone(&watch);
             let listener = options.listener.clone();
             let (id, properties) = (DeviceId(index), options.properties());
@@ -152,7 +132,7 @@ impl EmulatedDriver {
             devices,
             watch,
             blocks,
-            pool_boundaries: options.pool_boundaries && options.bounds == Bounds::Strict,
+            pool_boundaries: options.pool_boundaries && options.machine.bounds == Bounds::Strict,
             shared: memory::SharedFiles::default(),
             streams: Table::new(1),
             events: Table::new(2),
@@ -169,7 +149,7 @@ impl EmulatedDriver {
     }
 
     /// Returns the profile of each kernel since the last call, by device and name, and resets it. Empty without
-    /// [`EmulatorOptions::profile`]. Only launches that ended without a fault are counted.
+    /// [`MachineConfig::profile`]. Only launches that ended without a fault are counted.
     pub fn take_profiles(&self) -> Vec<KernelProfile> {
         let of = |device: &Arc<Device>| {
             let (id, profiles) = (device.id, std::mem::take(&mut *lock(&device.profiles)));

@@ -1,9 +1,7 @@
-//! Options of the emulated driver: devices, memory, threads. And the properties of its devices.
-
-use std::time::Duration;
+//! Options of the emulated driver: its devices and their machines. And the properties of its devices.
 
 use code_object::{FeatureSetting, Processor, TargetId};
-use gfx9_emulator::{Bounds, FineGrainedAtomics, InstructionTrace, Printer};
+use gfx9_emulator::MachineConfig;
 
 use super::listener::Listener;
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
@@ -16,89 +14,54 @@ const MAX_DEVICES: u32 = 64;
 pub struct EmulatorOptions {
     /// The number of devices, 1 to 64. Default: 1.
     pub devices: u32,
-    /// The memory of each device in bytes. The host allocates it only as kernels and copies access it. Default: 16 GiB.
-    pub memory_bytes: u64,
-    /// The number of host threads that run the workgroups of a device; 0 for the number of the machine's cores.
-    /// Default: 0.
-    pub threads: usize,
     /// The target of the devices: gfx90a, gfx942 or gfx950. Settings that it leaves open become sramecc on and xnack off.
     /// Default: `gfx90a:sramecc+:xnack-`.
     pub target: TargetId,
-    /// The time after which a running kernel is a fault; `None` for no limit. Without it, a kernel that never ends
-    /// blocks its stream for ever, and so everything that waits for the stream, including the drop of the driver.
-    /// Default: `None`.
-    pub time_budget: Option<Duration>,
-    /// The number of instructions, counted for each wave, after which a kernel is a fault; `None` for no limit. Unlike
-    /// a time, it is the same on every machine. Default: `None`.
-    pub instruction_budget: Option<u64>,
-    /// The stack of each work-item in bytes, in addition to what the kernel declares, if the kernel uses a dynamic
-    /// stack (recursion, calls through pointers): no compiler knows how much it needs. Default: 16 KiB.
-    pub dynamic_stack: u32,
-    /// A seed that shuffles the order in which workgroups and waves run. Kernels without data races give the same
-    /// results with any seed. Default: `None`, the usual order.
-    pub schedule_seed: Option<u64>,
-    /// Counts what each kernel executes, for [`EmulatedDriver::take_profiles`](super::EmulatedDriver::take_profiles).
-    /// Kernels run much slower. Default: off.
-    pub profile: bool,
-    /// Detects data races, uses of memory that was never written, and waits that are missing after loads; a kernel with
-    /// one of these ends with a fault. Kernels run very much slower. Memory that a pool allocates again counts as written. Default: off.
-    pub sanitize: bool,
-    /// Whether [`sanitize`](Self::sanitize) also detects hazards: instructions with fewer wait states between them than
-    /// the hardware needs. Default: off.
-    pub hazards: bool,
-    /// Which bytes behind an allocation kernels can access. With [`Bounds::Pages`], as on a GPU, those up to the end of its
-    /// last page, and all memory between a pool's blocks. Memory of the host that was registered ends where it does.
-    /// Default: [`Bounds::Strict`], none.
-    pub bounds: Bounds,
-    /// What floating-point atomics to fine-grained memory (pinned and managed memory, by default) do on gfx90a, whose
-    /// hardware does not perform them. In any case [`EmulatedDriver::take_notices`](super::EmulatedDriver::take_notices)
-    /// has them, and with [`sanitize`](Self::sanitize) they are a fault. Default: `Perform`.
-    pub fine_grained_atomics: FineGrainedAtomics,
-    /// With strict [`bounds`](Self::bounds), finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
+    /// The machine of each device: memory, threads, limits, observers. The driver sets its
+    /// [`compute_units`](MachineConfig::compute_units) and [`sram_ecc`](MachineConfig::sram_ecc) by the target. Without a
+    /// [`time_budget`](MachineConfig::time_budget), a kernel that never ends blocks its stream forever, and so everything that
+    /// waits for the stream, including the drop of the driver.
+    pub machine: MachineConfig,
+    /// With strict [`bounds`](MachineConfig::bounds), finds accesses past the end of a memory pool's blocks: pools leave addresses unused behind each block
     /// ([`Observer::separates_blocks`](hip_driver::Observer::separates_blocks)), and an access there is a fault whose report
     /// names the block, and what a GPU would have accessed. Default: on.
     pub pool_boundaries: bool,
-    /// Receives the instructions that kernels execute. Default: `None`.
-    pub instruction_trace: Option<InstructionTrace>,
-    /// Receives the text that kernels print. Default: `None`, which writes it to the process's standard output and error.
-    pub printer: Option<Printer>,
     /// Receives the kernels that ran, and faults. Default: `None`.
     pub listener: Option<Listener>,
 }
 
-/// Returns the target of a device, given the target that is asked for: sramecc is on and xnack is off where that leaves them
+/// Returns the target of a device, given the requested one: sramecc is on and xnack is off where that leaves them
 /// open.
-pub fn device_target(mut asked: TargetId) -> TargetId {
-    asked.sramecc = asked.sramecc.or(FeatureSetting::On);
-    asked.xnack = asked.xnack.or(FeatureSetting::Off);
-    asked
+pub fn device_target(mut requested: TargetId) -> TargetId {
+    requested.sramecc = requested.sramecc.or(FeatureSetting::On);
+    requested.xnack = requested.xnack.or(FeatureSetting::Off);
+    requested
 }
 
 impl Default for EmulatorOptions {
     fn default() -> Self {
         EmulatorOptions {
             devices: 1,
-            memory_bytes: 16 << 30,
-            threads: 0,
             target: TargetId::new(Processor::Gfx90a),
-            time_budget: None,
-            instruction_budget: None,
-            dynamic_stack: 16 << 10,
-            schedule_seed: None,
-            profile: false,
-            sanitize: false,
-            hazards: false,
-            bounds: Bounds::Strict,
-            fine_grained_atomics: FineGrainedAtomics::Perform,
+            machine: MachineConfig::default(),
             pool_boundaries: true,
-            instruction_trace: None,
-            printer: None,
             listener: None,
         }
     }
 }
 
+impl From<MachineConfig> for EmulatorOptions {
+    fn from(machine: MachineConfig) -> Self {
+        EmulatorOptions { machine, ..EmulatorOptions::default() }
+    }
+}
+
 impl EmulatorOptions {
+    /// The defaults, with one host thread for each device: workgroups run in the same order each time.
+    pub fn single_threaded() -> Self {
+        MachineConfig { threads: 1, ..MachineConfig::default() }.into()
+    }
+
     /// Checks whether these options can be emulated.
     ///
     /// # Errors
@@ -119,7 +82,15 @@ impl EmulatorOptions {
                 self.target.short()
             ));
         }
+        if self.machine.threads == 0 {
+            return refuse("0 threads: a device needs at least 1".to_owned());
+        }
+        if self.machine.hazards && !self.machine.sanitize {
+            return refuse("`hazards` needs `sanitize`, which looks for them".to_owned());
+        }
         self.target = device_target(self.target);
+        self.machine.compute_units = self.properties().compute_units;
+        self.machine.sram_ecc = self.target.sramecc != FeatureSetting::Off;
         Ok(self)
     }
 
@@ -140,7 +111,7 @@ impl EmulatorOptions {
             name: name.to_owned(),
             target: self.target.clone(),
             pci_bus_id: "emulated".to_owned(),
-            total_memory: self.memory_bytes,
+            total_memory: self.machine.memory_bytes,
             compute_units,
             wavefront_size: 64,
             max_threads_per_block: 1024,

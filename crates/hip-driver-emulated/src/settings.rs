@@ -1,12 +1,14 @@
-//! The settings of the emulator as text: one table of names and environment variables for every way in.
+//! The emulator's settings as text: one row each, from which every way in is made.
 //!
-//! The command line, the C and Python interfaces, `hiplaunch exec` and Triton's driver all set [`EmulatorOptions`] through
-//! this table, so a setting has one name, one syntax and one error everywhere.
+//! Rust, C, Python, the command line, `hiplaunch exec` and Triton's driver all set [`EmulatorOptions`] through [`SETTINGS`], so a
+//! setting has one name, one syntax, one documentation and one error everywhere. A new setting is a row here and the field that
+//! it sets.
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 use code_object::{FeatureSetting, TargetId};
+use gfx9_emulator::{Bounds, FineGrainedAtomics, MachineConfig};
 use hip_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::options::EmulatorOptions;
@@ -14,26 +16,44 @@ use super::options::EmulatorOptions;
 /// A setting that text can give.
 #[derive(Clone, Copy, Debug)]
 pub struct EmulatorSetting {
-    /// Its name: that of the field of [`EmulatorOptions`].
+    /// Its name in Rust, C and Python. The option of the command line has the same, with dashes: `--schedule-seed`.
     pub name: &'static str,
     /// The environment variable that [`EmulatorOptions::from_env`] reads.
     pub variable: &'static str,
     /// What a value has to be, such as "a number".
     pub expected: &'static str,
+    /// What stands for a value in a command's help, such as "N".
+    pub placeholder: &'static str,
+    /// The values, if they are words. Those of a switch are `1` and `0`.
+    pub words: &'static [&'static str],
+    /// The value that holds if none is given; empty if that is to leave the setting unset.
+    pub default: &'static str,
+    /// What it does, for [`paragraphs`](Self::paragraphs).
+    help: &'static str,
     /// Sets it; `None` if the text is not understood.
     parse: fn(&mut EmulatorOptions, &str) -> Option<()>,
 }
 
-/// Rows `field, variable, expected, parser`: a parser gives the field's value, or `None`.
+/// The values of a switch, such as `sanitize`.
+const SWITCH: &[&str] = &["1", "0"];
+
+/// Rows `/// documentation`, `name = default: VARIABLE, PLACEHOLDER, expected, words, parser => field`. A parser gives the field's
+/// value, or `None`.
 macro_rules! settings {
-    ($($field:ident, $variable:literal, $expected:literal, $parse:expr;)*) => {
+    ($($(#[doc = $help:literal])+
+    $name:ident = $default:literal: $variable:literal, $placeholder:literal, $expected:literal, $words:expr,
+    $parse:path => $($field:ident).+;)*) => {
         /// Every setting that text can give.
         pub const SETTINGS: &[EmulatorSetting] = &[$(EmulatorSetting {
-            name: stringify!($field),
-            variable: $variable,
+            name: stringify!($name),
+            variable: concat!("HIPLAUNCH_EMULATOR_", $variable),
             expected: $expected,
+            placeholder: $placeholder,
+            words: $words,
+            default: $default,
+            help: concat!($($help, "\n"),+),
             parse: |options, text| {
-                options.$field = $parse(text)?;
+                options.$($field).+ = $parse(text)?;
                 Some(())
             },
         },)*];
@@ -41,27 +61,90 @@ macro_rules! settings {
 }
 
 settings! {
-    target, "HIPLAUNCH_EMULATOR_TARGET", "a target such as gfx90a or gfx942:xnack+", target;
-    devices, "HIPLAUNCH_EMULATOR_DEVICES", "a number of devices", number;
-    memory_bytes, "HIPLAUNCH_EMULATOR_MEMORY", "a number of bytes", number;
-    threads, "HIPLAUNCH_EMULATOR_THREADS", "a number of threads", number;
-    bounds, "HIPLAUNCH_EMULATOR_BOUNDS", "`strict` or `pages`", number;
-    fine_grained_atomics, "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS", "`perform` or `drop`", number;
-    schedule_seed, "HIPLAUNCH_EMULATOR_SEED", "a number", some;
-    time_budget, "HIPLAUNCH_EMULATOR_TIME_BUDGET", "a number of seconds", seconds;
-    instruction_budget, "HIPLAUNCH_EMULATOR_INSTRUCTION_BUDGET", "a number of instructions", some;
-    dynamic_stack, "HIPLAUNCH_EMULATOR_DYNAMIC_STACK", "a number of bytes", number;
-    sanitize, "HIPLAUNCH_EMULATOR_SANITIZE", "1 or 0", switch;
-    hazards, "HIPLAUNCH_EMULATOR_HAZARDS", "1 or 0", switch;
-    pool_boundaries, "HIPLAUNCH_EMULATOR_POOL_BOUNDARIES", "1 or 0", switch;
+    /// The target to emulate: gfx90a, gfx942 or gfx950, also with settings such as `:xnack+`.
+    ///
+    /// Without it, `hiplaunch exec` emulates a target that the program has code for, and `hiplaunch run` that of a script's code
+    /// object.
+    target = "gfx90a": "TARGET", "TARGET", "a target such as gfx90a or gfx942:xnack+", &[], target => target;
+
+    /// The number of emulated devices, 1 to 64.
+    devices = "1": "DEVICES", "N", "a number of devices", &[], number => devices;
+
+    /// The memory of each device in bytes. The host allocates it only as kernels and copies access it.
+    memory_bytes = "17179869184": "MEMORY", "BYTES", "a number of bytes", &[], number => machine.memory_bytes;
+
+    /// The number of host threads that run the workgroups of a device; 0 for the number of the machine's cores.
+    threads = "0": "THREADS", "N", "a number of threads", &[], threads => machine.threads;
+
+    /// What kernels can access behind an allocation: nothing (`strict`), or the rest of its last page (`pages`), as on a GPU.
+    bounds = "strict": "BOUNDS", "BOUNDS", "`strict` or `pages`", &["strict", "pages"], bounds => machine.bounds;
+
+    /// What gfx90a's floating-point atomics to fine-grained memory do: what they do elsewhere (`perform`), or nothing (`drop`),
+    /// as on hardware.
+    ///
+    /// Pinned and managed memory of the host is fine-grained by default. Either way these instructions are listed.
+    fine_grained_atomics = "perform": "FINE_GRAINED_ATOMICS", "WHAT", "`perform` or `drop`", &["perform", "drop"],
+    atomics => machine.fine_grained_atomics;
+
+    /// Shuffle the order in which workgroups and waves run, from this seed.
+    ///
+    /// A kernel without data races gives the same results with any seed.
+    schedule_seed = "": "SEED", "N", "a number", &[], some => machine.schedule_seed;
+
+    /// Fail a kernel that runs for more than this number of seconds.
+    time_budget = "": "TIME_BUDGET", "SECONDS", "a number of seconds", &[], seconds => machine.time_budget;
+
+    /// Fail a kernel that executes more than this number of instructions. Each counts once for a wave.
+    instruction_budget = "": "INSTRUCTION_BUDGET", "N", "a number of instructions", &[], some => machine.instruction_budget;
+
+    /// The bytes of further stack for each work-item, if a kernel recurses or calls through pointers.
+    dynamic_stack = "16384": "DYNAMIC_STACK", "BYTES", "a number of bytes", &[], number => machine.dynamic_stack;
+
+    /// Fail on uses of memory that was never written, on data races, and on missing waits. Slow.
+    ///
+    /// Each report has the instruction, or both instructions of a race or a missing wait, with lanes and addresses or
+    /// registers. A wait is missing where an instruction uses what a load has not delivered yet. Atomic accesses are
+    /// distinguished from plain ones by their cache bits; the emulator's README says which races that misses.
+    sanitize = "0": "SANITIZE", "SWITCH", "1 or 0", SWITCH, switch => machine.sanitize;
+
+    /// With `sanitize`, also fail on hazards: instructions with too few wait states between them.
+    ///
+    /// The hardware doesn't check some dependencies, such as a matrix result that is read too early. Compilers insert
+    /// s_nop where they need to, so only assembly by hand can have hazards.
+    hazards = "0": "HAZARDS", "SWITCH", "1 or 0", SWITCH, switch => machine.hazards;
+
+    /// Find accesses past the end of a memory pool's blocks, with strict bounds.
+    pool_boundaries = "1": "POOL_BOUNDARIES", "SWITCH", "1 or 0", SWITCH, switch => pool_boundaries;
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
+fn bounds(text: &str) -> Option<Bounds> {
+    match text {
+        "strict" => Some(Bounds::Strict),
+        "pages" => Some(Bounds::Pages),
+        _ => None,
+    }
+}
+
+fn atomics(text: &str) -> Option<FineGrainedAtomics> {
+    match text {
+        "perform" => Some(FineGrainedAtomics::Perform),
+        "drop" => Some(FineGrainedAtomics::Drop),
+        _ => None,
+    }
+}
+
 fn some(text: &str) -> Option<Option<u64>> {
     text.parse().ok().map(Some)
+}
+
+/// A number of threads; 0 stands for the default, one for each core.
+fn threads(text: &str) -> Option<usize> {
+    let threads = text.parse().ok()?;
+    Some(if threads == 0 { MachineConfig::default().threads } else { threads })
 }
 
 fn seconds(text: &str) -> Option<Option<Duration>> {
@@ -98,13 +181,19 @@ impl EmulatorSetting {
     /// # Errors
     /// `INVALID_VALUE` if there is none.
     pub fn named(name: &str) -> DriverResult<&'static EmulatorSetting> {
-        SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
-            DriverError::with_detail(
-                "hipInit",
-                ErrorCode::INVALID_VALUE,
-                format!("the emulator has no setting {name}"),
-            )
-        })
+        let row = SETTINGS.iter().find(|setting| setting.name == name);
+        row.ok_or_else(|| refused(format!("the emulator has no setting {name}")))
+    }
+
+    /// Its documentation, a line for each paragraph; the first says all that a list has room for.
+    pub fn paragraphs(&self) -> impl Iterator<Item = String> {
+        let joined = |paragraph: &str| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        self.help.split("\n\n").map(joined)
+    }
+
+    /// Whether it is on or off, `1` or `0`.
+    pub fn is_switch(&self) -> bool {
+        self.words == SWITCH
     }
 
     /// The value in the environment; `None` if the variable is not set, or empty.
@@ -112,25 +201,17 @@ impl EmulatorSetting {
         std::env::var_os(self.variable).filter(|value| !value.is_empty())
     }
 
-    /// Sets it in `options`; see [`EmulatorOptions::set`].
-    fn set(&self, options: &mut EmulatorOptions, given_as: &str, text: &str) -> DriverResult<()> {
-        (self.parse)(options, text.trim()).ok_or_else(|| {
-            let detail = format!("{given_as}={text} is not {}", self.expected);
-            DriverError::with_detail("hipInit", ErrorCode::INVALID_VALUE, detail)
-        })
+    /// Sets it in `options`. `given_as` is what its user calls it, for the error: an option, a keyword, a variable.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, with a detail that says what was expected.
+    pub fn set(&self, options: &mut EmulatorOptions, given_as: &str, text: &str) -> DriverResult<()> {
+        (self.parse)(options, text.trim())
+            .ok_or_else(|| refused(format!("{given_as}={text} is not {}", self.expected)))
     }
 }
 
 impl EmulatorOptions {
-    /// Sets one of [`SETTINGS`] by its name. `given_as` is what its user calls it, for the error: an option, a keyword, a
-    /// variable.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`, with a detail that says what was expected, or that there is no such setting.
-    pub fn set(&mut self, name: &str, given_as: &str, text: &str) -> DriverResult<()> {
-        EmulatorSetting::named(name)?.set(self, given_as, text)
-    }
-
     /// Returns the defaults, with what the environment variables of [`SETTINGS`] and `HSA_XNACK` say.
     ///
     /// # Errors
@@ -145,6 +226,23 @@ impl EmulatorOptions {
         }
         Ok(options)
     }
+
+    /// Sets several of [`SETTINGS`] from a text such as `target=gfx942, devices=2`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, with a detail that says what was expected, or that there is no such setting.
+    pub fn set_all(&mut self, text: &str) -> DriverResult<()> {
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| refused(format!("`{part}` is not NAME=VALUE")))?;
+            EmulatorSetting::named(name.trim())?.set(self, name.trim(), value)?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(detail: String) -> DriverError {
+    DriverError::with_detail("hipInit", ErrorCode::INVALID_VALUE, detail)
 }
 
 #[cfg(test)]
@@ -158,7 +256,7 @@ mod tests {
             ("target", "gfx942:xnack+"),
             ("devices", "3"),
             ("memory_bytes", "1048576"),
-            ("threads", "2"),
+            ("threads", "77"),
             ("bounds", "pages"),
             ("fine_grained_atomics", "drop"),
             ("schedule_seed", "7"),
@@ -175,6 +273,18 @@ mod tests {
             assert_ne!(options, EmulatorOptions::default(), "{name}={value} changes nothing");
             let error = setting.set(&mut options, setting.variable, "nonsense").unwrap_err().to_string();
             assert!(error.contains(setting.variable) && error.contains(setting.expected), "{error}");
+
+            let mut listed = EmulatorOptions::default();
+            listed.set_all(&format!(" {name} = {value},")).unwrap();
+            setting.set(&mut options, name, value).unwrap();
+            assert_eq!(listed, options);
+            if !setting.default.is_empty() {
+                setting.set(&mut options, name, setting.default).unwrap();
+                assert_eq!(options, EmulatorOptions::default(), "{name}: another default");
+            }
+        }
+        for wrong in ["nonsense=1", "devices", "devices=2 target=gfx90a"] {
+            assert!(EmulatorOptions::default().set_all(wrong).is_err(), "{wrong}");
         }
         assert!(EmulatorSetting::named("nonsense").is_err());
         assert_eq!(SETTINGS.len(), 13, "a setting without a value above");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::{
-    Call, CallGroup, CallKind, Driver, DriverError, DriverResult, ErrorCode, Note, NoteKind, Output, Work,
+    Call, CallGroup, CallKind, Driver, DriverError, DriverResult, ErrorCode, Note, Output, Work,
 };
 
 pub use super::counted::Counted;
@@ -202,6 +202,8 @@ impl fmt::Display for CallCounts {
 
 #[cfg(test)]
 mod tests {
+    use hip_driver::NoteKind;
+
     use super::*;
 
     #[test]

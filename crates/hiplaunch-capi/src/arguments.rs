@@ -4,7 +4,8 @@
 use std::ffi::c_void;
 
 use hip_driver::DevicePtr;
-use hiplaunch::launcher::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget, Stream};
+use hiplaunch::Stream;
+use hiplaunch::launcher::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget};
 use hiplaunch::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
 use super::arena::{Arena, Few, Room};
@@ -207,7 +208,7 @@ pub(super) const MOST_COMMON: usize = 12;
 /// launches. Returns false if there is any other argument, or an error.
 ///
 /// # Safety
-/// `locks` must live at least as long as the arguments are used.
+/// `locks` and `all` are empty. `locks` must live at least as long as the arguments are used.
 #[inline(always)]
 pub(super) unsafe fn read_common<'l>(
     args: &[hiplaunch_arg],
@@ -217,25 +218,28 @@ pub(super) unsafe fn read_common<'l>(
 ) -> bool {
     const SCALAR: u64 = hiplaunch_arg_kind::Scalar as u64;
     const BUFFER: u64 = hiplaunch_arg_kind::Buffer as u64;
+    if args.len() > MOST_COMMON {
+        return false;
+    }
     for arg in args {
         // The kind; a reserved field that is not 0 makes it unequal to every kind.
         let kind = u64::from(arg.kind) | u64::from(arg.reserved) << 32;
-        let pushed = if kind == SCALAR && (arg.size == 4 || arg.size == 8) {
-            all.push(Arg::Scalar { bits: arg.bits, size: arg.size as u8 })
+        let converted = if kind == SCALAR && (arg.size == 4 || arg.size == 8) {
+            Arg::Scalar { bits: arg.bits, size: arg.size as u8 }
         } else if kind == BUFFER
             && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())
             && held.owner == owner
         {
-            // SAFETY: a lock that is not kept is dropped at once, and then the argument is not used: false is returned.
-            // The locks that are kept live as long as the arguments are used: the caller's promise.
+            // SAFETY: the lock is kept next, and lives as long as the arguments are used: the caller's promise.
             let (lock, found) = unsafe { held.split() };
-            locks.push(lock) && all.push(Arg::from(&found.value))
+            // SAFETY: at most one for each of at most `MOST_COMMON` arguments.
+            unsafe { locks.push(lock) };
+            Arg::from(&found.value)
         } else {
-            false
-        };
-        if !pushed {
             return false;
-        }
+        };
+        // SAFETY: one for each of at most `MOST_COMMON` arguments.
+        unsafe { all.push(converted) };
     }
     true
 }

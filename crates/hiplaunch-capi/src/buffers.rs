@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use hiplaunch::launcher::Stream;
+use hiplaunch::Stream;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
 use super::handles::{Found, Kind, Owner, Table, same_owner};

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use hiplaunch::CapturedGraph;
-use hiplaunch::capture::CaptureMode;
+use hiplaunch::stream::CaptureMode;
 
 use super::handles::{Found, Kind, Table, same_owner};
 use super::input::{enumeration, enumerator, wanted};

@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use hip_driver::RawEvent;
+use hiplaunch::Event;
 use hiplaunch::EventOptions;
-use hiplaunch::event::Event;
 
 use super::handles::{Found, Kind, Table, same_owner};
 use super::input::wanted;

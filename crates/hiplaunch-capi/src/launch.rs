@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use hiplaunch::launcher::{Arg, Kernel, Launch, Staging, Stream};
+use hiplaunch::Stream;
+use hiplaunch::launcher::{Arg, Kernel, Launch, Staging};
 
 use super::arena::{Few, Room};
 use super::arguments::{Hold, MOST_COMMON, hiplaunch_arg, hiplaunch_dims, read_common, with_args};
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn hiplaunch_launch(
     ticket: Option<&mut MaybeUninit<*mut hiplaunch_ticket>>,
 ) -> hiplaunch_status {
     call("hiplaunch_launch", || {
-        let dims = given(dims, "dims")?.get();
+        let dims = given(dims, "dims")?;
         let target = target(kernel, stream)?;
         let (Found { owner, value: KernelObject { kernel } }, stream) = target.get()?;
         // SAFETY: the caller's promises for arrays, for what arguments point to, and for the kernel.
@@ -148,11 +149,11 @@ pub unsafe extern "C" fn hiplaunch_launch(
             let mut locks: Few<'_, Lock, MOST_COMMON> = Few::new(&mut locks);
             let mut all: Few<'_, Arg<'_>, MOST_COMMON> = Few::new(&mut all);
             if read_common(args, *owner, &mut locks, &mut all) {
-                return go(kernel, stream, Launch::new(dims).args(all.all()), *owner, ticket);
+                return go(kernel, stream, Launch::new(dims.get()).args(all.all()), *owner, ticket);
             }
             drop(locks);
             with_args(args, stream, *owner, Hold::Locks, |args| {
-                go(kernel, stream, Launch::new(dims).args(args), *owner, ticket)
+                go(kernel, stream, Launch::new(dims.get()).args(args), *owner, ticket)
             })
         }
     })

@@ -5,6 +5,7 @@ use std::mem::{MaybeUninit, offset_of};
 
 use hip_driver_layers::timeline::{Timeline, TimelineOptions};
 use hiplaunch::backend::Backend;
+use hiplaunch::graph::GraphCounts;
 use hiplaunch::launcher::{Launcher, LauncherBuilder};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 
@@ -97,26 +98,23 @@ pub struct hiplaunch_options {
     pub max_staging_buffers: usize,
     /// A hiplaunch_pool_backend.
     pub pool: u32,
-    /// The number of the emulator's devices, 1 to 64, if the emulator is opened; 0 for HIPLAUNCH_EMULATOR_DEVICES of
-    /// the environment, else 1. Must be 0 with HIPLAUNCH_BACKEND_HIP.
-    pub emulator_devices: u32,
+    /// 1 to record a timeline (hiplaunch_timeline_json), else 0.
+    pub timeline: u32,
     /// The cap of each device's pool: the greatest number of bytes that it takes from the driver; 0 for no cap.
     pub pool_cap: u64,
     /// The number of bytes above which a pool returns cached segments to the driver; 0 for never.
     pub pool_soft_target: u64,
-    /// The processor of the emulator's devices, if the emulator is opened: "gfx90a", "gfx942" or "gfx950"; null for gfx90a. With
-    /// HIPLAUNCH_BACKEND_AUTO and "gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be
-    /// null with HIPLAUNCH_BACKEND_HIP. The text is copied.
-    pub emulator_target: *const c_char,
-    /// 1 to record a timeline (hiplaunch_timeline_json), else 0.
-    pub timeline: u32,
+    /// Settings of the emulator, if the emulator is opened, such as "target=gfx942,devices=2"; docs/drivers.md lists them. What it
+    /// does not name, HIPLAUNCH_EMULATOR_TARGET and the like of the environment decide. With HIPLAUNCH_BACKEND_AUTO and
+    /// "target=gfx942" the launcher has a GPU if there is one, else an emulated gfx942. Must be null with
+    /// HIPLAUNCH_BACKEND_HIP. The text is copied.
+    pub emulator: *const c_char,
 }
 
-// SAFETY: integers and a pointer; the first version ended before `timeline`.
+// SAFETY: integers and a pointer.
 unsafe impl Versioned for hiplaunch_options {
     const NAME: &'static str = "hiplaunch_options";
-    const SIZES: &'static [usize] =
-        &[offset_of!(hiplaunch_options, timeline), size_of::<hiplaunch_options>()];
+    const SIZES: &'static [usize] = &[size_of::<hiplaunch_options>()];
 }
 
 /// Opens a driver with all of its devices. A null `options` means the defaults.
@@ -179,42 +177,28 @@ fn builder(options: &hiplaunch_options) -> Result<LauncherBuilder> {
         cap: limit(options.pool_cap),
         soft_target: limit(options.pool_soft_target),
     });
-    if options.emulator_devices == 0 && options.emulator_target.is_null() {
+    if options.emulator.is_null() {
         return Ok(builder);
     }
-    let target = match options.emulator_target.is_null() {
-        true => None,
-        // SAFETY: the caller's promise for texts.
-        false => Some(unsafe { text(options.emulator_target, "emulator_target") }?),
-    };
-    emulator(builder, backend, options.emulator_devices, target)
+    // SAFETY: the caller's promise for texts.
+    let settings = unsafe { text(options.emulator, "emulator") }?;
+    if backend == Backend::Hip {
+        return Err(Failure::invalid(
+            "`emulator` is not for HIPLAUNCH_BACKEND_HIP; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
+        ));
+    }
+    emulator(builder, settings)
 }
 
 #[cfg(feature = "emulator")]
-fn emulator(
-    builder: LauncherBuilder,
-    backend: Backend,
-    devices: u32,
-    target: Option<&str>,
-) -> Result<LauncherBuilder> {
-    use hip_driver_emulated::EmulatorOptions;
-    if backend == Backend::Hip {
-        return Err(Failure::invalid(
-            "emulator_devices and emulator_target are not for HIPLAUNCH_BACKEND_HIP; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
-        ));
-    }
-    let mut options = EmulatorOptions::from_env().map_err(hiplaunch::Error::from)?;
-    if devices > 0 {
-        options.devices = devices;
-    }
-    if let Some(target) = target {
-        options.set("target", "emulator_target", target).map_err(hiplaunch::Error::from)?;
-    }
+fn emulator(builder: LauncherBuilder, settings: &str) -> Result<LauncherBuilder> {
+    let mut options = hip_driver_emulated::EmulatorOptions::from_env().map_err(hiplaunch::Error::from)?;
+    options.set_all(settings).map_err(hiplaunch::Error::from)?;
     Ok(builder.emulator(options))
 }
 
 #[cfg(not(feature = "emulator"))]
-fn emulator(_: LauncherBuilder, _: Backend, _: u32, _: Option<&str>) -> Result<LauncherBuilder> {
+fn emulator(_: LauncherBuilder, _: &str) -> Result<LauncherBuilder> {
     Err(Failure::new(
         hiplaunch_status::Unsupported,
         "this build has no emulator; build the library with the feature `emulator`",
@@ -505,7 +489,7 @@ pub unsafe extern "C" fn hiplaunch_get_counters(
 ) -> hiplaunch_status {
     call("hiplaunch_get_counters", || {
         let launcher = launcher_of(launcher)?.value;
-        let (programs, hits, misses) = launcher.graph_counts();
+        let GraphCounts { kept: programs, hits, misses } = launcher.graph_counts();
         let layer = launcher.validation();
         // SAFETY: the caller's promise for versioned structs.
         unsafe {

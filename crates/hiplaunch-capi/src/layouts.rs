@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use lds_layout::{LdsBufferId, LdsLayout, LdsTarget};
+use lds_layout::{LdsBufferId, LdsCapacity, LdsLayout};
 
 use super::handles::{Kind, Owner, Table};
 use super::input::{Versioned, enumeration, enumerator, fill, text, versioned, wanted};
@@ -104,10 +104,10 @@ pub unsafe extern "C" fn hiplaunch_lds_lay_out(
                     hiplaunch_lds_goal_kind::Occupancy => {
                         // SAFETY: the caller's promise for texts.
                         let processor = unsafe { text(goal.processor, "processor") }?;
-                        let target = LdsTarget::of(processor).ok_or_else(|| {
+                        let lds = LdsCapacity::of(processor).ok_or_else(|| {
                             Failure::invalid(format!("how much LDS a `{processor}` has is not known here"))
                         })?;
-                        program.layout_for_occupancy(&target, goal.workgroups, goal.static_lds)?
+                        program.layout_for_occupancy(lds, goal.workgroups, goal.static_lds)?
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Streams.
 
 use hip_driver::{RawStream, StreamOptions};
-use hiplaunch::launcher::Stream;
+use hiplaunch::Stream;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 

@@ -1,11 +1,10 @@
 //! Measures the launcher's own cost of a launch, on a driver that does nothing.
 //!
 //! `cargo bench -p hiplaunch-cli --bench launch` prints the heap allocations of a launch, which must be 0, and the
-//! times. On the emulator, it also measures the launch methods of `hiplaunch bench`, which compares more cases, and in
-//! turns. With `-- --count CASE N`, it launches N times and exits, for an instruction counter: the difference of two
+//! times. With `-- --count CASE N`, it launches N times and exits, for an instruction counter: the difference of two
 //! runs is the cost of the launches alone (see BENCHMARKS.md). With `-- --threads CASE`, it prints the processor time of a
 //! launch for 1, 2 and 8 threads, each on its own stream: it grows if the threads hinder each other, and does not depend on
-//! other work of the machine.
+//! other work of the machine. `hiplaunch bench` measures whole launches on a driver, and compares methods.
 
 use criterion::{Criterion, Throughput};
 use hip_driver::noop;
@@ -201,36 +200,6 @@ fn count(case: &str, launches: u64) -> Result<(), hiplaunch::Error> {
     Ok(())
 }
 
-/// Measures the launch methods of `hiplaunch bench`: batches of 16 launches, with their reads.
-#[cfg(feature = "emulator")]
-fn on_the_emulator(criterion: &mut Criterion) -> Result<(), hiplaunch::Error> {
-    use hiplaunch_cli::bench::methods::{self, Job, LaunchMethod, Setup};
-
-    let launcher = Launcher::builder().backend(hiplaunch::Backend::Emulator).validate(false).build()?;
-    let device = launcher.device(0)?;
-    let setup = Setup { launcher: &launcher, device, code: methods::code(device)? };
-    let job = Job { arguments: 64, results: 64, depth: 16, streams: 1, threads: 1 };
-    let mut group = criterion.benchmark_group("on the emulator, 64 bytes to 64 bytes, 16 before a read");
-    group.throughput(Throughput::Elements(job.depth as u64));
-    for method in LaunchMethod::ALL.into_iter().filter(|method| method.unsupported(&job, device).is_none()) {
-        let mut streams: Vec<_> = method.prepare(&job, &setup)?.into_iter().flatten().collect();
-        let Some(stream) = streams.first_mut() else { continue };
-        let mut batch = || {
-            (0..job.depth).try_for_each(|_| stream.launch())?;
-            stream.submit()?;
-            stream.collect()
-        };
-        batch()?;
-        group.bench_function(method.name(), |b| b.iter(|| assert!(batch().is_ok())));
-        if let Err(stop) = stream.check() {
-            eprintln!("{method}: {stop}");
-            std::process::exit(1);
-        }
-    }
-    group.finish();
-    Ok(())
-}
-
 /// The launches of a thread in one measurement.
 const LAUNCHES: u32 = 20_000;
 /// The measurements for each number of threads.
@@ -318,8 +287,6 @@ fn main() -> Result<(), hiplaunch::Error> {
         group.bench_function(format!("{devices} devices"), |b| b.iter(|| bench.launch()));
     }
     group.finish();
-    #[cfg(feature = "emulator")]
-    on_the_emulator(&mut criterion)?;
     criterion.final_summary();
     Ok(())
 }

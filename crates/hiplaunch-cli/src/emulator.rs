@@ -1,30 +1,46 @@
-//! Options that only the emulator has: the order of execution, limits, and observers.
+//! Options that only the emulator has: its settings, and observers of what kernels execute.
+//!
+//! The settings are the rows of [`SETTINGS`](hip_driver_emulated::SETTINGS). Every command that opens a driver has them, and
+//! `hiplaunch exec` passes them on as environment variables.
 
 use std::path::PathBuf;
 
 use super::CommandError;
 
-/// Options of the emulator.
+#[cfg(feature = "emulator")]
+pub(crate) use settings::{EmulatorSettings, SettingArgs};
+
+/// The settings of the emulator, which this build lacks.
+#[cfg(not(feature = "emulator"))]
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct SettingArgs {}
+
+#[cfg(not(feature = "emulator"))]
+impl SettingArgs {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        std::iter::empty()
+    }
+
+    pub(crate) fn value(&self, _: &str) -> Option<&str> {
+        None
+    }
+
+    pub(crate) fn value_or_variable(&self, _: &str) -> Option<std::ffi::OsString> {
+        None
+    }
+
+    pub(crate) fn first_option(&self) -> Option<String> {
+        None
+    }
+
+    pub(crate) fn with_target(&self, _: &str) -> Result<SettingArgs, CommandError> {
+        Err(CommandError::Unusable("this build has no emulator".to_owned()))
+    }
+}
+
+/// Observers of what the emulator executes.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct EmulatorArgs {
-    /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
-    ///
-    /// A kernel without data races gives the same results with any seed.
-    #[arg(long, value_name = "N", help_heading = "Emulator")]
-    schedule_seed: Option<u64>,
-
-    /// Fail a kernel that runs for more than this number of seconds.
-    #[arg(long, value_name = "SECONDS", help_heading = "Emulator")]
-    time_budget: Option<f64>,
-
-    /// Fail a kernel that executes more than this number of instructions. Each counts once for a wave.
-    #[arg(long, value_name = "N", help_heading = "Emulator")]
-    instruction_budget: Option<u64>,
-
-    /// The bytes of further stack for each work-item, if a kernel recurses or calls through pointers [default: 16384].
-    #[arg(long, value_name = "BYTES", help_heading = "Emulator")]
-    dynamic_stack: Option<u32>,
-
     /// Count what each kernel does: instructions by class, bytes, LDS bank conflicts, divergent branches, occupancy.
     #[arg(long, help_heading = "Emulator")]
     pub(crate) profile: bool,
@@ -32,32 +48,6 @@ pub(crate) struct EmulatorArgs {
     /// Say how far the results of the executed instructions can be believed; `hiplaunch fidelity` describes it.
     #[arg(long, help_heading = "Emulator")]
     pub(crate) fidelity: bool,
-
-    /// Fail on uses of memory that was never written, on data races, and on missing waits. Slow.
-    ///
-    /// Each report has the instruction, or both instructions of a race or a missing wait, with lanes and addresses or
-    /// registers. A wait is missing where an instruction uses what a load has not delivered yet. Atomic accesses are
-    /// distinguished from plain ones by their cache bits; the emulator's README says which races that misses.
-    #[arg(long, help_heading = "Emulator")]
-    sanitize: bool,
-
-    /// With --sanitize, also fail on hazards: instructions with too few wait states between them.
-    ///
-    /// The hardware doesn't check some dependencies, such as a matrix result that is read too early. Compilers insert
-    /// s_nop where they need to, so only assembly by hand can have hazards.
-    #[arg(long, requires = "sanitize", help_heading = "Emulator")]
-    hazards: bool,
-
-    /// What kernels can access behind an allocation: nothing, or the rest of its last page, as on a GPU [default: strict].
-    #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"], help_heading = "Emulator")]
-    bounds: Option<String>,
-
-    /// What gfx90a's floating-point atomics to fine-grained memory do: what they do elsewhere, or nothing, as on hardware
-    /// [default: perform].
-    ///
-    /// Pinned and managed memory of the host is fine-grained by default. Either way the output names these instructions.
-    #[arg(long, value_name = "WHAT", value_parser = ["perform", "drop"], help_heading = "Emulator")]
-    fine_grained_atomics: Option<String>,
 
     /// Write each executed instruction to this file, with the values of its operands.
     #[arg(long, value_name = "FILE", help_heading = "Emulator")]
@@ -78,27 +68,6 @@ impl EmulatorArgs {
         self.instruction_trace.as_ref().map(|_| "--instruction-trace")
     }
 
-    /// The settings that are given: their options, and their names and values.
-    fn given_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, String)> {
-        let switch = |on: bool| on.then(|| "1".to_owned());
-        [
-            ("--schedule-seed", "schedule_seed", self.schedule_seed.map(|seed| seed.to_string())),
-            ("--time-budget", "time_budget", self.time_budget.map(|seconds| seconds.to_string())),
-            (
-                "--instruction-budget",
-                "instruction_budget",
-                self.instruction_budget.map(|count| count.to_string()),
-            ),
-            ("--dynamic-stack", "dynamic_stack", self.dynamic_stack.map(|bytes| bytes.to_string())),
-            ("--sanitize", "sanitize", switch(self.sanitize)),
-            ("--hazards", "hazards", switch(self.hazards)),
-            ("--bounds", "bounds", self.bounds.clone()),
-            ("--fine-grained-atomics", "fine_grained_atomics", self.fine_grained_atomics.clone()),
-        ]
-        .into_iter()
-        .filter_map(|(option, name, value)| Some((option, name, value?)))
-    }
-
     /// The first of these options that was given, if any.
     fn given(&self) -> Option<&'static str> {
         let observers = [
@@ -106,27 +75,124 @@ impl EmulatorArgs {
             ("--fidelity", self.fidelity),
             ("--instruction-trace", self.instruction_trace.is_some()),
         ];
-        let observers = observers.into_iter().filter_map(|(option, given)| given.then_some(option));
-        self.given_settings().map(|(option, ..)| option).chain(observers).next()
+        observers.into_iter().find_map(|(option, given)| given.then_some(option))
     }
 }
 
 #[cfg(feature = "emulator")]
-pub(crate) use settings::EmulatorSettings;
-
-#[cfg(feature = "emulator")]
 mod settings {
+    use std::ffi::OsString;
     use std::io::Write;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    use hip_driver_emulated::{EmulatorOptions, InstructionTrace, TraceFilter};
+    use clap::builder::PossibleValuesParser;
+    use clap::error::ErrorKind;
+    use clap::{Arg, ArgMatches, Command};
+    use hip_driver::DriverError;
+    use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, InstructionTrace, SETTINGS, TraceFilter};
 
     use super::super::output::complain;
-    use super::super::session::{give, unusable};
+    use super::super::session::unusable;
     use super::super::whole_file::WholeFile;
     use super::{CommandError, EmulatorArgs};
 
-    /// The options, and the instruction trace, if they ask for one.
+    /// The settings that options give, each with its value.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct SettingArgs(Vec<(&'static EmulatorSetting, String)>);
+
+    impl SettingArgs {
+        /// The environment variables of the settings that are given, with their values.
+        pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
+            self.0.iter().map(|(setting, value)| (setting.variable, value.as_str()))
+        }
+
+        /// The value of a setting, if it is given.
+        pub(crate) fn value(&self, name: &str) -> Option<&str> {
+            self.0.iter().rfind(|(setting, _)| setting.name == name).map(|(_, value)| value.as_str())
+        }
+
+        /// The value of a setting, if it is given or in the environment.
+        pub(crate) fn value_or_variable(&self, name: &str) -> Option<OsString> {
+            let variable = || EmulatorSetting::named(name).ok()?.from_env();
+            self.value(name).map(OsString::from).or_else(variable)
+        }
+
+        /// The first of these options that is given, if any.
+        pub(crate) fn first_option(&self) -> Option<String> {
+            self.0.first().map(|(setting, _)| option(setting))
+        }
+
+        /// The same settings with another target.
+        pub(crate) fn with_target(&self, target: &str) -> Result<SettingArgs, CommandError> {
+            let setting = EmulatorSetting::named("target").map_err(unusable)?;
+            let mut settings = self.clone();
+            settings.0.push((setting, target.to_owned()));
+            Ok(settings)
+        }
+
+        /// Sets the options of a driver.
+        pub(crate) fn set(&self, options: &mut EmulatorOptions) -> Result<(), DriverError> {
+            self.0.iter().try_for_each(|(setting, value)| setting.set(options, &option(setting), value))
+        }
+    }
+
+    /// The option of a setting.
+    fn option(setting: &EmulatorSetting) -> String {
+        format!("--{}", setting.name.replace('_', "-"))
+    }
+
+    fn arg(setting: &'static EmulatorSetting) -> Arg {
+        let mut paragraphs: Vec<String> =
+            setting.paragraphs().map(|text| text.trim_end_matches('.').to_owned()).collect();
+        if !setting.is_switch() && !setting.default.is_empty() {
+            paragraphs[0] += &format!(" [default: {}]", setting.default);
+        }
+        let arg = Arg::new(setting.name)
+            .long(setting.name.replace('_', "-"))
+            .value_name(setting.placeholder)
+            .help_heading("Emulator")
+            .help(paragraphs[0].clone())
+            .long_help(paragraphs.join(".\n\n"));
+        if setting.is_switch() {
+            arg.num_args(0..=1).require_equals(true).default_missing_value("1")
+        } else if !setting.words.is_empty() {
+            arg.value_parser(PossibleValuesParser::new(setting.words))
+        } else {
+            arg
+        }
+    }
+
+    impl clap::Args for SettingArgs {
+        fn augment_args(command: Command) -> Command {
+            command.args(SETTINGS.iter().map(arg))
+        }
+
+        fn augment_args_for_update(command: Command) -> Command {
+            Self::augment_args(command)
+        }
+    }
+
+    impl clap::FromArgMatches for SettingArgs {
+        fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+            let mut settings = SettingArgs::default();
+            settings.update_from_arg_matches(matches)?;
+            Ok(settings)
+        }
+
+        fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+            let given = |setting: &'static EmulatorSetting| {
+                Some((setting, matches.get_one::<String>(setting.name)?.clone()))
+            };
+            self.0 = SETTINGS.iter().filter_map(given).collect();
+            self.set(&mut EmulatorOptions::default()).map_err(|error| {
+                // The call and the code say nothing to a reader of the command line.
+                let detail = error.detail.map_or_else(|| error.code.to_string(), String::from);
+                clap::Error::raw(ErrorKind::ValueValidation, detail + "\n")
+            })
+        }
+    }
+
+    /// The observers, and the instruction trace, if they ask for one.
     #[derive(Clone, Debug)]
     pub(crate) struct EmulatorSettings {
         args: EmulatorArgs,
@@ -178,13 +244,9 @@ mod settings {
 
     impl EmulatorSettings {
         /// Sets the options of a driver.
-        pub(crate) fn set(&self, options: &mut EmulatorOptions) -> Result<(), CommandError> {
-            for (option, name, value) in self.args.given_settings() {
-                give(options, option, name, &value)?;
-            }
-            options.profile = self.args.profile || self.args.fidelity;
-            options.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
-            Ok(())
+        pub(crate) fn set(&self, options: &mut EmulatorOptions) {
+            options.machine.profile = self.args.profile || self.args.fidelity;
+            options.machine.instruction_trace = self.trace.as_ref().map(|tracing| tracing.trace.clone());
         }
 
         /// Finishes the instruction trace, if there is one. Nothing may run any more.

@@ -6,9 +6,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use code_object::TargetId;
 use hip_driver_amd::HipDriver;
 
+use super::emulator::SettingArgs;
 use super::names::{HIP_NAMES, NAMES};
 use super::session::unusable;
 use super::{CommandError, CommandOutcome};
@@ -47,15 +47,6 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "BACKEND", default_value = "emulator", value_parser = ["emulator", "hip"])]
     backend: String,
 
-    /// The target to emulate: gfx90a, gfx942 or gfx950, also with settings such as `:xnack+`. By default, one that the program has
-    /// code for.
-    #[arg(long, value_name = "TARGET")]
-    target: Option<TargetId>,
-
-    /// The number of devices to emulate.
-    #[arg(long, value_name = "N")]
-    devices: Option<u32>,
-
     /// Put the validation layer over the driver: it finds uses of freed memory, races between streams, and leaks.
     #[arg(long)]
     validate: bool,
@@ -77,53 +68,18 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "FILE.json")]
     json: Option<PathBuf>,
 
-    /// Fail on uses of memory that was never written, on data races, and on missing waits. Slow.
-    #[arg(long)]
-    sanitize: bool,
-
-    /// What kernels can access behind an allocation: nothing, or the rest of its last page, as on a GPU [default: strict].
-    #[arg(long, value_name = "BOUNDS", value_parser = ["strict", "pages"])]
-    bounds: Option<String>,
-
-    /// What gfx90a's floating-point atomics to fine-grained memory do: what they do elsewhere, or nothing, as on hardware
-    /// [default: perform].
-    ///
-    /// Pinned and managed memory of the host is fine-grained by default. Either way the output names these instructions.
-    #[arg(long, value_name = "WHAT", value_parser = ["perform", "drop"])]
-    fine_grained_atomics: Option<String>,
-
-    /// Shuffle the order in which the emulator runs workgroups and waves, from this seed.
-    #[arg(long, value_name = "N")]
-    schedule_seed: Option<u64>,
-
-    /// Fail a kernel that runs for more than this number of seconds.
-    #[arg(long, value_name = "SECONDS")]
-    time_budget: Option<f64>,
+    #[command(flatten)]
+    settings: SettingArgs,
 }
 
 impl ExecArgs {
-    /// The settings of the emulator that are given: their options, and their names and values.
-    fn emulator_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, String)> {
-        [
-            ("--target", "target", self.target.as_ref().map(TargetId::short)),
-            ("--devices", "devices", self.devices.map(|devices| devices.to_string())),
-            ("--sanitize", "sanitize", self.sanitize.then(|| "1".to_owned())),
-            ("--bounds", "bounds", self.bounds.clone()),
-            ("--fine-grained-atomics", "fine_grained_atomics", self.fine_grained_atomics.clone()),
-            ("--schedule-seed", "schedule_seed", self.schedule_seed.map(|seed| seed.to_string())),
-            ("--time-budget", "time_budget", self.time_budget.map(|seconds| seconds.to_string())),
-        ]
-        .into_iter()
-        .filter_map(|(option, name, value)| Some((option, name, value?)))
-    }
-
     /// The variables that the library reads, which its documentation lists.
     fn variables(&self) -> Result<Vec<(&'static str, OsString)>, CommandError> {
         let mut variables = Vec::new();
         let mut set = |name, value: Option<OsString>| variables.extend(value.map(|value| (name, value)));
         let switch = |on: bool| on.then(|| OsString::from("1"));
-        for (_, name, value) in self.emulator_settings() {
-            set(emulator_variable(name)?, Some(value.into()));
+        for (variable, value) in self.settings.variables() {
+            set(variable, Some(value.into()));
         }
         set("HIPLAUNCH_VALIDATE", switch(self.validate));
         set("HIPLAUNCH_COUNT", switch(self.count));
@@ -137,24 +93,13 @@ impl ExecArgs {
     }
 }
 
-/// The environment variable of a setting of the emulator.
-#[cfg(feature = "emulator")]
-fn emulator_variable(name: &str) -> Result<&'static str, CommandError> {
-    hip_driver_emulated::EmulatorSetting::named(name).map(|setting| setting.variable).map_err(unusable)
-}
-
-#[cfg(not(feature = "emulator"))]
-fn emulator_variable(name: &str) -> Result<&'static str, CommandError> {
-    Err(unusable(format!("{name}: this build has no emulator; build with the feature `emulator`")))
-}
-
 /// `folder` has the libraries; `None` for the folder of the running program.
 pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutcome, CommandError> {
     let (library, audit) = (library(folder)?, beside(AUDIT, folder)?);
     let mut variables = args.variables()?;
     let over_hip = args.backend == "hip";
     if over_hip {
-        if let Some((option, ..)) = args.emulator_settings().next() {
+        if let Some(option) = args.settings.first_option() {
             return Err(CommandError::Unusable(format!(
                 "{option} is for the emulator, not for `--backend hip`"
             )));
@@ -168,9 +113,7 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
         }
         // hipcc asks ROCm's driver for the GPU if neither it nor this variable names one.
         if std::env::var_os(COMPILER_TARGET).is_none() {
-            let variable = emulator_variable("target")?;
-            let option = variables.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.clone());
-            let target = option.or_else(|| std::env::var_os(variable)).filter(|target| !target.is_empty());
+            let target = args.settings.value_or_variable("target");
             variables.push((COMPILER_TARGET, target.unwrap_or_else(|| "gfx90a".into())));
         }
     }
@@ -209,18 +152,18 @@ fn needed_name(program: &Path) -> Option<&'static str> {
 /// The library: beside the command, or where the variable says.
 fn library(folder: Option<&Path>) -> Result<PathBuf, CommandError> {
     let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.map_or_else(|| beside(LIBRARY, folder), found)
+    named.map_or_else(|| beside(LIBRARY, folder), existing)
 }
 
 /// A library in a folder, or beside the running program.
 fn beside(name: &str, folder: Option<&Path>) -> Result<PathBuf, CommandError> {
-    found(match folder {
+    existing(match folder {
         Some(folder) => folder.join(name),
         None => std::env::current_exe().map_err(unusable)?.with_file_name(name),
     })
 }
 
-fn found(path: PathBuf) -> Result<PathBuf, CommandError> {
+fn existing(path: PathBuf) -> Result<PathBuf, CommandError> {
     path.canonicalize().map_err(|error| {
         CommandError::Unusable(format!(
             "a library for programs is not there ({}: {error})\n`cargo build --release` makes it, and `cargo install` \
@@ -302,8 +245,8 @@ fn names_for(library: &Path, audit: &Path, names: &[&str]) -> std::io::Result<Pa
         _ => {}
     }
     // Another user could have made it, to put other libraries there.
-    let found = folder.symlink_metadata()?;
-    if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
+    let metadata = folder.symlink_metadata()?;
+    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
         return Err(Error::new(
             ErrorKind::PermissionDenied,
             format!("{} is not this user's", folder.display()),

@@ -33,7 +33,7 @@ pub(crate) struct FidelityArgs {
 }
 
 /// An instruction, and how often it occurs.
-pub(super) struct Found {
+pub(super) struct InstructionCount {
     instruction: InstructionFidelity,
     /// 0 if occurrences are not counted.
     count: u64,
@@ -43,13 +43,15 @@ pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcom
     let target = args.target.as_deref().map(parsed).transpose()?;
     if args.files.is_empty() {
         let Some(target) = target else { return Ok(CommandOutcome::Unusable) };
-        let found: Vec<Found> =
-            fidelities(target).into_iter().map(|instruction| Found { instruction, count: 0 }).collect();
+        let counts: Vec<InstructionCount> = fidelities(target)
+            .into_iter()
+            .map(|instruction| InstructionCount { instruction, count: 0 })
+            .collect();
         if args.json {
-            out.json(&json!({ "target": named(target), "fidelity": to_json(&found) }))?;
+            out.json(&json!({ "target": named(target), "fidelity": to_json(&counts) }))?;
         } else {
             out.line(out.styled(Style::Strong, named(target)))?;
-            show(&found, "  ", out)?;
+            show(&counts, "  ", out)?;
         }
         return Ok(CommandOutcome::Passed);
     }
@@ -58,16 +60,16 @@ pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcom
     for path in &args.files {
         let file = path.display();
         match read(path, target) {
-            Ok((target, found)) => {
+            Ok((target, counts)) => {
                 if args.json {
                     documents.push(json!({
                         "file": file.to_string(),
                         "target": named(target),
-                        "fidelity": to_json(&found),
+                        "fidelity": to_json(&counts),
                     }));
                 } else {
                     out.line(out.styled(Style::Strong, &format!("{file}: {}", named(target))))?;
-                    show(&found, "  ", out)?;
+                    show(&counts, "  ", out)?;
                 }
             }
             Err(message) => {
@@ -99,7 +101,7 @@ fn parsed(name: &str) -> Result<Target, CommandError> {
 }
 
 /// Returns the instructions of a code object, with the number of places where each is.
-fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<Found>), String> {
+fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<InstructionCount>), String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let object = match target.map(|target| named(target).parse()) {
         Some(Ok(target)) => CodeObject::from_any(&bytes, &target),
@@ -108,30 +110,33 @@ fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<F
     let object = object.map_err(|error| error.to_string())?;
     let target = Target::of(&object).map_err(|error| error.to_string())?;
     let listing = Listing::of(&object).map_err(|error| error.to_string())?;
-    let mut counts: BTreeMap<&str, (&gfx9_isa::Row, u64)> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, (&gfx9_isa::Row, u64)> = BTreeMap::new();
     for function in listing.functions() {
         for row in function.instructions().filter_map(|instruction| instruction.row) {
-            counts.entry(row.name).or_insert((row, 0)).1 += 1;
+            by_name.entry(row.name).or_insert((row, 0)).1 += 1;
         }
     }
-    let found = counts
+    let counts = by_name
         .into_values()
-        .filter_map(|(row, count)| Some(Found { instruction: fidelity(target, row)?, count }));
-    Ok((target, found.collect()))
+        .filter_map(|(row, count)| Some(InstructionCount { instruction: fidelity(target, row)?, count }));
+    Ok((target, counts.collect()))
 }
 
 /// Returns the instructions that were executed, by their mnemonics.
-pub(super) fn executed(target: &str, mnemonics: &BTreeMap<&'static str, u64>) -> Vec<Found> {
+pub(super) fn executed(target: &str, mnemonics: &BTreeMap<&'static str, u64>) -> Vec<InstructionCount> {
     let Ok(target) = parsed(target) else { return Vec::new() };
     let all = fidelities(target).into_iter();
-    all.filter_map(|instruction| Some(Found { instruction, count: *mnemonics.get(instruction.name)? }))
-        .collect()
+    all.filter_map(|instruction| {
+        Some(InstructionCount { instruction, count: *mnemonics.get(instruction.name)? })
+    })
+    .collect()
 }
 
 /// Prints, for each fidelity, how many instructions have it, and the instructions with their reasons.
-pub(super) fn show(found: &[Found], indent: &str, out: &mut Output) -> Result<(), CommandError> {
+pub(super) fn show(counts: &[InstructionCount], indent: &str, out: &mut Output) -> Result<(), CommandError> {
     for fidelity in Fidelity::ALL {
-        let these: Vec<&Found> = found.iter().filter(|one| one.instruction.fidelity == fidelity).collect();
+        let these: Vec<&InstructionCount> =
+            counts.iter().filter(|one| one.instruction.fidelity == fidelity).collect();
         if these.is_empty() {
             continue;
         }
@@ -166,9 +171,9 @@ pub(super) fn show(found: &[Found], indent: &str, out: &mut Output) -> Result<()
 }
 
 /// Returns a list of objects: name, encoding, fidelity, reason and, if occurrences are counted, how many there are.
-pub(super) fn to_json(found: &[Found]) -> Value {
-    let one = |found: &Found| {
-        let Found { instruction, count } = found;
+pub(super) fn to_json(counts: &[InstructionCount]) -> Value {
+    let one = |counts: &InstructionCount| {
+        let InstructionCount { instruction, count } = counts;
         let mut object = json!({
             "name": instruction.name,
             "encoding": instruction.encoding.name(),
@@ -180,5 +185,5 @@ pub(super) fn to_json(found: &[Found]) -> Value {
         }
         object
     };
-    found.iter().map(one).collect()
+    counts.iter().map(one).collect()
 }

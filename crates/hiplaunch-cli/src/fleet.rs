@@ -23,9 +23,9 @@ const ASK: &str =
 
 pub(crate) fn run(args: &FleetArgs) -> Result<CommandOutcome, CommandError> {
     let python = || Command::new("python3");
-    let asked = python().args(["-c", ASK]).status();
-    let asked = asked.map_err(|error| unusable(format!("fleet: python3 can't be run: {error}")))?;
-    if !asked.success() {
+    let status = python().args(["-c", ASK]).status();
+    let status = status.map_err(|error| unusable(format!("fleet: python3 can't be run: {error}")))?;
+    if !status.success() {
         return Err(unusable("fleet: python3 has no fleets: pip install 'hiplaunch[ray]'"));
     }
     let status =

@@ -1,9 +1,9 @@
 //! The command line `hiplaunch`: its commands, their common options, and the exit status.
 //!
-//! [`script`] reads and runs launch scripts. [`bench::methods`] has the launch methods that the benchmarks compare.
+//! [`script`] reads and runs launch scripts.
 
 mod advice;
-pub mod bench;
+mod bench;
 mod colour;
 mod completions;
 mod demangle;
@@ -139,7 +139,7 @@ enum CommandOutcome {
 }
 
 /// Prints the violations that the validation layer found. The outcome is a failure if there are any.
-fn clean(violations: &[String]) -> Result<CommandOutcome, CommandError> {
+fn report_violations(violations: &[String]) -> Result<CommandOutcome, CommandError> {
     for violation in violations {
         output::complain(&format!("validation: {violation}"));
     }

@@ -81,8 +81,8 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     }
     if name == "hiplaunch" {
         roff.control("SH", ["ENVIRONMENT"]);
-        for (variable, says) in manual::ENVIRONMENT {
-            roff.control("TP", []).text([bold(variable)]).text([roman(says)]);
+        for (variable, meaning) in manual::environment() {
+            roff.control("TP", []).text([bold(variable)]).text([roman(meaning)]);
         }
     }
     roff.to_writer(&mut page)?;

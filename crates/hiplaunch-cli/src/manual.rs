@@ -20,22 +20,12 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
     (3, "the output could not be written, or its reader went away before its end"),
 ];
 
-/// Environment variables, and what they set.
-pub(crate) const ENVIRONMENT: [(&str, &str); 14] = [
+/// Environment variables, and what they set, but for those of the emulator's settings.
+const ENVIRONMENT: [(&str, &str); 10] = [
     ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
     ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),
-    ("HIPLAUNCH_EMULATOR_THREADS", "host threads that run a kernel's workgroups (default: all cores)"),
-    ("HIPLAUNCH_EMULATOR_DEVICES", "emulated devices (default: 1)"),
-    (
-        "HIPLAUNCH_EMULATOR_BOUNDS",
-        "strict or pages: what kernels can access behind an allocation (default: strict)",
-    ),
-    (
-        "HIPLAUNCH_EMULATOR_FINE_GRAINED_ATOMICS",
-        "perform or drop: what gfx90a's floating-point atomics to fine-grained memory do (default: perform)",
-    ),
     ("HIPLAUNCH_LIBAMDHIP64", "the library that exec gives to programs, if it is not beside the command"),
     ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),
     ("ROCM_PATH", "where ROCm is installed"),
@@ -43,6 +33,17 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 14] = [
     ("CLICOLOR_FORCE", "set to anything but 0: colours also without a terminal"),
     ("CLICOLOR", "0: no colours"),
 ];
+
+/// Returns every environment variable with what it sets.
+pub(crate) fn environment() -> impl Iterator<Item = (&'static str, String)> {
+    #[cfg(feature = "emulator")]
+    let emulator = hip_driver_emulated::SETTINGS
+        .iter()
+        .map(|setting| (setting.variable, setting.paragraphs().next().unwrap_or_default()));
+    #[cfg(not(feature = "emulator"))]
+    let emulator = std::iter::empty();
+    ENVIRONMENT.iter().map(|(variable, meaning)| (*variable, (*meaning).to_owned())).chain(emulator)
+}
 
 /// A command line, and what it does.
 type Example = (&'static str, &'static str);
@@ -74,6 +75,10 @@ const EXAMPLES: [(&str, &[Example]); 13] = [
         "demo",
         &[
             ("hiplaunch demo", "compare naive launches with hiplaunch's on the driver in use"),
+            (
+                "hiplaunch demo --launches 100 --explain",
+                "explain the rows, and count the calls of operations with and without a memory pool",
+            ),
             (
                 "hiplaunch demo --only block/hiplaunch --launches 100 --json",
                 "measure one case, and print JSON",
@@ -186,7 +191,7 @@ const EXAMPLES: [(&str, &[Example]); 13] = [
 /// Returns the definition of the command line, with the texts of its help.
 pub(crate) fn command() -> Command {
     let status = EXIT_STATUS.iter().map(|(status, says)| listed(&format!("{status}"), 2, says));
-    let environment = ENVIRONMENT.iter().map(|(name, says)| listed(name, 28, says));
+    let environment = environment().map(|(name, meaning)| listed(name, 28, &meaning));
     let help = format!(
         "Exit status:\n{}\nEnvironment:\n{}\n`hiplaunch COMMAND --help` has examples of a command, `hiplaunch man` a manual page.",
         status.collect::<String>(),

@@ -66,14 +66,14 @@ impl RecordedPools {
     }
 
     /// Offers a snapshot of the pool at this moment.
-    pub(crate) fn note_moment(&self) {
+    pub(crate) fn record_moment(&self) {
         self.recorder.offer(self.device.pool().snapshot());
     }
 }
 
 impl Drop for RecordedPools {
     fn drop(&mut self) {
-        self.note_moment();
+        self.record_moment();
         let pool = self.device.pool();
         pool.set_tracing(false);
         let (entries, dropped) = pool.take_trace();

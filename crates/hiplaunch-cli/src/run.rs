@@ -99,7 +99,10 @@ impl RunArgs {
 
 /// Returns the instructions that kernels executed, with how far their results can be believed.
 #[cfg(feature = "emulator")]
-fn executed(target: &str, profiles: &[hip_driver_emulated::KernelProfile]) -> Vec<fidelity::Found> {
+fn executed(
+    target: &str,
+    profiles: &[hip_driver_emulated::KernelProfile],
+) -> Vec<fidelity::InstructionCount> {
     let mut mnemonics = std::collections::BTreeMap::new();
     for profile in profiles {
         for (name, count) in &profile.profile.mnemonics {
@@ -144,10 +147,10 @@ impl Outcome {
 pub(crate) fn run(mut args: RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     args.prepare()?;
     let verdict = match args.trace.start()? {
-        None => all(&args, out),
+        None => run_all(&args, out),
         Some(recording) => {
             args.driver = recording.on(&args.driver);
-            recording.finish(all(&args, out))
+            recording.finish(run_all(&args, out))
         }
     };
     if let Some(settings) = &args.driver.emulator {
@@ -194,15 +197,15 @@ impl Runner {
     fn run(&mut self, path: &Path, args: &RunArgs) -> Result<Ran, CommandError> {
         let start = Instant::now();
         let span = args.driver.span(path.display());
-        let (mut outcome, mut lost) = one(path, args, &self.session);
+        let (mut outcome, mut lost) = run_script(path, args, &self.session);
         let wanted = other_target(&outcome, args, &self.session);
-        let mut said = None;
+        let mut described = None;
         if let Some(target) = &wanted
             && self.other.as_ref().is_none_or(|(emulated, _)| emulated != target)
         {
-            let driver = DriverArgs { target: Some(target.clone()), ..args.driver.clone() };
-            let opened = CommandSession::open(&driver)?.because(format!("{} is for it", path.display()));
-            said = Some(opened.describe());
+            let driver = args.driver.emulating(target)?;
+            let opened = CommandSession::open(&driver)?.with_reason(format!("{} is for it", path.display()));
+            described = Some(opened.describe());
             self.other = Some((target.clone(), opened));
         }
         let used = match &self.other {
@@ -210,14 +213,14 @@ impl Runner {
             _ => &self.session,
         };
         if wanted.is_some() {
-            (outcome, lost) = one(path, args, used);
+            (outcome, lost) = run_script(path, args, used);
         }
         drop(span);
         let ran = Ran {
             outcome,
             elapsed: start.elapsed(),
             target: used.device.properties().target.short(),
-            opened: said,
+            opened: described,
             #[cfg(feature = "emulator")]
             profiles: used.take_profiles(),
             #[cfg(feature = "emulator")]
@@ -260,7 +263,7 @@ impl Ran {
     }
 }
 
-fn all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+fn run_all(args: &RunArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let mut runner = Runner::open(args)?;
     if !args.json {
         out.line(runner.session.describe())?;
@@ -323,7 +326,7 @@ fn other_target(outcome: &Outcome, args: &RunArgs, session: &CommandSession) -> 
         return None;
     };
     let code_object::Error::NoMatchingTarget { available, .. } = &**error else { return None };
-    if args.driver.target.is_some() || !session.is_emulated() { None } else { emulated_for(available) }
+    if args.driver.names_target() || !session.is_emulated() { None } else { emulated_for(available) }
 }
 
 /// The script's path without the extension `.launch.toml`.
@@ -333,8 +336,8 @@ fn name(path: &Path) -> String {
 }
 
 /// Runs one script on a launcher of its own. Also returns whether the device is lost.
-fn one(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool) {
-    let own = session.again(&args.driver).ok();
+fn run_script(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool) {
+    let own = session.reopen(&args.driver).ok();
     let session = own.as_ref().unwrap_or(session);
     let result = Script::read(path).and_then(|script| {
         let other = args.code_object.as_ref().map(|pattern| substitute(pattern, &script));
@@ -344,7 +347,7 @@ fn one(path: &Path, args: &RunArgs, session: &CommandSession) -> (Outcome, bool)
         unsafe { script.run(&session.launcher, &session.device, &options) }
     });
     if let Ok(report) = &result {
-        session.note_snapshot(&report.pool);
+        session.record_snapshot(&report.pool);
     }
     let lost = result.as_ref().is_err_and(ScriptError::is_device_lost);
     let mut violations = session.take_violations();

@@ -12,7 +12,7 @@ use hiplaunch::{Backend, Device, Launcher, Timeline};
 use serde_json::json;
 
 use super::CommandError;
-use super::emulator::EmulatorSettings;
+use super::emulator::{EmulatorSettings, SettingArgs};
 use super::pool_recorder::{PoolRecorder, RecordedPools};
 #[cfg(feature = "emulator")]
 use hip_driver_emulated::{EmulatedDriver, EmulatorOptions, KernelProfile, Notice, Notices};
@@ -28,14 +28,6 @@ pub(crate) struct DriverArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) device: u32,
 
-    /// The target that the emulator emulates: gfx90a (default), gfx942 or gfx950, also with settings such as `:xnack+`.
-    #[arg(long, value_name = "TARGET")]
-    pub(crate) target: Option<TargetId>,
-
-    /// The number of devices that the emulator has, 1 to 64; otherwise HIPLAUNCH_EMULATOR_DEVICES says so.
-    #[arg(long, value_name = "N")]
-    pub(crate) devices: Option<u32>,
-
     /// Put the validation layer over the driver. If it reports anything, the command fails.
     #[arg(long)]
     pub(crate) validate: bool,
@@ -48,7 +40,10 @@ pub(crate) struct DriverArgs {
     #[arg(skip)]
     pub(crate) timeline: Option<Timeline>,
 
-    /// Settings of the emulator, for commands that have such options.
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+
+    /// Observers of the emulator, for commands that have such options.
     #[arg(skip)]
     pub(crate) emulator: Option<EmulatorSettings>,
 
@@ -61,6 +56,18 @@ impl DriverArgs {
     /// Begins a span of the timeline, if there is a timeline. It ends when it is dropped.
     pub(crate) fn span(&self, name: impl std::fmt::Display) -> Option<TimelineSpan<'_>> {
         self.timeline.as_ref().map(|timeline| timeline.span(&name.to_string()))
+    }
+}
+
+impl DriverArgs {
+    /// Whether an option names the target to emulate.
+    pub(crate) fn names_target(&self) -> bool {
+        self.settings.value("target").is_some()
+    }
+
+    /// The same options with another target to emulate.
+    pub(crate) fn emulating(&self, target: &TargetId) -> Result<DriverArgs, CommandError> {
+        Ok(DriverArgs { settings: self.settings.with_target(&target.short())?, ..self.clone() })
     }
 }
 
@@ -89,7 +96,7 @@ pub(crate) struct CommandSession {
     pub(crate) device: Device,
     opened: Opened,
     /// Traces the device's pool, for `hiplaunch trace`.
-    taped: Option<RecordedPools>,
+    recorded_pools: Option<RecordedPools>,
 }
 
 impl CommandSession {
@@ -115,8 +122,8 @@ impl CommandSession {
             .device(args.device)
             .map_err(|_| no_such_device(args.device, launcher.devices().len()))?
             .clone();
-        let taped = args.recorder.as_ref().map(|recorder| recorder.record(&device));
-        Ok(CommandSession { launcher, device, opened, taped })
+        let recorded_pools = args.recorder.as_ref().map(|recorder| recorder.record(&device));
+        Ok(CommandSession { launcher, device, opened, recorded_pools })
     }
 
     /// Opens another launcher over the same driver, with the validation layer, which counts calls.
@@ -125,12 +132,12 @@ impl CommandSession {
     }
 
     /// Opens another launcher over the same driver.
-    pub(crate) fn again(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
+    pub(crate) fn reopen(&self, args: &DriverArgs) -> Result<CommandSession, CommandError> {
         CommandSession::over(self.opened.clone(), args)
     }
 
     /// Returns the same session with another reason for the choice of its driver.
-    pub(crate) fn because(mut self, why: String) -> CommandSession {
+    pub(crate) fn with_reason(mut self, why: String) -> CommandSession {
         self.opened.why = why;
         self
     }
@@ -171,16 +178,16 @@ impl CommandSession {
     }
 
     /// Offers `hiplaunch trace` a snapshot of the device's pool at this moment.
-    pub(crate) fn note_moment(&self) {
-        if let Some(taped) = &self.taped {
-            taped.note_moment();
+    pub(crate) fn record_moment(&self) {
+        if let Some(pools) = &self.recorded_pools {
+            pools.record_moment();
         }
     }
 
-    /// As [`note_moment`](CommandSession::note_moment), for a snapshot that was taken before.
-    pub(crate) fn note_snapshot(&self, snapshot: &PoolSnapshot) {
-        if let Some(taped) = &self.taped {
-            taped.recorder().offer(snapshot.clone());
+    /// As [`record_moment`](CommandSession::record_moment), for a snapshot that was taken before.
+    pub(crate) fn record_snapshot(&self, snapshot: &PoolSnapshot) {
+        if let Some(pools) = &self.recorded_pools {
+            pools.recorder().offer(snapshot.clone());
         }
     }
 
@@ -204,15 +211,15 @@ impl CommandSession {
 
     /// Drops the launcher, and returns the violations since the last call and the leaks.
     pub(crate) fn close(self) -> Vec<String> {
-        let mut found = self.take_violations();
+        let mut violations = self.take_violations();
         let layer = self.launcher.validation().cloned();
         // Pools keep memory and events until the launcher is dropped.
         drop(self);
         if let Some(layer) = layer {
-            found.extend(layer.take_violations().iter().map(|v| v.to_string()));
-            found.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
+            violations.extend(layer.take_violations().iter().map(|v| v.to_string()));
+            violations.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
         }
-        found
+        violations
     }
 }
 
@@ -229,14 +236,11 @@ pub(crate) fn unusable(error: impl std::fmt::Display) -> CommandError {
 /// Opens the driver that the options choose.
 pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     #[cfg(feature = "emulator")]
-    if let Some(settings) = &args.emulator {
-        return emulate(args, settings.asked_by);
-    }
-    if args.target.is_some() {
-        return emulate(args, "--target");
-    }
-    if args.devices.is_some() {
-        return emulate(args, "--devices");
+    {
+        let observer = args.emulator.as_ref().map(|settings| settings.asked_by.to_owned());
+        if let Some(option) = observer.or_else(|| args.settings.first_option()) {
+            return emulate(args, &option);
+        }
     }
     #[cfg(feature = "emulator")]
     let notices = Notices::default();
@@ -279,21 +283,6 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     })
 }
 
-/// Sets what an option gives.
-#[cfg(feature = "emulator")]
-pub(crate) fn give(
-    options: &mut EmulatorOptions,
-    option: &str,
-    name: &str,
-    value: &str,
-) -> Result<(), CommandError> {
-    // The call and the code say nothing to a reader of the command line.
-    options.set(name, option, value).map_err(|error| match error.detail {
-        Some(detail) => unusable(detail),
-        None => unusable(error),
-    })
-}
-
 /// Opens the emulator because of an option that only the emulator has.
 #[cfg(feature = "emulator")]
 fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
@@ -301,32 +290,17 @@ fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
         return Err(CommandError::Unusable(format!("{option} is for the emulator: use --backend emulator")));
     }
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;
-    let target = args.target.as_ref().map(|target| ("--target", "target", target.short()));
-    let devices = args.devices.map(|devices| ("--devices", "devices", devices.to_string()));
-    for (option, name, value) in target.into_iter().chain(devices) {
-        give(&mut options, option, name, &value)?;
-    }
+    args.settings.set(&mut options).map_err(unusable)?;
     if let Some(settings) = &args.emulator {
-        settings.set(&mut options)?;
+        settings.set(&mut options);
     }
     let notices = Notices::default();
     options.listener = Some(notices.listener());
-    let driver = EmulatedDriver::new(options).map_err(|error| match (&error.detail, &args.target) {
-        (Some(detail), Some(target)) => {
-            CommandError::Unusable(format!("--target {}: {detail}", target.short()))
-        }
+    let target = args.settings.value("target").map(|target| format!("--target {target}"));
+    let driver = EmulatedDriver::new(options).map_err(|error| match (&error.detail, &target) {
+        (Some(detail), Some(target)) => CommandError::Unusable(format!("{target}: {detail}")),
         _ => unusable(error),
     })?;
-    let why = match &args.target {
-        Some(target) => format!("--target {} asks for it", target.short()),
-        None => format!("{option} asks for it"),
-    };
+    let why = format!("{} asks for it", target.as_deref().unwrap_or(option));
     Ok(Opened { driver: driver.clone(), emulator: Some(driver), notices, why })
-}
-
-#[cfg(not(feature = "emulator"))]
-fn emulate(_: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
-    Err(CommandError::Unusable(format!(
-        "{option}: this build has no emulator; build with the feature `emulator`"
-    )))
 }

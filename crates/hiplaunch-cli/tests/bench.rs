@@ -249,7 +249,7 @@ fn unusable_input_is_reported() {
     for (text, problem) in [
         ("", "no JSON"),
         ("{\"format\": \"other\"}", "this version reads `hiplaunch bench 2`"),
-        ("[]", "expected an object"),
+        ("[]", "`format` is missing"),
     ] {
         fs::write(&file, text).unwrap();
         for args in [["--from", &file], ["--compare", &file]] {

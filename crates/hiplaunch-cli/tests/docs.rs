@@ -8,7 +8,7 @@ mod lds_example;
 
 use std::path::{Path, PathBuf};
 
-use lds_layout::LdsTarget;
+use lds_layout::LdsCapacity;
 
 fn compare(name: &str, made: &str) {
     let path = root().join("docs").join(name);
@@ -18,15 +18,15 @@ fn compare(name: &str, made: &str) {
     let kept = std::fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
     assert!(
         kept == made,
-        "docs/{name} is another picture; HIPLAUNCH_WRITE_DOCS=1 cargo test -p hiplaunch-cli --test docs"
+        "docs/{name} would be another one; HIPLAUNCH_WRITE_DOCS=1 cargo test -p hiplaunch-cli --test docs"
     );
 }
 
 #[test]
 fn the_picture_of_the_layout_is_the_examples() {
     let kernel = lds_example::kernel().unwrap();
-    let wanted = LdsTarget::GFX942.workgroups(kernel.least_bytes().unwrap());
-    let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, wanted, 0).unwrap();
+    let wanted = LdsCapacity::GFX90A.workgroups(kernel.least_bytes().unwrap());
+    let layout = kernel.layout_for_occupancy(LdsCapacity::GFX90A, wanted, 0).unwrap();
     let svg = hiplaunch_reports::lds_svg(&layout);
     roxmltree::Document::parse(&svg).unwrap();
     compare("lds.svg", &svg);
@@ -62,6 +62,28 @@ fn the_picture_of_the_bench_is_of_its_results() {
     let svg = std::fs::read_to_string(&made).unwrap();
     std::fs::remove_file(&made).unwrap();
     compare("bench.svg", &svg);
+}
+
+/// The table of the emulator's settings has each with its variable, default and documentation, and every page leads to it.
+#[test]
+fn the_table_of_settings_is_the_emulators() {
+    let head = "| setting | environment | default | what it does |\n|---|---|---|---|\n";
+    let rows = hip_driver_emulated::SETTINGS.iter().map(|setting| {
+        let default = if setting.default.is_empty() { "" } else { &format!("`{}`", setting.default) };
+        let help = setting.paragraphs().next().unwrap();
+        format!("| `{}` | `{}` | {default} | {help} |\n", setting.name, setting.variable)
+    });
+    let page = std::fs::read_to_string(root().join("docs/drivers.md")).unwrap().replace("\r\n", "\n");
+    let (before, rest) = page.split_once(head).unwrap();
+    let after = rest[rest.find("\n\n").unwrap()..].trim_start();
+    compare("drivers.md", &format!("{before}{head}{}\n{after}", rows.collect::<String>()));
+    for name in ["command-line.md", "exec.md", "c.md", "python.md"] {
+        let links = links(&root().join("docs").join(name));
+        assert!(
+            links.iter().any(|link| link == "drivers.md#the-emulator"),
+            "{name} does not lead to the table"
+        );
+    }
 }
 
 fn root() -> PathBuf {

@@ -2,37 +2,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since a communicator was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Operations that were enqueued.
-    pub operations: u64,
-    /// Messages that were passed to MPI for other ranks.
-    pub messages_sent: u64,
-    /// Their bytes.
-    pub bytes_sent: u64,
-    /// Messages that arrived.
-    pub messages_received: u64,
-    /// Their bytes.
-    pub bytes_received: u64,
-    /// Collective calls of MPI.
-    pub collectives: u64,
-    /// Bytes that this rank gave to collective calls.
-    pub collective_bytes: u64,
-    /// Kernels that packed or unpacked a view with gaps.
-    pub pack_kernels: u64,
-    /// Copies of views without gaps to and from staging memory.
-    pub copies: u64,
-    /// Times that a stream waited for other ranks: one an operation that receives.
-    pub stream_waits: u64,
-    /// Times that the host waited for an operation.
-    pub host_waits: u64,
-}
+macro_rules! counters {
+    ($($(#[$doc:meta])* $field:ident,)*) => {
+        /// Counts since a communicator was made.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counters {
+            $($(#[$doc])* pub $field: u64,)*
+        }
 
-macro_rules! counts {
-    ($($field:ident),* $(,)?) => {
         #[derive(Debug, Default)]
-        pub(crate) struct Counts { $(pub(crate) $field: AtomicU64,)* }
+        pub(crate) struct Counts {
+            $(pub(crate) $field: AtomicU64,)*
+        }
 
         impl Counts {
             pub(crate) fn read(&self) -> Counters {
@@ -42,19 +23,30 @@ macro_rules! counts {
     };
 }
 
-counts!(
+counters! {
+    /// Operations that were enqueued.
     operations,
+    /// Messages that were passed to MPI for other ranks.
     messages_sent,
+    /// Their bytes.
     bytes_sent,
+    /// Messages that arrived.
     messages_received,
+    /// Their bytes.
     bytes_received,
+    /// Collective calls of MPI.
     collectives,
+    /// Bytes that this rank gave to collective calls.
     collective_bytes,
+    /// Kernels that packed or unpacked a view with gaps.
     pack_kernels,
+    /// Copies of views without gaps to and from staging memory.
     copies,
+    /// Times that a stream waited for other ranks: one an operation that receives.
     stream_waits,
+    /// Times that the host waited for an operation.
     host_waits,
-);
+}
 
 /// Adds to a count.
 pub(crate) fn add(count: &AtomicU64, n: usize) {

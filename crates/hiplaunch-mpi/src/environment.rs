@@ -135,18 +135,20 @@ impl Mpi {
         let node = comm.of_node(self.rank)?;
         let choice = self.choose(node, launcher, exclusive);
         let freed = node.free(self.rank);
-        // All ranks get to here, so that none waits for one that failed.
-        let mine = if choice.is_err() { self.rank as u64 } else { u64::MAX };
-        let failed = comm.min_u64(self.rank, mine)?;
-        let choice = choice?;
+        let choice = self.all_or_none(comm, choice, "it has no device; its own error says why")?;
         freed?;
-        if failed != u64::MAX {
-            return Err(Error::RankFailed {
-                rank: failed as usize,
-                report: "it has no device; its own error says why".into(),
-            });
-        }
         Ok(choice)
+    }
+
+    /// Returns what this rank has if no rank has failed. All ranks call it, so that none waits for one that failed; those that
+    /// have not get [`Error::RankFailed`] with `report`.
+    pub(crate) fn all_or_none<T>(&self, comm: Comm, mine: Result<T>, report: &str) -> Result<T> {
+        let failed = comm.min_u64(self.rank, if mine.is_err() { self.rank as u64 } else { u64::MAX })?;
+        let mine = mine?;
+        match failed {
+            u64::MAX => Ok(mine),
+            rank => Err(Error::RankFailed { rank: rank as usize, report: report.into() }),
+        }
     }
 
     /// Ends all ranks by `MPI_Abort`, after a second in which each may say what its own error is. For an error of a rank that has no

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use hiplaunch::{AsView, DeviceView, Stream};
 
-use crate::communicator::{Communicator, Parts, Plan};
+use crate::communicator::{Communicator, Plan};
 use crate::error::{Error, Result};
 use crate::number::{Number, Reduce};
 use crate::operation::Part;
@@ -28,12 +28,11 @@ pub struct Halo<T: Pod> {
     pub recv_tag: u16,
 }
 
-fn send<T: Pod>(view: &DeviceView<T>, slot: &Slot, peer: usize, tag: u16) -> Part {
-    Part::Send { from: slot.mpi, bytes: view.len() * size_of::<T>(), peer, tag }
-}
+/// A view that is sent or received, the other rank, and the tag.
+type Message<T> = (DeviceView<T>, usize, u16);
 
-fn receive<T: Pod>(view: &DeviceView<T>, slot: &Slot, peer: usize, tag: u16) -> Part {
-    Part::Receive { to: slot.mpi, bytes: view.len() * size_of::<T>(), peer, tag }
+fn bytes_of<T: Pod>(view: &DeviceView<T>) -> usize {
+    view.len() * size_of::<T>()
 }
 
 impl Communicator {
@@ -49,13 +48,7 @@ impl Communicator {
         to: usize,
         tag: u16,
     ) -> Result<Ticket> {
-        let call = "send";
-        self.check_message(call, to, tag)?;
-        let view = view.as_view();
-        let part = view.clone();
-        self.enqueue(call, stream, Plan { from: vec![view], into: vec![] }, |from, _| -> Parts {
-            (vec![], vec![send(&part, &from[0], to, tag)])
-        })
+        self.messages("send", stream, vec![(view.as_view(), to, tag)], vec![])
     }
 
     /// Receives the elements of a view from another rank. They are written after the work that is on `stream` now.
@@ -69,13 +62,7 @@ impl Communicator {
         from: usize,
         tag: u16,
     ) -> Result<Ticket> {
-        let call = "recv";
-        self.check_message(call, from, tag)?;
-        let view = view.as_view();
-        let part = view.clone();
-        self.enqueue(call, stream, Plan { from: vec![], into: vec![view] }, |_, into| -> Parts {
-            (vec![receive(&part, &into[0], from, tag)], vec![])
-        })
+        self.messages("recv", stream, vec![], vec![(view.as_view(), from, tag)])
     }
 
     /// Sends to and receives from neighbours at once. A rank at a border leaves the neighbours out that it does not have. Two
@@ -84,18 +71,40 @@ impl Communicator {
     /// # Errors
     /// As [`recv`](Communicator::recv).
     pub fn exchange<T: Pod + Send>(&self, stream: &Stream, halos: &[Halo<T>]) -> Result<Ticket> {
-        let call = "exchange";
-        for halo in halos {
-            self.check_message(call, halo.peer, halo.send_tag.max(halo.recv_tag))?;
+        let sent = halos.iter().map(|halo| (halo.send.clone(), halo.peer, halo.send_tag)).collect();
+        let received = halos.iter().map(|halo| (halo.recv.clone(), halo.peer, halo.recv_tag)).collect();
+        self.messages("exchange", stream, sent, received)
+    }
+
+    fn messages<T: Pod + Send>(
+        &self,
+        call: &'static str,
+        stream: &Stream,
+        sent: Vec<Message<T>>,
+        received: Vec<Message<T>>,
+    ) -> Result<Ticket> {
+        for &(_, peer, tag) in sent.iter().chain(&received) {
+            self.check_rank(call, peer)?;
+            if tag > MAX_TAG {
+                return Err(Error::invalid(call, format!("tag {tag}; the greatest is {MAX_TAG}")));
+            }
         }
-        let plan = Plan {
-            from: halos.iter().map(|halo| halo.send.clone()).collect(),
-            into: halos.iter().map(|halo| halo.recv.clone()).collect(),
-        };
-        self.enqueue(call, stream, plan, |from, into| -> Parts {
-            let received = halos.iter().zip(into).map(|(h, slot)| receive(&h.recv, slot, h.peer, h.recv_tag));
-            let sent = halos.iter().zip(from).map(|(h, slot)| send(&h.send, slot, h.peer, h.send_tag));
-            (received.collect(), sent.collect())
+        let views = |messages: &[Message<T>]| messages.iter().map(|message| message.0.clone()).collect();
+        let plan = Plan { from: views(&sent), into: views(&received) };
+        self.enqueue(call, stream, plan, |from, into| {
+            let receives = received.iter().zip(into).map(|(&(ref view, peer, tag), slot)| Part::Receive {
+                to: slot.mpi,
+                bytes: bytes_of(view),
+                peer,
+                tag,
+            });
+            let sends = sent.iter().zip(from).map(|(&(ref view, peer, tag), slot)| Part::Send {
+                from: slot.mpi,
+                bytes: bytes_of(view),
+                peer,
+                tag,
+            });
+            (receives.collect(), sends.collect())
         })
     }
 
@@ -111,22 +120,12 @@ impl Communicator {
         how: Reduce,
     ) -> Result<Ticket> {
         let view = view.as_view();
-        let (count, bytes) = (view.len(), view.len() * size_of::<T>());
+        let (count, bytes) = (view.len(), bytes_of(&view));
         let (datatype, op, kind) = (T::datatype(), how.op(), (std::any::type_name::<T>(), how));
         let plan = Plan { from: vec![view.clone()], into: vec![view] };
-        self.enqueue("all_reduce", stream, plan, |from, into| -> Parts {
-            (
-                vec![],
-                vec![Part::AllReduce {
-                    from: from[0].mpi,
-                    to: into[0].mpi,
-                    count,
-                    bytes,
-                    datatype,
-                    op,
-                    kind,
-                }],
-            )
+        self.collective("all_reduce", stream, plan, |from, into| {
+            let (from, to) = (from[0].mpi, into[0].mpi);
+            Part::AllReduce { from, to, count, bytes, datatype, op, kind }
         })
     }
 
@@ -143,14 +142,14 @@ impl Communicator {
         let call = "broadcast";
         self.check_rank(call, root)?;
         let view = view.as_view();
-        let bytes = view.len() * size_of::<T>();
+        let bytes = bytes_of(&view);
         let plan = match root == self.rank() {
             true => Plan { from: vec![view], into: vec![] },
             false => Plan { from: vec![], into: vec![view] },
         };
-        self.enqueue(call, stream, plan, |from, into| -> Parts {
+        self.collective(call, stream, plan, |from, into| {
             let memory = from.first().or(into.first()).map_or(std::ptr::null_mut(), |slot| slot.mpi);
-            (vec![], vec![Part::Broadcast { memory, bytes, root }])
+            Part::Broadcast { memory, bytes, root }
         })
     }
 
@@ -172,9 +171,12 @@ impl Communicator {
                 format!("{} elements of each of {} ranks, into {}", from.len(), self.size(), into.len());
             return Err(Error::invalid(call, problem));
         }
-        let bytes = from.len() * size_of::<T>();
-        self.enqueue(call, stream, Plan { from: vec![from], into: vec![into] }, |from, into| -> Parts {
-            (vec![], vec![Part::AllGather { from: from[0].mpi, to: into[0].mpi, bytes }])
+        let bytes = bytes_of(&from);
+        let plan = Plan { from: vec![from], into: vec![into] };
+        self.collective(call, stream, plan, |from, into| Part::AllGather {
+            from: from[0].mpi,
+            to: into[0].mpi,
+            bytes,
         })
     }
 
@@ -184,7 +186,17 @@ impl Communicator {
     /// As [`all_reduce`](Communicator::all_reduce).
     pub fn barrier(&self, stream: &Stream) -> Result<Ticket> {
         let plan = Plan::<u8> { from: vec![], into: vec![] };
-        self.enqueue("barrier", stream, plan, |_, _| -> Parts { (vec![], vec![Part::Barrier]) })
+        self.collective("barrier", stream, plan, |_, _| Part::Barrier)
+    }
+
+    fn collective<T: Pod + Send>(
+        &self,
+        call: &'static str,
+        stream: &Stream,
+        plan: Plan<T>,
+        part: impl FnOnce(&[Slot], &[Slot]) -> Part,
+    ) -> Result<Ticket> {
+        self.enqueue(call, stream, plan, |from, into| (vec![], vec![part(from, into)]))
     }
 
     fn check_rank(&self, call: &'static str, rank: usize) -> Result<()> {
@@ -192,13 +204,5 @@ impl Communicator {
             return Ok(());
         }
         Err(Error::invalid(call, format!("rank {rank} of {} ranks", self.size())))
-    }
-
-    fn check_message(&self, call: &'static str, peer: usize, tag: u16) -> Result<()> {
-        self.check_rank(call, peer)?;
-        if tag > MAX_TAG {
-            return Err(Error::invalid(call, format!("tag {tag}; the greatest is {MAX_TAG}")));
-        }
-        Ok(())
     }
 }

@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hiplaunch::capture::CaptureMode;
 use hiplaunch::driver::{Capability, DriverResult};
+use hiplaunch::stream::CaptureMode;
 use hiplaunch::{Event, Stream};
 use mpi::ffi;
 
@@ -73,9 +73,14 @@ impl Shared {
 
     /// Fails the communicator, tells the others, and returns the error of the first failure.
     pub(crate) fn fail(&self, error: Error) -> Error {
-        let first = self.failure.get_or_init(|| error.clone()).clone();
+        let first = self.failed_with(&error);
         self.send(Command::Fail(error));
         first
+    }
+
+    /// Records a failure, unless there was one; returns the first.
+    fn failed_with(&self, error: &Error) -> Error {
+        self.failure.get_or_init(|| error.clone()).clone()
     }
 }
 
@@ -478,12 +483,5 @@ impl Progress {
             }
         }
         clean
-    }
-}
-
-impl Shared {
-    /// Records a failure, unless there was one; returns the first.
-    fn failed_with(&self, error: &Error) -> Error {
-        self.failure.get_or_init(|| error.clone()).clone()
     }
 }

@@ -1,6 +1,7 @@
 //! Memory between the device and MPI: pinned host memory, or device memory where MPI takes device addresses.
 
 use std::ffi::{CStr, c_int};
+use std::fmt::Debug;
 
 use hiplaunch::driver::DevicePtr;
 use hiplaunch::{Device, DeviceBuffer, PinnedBuffer};
@@ -34,16 +35,11 @@ pub fn mpi_takes_device_memory() -> bool {
     })
 }
 
-#[derive(Debug)]
-enum Memory {
-    Pinned(#[expect(dead_code, reason = "it is owned here, and used by its address")] PinnedBuffer<u8>),
-    Device(#[expect(dead_code, reason = "as above")] DeviceBuffer<u8>),
-}
-
 /// A piece of staging memory.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    _memory: Memory,
+    /// A pinned or a device buffer, which is used by its address.
+    _memory: Box<dyn Debug>,
     /// The address for MPI.
     pub(crate) mpi: *mut u8,
     /// The address for kernels.
@@ -85,11 +81,11 @@ impl Slots {
             // On the emulator the address in the host's memory, on a GPU the device's.
             let host = self.device.host_address(device, capacity)?;
             let mpi = host.map_or(device.0 as *mut u8, std::ptr::NonNull::as_ptr);
-            return Ok(Slot { _memory: Memory::Device(memory), mpi, device, is_host: false, capacity });
+            return Ok(Slot { _memory: Box::new(memory), mpi, device, is_host: false, capacity });
         }
         let mut memory = PinnedBuffer::<u8>::new(&self.device, capacity)?;
         let (mpi, device) = (memory.host_mut()?.as_mut_ptr(), memory.ptr());
-        Ok(Slot { _memory: Memory::Pinned(memory), mpi, device, is_host: true, capacity })
+        Ok(Slot { _memory: Box::new(memory), mpi, device, is_host: true, capacity })
     }
 
     pub(crate) fn give_back(&mut self, slots: Vec<Slot>) {

@@ -31,18 +31,9 @@ impl Mpi {
     pub fn write_trace(&self, timeline: &Timeline, path: &Path) -> Result<()> {
         let comm = Comm(self.world()).duplicate(self.rank())?;
         let written = self.gather_trace(comm, timeline, path);
-        // All ranks get to here, so that none waits for one that failed.
-        let mine = if written.is_err() { self.rank() as u64 } else { u64::MAX };
-        let failed = comm.min_u64(self.rank(), mine);
+        let written = self.all_or_none(comm, written, "it could not write the trace; its own error says why");
         comm.free(self.rank())?;
-        written?;
-        match failed? {
-            u64::MAX => Ok(()),
-            rank => Err(Error::RankFailed {
-                rank: rank as usize,
-                report: "it could not write the trace; its own error says why".into(),
-            }),
-        }
+        written
     }
 
     fn gather_trace(&self, comm: Comm, timeline: &Timeline, path: &Path) -> Result<()> {

@@ -1,12 +1,11 @@
 //! Elements of views to and from staging memory, in the order of a stream: a copy where they have no gaps, else a kernel.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 use hiplaunch::driver::Work;
 use hiplaunch::{
-    Arg, Device, DeviceView, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, Module, Registration,
-    Stream,
+    Arg, DeviceView, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, LazyModule, Registration, Stream,
 };
 
 use crate::staging::Slot;
@@ -59,33 +58,25 @@ fn words(shape: &[usize], strides: &[isize], element: usize, address: u64) -> Op
     Some(Words { size, extents, strides: distances })
 }
 
-/// The kernels of `hip/exchange.hip` on one device, loaded when the first is needed.
+/// The kernels of `hip/exchange.hip`, which is loaded when the first is needed.
 #[derive(Debug)]
 pub(crate) struct Kernels {
     launcher: Launcher,
-    module: OnceLock<Module>,
+    module: LazyModule,
     handles: Mutex<[Option<KernelHandle>; 10]>,
 }
 
 impl Kernels {
     pub(crate) fn new(launcher: &Launcher) -> Kernels {
-        Kernels { launcher: launcher.clone(), module: OnceLock::new(), handles: Mutex::default() }
-    }
-
-    fn module(&self, device: &Device) -> hiplaunch::Result<&Module> {
-        if let Some(module) = self.module.get() {
-            return Ok(module);
-        }
         let code = FatBinary::new("exchange", include_bytes!("../hip/exchange.hipfb").as_slice())
             .source(include_str!("../hip/exchange.hip"))
-            .header("kernel.h", include_str!("../hip/kernel.h"))
-            .for_device(device)?;
+            .header("kernel.h", include_str!("../hip/kernel.h"));
         // SAFETY: the kernels of this crate do what their source says.
-        let module = unsafe { Module::load(device, code.elf()) }?;
-        Ok(self.module.get_or_init(|| module))
+        let module = unsafe { LazyModule::new(code) };
+        Kernels { launcher: launcher.clone(), module, handles: Mutex::default() }
     }
 
-    fn handle(&self, device: &Device, direction: Direction, size: usize) -> hiplaunch::Result<KernelHandle> {
+    fn handle(&self, direction: Direction, size: usize) -> hiplaunch::Result<KernelHandle> {
         let index = size.ilog2() as usize * 2 + usize::from(direction == Direction::Unpack);
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = handles[index] {
@@ -95,7 +86,7 @@ impl Kernels {
             Direction::Pack => format!("pack_{size}"),
             Direction::Unpack => format!("unpack_{size}"),
         };
-        let handle = self.launcher.register_kernel(Registration::new(self.module(device)?, &name))?;
+        let handle = self.launcher.register_kernel(Registration::new(&self.module, &name))?;
         handles[index] = Some(handle);
         Ok(handle)
     }
@@ -150,7 +141,7 @@ impl Kernels {
                 "{bytes} bytes with gaps are too many for one kernel; exchange parts"
             )));
         };
-        let handle = self.handle(stream.device(), direction, words.size)?;
+        let handle = self.handle(direction, words.size)?;
         // Each is at most n.
         let [_, s1, s2, s3] = words.extents.map(|extent| extent as u32);
         let [t0, t1, t2, t3] = words.strides;

@@ -117,7 +117,7 @@ fn set_fields(py: Python<'_>, exception: &PyErr, error: &hiplaunch::Error) -> Py
                 let entry = PyDict::new(py);
                 entry.set_item("kernel", &*launch.kernel)?;
                 entry.set_item("stream", launch.stream)?;
-                entry.set_item("sequence", launch.sequence)?;
+                entry.set_item("position", launch.position)?;
                 entry.set_item("grid", launch.grid)?;
                 entry.set_item("block", launch.block)?;
                 entry.set_item("lds", launch.dynamic_lds)?;

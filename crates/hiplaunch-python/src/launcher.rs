@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use hip_driver::noop::NoopDriver;
 use hip_driver::{DeviceProperties, StreamOptions};
-use hip_driver_emulated::{EmulatorOptions, Notices};
+use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use crate::adopted::from_dlpack;
 use crate::array::ArrayBytes;
@@ -28,19 +28,11 @@ use crate::stream::{Event, Stream};
 ///
 /// backend: 'hip' for AMD GPUs, 'emulator', or 'auto': a GPU where there is one, else the emulator. 'noop' runs nothing; it is for
 ///     measuring what a launch costs.
-/// target: what the emulator emulates, such as 'gfx942' or 'gfx90a:xnack+'.
-/// devices: the number of devices that it emulates.
 /// validate: whether to check the order of work on the same memory; the environment's HIPLAUNCH_VALIDATE says so by default.
 /// timeline: whether to record calls and work from now on, for `timeline`.
 ///
-/// The rest is for the emulator:
-///
-/// sanitize: whether a use of memory that was never written, a data race, or a missing wait ends the kernel with a fault. Slow.
-/// bounds: 'strict' or 'pages', what kernels can access behind an allocation. `notices` has the accesses that 'strict' refuses.
-/// fine_grained_atomics: 'perform' or 'drop', what gfx90a's floating-point atomics to fine-grained memory (pinned host memory)
-///     do. Hardware drops them; `notices` has them in any case.
-/// schedule_seed: a number that shuffles the order in which workgroups and waves run.
-/// time_budget: the seconds after which a running kernel is a fault.
+/// The other keywords are settings of the emulator, under the names of docs/drivers.md: among them `target` ('gfx942'), `devices`,
+/// `sanitize`, `bounds` ('strict' or 'pages'), `fine_grained_atomics` ('perform' or 'drop'), `schedule_seed`, `time_budget`.
 ///
 /// A launcher can be used from any thread, and as a context manager, which closes it.
 #[pyclass(frozen, module = "hiplaunch")]
@@ -52,32 +44,27 @@ pub(crate) struct Launcher {
     notices: Notices,
 }
 
-/// The options of the emulator, by their names in Python.
-struct Emulator {
-    target: Option<String>,
-    devices: Option<u32>,
-    sanitize: Option<bool>,
-    bounds: Option<String>,
-    fine_grained_atomics: Option<String>,
-    schedule_seed: Option<u64>,
-    time_budget: Option<f64>,
-}
+/// The settings of the emulator that are given as keywords, with their values as text.
+struct Settings(Vec<(&'static EmulatorSetting, String)>);
 
-impl Emulator {
-    /// The settings that are given, by name.
-    fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let switch = |on: bool| u8::from(on).to_string();
-        [
-            ("target", self.target.clone()),
-            ("devices", self.devices.map(|devices| devices.to_string())),
-            ("sanitize", self.sanitize.map(switch)),
-            ("bounds", self.bounds.clone()),
-            ("fine_grained_atomics", self.fine_grained_atomics.clone()),
-            ("schedule_seed", self.schedule_seed.map(|seed| seed.to_string())),
-            ("time_budget", self.time_budget.map(|seconds| seconds.to_string())),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+impl Settings {
+    /// Reads the keywords; None is a setting that is not given.
+    fn of(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Settings> {
+        let mut settings = Vec::new();
+        for (name, value) in keywords.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let setting = EmulatorSetting::named(&name)
+                .map_err(|_| PyTypeError::new_err(format!("Launcher() has no keyword {name:?}")))?;
+            if value.is_none() {
+                continue;
+            }
+            let value = match value.cast::<PyBool>() {
+                Ok(on) => u8::from(on.is_true()).to_string(),
+                Err(_) => value.str()?.extract()?,
+            };
+            settings.push((setting, value));
+        }
+        Ok(Settings(settings))
     }
 
     fn options(&self) -> PyResult<EmulatorOptions> {
@@ -85,8 +72,8 @@ impl Emulator {
             PyValueError::new_err(error.detail.map_or_else(|| error.code.to_string(), String::from))
         };
         let mut options = EmulatorOptions::from_env().map_err(wrong)?;
-        for (name, value) in self.given() {
-            options.set(name, name, &value).map_err(wrong)?;
+        for (setting, value) in &self.0 {
+            setting.set(&mut options, setting.name, value).map_err(wrong)?;
         }
         Ok(options)
     }
@@ -95,23 +82,15 @@ impl Emulator {
 #[pymethods]
 impl Launcher {
     #[new]
-    #[pyo3(signature = (backend="auto", *, target=None, devices=None, validate=None, sanitize=None, bounds=None, fine_grained_atomics=None, schedule_seed=None, time_budget=None, timeline=false))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    #[pyo3(signature = (backend="auto", *, validate=None, timeline=false, **emulator))]
     fn new(
         py: Python<'_>,
         backend: &str,
-        target: Option<String>,
-        devices: Option<u32>,
         validate: Option<bool>,
-        sanitize: Option<bool>,
-        bounds: Option<String>,
-        fine_grained_atomics: Option<String>,
-        schedule_seed: Option<u64>,
-        time_budget: Option<f64>,
         timeline: bool,
+        emulator: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Launcher> {
-        let emulator =
-            Emulator { target, devices, sanitize, bounds, fine_grained_atomics, schedule_seed, time_budget };
+        let emulator = Settings::of(emulator)?;
         let notices = Notices::default();
         let mut builder = hiplaunch::Launcher::builder();
         if let Some(on) = validate {
@@ -131,9 +110,10 @@ impl Launcher {
                 PyValueError::new_err(format!("backend is 'auto', 'hip' or 'emulator', not {backend:?}"))
             })?;
             builder = builder.backend(backend);
-            if let Some((option, _)) = emulator.given().next().filter(|_| backend == Backend::Hip) {
+            if let Some((setting, _)) = emulator.0.first().filter(|_| backend == Backend::Hip) {
                 return Err(PyValueError::new_err(format!(
-                    "{option} is for the emulator, not for backend='hip'"
+                    "{} is for the emulator, not for backend='hip'",
+                    setting.name
                 )));
             }
             if backend != Backend::Hip {

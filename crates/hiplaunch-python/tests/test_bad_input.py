@@ -346,6 +346,14 @@ def test_wrong_options(keywords):
         hiplaunch.Launcher(**keywords)
 
 
+def test_a_keyword_that_is_no_setting():
+    for keyword in ({"frobs": 1}, {"Target": "gfx942"}):
+        with pytest.raises(TypeError, match="no keyword"):
+            hiplaunch.Launcher("emulator", **keyword)
+    with hiplaunch.Launcher("emulator", sanitize=None, pool_boundaries=False, threads=1, memory_bytes=1 << 30):
+        pass
+
+
 # Faults.
 
 
@@ -358,7 +366,7 @@ def test_a_fault_and_use_after_it(one, code):
     report = caught.value.report
     assert set(report) == {"device", "call", "code", "detail", "in_flight"}
     assert report["device"] == 0 and isinstance(report["code"], int) and "oob_store" in report["detail"]
-    assert {"kernel", "stream", "sequence", "grid", "block", "lds"} == set(report["in_flight"][0])
+    assert {"kernel", "stream", "position", "grid", "block", "lds"} == set(report["in_flight"][0])
     assert report["in_flight"][0]["kernel"] == "oob_store"
     assert tuple(report["in_flight"][0]["grid"]) == (3, 1, 1)
     uses = [lambda: nothing.launch(1, 1), one.synchronize, buffer.tobytes, lambda: one.empty(4), ticket.result]

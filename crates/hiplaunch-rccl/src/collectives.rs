@@ -1,6 +1,5 @@
-//! The collectives and messages of a communicator.
+//! The collectives and messages of a communicator, called at once or in a group.
 
-use std::any::Any;
 use std::ffi::{c_int, c_void};
 
 use bytemuck::Pod;
@@ -9,15 +8,12 @@ use hiplaunch::{AsView, DeviceView, Stream};
 use crate::api::{Api, Comm, HipStream};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
-use crate::group::in_group;
+use crate::group::{GroupMember, Used, in_group};
 use crate::number::{Number, Reduce};
-
-/// A call that was made, with what it uses.
-pub(crate) type Used = Vec<Box<dyn Any>>;
 
 /// What a call does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Operation {
+pub enum Operation {
     AllReduce(Reduce),
     Broadcast { root: usize },
     AllGather,
@@ -74,82 +70,103 @@ struct Shape {
     stream: HipStream,
 }
 
-impl Communicator {
+/// The collectives and messages of a communicator: called at once on a [`Communicator`], and with others in a
+/// [group](crate::Rccl::group) on what [`Group::on`](crate::Group::on) returns.
+pub trait Collectives: private::Enqueue {
     /// Replaces the elements of `into` by the reduction of all ranks' elements of `from` (`ncclAllReduce`). The two may be
     /// the same memory.
     ///
     /// # Errors
     /// [`Error::Invalid`] for views of different lengths or with gaps, for memory or a stream of another device, for a stream
     /// that is captured, and within a [group](crate::Rccl::group) of this thread; RCCL is not called then. Else RCCL's.
-    pub fn all_reduce<T: Number>(
+    fn all_reduce<T: Number>(
         &self,
         stream: &Stream,
         from: &impl AsView<T>,
         into: &impl AsView<T>,
         how: Reduce,
     ) -> Result<()> {
-        self.now(stream, Operation::AllReduce(how), &from.as_view(), &into.as_view())
+        self.enqueue(stream, Operation::AllReduce(how), &from.as_view(), &into.as_view())
     }
 
     /// Copies the elements of the rank `root` to all ranks (`ncclBroadcast`). Every rank passes its own view.
     ///
     /// # Errors
-    /// As [`all_reduce`](Communicator::all_reduce); [`Error::Invalid`] also for a root that does not exist.
-    pub fn broadcast<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, root: usize) -> Result<()> {
+    /// As [`all_reduce`](Collectives::all_reduce); [`Error::Invalid`] also for a root that does not exist.
+    fn broadcast<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, root: usize) -> Result<()> {
         let view = view.as_view();
-        self.now(stream, Operation::Broadcast { root }, &view, &view)
+        self.enqueue(stream, Operation::Broadcast { root }, &view, &view)
     }
 
     /// Gathers the elements of all ranks on all ranks (`ncclAllGather`): for `from` of `n` elements, those of rank r become
     /// elements `r * n` to `(r + 1) * n` of `into`.
     ///
     /// # Errors
-    /// As [`all_reduce`](Communicator::all_reduce), where `into` has `n` elements for each rank.
-    pub fn all_gather<T: Number>(
+    /// As [`all_reduce`](Collectives::all_reduce), where `into` has `n` elements for each rank.
+    fn all_gather<T: Number>(
         &self,
         stream: &Stream,
         from: &impl AsView<T>,
         into: &impl AsView<T>,
     ) -> Result<()> {
-        self.now(stream, Operation::AllGather, &from.as_view(), &into.as_view())
+        self.enqueue(stream, Operation::AllGather, &from.as_view(), &into.as_view())
     }
 
     /// Reduces the elements of `from` over all ranks, and gives each rank its part (`ncclReduceScatter`): for `into` of `n`
     /// elements, rank r gets elements `r * n` to `(r + 1) * n` of the reduction.
     ///
     /// # Errors
-    /// As [`all_reduce`](Communicator::all_reduce), where `from` has `n` elements for each rank.
-    pub fn reduce_scatter<T: Number>(
+    /// As [`all_reduce`](Collectives::all_reduce), where `from` has `n` elements for each rank.
+    fn reduce_scatter<T: Number>(
         &self,
         stream: &Stream,
         from: &impl AsView<T>,
         into: &impl AsView<T>,
         how: Reduce,
     ) -> Result<()> {
-        self.now(stream, Operation::ReduceScatter(how), &from.as_view(), &into.as_view())
+        self.enqueue(stream, Operation::ReduceScatter(how), &from.as_view(), &into.as_view())
     }
 
     /// Sends the elements of a view to another rank (`ncclSend`). The stream waits until that rank receives them: calls that
     /// have to go on together, as an exchange of two ranks, belong in a [group](crate::Rccl::group).
     ///
     /// # Errors
-    /// As [`all_reduce`](Communicator::all_reduce); [`Error::Invalid`] also for a rank that does not exist.
-    pub fn send<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, to: usize) -> Result<()> {
+    /// As [`all_reduce`](Collectives::all_reduce); [`Error::Invalid`] also for a rank that does not exist.
+    fn send<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, to: usize) -> Result<()> {
         let view = view.as_view();
-        self.now(stream, Operation::Send { to }, &view, &view)
+        self.enqueue(stream, Operation::Send { to }, &view, &view)
     }
 
     /// Receives the elements of a view from another rank (`ncclRecv`).
     ///
     /// # Errors
-    /// As [`send`](Communicator::send).
-    pub fn recv<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, from: usize) -> Result<()> {
+    /// As [`send`](Collectives::send).
+    fn recv<T: Number>(&self, stream: &Stream, view: &impl AsView<T>, from: usize) -> Result<()> {
         let view = view.as_view();
-        self.now(stream, Operation::Recv { from }, &view, &view)
+        self.enqueue(stream, Operation::Recv { from }, &view, &view)
     }
+}
 
-    /// Makes a call outside of a group.
-    fn now<T: Number>(
+impl<C: private::Enqueue> Collectives for C {}
+
+pub(crate) mod private {
+    use super::{DeviceView, Number, Operation, Result, Stream};
+
+    /// What has collectives.
+    pub trait Enqueue {
+        /// Checks and makes a call.
+        fn enqueue<T: Number>(
+            &self,
+            stream: &Stream,
+            operation: Operation,
+            from: &DeviceView<T>,
+            into: &DeviceView<T>,
+        ) -> Result<()>;
+    }
+}
+
+impl private::Enqueue for Communicator {
+    fn enqueue<T: Number>(
         &self,
         stream: &Stream,
         operation: Operation,
@@ -157,13 +174,28 @@ impl Communicator {
         into: &DeviceView<T>,
     ) -> Result<()> {
         if in_group() {
-            return Err(Error::invalid(operation.name(), "called in a group; call the group's function"));
+            return Err(Error::invalid(operation.name(), "called in a group; call it on `Group::on`"));
         }
         self.call(stream, operation, from, into).map(drop)
     }
+}
 
+impl private::Enqueue for GroupMember<'_, '_> {
+    fn enqueue<T: Number>(
+        &self,
+        stream: &Stream,
+        operation: Operation,
+        from: &DeviceView<T>,
+        into: &DeviceView<T>,
+    ) -> Result<()> {
+        self.group.keep(self.communicator.call(stream, operation, from, into)?);
+        Ok(())
+    }
+}
+
+impl Communicator {
     /// Checks and makes a call. Returns what must live until it is enqueued, which in a group is at the group's end.
-    pub(crate) fn call<T: Number>(
+    fn call<T: Number>(
         &self,
         stream: &Stream,
         operation: Operation,

@@ -42,7 +42,7 @@ impl Communicator {
     /// - RCCL uses the HIP runtime that the launcher's driver uses: the memory and streams of the one are those of the
     ///   other. The emulator's are not a GPU's.
     /// - All ranks call the same functions on it in the same order, with the same counts, types, reductions and roots, and
-    ///   for each [`send`](Communicator::send) there is a [`recv`](Communicator::recv) of as many elements. RCCL does not
+    ///   for each [`send`](crate::Collectives::send) there is a [`recv`](crate::Collectives::recv) of as many elements. RCCL does not
     ///   check it.
     ///
     /// # Errors

@@ -1,15 +1,12 @@
 //! Groups: calls that RCCL starts together.
 
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
-use hiplaunch::{AsView, DeviceView, Stream};
-
-use crate::collectives::{Operation, Used};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::library::Rccl;
-use crate::number::{Number, Reduce};
 
 thread_local! {
     /// Whether this thread is in a group. RCCL has groups for each thread, too.
@@ -21,11 +18,14 @@ pub(crate) fn in_group() -> bool {
     IN_GROUP.get()
 }
 
+/// What calls use.
+pub(crate) type Used = Vec<Box<dyn Any>>;
+
 /// Calls that RCCL starts together, when the group ends. Made by [`Rccl::group`].
 #[derive(Debug)]
 pub struct Group<'c> {
     /// Kept until the group ends, because nothing is enqueued before.
-    used: Used,
+    used: RefCell<Used>,
     /// The group belongs to its thread, and the communicators outlive it.
     _of: PhantomData<(*const (), &'c Communicator)>,
 }
@@ -64,7 +64,7 @@ impl Rccl {
     ///
     /// # Errors
     /// The body's error; [`Error::Invalid`] in another group of this thread; RCCL's.
-    pub fn group<'c, T>(&self, body: impl FnOnce(&mut Group<'c>) -> Result<T>) -> Result<T> {
+    pub fn group<'c, T>(&self, body: impl FnOnce(&Group<'c>) -> Result<T>) -> Result<T> {
         if in_group() {
             return Err(Error::invalid("Rccl::group", "this thread is in a group already; use that one"));
         }
@@ -72,113 +72,28 @@ impl Rccl {
         self.check(None, "ncclGroupStart", unsafe { (self.0.api.group_start)() })?;
         IN_GROUP.set(true);
         // Dropped after the scope, so what it keeps lives until the work is enqueued, also when the body panics.
-        let mut group = Group { used: Vec::new(), _of: PhantomData };
+        let group = Group { used: RefCell::default(), _of: PhantomData };
         let scope = Scope(self);
-        let value = body(&mut group)?;
+        let value = body(&group)?;
         scope.end()?;
         Ok(value)
     }
 }
 
 impl<'c> Group<'c> {
-    fn add<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        operation: Operation,
-        from: &DeviceView<T>,
-        into: &DeviceView<T>,
-    ) -> Result<()> {
-        self.used.extend(comm.call(stream, operation, from, into)?);
-        Ok(())
+    /// Returns a communicator of the group, on which its [collectives and messages](crate::Collectives) are called.
+    pub fn on(&self, communicator: &'c Communicator) -> GroupMember<'_, 'c> {
+        GroupMember { group: self, communicator }
     }
 
-    /// As [`Communicator::all_reduce`].
-    ///
-    /// # Errors
-    /// Those of [`Communicator::all_reduce`].
-    pub fn all_reduce<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        from: &impl AsView<T>,
-        into: &impl AsView<T>,
-        how: Reduce,
-    ) -> Result<()> {
-        self.add(comm, stream, Operation::AllReduce(how), &from.as_view(), &into.as_view())
+    pub(crate) fn keep(&self, used: Used) {
+        self.used.borrow_mut().extend(used);
     }
+}
 
-    /// As [`Communicator::broadcast`].
-    ///
-    /// # Errors
-    /// Those of [`Communicator::broadcast`].
-    pub fn broadcast<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        view: &impl AsView<T>,
-        root: usize,
-    ) -> Result<()> {
-        let view = view.as_view();
-        self.add(comm, stream, Operation::Broadcast { root }, &view, &view)
-    }
-
-    /// As [`Communicator::all_gather`].
-    ///
-    /// # Errors
-    /// Those of [`Communicator::all_gather`].
-    pub fn all_gather<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        from: &impl AsView<T>,
-        into: &impl AsView<T>,
-    ) -> Result<()> {
-        self.add(comm, stream, Operation::AllGather, &from.as_view(), &into.as_view())
-    }
-
-    /// As [`Communicator::reduce_scatter`].
-    ///
-    /// # Errors
-    /// Those of [`Communicator::reduce_scatter`].
-    pub fn reduce_scatter<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        from: &impl AsView<T>,
-        into: &impl AsView<T>,
-        how: Reduce,
-    ) -> Result<()> {
-        self.add(comm, stream, Operation::ReduceScatter(how), &from.as_view(), &into.as_view())
-    }
-
-    /// As [`Communicator::send`].
-    ///
-    /// # Errors
-    /// Those of [`Communicator::send`].
-    pub fn send<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        view: &impl AsView<T>,
-        to: usize,
-    ) -> Result<()> {
-        let view = view.as_view();
-        self.add(comm, stream, Operation::Send { to }, &view, &view)
-    }
-
-    /// As [`Communicator::recv`].
-    ///
-    /// # Errors
-    /// Those of [`Communicator::recv`].
-    pub fn recv<T: Number>(
-        &mut self,
-        comm: &'c Communicator,
-        stream: &Stream,
-        view: &impl AsView<T>,
-        from: usize,
-    ) -> Result<()> {
-        let view = view.as_view();
-        self.add(comm, stream, Operation::Recv { from }, &view, &view)
-    }
+/// A communicator in a group. [`Group::on`] returns it.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupMember<'g, 'c> {
+    pub(crate) group: &'g Group<'c>,
+    pub(crate) communicator: &'c Communicator,
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hiplaunch::driver::{DevicePtr, HostFunction, RawStream, Work};
 use hiplaunch::{Backend, DeviceBuffer, Launcher, Stream};
-use hiplaunch_rccl::{Communicator, Error, Rccl, Reduce, UniqueId};
+use hiplaunch_rccl::{Collectives, Communicator, Error, Rccl, Reduce, UniqueId};
 
 /// The one launcher of the process: the stand-in has one place for its callbacks.
 fn launcher() -> &'static Launcher {
@@ -170,8 +170,8 @@ fn a_ring_in_a_group_and_messages_of_two_ranks() {
         stand_in
             .rccl
             .group(|group| {
-                group.recv(comm, stream, &y, (rank + size - 1) % size)?;
-                group.send(comm, stream, &x, (rank + 1) % size)
+                group.on(comm).recv(stream, &y, (rank + size - 1) % size)?;
+                group.on(comm).send(stream, &x, (rank + 1) % size)
             })
             .unwrap();
         assert_eq!(y.to_vec(stream).unwrap(), [((rank + size - 1) % size) as u64; 8]);
@@ -199,9 +199,9 @@ fn every_argument_reaches_rccl_as_the_header_numbers_it() {
         stand_in
             .rccl
             .group(|group| {
-                group.all_gather(comm, stream, &i, &i.view())?;
-                group.send(comm, stream, &f.view_strided(2, &[3], &[1]).unwrap(), 0)?;
-                group.recv(comm, stream, &f.view_strided(0, &[3], &[1]).unwrap(), 0)
+                group.on(comm).all_gather(stream, &i, &i.view())?;
+                group.on(comm).send(stream, &f.view_strided(2, &[3], &[1]).unwrap(), 0)?;
+                group.on(comm).recv(stream, &f.view_strided(0, &[3], &[1]).unwrap(), 0)
             })
             .unwrap();
         comm.reduce_scatter(stream, &f, &f, Reduce::Min).unwrap();
@@ -254,7 +254,7 @@ fn a_buffer_may_be_dropped_before_its_group_ends() {
         let result = DeviceBuffer::<f32>::on(stream, N).unwrap();
         let x = DeviceBuffer::from_slice(stream, &[1.0f32; N]).unwrap();
         let next = stand_in.rccl.group(|group| {
-            group.all_reduce(comm, stream, &x, &result, Reduce::Sum)?;
+            group.on(comm).all_reduce(stream, &x, &result, Reduce::Sum)?;
             drop(x);
             // Nothing is enqueued yet. It would be the dropped block, if that were free.
             Ok(DeviceBuffer::from_slice(stream, &[100.0f32; N]).unwrap())

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use hiplaunch::Stream;
 use hiplaunch::device::Device;
 use hiplaunch::graph::Branches;
-use hiplaunch::launcher::{Launcher, Stream};
+use hiplaunch::launcher::Launcher;
 use hiplaunch::memory::elements;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
 use super::dag::VisitMark;
 use super::element::Element;
-use super::error::{TensorProblem, problem};
+use super::error::problem;
 use super::kernels::Kernels;
 use super::lazy::LazyTensor;
 use super::lowered::Expressions;
@@ -154,7 +155,7 @@ impl Tensors {
     /// [`DeviceBuffer::from_slice`].
     pub fn from_slice<T: Element>(&self, data: &[T], shape: &[usize]) -> Result<LazyTensor<T>> {
         if checked_len("from_slice", shape)? != data.len() {
-            let wrong = TensorProblem::Length { len: data.len(), shape: shape.to_vec() };
+            let wrong = format!("{} elements do not fill the shape {shape:?}", data.len());
             return Err(problem("from_slice", wrong));
         }
         let mut buffer = DeviceBuffer::from_slice(self.stream(), data)?;
@@ -170,8 +171,7 @@ impl Tensors {
     pub fn from_buffer<T: Element>(&self, buffer: impl Into<Arc<DeviceBuffer<T>>>) -> Result<LazyTensor<T>> {
         let buffer: Arc<DeviceBuffer<T>> = buffer.into();
         if buffer.device() != self.device() {
-            let (this, other) = (self.device().id(), buffer.device().id());
-            return Err(problem("from_buffer", TensorProblem::OtherDevice { this, other }));
+            return Err(problem("from_buffer", other_device(self.device(), buffer.device())));
         }
         let shape = Shape::from_slice(buffer.shape());
         checked_len("from_buffer", &shape)?;
@@ -186,12 +186,14 @@ impl Tensors {
     /// Returns [`Error::Operation`](crate::Error::Operation) for a view of another device, one that is not contiguous, or one that is too large.
     pub fn from_view<T: Element>(&self, view: &DeviceView<T>) -> Result<LazyTensor<T>> {
         if view.device() != self.device() {
-            let (this, other) = (self.device().id(), view.device().id());
-            return Err(problem("from_view", TensorProblem::OtherDevice { this, other }));
+            return Err(problem("from_view", other_device(self.device(), view.device())));
         }
         if !view.layout().is_contiguous() {
-            let (shape, strides) = (view.shape().to_vec(), view.strides().to_vec());
-            return Err(problem("from_view", TensorProblem::NotContiguous { shape, strides }));
+            let (shape, strides) = (view.shape(), view.strides());
+            let wrong = format!(
+                "a view of shape {shape:?} and strides {strides:?} is not contiguous; copy it to a buffer first"
+            );
+            return Err(problem("from_view", wrong));
         }
         let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), VisitMark::default());
         let len = checked_len("from_view", &shape)?;
@@ -205,19 +207,23 @@ impl Tensors {
     }
 
     /// Returns why tensors of `self` and `other` can't be operands of one operation, or `None` if they can.
-    pub(super) fn apart(&self, other: &Tensors) -> Option<TensorProblem> {
+    pub(super) fn apart(&self, other: &Tensors) -> Option<String> {
         if Arc::ptr_eq(&self.0, &other.0) || self.stream() == other.stream() {
             return None;
         }
         let (this, that) = (self.device(), other.device());
         Some(if this == that {
-            TensorProblem::OtherStream
+            "its operands are of different streams; create both with the `Tensors` of one stream".to_owned()
         } else if self.launcher().devices().contains(that) {
-            TensorProblem::OtherDevice { this: this.id(), other: that.id() }
+            other_device(this, that)
         } else {
-            TensorProblem::OtherLauncher
+            "its operands are of different launchers; no launcher can compute with both".to_owned()
         })
     }
+}
+
+fn other_device(this: &Device, other: &Device) -> String {
+    format!("the operand is on {}, not on {}; copy it first", other.id(), this.id())
 }
 
 /// Returns the number of elements of a shape, or an error if kernels can't count them.
@@ -225,7 +231,7 @@ pub(super) fn checked_len(operation: &'static str, shape: &[usize]) -> Result<us
     match elements(shape) {
         Ok(len) if len <= MAX_ELEMENTS => Ok(len),
         Ok(_) | Err(hiplaunch::Error::Invalid { .. }) => {
-            Err(problem(operation, TensorProblem::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS }))
+            Err(problem(operation, format!("shape {shape:?} has more than {MAX_ELEMENTS} elements")))
         }
         Err(other) => Err(other.into()),
     }

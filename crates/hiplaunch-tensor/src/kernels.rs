@@ -5,9 +5,9 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use crate::error::Result;
 use hiplaunch::FatBinary;
+use hiplaunch::Module;
 use hiplaunch::device::Device;
 use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
-use hiplaunch::module::Module;
 
 use super::element::ElementType;
 use super::fuse::FusedKernels;

@@ -10,7 +10,7 @@ use hiplaunch::memory::DeviceBuffer;
 use super::context::{Tensors, checked_len};
 use super::dag::VisitMark;
 use super::element::{Element, ElementType, FloatElement};
-use super::error::{TensorProblem, problem};
+use super::error::problem;
 use super::node::{Input, Node, Op, Operation, Shape};
 
 /// An array that is data on the device, or an expression of other tensors that is not computed yet.
@@ -57,11 +57,6 @@ impl<T: Element> LazyTensor<T> {
     /// Returns the context that the tensor was created with.
     pub fn tensors(&self) -> &Tensors {
         &self.0.tensors
-    }
-
-    /// Returns the type of the elements.
-    pub fn element_type(&self) -> ElementType {
-        T::TYPE
     }
 
     /// Returns the extents of the axes, outermost first.
@@ -139,8 +134,8 @@ impl<T: Element> LazyTensor<T> {
                 return refused;
             }
             if self.0.shape != other.0.shape {
-                let (left, right) = (self.0.shape.to_vec(), other.0.shape.to_vec());
-                return self.failed(problem(op.name(), TensorProblem::ShapesDiffer { left, right }));
+                let differ = format!("the shapes {:?} and {:?} differ", self.0.shape, other.0.shape);
+                return self.failed(problem(op.name(), differ));
             }
             inputs.push(Input::Tensor(other.0.clone()));
         }
@@ -185,10 +180,11 @@ impl<T: Element> LazyTensor<T> {
     pub fn div<'a>(&self, other: impl Into<Operand<'a, T>>) -> LazyTensor<T> {
         let other = other.into();
         if let Operand::Scalar(scalar) = other
-            && scalar.is_no_divisor()
+            && T::TYPE == ElementType::I32
+            && bytemuck::bytes_of(&scalar).iter().all(|byte| *byte == 0)
             && self.error().is_none()
         {
-            return self.failed(problem("div", TensorProblem::DivisionByZero));
+            return self.failed(problem("div", "integers can't be divided by the scalar 0"));
         }
         self.binary(Op::Div, other)
     }
@@ -241,7 +237,7 @@ impl<T: Element> LazyTensor<T> {
         }
         let mut shape = self.0.shape.clone();
         if axis >= shape.len() {
-            return self.failed(problem("sum", TensorProblem::NoAxis { axis, shape: shape.to_vec() }));
+            return self.failed(problem("sum", format!("shape {shape:?} has no axis {axis}")));
         }
         shape.remove(axis);
         // The result has more elements than the operand if the axis has 0 elements.
@@ -267,8 +263,10 @@ impl<T: Element> LazyTensor<T> {
                 Err(e) => self.failed(e),
             },
             (left, right) => {
-                let (left, right) = (left.to_vec(), right.to_vec());
-                self.failed(problem("matmul", TensorProblem::NoProduct { left, right }))
+                let wrong = format!(
+                    "shapes {left:?} and {right:?} have no matrix product; it takes [m, k] and [k, n]"
+                );
+                self.failed(problem("matmul", wrong))
             }
         }
     }

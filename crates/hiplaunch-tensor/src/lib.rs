@@ -32,5 +32,5 @@ mod node;
 
 pub use context::{MAX_ELEMENTS, Tensors};
 pub use element::{Element, ElementType, FloatElement};
-pub use error::{Error, Result, TensorProblem};
+pub use error::{Error, Result};
 pub use lazy::{LazyTensor, Operand, ROW_SUM_FROM};

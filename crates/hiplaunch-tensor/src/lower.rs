@@ -3,8 +3,9 @@
 
 use crate::error::Result;
 use hiplaunch::graph::{Graph, GraphArg, GraphValue};
-use hiplaunch::launcher::LaunchDims;
+use hiplaunch::launcher::{KernelHandle, LaunchDims};
 use hiplaunch::memory::DeviceBuffer;
+use smallvec::SmallVec;
 
 use super::context::Tensors;
 use super::dag::VisitedNode;
@@ -24,12 +25,12 @@ const MAX_ROW_GROUPS: u32 = 1 << 12;
 /// `TILE` of hip/tensor.hip.
 const TILE: u32 = 16;
 
-/// A recorded expression.
-pub(super) struct Recorded {
-    pub(super) graph: Graph,
-    /// The graph values of the nodes that are data, in order.
+/// The positions of an expression's data and scalars in its graph.
+#[derive(Debug)]
+pub(super) struct GraphInputs {
+    /// The graph values of the nodes that are data, in the order of the walk.
     pub(super) leaves: Vec<u32>,
-    /// The immediates of the scalars, in order.
+    /// The immediates of the scalars, in the order of the walk.
     pub(super) scalars: Vec<u32>,
     pub(super) result: u32,
 }
@@ -39,7 +40,7 @@ pub(super) fn record<T: Element>(
     tensors: &Tensors,
     entries: &[VisitedNode<'_, T>],
     result: &DeviceBuffer<T>,
-) -> Result<Recorded> {
+) -> Result<(Graph, GraphInputs)> {
     let clusters = if tensors.fuses() { clusters(entries) } else { Clusters::none() };
     let mut graph = tensors.launcher().graph(tensors.device())?;
     graph.set_branches(tensors.branches());
@@ -60,16 +61,12 @@ pub(super) fn record<T: Element>(
     let Recording { graph, values, immediates, .. } = recording;
     let (mut leaves, mut scalars) = (Vec::new(), Vec::new());
     for ((entry, value), first) in entries.iter().zip(&values).zip(&immediates) {
-        match &entry.node.work {
-            Operation::Data(_) | Operation::View(_) => leaves.extend(value.map(|v: GraphValue| v.index())),
-            Operation::Elementwise(_, inputs) => {
-                let count = inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
-                scalars.extend(*first..*first + count);
-            }
-            _ => {}
+        if entry.node.memory().is_some() {
+            leaves.extend(value.map(|v: GraphValue| v.index()));
         }
+        scalars.extend(*first..*first + entry.node.scalars());
     }
-    Ok(Recorded { graph, leaves, scalars, result: result.index() })
+    Ok((graph, GraphInputs { leaves, scalars, result: result.index() }))
 }
 
 /// The state of recording an expression's graph.
@@ -93,14 +90,10 @@ impl<T: Element> Recording<'_, T> {
         Ok(self.graph.temporary::<T>(self.entries[index].node.len)?)
     }
 
-    /// Returns operand `i` of a node.
-    fn operand(&self, entry: &VisitedNode<'_, T>, i: usize) -> Option<GraphValue> {
-        entry.reads.get(i).and_then(|&r| self.values[r as usize])
-    }
-
     /// Records one node.
     fn operation(&mut self, index: usize) -> Result<()> {
-        let (tensors, entry) = (self.tensors, &self.entries[index]);
+        let entries = self.entries;
+        let entry = &entries[index];
         if let Some(memory) = entry.node.memory() {
             let from = self.graph.buffer(memory)?;
             self.values[index] = Some(from);
@@ -111,20 +104,19 @@ impl<T: Element> Recording<'_, T> {
             return Ok(());
         }
         let value = self.place(index)?;
-        let operands = [self.operand(entry, 0), self.operand(entry, 1), self.operand(entry, 2)];
         self.immediates[index] = self.graph.immediates();
-        let graph = &mut self.graph;
-        match (&entry.node.work, operands) {
-            (Operation::Elementwise(op, inputs), operands) => {
-                let mut reads = operands.into_iter().flatten();
-                elementwise(tensors, graph, *op, inputs, &mut reads, value, entry.node.len)?;
+        let operand =
+            |i: usize| entry.reads.get(i).and_then(|&r| self.values[r as usize]).map(GraphArg::Read);
+        match (&entry.node.work, [operand(0), operand(1), operand(2)]) {
+            (Operation::Elementwise(op, inputs), reads) => {
+                self.elementwise(*op, inputs, reads, value, entry.node.len as u32)?;
             }
             // If the result is empty, the other extents may be anything.
             (Operation::Sum(x, axis), [Some(from), ..]) if entry.node.len > 0 => {
-                sum(tensors, graph, x, *axis, from, value)?;
+                self.sum(x, *axis, from, value)?;
             }
             (Operation::Product(a, b), [Some(left), Some(right), _]) => {
-                product(tensors, graph, a, b, left, right, value)?;
+                self.product(a, b, [left, right, GraphArg::Write(value)])?;
             }
             _ => {}
         }
@@ -146,9 +138,7 @@ impl<T: Element> Recording<'_, T> {
         for &member in members {
             let entry = member as usize;
             self.immediates[entry] = next;
-            if let Operation::Elementwise(_, inputs) = &self.entries[entry].node.work {
-                next += inputs.iter().filter(|i| matches!(i, Input::Scalar(_))).count() as u32;
-            }
+            next += self.entries[entry].node.scalars();
         }
         let graph = &mut self.graph;
         let done = self.tensors.kernels().fused().with(launcher, device, &structure, |kernel| {
@@ -160,80 +150,68 @@ impl<T: Element> Recording<'_, T> {
         }
         Ok(done.is_some())
     }
-}
 
-fn elementwise<T: Element>(
-    tensors: &Tensors,
-    graph: &mut Graph,
-    op: Op,
-    inputs: &[Input<T>],
-    reads: &mut dyn Iterator<Item = GraphValue>,
-    result: GraphValue,
-    len: usize,
-) -> Result<()> {
-    let mut args: smallvec::SmallVec<[GraphArg<'_>; 5]> = smallvec::SmallVec::new();
-    let mut scalars = 0;
-    for (i, input) in inputs.iter().enumerate() {
-        match input {
-            Input::Scalar(scalar) => {
-                scalars |= 1 << i;
-                args.push((*scalar).into());
+    fn kernel(&self, variant: KernelVariant) -> Result<KernelHandle> {
+        self.tensors.kernels().handle(T::TYPE, variant)
+    }
+
+    fn elementwise(
+        &mut self,
+        op: Op,
+        inputs: &[Input<T>],
+        reads: [Option<GraphArg<'_>>; 3],
+        result: GraphValue,
+        n: u32,
+    ) -> Result<()> {
+        let mut reads = reads.into_iter().flatten();
+        let mut args: SmallVec<[GraphArg<'_>; 5]> = SmallVec::new();
+        let mut scalars = 0;
+        for (i, input) in inputs.iter().enumerate() {
+            match input {
+                Input::Scalar(scalar) => {
+                    scalars |= 1 << i;
+                    args.push((*scalar).into());
+                }
+                Input::Tensor(_) => args.extend(reads.next()),
             }
-            Input::Tensor(_) => args.extend(reads.next().map(GraphArg::Read)),
         }
+        args.extend([GraphArg::Write(result), n.into()]);
+        let kernel = self.kernel(KernelVariant::Elementwise(op, scalars))?;
+        // SAFETY: every operand has as many elements as the result, which was checked when the node was created.
+        unsafe { self.graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?;
+        Ok(())
     }
-    let n = len as u32;
-    args.extend([GraphArg::Write(result), n.into()]);
-    let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::Elementwise(op, scalars))?;
-    // SAFETY: every operand has as many elements as the result, which was checked when the node was created.
-    unsafe { graph.launch(kernel, LaunchDims::cover(n, BLOCK), &args) }?;
-    Ok(())
-}
 
-fn sum<T: Element>(
-    tensors: &Tensors,
-    graph: &mut Graph,
-    x: &Node<T>,
-    axis: usize,
-    from: GraphValue,
-    to: GraphValue,
-) -> Result<()> {
-    let extent = |axes: &[usize]| axes.iter().product::<usize>() as u32;
-    let (n, inner, outer) = (x.shape[axis] as u32, extent(&x.shape[axis + 1..]), extent(&x.shape[..axis]));
-    let (from, to) = (GraphArg::Read(from), GraphArg::Write(to));
-    if inner == 1 && n as usize >= ROW_SUM_FROM {
-        let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::SumRows)?;
-        let dims = LaunchDims::linear(outer.min(MAX_ROW_GROUPS), ROW_BLOCK);
-        // SAFETY: `from` is `outer` rows of `n`, `to` has `outer` elements.
-        unsafe { graph.launch(kernel, dims, &[from, to, n.into(), outer.into()]) }?;
-    } else {
-        let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::SumSerial)?;
-        let count = outer * inner;
-        let dims = LaunchDims::cover(count, BLOCK);
-        // SAFETY: `from` is (outer, n, inner), `to` has `outer * inner` elements.
-        unsafe { graph.launch(kernel, dims, &[from, to, n.into(), inner.into(), count.into()]) }?;
+    fn sum(&mut self, x: &Node<T>, axis: usize, from: GraphArg<'_>, to: GraphValue) -> Result<()> {
+        let extent = |axes: &[usize]| axes.iter().product::<usize>() as u32;
+        let (n, inner, outer) =
+            (x.shape[axis] as u32, extent(&x.shape[axis + 1..]), extent(&x.shape[..axis]));
+        let to = GraphArg::Write(to);
+        if inner == 1 && n as usize >= ROW_SUM_FROM {
+            let kernel = self.kernel(KernelVariant::SumRows)?;
+            let dims = LaunchDims::linear(outer.min(MAX_ROW_GROUPS), ROW_BLOCK);
+            // SAFETY: `from` is `outer` rows of `n`, `to` has `outer` elements.
+            unsafe { self.graph.launch(kernel, dims, &[from, to, n.into(), outer.into()]) }?;
+        } else {
+            let kernel = self.kernel(KernelVariant::SumSerial)?;
+            let count = outer * inner;
+            let dims = LaunchDims::cover(count, BLOCK);
+            // SAFETY: `from` is (outer, n, inner), `to` has `outer * inner` elements.
+            unsafe { self.graph.launch(kernel, dims, &[from, to, n.into(), inner.into(), count.into()]) }?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn product<T: Element>(
-    tensors: &Tensors,
-    graph: &mut Graph,
-    a: &Node<T>,
-    b: &Node<T>,
-    left: GraphValue,
-    right: GraphValue,
-    to: GraphValue,
-) -> Result<()> {
-    let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };
-    let (m, n, k) = (m as u32, n as u32, k as u32);
-    let tiles = m.div_ceil(TILE) as u64 * u64::from(n.div_ceil(TILE));
-    let kernel = tensors.kernels().handle(T::TYPE, KernelVariant::Product)?;
-    // A larger grid is refused by the launch, which names the limit.
-    let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
-    let dims = LaunchDims::new([grid, 1, 1], [TILE, TILE, 1]);
-    let args = [GraphArg::Read(left), GraphArg::Read(right), GraphArg::Write(to)];
-    // SAFETY: the operands are m x k and k x n, the result m x n: checked when the node was created.
-    unsafe { graph.launch(kernel, dims, &[args[0], args[1], args[2], m.into(), n.into(), k.into()]) }?;
-    Ok(())
+    fn product(&mut self, a: &Node<T>, b: &Node<T>, [left, right, to]: [GraphArg<'_>; 3]) -> Result<()> {
+        let (&[m, k], &[_, n]) = (&a.shape[..], &b.shape[..]) else { return Ok(()) };
+        let (m, n, k) = (m as u32, n as u32, k as u32);
+        let tiles = u64::from(m.div_ceil(TILE)) * u64::from(n.div_ceil(TILE));
+        let kernel = self.kernel(KernelVariant::Product)?;
+        // A larger grid is refused by the launch, which names the limit.
+        let grid = u32::try_from(tiles).unwrap_or(u32::MAX);
+        let dims = LaunchDims::new([grid, 1, 1], [TILE, TILE, 1]);
+        // SAFETY: the operands are m x k and k x n, the result m x n: checked when the node was created.
+        unsafe { self.graph.launch(kernel, dims, &[left, right, to, m.into(), n.into(), k.into()]) }?;
+        Ok(())
+    }
 }

@@ -9,7 +9,7 @@ use hiplaunch::memory::DeviceBuffer;
 
 use super::dag::{entries, walk};
 use super::element::Element;
-use super::lower::record;
+use super::lower::{GraphInputs, record};
 use super::node::{Input, Node, Operation};
 
 /// The number of graphs that are kept for a stream.
@@ -52,7 +52,7 @@ impl<'a, T: Element> ExpressionKey<'a, T> {
         let key = KeyWords { hash: 0, words: Vec::with_capacity(256) };
         let mut form =
             ExpressionKey { root, key, leaves: Vec::with_capacity(8), scalars: Vec::with_capacity(128) };
-        let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().most() as u64);
+        let (fused, streams) = (root.tensors.fuses(), root.tensors.branches().max_streams() as u64);
         form.key.push(T::TYPE as u64 | u64::from(fused) << 8 | streams << 16);
         walk(root, |node| form.add(node));
         form
@@ -114,15 +114,11 @@ impl<'a, T: Element> ExpressionKey<'a, T> {
     }
 }
 
-/// The graph of an expression, with the positions of its data and scalars.
+/// The graph of an expression.
 #[derive(Debug)]
 pub(super) struct Lowered {
     graph: CachedGraph,
-    /// The graph values of the data nodes, in the order of the walk.
-    leaves: Vec<u32>,
-    /// The immediates of the scalars, in the order of the walk.
-    scalars: Vec<u32>,
-    result: u32,
+    inputs: GraphInputs,
 }
 
 #[derive(Debug, Default)]
@@ -179,7 +175,7 @@ pub(super) fn compute<T: Element>(form: ExpressionKey<'_, T>, result: &DeviceBuf
     let (root, tensors) = (form.root, &form.root.tensors);
     let expressions = tensors.expressions();
     if let Some(mut lowered) = expressions.take(&form.key) {
-        let Lowered { graph, leaves, scalars, result: to } = &mut lowered;
+        let Lowered { graph, inputs: GraphInputs { leaves, scalars, result: to } } = &mut lowered;
         let submitted = graph.submit(|binding| {
             for (leaf, &value) in form.leaves.iter().zip(leaves.iter()) {
                 if let Some(memory) = leaf.memory() {
@@ -196,9 +192,8 @@ pub(super) fn compute<T: Element>(form: ExpressionKey<'_, T>, result: &DeviceBuf
             return Ok(());
         }
     }
-    let recorded = record(tensors, &entries(root), result)?;
-    let graph = CachedGraph::compute(recorded.graph, tensors.stream())?;
-    let (leaves, scalars, result) = (recorded.leaves, recorded.scalars, recorded.result);
-    expressions.put(form.key, Lowered { graph, leaves, scalars, result });
+    let (graph, inputs) = record(tensors, &entries(root), result)?;
+    let graph = CachedGraph::compute(graph, tensors.stream())?;
+    expressions.put(form.key, Lowered { graph, inputs });
     Ok(())
 }

@@ -13,42 +13,31 @@ use super::context::Tensors;
 use super::dag::VisitMark;
 use super::element::Element;
 
-/// An elementwise operation. Its name is part of the kernels' names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub(super) enum Op {
-    Neg,
-    Sqrt,
-    Exp,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Max,
-    Min,
-    Fma,
-}
-
-impl Op {
-    pub(super) const ALL: [Op; 10] =
-        [Op::Neg, Op::Sqrt, Op::Exp, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Min, Op::Fma];
-    pub(super) const COUNT: usize = Op::ALL.len();
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Op::Neg => "neg",
-            Op::Sqrt => "sqrt",
-            Op::Exp => "exp",
-            Op::Add => "add",
-            Op::Sub => "sub",
-            Op::Mul => "mul",
-            Op::Div => "div",
-            Op::Max => "max",
-            Op::Min => "min",
-            Op::Fma => "fma",
+macro_rules! operations {
+    ($($op:ident $name:literal),*) => {
+        /// An elementwise operation. Its name is part of the kernels' names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub(super) enum Op {
+            $($op,)*
         }
-    }
+
+        impl Op {
+            pub(super) const ALL: [Op; Op::COUNT] = [$(Op::$op),*];
+            pub(super) const COUNT: usize = [$($name),*].len();
+
+            pub(super) const fn name(self) -> &'static str {
+                match self {
+                    $(Op::$op => $name,)*
+                }
+            }
+        }
+    };
 }
+
+operations!(
+    Neg "neg", Sqrt "sqrt", Exp "exp", Add "add", Sub "sub", Mul "mul", Div "div", Max "max", Min "min", Fma "fma"
+);
 
 /// The extents of the axes, outermost first.
 pub(super) type Shape = SmallVec<[usize; 4]>;
@@ -95,6 +84,16 @@ impl<T: Element> Node<T> {
             Operation::Data(buffer) => Some(buffer.as_ref().into()),
             Operation::View(view) => Some(view.into()),
             _ => None,
+        }
+    }
+
+    /// Returns the number of its operands that are scalars.
+    pub(super) fn scalars(&self) -> u32 {
+        match &self.work {
+            Operation::Elementwise(_, inputs) => {
+                inputs.iter().filter(|input| matches!(input, Input::Scalar(_))).count() as u32
+            }
+            _ => 0,
         }
     }
 

@@ -2,7 +2,7 @@
 //! buffers take 88 KiB, which no compute unit has. Reuse brings them to 48, and one barrier at the right place to 32, so
 //! that a compute unit holds two workgroups.
 
-use lds_layout::{LdsBuilder, LdsError, LdsTarget, LdsUse, Uniformity};
+use lds_layout::{LdsBuilder, LdsCapacity, LdsError, LdsUse, Uniformity};
 
 /// Positions are the statements' numbers. The loop over tiles is the same for all work-items and runs at least once.
 pub(crate) fn kernel() -> Result<LdsUse, LdsError> {
@@ -34,12 +34,12 @@ pub(crate) fn kernel() -> Result<LdsUse, LdsError> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (kernel, target) = (kernel()?, LdsTarget::GFX942);
+    let (kernel, lds) = (kernel()?, LdsCapacity::GFX90A); // also that of gfx942
     let before = kernel.layout()?;
-    println!("As generated, workgroups on a compute unit: {}\n", target.workgroups(before.total().into()));
+    println!("As generated, workgroups on a compute unit: {}\n", lds.workgroups(before.total().into()));
     println!("{}", before.to_text());
-    let wanted = target.workgroups(kernel.least_bytes()?);
-    let after = kernel.layout_for_occupancy(&target, wanted, 0)?;
+    let wanted = lds.workgroups(kernel.least_bytes()?);
+    let after = kernel.layout_for_occupancy(lds, wanted, 0)?;
     println!("With the fewest barriers more: {wanted}\n");
     println!("{}", after.to_text());
     for buffer in after.buffers() {
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let verdict = after.verdict();
     println!("\nchecked: {} pairs share bytes, {} steps walked", verdict.sharing, verdict.walked);
     // LdsStatement would do is said where nothing does.
-    if let Err(error) = kernel.layout_for_occupancy(&target, wanted + 1, 0) {
+    if let Err(error) = kernel.layout_for_occupancy(lds, wanted + 1, 0) {
         println!("{error}");
     }
     assert_eq!(after.offset_of("transposed"), after.offset_of("out tile"));

@@ -70,13 +70,9 @@ impl Relation {
         self.0.get(a).is_some_and(|row| row.contains(b))
     }
 
-    /// Returns the buffers that are related to `a`.
-    pub(super) fn of(&self, a: usize) -> impl Iterator<Item = usize> + '_ {
-        self.0.get(a).into_iter().flat_map(Bits::iter)
-    }
-
     /// Every related pair once, the lower index first.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.0.len()).flat_map(|a| self.of(a).filter(move |&b| a < b).map(move |b| (a, b)))
+        (self.0.iter().enumerate())
+            .flat_map(|(a, row)| row.iter().filter(move |&b| a < b).map(move |b| (a, b)))
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use super::LdsError;
-use super::program::{LdsUse, RecordedStatements};
 
 /// Names a buffer or alias of an [`LdsBuilder`]. Numbers are given in the order in which they are added, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,13 +87,13 @@ pub(super) struct NamedBuffer {
 /// it skips.
 #[derive(Clone, Debug)]
 pub struct LdsBuilder {
-    first: u64,
-    last: u64,
-    named: Vec<NamedBuffer>,
-    by_name: HashMap<Box<str>, u32>,
-    records: Vec<(u64, LdsStatement)>,
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) named: Vec<NamedBuffer>,
+    pub(super) by_name: HashMap<Box<str>, u32>,
+    pub(super) records: Vec<(u64, LdsStatement)>,
     /// The open loops and branches, by the position at which they begin.
-    open: Vec<(u64, LdsStatement)>,
+    pub(super) open: Vec<(u64, LdsStatement)>,
     last_mark: Option<u64>,
     /// An upper bound of the bytes of all buffers end to end, with padding for their alignments.
     sum: u64,
@@ -104,11 +103,13 @@ impl LdsBuilder {
     /// Creates a builder for a kernel with these positions and no LDS.
     ///
     /// # Errors
-    /// Returns [`LdsError::NoPositions`] for an empty range.
+    /// Returns an error for an empty range.
     pub fn new(positions: RangeInclusive<u64>) -> Result<LdsBuilder, LdsError> {
         let (first, last) = positions.into_inner();
         if last < first {
-            return Err(LdsError::NoPositions { first, last });
+            let problem =
+                format!("the kernel has no positions: its last, {last}, is before its first, {first}");
+            return Err(LdsError::invalid(problem));
         }
         Ok(LdsBuilder {
             first,
@@ -142,17 +143,20 @@ impl LdsBuilder {
         alignment: u64,
     ) -> Result<LdsBufferId, LdsError> {
         let name = name.into();
+        let invalid = |problem: String| Err(LdsError::invalid(format!("buffer `{name}`: {problem}")));
         if size == 0 {
-            return Err(LdsError::ZeroSize { buffer: name });
+            return invalid("its size is 0 bytes; do not add an empty buffer".to_owned());
         }
         if !alignment.is_power_of_two() {
-            return Err(LdsError::Alignment { buffer: name, alignment });
+            return invalid(format!("alignment {alignment} is not a power of two"));
         }
         let sum = size.checked_add(alignment - 1).and_then(|bytes| bytes.checked_add(self.sum));
         let (Some(sum), Ok(bytes), Ok(align)) =
             (sum.filter(|&sum| sum <= u64::from(u32::MAX)), u32::try_from(size), u32::try_from(alignment))
         else {
-            return Err(LdsError::TooLarge { buffer: name, size });
+            return invalid(format!(
+                "with {size} bytes for it, the buffers are over 4294967295 bytes, which LDS addresses end at"
+            ));
         };
         let id = self.add(name, Kind::Buffer { size: bytes, alignment: align })?;
         self.sum = sum;
@@ -174,7 +178,7 @@ impl LdsBuilder {
 
     fn add(&mut self, name: Box<str>, kind: Kind) -> Result<LdsBufferId, LdsError> {
         if self.by_name.contains_key(&name) {
-            return Err(LdsError::DuplicateBuffer { buffer: name });
+            return Err(LdsError::invalid(format!("buffer `{name}` already exists")));
         }
         // 2^32 names and what refers to them do not fit into memory.
         let id = self.named.len() as u32;
@@ -221,7 +225,7 @@ impl LdsBuilder {
     /// # Errors
     /// Returns an error if the position is outside the kernel, or not after the last recorded begin or end.
     pub fn begin_loop(&mut self, position: u64, runs: Uniformity) -> Result<(), LdsError> {
-        self.begin(position, LdsStatement::LoopBegin(runs))
+        self.mark(position, LdsStatement::LoopBegin(runs))
     }
 
     /// Ends the innermost loop at `position`, from where the body repeats.
@@ -230,9 +234,7 @@ impl LdsBuilder {
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
     /// not a loop.
     pub fn end_loop(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, LdsStatement::LoopEnd, |open| matches!(open, LdsStatement::LoopBegin(_)))?;
-        self.open.pop();
-        Ok(())
+        self.mark(position, LdsStatement::LoopEnd)
     }
 
     /// Begins a branch, and its first arm, at `position`.
@@ -240,7 +242,7 @@ impl LdsBuilder {
     /// # Errors
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop).
     pub fn begin_branch(&mut self, position: u64, runs: Uniformity) -> Result<(), LdsError> {
-        self.begin(position, LdsStatement::BranchBegin(runs))
+        self.mark(position, LdsStatement::BranchBegin(runs))
     }
 
     /// Begins the second arm of the innermost branch at `position`.
@@ -249,10 +251,7 @@ impl LdsBuilder {
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
     /// not a branch in its first arm.
     pub fn begin_else(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, LdsStatement::Else, |open| matches!(open, LdsStatement::BranchBegin(_)))?;
-        self.open.pop();
-        self.open.push((position, LdsStatement::Else));
-        Ok(())
+        self.mark(position, LdsStatement::Else)
     }
 
     /// Ends the innermost branch at `position`.
@@ -261,79 +260,65 @@ impl LdsBuilder {
     /// Returns the same errors as [`begin_loop`](LdsBuilder::begin_loop), and an error if the innermost open scope is
     /// not a branch.
     pub fn end_branch(&mut self, position: u64) -> Result<(), LdsError> {
-        self.mark(position, LdsStatement::BranchEnd, |open| {
-            matches!(open, LdsStatement::BranchBegin(_) | LdsStatement::Else)
-        })?;
-        self.open.pop();
-        Ok(())
+        self.mark(position, LdsStatement::BranchEnd)
     }
 
-    /// Checks the kernel as a whole and returns its use of LDS, which can be laid out.
-    ///
-    /// # Errors
-    /// Returns an error for a loop or branch without an end, for two events at one position that are not accesses of
-    /// one statement, for an alias of an unknown name, and for aliases that name each other.
-    pub fn build(self) -> Result<LdsUse, LdsError> {
-        if let Some(&(position, what)) = self.open.last() {
-            let what = if matches!(what, LdsStatement::LoopBegin(_)) { "loop" } else { "branch" };
-            return Err(LdsError::Unclosed { what, position });
-        }
-        LdsUse::new(RecordedStatements {
-            positions: (self.first, self.last),
-            named: self.named,
-            by_name: self.by_name,
-            records: self.records,
-        })
-    }
-
-    fn begin(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
-        self.mark(position, what, |_| true)?;
-        self.open.push((position, what));
-        Ok(())
-    }
-
-    fn mark(
-        &mut self,
-        position: u64,
-        what: LdsStatement,
-        fits: impl Fn(LdsStatement) -> bool,
-    ) -> Result<(), LdsError> {
-        let begins = matches!(what, LdsStatement::LoopBegin(_) | LdsStatement::BranchBegin(_));
-        let open = self.open.last().map(|&(at, open)| (at, open));
-        if !begins && !open.is_some_and(|(_, open)| fits(open)) {
-            let open = match open {
-                Some((at, open)) => format!("{} at {at}", open.name()).into(),
-                None => "nothing".into(),
-            };
-            return Err(LdsError::NotOpen { what: what.name(), position, open });
+    /// Records the begin, the `else` or the end of a scope.
+    fn mark(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
+        use LdsStatement::{BranchBegin, BranchEnd, Else, LoopBegin, LoopEnd};
+        let open = self.open.last().copied();
+        let fits = match what {
+            LoopEnd => matches!(open, Some((_, LoopBegin(_)))),
+            Else => matches!(open, Some((_, BranchBegin(_)))),
+            BranchEnd => matches!(open, Some((_, BranchBegin(_) | Else))),
+            _ => true,
+        };
+        if !fits {
+            let open = open.map_or("nothing".to_owned(), |(at, open)| format!("{} at {at}", open.name()));
+            return Err(LdsError::invalid(format!(
+                "{} at position {position}, but the innermost open scope there is {open}",
+                what.name()
+            )));
         }
         if let Some(after) = self.last_mark.filter(|&after| position <= after) {
-            return Err(LdsError::NotIncreasing { what: what.name(), position, after });
+            return Err(LdsError::invalid(format!(
+                "{} at position {position}: it must be after the previous begin or end, at {after}",
+                what.name()
+            )));
         }
         self.record(position, what)?;
         self.last_mark = Some(position);
+        if !matches!(what, LoopBegin(_) | BranchBegin(_)) {
+            self.open.pop();
+        }
+        if !matches!(what, LoopEnd | BranchEnd) {
+            self.open.push((position, what));
+        }
         Ok(())
     }
 
     fn record(&mut self, position: u64, what: LdsStatement) -> Result<(), LdsError> {
-        let name = match what {
-            LdsStatement::Access(id, _) => match self.named.get(id.index()) {
-                Some(named) => Some(&named.name),
-                None => {
-                    return Err(LdsError::UnknownId { index: id.index(), buffers: self.named.len() });
-                }
-            },
-            _ => None,
-        };
-        if position < self.first || position > self.last {
-            let what = match name {
-                Some(name) => format!("an access of buffer `{name}`").into(),
-                None => what.name().into(),
-            };
-            let (first, last) = (self.first, self.last);
-            return Err(LdsError::OutsideOfKernel { what, position, first, last });
+        if let LdsStatement::Access(id, _) = what
+            && id.index() >= self.named.len()
+        {
+            return Err(LdsError::unknown_id(id.index(), self.named.len()));
+        }
+        let (first, last) = (self.first, self.last);
+        if position < first || position > last {
+            let what = self.text(what);
+            return Err(LdsError::invalid(format!(
+                "{what} at position {position} is outside the kernel, whose positions are {first} to {last}"
+            )));
         }
         self.records.push((position, what));
         Ok(())
+    }
+
+    /// Returns the name of a statement in errors; for an access, with the name of its buffer.
+    pub(super) fn text(&self, what: LdsStatement) -> String {
+        match what {
+            LdsStatement::Access(id, _) => format!("an access of buffer `{}`", self.named[id.index()].name),
+            other => other.name().to_owned(),
+        }
     }
 }

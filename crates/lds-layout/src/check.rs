@@ -7,71 +7,9 @@
 
 use smallvec::SmallVec;
 
+use super::LayoutCheckError;
 use super::builder::{Access, Uniformity};
-use super::program::{LdsEvent, LdsUse};
-
-/// Why a layout is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LayoutCheckError {
-    /// The number of offsets differs from the number of buffers.
-    #[error("{offsets} offsets for {buffers} buffers")]
-    Count {
-        /// The number of offsets that were given.
-        offsets: usize,
-        /// The number of buffers that the kernel accesses.
-        buffers: usize,
-    },
-    /// An offset is not a multiple of the alignment of its buffer.
-    #[error("buffer `{buffer}` at {offset}: not a multiple of its alignment {alignment}")]
-    Misaligned {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The offset of the buffer in bytes.
-        offset: u64,
-        /// The alignment of the buffer in bytes.
-        alignment: u64,
-    },
-    /// A buffer ends after the total.
-    #[error("buffer `{buffer}` ends at {end}, after the total of {total} bytes")]
-    Outside {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The end of the buffer in bytes.
-        end: u64,
-        /// The total of the layout in bytes.
-        total: u64,
-    },
-    /// Two buffers share bytes, and no barrier is on a path between accesses of them.
-    #[error(
-        "buffers `{first}` and `{second}` share bytes, and a path from position {from} to {to} has no barrier"
-    )]
-    NotSeparated {
-        /// The buffer that is accessed first.
-        first: Box<str>,
-        /// The buffer that is accessed next.
-        second: Box<str>,
-        /// The position of the first access.
-        from: u64,
-        /// The position of the second access.
-        to: u64,
-    },
-    /// A buffer is read after another one has overwritten its bytes.
-    #[error("buffer `{buffer}` is read at position {read} after `{other}` overwrote its bytes at {taken}")]
-    Overwritten {
-        /// The buffer that is read.
-        buffer: Box<str>,
-        /// The buffer that overwrote it.
-        other: Box<str>,
-        /// The position at which it was overwritten.
-        taken: u64,
-        /// The position of the read.
-        read: u64,
-    },
-    /// The verifier of `offset-planner` found an error.
-    #[error(transparent)]
-    Offsets(#[from] offset_planner::VerifyError),
-}
+use super::program::{LdsEvent, LdsUse, Storage};
 
 /// Counts what was checked in a layout that is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +34,20 @@ struct Edge {
 /// The edges from a step; there are at most two.
 type Edges = SmallVec<[Edge; 2]>;
 
+impl LdsUse {
+    /// Checks a layout that was computed elsewhere. `offsets` are in bytes, for the buffers that are accessed in the
+    /// order of their first access. `barriers_before` are the positions before which barriers are inserted; a position
+    /// without an event is ignored. The check shares no code with the planner.
+    ///
+    /// # Errors
+    /// Returns the first error found.
+    pub fn check(&self, offsets: &[u64], barriers_before: &[u64]) -> Result<(), LayoutCheckError> {
+        let inserted: Vec<bool> =
+            self.steps.iter().map(|step| barriers_before.contains(&step.position)).collect();
+        check(self, &inserted, offsets, u64::from(u32::MAX)).map(drop)
+    }
+}
+
 /// Walks all paths and returns the number of pairs that share bytes and the number of steps walked.
 pub(super) fn check(
     program: &LdsUse,
@@ -104,18 +56,20 @@ pub(super) fn check(
     total: u64,
 ) -> Result<(usize, usize), LayoutCheckError> {
     let storages = &program.storages;
+    let wrong = |problem: String| LayoutCheckError(problem.into());
     if offsets.len() != storages.len() {
-        return Err(LayoutCheckError::Count { offsets: offsets.len(), buffers: storages.len() });
+        return Err(wrong(format!("{} offsets for {} buffers", offsets.len(), storages.len())));
     }
     let mut spans = Vec::with_capacity(storages.len());
     for (storage, &offset) in storages.iter().zip(offsets) {
-        let buffer = || storage.name.clone();
-        if offset % storage.align != 0 {
-            return Err(LayoutCheckError::Misaligned { buffer: buffer(), offset, alignment: storage.align });
+        let Storage { name, align, .. } = storage;
+        if offset % align != 0 {
+            let problem = format!("buffer `{name}` at {offset}: not a multiple of its alignment {align}");
+            return Err(wrong(problem));
         }
         let end = offset.saturating_add(storage.size);
         if end > total {
-            return Err(LayoutCheckError::Outside { buffer: buffer(), end, total });
+            return Err(wrong(format!("buffer `{name}` ends at {end}, after the total of {total} bytes")));
         }
         spans.push(offset..end);
     }
@@ -137,15 +91,13 @@ pub(super) fn check(
             continue;
         }
         sharing += others.len();
-        let name = |i: usize| storages[i].name.clone();
-        paths.separated(&accesses[a], &|b| shares(a, b)).map_err(|(from, to, b)| {
+        let name = |i: usize| &storages[i].name;
+        paths.separated(&accesses[a], &|b| shares(a, b)).map_err(|Unseparated { from, to, buffer: b }| {
             let (first, second) = (name(a), name(b));
-            LayoutCheckError::NotSeparated {
-                first,
-                second,
-                from: paths.position(from),
-                to: paths.position(to),
-            }
+            let (from, to) = (paths.position(from), paths.position(to));
+            wrong(format!(
+                "buffers `{first}` and `{second}` share bytes, and a path from position {from} to {to} has no barrier"
+            ))
         })?;
         let reached = paths.reached(&accesses[a]);
         let takers: Vec<(usize, usize)> = others
@@ -153,14 +105,12 @@ pub(super) fn check(
             .flat_map(|&b| accesses[b].iter().map(move |&at| (at, b)))
             .filter(|&(at, _)| reached.get(at) == Some(&true))
             .collect();
-        paths.kept(a, &takers).map_err(|(taken, b, read)| {
+        paths.kept(a, &takers).map_err(|Overwritten { write: taken, buffer: b, read }| {
             let (buffer, other) = (name(a), name(b));
-            LayoutCheckError::Overwritten {
-                buffer,
-                other,
-                taken: paths.position(taken),
-                read: paths.position(read),
-            }
+            let (taken, read) = (paths.position(taken), paths.position(read));
+            wrong(format!(
+                "buffer `{buffer}` is read at position {read} after `{other}` overwrote its bytes at {taken}"
+            ))
         })?;
     }
     Ok((sharing / 2, paths.walked))
@@ -205,6 +155,22 @@ fn runs(program: &LdsUse, begin: usize) -> Option<Uniformity> {
     }
 }
 
+/// Two steps between which no barrier lies: an access of one buffer, and one of a buffer that shares its bytes.
+struct Unseparated {
+    from: usize,
+    to: usize,
+    /// The buffer of the second.
+    buffer: usize,
+}
+
+/// A read of bytes that another buffer has overwritten.
+struct Overwritten {
+    write: usize,
+    /// The buffer that was written.
+    buffer: usize,
+    read: usize,
+}
+
 struct Paths<'a> {
     program: &'a LdsUse,
     inserted: &'a [bool],
@@ -229,19 +195,15 @@ impl Paths<'_> {
         let mut queue: Vec<usize> = from.collect();
         while let Some(at) = queue.pop() {
             for edge in self.edges.get(at).into_iter().flatten() {
-                let barrier = edge.gap.is_some_and(|gap| {
-                    let divergent = self.program.steps.get(gap).is_none_or(|step| step.divergent);
-                    self.inserted.get(gap) == Some(&true) && !divergent
-                });
-                if stop_at_barriers && barrier || seen.get(edge.to).copied().unwrap_or(true) {
+                let steps = &self.program.steps;
+                let inserted = edge.gap.is_some_and(|gap| self.inserted[gap] && !steps[gap].divergent);
+                if stop_at_barriers && inserted || seen[edge.to] {
                     continue;
                 }
-                if let Some(seen) = seen.get_mut(edge.to) {
-                    *seen = true;
-                }
+                seen[edge.to] = true;
                 self.walked += 1;
-                let step = self.program.steps.get(edge.to);
-                let barrier = step.is_some_and(|s| matches!(s.event, LdsEvent::Barrier) && !s.divergent);
+                let step = &steps[edge.to];
+                let barrier = matches!(step.event, LdsEvent::Barrier) && !step.divergent;
                 if enter(edge.to)? && !(stop_at_barriers && barrier) {
                     queue.push(edge.to);
                 }
@@ -254,9 +216,7 @@ impl Paths<'_> {
     fn reached(&mut self, from: &[usize]) -> Vec<bool> {
         let mut reached = vec![false; self.program.steps.len()];
         let all = self.walk(from.iter().copied(), false, |at| {
-            if let Some(reached) = reached.get_mut(at) {
-                *reached = true;
-            }
+            reached[at] = true;
             Ok::<bool, std::convert::Infallible>(true)
         });
         match all {
@@ -264,20 +224,15 @@ impl Paths<'_> {
         }
     }
 
-    /// Returns the buffer and the two steps between which no barrier lies, or `None` if a barrier is on every path from
-    /// these accesses to an access of a buffer that shares bytes.
-    fn separated(
-        &mut self,
-        from: &[usize],
-        shares: &dyn Fn(usize) -> bool,
-    ) -> Result<(), (usize, usize, usize)> {
+    /// Fails unless a barrier is on every path from these accesses to an access of a buffer that shares bytes.
+    fn separated(&mut self, from: &[usize], shares: &dyn Fn(usize) -> bool) -> Result<(), Unseparated> {
         let program = self.program;
         let met = |at: usize| {
             let accesses = program.steps.get(at).map_or(&[][..], |step| program.accesses_of(step.event));
             accesses.iter().map(|access| access.0 as usize).find(|&b| shares(b))
         };
         if let Some((start, b)) = from.iter().find_map(|&start| Some((start, met(start)?))) {
-            return Err((start, start, b));
+            return Err(Unseparated { from: start, to: start, buffer: b });
         }
         let all =
             self.walk(from.iter().copied(), true, |at| if met(at).is_some() { Err(()) } else { Ok(true) });
@@ -287,16 +242,15 @@ impl Paths<'_> {
         // Find the access from which the path starts.
         for &start in from {
             self.walk([start].into_iter(), true, |at| match met(at) {
-                Some(b) => Err((start, at, b)),
+                Some(b) => Err(Unseparated { from: start, to: at, buffer: b }),
                 None => Ok(true),
             })?;
         }
         Ok(())
     }
 
-    /// Returns the access that overwrote the buffer and the read that follows it, or `None` if the buffer is written
-    /// again on every path between the two.
-    fn kept(&mut self, buffer: usize, takers: &[(usize, usize)]) -> Result<(), (usize, usize, usize)> {
+    /// Fails unless the buffer is written again on every path from an access that overwrote it to one that reads it.
+    fn kept(&mut self, buffer: usize, takers: &[(usize, usize)]) -> Result<(), Overwritten> {
         let program = self.program;
         let read = |at: usize| {
             let Some(step) = program.steps.get(at) else { return Ok(false) };
@@ -312,7 +266,11 @@ impl Paths<'_> {
             return Ok(());
         }
         for &(taken, other) in takers {
-            self.walk([taken].into_iter(), false, read).map_err(|at| (taken, other, at))?;
+            self.walk([taken].into_iter(), false, read).map_err(|read| Overwritten {
+                write: taken,
+                buffer: other,
+                read,
+            })?;
         }
         Ok(())
     }

@@ -6,14 +6,14 @@
 //! barriers never need more bytes, so a set is abandoned as soon as adding all further candidates would not be
 //! sufficient.
 
+use code_object::occupancy::LdsCapacity;
+
 use super::LdsError;
 use super::bits::Bits;
 use super::candidates::candidates;
 use super::layout::{self, LdsLayout};
-use super::pack::{self, Item};
-use super::place::{FitResult, fits, items, place};
+use super::place::{FitResult, fits, least_bytes, place};
 use super::program::{LdsEvent, LdsUse};
-use super::separation::conflicts;
 
 /// The number of layouts that [`layout_within`](super::LdsUse::layout_within) tries at most to prove that fewer
 /// barriers are not sufficient, for up to 16 buffers. For n buffers, more than 16, it is this number times 256 / n².
@@ -29,30 +29,87 @@ fn with(base: &[bool], gaps: &[usize]) -> Vec<bool> {
     inserted
 }
 
-/// Returns the total with a barrier at every candidate, in bytes.
-pub(super) fn least(program: &LdsUse) -> Result<u64, LdsError> {
-    Ok(place(program, &with(&program.inserted, &candidates(program)), u64::MAX)?.total)
+impl LdsUse {
+    /// Returns the total in bytes with a barrier inserted wherever one helps: the least that barriers can achieve.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`layout`](LdsUse::layout).
+    pub fn least_bytes(&self) -> Result<u64, LdsError> {
+        Ok(place(self, &with(&self.inserted, &candidates(self)), u64::MAX)?.plan.total())
+    }
+
+    /// Inserts the fewest barriers with which the layout fits into `bytes`, in addition to those of
+    /// [`promote_reuse`](LdsUse::promote_reuse). Of equally many barriers, those inside fewer loops are preferred.
+    ///
+    /// In a kernel without loops and branches, a sweep finds the fewest directly, unless alignment or fragmentation
+    /// costs bytes. Otherwise sets of barriers are tried by increasing size, up to
+    /// [`TRIED_LAYOUTS`](super::TRIED_LAYOUTS) layouts, and [`is_fewest`](LdsLayout::is_fewest) says whether that
+    /// proved that a smaller number is not sufficient. With many buffers the least layout for given barriers is not
+    /// always found; then nothing is proved.
+    ///
+    /// # Errors
+    /// Returns [`LdsError::OverBudget`] if no barriers make the layout fit, and the errors of
+    /// [`layout`](LdsUse::layout).
+    pub fn layout_within(&self, bytes: u64) -> Result<LdsLayout, LdsError> {
+        fewest(self, bytes)
+    }
+
+    /// Inserts the fewest barriers with which the LDS of a compute unit holds `workgroups` workgroups, each with
+    /// `static_lds` bytes of static LDS in addition. See [`layout_within`](LdsUse::layout_within).
+    ///
+    /// # Errors
+    /// Returns [`LdsError::OverOccupancy`] if no barriers make that possible, with the occupancy that is possible;
+    /// [`LdsError::Invalid`] if the static LDS alone is too large; and the errors of [`layout`](LdsUse::layout).
+    pub fn layout_for_occupancy(
+        &self,
+        lds: LdsCapacity,
+        workgroups: u32,
+        static_lds: u32,
+    ) -> Result<LdsLayout, LdsError> {
+        let available = dynamic_bytes(lds, workgroups, static_lds)?;
+        self.layout_within(available).map_err(|error| match error {
+            LdsError::OverBudget { least, .. } => {
+                let possible = lds.workgroups(least + u64::from(static_lds));
+                LdsError::OverOccupancy { workgroups, available, least, possible }
+            }
+            other => other,
+        })
+    }
 }
 
-pub(super) fn fewest(program: &LdsUse, budget: u64) -> Result<LdsLayout, LdsError> {
+/// Returns the most bytes of dynamic LDS that each of `workgroups` workgroups may have for a compute unit to hold all of
+/// them.
+fn dynamic_bytes(lds: LdsCapacity, workgroups: u32, static_lds: u32) -> Result<u64, LdsError> {
+    let bytes = lds.bytes;
+    let each = bytes.checked_div(workgroups).unwrap_or(0);
+    let whole = each - each % lds.granule.max(1);
+    match whole.checked_sub(static_lds) {
+        Some(dynamic) if workgroups > 0 && dynamic > 0 => Ok(u64::from(dynamic)),
+        _ => Err(LdsError::invalid(format!(
+            "{workgroups} workgroups with {static_lds} bytes of static LDS each do not fit a compute unit's {bytes} bytes"
+        ))),
+    }
+}
+
+fn fewest(program: &LdsUse, budget: u64) -> Result<LdsLayout, LdsError> {
     let base = &program.inserted;
     let as_it_is = fits(program, base, budget)?;
     if matches!(as_it_is, FitResult::Yes) {
         return layout::make(program, base, budget, true);
     }
     let candidates: Vec<usize> = candidates(program).into_iter().filter(|&gap| !base[gap]).collect();
-    let everywhere = place(program, &with(base, &candidates), budget)?;
+    let everywhere = place(program, &with(base, &candidates), budget)?.plan;
     let mut search = Search::new(program, budget, &candidates);
     search.certain = matches!(as_it_is, FitResult::No);
-    if everywhere.total > budget {
-        search.budget = everywhere.total;
+    if everywhere.total() > budget {
+        search.budget = everywhere.total();
         let barriers = search.thinned()?.len();
         return Err(LdsError::OverBudget {
             budget,
-            least: everywhere.total,
-            lower_bound: everywhere.lower_bound,
+            least: everywhere.total(),
+            lower_bound: everywhere.lower_bound(),
             barriers,
-            proved: everywhere.lower_bound > budget,
+            proved: everywhere.lower_bound() > budget,
         });
     }
     let swept = if program.has_scopes() { None } else { search.sweep() };
@@ -69,7 +126,6 @@ pub(super) fn fewest(program: &LdsUse, budget: u64) -> Result<LdsLayout, LdsErro
 struct Search<'a> {
     program: &'a LdsUse,
     candidates: &'a [usize],
-    items: Vec<Item>,
     budget: u64,
     /// The number of layouts that may still be tried.
     left: u64,
@@ -81,7 +137,7 @@ impl<'a> Search<'a> {
     fn new(program: &'a LdsUse, budget: u64, candidates: &'a [usize]) -> Search<'a> {
         let buffers = program.storages.len() as u64;
         let left = TRIED_LAYOUTS * 256 / (buffers * buffers).max(256);
-        Search { program, candidates, items: items(program), budget, left: left.max(1), certain: true }
+        Search { program, candidates, budget, left: left.max(1), certain: true }
     }
 
     fn fits(&mut self, gaps: &[usize]) -> Result<bool, LdsError> {
@@ -108,12 +164,12 @@ impl<'a> Search<'a> {
     /// For a kernel without loops and branches: returns the fewest barriers with which no interval between two barriers
     /// has more live bytes than the budget.
     fn sweep(&self) -> Option<Vec<usize>> {
-        let align = self.items.iter().map(|item| item.1).min().unwrap_or(1);
+        let storages = &self.program.storages;
+        let align = storages.iter().map(|storage| storage.align).min().unwrap_or(1);
         let mut gaps = Vec::new();
         // The buffers that are live in the interval so far, and those since the last candidate, where it can be cut.
-        let empty = Bits::new(self.items.len());
+        let empty = Bits::new(storages.len());
         let (mut stretch, mut block, mut cut) = (empty.clone(), empty.clone(), None);
-        let storages = &self.program.storages;
         let is_candidate = with(&vec![false; self.program.steps.len()], self.candidates);
         let mut begins: Vec<usize> = (0..storages.len()).collect();
         begins.sort_by_key(|&i| storages[i].live.0);
@@ -122,8 +178,8 @@ impl<'a> Search<'a> {
         let fits = |set: &Bits| {
             let (mut sum, mut padding) = (0, 0);
             for i in set.iter() {
-                let size = self.items[i].0;
-                let rounded = pack::align_up(size, align);
+                let size = storages[i].size;
+                let rounded = size.next_multiple_of(align);
                 (sum, padding) = (sum + rounded, u64::max(padding, rounded - size));
             }
             sum - padding <= self.budget
@@ -193,7 +249,7 @@ impl<'a> Search<'a> {
         }
         if rest.len() > count {
             let most = with(&with(&self.program.inserted, chosen), rest);
-            if pack::lower_bound(&self.items, &conflicts(self.program, &most)) > self.budget {
+            if least_bytes(self.program, &most)? > self.budget {
                 return Ok(false);
             }
         }

@@ -2,15 +2,14 @@
 
 use std::fmt;
 
-use offset_planner::{Buffer, Problem, verify, verify_offsets};
+use offset_planner::verify;
 
-use super::LdsError;
-use super::bits::Relation;
 use super::builder::LdsBufferId;
-use super::check::{self, LayoutCheck, LayoutCheckError};
-use super::place::{ConflictSource, Placed, place};
+use super::check::{self, LayoutCheck};
+use super::place::{Placed, place};
 use super::program::{LdsEvent, LdsUse};
 use super::separation::conflicts;
+use super::{LayoutCheckError, LdsError};
 
 /// A buffer with its offset in a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +140,17 @@ impl LdsLayout {
     }
 }
 
+impl LdsUse {
+    /// Lays out the buffers with the barriers of the kernel and those that [`promote_reuse`](LdsUse::promote_reuse)
+    /// inserted.
+    ///
+    /// # Errors
+    /// Returns [`LdsError::Check`] if the planner has a bug that the checks found.
+    pub fn layout(&self) -> Result<LdsLayout, LdsError> {
+        make(self, &self.inserted, u64::MAX, true)
+    }
+}
+
 /// Plans a layout, within the budget if that was found to be possible; then checks it and explains its barriers.
 pub(super) fn make(
     program: &LdsUse,
@@ -154,7 +164,7 @@ pub(super) fn make(
     let buffers = program
         .storages
         .iter()
-        .zip(&placed.offsets)
+        .zip(placed.plan.offsets())
         .map(|(storage, &offset)| PlacedBuffer {
             name: storage.name.clone(),
             offset: narrow(offset),
@@ -169,56 +179,31 @@ pub(super) fn make(
         barriers: barriers.map(|step| (step.position, !step.divergent)).collect(),
         inserted: explained(program, inserted, &placed)?,
         // The builder keeps the sum of all buffers below `u32::MAX`.
-        total: narrow(placed.total),
-        lower_bound: narrow(placed.lower_bound),
+        total: narrow(placed.plan.total()),
+        lower_bound: narrow(placed.plan.lower_bound()),
         fewest,
         verdict,
     })
 }
 
 fn checked(program: &LdsUse, inserted: &[bool], placed: &Placed) -> Result<LayoutCheck, LdsError> {
-    let verified = match &placed.ground {
-        ConflictSource::Epochs(ground) => {
-            let (problem, plan) = &**ground;
-            verify(problem, plan).map_err(LayoutCheckError::from)?;
-            let buffers = program.storages.len();
-            buffers * buffers.saturating_sub(1) / 2
-        }
-        ConflictSource::Conflicts(conflicts) => by_pairs(program, conflicts, &placed.offsets)?,
+    let Placed { problem, plan } = placed;
+    verify(problem, plan).map_err(LayoutCheckError::from)?;
+    let buffers = program.storages.len();
+    let verified = match problem.has_intervals() {
+        true => buffers * buffers.saturating_sub(1) / 2,
+        false => problem.conflicts().len(),
     };
-    let (sharing, walked) = check::check(program, inserted, &placed.offsets, placed.total)?;
+    let (sharing, walked) = check::check(program, inserted, plan.offsets(), plan.total())?;
     Ok(LayoutCheck { sharing, verified, walked })
-}
-
-/// Checks with the verifier of `offset-planner` conflicts that are not those of intervals. Each pair that may not share
-/// bytes gets an instant at which both are live.
-fn by_pairs(program: &LdsUse, conflicts: &Relation, offsets: &[u64]) -> Result<usize, LdsError> {
-    let mut problem = Problem::builder();
-    let mut at = Vec::new();
-    let mut pairs = 0;
-    for (instant, (a, b)) in conflicts.pairs().enumerate() {
-        for (index, side) in [(a, "first"), (b, "second")] {
-            let (Some(storage), Some(&offset)) = (program.storages.get(index), offsets.get(index)) else {
-                let buffers = program.storages.len();
-                return Err(LayoutCheckError::Count { offsets: offsets.len(), buffers }.into());
-            };
-            let name = format!("{} ({side} of pair {instant})", storage.name);
-            let instant = instant as u64;
-            let buffer = Buffer::closed(name, storage.size, instant..=instant).aligned(storage.align);
-            problem.add(buffer)?;
-            at.push(offset);
-        }
-        pairs += 1;
-    }
-    verify_offsets(&problem.build()?, &at).map_err(LayoutCheckError::from)?;
-    Ok(pairs)
 }
 
 /// Says what each inserted barrier separates and saves.
 fn explained(program: &LdsUse, inserted: &[bool], placed: &Placed) -> Result<Vec<InsertedBarrier>, LdsError> {
     let mut explained = Vec::new();
+    let (offsets, total) = (placed.plan.offsets(), placed.plan.total());
     let shares = |a: usize, b: usize| {
-        let span = |i: usize| (placed.offsets[i], placed.offsets[i] + program.storages[i].size);
+        let span = |i: usize| (offsets[i], offsets[i] + program.storages[i].size);
         let ((a_start, a_end), (b_start, b_end)) = (span(a), span(b));
         a_start < b_end && b_start < a_end
     };
@@ -238,7 +223,7 @@ fn explained(program: &LdsUse, inserted: &[bool], placed: &Placed) -> Result<Vec
                 LdsEvent::Else { .. } | LdsEvent::BranchEnd => BarrierPosition::ArmEnd,
             },
             separates: separates.into_iter().map(|(a, b)| (name(a), name(b))).collect(),
-            saves: place(program, &without, u64::MAX)?.total.saturating_sub(placed.total),
+            saves: place(program, &without, u64::MAX)?.plan.total().saturating_sub(total),
         });
     }
     Ok(explained)

@@ -20,7 +20,7 @@
 //! all paths that shares no code with the planner.
 //!
 //! ```
-//! use lds_layout::{LdsBuilder, LdsTarget};
+//! use lds_layout::{LdsBuilder, LdsCapacity};
 //!
 //! let mut kernel = LdsBuilder::new(0..=9)?;
 //! let a = kernel.buffer("a", 24 << 10)?;
@@ -32,7 +32,7 @@
 //! let kernel = kernel.build()?;
 //! assert_eq!(kernel.layout()?.total(), 48 << 10);
 //! // Two workgroups on a compute unit: one barrier, before `b` is first written.
-//! let layout = kernel.layout_for_occupancy(&LdsTarget::GFX942, 2, 0)?;
+//! let layout = kernel.layout_for_occupancy(LdsCapacity::GFX90A, 2, 0)?;
 //! assert_eq!((layout.total(), layout.inserted().len()), (24 << 10, 1));
 //! assert_eq!(layout.inserted()[0].before, 5);
 //! assert_eq!(layout.offset(a), layout.offset(b));
@@ -40,6 +40,7 @@
 //! ```
 
 mod bits;
+mod build;
 mod builder;
 mod candidates;
 mod check;
@@ -47,19 +48,17 @@ mod error;
 mod fewest;
 mod layout;
 mod lifetime;
-mod pack;
 pub mod picture;
 mod place;
 mod program;
 mod promote;
 mod separation;
-mod target;
 mod text;
 
 pub use builder::{LdsBufferId, LdsBuilder, Uniformity};
-pub use check::{LayoutCheck, LayoutCheckError};
-pub use error::LdsError;
+pub use check::LayoutCheck;
+pub use code_object::occupancy::LdsCapacity;
+pub use error::{LayoutCheckError, LdsError};
 pub use fewest::TRIED_LAYOUTS;
 pub use layout::{BarrierPosition, InsertedBarrier, LdsLayout, PlacedBuffer};
 pub use program::LdsUse;
-pub use target::LdsTarget;

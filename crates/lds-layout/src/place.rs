@@ -1,29 +1,17 @@
-//! Computes offsets for given barriers: with [`offset_planner`] where epochs describe the conflicts exactly, otherwise
-//! with [`pack`].
+//! Computes offsets for given barriers with [`offset_planner`]: with epochs as lifetimes where these describe the conflicts
+//! exactly, otherwise with the pairs that conflict.
 
-use offset_planner::{self, Buffer, Goal, OffsetsError, Plan, PlanOptions, Problem, plan};
+use offset_planner::{Buffer, Goal, OffsetsError, Plan, PlanOptions, Problem, lower_bound, plan};
 
 use super::LdsError;
 use super::bits::Relation;
-use super::pack::{self, Item};
 use super::program::{LdsEvent, LdsUse};
 use super::separation::conflicts;
 
-/// A layout for given barriers, with the conflicts that it is based on.
+/// A layout for given barriers, with the problem that it solves.
 pub(super) struct Placed {
-    pub(super) offsets: Vec<u64>,
-    pub(super) total: u64,
-    /// A lower bound in bytes: no layout with these barriers has a smaller total.
-    pub(super) lower_bound: u64,
-    pub(super) ground: ConflictSource,
-}
-
-/// The conflicts between buffers.
-pub(super) enum ConflictSource {
-    /// Lifetimes in epochs, numbered by the barriers before them.
-    Epochs(Box<(Problem, Plan)>),
-    /// Pairs that conflict, where these are not the overlaps of intervals.
-    Conflicts(Relation),
+    pub(super) problem: Problem,
+    pub(super) plan: Plan,
 }
 
 fn to_fit() -> PlanOptions<'static> {
@@ -39,18 +27,8 @@ pub(super) enum FitResult {
     NotFound,
 }
 
-impl FitResult {
-    fn of(total: u64, lower_bound: u64, budget: u64) -> FitResult {
-        match total <= budget {
-            true => FitResult::Yes,
-            false if lower_bound > budget => FitResult::No,
-            false => FitResult::NotFound,
-        }
-    }
-}
-
 /// Returns the first and last epoch of each buffer. An epoch is numbered by the barriers before it in program order.
-pub(super) fn epochs(program: &LdsUse, inserted: &[bool]) -> Vec<(u64, u64)> {
+fn epochs(program: &LdsUse, inserted: &[bool]) -> Vec<(u64, u64)> {
     let mut epoch = 0;
     let at: Vec<u64> = program
         .steps
@@ -66,77 +44,50 @@ pub(super) fn epochs(program: &LdsUse, inserted: &[bool]) -> Vec<(u64, u64)> {
     program.storages.iter().map(|s| (epoch(s.live.0), epoch(s.live.1))).collect()
 }
 
-pub(super) fn items(program: &LdsUse) -> Vec<Item> {
-    program.storages.iter().map(|s| (s.size, s.align)).collect()
-}
-
-/// Lifetimes in epochs where these describe the conflicts exactly, otherwise pairs that conflict.
-enum Lifetimes {
-    Epochs(Vec<(u64, u64)>),
-    Conflicts(Relation),
-}
-
-fn lifetimes(program: &LdsUse, inserted: &[bool]) -> Lifetimes {
-    let epochs = epochs(program, inserted);
-    if !program.has_scopes() {
-        return Lifetimes::Epochs(epochs);
-    }
-    let conflicts = conflicts(program, inserted);
-    if same(&epochs, &conflicts) { Lifetimes::Epochs(epochs) } else { Lifetimes::Conflicts(conflicts) }
-}
-
 /// Places the buffers in as few bytes as possible, and within the budget if [`fits`] finds that possible.
 pub(super) fn place(program: &LdsUse, inserted: &[bool], budget: u64) -> Result<Placed, LdsError> {
-    match lifetimes(program, inserted) {
-        Lifetimes::Epochs(epochs) => {
-            let mut problem = self::problem(program, &epochs, None)?;
-            let mut plan = plan(&problem, &PlanOptions::default())?;
-            if plan.total() > budget {
-                // The planner searches differently if it knows which total is sufficient.
-                let bounded = self::problem(program, &epochs, Some(budget))?;
-                if let Ok(better) = offset_planner::plan(&bounded, &to_fit()) {
-                    (problem, plan) = (bounded, better);
-                }
-            }
-            Ok(Placed {
-                offsets: plan.offsets().to_vec(),
-                total: plan.total(),
-                lower_bound: plan.lower_bound(),
-                ground: ConflictSource::Epochs(Box::new((problem, plan))),
-            })
-        }
-        Lifetimes::Conflicts(conflicts) => {
-            let pack::Packed { offsets, total, lower_bound } = pack::pack(&items(program), &conflicts, 0);
-            Ok(Placed { offsets, total, lower_bound, ground: ConflictSource::Conflicts(conflicts) })
+    let problem = problem(program, inserted, None)?;
+    let plan = plan(&problem, &PlanOptions::default())?;
+    if plan.total() > budget {
+        // The planner searches differently if it knows which total is sufficient.
+        let problem = self::problem(program, inserted, Some(budget))?;
+        if let Ok(plan) = offset_planner::plan(&problem, &to_fit()) {
+            return Ok(Placed { problem, plan });
         }
     }
+    Ok(Placed { problem, plan })
 }
 
 /// Says whether the buffers can be placed within a budget.
 pub(super) fn fits(program: &LdsUse, inserted: &[bool], budget: u64) -> Result<FitResult, LdsError> {
-    match lifetimes(program, inserted) {
-        Lifetimes::Epochs(epochs) => {
-            let problem = problem(program, &epochs, Some(budget))?;
-            match plan(&problem, &to_fit()) {
-                Ok(_) => Ok(FitResult::Yes),
-                Err(OffsetsError::OverCapacity { best_total, lower_bound, .. }) => {
-                    Ok(FitResult::of(best_total, lower_bound, budget))
-                }
-                Err(error) => Err(error.into()),
-            }
-        }
-        Lifetimes::Conflicts(conflicts) => {
-            let packed = pack::pack(&items(program), &conflicts, budget);
-            Ok(FitResult::of(packed.total, packed.lower_bound, budget))
-        }
+    match plan(&problem(program, inserted, Some(budget))?, &to_fit()) {
+        Ok(_) => Ok(FitResult::Yes),
+        Err(OffsetsError::OverCapacity { lower_bound, .. }) if lower_bound > budget => Ok(FitResult::No),
+        Err(OffsetsError::OverCapacity { .. }) => Ok(FitResult::NotFound),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn problem(program: &LdsUse, epochs: &[(u64, u64)], capacity: Option<u64>) -> Result<Problem, OffsetsError> {
-    let mut problem = Problem::builder();
-    for (storage, &(first, last)) in program.storages.iter().zip(epochs) {
-        let buffer = Buffer::closed(storage.name.clone(), storage.size, first..=last);
-        problem.add(buffer.aligned(storage.align))?;
+/// Returns a lower bound in bytes: no layout with these barriers has a smaller total.
+pub(super) fn least_bytes(program: &LdsUse, inserted: &[bool]) -> Result<u64, LdsError> {
+    Ok(lower_bound(&problem(program, inserted, None)?))
+}
+
+fn problem(program: &LdsUse, inserted: &[bool], capacity: Option<u64>) -> Result<Problem, OffsetsError> {
+    let epochs = epochs(program, inserted);
+    let conflicts = program.has_scopes().then(|| conflicts(program, inserted));
+    let conflicts = conflicts.filter(|conflicts| !same(&epochs, conflicts));
+    let (mut problem, mut ids) = (Problem::builder(), Vec::with_capacity(epochs.len()));
+    for (storage, &(first, last)) in program.storages.iter().zip(&epochs) {
+        let (name, size) = (storage.name.clone(), storage.size);
+        let buffer = match &conflicts {
+            None => Buffer::closed(name, size, first..=last),
+            Some(_) => Buffer::conflicting(name, size),
+        };
+        ids.push(problem.add(buffer.aligned(storage.align))?);
+    }
+    for (a, b) in conflicts.iter().flat_map(Relation::pairs) {
+        problem.conflict(ids[a], ids[b])?;
     }
     if let Some(bytes) = capacity {
         problem.capacity(bytes);

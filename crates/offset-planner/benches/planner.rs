@@ -11,8 +11,11 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use offset_planner::rectangle::{self, BYTES, COUNTS, Random, Shape};
 use offset_planner::{Budget, Buffer, Plan, PlanOptions, Problem, ProblemBuilder, plan, verify};
+use rectangle::{BYTES, COUNTS, Random, Shape};
+
+#[path = "../tests/planner/rectangle.rs"]
+mod rectangle;
 
 type Failed = Box<dyn std::error::Error>;
 

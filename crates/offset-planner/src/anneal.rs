@@ -12,6 +12,7 @@ use std::ops::Range;
 use super::cliques::Cliques;
 use super::instance::Instance;
 use super::plan::{BestPlan, Method};
+use super::random::Random;
 
 /// The heights of the stacks are stored at each place of the order that is a multiple of this.
 const STEP: usize = 16;
@@ -48,7 +49,7 @@ pub(super) struct Anneal {
     cost: u64,
     /// The units that all stacks together may waste at no cost.
     slack: u64,
-    random: u64,
+    random: Random,
 }
 
 /// An order in which each item is on top of those before it.
@@ -110,7 +111,7 @@ impl Anneal {
             changed: Vec::new(),
             cost: 0,
             slack,
-            random: seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            random: Random::new(seed),
             size,
         })
     }
@@ -163,22 +164,10 @@ impl Anneal {
         }
     }
 
-    fn next(&mut self) -> u64 {
-        // xorshift64
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        ((self.next() >> 11) % n.max(1) as u64) as usize
-    }
-
     /// Returns a number that is distributed approximately exponentially with mean 1, in units of 2^-8: minus the
     /// logarithm of a uniform number, interpolated linearly between powers of two.
     fn exponential(&mut self) -> u64 {
-        let uniform = self.next();
+        let uniform = self.random.next();
         let zeros = u64::from(uniform.leading_zeros());
         let fraction = (uniform << zeros << 1) >> 56;
         // ln 2 is 177/256.
@@ -200,20 +189,20 @@ impl Anneal {
     /// places. Half the time the item is one of a highest stack. Returns the first and the last place that changed.
     fn change(&mut self) -> Option<(usize, usize)> {
         let stacks = self.now.heights.len();
-        let i = if self.below(2) == 0 {
+        let i = if self.random.below(2) == 0 {
             let top = self.now.heights.iter().copied().max()?;
-            let from = self.below(stacks);
+            let from = self.random.below(stacks);
             let k = (from..stacks).chain(0..from).find(|&k| self.now.heights[k] == top)?;
             self.member(k)
         } else {
-            self.below(self.order.len())
+            self.random.below(self.order.len())
         };
         let span = self.span[i].clone();
-        let k = span.start + self.below(span.len());
+        let k = span.start + self.random.below(span.len());
         let j = self.member(k);
         let (i, j) = (self.place[i] as usize, self.place[j] as usize);
         let (low, high) = (i.min(j), i.max(j));
-        match self.below(2) {
+        match self.random.below(2) {
             _ if i == j => return None,
             0 => self.changed.swap(i, j),
             _ if i > j => self.changed[j..=i].rotate_right(1),
@@ -223,7 +212,7 @@ impl Anneal {
     }
 
     fn member(&mut self, stack: usize) -> usize {
-        let at = self.below(self.members[stack].len());
+        let at = self.random.below(self.members[stack].len());
         self.members[stack][at] as usize
     }
 

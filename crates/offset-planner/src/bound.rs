@@ -3,7 +3,7 @@
 //! Buffers that are live at one position, or at one node of a graph, must not overlap, so a plan needs the sum of their
 //! sizes. With a common alignment, the size of each but the topmost buffer is rounded up. Of a pair that may share
 //! bytes, the smaller buffer does not count where both are live. In a graph, the heaviest set of buffers that must not
-//! overlap can be heavier than the set at any node. If the simple bound is not reached, the sets at the nodes are
+//! overlap can be heavier than the set at any node; where conflicts are given, there are no positions at all. If the simple bound is not reached, the sets at the nodes are
 //! extended greedily, and the bound is the greatest of these.
 
 use std::collections::HashMap;
@@ -14,13 +14,13 @@ use super::{Lifetime, Problem};
 /// The number of comparisons of two buffers that extending sets takes at most.
 const EXTENDING: usize = 2_000_000;
 
-/// Returns a lower bound of the total, in bytes.
-pub(super) fn lower_bound(problem: &Problem) -> u64 {
+/// Returns the greatest load at one position or node, a quick lower bound of the total, in bytes.
+pub(super) fn load_bound(problem: &Problem) -> u64 {
     bound(problem, 0)
 }
 
-/// Returns a higher lower bound for a problem with a graph. It takes longer.
-pub(super) fn extended_bound(problem: &Problem) -> u64 {
+/// Returns a lower bound of the total of every plan, in bytes: the bytes that must be live at the same time.
+pub fn lower_bound(problem: &Problem) -> u64 {
     bound(problem, EXTENDING)
 }
 
@@ -28,9 +28,9 @@ fn bound(problem: &Problem, extending: usize) -> u64 {
     let buffers = problem.buffers();
     let align = buffers.iter().map(|b| b.alignment).min().unwrap_or(1);
     let padding = buffers.iter().map(|b| align_up(b.size, align) - b.size).max().unwrap_or(0);
-    let load = match problem.order() {
-        None => interval_load(problem, align),
-        Some(_) => order_load(problem, align, extending),
+    let load = match problem.has_intervals() {
+        true => interval_load(problem, align),
+        false => order_load(problem, align, extending),
     };
     let largest = buffers.iter().map(|b| b.fixed.unwrap_or(0) + b.size).max().unwrap_or(0);
     load.saturating_sub(padding).max(largest)
@@ -80,7 +80,12 @@ fn order_load(problem: &Problem, align: u64, mut work: usize) -> u64 {
     let mut most = 0;
     let mut by_size: Vec<u32> = (0..n as u32).collect();
     by_size.sort_by_key(|&i| (std::cmp::Reverse(size(i)), i));
-    for mut set in live_at_nodes(problem) {
+    let sets = match problem.order() {
+        Some(_) => live_at_nodes(problem),
+        // The conflicts are given: each set starts from one buffer.
+        None => by_size.iter().map(|&i| vec![i]).collect(),
+    };
+    for mut set in sets {
         // Largest first, so that the larger buffer of a pair that shares bytes is counted.
         set.sort_by_key(|&i| (std::cmp::Reverse(size(i)), i));
         let mut kept: Vec<u32> = Vec::with_capacity(set.len());

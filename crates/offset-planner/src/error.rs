@@ -2,126 +2,36 @@
 
 use std::fmt;
 
+/// The property of a [`Buffer`](super::Buffer) that makes it invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferProperty {
+    /// Its lifetime, which ends before it begins, is of another kind than those before, or names an unknown node.
+    Lifetime,
+    /// Its size: 0, or so large that all sizes add up to more than 2^62 bytes.
+    Size,
+    /// Its alignment, which is not a power of two.
+    Alignment,
+    /// Its fixed offset, which is not a multiple of its alignment.
+    Fixed,
+}
+
 /// The reason why a problem is invalid, or has no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OffsetsError {
-    /// A closed lifetime ends before it begins, or a half-open lifetime is empty.
-    #[error("buffer `{buffer}`: its lifetime ends before it begins ({begin} to {end}{})", if *.half_open { ", half-open" } else { "" })]
-    LifetimeEndsBeforeItBegins {
+    /// A buffer can't be added.
+    #[error("buffer `{buffer}`: {problem}")]
+    Buffer {
         /// The buffer's name.
         buffer: Box<str>,
-        /// The first position.
-        begin: u64,
-        /// The last position; for a half-open lifetime, the position after the last.
-        end: u64,
-        /// Whether the lifetime is half-open, so that `end` is excluded.
-        half_open: bool,
+        /// What is wrong with it.
+        property: BufferProperty,
+        /// The same in words.
+        problem: Box<str>,
     },
-    /// A buffer has a size of 0 bytes. Most likely its size was computed wrongly.
-    #[error("buffer `{buffer}`: its size is 0 bytes; do not add an empty buffer")]
-    ZeroSize {
-        /// The buffer's name.
-        buffer: Box<str>,
-    },
-    /// The buffers, end to end with their alignments, exceed the largest offset, 2^62 bytes.
-    #[error("buffer `{buffer}`: with {size} bytes for it, the sizes add up to more than 2^62 bytes")]
-    Overflow {
-        /// The buffer at which the sum exceeds the limit.
-        buffer: Box<str>,
-        /// The size of the buffer in bytes.
-        size: u64,
-    },
-    /// An alignment is not a power of two.
-    #[error("buffer `{buffer}`: alignment {alignment} is not a power of two")]
-    Alignment {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The alignment in bytes.
-        alignment: u64,
-    },
-    /// A fixed offset is not a multiple of the buffer's alignment.
-    #[error("buffer `{buffer}`: its fixed offset {offset} is not a multiple of its alignment {alignment}")]
-    FixedMisaligned {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The fixed offset in bytes.
-        offset: u64,
-        /// The alignment in bytes.
-        alignment: u64,
-    },
-    /// Two fixed buffers overlap in bytes and are live at the same time.
-    #[error("buffers `{first}` and `{second}` are live at the same time, and overlap at their fixed offsets")]
-    FixedConflict {
-        /// The name of one buffer.
-        first: Box<str>,
-        /// The name of the other buffer.
-        second: Box<str>,
-    },
-    /// Two buffers have the same name.
-    #[error("buffer `{buffer}` already exists")]
-    DuplicateBuffer {
-        /// The name.
-        buffer: Box<str>,
-    },
-    /// A buffer id is not of this problem.
-    #[error("no buffer of this problem has the number {index}; it has {buffers}")]
-    UnknownBuffer {
-        /// The number of the id.
-        index: usize,
-        /// The number of buffers in the problem.
-        buffers: usize,
-    },
-    /// A node id is not of this problem.
-    #[error("{}no node of this problem has the number {index}; it has {nodes}", of_buffer(.buffer))]
-    UnknownNode {
-        /// The buffer whose lifetime names the node, if the node is from a lifetime.
-        buffer: Option<Box<str>>,
-        /// The number of the node id.
-        index: usize,
-        /// The number of nodes in the problem.
-        nodes: usize,
-    },
-    /// Some lifetimes are intervals and others are given by nodes.
-    #[error("buffer `{buffer}`: its lifetime is {}, unlike that of the buffers before it", if *.interval { "an interval" } else { "given by nodes" })]
-    MixedLifetimes {
-        /// The first buffer whose lifetime is of the other kind.
-        buffer: Box<str>,
-        /// Whether the lifetime of this buffer is an interval.
-        interval: bool,
-    },
-    /// The graph has a cycle, so it is not a partial order.
-    #[error("the nodes form a cycle: {}", cycle(.nodes))]
-    Cycle {
-        /// The names of the nodes on the cycle.
-        nodes: Vec<Box<str>>,
-    },
-    /// A node uses a buffer, but does not come after the buffer's definition.
-    #[error("buffer `{buffer}`: node `{node}` uses it, but does not come after its definition")]
-    UseBeforeDefinition {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The node's name.
-        node: Box<str>,
-    },
-    /// The graph is too wide for the table of its partial order.
-    #[error("{nodes} nodes in {chains} chains: the graph is too wide to plan")]
-    OrderTooWide {
-        /// The number of nodes.
-        nodes: usize,
-        /// The number of chains that cover the nodes.
-        chains: usize,
-    },
-    /// A pair may not share bytes, because the later buffer does not begin where the earlier one ends.
-    #[error(
-        "buffer `{later}` can't reuse the bytes of `{earlier}`: they are live at the same time for longer than the one step that reads the one and writes the other"
-    )]
-    NotInPlace {
-        /// The buffer whose bytes would be reused.
-        earlier: Box<str>,
-        /// The buffer that would reuse them.
-        later: Box<str>,
-    },
+    /// The problem as a whole is invalid: a name or id, the graph, or what buffers share. The text names it.
+    #[error("{0}")]
+    Invalid(Box<str>),
     /// The plan to start from is not a valid plan of this problem.
     #[error("the plan to start from is not valid: {0}")]
     StartPlan(Box<super::VerifyError>),
@@ -139,19 +49,10 @@ pub enum OffsetsError {
     },
 }
 
-fn of_buffer(buffer: &Option<Box<str>>) -> String {
-    buffer.as_ref().map(|buffer| format!("buffer `{buffer}`: ")).unwrap_or_default()
-}
-
-fn cycle(nodes: &[Box<str>]) -> String {
-    let mut text = String::new();
-    for node in nodes.iter().chain(nodes.first()) {
-        if !text.is_empty() {
-            text.push_str(" -> ");
-        }
-        text.push_str(&format!("`{node}`"));
+impl OffsetsError {
+    pub(super) fn invalid(problem: String) -> OffsetsError {
+        OffsetsError::Invalid(problem.into())
     }
-    text
 }
 
 fn over_capacity(capacity: u64, best_total: u64, lower_bound: u64, proved: bool) -> impl fmt::Display {

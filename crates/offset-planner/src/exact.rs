@@ -20,11 +20,12 @@ use std::time::Instant;
 
 use super::anneal::Anneal;
 use super::cliques::Cliques;
-use super::greedy::Scratch;
+use super::greedy::{Scratch, measure};
 use super::instance::Instance;
 use super::local_search::LocalSearch;
 use super::merge::merged;
-use super::plan::{BestPlan, Budget, Fit, Method, PlanOptions};
+use super::plan::{BestPlan, Budget, Fit, Method, PlanOptions, SortBy};
+use super::random::Random;
 use super::search::{CliqueChoice, Outcome, ScaledProblem};
 
 /// The number of nodes of the shortest turn, unless there are few items. It is otherwise three nodes for each item.
@@ -35,25 +36,25 @@ const SHORTEST_TURN: u64 = 512;
 const LOCAL_STEPS: u64 = 256;
 
 /// Up to this many items, refuting a total takes hardly any nodes, however near it is to the best plan.
-const FEW: usize = 32;
+const SMALL_INSTANCE: usize = 32;
 
 /// A plan is far from the lower bound if it exceeds the bound by more than the bound divided by this.
-const FAR: u64 = 12;
+const BOUND_PARTS_FAR: u64 = 12;
 
-/// One turn in this many also asks for totals above the least: `OFTEN` while the best plan is far from the bound,
-/// otherwise `SELDOM`.
-const OFTEN: u64 = 4;
-const SELDOM: u64 = 13;
+/// One turn in this many also asks for totals above the least: `TURNS_BETWEEN_TOTALS_FAR` while the best plan is far from the bound,
+/// otherwise `TURNS_BETWEEN_TOTALS_NEAR`.
+const TURNS_BETWEEN_TOTALS_FAR: u64 = 4;
+const TURNS_BETWEEN_TOTALS_NEAR: u64 = 13;
 
 /// If there is an instance with merged items, one turn in this many searches the original items.
-const APART: u64 = 8;
+const TURNS_BETWEEN_ORIGINALS: u64 = 8;
 
 /// The number of changes in annealing that count as one node.
-const CHANGES: u64 = 4;
+const CHANGES_A_NODE: u64 = 4;
 
 /// The number of changes in the first annealing run, and at most. It doubles from one run to the next.
 const FIRST_CHANGES: u64 = 1 << 15;
-const MOST_CHANGES: u64 = 1 << 19;
+const MAX_CHANGES: u64 = 1 << 19;
 
 /// The number of nodes after which annealing begins, and the parts of all nodes that it takes while the best plan is
 /// far from the bound, and otherwise.
@@ -63,40 +64,18 @@ const ANNEAL_NEAR: u64 = 6;
 
 /// The initial weight of an item, and the greatest one.
 const WEIGHT: u32 = 1 << 10;
-const MOST_WEIGHT: u32 = 1 << 14;
+const MAX_WEIGHT: u32 = 1 << 14;
 
 /// The number of conflicts, counted from both sides, above which there is no search. A node visits all of them.
-const MOST_CONFLICTS: usize = 1_000_000;
+const MAX_CONFLICTS: usize = 1_000_000;
 
 /// How a turn chooses its next clique, and the measure by which its items are sorted in decreasing order. In every
 /// fourth round the measures are multiplied by random numbers between 0.75 and 1.25.
 const CHOICES: [CliqueChoice; 3] = [CliqueChoice::Lowest, CliqueChoice::LowestFullest, CliqueChoice::Bound];
-const MEASURES: [ItemMeasure; 4] =
-    [ItemMeasure::Length, ItemMeasure::Area, ItemMeasure::Size, ItemMeasure::Conflicts];
+const MEASURES: [SortBy; 4] = [SortBy::Lifetime, SortBy::Area, SortBy::Size, SortBy::Conflicts];
 
 /// The number of turns in a round.
 const TURNS: usize = CHOICES.len() * MEASURES.len();
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ItemMeasure {
-    Area,
-    Size,
-    Length,
-    Conflicts,
-}
-
-impl ItemMeasure {
-    fn of(self, instance: &Instance, i: u32) -> u128 {
-        let item = &instance.items[i as usize];
-        let degree = || instance.conflicts.as_ref().map_or(0, |conflicts| conflicts.of(i as usize).len());
-        match self {
-            ItemMeasure::Area => item.area(),
-            ItemMeasure::Size => item.size.into(),
-            ItemMeasure::Length => item.length().into(),
-            ItemMeasure::Conflicts => degree() as u128,
-        }
-    }
-}
 
 /// The remaining budget.
 struct RemainingBudget<'a> {
@@ -133,70 +112,37 @@ pub(super) fn improve(
     let mut left = RemainingBudget { options, begun, nodes: 0, spent: false };
     // With pairs in place there are several instances, and none of them alone proves anything.
     let proves = instances.len() == 1;
-    let apart = instances.len();
     let reach = best.lower_bound;
     let merged = match instances {
-        [one] if one.items.len() > FEW && !best.is_enough() => merged(one, reach),
+        [one] if one.items.len() > SMALL_INSTANCE && !best.is_enough() => merged(one, reach),
         _ => None,
     };
     let cliques: Vec<Option<Cliques>> = instances
         .iter()
         .chain(&merged)
         .map(|instance| {
-            let listed = instance.conflicts.as_ref().filter(|c| c.total() <= MOST_CONFLICTS)?;
+            let listed = instance.conflicts.as_ref().filter(|c| c.total() <= MAX_CONFLICTS)?;
             (!instance.fixed_share).then(|| Cliques::new(instance, listed))
         })
         .collect();
-    let mut searches: Vec<Search<'_>> = instances
-        .iter()
-        .chain(&merged)
-        .zip(&cliques)
-        .enumerate()
-        .filter_map(|(at, (instance, cliques))| Search::new(instance, cliques.as_ref()?, at >= apart))
+    let searches = instances.iter().chain(&merged).zip(&cliques).enumerate();
+    let mut searches: Vec<Search<'_>> = searches
+        .filter_map(|(at, (instance, cliques))| {
+            Search::new(instance, cliques.as_ref()?, at >= instances.len())
+        })
         .collect();
     let mut annealing = Annealing::default();
     let (mut round, mut seed) = (0, 0);
     while !searches.is_empty() && !best.is_enough() {
-        let mut open = false;
         // Items are merged for one total only; the merged instance is dropped once that total is refuted.
         searches.retain(|search| !search.merged || search.bound.max(best.lower_bound) <= reach);
-        let merged = searches.iter().any(|search| search.merged);
-        for at in 0..TURNS {
-            let (choice, measure) = (CHOICES[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
-            let far = best.total - best.lower_bound > best.lower_bound / FAR;
-            let every = if far { OFTEN } else { SELDOM };
-            let parts: &[u64] =
-                if round == 0 || (at as u64 + round).is_multiple_of(every) { &[1, 2, 8] } else { &[1] };
-            for search in searches.iter_mut().rev() {
-                if merged && !search.merged && !(at as u64 + round).is_multiple_of(APART) {
-                    open = true;
-                    continue;
-                }
-                let noise = (round % 4 == 3).then_some(seed);
-                let rank = ranks(search.instance, measure, noise, &search.weights[at]);
-                let items = search.instance.items.len();
-                let parts = if items <= FEW && seed < 3 { &[1] } else { parts };
-                let turn = match (items <= FEW, seed) {
-                    // Usually one order finds a plan at once. Otherwise one order gets enough nodes to finish.
-                    (true, 0..3) => 3 * items as u64 / 2,
-                    (true, _) => SHORTEST_TURN << round.min(32),
-                    (false, _) if round == 0 => SHORTEST_TURN,
-                    (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round)),
-                };
-                open |=
-                    search.turn(&rank, at, choice, turn, parts, best, &mut left, proves && !search.merged);
-                if left.spent || best.is_enough() {
-                    return left.nodes;
-                }
-            }
-            seed += 1;
-        }
-        if !open {
+        let open = run_round(&mut searches, round, &mut seed, best, &mut left, proves);
+        if !open || left.spent || best.is_enough() {
             break;
         }
         round += 1;
-        let far = best.total - best.lower_bound > best.lower_bound / FAR;
-        for search in searches.iter().filter(|_| far || round % 3 == 0) {
+        let searches_locally = is_far(best) || round % 3 == 0;
+        for search in searches.iter().filter(|_| searches_locally) {
             search_locally(search.instance, LOCAL_STEPS, seed, best, &mut left);
             if left.spent || best.is_enough() {
                 return left.nodes;
@@ -210,6 +156,54 @@ pub(super) fn improve(
         }
     }
     left.nodes
+}
+
+/// Returns whether the best plan is far from the lower bound.
+fn is_far(best: &BestPlan) -> bool {
+    best.total - best.lower_bound > best.lower_bound / BOUND_PARTS_FAR
+}
+
+/// Runs the turns of a round. Returns whether a search can continue; it ends early when the budget is spent or the plan is good
+/// enough.
+fn run_round(
+    searches: &mut [Search<'_>],
+    round: u64,
+    seed: &mut u64,
+    best: &mut BestPlan,
+    left: &mut RemainingBudget<'_>,
+    proves: bool,
+) -> bool {
+    let mut open = false;
+    let merged = searches.iter().any(|search| search.merged);
+    for at in 0..TURNS {
+        let (choice, by) = (CHOICES[at / MEASURES.len()], MEASURES[at % MEASURES.len()]);
+        let every = if is_far(best) { TURNS_BETWEEN_TOTALS_FAR } else { TURNS_BETWEEN_TOTALS_NEAR };
+        let parts: &[u64] =
+            if round == 0 || (at as u64 + round).is_multiple_of(every) { &[1, 2, 8] } else { &[1] };
+        for search in searches.iter_mut().rev() {
+            if merged && !search.merged && !(at as u64 + round).is_multiple_of(TURNS_BETWEEN_ORIGINALS) {
+                open = true;
+                continue;
+            }
+            let noise = (round % 4 == 3).then_some(*seed);
+            let rank = ranks(search.instance, by, noise, &search.weights[at]);
+            let items = search.instance.items.len();
+            let parts = if items <= SMALL_INSTANCE && *seed < 3 { &[1] } else { parts };
+            let turn = match (items <= SMALL_INSTANCE, *seed) {
+                // Usually one order finds a plan at once. Otherwise one order gets enough nodes to finish.
+                (true, 0..3) => 3 * items as u64 / 2,
+                (true, _) => SHORTEST_TURN << round.min(32),
+                (false, _) if round == 0 => SHORTEST_TURN,
+                (false, _) => SHORTEST_TURN.max(3 * items as u64).saturating_mul(luby(round)),
+            };
+            open |= search.turn(&rank, at, choice, turn, parts, best, left, proves && !search.merged);
+            if left.spent || best.is_enough() {
+                return open;
+            }
+        }
+        *seed += 1;
+    }
+    open
 }
 
 /// Returns element `at` of the sequence of Luby, Sinclair and Zuckerman, counted from 1.
@@ -257,9 +251,8 @@ struct Annealing {
 impl Annealing {
     /// Anneals the best plan unless annealing has used its share of the nodes.
     fn run(&mut self, search: &Search<'_>, seed: u64, best: &mut BestPlan, left: &mut RemainingBudget<'_>) {
-        let far = best.total - best.lower_bound > best.lower_bound / FAR;
-        let share = if far { ANNEAL_FAR } else { ANNEAL_NEAR };
-        if search.instance.items.len() <= FEW
+        let share = if is_far(best) { ANNEAL_FAR } else { ANNEAL_NEAR };
+        if search.instance.items.len() <= SMALL_INSTANCE
             || left.nodes < ANNEAL_AFTER
             || self.nodes.saturating_mul(share) > left.nodes
         {
@@ -268,13 +261,13 @@ impl Annealing {
         let Some(offsets) = search.instance.items_at(&best.offsets) else { return };
         let anneal = Anneal::new(search.instance, search.engine.cliques, search.unit, best.lower_bound, seed);
         let Some(mut anneal) = anneal else { return };
-        let (changes, begun) = ((FIRST_CHANGES << self.times.min(32)).min(MOST_CHANGES), left.nodes);
+        let (changes, begun) = ((FIRST_CHANGES << self.times.min(32)).min(MAX_CHANGES), left.nodes);
         let mut change = 0u64;
         // Alternate between two temperatures: each may improve plans that the other does not.
         let hottest = 1 + u64::from(self.times % 2);
         anneal.run(search.instance, &offsets, changes, hottest, best, || {
             change += 1;
-            change % CHANGES == 1 && left.take()
+            change % CHANGES_A_NODE == 1 && left.take()
         });
         self.times += 1;
         self.nodes += left.nodes - begun;
@@ -389,7 +382,7 @@ impl<'a> Search<'a> {
                     }
                     Outcome::Infeasible => {
                         self.bound = (target + 1) * self.unit;
-                        skip = if self.instance.items.len() <= FEW {
+                        skip = if self.instance.items.len() <= SMALL_INSTANCE {
                             u64::MAX
                         } else {
                             skip.saturating_mul(2) + 1
@@ -400,7 +393,7 @@ impl<'a> Search<'a> {
                     }
                     Outcome::Stopped => {
                         self.complete(rank, target, (part == 1).then_some(at), best);
-                        if skip == 0 || left.spent || self.instance.items.len() <= FEW {
+                        if skip == 0 || left.spent || self.instance.items.len() <= SMALL_INSTANCE {
                             break;
                         }
                         skip = 0;
@@ -431,11 +424,11 @@ impl Search<'_> {
         self.order.extend((0..items.len() as u32).filter(|&i| !placed[i as usize]));
         let open = deepest.len();
         // Sort by rank; for many items also by the measures of items that often end too high.
-        let by = [None, Some(ItemMeasure::Size), Some(ItemMeasure::Length), Some(ItemMeasure::Area)];
-        for (k, by) in by.into_iter().enumerate().take(if items.len() <= FEW { 1 } else { 4 }) {
+        let by = [None, Some(SortBy::Size), Some(SortBy::Lifetime), Some(SortBy::Area)];
+        for (k, by) in by.into_iter().enumerate().take(if items.len() <= SMALL_INSTANCE { 1 } else { 4 }) {
             if let Some(open) = self.order.get_mut(open..) {
                 match by {
-                    Some(by) => open.sort_by_key(|&i| Reverse(by.of(self.instance, i))),
+                    Some(by) => open.sort_by_key(|&i| Reverse(measure(self.instance, by, i))),
                     None => open.sort_unstable_by_key(|&i| rank[i as usize]),
                 }
             }
@@ -460,28 +453,19 @@ fn learn(weights: &mut [u32], instance: &Instance, offsets: &[u64], limit: u64) 
     let ends = offsets.iter().zip(&instance.items).map(|(offset, item)| offset + item.size);
     for (weight, end) in weights.iter_mut().zip(ends) {
         *weight = match end > limit {
-            true => (*weight * 5 / 4).min(MOST_WEIGHT),
+            true => (*weight * 5 / 4).min(MAX_WEIGHT),
             false => (*weight - *weight / 64).max(WEIGHT),
         };
     }
 }
 
 /// Returns the place of each item in an order by a measure, perturbed at random if there is a seed.
-fn ranks(instance: &Instance, measure: ItemMeasure, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
-    let mut random = seed.unwrap_or(0).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut factor = || {
-        if seed.is_none() {
-            return 1024;
-        }
-        // xorshift64
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        768 + u128::from(random >> 55)
-    };
+fn ranks(instance: &Instance, by: SortBy, seed: Option<u64>, weights: &[u32]) -> Vec<u32> {
+    let mut random = seed.map(Random::new);
+    let mut factor = || random.as_mut().map_or(1024, |random| 768 + u128::from(random.next() >> 55));
     let measures: Vec<u128> = (0..)
         .zip(weights)
-        .map(|(i, &weight)| measure.of(instance, i).saturating_mul(factor()).saturating_mul(weight.into()))
+        .map(|(i, &weight)| measure(instance, by, i).saturating_mul(factor()).saturating_mul(weight.into()))
         .collect();
     let mut sorted: Vec<u32> = (0..measures.len() as u32).collect();
     sorted.sort_unstable_by_key(|&i| (Reverse(measures[i as usize]), i));

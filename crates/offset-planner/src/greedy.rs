@@ -9,21 +9,33 @@ use super::plan::{Fit, SortBy};
 /// Marks an item that has no offset yet.
 const OPEN: u64 = u64::MAX;
 
+/// Returns the measure by which an item is sorted.
+pub(super) fn measure(instance: &Instance, by: SortBy, i: u32) -> u128 {
+    let item = &instance.items[i as usize];
+    match by {
+        SortBy::Start => item.first.into(),
+        SortBy::Size => item.size.into(),
+        SortBy::Lifetime => item.length().into(),
+        SortBy::Area => item.area(),
+        SortBy::Conflicts => instance.conflicts.as_ref().map_or(0, |c| c.of(i as usize).len()) as u128,
+    }
+}
+
 /// Returns a deterministic order of the items. Of equal items, the one that begins first, then the one added first,
 /// comes first.
 pub(super) fn sorted(instance: &Instance, by: SortBy) -> Vec<u32> {
     let mut order = instance.by_first.clone();
-    let item = |i: &u32| -> &Item { &instance.items[*i as usize] };
-    match by {
-        SortBy::Start => order.sort_by_key(|i| (item(i).first, Reverse(item(i).last), Reverse(item(i).size))),
-        SortBy::Size => order.sort_by_key(|i| Reverse((item(i).size, item(i).length()))),
-        SortBy::Lifetime => order.sort_by_key(|i| Reverse((item(i).length(), item(i).size))),
-        SortBy::Area => order.sort_by_key(|i| Reverse(item(i).area())),
-        SortBy::Conflicts => {
-            let degree = |i: &u32| instance.conflicts.as_ref().map_or(0, |c| c.of(*i as usize).len());
-            order.sort_by_key(|i| Reverse((degree(i), item(i).size)));
-        }
+    let item = |i: u32| -> &Item { &instance.items[i as usize] };
+    if by == SortBy::Start {
+        order.sort_by_key(|&i| (item(i).first, Reverse(item(i).last), Reverse(item(i).size)));
+        return order;
     }
+    let second = |i: u32| match by {
+        SortBy::Size => item(i).length(),
+        SortBy::Area => 0,
+        _ => item(i).size,
+    };
+    order.sort_by_key(|&i| Reverse((measure(instance, by, i), second(i))));
     order
 }
 

@@ -128,7 +128,7 @@ impl Instance {
         }
         let mut by_first: Vec<u32> = (0..count as u32).collect();
         by_first.sort_by_key(|&i| (items[i as usize].first, i));
-        let intervals = problem.order().is_none();
+        let intervals = problem.has_intervals();
         let mut instance = Instance {
             items,
             item_of,

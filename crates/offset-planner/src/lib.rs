@@ -46,12 +46,15 @@ mod merge;
 mod online;
 mod order;
 mod plan;
+mod planner;
 mod problem;
-pub mod rectangle;
+mod random;
 mod search;
 mod verify;
 
-pub use error::OffsetsError;
-pub use plan::{Budget, Fit, Goal, Method, Plan, PlanOptions, SortBy, plan};
+pub use bound::lower_bound;
+pub use error::{BufferProperty, OffsetsError};
+pub use plan::{Budget, Fit, Goal, Method, Plan, PlanOptions, SortBy};
+pub use planner::plan;
 pub use problem::{Buffer, BufferId, Lifetime, NodeId, Problem, ProblemBuilder};
 pub use verify::{VerifyError, verify, verify_offsets};

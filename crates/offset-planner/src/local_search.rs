@@ -4,6 +4,7 @@
 use super::greedy::Scratch;
 use super::instance::Instance;
 use super::plan::{BestPlan, Fit, Method};
+use super::random::Random;
 
 /// First fit over one order that is changed step by step.
 pub(super) struct LocalSearch {
@@ -11,7 +12,7 @@ pub(super) struct LocalSearch {
     trial: Vec<u32>,
     tops: Vec<u32>,
     total: u64,
-    random: u64,
+    random: Random,
     scratch: Scratch,
 }
 
@@ -23,17 +24,9 @@ impl LocalSearch {
             trial: Vec::with_capacity(count),
             tops: Vec::new(),
             total: u64::MAX,
-            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            random: Random::new(seed.wrapping_sub(1)),
             scratch: Scratch::default(),
         }
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        // xorshift64
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        ((self.random >> 11) % n.max(1) as u64) as usize
     }
 
     /// Starts from a plan with these offsets of the items.
@@ -56,16 +49,16 @@ impl LocalSearch {
     pub(super) fn step(&mut self, instance: &Instance, best: &mut BestPlan) {
         let (Some(conflicts), false) = (&instance.conflicts, self.tops.is_empty()) else { return };
         self.trial.clone_from(&self.order);
-        let at = self.below(self.tops.len());
+        let at = self.random.below(self.tops.len());
         let top = self.tops[at];
         // The item itself, or one that conflicts with it, comes earlier.
         let others = conflicts.of(top as usize);
-        let moved = match self.below(3) {
-            0 if !others.is_empty() => others[self.below(others.len())],
+        let moved = match self.random.below(3) {
+            0 if !others.is_empty() => others[self.random.below(others.len())],
             _ => top,
         };
         if let Some(from) = self.trial.iter().position(|&i| i == moved) {
-            let to = self.below(from + 1);
+            let to = self.random.below(from + 1);
             self.trial[to..=from].rotate_right(1);
         }
         let Some(offsets) =

@@ -29,7 +29,10 @@ impl HappensBefore {
         }
         let sorted = sort(&after, missing.clone());
         if sorted.len() < n {
-            return Err(OffsetsError::Cycle { nodes: cycle(names, &after, &sorted) });
+            let nodes = cycle(names, &after, &sorted);
+            let nodes: Vec<String> =
+                nodes.iter().chain(nodes.first()).map(|name| format!("`{name}`")).collect();
+            return Err(OffsetsError::invalid(format!("the nodes form a cycle: {}", nodes.join(" -> "))));
         }
 
         // Each node continues the chain of a predecessor that has no successor in its chain yet.
@@ -56,7 +59,10 @@ impl HappensBefore {
         }
         let chains = chains as usize;
         let entries = n.checked_mul(chains).filter(|&entries| entries <= MOST_ENTRIES);
-        let Some(entries) = entries else { return Err(OffsetsError::OrderTooWide { nodes: n, chains }) };
+        let Some(entries) = entries else {
+            let problem = format!("{n} nodes in {chains} chains: the graph is too wide to plan");
+            return Err(OffsetsError::invalid(problem));
+        };
         let mut clock = vec![0u32; entries];
         for &v in &sorted {
             let v = v as usize;

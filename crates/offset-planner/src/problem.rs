@@ -1,10 +1,11 @@
 //! Planning problems: buffers, their lifetimes, and the pairs that may share bytes.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
-use super::OffsetsError;
 use super::order::HappensBefore;
+use super::verify::{PlacedAt, overlap};
+use super::{BufferProperty, OffsetsError};
 
 /// The limit in bytes for offsets, sizes and totals, so that sums of two never overflow.
 pub(super) const LARGEST: u64 = 1 << 62;
@@ -57,6 +58,20 @@ pub enum Lifetime {
         /// The last nodes that use the buffer. If empty, its definition is its only use.
         uses: Vec<NodeId>,
     },
+    /// The buffers that it may not share bytes with are given one by one
+    /// ([`ProblemBuilder::conflict`]).
+    Conflicts,
+}
+
+impl Lifetime {
+    /// Returns a number for each of the three kinds: intervals, nodes and conflicts.
+    fn kind(&self) -> u8 {
+        match self {
+            Lifetime::Closed { .. } | Lifetime::HalfOpen { .. } => 0,
+            Lifetime::Nodes { .. } => 1,
+            Lifetime::Conflicts => 2,
+        }
+    }
 }
 
 /// A buffer to place.
@@ -96,6 +111,11 @@ impl Buffer {
         Buffer::new(name.into(), size, Lifetime::Nodes { definition, uses: uses.into() })
     }
 
+    /// Creates a buffer of `size` bytes whose conflicts are given one by one.
+    pub fn conflicting(name: impl Into<Box<str>>, size: u64) -> Buffer {
+        Buffer::new(name.into(), size, Lifetime::Conflicts)
+    }
+
     fn new(name: Box<str>, size: u64, lifetime: Lifetime) -> Buffer {
         Buffer { name, size, alignment: 1, lifetime, fixed: None }
     }
@@ -119,6 +139,7 @@ pub struct ProblemBuilder {
     nodes: Vec<Box<str>>,
     edges: Vec<(NodeId, NodeId)>,
     in_place: Vec<(BufferId, BufferId)>,
+    conflicts: BTreeSet<(BufferId, BufferId)>,
     capacity: Option<u64>,
     /// The bytes of all buffers end to end with the most padding, after all fixed buffers.
     sum: u64,
@@ -131,64 +152,53 @@ impl ProblemBuilder {
         ProblemBuilder::default()
     }
 
-    /// Adds a buffer. All buffers of a problem have intervals, or all have nodes.
+    /// Adds a buffer. All buffers of a problem have intervals, or all have nodes, or the conflicts of all are given.
     ///
     /// # Errors
     /// Returns an error for a lifetime that ends before it begins, a size of 0, an alignment that is not a power of
     /// two, a fixed offset that is not aligned, sizes that add up to more than 2^62 bytes, a lifetime of another kind
     /// than those of earlier buffers, and a node that is not of this problem.
     pub fn add(&mut self, buffer: Buffer) -> Result<BufferId, OffsetsError> {
-        let name = || buffer.name.clone();
+        let invalid = |property: BufferProperty, problem: String| {
+            Err(OffsetsError::Buffer { buffer: buffer.name.clone(), property, problem: problem.into() })
+        };
+        let lifetime = |problem: String| invalid(BufferProperty::Lifetime, problem);
         match &buffer.lifetime {
             &Lifetime::Closed { first, last } if last < first => {
-                return Err(OffsetsError::LifetimeEndsBeforeItBegins {
-                    buffer: name(),
-                    begin: first,
-                    end: last,
-                    half_open: false,
-                });
+                return lifetime(format!("its lifetime ends before it begins ({first} to {last})"));
             }
             &Lifetime::HalfOpen { start, end } if end <= start => {
-                return Err(OffsetsError::LifetimeEndsBeforeItBegins {
-                    buffer: name(),
-                    begin: start,
-                    end,
-                    half_open: true,
-                });
+                return lifetime(format!("its lifetime ends before it begins ({start} to {end}, half-open)"));
             }
             Lifetime::Nodes { definition, uses } => {
-                let mut named = uses.iter().chain([definition]);
-                if let Some(node) = named.find(|node| node.index() >= self.nodes.len()) {
-                    return Err(OffsetsError::UnknownNode {
-                        buffer: Some(name()),
-                        index: node.index(),
-                        nodes: self.nodes.len(),
-                    });
+                if let Some(unknown) = self.unknown_node(uses.iter().chain([definition])) {
+                    return lifetime(unknown);
                 }
             }
             _ => {}
         }
-        let interval = |buffer: &Buffer| !matches!(buffer.lifetime, Lifetime::Nodes { .. });
-        if self.buffers.first().is_some_and(|first| interval(first) != interval(&buffer)) {
-            return Err(OffsetsError::MixedLifetimes { buffer: name(), interval: interval(&buffer) });
+        let kind = buffer.lifetime.kind();
+        if self.buffers.first().is_some_and(|first| first.lifetime.kind() != kind) {
+            let is = ["an interval", "given by nodes", "given by conflicts"][usize::from(kind)];
+            return lifetime(format!("its lifetime is {is}, unlike that of the buffers before it"));
         }
-        if buffer.size == 0 {
-            return Err(OffsetsError::ZeroSize { buffer: name() });
+        let size = buffer.size;
+        if size == 0 {
+            let problem = "its size is 0 bytes; do not add an empty buffer";
+            return invalid(BufferProperty::Size, problem.to_owned());
         }
-        if !buffer.alignment.is_power_of_two() {
-            return Err(OffsetsError::Alignment { buffer: name(), alignment: buffer.alignment });
+        let alignment = buffer.alignment;
+        if !alignment.is_power_of_two() {
+            let problem = format!("alignment {alignment} is not a power of two");
+            return invalid(BufferProperty::Alignment, problem);
         }
-        if let Some(offset) = buffer.fixed.filter(|offset| !offset.is_multiple_of(buffer.alignment)) {
-            return Err(OffsetsError::FixedMisaligned {
-                buffer: name(),
-                offset,
-                alignment: buffer.alignment,
-            });
+        if let Some(offset) = buffer.fixed.filter(|offset| !offset.is_multiple_of(alignment)) {
+            let problem = format!("its fixed offset {offset} is not a multiple of its alignment {alignment}");
+            return invalid(BufferProperty::Fixed, problem);
         }
-        let overflow = OffsetsError::Overflow { buffer: name(), size: buffer.size };
-        let sum = buffer.size.checked_add(buffer.alignment - 1).and_then(|s| s.checked_add(self.sum));
+        let sum = size.checked_add(alignment - 1).and_then(|s| s.checked_add(self.sum));
         let fixed_end = match buffer.fixed {
-            Some(offset) => offset.checked_add(buffer.size).map(|end| end.max(self.fixed_end)),
+            Some(offset) => offset.checked_add(size).map(|end| end.max(self.fixed_end)),
             None => Some(self.fixed_end),
         };
         let index = u32::try_from(self.buffers.len()).ok();
@@ -200,8 +210,17 @@ impl ProblemBuilder {
                 self.buffers.push(buffer);
                 Ok(BufferId(index))
             }
-            _ => Err(overflow),
+            _ => {
+                let problem = format!("with {size} bytes for it, the sizes add up to more than 2^62 bytes");
+                invalid(BufferProperty::Size, problem)
+            }
         }
+    }
+
+    /// Says which of these nodes is not of this problem, if one is not.
+    fn unknown_node<'a>(&self, mut nodes: impl Iterator<Item = &'a NodeId>) -> Option<String> {
+        let (index, count) = (nodes.find(|node| node.index() >= self.nodes.len())?.index(), self.nodes.len());
+        Some(format!("no node of this problem has the number {index}; it has {count}"))
     }
 
     /// Adds a node to the graph that orders the problem. `name` is used in errors.
@@ -217,12 +236,8 @@ impl ProblemBuilder {
     /// # Errors
     /// Returns an error if a node is not of this problem.
     pub fn edge(&mut self, before: NodeId, after: NodeId) -> Result<(), OffsetsError> {
-        if let Some(node) = [before, after].into_iter().find(|node| node.index() >= self.nodes.len()) {
-            return Err(OffsetsError::UnknownNode {
-                buffer: None,
-                index: node.index(),
-                nodes: self.nodes.len(),
-            });
+        if let Some(unknown) = self.unknown_node([before, after].iter()) {
+            return Err(OffsetsError::invalid(unknown));
         }
         self.edges.push((before, after));
         Ok(())
@@ -235,11 +250,29 @@ impl ProblemBuilder {
     /// # Errors
     /// Returns an error if a buffer is not of this problem.
     pub fn in_place(&mut self, earlier: BufferId, later: BufferId) -> Result<(), OffsetsError> {
-        if let Some(id) = [earlier, later].into_iter().find(|id| id.index() >= self.buffers.len()) {
-            return Err(OffsetsError::UnknownBuffer { index: id.index(), buffers: self.buffers.len() });
-        }
+        self.check_ids([earlier, later])?;
         self.in_place.push((earlier, later));
         Ok(())
+    }
+
+    /// Records that two buffers may not share bytes. It counts for buffers of [`Lifetime::Conflicts`] alone.
+    ///
+    /// # Errors
+    /// Returns an error if a buffer is not of this problem.
+    pub fn conflict(&mut self, a: BufferId, b: BufferId) -> Result<(), OffsetsError> {
+        self.check_ids([a, b])?;
+        self.conflicts.insert((a.min(b), a.max(b)));
+        Ok(())
+    }
+
+    fn check_ids(&self, ids: [BufferId; 2]) -> Result<(), OffsetsError> {
+        let count = self.buffers.len();
+        match ids.into_iter().map(BufferId::index).find(|&index| index >= count) {
+            Some(index) => Err(OffsetsError::invalid(format!(
+                "no buffer of this problem has the number {index}; it has {count}"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Limits the total to `bytes`. If a plan needs more, planning returns an error with the least total that was
@@ -258,19 +291,19 @@ impl ProblemBuilder {
         let mut names: Vec<&str> = self.buffers.iter().map(|buffer| &*buffer.name).collect();
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(OffsetsError::DuplicateBuffer { buffer: twice[0].into() });
+            return Err(OffsetsError::invalid(format!("buffer `{}` already exists", twice[0])));
         }
         drop(names);
         let mut order = match self.nodes.is_empty() {
             true => None,
             false => Some(HappensBefore::new(&self.nodes, &self.edges)?),
         };
-        if self.buffers.first().is_some_and(|first| !matches!(first.lifetime, Lifetime::Nodes { .. })) {
+        if self.buffers.first().is_some_and(|first| first.lifetime.kind() != 1) {
             // No lifetime refers to the graph.
             order = None;
         }
-        let ProblemBuilder { buffers, nodes, edges, in_place, capacity, .. } = self;
-        let problem = Problem { buffers, nodes, edges, order, in_place, capacity };
+        let ProblemBuilder { buffers, nodes, edges, in_place, conflicts, capacity, .. } = self;
+        let problem = Problem { buffers, nodes, edges, order, in_place, conflicts, capacity };
         problem.check_uses()?;
         problem.check_pairs()?;
         problem.check_fixed()?;
@@ -286,6 +319,7 @@ pub struct Problem {
     edges: Vec<(NodeId, NodeId)>,
     order: Option<HappensBefore>,
     in_place: Vec<(BufferId, BufferId)>,
+    conflicts: BTreeSet<(BufferId, BufferId)>,
     capacity: Option<u64>,
 }
 
@@ -315,6 +349,16 @@ impl Problem {
         &self.in_place
     }
 
+    /// Returns the pairs of buffers of [`Lifetime::Conflicts`] that may not share bytes.
+    pub fn conflicts(&self) -> impl ExactSizeIterator<Item = (BufferId, BufferId)> + '_ {
+        self.conflicts.iter().copied()
+    }
+
+    /// Returns whether the lifetimes are intervals.
+    pub fn has_intervals(&self) -> bool {
+        self.buffers.first().is_none_or(|first| first.lifetime.kind() == 0)
+    }
+
     /// Returns the limit of the total in bytes, if there is one.
     pub fn capacity(&self) -> Option<u64> {
         self.capacity
@@ -330,12 +374,12 @@ impl Problem {
             Lifetime::Closed { first, last } => Some((first, last)),
             // A half-open lifetime is not empty, so `end` is not 0.
             Lifetime::HalfOpen { start, end } => Some((start, end - 1)),
-            Lifetime::Nodes { .. } => None,
+            Lifetime::Nodes { .. } | Lifetime::Conflicts => None,
         }
     }
 
     /// Returns the first and last position of any buffer. In a graph, these are the places of its nodes in one
-    /// topological order.
+    /// topological order; where conflicts are given, all are 0.
     pub fn span(&self, buffer: usize) -> (u64, u64) {
         let place = |node: &NodeId| self.order.as_ref().map_or(0, |order| order.place(*node));
         match self.buffers.get(buffer).map(|buffer| &buffer.lifetime) {
@@ -371,12 +415,16 @@ impl Problem {
                 Some(Lifetime::Nodes { definition: own, uses }),
                 Some(Lifetime::Nodes { definition, .. }),
             ) => uses.iter().chain([own]).all(|&use_| over(order, use_, *definition)),
+            (_, Some(Lifetime::Conflicts), _) => {
+                let (a, b) = (BufferId(a as u32), BufferId(b as u32));
+                !self.conflicts.contains(&(a.min(b), a.max(b)))
+            }
             _ => false,
         }
     }
 
-    fn name(&self, buffer: usize) -> Box<str> {
-        self.buffers.get(buffer).map(|buffer| buffer.name.clone()).unwrap_or_default()
+    fn name(&self, buffer: usize) -> &str {
+        self.buffers.get(buffer).map_or("", |buffer| &buffer.name)
     }
 
     fn check_uses(&self) -> Result<(), OffsetsError> {
@@ -386,8 +434,11 @@ impl Problem {
             if let Some(node) =
                 uses.iter().find(|&&use_| use_ != *definition && !order.before(*definition, use_))
             {
-                let node = self.nodes.get(node.index()).cloned().unwrap_or_default();
-                return Err(OffsetsError::UseBeforeDefinition { buffer: buffer.name.clone(), node });
+                return Err(OffsetsError::invalid(format!(
+                    "buffer `{}`: node `{}` uses it, but does not come after its definition",
+                    buffer.name,
+                    self.nodes[node.index()]
+                )));
             }
         }
         Ok(())
@@ -396,76 +447,29 @@ impl Problem {
     fn check_pairs(&self) -> Result<(), OffsetsError> {
         for &(earlier, later) in &self.in_place {
             if earlier == later || !self.ends_at_start_of(earlier.index(), later.index()) {
-                return Err(OffsetsError::NotInPlace {
-                    earlier: self.name(earlier.index()),
-                    later: self.name(later.index()),
-                });
+                return Err(OffsetsError::invalid(format!(
+                    "buffer `{}` can't reuse the bytes of `{}`: they are live at the same time for longer than the one step that reads the one and writes the other",
+                    self.name(later.index()),
+                    self.name(earlier.index())
+                )));
             }
         }
         Ok(())
     }
 
     fn check_fixed(&self) -> Result<(), OffsetsError> {
-        let mut fixed: Vec<(usize, u64, u64)> = Vec::new();
-        for (i, buffer) in self.buffers.iter().enumerate() {
-            if let Some(offset) = buffer.fixed {
-                fixed.push((i, offset, offset + buffer.size));
-            }
-        }
-        if self.order.is_some() {
-            for (k, &(a, start, end)) in fixed.iter().enumerate() {
-                for &(b, other_start, other_end) in fixed.iter().skip(k + 1) {
-                    let overlap = start < other_end && other_start < end;
-                    if overlap && !self.may_overlap(a, b, start == other_start) {
-                        return Err(self.fixed_conflict(a, b));
-                    }
-                }
-            }
-            return Ok(());
-        }
-        self.check_fixed_intervals(&fixed)
-    }
-
-    fn may_overlap(&self, a: usize, b: usize, same_offset: bool) -> bool {
-        let paired = |earlier: usize, later: usize| {
-            self.in_place.iter().any(|pair| pair.0.index() == earlier && pair.1.index() == later)
+        let fixed = |(index, buffer): (usize, &Buffer)| {
+            let offset = buffer.fixed?;
+            Some(PlacedAt { index, offset, top: offset + buffer.size })
         };
-        self.ends_before(a, b) || self.ends_before(b, a) || same_offset && (paired(a, b) || paired(b, a))
-    }
-
-    fn fixed_conflict(&self, a: usize, b: usize) -> OffsetsError {
-        OffsetsError::FixedConflict { first: self.name(a), second: self.name(b) }
-    }
-
-    /// Sweeps over time, with the live buffers by offset.
-    fn check_fixed_intervals(&self, fixed: &[(usize, u64, u64)]) -> Result<(), OffsetsError> {
-        // At one position buffers begin before others end, because lifetimes are closed here.
-        let mut events: Vec<(u64, bool, usize)> = Vec::with_capacity(fixed.len() * 2);
-        for (k, &(i, _, _)) in fixed.iter().enumerate() {
-            let Some((first, last)) = self.interval(i) else { continue };
-            events.extend([(first, false, k), (last, true, k)]);
+        let fixed: Vec<PlacedAt> = self.buffers.iter().enumerate().filter_map(fixed).collect();
+        match overlap(self, &fixed) {
+            None => Ok(()),
+            Some((a, b)) => Err(OffsetsError::invalid(format!(
+                "buffers `{}` and `{}` are live at the same time, and overlap at their fixed offsets",
+                self.name(a),
+                self.name(b)
+            ))),
         }
-        events.sort_unstable();
-        let mut live: BTreeMap<(u64, usize), usize> = BTreeMap::new();
-        for (_, ends, k) in events {
-            let Some(&(i, start, end)) = fixed.get(k) else { continue };
-            if ends {
-                live.remove(&(start, i));
-                continue;
-            }
-            let below = live.range(..(end, 0)).rev();
-            for (&(other_start, other), &other_k) in below {
-                let other_end = fixed.get(other_k).map_or(0, |f| f.2);
-                if other_end > start && !self.may_overlap(i, other, start == other_start) {
-                    return Err(self.fixed_conflict(other, i));
-                }
-                // Without pairs the live buffers are disjoint, so it is enough to look at the next one below.
-                if other_start < start && self.in_place.is_empty() {
-                    break;
-                }
-            }
-            live.insert((start, i), k);
-        }
-        Ok(())
     }
 }

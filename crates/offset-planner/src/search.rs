@@ -187,35 +187,19 @@ impl<'a> ScaledProblem<'a> {
             let top = least + size;
             OpenItem { least, top, cap: cap(size), cause: NONE, put_off: NONE, ..OpenItem::default() }
         }));
-        let mut run = SearchRun {
-            n,
-            capacity,
-            size: &self.size,
-            align: &self.align,
-            fixed: &self.fixed,
-            conflicts: self.conflicts,
-            cliques: self.cliques,
-            common: self.common,
-            class: &self.class,
-            rank,
-            pick,
-            s: &mut self.state,
-        };
+        let mut state = std::mem::take(&mut self.state);
+        let mut run = SearchRun { problem: self, n, capacity, rank, pick, s: &mut state };
         run.start();
-        run.search(&mut stop)
+        let outcome = run.search(&mut stop);
+        self.state = state;
+        outcome
     }
 }
 
 struct SearchRun<'e> {
+    problem: &'e ScaledProblem<'e>,
     n: usize,
     capacity: u64,
-    size: &'e [u64],
-    align: &'e [u64],
-    fixed: &'e [u64],
-    conflicts: &'e ItemLists,
-    cliques: &'e Cliques,
-    common: u64,
-    class: &'e [u32],
     rank: &'e [u32],
     pick: CliqueChoice,
     s: &'e mut State,
@@ -245,18 +229,24 @@ impl State {
 
 impl SearchRun<'_> {
     fn start(&mut self) {
-        let (n, k) = (self.n, self.cliques.members.len());
+        let (n, k) = (self.n, self.problem.cliques.members.len());
         let open = (0..k)
             .map(|c| {
-                self.cliques.members.of(c).iter().map(|&i| align_up(self.size[i as usize], self.common)).sum()
+                self.problem
+                    .cliques
+                    .members
+                    .of(c)
+                    .iter()
+                    .map(|&i| align_up(self.problem.size[i as usize], self.problem.common))
+                    .sum()
             })
             .collect();
         let s = &mut *self.s;
         s.open = open;
         s.members.clear();
-        s.members.extend_from_slice(self.cliques.members.all());
+        s.members.extend_from_slice(self.problem.cliques.members.all());
         s.open_members.clear();
-        s.open_members.extend((0..k).map(|c| self.cliques.members.of(c).len() as u32));
+        s.open_members.extend((0..k).map(|c| self.problem.cliques.members.of(c).len() as u32));
         s.trail.clear();
         s.frames.clear();
         s.deepest.clear();
@@ -377,7 +367,7 @@ impl SearchRun<'_> {
         let Some(frame) = self.s.frames.last() else { return };
         match frame.item {
             NONE => self.explain_deferred(level, frame.clique as usize, frame.deferred),
-            item if self.fixed[item as usize] == u64::MAX => {
+            item if self.problem.fixed[item as usize] == u64::MAX => {
                 self.add_cause(level, self.s.items[item as usize].cause)
             }
             _ => {}
@@ -393,14 +383,14 @@ impl SearchRun<'_> {
     /// Adds the levels that imply that the next item of a deferred clique is at `least` or above: those that raised the
     /// clique's items, or the items below them in other cliques.
     fn explain_deferred(&mut self, level: usize, clique: usize, least: u64) {
-        for at in self.s.open_of(self.cliques, clique) {
+        for at in self.s.open_of(self.problem.cliques, clique) {
             let c = self.s.members[at] as usize;
             if self.s.items[c].least >= least {
                 self.add_cause(level, self.s.items[c].cause);
                 continue;
             }
-            for &y in self.conflicts.of(c) {
-                if !self.s.items[y as usize].placed && self.size[y as usize] < least {
+            for &y in self.problem.conflicts.of(c) {
+                if !self.s.items[y as usize].placed && self.problem.size[y as usize] < least {
                     self.add_cause(level, self.s.items[y as usize].cause);
                 }
             }
@@ -413,9 +403,9 @@ impl SearchRun<'_> {
         let s = &mut *self.s;
         s.items[item].placed = true;
         let top = s.items[item].top;
-        let size = align_up(self.size[item], self.common);
-        for &k in self.cliques.of_item.of(item) {
-            let open = s.open_of(self.cliques, k as usize);
+        let size = align_up(self.problem.size[item], self.problem.common);
+        for &k in self.problem.cliques.of_item.of(item) {
+            let open = s.open_of(self.problem.cliques, k as usize);
             let open = &mut s.members[open];
             if let (Some(at), Some(last)) =
                 (open.iter().position(|&i| i == item as u32), open.len().checked_sub(1))
@@ -429,7 +419,7 @@ impl SearchRun<'_> {
             s.choices_changed[k as usize] = true;
         }
         let mut fits = true;
-        for &y in self.conflicts.of(item) {
+        for &y in self.problem.conflicts.of(item) {
             let (y, s) = (y as usize, &mut *self.s);
             if s.items[y].placed {
                 continue;
@@ -453,15 +443,15 @@ impl SearchRun<'_> {
             return true;
         }
         s.trail.push(Change::Least { item: item as u32, least: of.least, cause: of.cause });
-        of.raise(align_up(least, self.align[item]), level);
-        s.changed(item, self.cliques);
-        self.fixed[item] == u64::MAX
+        of.raise(align_up(least, self.problem.align[item]), level);
+        s.changed(item, self.problem.cliques);
+        self.problem.fixed[item] == u64::MAX
     }
 
     /// Defers a clique: whichever of its open items comes next has another item below it in another clique.
     fn put_off(&mut self, clique: usize, least: u64, level: u32) -> bool {
         let mut fits = true;
-        for at in self.s.open_of(self.cliques, clique) {
+        for at in self.s.open_of(self.problem.cliques, clique) {
             let s = &mut *self.s;
             let c = s.members[at] as usize;
             if s.items[c].put_off == NONE {
@@ -483,7 +473,7 @@ impl SearchRun<'_> {
             match s.trail.pop() {
                 Some(Change::Least { item, least, cause }) => {
                     s.items[item as usize].raise(least, cause);
-                    s.changed(item as usize, self.cliques);
+                    s.changed(item as usize, self.problem.cliques);
                 }
                 Some(Change::PutOff { item, level }) => {
                     s.items[item as usize].put_off = level;
@@ -495,20 +485,20 @@ impl SearchRun<'_> {
         if item != NONE {
             let item = item as usize;
             s.items[item].placed = false;
-            let size = align_up(self.size[item], self.common);
-            for &k in self.cliques.of_item.of(item) {
+            let size = align_up(self.problem.size[item], self.problem.common);
+            for &k in self.problem.cliques.of_item.of(item) {
                 s.open[k as usize] += size;
                 s.open_members[k as usize] += 1;
                 s.choices_changed[k as usize] = true;
             }
-            s.changed(item, self.cliques);
+            s.changed(item, self.problem.cliques);
         }
     }
 
     /// Evaluates a new node: adds a frame with its choices, or records why there are none. Results for cliques and
     /// items are kept from node to node; only what has changed is evaluated again.
     fn node(&mut self, level: usize) -> SearchNode {
-        for k in 0..self.cliques.members.len() {
+        for k in 0..self.problem.cliques.members.len() {
             if self.s.stack_changed[k] && self.s.open[k] > 0 && !self.look_at_stack(k) {
                 self.explain_floor(level, k);
                 return SearchNode::Dead;
@@ -555,7 +545,7 @@ impl SearchRun<'_> {
             second_top: u64::MAX,
             open: s.open[k],
         };
-        let open = s.open_of(self.cliques, k);
+        let open = s.open_of(self.problem.cliques, k);
         for &c in &s.members[open.clone()] {
             let item = &s.items[c as usize];
             stack.floor = stack.floor.min(item.least);
@@ -587,7 +577,7 @@ impl SearchRun<'_> {
         let least = item.least;
         let put_off = item.put_off != NONE;
         let (mut fits, mut under) = (!put_off, u64::MAX);
-        for &k in self.cliques.of_item.of(i) {
+        for &k in self.problem.cliques.of_item.of(i) {
             let stack = &s.stacks[k as usize];
             fits &= least + stack.open <= stack.room;
             under = under.min(if stack.first == i as u32 { stack.second_top } else { stack.first_top });
@@ -596,7 +586,7 @@ impl SearchRun<'_> {
         let deferred = least.max(under);
         if (item.available, item.deferred, item.seen_put_off) != (fits, deferred, put_off) {
             (item.available, item.deferred, item.seen_put_off) = (fits, deferred, put_off);
-            for &k in self.cliques.of_item.of(i) {
+            for &k in self.problem.cliques.of_item.of(i) {
                 s.choices_changed[k as usize] = true;
             }
         }
@@ -605,7 +595,7 @@ impl SearchRun<'_> {
     /// Returns a clique with at most one choice, otherwise the one that `CliqueChoice` prefers.
     fn select(&mut self) -> Option<usize> {
         let mut best: Option<((u32, u64, u32), usize)> = None;
-        for k in 0..self.cliques.members.len() {
+        for k in 0..self.problem.cliques.members.len() {
             if self.s.open[k] == 0 {
                 continue;
             }
@@ -632,7 +622,9 @@ impl SearchRun<'_> {
         let floor = self.s.stacks[k].floor;
         match self.pick {
             CliqueChoice::Lowest => (2, floor, choices),
-            CliqueChoice::LowestFullest => (2, floor, u32::MAX - self.cliques.members.of(k).len() as u32),
+            CliqueChoice::LowestFullest => {
+                (2, floor, u32::MAX - self.problem.cliques.members.of(k).len() as u32)
+            }
             // Offsets are far below 2^62.
             CliqueChoice::Bound if self.s.defers[k] => (3, floor, choices),
             CliqueChoice::Bound => (2, choices.into(), 0),
@@ -643,7 +635,7 @@ impl SearchRun<'_> {
     fn look_at_choices(&mut self, k: usize) {
         let s = &mut *self.s;
         let (mut choices, mut put_off, mut least) = (0u32, false, u64::MAX);
-        let open = s.open_of(self.cliques, k);
+        let open = s.open_of(self.problem.cliques, k);
         for &c in &s.members[open] {
             let item = &s.items[c as usize];
             choices += u32::from(item.available);
@@ -659,7 +651,7 @@ impl SearchRun<'_> {
     fn branch(&mut self, level: usize, clique: usize) {
         let start = self.s.choices.len();
         let mut least = u64::MAX;
-        for at in self.s.open_of(self.cliques, clique) {
+        for at in self.s.open_of(self.problem.cliques, clique) {
             let c = self.s.members[at];
             let i = c as usize;
             least = least.min(self.s.items[i].deferred);
@@ -670,7 +662,7 @@ impl SearchRun<'_> {
             }
         }
         let s = &mut *self.s;
-        let (class, rank) = (self.class, self.rank);
+        let (class, rank) = (&self.problem.class, self.rank);
         // Of items that do not differ, keep the first one.
         s.choices[start..].sort_unstable_by_key(|&c| (s.items[c as usize].least, class[c as usize], c));
         let mut kept = start;
@@ -702,7 +694,7 @@ impl SearchRun<'_> {
     }
 
     fn explain_floor(&mut self, level: usize, clique: usize) {
-        for at in self.s.open_of(self.cliques, clique) {
+        for at in self.s.open_of(self.problem.cliques, clique) {
             let item = self.s.members[at] as usize;
             self.add_cause(level, self.s.items[item].cause);
         }

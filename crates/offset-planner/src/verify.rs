@@ -5,80 +5,13 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::{Lifetime, Plan, Problem};
 
-/// The reason why a plan is wrong.
+/// The reason why a plan is wrong: the text names the buffers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum VerifyError {
-    /// The number of offsets differs from the number of buffers.
-    #[error("{offsets} offsets for {buffers} buffers")]
-    Count {
-        /// The number of offsets.
-        offsets: usize,
-        /// The number of buffers.
-        buffers: usize,
-    },
-    /// An offset is not a multiple of its buffer's alignment.
-    #[error("buffer `{buffer}` at {offset}: not a multiple of its alignment {alignment}")]
-    Misaligned {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The offset of the buffer in bytes.
-        offset: u64,
-        /// The alignment of the buffer in bytes.
-        alignment: u64,
-    },
-    /// A fixed buffer has another offset than the fixed one.
-    #[error("buffer `{buffer}` at {offset}: it must be at the fixed offset {fixed}")]
-    NotFixed {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The offset of the buffer in bytes.
-        offset: u64,
-        /// The offset in bytes that the problem fixes.
-        fixed: u64,
-    },
-    /// The end of a buffer is above 2^64.
-    #[error("buffer `{buffer}` at {offset}: its end overflows")]
-    Overflow {
-        /// The buffer's name.
-        buffer: Box<str>,
-        /// The offset of the buffer in bytes.
-        offset: u64,
-    },
-    /// Two buffers share bytes and are live at the same time.
-    #[error("buffers `{first}` and `{second}` are live at the same time and overlap")]
-    Overlap {
-        /// The name of one buffer.
-        first: Box<str>,
-        /// The name of the other buffer.
-        second: Box<str>,
-    },
-    /// The total is not the end of the last buffer.
-    #[error("the plan has a total of {total} bytes, but its last buffer ends at {end}")]
-    Total {
-        /// The total of the plan in bytes.
-        total: u64,
-        /// The end of the last buffer in bytes.
-        end: u64,
-    },
-    /// The lower bound is above the total, or the plan is marked optimal and its total is above the bound.
-    #[error("lower bound {lower_bound} and total {total}, optimal: {optimal}: these are inconsistent")]
-    Bound {
-        /// The lower bound of the plan in bytes.
-        lower_bound: u64,
-        /// The total of the plan in bytes.
-        total: u64,
-        /// Whether the plan is marked optimal.
-        optimal: bool,
-    },
-    /// The total is above the problem's capacity.
-    #[error("the total of {total} bytes is above the capacity of {capacity}")]
-    Capacity {
-        /// The total of the plan in bytes.
-        total: u64,
-        /// The capacity of the problem in bytes.
-        capacity: u64,
-    },
+#[error("{0}")]
+pub struct VerifyError(Box<str>);
+
+fn wrong<T>(problem: String) -> Result<T, VerifyError> {
+    Err(VerifyError(problem.into()))
 }
 
 /// Checks a plan: alignments, fixed offsets, overlaps, total and bound.
@@ -91,14 +24,19 @@ pub enum VerifyError {
 pub fn verify(problem: &Problem, plan: &Plan) -> Result<(), VerifyError> {
     let end = verify_offsets(problem, plan.offsets())?;
     if end != plan.total() {
-        return Err(VerifyError::Total { total: plan.total(), end });
+        let total = plan.total();
+        return wrong(format!("the plan has a total of {total} bytes, but its last buffer ends at {end}"));
     }
     let (lower_bound, optimal) = (plan.lower_bound(), plan.is_optimal());
     if lower_bound > end || optimal && lower_bound != end {
-        return Err(VerifyError::Bound { lower_bound, total: end, optimal });
+        return wrong(format!(
+            "lower bound {lower_bound} and total {end}, optimal: {optimal}: these are inconsistent"
+        ));
     }
     match problem.capacity() {
-        Some(capacity) if end > capacity => Err(VerifyError::Capacity { total: end, capacity }),
+        Some(capacity) if end > capacity => {
+            wrong(format!("the total of {end} bytes is above the capacity of {capacity}"))
+        }
         _ => Ok(()),
     }
 }
@@ -111,66 +49,88 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Result<(), VerifyError> {
 pub fn verify_offsets(problem: &Problem, offsets: &[u64]) -> Result<u64, VerifyError> {
     let buffers = problem.buffers();
     if offsets.len() != buffers.len() {
-        return Err(VerifyError::Count { offsets: offsets.len(), buffers: buffers.len() });
+        return wrong(format!("{} offsets for {} buffers", offsets.len(), buffers.len()));
     }
     let mut end = 0;
     let mut placed = Vec::with_capacity(buffers.len());
     for (index, (buffer, &offset)) in buffers.iter().zip(offsets).enumerate() {
-        let name = || buffer.name.clone();
+        let invalid = |problem: String| wrong(format!("buffer `{}` at {offset}: {problem}", buffer.name));
         if offset % buffer.alignment != 0 {
-            return Err(VerifyError::Misaligned { buffer: name(), offset, alignment: buffer.alignment });
+            return invalid(format!("not a multiple of its alignment {}", buffer.alignment));
         }
         if let Some(fixed) = buffer.fixed.filter(|&fixed| fixed != offset) {
-            return Err(VerifyError::NotFixed { buffer: name(), offset, fixed });
+            return invalid(format!("it must be at the fixed offset {fixed}"));
         }
         let Some(top) = offset.checked_add(buffer.size) else {
-            return Err(VerifyError::Overflow { buffer: name(), offset });
+            return invalid("its end overflows".to_owned());
         };
         end = end.max(top);
-        placed.push(Placed { index, offset, top });
+        placed.push(PlacedAt { index, offset, top });
     }
+    match overlap(problem, &placed) {
+        Some((a, b)) => {
+            let (a, b) = (&buffers[a].name, &buffers[b].name);
+            wrong(format!("buffers `{a}` and `{b}` are live at the same time and overlap"))
+        }
+        None => Ok(end),
+    }
+}
+
+/// A buffer by its number, with its begin and end in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct PlacedAt {
+    pub(super) index: usize,
+    pub(super) offset: u64,
+    pub(super) top: u64,
+}
+
+/// Returns two of these buffers, which are in the order of their numbers, that wrongly share bytes, if there are any.
+pub(super) fn overlap(problem: &Problem, placed: &[PlacedAt]) -> Option<(usize, usize)> {
     let pairs: HashSet<(usize, usize)> = problem
         .in_place_pairs()
         .iter()
         .flat_map(|(a, b)| [(a.index(), b.index()), (b.index(), a.index())])
         .collect();
     // All lifetimes of a problem are of one kind.
-    let overlap = match buffers.first().map(|buffer| &buffer.lifetime) {
-        Some(Lifetime::Nodes { .. }) => by_reachability(problem, &placed, &pairs),
-        _ => sweep(problem, &placed, &pairs),
-    };
-    match overlap.and_then(|(a, b)| Some((buffers.get(a)?, buffers.get(b)?))) {
-        Some((a, b)) => Err(VerifyError::Overlap { first: a.name.clone(), second: b.name.clone() }),
-        None => Ok(end),
+    match problem.buffers().get(placed.first()?.index)?.lifetime {
+        Lifetime::Nodes { .. } => by_reachability(problem, placed, &pairs),
+        Lifetime::Conflicts => by_conflicts(problem, placed, &pairs),
+        Lifetime::Closed { .. } | Lifetime::HalfOpen { .. } => sweep(problem, placed, &pairs),
     }
 }
 
-#[derive(Clone, Copy)]
-struct Placed {
-    index: usize,
-    offset: u64,
-    top: u64,
+fn by_conflicts(
+    problem: &Problem,
+    placed: &[PlacedAt],
+    pairs: &HashSet<(usize, usize)>,
+) -> Option<(usize, usize)> {
+    let at = |index: usize| placed.binary_search_by_key(&index, |p| p.index).ok().map(|k| placed[k]);
+    problem.conflicts().map(|(a, b)| (a.index(), b.index())).find(|&(i, j)| {
+        let (Some(a), Some(b)) = (at(i), at(j)) else { return false };
+        let shares = a.offset == b.offset && pairs.contains(&(i, j));
+        a.offset < b.top && b.offset < a.top && !shares
+    })
 }
 
 /// Steps through time with the live buffers by offset. Live buffers do not overlap (or are at one offset, for a pair
 /// that shares), so a new one is compared with its neighbours only.
-fn sweep(problem: &Problem, placed: &[Placed], pairs: &HashSet<(usize, usize)>) -> Option<(usize, usize)> {
+fn sweep(problem: &Problem, placed: &[PlacedAt], pairs: &HashSet<(usize, usize)>) -> Option<(usize, usize)> {
     // Half positions distinguish both kinds of lifetime: [a, b] lives to 2b + 1, [a, b) to 2b - 1; ends sort first.
     let mut steps: Vec<(u128, bool, usize)> = Vec::with_capacity(placed.len() * 2);
-    for (buffer, p) in problem.buffers().iter().zip(placed) {
-        let (from, to) = match buffer.lifetime {
+    for (k, p) in placed.iter().enumerate() {
+        let (from, to) = match problem.buffers()[p.index].lifetime {
             Lifetime::Closed { first, last } => (u128::from(first) * 2, u128::from(last) * 2 + 1),
             Lifetime::HalfOpen { start, end } => (u128::from(start) * 2, u128::from(end) * 2 - 1),
-            Lifetime::Nodes { .. } => continue,
+            Lifetime::Nodes { .. } | Lifetime::Conflicts => continue,
         };
-        steps.push((from, true, p.index));
-        steps.push((to, false, p.index));
+        steps.extend([(from, true, k), (to, false, k)]);
     }
     steps.sort_unstable();
     // The live buffers at each offset.
-    let mut live: BTreeMap<u64, Vec<Placed>> = BTreeMap::new();
-    for (_, begins, index) in steps {
-        let Some(&new) = placed.get(index) else { continue };
+    let mut live: BTreeMap<u64, Vec<PlacedAt>> = BTreeMap::new();
+    for (_, begins, k) in steps {
+        let new = placed[k];
+        let index = new.index;
         if !begins {
             if let Some(same) = live.get_mut(&new.offset) {
                 same.retain(|p| p.index != index);
@@ -204,7 +164,7 @@ fn sweep(problem: &Problem, placed: &[Placed], pairs: &HashSet<(usize, usize)>) 
 /// have its bytes.
 fn by_reachability(
     problem: &Problem,
-    placed: &[Placed],
+    placed: &[PlacedAt],
     pairs: &HashSet<(usize, usize)>,
 ) -> Option<(usize, usize)> {
     let mut next = vec![Vec::new(); problem.nodes()];

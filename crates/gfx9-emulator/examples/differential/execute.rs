@@ -75,9 +75,8 @@ pub(crate) fn compare(
 }
 
 fn on_emulator(object: &[u8], job: &Job<'_>) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let mut config = MachineConfig::default();
-    config.threads = 1;
-    config.instruction_budget = Some(INSTRUCTIONS);
+    let mut config =
+        MachineConfig { threads: 1, instruction_budget: Some(INSTRUCTIONS), ..MachineConfig::default() };
     // The seed selects the SIMD level and the interpreter loop, so that all of them are used.
     if job.seed % 3 == 1 {
         config.level = SimdLevel::Portable;

@@ -471,7 +471,7 @@ impl Generator {
         self.spend(1);
         let at = self.expr(Ty::U32, 2);
         let of = self.r.pick(&[Ty::U32, Ty::I32, Ty::U64, Ty::signed(64)]);
-        let (t, double) = (of.name(), of.bits == 64);
+        let double = of.bits == 64;
         let operation = self.r.pick(&["add", "sub", "and", "or", "xor", "min", "max", "xchg", "cmp"]);
         let choice = self.r.below(10);
         // The work-item's words are in global memory, in LDS, or in either and accessed through a generic pointer.
@@ -524,38 +524,40 @@ impl Generator {
                 out.push(Stmt::declaring(text, values));
                 self.add_var(&result, Ty::U32, true);
             }
-            _ => {
-                // Shared by all work-items. Half of the counters have 64 bits.
-                let (region, operation) = match (self.r.below(10), of.kind) {
-                    (0, _) => ("ADD", "add"),
-                    (1, _) => ("SUB", "sub"),
-                    (2, _) => ("AND", "and"),
-                    (3, _) => ("OR", "or"),
-                    (4, _) => ("XOR", "xor"),
-                    (5, Kind::Unsigned) => ("UMIN", "min"),
-                    (5, _) => ("IMIN", "min"),
-                    (6, Kind::Unsigned) => ("UMAX", "max"),
-                    (6, _) => ("IMAX", "max"),
-                    (7, _) if self.features.floats => ("FADD", "add"),
-                    _ => ("ADD", "add"),
-                };
-                let (base, name, space) = match memory {
-                    Memory::Count if choice < 6 => ("counters", "lds", "LDS"),
-                    _ => ("shared", "glob", "GLOB"),
-                };
-                let slot =
-                    format!("{base}[{region} * SHARED + 2 * ($0 % (SHARED / 2)) + {}]", u8::from(double));
-                let (t, value) = match region {
-                    // Integers, whose sum doesn't depend on the order.
-                    "FADD" if double => ("f64".into(), "(f64)($1 & 63)"),
-                    "FADD" => ("f32".into(), "(f32)($1 & 63)"),
-                    _ => (t, "$1"),
-                };
-                let text = format!("{name}_{operation}_{t}(({space} {t}*)&{slot}, {value});");
-                let value = self.expr(of, 3);
-                out.push(Stmt::new(text, vec![at, value]));
-            }
+            _ => self.shared_atomic(memory, choice, of, at, out),
         }
+    }
+
+    /// Generates an atomic on counters that all work-items share. Half of the counters have 64 bits.
+    fn shared_atomic(&mut self, memory: Memory, choice: usize, of: Ty, at: Expr, out: &mut Vec<Stmt>) {
+        let (t, double) = (of.name(), of.bits == 64);
+        let (region, operation) = match (self.r.below(10), of.kind) {
+            (0, _) => ("ADD", "add"),
+            (1, _) => ("SUB", "sub"),
+            (2, _) => ("AND", "and"),
+            (3, _) => ("OR", "or"),
+            (4, _) => ("XOR", "xor"),
+            (5, Kind::Unsigned) => ("UMIN", "min"),
+            (5, _) => ("IMIN", "min"),
+            (6, Kind::Unsigned) => ("UMAX", "max"),
+            (6, _) => ("IMAX", "max"),
+            (7, _) if self.features.floats => ("FADD", "add"),
+            _ => ("ADD", "add"),
+        };
+        let (base, name, space) = match memory {
+            Memory::Count if choice < 6 => ("counters", "lds", "LDS"),
+            _ => ("shared", "glob", "GLOB"),
+        };
+        let slot = format!("{base}[{region} * SHARED + 2 * ($0 % (SHARED / 2)) + {}]", u8::from(double));
+        let (t, value) = match region {
+            // Integers, whose sum doesn't depend on the order.
+            "FADD" if double => ("f64".into(), "(f64)($1 & 63)"),
+            "FADD" => ("f32".into(), "(f32)($1 & 63)"),
+            _ => (t, "$1"),
+        };
+        let text = format!("{name}_{operation}_{t}(({space} {t}*)&{slot}, {value});");
+        let value = self.expr(of, 3);
+        out.push(Stmt::new(text, vec![at, value]));
     }
 
     /// Generates a function of values, structs and arrays.

@@ -282,7 +282,7 @@ fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) ->
             Encoding::Mimg => {}
         }
     }
-    code.push(word(encoding, op, low));
+    code.push(encoding.first_dword(op, low));
     let long = !matches!(
         encoding,
         Encoding::Sop1
@@ -299,32 +299,4 @@ fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) ->
         code.push(high);
     }
     Ok(())
-}
-
-/// Returns the first dword of an instruction, with the other fields of `rest`.
-fn word(encoding: Encoding, op: u32, rest: u32) -> u32 {
-    let field = |prefix: u32, prefix_bits: u32, at: u32, width: u32| {
-        let fixed = u32::MAX << (32 - prefix_bits) | ((1u32 << width) - 1) << at;
-        prefix << (32 - prefix_bits) | (op & ((1 << width) - 1)) << at | rest & !fixed
-    };
-    match encoding {
-        Encoding::Sop2 => field(0b10, 2, 23, 7),
-        Encoding::Sop1 => field(0x17d, 9, 8, 8),
-        Encoding::Sopk => field(0xb, 4, 23, 5),
-        Encoding::Sopc => field(0x17e, 9, 16, 7),
-        Encoding::Sopp => field(0x17f, 9, 16, 7),
-        Encoding::Smem => field(0x30, 6, 18, 8),
-        Encoding::Vop1 => field(0x3f, 7, 9, 8),
-        Encoding::Vop2 => field(0, 1, 25, 6),
-        Encoding::Vopc => field(0x3e, 7, 17, 8),
-        Encoding::Vop3 => field(0x34, 6, 16, 10),
-        Encoding::Vop3p => field(0x1a7, 9, 16, 7),
-        Encoding::Ds => field(0x36, 6, 17, 8),
-        Encoding::Flat => field(0x37, 6, 18, 7) & !0xc000,
-        Encoding::Scratch => field(0x37, 6, 18, 7) & !0xc000 | 0x4000,
-        Encoding::Global => field(0x37, 6, 18, 7) & !0xc000 | 0x8000,
-        Encoding::Mubuf => field(0x38, 6, 18, 7),
-        Encoding::Mtbuf => field(0x3a, 6, 15, 4),
-        Encoding::Mimg => field(0x3c, 6, 18, 7),
-    }
 }

@@ -29,11 +29,13 @@ pub(crate) fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
 
 /// Returns a machine with little memory and an instruction budget.
 pub(crate) fn machine(level: SimdLevel, threads: usize) -> Machine {
-    let mut config = MachineConfig::default();
-    config.device_memory = 64 << 20;
-    config.threads = threads;
-    config.level = level;
-    config.instruction_budget = Some(BUDGET);
-    config.printer = Printer::new(|_, _| {});
+    let config = MachineConfig {
+        memory_bytes: 64 << 20,
+        threads,
+        level,
+        instruction_budget: Some(BUDGET),
+        printer: Printer::new(|_, _| {}),
+        ..MachineConfig::default()
+    };
     Machine::new(config).expect("a machine")
 }

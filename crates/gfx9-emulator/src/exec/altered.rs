@@ -8,7 +8,7 @@ use gfx9_isa::Ty;
 use gfx9_isa::flags::SGPR_DST;
 
 use crate::exec::inst::{
-    Code, Exec, ExecContext, Flow, Inst, ModifierInst, NONE, Observing, StopReason, flag,
+    Code, ExecContext, Flow, Inst, ModifierInst, NONE, Observing, StopReason, executors, flag,
 };
 use crate::exec::operand::Operand;
 use crate::state::wave::{Mode, VROWS, Wave, sreg};
@@ -160,54 +160,32 @@ fn set_index(w: &mut Wave, index: Option<u32>, mode: Option<u32>) {
     w.set_s32(sreg::M0, m0);
 }
 
-/// `s_set_gpr_idx_on`: until `s_set_gpr_idx_off`, VALU instructions add M0's index to their vector registers.
-pub(crate) struct GprIdxOn;
-impl Exec for GprIdxOn {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_set_gpr_idx_on`: until `s_set_gpr_idx_off`, VALU instructions add M0's index to their vector registers.
+    GprIdxOn |w, _, i| {
         let index = w.s32(i.src[0]);
         set_index(w, Some(index), Some(i.imm));
         w.mode = Mode(w.mode.0 | Mode::GPR_IDX_EN);
         Flow::Altered
     }
-}
-
-/// `s_set_gpr_idx_off`.
-pub(crate) struct GprIdxOff;
-impl Exec for GprIdxOff {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
+    /// `s_set_gpr_idx_off`.
+    GprIdxOff |w, _, _| {
         w.mode = Mode(w.mode.0 & !Mode::GPR_IDX_EN);
         Flow::Next
     }
-}
-
-/// `s_set_gpr_idx_idx`: sets the index.
-pub(crate) struct GprIdxIdx;
-impl Exec for GprIdxIdx {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_set_gpr_idx_idx`: sets the index.
+    GprIdxIdx |w, _, i| {
         let index = w.s32(i.src[0]);
         set_index(w, Some(index), None);
         Flow::Next
     }
-}
-
-/// `s_set_gpr_idx_mode`: selects the operands that are indexed.
-pub(crate) struct GprIdxMode;
-impl Exec for GprIdxMode {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_set_gpr_idx_mode`: selects the operands that are indexed.
+    GprIdxMode |w, _, i| {
         set_index(w, None, Some(i.imm));
         Flow::Next
     }
-}
-
-/// `s_setvskip`: a bit of the first source says whether the following vector instructions are skipped.
-pub(crate) struct Setvskip;
-impl Exec for Setvskip {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_setvskip`: a bit of the first source says whether the following vector instructions are skipped.
+    Setvskip |w, _, i| {
         let skip = w.s32(i.src[0]) >> (w.s32(i.src[1]) & 31) & 1;
         w.mode = Mode(w.mode.0 & !Mode::VSKIP | skip * Mode::VSKIP);
         after_mode(w)

@@ -10,8 +10,8 @@ use half::{bf16, f16};
 
 use crate::exec::access::{FlatTarget, flat_fault, global_fault, lds_fault};
 use crate::exec::address::{based, wide};
-use crate::exec::ds::{addresses, is_gds, no_gds, two_offsets};
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
+use crate::exec::ds::{addresses, two_offsets};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
 use crate::memory::bounds::Bounds;
 use crate::memory::{Addresses, Cell, Checked, Element, Wide};
@@ -550,11 +550,9 @@ pub(crate) fn buffer_rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, a
     memory_rmw::<O>(w, cx, i.pc, at, exec, Operands::of_memory::<O>(i), false)
 }
 
-/// `global_atomic_*`.
-pub(crate) struct GlobalRmw<O>(PhantomData<O>);
-impl<O: Rmw> Exec for GlobalRmw<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `global_atomic_*`.
+    GlobalRmw<O: Rmw> |w, cx, i| {
         let at = if i.sdst == NONE {
             wide(w, i)
         } else {
@@ -563,26 +561,13 @@ impl<O: Rmw> Exec for GlobalRmw<O> {
         };
         memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), false)
     }
-}
-
-/// `flat_atomic_*`.
-pub(crate) struct FlatRmw<O>(PhantomData<O>);
-impl<O: Rmw> Exec for FlatRmw<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `flat_atomic_*`.
+    FlatRmw<O: Rmw> |w, cx, i| {
         let at = wide(w, i);
         memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), true)
     }
-}
-
-/// `ds_*` atomics of one address.
-pub(crate) struct DsRmw<O>(PhantomData<O>);
-impl<O: Rmw> Exec for DsRmw<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+    /// `ds_*` atomics of one address.
+    DsRmw<O: Rmw> |w, cx, i| {
         let at = addresses(w, i, i.imm);
         lds_rmw::<O>(w, cx, i.pc, &at, Operands::of_ds(i))
     }
@@ -596,9 +581,6 @@ where
 {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
         // The result of the first exchange may overwrite the data of the second.
@@ -611,15 +593,10 @@ where
     }
 }
 
-/// `ds_condxchg32_rtn_b64`: exchanges two dwords. Each is stored, with its top bit cleared, only if the top bit of its
-/// data is set.
-pub(crate) struct DsCondxchg32;
-impl Exec for DsCondxchg32 {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+executors! {
+    /// `ds_condxchg32_rtn_b64`: exchanges two dwords. Each is stored, with its top bit cleared, only if the top bit of its
+    /// data is set.
+    DsCondxchg32 |w, cx, i| {
         // The hardware ignores the low bits (CDNA3 ISA). It also ignores the bits above 16; here an address with such
         // bits is out of bounds.
         let at = addresses(w, i, i.imm).map(|a| a & !7);

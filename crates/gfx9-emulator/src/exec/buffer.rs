@@ -1,12 +1,10 @@
 //! MUBUF and MTBUF: accesses through buffer descriptors, also to private memory on gfx90a, and cache control.
 
-use std::marker::PhantomData;
-
 use crate::exec::access::{
     Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store,
 };
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst, REPORTED, flag};
+use crate::exec::inst::{ExecContext, Flow, Inst, REPORTED, executors, flag};
 use crate::exec::notices::Who;
 use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::memory::Wide;
@@ -16,12 +14,10 @@ use crate::report::fault::FaultCause;
 use crate::state::bytes::Bytes;
 use crate::state::wave::{LANES, Wave, lanes_of};
 
-/// Cache write-back and invalidation. They do nothing: memory is coherent, and workgroups see each other's stores in
-/// order.
-pub(crate) struct CacheControl;
-impl Exec for CacheControl {
-    #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
+executors! {
+    /// Cache write-back and invalidation. They do nothing: memory is coherent, and workgroups see each other's stores in
+    /// order.
+    CacheControl |_, _, _| {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         Flow::Next
     }
@@ -195,11 +191,9 @@ fn other_scratch(w: &Wave, cx: &mut ExecContext, i: &Inst, access: AccessKind, s
     })
 }
 
-/// `buffer_load_*` to registers or LDS.
-pub(crate) struct BufferLoad<K>(PhantomData<K>);
-impl<K: Load> Exec for BufferLoad<K> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `buffer_load_*` to registers or LDS.
+    BufferLoad<K: Load> |w, cx, i| {
         if i.flags & flag::LDS != 0 {
             let base = buffer_base(w, i);
             return to_lds(w, cx, i, base, K::E::SIZE, buffer_load::<K>);
@@ -289,11 +283,9 @@ pub(crate) fn fault(
     global_fault(cx, access, &|lane| reach.address(lane, extra), exec, size as usize)
 }
 
-/// `buffer_store_*`.
-pub(crate) struct BufferStore<K>(PhantomData<K>);
-impl<K: Store> Exec for BufferStore<K> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `buffer_store_*`.
+    BufferStore<K: Store> |w, cx, i| {
         if let Some(at) = scratch_offsets(w, i) {
             if !own_scratch(w, i) {
                 return other_scratch(w, cx, i, AccessKind::Write, K::E::SIZE);
@@ -334,11 +326,9 @@ fn memory_store<K: Store>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow 
     Flow::Next
 }
 
-/// `buffer_atomic_*`. A lane that is out of range changes nothing, and its result is 0.
-pub(crate) struct BufferRmw<O>(PhantomData<O>);
-impl<O: Rmw> Exec for BufferRmw<O> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `buffer_atomic_*`. A lane that is out of range changes nothing, and its result is 0.
+    BufferRmw<O: Rmw> |w, cx, i| {
         let (reach, exec) = (Reach::new(w, i), w.exec());
         let inside = reach.whole(exec, <O::T as Bits>::E::SIZE as u32);
         if i.flags & flag::GLC != 0 {

@@ -256,43 +256,46 @@ fn scratch_through_its_descriptor() {
                 }
                 b.check(name);
             }
-            // Past the end: a stack overflow.
-            let (size, access) =
-                (shape.bytes as u32, if shape.load { AccessKind::Read } else { AccessKind::Write });
-            b.rig.w.set_s32(6, (SCRATCH - size + 4) / 4 * 4 * LANES as u32);
-            b.rig.w.set_exec(!0);
-            let words = buffer(&b.rig, Encoding::Mubuf, name, BufferFields { offset: 3, ..FIELDS });
-            let Err(FaultCause::OutOfBounds { access: a, space: MemorySpace::Scratch, size: s, lanes }) =
-                b.rig.try_run(&words)
-            else {
-                panic!("{name} must fault")
-            };
-            assert_eq!((a, s, lanes.len()), (access, size, 16));
-            // Into another lane's memory: by a scalar offset that is not a multiple of 256, or by an index.
-            b.rig.w.set_exec(1 << 63 | 1 << 5);
-            b.rig.w.set_s32(6, 8);
-            let to = |lanes: [(u8, u64); 2]| {
-                Vec::from(lanes.map(|(lane, address)| LaneAddress { lane: Some(lane), address }))
-            };
-            let other = |soffset, lanes| {
-                Err(FaultCause::OtherLanesScratch { access, size, soffset, lanes: to(lanes) })
-            };
-            assert_eq!(b.rig.try_run(&words), other(8, [(5, 7), (63, 1)]), "{name}");
-            b.rig.w.set_s32(6, 256);
-            let fields = BufferFields { offset: 3, idxen: true, ..FIELDS };
-            let words = buffer(&b.rig, Encoding::Mubuf, name, fields);
-            b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(1);
-            assert_eq!(b.rig.try_run(&words), other(256, [(5, 6), (63, 0)]), "{name}");
-            // An index of 0, and no active lanes.
-            b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(0);
-            if shape.load {
-                b.rig.run(&words);
-            }
-            b.rig.w.set_exec(0);
-            b.rig.w.set_s32(6, 8);
-            b.rig.run(&words);
+            scratch_of_other_lanes(&mut b, name, &shape);
         }
     }
+}
+
+/// Accesses past the end of the lane's private memory, and to that of other lanes, are faults.
+fn scratch_of_other_lanes(b: &mut MemoryModel, name: &str, shape: &Shape) {
+    // Past the end: a stack overflow.
+    let (size, access) = (shape.bytes as u32, if shape.load { AccessKind::Read } else { AccessKind::Write });
+    b.rig.w.set_s32(6, (SCRATCH - size + 4) / 4 * 4 * LANES as u32);
+    b.rig.w.set_exec(!0);
+    let words = buffer(&b.rig, Encoding::Mubuf, name, BufferFields { offset: 3, ..FIELDS });
+    let Err(FaultCause::OutOfBounds { access: a, space: MemorySpace::Scratch, size: s, lanes }) =
+        b.rig.try_run(&words)
+    else {
+        panic!("{name} must fault")
+    };
+    assert_eq!((a, s, lanes.len()), (access, size, 16));
+    // Into another lane's memory: by a scalar offset that is not a multiple of 256, or by an index.
+    b.rig.w.set_exec(1 << 63 | 1 << 5);
+    b.rig.w.set_s32(6, 8);
+    let to = |lanes: [(u8, u64); 2]| {
+        Vec::from(lanes.map(|(lane, address)| LaneAddress { lane: Some(lane), address }))
+    };
+    let other =
+        |soffset, lanes| Err(FaultCause::OtherLanesScratch { access, size, soffset, lanes: to(lanes) });
+    assert_eq!(b.rig.try_run(&words), other(8, [(5, 7), (63, 1)]), "{name}");
+    b.rig.w.set_s32(6, 256);
+    let fields = BufferFields { offset: 3, idxen: true, ..FIELDS };
+    let words = buffer(&b.rig, Encoding::Mubuf, name, fields);
+    b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(1);
+    assert_eq!(b.rig.try_run(&words), other(256, [(5, 6), (63, 0)]), "{name}");
+    // An index of 0, and no active lanes.
+    b.rig.w.v_mut(FIELDS.address as u16).flat_mut().fill(0);
+    if shape.load {
+        b.rig.run(&words);
+    }
+    b.rig.w.set_exec(0);
+    b.rig.w.set_s32(6, 8);
+    b.rig.run(&words);
 }
 
 fn loads_to_lds() {

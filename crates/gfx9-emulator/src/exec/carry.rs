@@ -75,9 +75,9 @@ carries! {
 
 /// Executes an [`OpCarry`]. The mask of carries in is at `src[2]`, the mask of carries out at `sdst`; it is 0 in
 /// inactive lanes.
-pub(crate) struct LCarry<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>);
+pub(crate) struct CarryLanes<O, const SCALAR: u8, const CLAMP: bool>(PhantomData<O>);
 
-impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR, CLAMP> {
+impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCALAR, CLAMP> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
@@ -110,13 +110,13 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for LCarry<O, SCALAR,
 /// The forms of an [`OpCarry`]: one for each combination of scalar sources that compilers use.
 pub(crate) struct FormsCarry<O>(PhantomData<O>);
 impl<O: OpCarry> FormsCarry<O> {
-    const ANY: Columns = same::<LCarry<O, ANY, false>>();
+    const ANY: Columns = same::<CarryLanes<O, ANY, false>>();
     pub(crate) const F: Forms = &[
-        (0, but_portable(Self::ANY, columns::<LCarry<O, 0, false>>())),
-        (1, but_portable(Self::ANY, columns::<LCarry<O, 1, false>>())),
-        (2, but_portable(Self::ANY, two_columns::<LCarry<O, 2, false>>())),
+        (0, but_portable(Self::ANY, columns::<CarryLanes<O, 0, false>>())),
+        (1, but_portable(Self::ANY, columns::<CarryLanes<O, 1, false>>())),
+        (2, but_portable(Self::ANY, two_columns::<CarryLanes<O, 2, false>>())),
     ];
-    pub(crate) const CLAMP: Forms = &[(0, same::<LCarry<O, ANY, true>>())];
+    pub(crate) const CLAMP: Forms = &[(0, same::<CarryLanes<O, ANY, true>>())];
 }
 
 /// `v_cndmask_b32`: selects the second source where the mask at `src[2]` is set, else the first.
@@ -161,60 +161,46 @@ pub(crate) trait OpFlag {
     fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, bool);
 }
 
-/// `v_mad_u64_u32`.
-pub(crate) struct MadU64U32;
-impl OpFlag for MadU64U32 {
-    type D = u64;
-    type A = u32;
-    type C = u64;
-    #[inline(always)]
-    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
-        (u64::from(a) * u64::from(b)).overflowing_add(c)
-    }
+/// Declares operations `Name(type of the product, of the factors): |a, b, c| (result, flag);`.
+macro_rules! flag_ops {
+    ($($(#[$doc:meta])* $name:ident($d:ty, $a:ty): |$x:ident, $y:ident, $z:ident| $e:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl OpFlag for $name {
+            type D = $d;
+            type A = $a;
+            type C = $d;
+            #[inline(always)]
+            fn f($x: $a, $y: $a, $z: $d) -> ($d, bool) {
+                $e
+            }
+        }
+    )*};
 }
 
-/// [`MadU64U32`] with the clamp bit.
-pub(crate) struct MadU64U32Clamp;
-impl OpFlag for MadU64U32Clamp {
-    type D = u64;
-    type A = u32;
-    type C = u64;
-    #[inline(always)]
-    fn f(a: u32, b: u32, c: u64) -> (u64, bool) {
+flag_ops! {
+    /// `v_mad_u64_u32`.
+    MadU64U32(u64, u32): |a, b, c| (u64::from(a) * u64::from(b)).overflowing_add(c);
+    /// [`MadU64U32`] with the clamp bit.
+    MadU64U32Clamp(u64, u32): |a, b, c| {
         let (d, over) = MadU64U32::f(a, b, c);
         (if over { u64::MAX } else { d }, over)
-    }
-}
-
-/// `v_mad_i64_i32`; the flag is bit 64 of the sum.
-pub(crate) struct MadI64I32;
-impl OpFlag for MadI64I32 {
-    type D = i64;
-    type A = i32;
-    type C = i64;
-    #[inline(always)]
-    fn f(a: i32, b: i32, c: i64) -> (i64, bool) {
+    };
+    /// `v_mad_i64_i32`; the flag is bit 64 of the sum.
+    MadI64I32(i64, i32): |a, b, c| {
         let (sum, over) = (i64::from(a) * i64::from(b)).overflowing_add(c);
         (sum, (sum < 0) != over)
-    }
-}
-
-/// [`MadI64I32`] with the clamp bit.
-pub(crate) struct MadI64I32Clamp;
-impl OpFlag for MadI64I32Clamp {
-    type D = i64;
-    type A = i32;
-    type C = i64;
-    #[inline(always)]
-    fn f(a: i32, b: i32, c: i64) -> (i64, bool) {
+    };
+    /// [`MadI64I32`] with the clamp bit.
+    MadI64I32Clamp(i64, i32): |a, b, c| {
         ((i64::from(a) * i64::from(b)).saturating_add(c), MadI64I32::f(a, b, c).1)
-    }
+    };
 }
 
 /// Executes an [`OpFlag`]. The mask of flags is written to `sdst`; it is 0 in inactive lanes.
-pub(crate) struct LFlag<O, const SCALAR: u8>(PhantomData<O>);
+pub(crate) struct FlagLanes<O, const SCALAR: u8>(PhantomData<O>);
 
-impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
+impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
@@ -245,13 +231,13 @@ impl<O: OpFlag, const SCALAR: u8> Exec for LFlag<O, SCALAR> {
 /// `v_mad_u64_u32`.
 pub(crate) struct FormsFlag<O>(PhantomData<O>);
 impl<O: OpFlag> FormsFlag<O> {
-    const ANY: Columns = same::<LFlag<O, ANY>>();
+    const ANY: Columns = same::<FlagLanes<O, ANY>>();
     pub(crate) const F: Forms = &[
-        (0, but_portable(Self::ANY, columns::<LFlag<O, 0>>())),
-        (1, but_portable(Self::ANY, columns::<LFlag<O, 1>>())),
-        (2, but_portable(Self::ANY, columns::<LFlag<O, 2>>())),
-        (4, but_portable(Self::ANY, two_columns::<LFlag<O, 4>>())),
-        (6, but_portable(Self::ANY, two_columns::<LFlag<O, 6>>())),
+        (0, but_portable(Self::ANY, columns::<FlagLanes<O, 0>>())),
+        (1, but_portable(Self::ANY, columns::<FlagLanes<O, 1>>())),
+        (2, but_portable(Self::ANY, columns::<FlagLanes<O, 2>>())),
+        (4, but_portable(Self::ANY, two_columns::<FlagLanes<O, 4>>())),
+        (6, but_portable(Self::ANY, two_columns::<FlagLanes<O, 6>>())),
     ];
     pub(crate) const RARE: Forms = &[(0, Self::ANY)];
 }

@@ -16,7 +16,7 @@ use super::carry::OpFlag;
 pub(crate) trait Divide: Float {
     /// Operands whose exponents differ by at least this are scaled, so that no intermediate result overflows or
     /// underflows.
-    const FAR: i32;
+    const SCALED_DIFFERENCE: i32;
     /// The power of two by which operands are scaled.
     const SCALE: i32;
     /// Numerators with at most this exponent are scaled. The remainders of others are exact without scaling.
@@ -50,7 +50,7 @@ pub(crate) trait Divide: Float {
 }
 
 impl Divide for f32 {
-    const FAR: i32 = 96;
+    const SCALED_DIFFERENCE: i32 = 96;
     const SCALE: i32 = 64;
     const TINY: i32 = 24;
     const HUGE: i32 = 253;
@@ -63,7 +63,7 @@ impl Divide for f32 {
 }
 
 impl Divide for f64 {
-    const FAR: i32 = 768;
+    const SCALED_DIFFERENCE: i32 = 768;
     const SCALE: i32 = 128;
     const TINY: i32 = 53;
     const HUGE: i32 = 2045;
@@ -93,15 +93,15 @@ impl<T: Divide> OpFlag for DivScale<T> {
         let only = |scaled: bool, n: i32| if scaled { n } else { 0 };
         let (flag, n) = if denominator.is_zero() || numerator.is_zero() {
             return (T::INDEFINITE.negate(), false);
-        } else if exponents >= T::FAR {
+        } else if exponents >= T::SCALED_DIFFERENCE {
             (true, only(is_denominator, T::SCALE))
         } else if denominator.field() == 0 {
             (false, T::SCALE)
         } else if denominator.field() >= T::HUGE {
             // The quotient becomes larger, so that it is rounded only once, when `v_div_fmas` makes it a denormal.
-            let tiny = exponents <= -T::FAR;
+            let tiny = exponents <= -T::SCALED_DIFFERENCE;
             (tiny, only(is_denominator || !tiny, -T::SCALE))
-        } else if exponents <= -T::FAR {
+        } else if exponents <= -T::SCALED_DIFFERENCE {
             (true, only(!is_denominator, T::SCALE))
         } else {
             (false, only(numerator.field() <= T::TINY, T::SCALE))

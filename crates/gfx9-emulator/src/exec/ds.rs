@@ -1,9 +1,7 @@
 //! DS: loads and stores of LDS.
 
-use std::marker::PhantomData;
-
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors, flag};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Active, Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
 
@@ -25,31 +23,20 @@ pub(crate) fn is_gds(i: &Inst) -> bool {
     i.flags & flag::GDS != 0
 }
 
-/// Faults because the instruction needs the global data share.
-#[cold]
-pub(crate) fn no_gds(cx: &mut ExecContext) -> Flow {
-    cx.fault(FaultCause::NoGlobalDataShare)
-}
-
-pub(crate) struct Read<K>(PhantomData<K>);
-impl<K: Load> Exec for Read<K> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
-        let at = addresses(w, i, i.imm);
-        lds_load::<K>(w, cx, i.pc, i.dst, &at)
+/// What executes an access of the global data share: it faults.
+pub(crate) struct NoGds;
+impl Exec for NoGds {
+    fn exec(_: &mut Wave, cx: &mut ExecContext, _: &Inst) -> Flow {
+        cx.fault(FaultCause::NoGlobalDataShare)
     }
 }
 
-pub(crate) struct Write<K>(PhantomData<K>);
-impl<K: Store> Exec for Write<K> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+executors! {
+    Read<K: Load> |w, cx, i| {
+        let at = addresses(w, i, i.imm);
+        lds_load::<K>(w, cx, i.pc, i.dst, &at)
+    }
+    Write<K: Store> |w, cx, i| {
         let at = addresses(w, i, i.imm);
         lds_store::<K>(w, cx, i.pc, i.src[1], &at)
     }
@@ -61,14 +48,9 @@ pub(crate) fn two_offsets(i: &Inst, unit: u32) -> (u32, u32) {
     ((i.imm & 0xff) * unit, (i.imm >> 8 & 0xff) * unit)
 }
 
-/// `ds_read2_*`: loads `N` dwords from each of two addresses, with offsets in units of `UNIT` bytes.
-pub(crate) struct Read2<const N: usize, const UNIT: u32>;
-impl<const N: usize, const UNIT: u32> Exec for Read2<N, UNIT> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+executors! {
+    /// `ds_read2_*`: loads `N` dwords from each of two addresses, with offsets in units of `UNIT` bytes.
+    Read2<const N: usize, const UNIT: u32> |w, cx, i| {
         let (first, second) = two_offsets(i, UNIT);
         if load_pairs::<N>(w, cx, i, [first, second]) {
             return Flow::Next;
@@ -99,14 +81,9 @@ fn load_pairs<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, offs
     true
 }
 
-/// `ds_write2_*`: stores `N` dwords to each of two addresses, with offsets in units of `UNIT` bytes.
-pub(crate) struct Write2<const N: usize, const UNIT: u32>;
-impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+executors! {
+    /// `ds_write2_*`: stores `N` dwords to each of two addresses, with offsets in units of `UNIT` bytes.
+    Write2<const N: usize, const UNIT: u32> |w, cx, i| {
         let (first, second) = two_offsets(i, UNIT);
         let (one, two) = (addresses(w, i, first), addresses(w, i, second));
         match lds_store::<Dwords<N>>(w, cx, i.pc, i.src[1], &one) {
@@ -114,21 +91,13 @@ impl<const N: usize, const UNIT: u32> Exec for Write2<N, UNIT> {
             fault => fault,
         }
     }
-}
-
-/// `ds_read_b64_tr_b4`, `ds_read_b96_tr_b6`, `ds_read_b64_tr_b8` and `ds_read_b64_tr_b16` of gfx950: loads `DWORDS`
-/// dwords at each lane's address, and transposes the elements of `BITS` bits within each 16 lanes.
-///
-/// The 16 lanes load a matrix of 16 columns; a row is in as many lanes as it needs. Lane `n` then holds column `n`
-/// (CDNA4 ISA, 11.4, "MFMA Transpose Load from LDS": these loads give matrix instructions an operand whose rows are
-/// columns in LDS). EXEC has to be full; the elements of other lanes are 0 here.
-pub(crate) struct ReadTransposed<const BITS: usize, const DWORDS: usize>;
-impl<const BITS: usize, const DWORDS: usize> Exec for ReadTransposed<BITS, DWORDS> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+    /// `ds_read_b64_tr_b4`, `ds_read_b96_tr_b6`, `ds_read_b64_tr_b8` and `ds_read_b64_tr_b16` of gfx950: loads `DWORDS`
+    /// dwords at each lane's address, and transposes the elements of `BITS` bits within each 16 lanes.
+    ///
+    /// The 16 lanes load a matrix of 16 columns; a row is in as many lanes as it needs. Lane `n` then holds column `n`
+    /// (CDNA4 ISA, 11.4, "MFMA Transpose Load from LDS": these loads give matrix instructions an operand whose rows are
+    /// columns in LDS). EXEC has to be full; the elements of other lanes are 0 here.
+    ReadTransposed<const BITS: usize, const DWORDS: usize> |w, cx, i| {
         let at = addresses(w, i, i.imm);
         if w.exec() != !0 {
             // Lanes that are not active load nothing.

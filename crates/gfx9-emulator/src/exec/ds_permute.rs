@@ -2,8 +2,7 @@
 //! append.
 
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
-use crate::exec::ds::{is_gds, no_gds};
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{Flow, Inst, executors};
 use crate::exec::notices::Who;
 use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of, sreg};
@@ -39,11 +38,9 @@ fn active_data(w: &mut Wave, register: u16) -> [u32; LANES] {
     data
 }
 
-/// `ds_bpermute_b32`: each lane reads the data of the lane that its address selects.
-pub(crate) struct Bpermute;
-impl Exec for Bpermute {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `ds_bpermute_b32`: each lane reads the data of the lane that its address selects.
+    Bpermute |w, _, i| {
         let data = active_data(w, i.src[1]);
         let at = w.v(i.src[0]).flat();
         let mut out = [0; LANES];
@@ -52,14 +49,9 @@ impl Exec for Bpermute {
         }
         put(w, i, &out)
     }
-}
-
-/// `ds_permute_b32`: each lane writes its data to the lane that its address selects. If several select one lane, the
-/// last of them wins.
-pub(crate) struct Permute;
-impl Exec for Permute {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `ds_permute_b32`: each lane writes its data to the lane that its address selects. If several select one lane, the
+    /// last of them wins.
+    Permute |w, _, i| {
         let (at, data) = (w.v(i.src[0]).flat(), w.v(i.src[1]).flat());
         let mut out = [0; LANES];
         for lane in lanes_of(w.exec()) {
@@ -92,11 +84,9 @@ fn swizzled(offset: u32, lane: u32) -> u32 {
     }
 }
 
-/// `ds_swizzle_b32`.
-pub(crate) struct Swizzle;
-impl Exec for Swizzle {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `ds_swizzle_b32`.
+    Swizzle |w, _, i| {
         let data = active_data(w, i.src[0]);
         let out = std::array::from_fn(|lane| data[swizzled(i.imm, lane as u32) as usize % LANES]);
         put(w, i, &out)
@@ -109,27 +99,14 @@ pub(crate) fn by_lane(w: &Wave, i: &Inst) -> [u32; LANES] {
     std::array::from_fn(|lane| base + 4 * lane as u32)
 }
 
-/// `ds_read_addtid_b32`.
-pub(crate) struct ReadAddtid;
-impl Exec for ReadAddtid {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+executors! {
+    /// `ds_read_addtid_b32`.
+    ReadAddtid |w, cx, i| {
         let at = by_lane(w, i);
         lds_load::<Dwords<1>>(w, cx, i.pc, i.dst, &at)
     }
-}
-
-/// `ds_write_addtid_b32`.
-pub(crate) struct WriteAddtid;
-impl Exec for WriteAddtid {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+    /// `ds_write_addtid_b32`.
+    WriteAddtid |w, cx, i| {
         let at = by_lane(w, i);
         lds_store::<Dwords<1>>(w, cx, i.pc, i.src[1], &at)
     }
@@ -142,15 +119,10 @@ pub(crate) fn count_address(w: &Wave, i: &Inst) -> u32 {
     (w.s32(sreg::M0) & 0xffff) + i.imm
 }
 
-/// `ds_append` and `ds_consume`: adds or subtracts the number of active lanes, once. The result of all lanes is the
-/// previous value.
-pub(crate) struct Count<const ADD: bool>;
-impl<const ADD: bool> Exec for Count<ADD> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        if is_gds(i) {
-            return no_gds(cx);
-        }
+executors! {
+    /// `ds_append` and `ds_consume`: adds or subtracts the number of active lanes, once. The result of all lanes is the
+    /// previous value.
+    Count<const ADD: bool> |w, cx, i| {
         let at = count_address(w, i);
         let (exec, count) = (w.exec(), w.exec().count_ones());
         let Some(old) = cx.lds.load_u32(at) else {

@@ -10,7 +10,7 @@
 //! continues with the side that was pushed last. The program restores EXEC after the last join.
 
 use crate::exec::control::jump;
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{Flow, executors};
 use crate::state::wave::Wave;
 
 /// Returns the first scalar registers of EXEC and of the address in stack entry `csp`.
@@ -40,23 +40,16 @@ fn fork(w: &mut Wave, mask: u64, target: u64, next: u64) -> bool {
     jumps
 }
 
-/// `s_cbranch_g_fork`: a fork to an address in registers.
-pub(crate) struct GFork;
-impl Exec for GFork {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_cbranch_g_fork`: a fork to an address in registers.
+    GFork |w, cx, i| {
         let (mask, target) = (w.s64(i.src[0]), w.s64(i.src[1]));
         let has_literal = i.raw[0] & 0xff == 0xff || i.raw[0] >> 8 & 0xff == 0xff;
         let next = cx.address_after(i, 1 + u32::from(has_literal));
         if fork(w, mask, target, next) { jump(w, cx, target) } else { Flow::Next }
     }
-}
-
-/// `s_cbranch_i_fork`: a fork by a constant distance.
-pub(crate) struct IFork;
-impl Exec for IFork {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_cbranch_i_fork`: a fork by a constant distance.
+    IFork |w, cx, i| {
         let next = cx.address_after(i, 1);
         let target = next.wrapping_add_signed(4 * i64::from(i.imm as i32));
         if fork(w, w.s64(i.dst), target, next) {
@@ -65,13 +58,8 @@ impl Exec for IFork {
         }
         Flow::Next
     }
-}
-
-/// `s_cbranch_join`.
-pub(crate) struct Join;
-impl Exec for Join {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_cbranch_join`.
+    Join |w, cx, i| {
         let csp = w.mode.csp();
         if w.s32(i.src[0]) == csp {
             return Flow::Next;

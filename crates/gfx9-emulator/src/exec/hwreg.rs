@@ -3,7 +3,7 @@
 use gfx9_isa::Target;
 
 use crate::exec::altered::after_mode;
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{ExecContext, Flow, executors};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::{Mode, Wave};
 
@@ -25,11 +25,21 @@ fn lds_granule(target: Target) -> u32 {
     }
 }
 
-/// Returns the register's number, and the first bit and the mask (not shifted) of the field that the immediate selects.
-#[inline(always)]
-fn field(imm: u32) -> (u32, u32, u32) {
-    let size = (imm >> 11 & 31) + 1;
-    (imm & 63, imm >> 6 & 31, u32::MAX >> (32 - size))
+/// The bits of a hardware register that an immediate selects.
+struct Field {
+    /// The register's number.
+    register: u32,
+    first_bit: u32,
+    /// Not shifted.
+    mask: u32,
+}
+
+impl Field {
+    #[inline(always)]
+    fn of(imm: u32) -> Field {
+        let size = (imm >> 11 & 31) + 1;
+        Field { register: imm & 63, first_bit: imm >> 6 & 31, mask: u32::MAX >> (32 - size) }
+    }
 }
 
 fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
@@ -55,13 +65,11 @@ fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
     })
 }
 
-/// `s_getreg_b32`. Registers that are not emulated read as 0.
-pub(crate) struct Getreg;
-impl Exec for Getreg {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        let (id, at, mask) = field(i.imm);
-        let value = read(w, cx, id).unwrap_or(0) >> at & mask;
+executors! {
+    /// `s_getreg_b32`. Registers that are not emulated read as 0.
+    Getreg |w, cx, i| {
+        let Field { register, first_bit, mask } = Field::of(i.imm);
+        let value = read(w, cx, register).unwrap_or(0) >> first_bit & mask;
         w.set_s32(i.dst, value);
         Flow::Next
     }
@@ -69,9 +77,9 @@ impl Exec for Getreg {
 
 #[inline(always)]
 fn set(w: &mut Wave, imm: u32, value: u32) {
-    let (id, at, mask) = field(imm);
-    let merge = |old: u32| old & !(mask << at) | (value & mask) << at;
-    match id {
+    let Field { register, first_bit, mask } = Field::of(imm);
+    let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
+    match register {
         MODE => w.mode = Mode(merge(w.mode.0)),
         TRAPSTS => w.trapsts = merge(w.trapsts),
         // Kernels can't write the other registers.
@@ -79,22 +87,15 @@ fn set(w: &mut Wave, imm: u32, value: u32) {
     }
 }
 
-/// `s_setreg_b32`.
-pub(crate) struct Setreg;
-impl Exec for Setreg {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_setreg_b32`.
+    Setreg |w, _, i| {
         let value = w.s32(i.dst);
         set(w, i.imm, value);
         after_mode(w)
     }
-}
-
-/// `s_setreg_imm32_b32`.
-pub(crate) struct SetregImm;
-impl Exec for SetregImm {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_setreg_imm32_b32`.
+    SetregImm |w, _, i| {
         let value = w.s32(i.src[0]);
         set(w, i.imm, value);
         after_mode(w)

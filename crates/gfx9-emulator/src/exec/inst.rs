@@ -49,6 +49,44 @@ pub(crate) trait Exec {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow;
 }
 
+/// Declares executors: `Name |w, cx, i| { ...; flow }`, with constants `Name<const N: usize>`, or with a type `Name<K: Load>`.
+macro_rules! executors {
+    () => {};
+    (@exec [$($generics:tt)*] $name:ty, ($w:pat_param, $cx:pat_param, $i:pat_param) $body:block) => {
+        impl<$($generics)*> $crate::exec::inst::Exec for $name {
+            #[inline(always)]
+            fn exec(
+                $w: &mut $crate::state::wave::Wave,
+                $cx: &mut $crate::exec::inst::ExecContext,
+                $i: &$crate::exec::inst::Inst,
+            ) -> $crate::exec::inst::Flow {
+                $body
+            }
+        }
+    };
+    ($(#[$doc:meta])* $name:ident |$w:pat_param, $cx:pat_param, $i:pat_param| $body:block $($rest:tt)*) => {
+        $(#[$doc])*
+        pub(crate) struct $name;
+        executors!(@exec [] $name, ($w, $cx, $i) $body);
+        executors! { $($rest)* }
+    };
+    ($(#[$doc:meta])* $name:ident<$(const $N:ident: $T:ty),+> |$w:pat_param, $cx:pat_param, $i:pat_param| $body:block
+    $($rest:tt)*) => {
+        $(#[$doc])*
+        pub(crate) struct $name<$(const $N: $T),+>;
+        executors!(@exec [$(const $N: $T),+] $name<$($N),+>, ($w, $cx, $i) $body);
+        executors! { $($rest)* }
+    };
+    ($(#[$doc:meta])* $name:ident<$K:ident: $Bound:path> |$w:pat_param, $cx:pat_param, $i:pat_param| $body:block
+    $($rest:tt)*) => {
+        $(#[$doc])*
+        pub(crate) struct $name<$K>(std::marker::PhantomData<$K>);
+        executors!(@exec [$K: $Bound] $name<$K>, ($w, $cx, $i) $body);
+        executors! { $($rest)* }
+    };
+}
+pub(crate) use executors;
+
 /// The index of an operand that the instruction doesn't have.
 pub(crate) const NONE: u16 = u16::MAX;
 

@@ -270,9 +270,9 @@ pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: u
 }
 
 /// Executes an [`OpCmp`]. With `X`, it is a `v_cmpx`.
-pub(crate) struct LCmp<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
+pub(crate) struct CmpLanes<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
 
-impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for LCmp<O, SCALAR, X> {
+impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
@@ -469,13 +469,13 @@ impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
     const EACH: Columns = same::<EachCmp<O, X>>();
     pub(crate) const RARE: Forms = &all(Self::EACH);
     pub(crate) const F: Forms = &[
-        (0, but_portable(Self::EACH, two_columns::<LCmp<O, 0, X>>())),
-        (1, but_portable(Self::EACH, two_columns::<LCmp<O, 1, X>>())),
+        (0, but_portable(Self::EACH, two_columns::<CmpLanes<O, 0, X>>())),
+        (1, but_portable(Self::EACH, two_columns::<CmpLanes<O, 1, X>>())),
     ];
     pub(crate) const HOT: Forms = &[
-        (0, but_portable(Self::EACH, columns::<LCmp<O, 0, X>>())),
-        (1, but_portable(Self::EACH, columns::<LCmp<O, 1, X>>())),
-        (2, but_portable(Self::EACH, two_columns::<LCmp<O, 2, X>>())),
+        (0, but_portable(Self::EACH, columns::<CmpLanes<O, 0, X>>())),
+        (1, but_portable(Self::EACH, columns::<CmpLanes<O, 1, X>>())),
+        (2, but_portable(Self::EACH, two_columns::<CmpLanes<O, 2, X>>())),
     ];
 }
 

@@ -11,13 +11,13 @@ use super::matrix_formats::{Element, power};
 /// The largest magnitude of the exponents of products and of accumulators for which the sums of integers are computed.
 const LIMIT: i32 = 60;
 
-/// The exponent of zeros: with any scale it is below [`LEAST`], and so is its sum with another exponent.
+/// The exponent of zeros: with any scale it is below [`MIN_NONZERO`], and so is its sum with another exponent.
 const ZERO: i16 = -0x3000;
-/// The exponent of infinities and NaNs: with any scale it is above [`MOST`].
+/// The exponent of infinities and NaNs: with any scale it is above [`MAX_FINITE`].
 pub(crate) const INFINITE: i16 = 0x2000;
 /// The limits of the exponents of numbers that are neither.
-const LEAST: i16 = -0x1000;
-const MOST: i16 = 0x1000;
+const MIN_NONZERO: i16 = -0x1000;
+const MAX_FINITE: i16 = 0x1000;
 
 /// Returns an element and its exponent. A denormal has the exponent of the smallest normal number.
 #[inline(always)]
@@ -46,7 +46,7 @@ impl Range {
     #[inline(always)]
     pub(crate) fn of(a: &[i16], b: &[i16]) -> Range {
         let ([least_a, most_a], [least_b, most_b]) = (extremes(a), extremes(b));
-        let infinite = most_a >= MOST.into() || most_b >= MOST.into();
+        let infinite = most_a >= MAX_FINITE.into() || most_b >= MAX_FINITE.into();
         Range {
             narrow: !infinite && least_a + least_b >= -LIMIT && most_a + most_b <= LIMIT,
             special: infinite || most_a + most_b >= 126,
@@ -72,10 +72,10 @@ fn extremes(exponents: &[i16]) -> [i32; 2] {
     let (mut least, mut most) = (u16::MAX, i16::MIN);
     for exponent in exponents {
         // Those of zeros wrap around to the largest numbers.
-        least = least.min(exponent.wrapping_sub(LEAST) as u16);
+        least = least.min(exponent.wrapping_sub(MIN_NONZERO) as u16);
         most = most.max(*exponent);
     }
-    [i32::from(least) + i32::from(LEAST), most.into()]
+    [i32::from(least) + i32::from(MIN_NONZERO), most.into()]
 }
 
 /// The type of elements: f32, or f64 for a range that isn't narrow.

@@ -254,27 +254,32 @@ fn run_case(random: &mut Random, rigs: &mut [TestWave], row: &Row) {
                 _ => {}
             }
             let case = Case { row, sources: sources_of, abs, neg, op_sel, mode };
-            let mut want = string(&old[lane]);
-            let got_bits = string(&got);
-            for Expected { at, code, format } in case.expected() {
-                let size = bits_of(format);
-                let found = number(&got_bits[at..at + size]);
-                let agrees = match format {
-                    Some(format) => format.agrees(found, code),
-                    None => {
-                        let [found, code] = [found, code].map(f32::from_bits);
-                        found.to_bits() == code.to_bits() || found.is_nan() && code.is_nan()
-                    }
-                };
-                assert!(
-                    agrees,
-                    "{} {words:08x?} at {:?}, lane {lane}, bit {at}: {found:#x}, not {code:#x}; {:08x?}",
-                    row.name, rig.level, case.sources
-                );
-                want[at..at + size].copy_from_slice(&got_bits[at..at + size]);
-            }
-            assert!(want == got_bits, "{} writes too much", row.name);
+            case.compare(&got, &old[lane], || {
+                format!("{} {words:08x?} at {:?}, lane {lane}", row.name, rig.level)
+            });
         }
+    }
+}
+
+impl Case<'_> {
+    /// Compares the registers of a result with what is expected of the instruction, and of those it keeps.
+    fn compare(&self, got: &[u32], old: &[u32], context: impl Fn() -> String) {
+        let mut want = string(old);
+        let got_bits = string(got);
+        for Expected { at, code, format } in self.expected() {
+            let size = bits_of(format);
+            let found = number(&got_bits[at..at + size]);
+            let agrees = match format {
+                Some(format) => format.agrees(found, code),
+                None => {
+                    let [found, code] = [found, code].map(f32::from_bits);
+                    found.to_bits() == code.to_bits() || found.is_nan() && code.is_nan()
+                }
+            };
+            assert!(agrees, "{}, bit {at}: {found:#x}, not {code:#x}; {:08x?}", context(), self.sources);
+            want[at..at + size].copy_from_slice(&got_bits[at..at + size]);
+        }
+        assert!(want == got_bits, "{} writes too much", context());
     }
 }
 

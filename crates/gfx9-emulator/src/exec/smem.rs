@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use crate::exec::atomics::{Bits, Rmw};
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
 use crate::memory::apertures::{SCRATCH_BASE, SCRATCH_SPAN};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
@@ -86,41 +86,24 @@ fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: 
     Flow::Next
 }
 
-/// `s_load_dword` and its wider forms: loads `N` dwords.
-pub(crate) struct Load<const N: usize>;
-impl<const N: usize> Exec for Load<N> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_load_dword` and its wider forms: loads `N` dwords.
+    Load<const N: usize> |w, cx, i| {
         let address = address(w, i);
         load::<N>(w, cx, i, address, N as u64)
     }
-}
-
-/// `s_buffer_load_dword` and its wider forms.
-pub(crate) struct BufferLoad<const N: usize>;
-impl<const N: usize> Exec for BufferLoad<N> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_buffer_load_dword` and its wider forms.
+    BufferLoad<const N: usize> |w, cx, i| {
         let (address, inside) = buffer_address(w, i, N as u64);
         load::<N>(w, cx, i, address, inside)
     }
-}
-
-/// `s_store_dword` and its wider forms.
-pub(crate) struct Store<const N: usize>;
-impl<const N: usize> Exec for Store<N> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_store_dword` and its wider forms.
+    Store<const N: usize> |w, cx, i| {
         let address = address(w, i);
         store::<N>(w, cx, i, address, N as u64)
     }
-}
-
-/// `s_buffer_store_dword` and its wider forms.
-pub(crate) struct BufferStore<const N: usize>;
-impl<const N: usize> Exec for BufferStore<N> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_buffer_store_dword` and its wider forms.
+    BufferStore<const N: usize> |w, cx, i| {
         let (address, inside) = buffer_address(w, i, N as u64);
         store::<N>(w, cx, i, address, inside)
     }
@@ -148,12 +131,10 @@ fn scratch_fault(cx: &mut ExecContext, access: AccessKind, offset: u64, dwords: 
     cx.fault(FaultCause::OutOfBounds { access, space: MemorySpace::Scratch, size: 4 * dwords as u32, lanes })
 }
 
-/// `s_scratch_load_dword` and its wider forms: loads `N` dwords of the wave's private memory, in which the dwords of
-/// the lanes alternate.
-pub(crate) struct ScratchLoad<const N: usize>;
-impl<const N: usize> Exec for ScratchLoad<N> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_scratch_load_dword` and its wider forms: loads `N` dwords of the wave's private memory, in which the dwords of
+    /// the lanes alternate.
+    ScratchLoad<const N: usize> |w, cx, i| {
         let address = scratch_address(w, i);
         let Some(offset) = wave_scratch(address) else { return load::<N>(w, cx, i, address, N as u64) };
         let mut values = [0; N];
@@ -168,13 +149,8 @@ impl<const N: usize> Exec for ScratchLoad<N> {
         }
         Flow::Next
     }
-}
-
-/// `s_scratch_store_dword` and its wider forms.
-pub(crate) struct ScratchStore<const N: usize>;
-impl<const N: usize> Exec for ScratchStore<N> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_scratch_store_dword` and its wider forms.
+    ScratchStore<const N: usize> |w, cx, i| {
         let address = scratch_address(w, i);
         let Some(offset) = wave_scratch(address) else { return store::<N>(w, cx, i, address, N as u64) };
         // Nothing is stored unless all dwords are in bounds.
@@ -196,38 +172,26 @@ impl<const N: usize> Exec for ScratchStore<N> {
 /// wait about as long as on a GPU.
 const CYCLES_PER_INSTRUCTION: u64 = 64;
 
-/// `s_memtime`: counts the instructions that the workgroup has executed in place of cycles, so that results don't depend
-/// on the host's speed.
-pub(crate) struct Memtime;
-impl Exec for Memtime {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `s_memtime`: counts the instructions that the workgroup has executed in place of cycles, so that results don't depend
+    /// on the host's speed.
+    Memtime |w, cx, i| {
         // The count does not have the instructions of the current time slice yet, but two reads must return different
         // times.
         cx.ticks += 40;
         w.set_s64(i.dst, CYCLES_PER_INSTRUCTION * (cx.count + cx.ticks));
         Flow::Next
     }
-}
-
-/// `s_memrealtime`: returns the host's clock in units of 10 ns.
-pub(crate) struct Memrealtime;
-impl Exec for Memrealtime {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `s_memrealtime`: returns the host's clock in units of 10 ns.
+    Memrealtime |w, _, i| {
         static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         let elapsed = START.get_or_init(Instant::now).elapsed();
         // Never 0, so that a kernel can recognise an unset time.
         w.set_s64(i.dst, elapsed.as_nanos() as u64 / 10 + 1);
         Flow::Next
     }
-}
-
-/// Scalar cache write-back and invalidation: only a memory fence, as memory is coherent.
-pub(crate) struct CacheControl;
-impl Exec for CacheControl {
-    #[inline(always)]
-    fn exec(_: &mut Wave, _: &mut ExecContext, _: &Inst) -> Flow {
+    /// Scalar cache write-back and invalidation: only a memory fence, as memory is coherent.
+    CacheControl |_, _, _| {
         fence(Ordering::SeqCst);
         Flow::Next
     }

@@ -1,11 +1,9 @@
 //! Loads from memory to LDS. The data of lane `n` is stored as dword `n` after the address in M0; on gfx950, data of 3 or
 //! 4 dwords as dwords `4 * n` and following (CDNA4 ISA, 9.1.9, "Memory Buffer Load to LDS").
 
-use std::marker::PhantomData;
-
 use crate::exec::access::{Dwords, Load, global_load, lds_store, scratch_load};
 use crate::exec::address::{based, scratch_offsets, wide};
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, flag};
+use crate::exec::inst::{ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{LANES, TEMP, Wave, sreg};
 
@@ -81,20 +79,13 @@ pub(crate) fn scratch_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &In
     })
 }
 
-/// `global_load_lds_*` since gfx942; on gfx90a it is a bit of `global_load_*`.
-pub(crate) struct GlobalLoadLds<K>(PhantomData<K>);
-impl<K: Load> Exec for GlobalLoadLds<K> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `global_load_lds_*` since gfx942; on gfx90a it is a bit of `global_load_*`.
+    GlobalLoadLds<K: Load> |w, cx, i| {
         global_to_lds::<K>(w, cx, i)
     }
-}
-
-/// `scratch_load_lds_*` since gfx942; on gfx90a it is a bit of `scratch_load_*`.
-pub(crate) struct ScratchLoadLds<K>(PhantomData<K>);
-impl<K: Load> Exec for ScratchLoadLds<K> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    /// `scratch_load_lds_*` since gfx942; on gfx90a it is a bit of `scratch_load_*`.
+    ScratchLoadLds<K: Load> |w, cx, i| {
         scratch_to_lds::<K>(w, cx, i)
     }
 }

@@ -1,53 +1,36 @@
 //! VALU instructions that are not lane operations: reads and writes of single lanes, lane counts, exchanges.
 
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
 use crate::exec::lanes::{Forms, by_exec, load, scalar, store};
 use crate::exec::level::columns;
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
 
-/// `v_readfirstlane_b32`: reads the first active lane, or lane 0 if none is active.
-pub(crate) struct Readfirstlane;
-impl Exec for Readfirstlane {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `v_readfirstlane_b32`: reads the first active lane, or lane 0 if none is active.
+    Readfirstlane |w, _, i| {
         let exec = w.exec();
         let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
         let value = w.v(i.src[0]).flat()[lane];
         w.set_s32(i.dst, value);
         Flow::Next
     }
-}
-
-/// `v_readlane_b32`: reads a lane, with any EXEC.
-pub(crate) struct Readlane;
-impl Exec for Readlane {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `v_readlane_b32`: reads a lane, with any EXEC.
+    Readlane |w, _, i| {
         let lane = w.s32(i.src[1]) as usize % LANES;
         let value = w.v(i.src[0]).flat()[lane];
         w.set_s32(i.dst, value);
         Flow::Next
     }
-}
-
-/// `v_writelane_b32`: writes a lane, with any EXEC.
-pub(crate) struct Writelane;
-impl Exec for Writelane {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `v_writelane_b32`: writes a lane, with any EXEC.
+    Writelane |w, _, i| {
         let value = w.s32(i.src[0]);
         let lane = w.s32(i.src[1]) as usize % LANES;
         w.v_mut(i.dst).flat_mut()[lane] = value;
         Flow::Next
     }
-}
-
-/// `v_mbcnt_lo_u32_b32` and, with `HI`, `v_mbcnt_hi_u32_b32`: counts the ones of the first source for the lanes of that
-/// half that are below this one, and adds the second source. Bit `n` of `SCALAR` says that source `n` is a scalar.
-pub(crate) struct Mbcnt<const HI: bool, const SCALAR: u8>;
-impl<const HI: bool, const SCALAR: u8> Exec for Mbcnt<HI, SCALAR> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    /// `v_mbcnt_lo_u32_b32` and, with `HI`, `v_mbcnt_hi_u32_b32`: counts the ones of the first source for the lanes of that
+    /// half that are below this one, and adds the second source. Bit `n` of `SCALAR` says that source `n` is a scalar.
+    Mbcnt<const HI: bool, const SCALAR: u8> |w, _, i| {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
         by_exec!(w, MASKED => {
@@ -75,11 +58,9 @@ pub(crate) const MBCNT_LO: Forms = &[
 pub(crate) const MBCNT_HI: Forms =
     &[(0, columns::<Mbcnt<true, 0>>()), (1, columns::<Mbcnt<true, 1>>()), (3, columns::<Mbcnt<true, 3>>())];
 
-/// `v_swap_b32`: exchanges source and destination.
-pub(crate) struct Swap;
-impl Exec for Swap {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `v_swap_b32`: exchanges source and destination.
+    Swap |w, _, i| {
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
                 let a: [u32; CHUNK] = load(w, i.src[0], c);
@@ -126,12 +107,10 @@ impl<const ROW: usize> Exec for PermlaneSwap<ROW> {
     }
 }
 
-/// `v_bitop3_b32` and, with `HALF`, `v_bitop3_b16`: looks up each bit of the result in a truth table, which is in the
-/// low byte of [`Inst::imm`]. The next bits are op_sel.
-pub(crate) struct Bitop3<const HALF: bool>;
-impl<const HALF: bool> Exec for Bitop3<HALF> {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `v_bitop3_b32` and, with `HALF`, `v_bitop3_b16`: looks up each bit of the result in a truth table, which is in the
+    /// low byte of [`Inst::imm`]. The next bits are op_sel.
+    Bitop3<const HALF: bool> |w, _, i| {
         let (table, op_sel) = (i.imm & 0xff, i.imm >> 8);
         // Each minterm as a mask of all bits or of none.
         let minterms: [u32; 8] = std::array::from_fn(|n| (table >> n & 1).wrapping_neg());

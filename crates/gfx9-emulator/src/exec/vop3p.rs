@@ -1,6 +1,6 @@
 //! VOP3P except matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
 
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
 use crate::exec::lanes::{L1, Op1, Op3, Word, by_exec, load, store};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
@@ -25,11 +25,9 @@ impl Op1 for Move {
     }
 }
 
-/// Executes [`Move`] between vectors.
-pub(crate) struct AccvgprRead;
-impl Exec for AccvgprRead {
-    #[inline(always)]
-    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// Executes [`Move`] between vectors.
+    AccvgprRead |w, cx, i| {
         <L1<Move, 0> as Exec>::exec(w, cx, i)
     }
 }
@@ -76,11 +74,9 @@ integers! {
     PkAshrrevI16: 2, |a, b, c: i16| b >> (a & 15);
 }
 
-/// `v_pk_mov_b32`: moves one dword of each source, which `op_sel` selects.
-pub(crate) struct PkMov;
-impl Exec for PkMov {
-    #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+executors! {
+    /// `v_pk_mov_b32`: moves one dword of each source, which `op_sel` selects.
+    PkMov |w, _, i| {
         let select = Select(i.imm);
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {

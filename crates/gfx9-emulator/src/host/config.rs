@@ -9,12 +9,11 @@ use crate::memory::grain::FineGrainedAtomics;
 use crate::observe::InstructionTrace;
 
 /// Settings of a [`Machine`](crate::Machine).
-#[derive(Debug, Clone)]
-#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineConfig {
     /// Capacity of the device memory in bytes; 16 GiB by default. The host's memory is used only as kernels or the host
     /// write to what is allocated.
-    pub device_memory: u64,
+    pub memory_bytes: u64,
     /// Number of host threads that run workgroups, including the one that calls
     /// [`Machine::dispatch`](crate::Machine::dispatch); at least 1. One for each core by default.
     pub threads: usize,
@@ -72,7 +71,7 @@ impl Default for MachineConfig {
     /// Returns the default that each field documents.
     fn default() -> MachineConfig {
         MachineConfig {
-            device_memory: 16 << 30,
+            memory_bytes: 16 << 30,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             level: SimdLevel::best(),
             dynamic_stack: 16 << 10,

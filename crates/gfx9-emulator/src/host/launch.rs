@@ -6,12 +6,14 @@
 use std::sync::Arc;
 
 use code_object::occupancy::{self, LdsCapacity, Occupancy};
-use code_object::{FeatureSetting, HiddenArg, KernelSignature, TargetId, ValueKind, WorkitemIds};
+use code_object::{
+    FeatureSetting, HiddenArg, KernelDescriptor, KernelSignature, TargetId, ValueKind, WorkitemIds,
+};
 use gfx9_isa::Target;
 
 use crate::exec::inst::Code;
 use crate::host::config::MachineConfig;
-use crate::host::hostcall::{Hostcall, PRINTF_SIZE, PrintfBuffer};
+use crate::host::hostcall::{Hostcall, PRINTF_SIZE, Printer, PrintfBuffer};
 use crate::host::program;
 use crate::host::spin::VectorCount;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
@@ -75,6 +77,175 @@ fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
         }
 }
 
+fn invalid(k: &KernelSignature, reason: String) -> Error {
+    Error::InvalidLaunch { kernel: k.name.clone(), reason }
+}
+
+/// Checks the sizes of the grid and of the workgroups. Returns the number of waves of a whole workgroup.
+fn check_dims(k: &KernelSignature, d: &Dispatch<'_>, remainder: [u32; 3]) -> Result<u32> {
+    let size = d.block.iter().try_fold(1u32, |n, b| n.checked_mul(*b)).unwrap_or(u32::MAX);
+    if size == 0 || size > MAX_BLOCK {
+        return Err(invalid(k, format!("a block of {:?} work-items; 1 to {MAX_BLOCK} are allowed", d.block)));
+    }
+    if (0..3).any(|n| d.grid[n].checked_mul(d.block[n]).is_none()) {
+        return Err(invalid(
+            k,
+            format!("a grid of {:?} x {:?} work-items is above 2^32 - 1", d.grid, d.block),
+        ));
+    }
+    if (0..3).any(|n| remainder[n] >= d.block[n]) {
+        return Err(invalid(
+            k,
+            format!("partial workgroups of {remainder:?} work-items, and whole ones of {:?}", d.block),
+        ));
+    }
+    Ok(size.div_ceil(LANES as u32))
+}
+
+/// Returns the bytes of a workgroup's LDS: whole dwords, because compilers replace an atomic on the last byte or half with one on
+/// its dword.
+fn lds_bytes(k: &KernelSignature, d: &Dispatch<'_>, target: Target) -> Result<u32> {
+    let most = max_lds(target);
+    let bytes =
+        k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
+    bytes.filter(|bytes| *bytes <= most).ok_or_else(|| {
+        invalid(
+            k,
+            format!(
+                "{} bytes of static and {} of dynamic LDS; at most {most} in all are allowed",
+                k.group_segment_fixed_size, d.dynamic_lds
+            ),
+        )
+    })
+}
+
+/// The private memory of each lane.
+struct PrivateMemory {
+    bytes: u32,
+    /// The bytes of it that are for a dynamic stack.
+    dynamic_stack: u32,
+}
+
+impl PrivateMemory {
+    fn of(k: &KernelSignature, config: &MachineConfig) -> Result<PrivateMemory> {
+        let is_dynamic = k.uses_dynamic_stack || k.descriptor.uses_dynamic_stack();
+        let dynamic_stack = if is_dynamic { config.dynamic_stack } else { 0 };
+        let bytes = k
+            .private_segment_fixed_size
+            .checked_add(dynamic_stack)
+            .and_then(|b| b.checked_next_multiple_of(16))
+            .filter(|bytes| *bytes <= MAX_SCRATCH);
+        let bytes = bytes.ok_or_else(|| {
+            invalid(
+                k,
+                format!(
+                    "{} bytes of private memory and {dynamic_stack} of dynamic stack for each work-item; at most \
+                     {MAX_SCRATCH} are allowed",
+                    k.private_segment_fixed_size
+                ),
+            )
+        })?;
+        Ok(PrivateMemory { bytes, dynamic_stack })
+    }
+}
+
+/// The guest addresses of what a dispatch's own memory has behind the kernarg segment.
+struct Layout {
+    hostcall: u64,
+    printf: u64,
+}
+
+/// The memory that a dispatch has for itself, with the buffers through which the kernel calls the host.
+struct OwnMemory {
+    block: Arc<DispatchMemory>,
+    layout: Layout,
+    hostcall: Option<Arc<Hostcall>>,
+    printf: Option<PrintfBuffer>,
+}
+
+impl OwnMemory {
+    /// `waves` is the number of waves of a whole workgroup.
+    fn new(
+        program: &program::Inner,
+        k: &KernelSignature,
+        d: &Dispatch<'_>,
+        waves: u32,
+        space: &Arc<AddressSpace>,
+        printer: Printer,
+    ) -> Result<OwnMemory> {
+        // Compilers load kernel arguments with wide loads, which may extend past the end.
+        let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
+        let hostcall_at = KERNARG + kernarg_len;
+        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
+        let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
+        let printf_at = hostcall_at + if calls_host { Hostcall::size(all_waves) } else { 0 };
+        let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
+        let printf_len = if prints { PRINTF_SIZE } else { 0 };
+        let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
+        let printf = prints.then(|| {
+            let formats = program.object().printf_formats();
+            PrintfBuffer::new(Arc::clone(&block), printf_at, printer.clone(), formats)
+        });
+        let hostcall = calls_host.then(|| {
+            let (block, space) = (Arc::clone(&block), Arc::clone(space));
+            Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, printer))
+        });
+        Ok(OwnMemory { block, layout: Layout { hostcall: hostcall_at, printf: printf_at }, hostcall, printf })
+    }
+}
+
+/// Returns the index of the kernel's first instruction.
+fn entry(program: &program::Inner, code: &Code, k: &KernelSignature) -> Result<u32> {
+    let kd = &k.descriptor;
+    let start = code.index_of(program.guest(kd.entry));
+    let start = match kd.preload_length() {
+        0 => start,
+        _ => start.and_then(|_| code.index_of(program.guest(kd.entry) + PRELOAD_PROLOGUE)),
+    };
+    start.ok_or_else(|| {
+        invalid(
+            k,
+            format!(
+                "no instruction starts at its entry, {:#x}; compilers generate no code for a kernel that is excluded on a \
+                 target",
+                kd.entry
+            ),
+        )
+    })
+}
+
+/// Returns the SGPRs with which each wave begins. `block` has the kernarg segment.
+fn user_sgprs(kd: &KernelDescriptor, scratch: u32, block: &DispatchMemory) -> Vec<u32> {
+    let mut sgprs = Vec::with_capacity(16);
+    let mut push64 = |v: u64| sgprs.extend([v as u32, (v >> 32) as u32]);
+    if kd.private_segment_buffer() {
+        push64(SCRATCH_BASE | 1 << 63);
+        // num_records in bytes for all lanes; add_tid_enable, index stride 64, element size 4: the swizzle of
+        // private memory (CDNA2 ISA, "Buffer resource descriptor").
+        push64(u64::from(scratch * LANES as u32) | 0x00e8_0000 << 32);
+    }
+    for (enabled, value) in [
+        (kd.dispatch_ptr(), PACKET),
+        (kd.queue_ptr(), QUEUE),
+        (kd.kernarg_segment_ptr(), KERNARG),
+        (kd.dispatch_id(), 0),
+        (kd.flat_scratch_init(), SCRATCH_BASE),
+    ] {
+        if enabled {
+            push64(value);
+        }
+    }
+    if kd.private_segment_size_sgpr() {
+        sgprs.push(scratch);
+    }
+    for n in 0..kd.preload_length() {
+        let offset = u64::from(kd.preload_offset() + n) * 4;
+        sgprs.push(block.range().load_u32(KERNARG + offset).unwrap_or(0));
+    }
+    sgprs.resize(kd.user_sgpr_count() as usize, 0);
+    sgprs
+}
+
 /// The initial state that all waves of a dispatch share.
 pub(crate) struct DispatchSetup {
     pub(crate) code: Arc<Code>,
@@ -133,142 +304,34 @@ impl DispatchSetup {
                 kernels.len()
             )));
         };
-        let invalid = |reason: String| Error::InvalidLaunch { kernel: k.name.clone(), reason };
-        let size = d.block.iter().try_fold(1u32, |n, b| n.checked_mul(*b)).unwrap_or(u32::MAX);
-        if size == 0 || size > MAX_BLOCK {
-            return Err(invalid(format!(
-                "a block of {:?} work-items; 1 to {MAX_BLOCK} are allowed",
-                d.block
-            )));
-        }
-        let items = (0..3).all(|n| d.grid[n].checked_mul(d.block[n]).is_some());
-        if !items {
-            return Err(invalid(format!(
-                "a grid of {:?} x {:?} work-items is above 2^32 - 1",
-                d.grid, d.block
-            )));
-        }
-        if (0..3).any(|n| remainder[n] >= d.block[n]) {
-            return Err(invalid(format!(
-                "partial workgroups of {remainder:?} work-items, and whole ones of {:?}",
-                d.block
-            )));
-        }
-        // Rounded up to whole dwords, because compilers replace an atomic on the last byte or half with one on its
-        // dword.
-        let lds =
-            k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
-        let most = max_lds(program.target());
-        let lds = lds.filter(|bytes| *bytes <= most);
-        let Some(lds) = lds else {
-            return Err(invalid(format!(
-                "{} bytes of static and {} of dynamic LDS; at most {most} in all are allowed",
-                k.group_segment_fixed_size, d.dynamic_lds
-            )));
-        };
+        let (kd, target) = (&k.descriptor, program.target());
+        let waves = check_dims(k, d, remainder)?;
+        let lds = lds_bytes(k, d, target)?;
         if d.kernarg.len() > k.kernarg_size as usize {
-            return Err(invalid(format!(
-                "{} bytes of arguments; the kernarg segment has {}",
-                d.kernarg.len(),
-                k.kernarg_size
-            )));
+            return Err(invalid(
+                k,
+                format!("{} bytes of arguments; the kernarg segment has {}", d.kernarg.len(), k.kernarg_size),
+            ));
         }
-        let kd = &k.descriptor;
         if kd.wave32() {
-            return Err(invalid("it is compiled for waves of 32 lanes; these targets have 64".into()));
+            return Err(invalid(k, "it is compiled for waves of 32 lanes; these targets have 64".into()));
         }
-        let dynamic = k.uses_dynamic_stack || kd.uses_dynamic_stack();
-        let extra = if dynamic { config.dynamic_stack } else { 0 };
-        let scratch =
-            k.private_segment_fixed_size.checked_add(extra).and_then(|b| b.checked_next_multiple_of(16));
-        let Some(scratch) = scratch.filter(|bytes| *bytes <= MAX_SCRATCH) else {
-            return Err(invalid(format!(
-                "{} bytes of private memory and {extra} of dynamic stack for each work-item; at most {MAX_SCRATCH} are allowed",
-                k.private_segment_fixed_size
-            )));
-        };
-
-        // Compilers load kernel arguments with wide loads, which may extend past the end.
-        let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
-        let hostcall_at = KERNARG + kernarg_len;
-        let waves = size.div_ceil(LANES as u32);
-        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
-        let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
-        let hostcall_len = if calls_host { Hostcall::size(all_waves) } else { 0 };
-        let printf_at = hostcall_at + hostcall_len;
-        let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
-        let printf_len = if prints { PRINTF_SIZE } else { 0 };
-        let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
-        let w = block.range();
-        w.write_bytes(KERNARG, d.kernarg);
-        write_hidden(k, d, remainder, [hostcall_at, printf_at], &block);
-        write_packet(program, k, d, remainder, [lds, scratch], &block);
-        let printf = prints.then(|| {
-            let formats = program.object().printf_formats();
-            PrintfBuffer::new(Arc::clone(&block), printf_at, config.printer.clone(), formats)
-        });
-        let hostcall = calls_host.then(|| {
-            let (block, space) = (Arc::clone(&block), Arc::clone(space));
-            Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, config.printer.clone()))
-        });
-
+        let private = PrivateMemory::of(k, config)?;
+        let memory = OwnMemory::new(program, k, d, waves, space, config.printer.clone())?;
+        let block = memory.block;
+        block.range().write_bytes(KERNARG, d.kernarg);
+        write_hidden(k, d, remainder, &memory.layout, &block);
+        write_packet(program, k, d, remainder, [lds, private.bytes], &block);
         let code = program.code()?;
-        let preload = if kd.preload_length() > 0 { PRELOAD_PROLOGUE } else { 0 };
-        let entry = code
-            .index_of(program.guest(kd.entry))
-            .and_then(|start| {
-                if preload == 0 { Some(start) } else { code.index_of(program.guest(kd.entry) + preload) }
-            })
-            .ok_or_else(|| {
-                invalid(format!(
-                    "no instruction starts at its entry, {:#x}; compilers generate no code for a kernel that is excluded \
-                     on a target",
-                    kd.entry
-                ))
-            })?;
-
-        let mut user_sgprs = Vec::with_capacity(16);
-        let mut push64 = |v: u64| user_sgprs.extend([v as u32, (v >> 32) as u32]);
-        if kd.private_segment_buffer() {
-            push64(SCRATCH_BASE | 1 << 63);
-            // num_records in bytes for all lanes; add_tid_enable, index stride 64, element size 4: the swizzle of
-            // private memory (CDNA2 ISA, "Buffer resource descriptor").
-            push64(u64::from(scratch * LANES as u32) | 0x00e8_0000 << 32);
-        }
-        if kd.dispatch_ptr() {
-            push64(PACKET);
-        }
-        if kd.queue_ptr() {
-            push64(QUEUE);
-        }
-        if kd.kernarg_segment_ptr() {
-            push64(KERNARG);
-        }
-        if kd.dispatch_id() {
-            push64(0);
-        }
-        if kd.flat_scratch_init() {
-            push64(SCRATCH_BASE);
-        }
-        if kd.private_segment_size_sgpr() {
-            user_sgprs.push(scratch);
-        }
-        for n in 0..kd.preload_length() {
-            let offset = u64::from(kd.preload_offset() + n) * 4;
-            user_sgprs.push(w.load_u32(KERNARG + offset).unwrap_or(0));
-        }
-        user_sgprs.resize(kd.user_sgpr_count() as usize, 0);
-
-        let target = program.target();
         let accum = kd.accum_offset().min(256) as u16;
         let total = kd.vgprs().min(512) as u16;
         Ok(DispatchSetup {
+            entry: entry(program, &code, k)?,
             code,
+            user_sgprs: user_sgprs(kd, private.bytes, &block),
             block,
-            hostcall,
-            printf,
-            entry,
-            user_sgprs,
+            hostcall: memory.hostcall,
+            printf: memory.printf,
             ids: [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
             workgroup_info: kd.enable_workgroup_info(),
             // Architected flat scratch needs no offset.
@@ -296,8 +359,8 @@ impl DispatchSetup {
             flat_scratch: target >= Target::Gfx942,
             lds,
             dynamic_lds: d.dynamic_lds,
-            scratch,
-            dynamic_stack: extra,
+            scratch: private.bytes,
+            dynamic_stack: private.dynamic_stack,
         })
     }
 
@@ -425,7 +488,7 @@ fn write_hidden(
     k: &KernelSignature,
     d: &Dispatch<'_>,
     remainder: [u32; 3],
-    [hostcall, printf]: [u64; 2],
+    layout: &Layout,
     block: &DispatchMemory,
 ) {
     let w = block.range();
@@ -449,8 +512,8 @@ fn write_hidden(
             HiddenArg::PrivateBase => PRIVATE_BASE_HI.into(),
             HiddenArg::SharedBase => SHARED_BASE_HI.into(),
             HiddenArg::QueuePtr => QUEUE,
-            HiddenArg::HostcallBuffer => hostcall,
-            HiddenArg::PrintfBuffer => printf,
+            HiddenArg::HostcallBuffer => layout.hostcall,
+            HiddenArg::PrintfBuffer => layout.printf,
             // What clr writes for a launch on one device.
             HiddenArg::MultigridSyncArg => d.cooperative.into(),
             // Offsets are 0 in HIP; there is no heap or device queue.

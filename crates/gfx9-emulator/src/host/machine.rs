@@ -73,11 +73,11 @@ impl Machine {
     /// [`Error::InvalidArgument`] if the host doesn't have the SIMD level, if the number of threads is 0, or if a
     /// thread can't be started.
     pub fn new(config: MachineConfig) -> Result<Machine> {
-        let memory = Arc::new(AddressSpace::new(config.device_memory));
+        let memory = Arc::new(AddressSpace::new(config.memory_bytes));
         Machine::with_memory(config, memory)
     }
 
-    /// Creates a machine that uses the given memory. [`MachineConfig::device_memory`] is ignored.
+    /// Creates a machine that uses the given memory. [`MachineConfig::memory_bytes`] is ignored.
     ///
     /// # Errors
     /// The same as those of [`new`](Self::new).

@@ -247,6 +247,33 @@ pub(crate) struct Job {
     idle: Condvar,
 }
 
+/// What running each wave of a workgroup once, for a time slice, has come to.
+struct Pass {
+    /// Whether a wave can continue.
+    is_ready: bool,
+    /// Whether all waves that can continue spin, as far as that was looked for.
+    all_spin: bool,
+    /// What slices that ended early add to the turn.
+    yielded: u64,
+}
+
+/// Lets the waves at a barrier continue, since every wave of the workgroup has ended or waits. The barrier is met by those that
+/// have not ended. Returns the end of the turn, if none continues; `may_block` says whether waves may wait for other workgroups.
+fn meet_barrier(workgroup: &mut Workgroup, may_block: bool) -> Option<TurnResult> {
+    if workgroup.members.iter().any(|m| m.state == State::Waiting) {
+        return may_block.then_some(TurnResult::Blocked);
+    }
+    let mut at_barrier = false;
+    for member in workgroup.members.iter_mut().filter(|m| m.state == State::AtBarrier) {
+        member.state = State::Ready;
+        at_barrier = true;
+    }
+    if let Some(observer) = &mut workgroup.observer {
+        observer.barrier();
+    }
+    (!at_barrier).then_some(TurnResult::Ended)
+}
+
 /// Wakes the other threads when the dispatch has run [`RECRUIT_AFTER`] instructions.
 struct ThreadRecruiter<'a> {
     call: Option<&'a dyn Fn()>,
@@ -566,130 +593,136 @@ impl Job {
         limit: u64,
         recruiter: &mut ThreadRecruiter<'_>,
     ) -> TurnResult {
-        let Workgroup { members, order, spare, cx, observer, rng, spins, kept } = workgroup;
-        let code = &*self.setup.code;
         let mut turn = 0;
         // With a small budget, a slice of each wave must not exceed it by far.
         let slice = self.instruction_budget.map_or(SLICE, |budget| budget.clamp(1, SLICE));
-        let begun = cx.count;
+        let begun = workgroup.cx.count;
         // Now and then it is found out whether all waves that can run spin. An observer sees each instruction as it is.
-        let may_spin = observer.is_none() && self.total > 1;
-        let mut pass = 0u32;
+        let may_spin = workgroup.observer.is_none() && self.total > 1;
+        let mut passes = 0u32;
         loop {
-            let looks_for_spins = may_spin && pass % PASSES_BETWEEN_LOOKS == 0;
-            pass = pass.wrapping_add(1);
-            let before = cx.count;
-            let mut ready = false;
-            let mut all_spin = looks_for_spins;
-            let slice = if looks_for_spins && *spins { SPIN_SLICE.min(slice) } else { slice };
-            *spins = false;
-            if let Some(rng) = rng {
-                rng.shuffle(order);
-            }
-            for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
-                let Some(wave) = &mut member.wave else { continue };
-                if wave.wait.is_none_or(|wait| self.gws.can_continue(wait)) {
-                    wave.wait = None;
-                    member.state = State::Ready;
-                }
-            }
-            for index in order.iter() {
-                let Some(member) = members.get_mut(*index).filter(|m| m.state == State::Ready) else {
-                    continue;
-                };
-                let wave = member.wave.get_or_insert_with(|| {
-                    let mut wave = spare.pop().unwrap_or_else(|| Box::new(Wave::new()));
-                    self.setup.init_wave(&mut wave, *index as u32, cx.workgroup);
-                    wave
-                });
-                let count = cx.count;
-                let slice = rng.as_mut().map_or(slice, |rng| rng.spread(slice));
-                let stop = if rng.is_some() || observer.is_some() {
-                    let observer = observer.as_deref_mut().map(|observer| observer as &mut dyn Observer);
-                    run_wave_observed(wave, cx, code, slice, observer)
-                } else {
-                    run_wave(wave, cx, code, slice)
-                };
-                let (stop, repeats) = match stop {
-                    StopReason::Slice if all_spin => spin::round(wave, cx, code, self.setup.vectors, kept),
-                    _ => (stop, false),
-                };
-                all_spin &= repeats || stop != StopReason::Slice;
-                match stop {
-                    StopReason::Slice => {
-                        ready = true;
-                        if cx.count - count < slice {
-                            turn += YIELD_COST;
-                        }
-                    }
-                    StopReason::Barrier => member.state = State::AtBarrier,
-                    StopReason::Wait => member.state = State::Waiting,
-                    StopReason::End => {
-                        member.state = State::Ended;
-                        spare.extend(member.wave.take());
-                    }
-                    StopReason::Fault => {
-                        let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
-                        self.fail(cause, wave, cx);
-                        return TurnResult::Ended;
-                    }
-                }
-            }
-            let ran = cx.count - before;
-            turn += ran;
+            let looks_for_spins = may_spin && passes % PASSES_BETWEEN_LOOKS == 0;
+            passes = passes.wrapping_add(1);
+            let before = workgroup.cx.count;
+            let slice = if looks_for_spins && workgroup.spins { SPIN_SLICE.min(slice) } else { slice };
+            let Some(pass) = self.run_pass(workgroup, slice, looks_for_spins) else {
+                return TurnResult::Ended;
+            };
+            let ran = workgroup.cx.count - before;
+            turn += ran + pass.yielded;
             recruiter.ran(ran);
             // Only a budget needs the sum before the end of the turn. Threads that update a counter slow each other
             // down.
             let within = self
                 .instruction_budget
                 .is_none_or(|budget| self.counts.instructions.fetch_add(ran, Relaxed) + ran <= budget);
-            if !ready {
-                // Every wave has ended or waits. The barrier is met by the waves that have not ended.
-                let blocked = members.iter().any(|m| m.state == State::Waiting);
-                let mut at_barrier = false;
-                for member in members.iter_mut().filter(|m| !blocked && m.state == State::AtBarrier) {
-                    member.state = State::Ready;
-                    at_barrier = true;
-                }
-                if let Some(observer) = observer.as_mut().filter(|_| !blocked) {
-                    observer.barrier();
-                }
-                if blocked && ran == 0 && !self.stop.load(Relaxed) && within {
-                    return TurnResult::Blocked;
-                }
-                if !blocked && !at_barrier {
-                    return TurnResult::Ended;
+            if !pass.is_ready {
+                let may_block = ran == 0 && !self.stop.load(Relaxed) && within;
+                if let Some(result) = meet_barrier(workgroup, may_block) {
+                    return result;
                 }
             }
             if !within || self.deadline.is_some_and(|d| Instant::now() > d) {
-                // Report a wave that runs in preference to one that waits.
-                let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
-                let runs = members.iter().filter(|m| m.state == State::Ready).find_map(|m| m.wave.as_deref());
-                if let Some(wave) = runs.or_else(|| members.iter().find_map(|m| m.wave.as_deref())) {
-                    let mut instructions = self.counts.instructions.load(Relaxed);
-                    if self.instruction_budget.is_none() {
-                        instructions += cx.count - begun;
-                    }
-                    self.fail(FaultCause::OverBudget { instructions, at_barrier }, wave, cx);
-                }
+                self.fail_over_budget(workgroup, begun);
                 return TurnResult::Ended;
             }
             if self.stop.load(Relaxed) {
                 return TurnResult::Ended;
             }
-            *spins = ready && all_spin;
-            if turn > limit || *spins {
+            workgroup.spins = pass.is_ready && pass.all_spin;
+            if turn > limit || workgroup.spins {
                 turn = 0;
-                let others = self.counts.next.load(Relaxed) < self.total || {
-                    let mut queue = lock(&self.queue);
-                    queue.unblock(self.gws.changes());
-                    !queue.parked.is_empty()
-                };
-                if others {
+                if self.has_others() {
                     return TurnResult::Parked;
                 }
                 std::thread::yield_now();
             }
+        }
+    }
+
+    /// Runs each wave of a workgroup that can run, for a time slice. `None` if one has a fault, which is reported.
+    fn run_pass(&self, workgroup: &mut Workgroup, slice: u64, looks_for_spins: bool) -> Option<Pass> {
+        let Workgroup { members, order, spare, cx, observer, rng, spins, kept } = workgroup;
+        let code = &*self.setup.code;
+        let mut pass = Pass { is_ready: false, all_spin: looks_for_spins, yielded: 0 };
+        *spins = false;
+        if let Some(rng) = rng {
+            rng.shuffle(order);
+        }
+        for member in members.iter_mut().filter(|member| member.state == State::Waiting) {
+            let Some(wave) = &mut member.wave else { continue };
+            if wave.wait.is_none_or(|wait| self.gws.can_continue(wait)) {
+                wave.wait = None;
+                member.state = State::Ready;
+            }
+        }
+        for index in order.iter() {
+            let Some(member) = members.get_mut(*index).filter(|m| m.state == State::Ready) else {
+                continue;
+            };
+            let wave = member.wave.get_or_insert_with(|| {
+                let mut wave = spare.pop().unwrap_or_else(|| Box::new(Wave::new()));
+                self.setup.init_wave(&mut wave, *index as u32, cx.workgroup);
+                wave
+            });
+            let count = cx.count;
+            let slice = rng.as_mut().map_or(slice, |rng| rng.spread(slice));
+            let stop = if rng.is_some() || observer.is_some() {
+                let observer = observer.as_deref_mut().map(|observer| observer as &mut dyn Observer);
+                run_wave_observed(wave, cx, code, slice, observer)
+            } else {
+                run_wave(wave, cx, code, slice)
+            };
+            let (stop, repeats) = match stop {
+                StopReason::Slice if pass.all_spin => spin::round(wave, cx, code, self.setup.vectors, kept),
+                _ => (stop, false),
+            };
+            pass.all_spin &= repeats || stop != StopReason::Slice;
+            match stop {
+                StopReason::Slice => {
+                    pass.is_ready = true;
+                    if cx.count - count < slice {
+                        pass.yielded += YIELD_COST;
+                    }
+                }
+                StopReason::Barrier => member.state = State::AtBarrier,
+                StopReason::Wait => member.state = State::Waiting,
+                StopReason::End => {
+                    member.state = State::Ended;
+                    spare.extend(member.wave.take());
+                }
+                StopReason::Fault => {
+                    let cause = cx.fault.take().unwrap_or(FaultCause::IllegalInstruction);
+                    self.fail(cause, wave, cx);
+                    return None;
+                }
+            }
+        }
+        Some(pass)
+    }
+
+    /// Returns whether other workgroups can begin or continue.
+    fn has_others(&self) -> bool {
+        self.counts.next.load(Relaxed) < self.total || {
+            let mut queue = lock(&self.queue);
+            queue.unblock(self.gws.changes());
+            !queue.parked.is_empty()
+        }
+    }
+
+    /// Stops the dispatch because it is over its budget. `begun` is the workgroup's count of instructions when its turn began.
+    #[cold]
+    fn fail_over_budget(&self, workgroup: &Workgroup, begun: u64) {
+        let Workgroup { members, cx, .. } = workgroup;
+        // Report a wave that runs in preference to one that waits.
+        let at_barrier = members.iter().filter(|m| m.state == State::AtBarrier).count() as u32;
+        let runs = members.iter().filter(|m| m.state == State::Ready).find_map(|m| m.wave.as_deref());
+        if let Some(wave) = runs.or_else(|| members.iter().find_map(|m| m.wave.as_deref())) {
+            let mut instructions = self.counts.instructions.load(Relaxed);
+            if self.instruction_budget.is_none() {
+                instructions += cx.count - begun;
+            }
+            self.fail(FaultCause::OverBudget { instructions, at_barrier }, wave, cx);
         }
     }
 

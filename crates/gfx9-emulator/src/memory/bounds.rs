@@ -1,8 +1,5 @@
 //! Which bytes behind an allocation kernels can access.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// The size of a page of device memory in bytes: the smallest that the GPUs' page tables have, and the host's.
 pub(super) const PAGE: u64 = 4096;
 
@@ -27,32 +24,6 @@ impl Bounds {
         match self {
             Bounds::Strict => Some(bytes),
             Bounds::Pages => bytes.checked_next_multiple_of(PAGE),
-        }
-    }
-}
-
-impl fmt::Display for Bounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Bounds::Strict => "strict",
-            Bounds::Pages => "pages",
-        })
-    }
-}
-
-/// The text is neither `strict` nor `pages`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the bounds of allocations are `strict` or `pages`")]
-pub struct UnknownBounds;
-
-impl FromStr for Bounds {
-    type Err = UnknownBounds;
-
-    fn from_str(text: &str) -> Result<Bounds, UnknownBounds> {
-        match text {
-            "strict" => Ok(Bounds::Strict),
-            "pages" => Ok(Bounds::Pages),
-            _ => Err(UnknownBounds),
         }
     }
 }

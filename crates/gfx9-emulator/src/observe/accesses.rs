@@ -27,10 +27,6 @@ pub(crate) struct AccessedBytes {
 }
 
 impl AccessedBytes {
-    fn scalar(space: MemorySpace, access: AccessKind, address: u64, size: u32) -> AccessedBytes {
-        AccessedBytes { space, access, size, lanes: 1, is_scalar: true, at: [address; LANES] }
-    }
-
     /// Returns each lane and its address.
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, u64)> {
         lanes_of(self.lanes).map(|lane| (lane, self.at[lane]))
@@ -55,128 +51,158 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
         // The instruction can't have these operands. It is illegal, and has a row only so that reports can name it.
         return;
     }
-    let exec = w.exec();
-    let lanes = |space, access, size, lanes: u64, at: [u64; LANES]| AccessedBytes {
-        space,
-        access,
-        size,
-        lanes,
-        is_scalar: false,
-        at,
-    };
-    let lds = |access, size, at: [u32; LANES]| lanes(MemorySpace::Lds, access, size, exec, at.map(u64::from));
-    // The bytes that a load to LDS of `size` bytes stores from `base` on.
-    let to_lds = |base: u32, size: u32| {
-        let at = std::array::from_fn(|n| base.wrapping_add(distance(size) * n as u32));
-        lds(AccessKind::Write, stored(size), at)
-    };
-    match addressing {
-        AddressingKind::None => {}
-        AddressingKind::Scalar(access, size) => {
-            out.push(AccessedBytes::scalar(MemorySpace::Global, access, smem::address(w, i), size));
-        }
-        AddressingKind::ScalarScratch(access, size) => {
-            let address = smem::scratch_address(w, i);
-            let (space, at) = match smem::wave_scratch(address) {
-                Some(offset) => (MemorySpace::Scratch, offset),
-                None => (MemorySpace::Global, address),
-            };
-            out.push(AccessedBytes::scalar(space, access, at, size));
-        }
-        AddressingKind::ScalarBuffer(access, size) => {
-            let (address, inside) = smem::buffer_address(w, i, u64::from(size / 4));
-            if inside > 0 && (access != AccessKind::Atomic || inside == u64::from(size / 4)) {
-                out.push(AccessedBytes::scalar(MemorySpace::Global, access, address, 4 * inside as u32));
+    Finder { exec: w.exec(), w, i, out }.add(addressing);
+    out.retain(|accessed| accessed.lanes != 0);
+}
+
+/// An instruction whose accesses are collected.
+struct Finder<'a> {
+    w: &'a Wave,
+    i: &'a Inst,
+    exec: u64,
+    out: &'a mut Vec<AccessedBytes>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, addressing: AddressingKind) {
+        let (w, i) = (self.w, self.i);
+        match addressing {
+            AddressingKind::None => {}
+            AddressingKind::Scalar(access, size) => {
+                self.once(MemorySpace::Global, access, smem::address(w, i), size);
             }
-        }
-        AddressingKind::Ds(..)
-        | AddressingKind::DsTwo(..)
-        | AddressingKind::DsAligned(..)
-        | AddressingKind::DsByLane(_)
-        | AddressingKind::DsCount
-            if ds::is_gds(i) => {}
-        AddressingKind::Ds(access, size) => out.push(lds(access, size, ds::addresses(w, i, i.imm).0)),
-        AddressingKind::DsTwo(access, size, unit) => {
-            let (first, second) = ds::two_offsets(i, unit);
-            out.push(lds(access, size, ds::addresses(w, i, first).0));
-            out.push(lds(access, size, ds::addresses(w, i, second).0));
-        }
-        AddressingKind::DsAligned(access, size) => {
-            out.push(lds(access, size, ds::addresses(w, i, i.imm).map(|at| at & !7)));
-        }
-        AddressingKind::DsByLane(access) => out.push(lds(access, 4, ds_permute::by_lane(w, i))),
-        AddressingKind::DsCount => {
-            let at = u64::from(ds_permute::count_address(w, i));
-            out.push(AccessedBytes::scalar(MemorySpace::Lds, AccessKind::Atomic, at, 4));
-        }
-        AddressingKind::Flat(access, size) => {
-            let at = address::wide(w, i);
-            let targets: [FlatTarget; LANES] = std::array::from_fn(|lane| FlatTarget::of(at.at(lane)));
-            for space in [MemorySpace::Global, MemorySpace::Lds, MemorySpace::Scratch] {
-                let there = lanes_of(exec)
-                    .filter(|lane| targets[*lane].space() == space)
-                    .fold(0, |mask, lane| mask | 1 << lane);
-                if there != 0 {
-                    out.push(lanes(space, access, size, there, targets.map(FlatTarget::offset)));
+            AddressingKind::ScalarScratch(access, size) => {
+                let address = smem::scratch_address(w, i);
+                let (space, at) = match smem::wave_scratch(address) {
+                    Some(offset) => (MemorySpace::Scratch, offset),
+                    None => (MemorySpace::Global, address),
+                };
+                self.once(space, access, at, size);
+            }
+            AddressingKind::ScalarBuffer(access, size) => {
+                let (address, inside) = smem::buffer_address(w, i, u64::from(size / 4));
+                if inside > 0 && (access != AccessKind::Atomic || inside == u64::from(size / 4)) {
+                    self.once(MemorySpace::Global, access, address, 4 * inside as u32);
                 }
             }
-        }
-        AddressingKind::Global(access, size) => {
-            out.push(lanes(MemorySpace::Global, access, size, exec, global_addresses(w, i)));
-            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(to_lds(flat_base(w, i), size));
+            AddressingKind::Ds(..)
+            | AddressingKind::DsTwo(..)
+            | AddressingKind::DsAligned(..)
+            | AddressingKind::DsByLane(_)
+            | AddressingKind::DsCount => self.ds(addressing),
+            AddressingKind::Flat(access, size) => self.flat(access, size),
+            AddressingKind::Global(access, size) => {
+                self.lanes(MemorySpace::Global, access, size, self.exec, global_addresses(w, i));
+                self.add_if_to_lds(access, size, flat_base);
             }
-        }
-        AddressingKind::GlobalToLds(size) => {
-            out.push(lanes(MemorySpace::Global, AccessKind::Read, size, exec, global_addresses(w, i)));
-            out.push(to_lds(flat_base(w, i), size));
-        }
-        AddressingKind::Scratch(access, size) => {
-            let at = address::scratch_offsets(w, i).map(u64::from);
-            out.push(lanes(MemorySpace::Scratch, access, size, exec, at));
-            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(to_lds(flat_base(w, i), size));
+            AddressingKind::GlobalToLds(size) => {
+                self.lanes(MemorySpace::Global, AccessKind::Read, size, self.exec, global_addresses(w, i));
+                self.add_to_lds(flat_base(w, i), size);
             }
-        }
-        AddressingKind::ScratchToLds(size) => {
-            let at = address::scratch_offsets(w, i).map(u64::from);
-            out.push(lanes(MemorySpace::Scratch, AccessKind::Read, size, exec, at));
-            out.push(to_lds(flat_base(w, i), size));
-        }
-        AddressingKind::Buffer(access, size) => {
-            let scratch = buffer::scratch_offsets(w, i).filter(|_| access != AccessKind::Atomic);
-            if let Some(at) = scratch {
-                if own_scratch(w, i) {
-                    out.push(lanes(MemorySpace::Scratch, access, size, exec, at.map(u64::from)));
+            AddressingKind::Scratch(access, size) => {
+                let at = address::scratch_offsets(w, i).map(u64::from);
+                self.lanes(MemorySpace::Scratch, access, size, self.exec, at);
+                self.add_if_to_lds(access, size, flat_base);
+            }
+            AddressingKind::ScratchToLds(size) => {
+                let at = address::scratch_offsets(w, i).map(u64::from);
+                self.lanes(MemorySpace::Scratch, AccessKind::Read, size, self.exec, at);
+                self.add_to_lds(flat_base(w, i), size);
+            }
+            AddressingKind::Buffer(access, size) => {
+                self.buffer(access, size);
+                self.add_if_to_lds(access, size, buffer_base);
+            }
+            AddressingKind::Format(access) => {
+                let (reach, format) = (Reach::new(w, i), Format::of(w, i));
+                let size = format.size();
+                if size > 0 {
+                    let inside = reach.whole(self.exec, size);
+                    parts(&reach, access, size, format.unit(), inside, self.out);
                 }
-            } else {
-                let reach = Reach::new(w, i);
-                if access == AccessKind::Atomic {
-                    let inside = reach.whole(exec, size);
-                    out.push(lanes(MemorySpace::Global, access, size, inside, reach.addresses().0));
-                } else if let Some(at) = reach.plain(exec, size) {
-                    out.push(lanes(MemorySpace::Global, access, size, exec, at.0));
-                } else {
-                    parts(&reach, access, size, size.min(4), exec, out);
-                }
-            }
-            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(to_lds(buffer_base(w, i), size));
-            }
-        }
-        AddressingKind::Format(access) => {
-            let (reach, format) = (Reach::new(w, i), Format::of(w, i));
-            let size = format.size();
-            if size > 0 {
-                let inside = reach.whole(exec, size);
-                parts(&reach, access, size, format.unit(), inside, out);
-            }
-            if i.flags & flag::LDS != 0 && access == AccessKind::Read {
-                out.push(to_lds(buffer_base(w, i), 4));
+                self.add_if_to_lds(access, 4, buffer_base);
             }
         }
     }
-    out.retain(|accessed| accessed.lanes != 0);
+
+    fn once(&mut self, space: MemorySpace, access: AccessKind, address: u64, size: u32) {
+        self.out.push(AccessedBytes { space, access, size, lanes: 1, is_scalar: true, at: [address; LANES] });
+    }
+
+    fn lanes(&mut self, space: MemorySpace, access: AccessKind, size: u32, lanes: u64, at: [u64; LANES]) {
+        self.out.push(AccessedBytes { space, access, size, lanes, is_scalar: false, at });
+    }
+
+    fn lds(&mut self, access: AccessKind, size: u32, at: [u32; LANES]) {
+        self.lanes(MemorySpace::Lds, access, size, self.exec, at.map(u64::from));
+    }
+
+    /// Adds the bytes that a load to LDS of `size` bytes stores from `base` on.
+    fn add_to_lds(&mut self, base: u32, size: u32) {
+        let at = std::array::from_fn(|n| base.wrapping_add(distance(size) * n as u32));
+        self.lds(AccessKind::Write, stored(size), at);
+    }
+
+    /// The same, for a load whose LDS bit decides whether it stores to LDS.
+    fn add_if_to_lds(&mut self, access: AccessKind, size: u32, base: fn(&Wave, &Inst) -> u32) {
+        if self.i.flags & flag::LDS != 0 && access == AccessKind::Read {
+            self.add_to_lds(base(self.w, self.i), size);
+        }
+    }
+
+    fn ds(&mut self, addressing: AddressingKind) {
+        let (w, i) = (self.w, self.i);
+        if ds::is_gds(i) {
+            return;
+        }
+        match addressing {
+            AddressingKind::Ds(access, size) => self.lds(access, size, ds::addresses(w, i, i.imm).0),
+            AddressingKind::DsTwo(access, size, unit) => {
+                let (first, second) = ds::two_offsets(i, unit);
+                self.lds(access, size, ds::addresses(w, i, first).0);
+                self.lds(access, size, ds::addresses(w, i, second).0);
+            }
+            AddressingKind::DsAligned(access, size) => {
+                self.lds(access, size, ds::addresses(w, i, i.imm).map(|at| at & !7));
+            }
+            AddressingKind::DsByLane(access) => self.lds(access, 4, ds_permute::by_lane(w, i)),
+            AddressingKind::DsCount => {
+                self.once(MemorySpace::Lds, AccessKind::Atomic, ds_permute::count_address(w, i).into(), 4);
+            }
+            _ => {}
+        }
+    }
+
+    fn flat(&mut self, access: AccessKind, size: u32) {
+        let at = address::wide(self.w, self.i);
+        let targets: [FlatTarget; LANES] = std::array::from_fn(|lane| FlatTarget::of(at.at(lane)));
+        for space in [MemorySpace::Global, MemorySpace::Lds, MemorySpace::Scratch] {
+            let there = lanes_of(self.exec)
+                .filter(|lane| targets[*lane].space() == space)
+                .fold(0, |mask, lane| mask | 1 << lane);
+            if there != 0 {
+                self.lanes(space, access, size, there, targets.map(FlatTarget::offset));
+            }
+        }
+    }
+
+    fn buffer(&mut self, access: AccessKind, size: u32) {
+        let (w, i, exec) = (self.w, self.i, self.exec);
+        if let Some(at) = buffer::scratch_offsets(w, i).filter(|_| access != AccessKind::Atomic) {
+            if own_scratch(w, i) {
+                self.lanes(MemorySpace::Scratch, access, size, exec, at.map(u64::from));
+            }
+            return;
+        }
+        let reach = Reach::new(w, i);
+        if access == AccessKind::Atomic {
+            self.lanes(MemorySpace::Global, access, size, reach.whole(exec, size), reach.addresses().0);
+        } else if let Some(at) = reach.plain(exec, size) {
+            self.lanes(MemorySpace::Global, access, size, exec, at.0);
+        } else {
+            parts(&reach, access, size, size.min(4), exec, self.out);
+        }
+    }
 }
 
 fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {

@@ -147,6 +147,88 @@ fn registers(w: &Wave) -> Vec<u32> {
     all
 }
 
+/// Executes an instruction on random operands, and compares the bytes that it changes, and those on which its result depends, with
+/// the predicted ones.
+fn check_round(
+    random: &mut Random,
+    rig: &mut TestWave,
+    encoding: Encoding,
+    row: &'static Row,
+    at: u64,
+    round: usize,
+) {
+    let (target, addressing) = (rig.target, Info::of(row).addressing);
+    let name = row.name;
+    rig.w.scratch.reset(64);
+    let exec = [!0, random.next(), 1][round % 3];
+    rig.w.set_exec(exec);
+    let words = prepare(random, rig, encoding, row, at);
+    // Data that differs from the memory in each byte, and whose float forms are numbers.
+    for r in 0..8 {
+        *rig.w.v_mut((DATA + r) as u16).flat_mut() = [0x3f80_4142; LANES];
+    }
+    for s in 64..80 {
+        rig.w.set_s32(s, 0x3f80_4142);
+    }
+    let before = rig.w.r.v[..32].to_vec();
+    let scalars: Vec<u32> = (0..128).map(|s| rig.w.s32(s)).collect();
+    let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
+    let mut accesses = Vec::new();
+    let code = crate::exec::inst::Code::decode(&[words[0], words[1]], 0, &[], target, SimdLevel::best());
+    let pool = usize::from(crate::state::wave::POOL);
+    rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
+    let i = &code.insts[0];
+    assert_eq!(i.row.name, name);
+    assert_eq!(i.flags & flag::LDS, 0, "{name}");
+    find(&mut rig.w, i, addressing, &mut accesses);
+    let named = |kinds: &[AccessKind]| {
+        let mut all: Vec<usize> =
+            accesses.iter().filter(|t| kinds.contains(&t.access)).flat_map(|t| bytes(t, at)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let mut run = |memory_before: &[u8]| {
+        rig.w.r.v[..32].copy_from_slice(&before);
+        for (s, value) in scalars.iter().enumerate() {
+            rig.w.set_s32(s as u16, *value);
+        }
+        rig.w.scratch.reset(64);
+        set_memory(rig, at, memory_before);
+        rig.run(&words);
+        let after = memory(rig, at);
+        let changed = (0..after.len()).filter(|n| after[*n] != memory_before[*n]);
+        (changed.collect::<Vec<usize>>(), registers(&rig.w))
+    };
+    let (changed, result) = run(&pattern);
+    let written = named(&[AccessKind::Write, AccessKind::Atomic]);
+    let read = named(&[AccessKind::Read, AccessKind::Atomic]);
+    let context = format!("{name} on {target:?}, round {round}: {accesses:?}");
+    // A load to LDS and a conversion of a format may write the bytes that were there.
+    let exact = !accesses.iter().any(|t| t.access != AccessKind::Write)
+        && !matches!(addressing, AddressingKind::Format(_));
+    if exact {
+        assert_eq!(changed, written, "{context}");
+    } else {
+        assert!(changed.iter().all(|n| written.contains(n)), "{changed:?} {context}");
+    }
+    if !read.is_empty() {
+        // Changes all other bytes. The result must not change.
+        let mut others = vec![0x22; pattern.len()];
+        let mut own = pattern.clone();
+        for n in &read {
+            others[*n] = 0x11;
+            own[*n] = 0x22;
+        }
+        assert_eq!(run(&others).1, result, "{context}");
+        // A format may convert both to the same value.
+        let returns = accesses.iter().all(|t| t.access == AccessKind::Read)
+            && !matches!(addressing, AddressingKind::Format(_));
+        let seen = run(&own);
+        assert!(!returns || written.is_empty() == (seen.1 != result), "{context}");
+    }
+}
+
 #[test]
 fn every_memory_instruction_accesses_the_predicted_bytes() {
     let mut random = Random::new(5);
@@ -158,84 +240,7 @@ fn every_memory_instruction_accesses_the_predicted_bytes() {
             for row in encoding.rows().iter().filter(|row| row.op[target as usize] >= 0) {
                 let addressing = Info::of(row).addressing;
                 for round in 0..if addressing == AddressingKind::None { 0 } else { 6 } {
-                    let name = row.name;
-                    rig.w.scratch.reset(64);
-                    let exec = [!0, random.next(), 1][round % 3];
-                    rig.w.set_exec(exec);
-                    let words = prepare(&mut random, &mut rig, encoding, row, at);
-                    // Data that differs from the memory in each byte, and whose float forms are numbers.
-                    for r in 0..8 {
-                        *rig.w.v_mut((DATA + r) as u16).flat_mut() = [0x3f80_4142; LANES];
-                    }
-                    for s in 64..80 {
-                        rig.w.set_s32(s, 0x3f80_4142);
-                    }
-                    let before = rig.w.r.v[..32].to_vec();
-                    let scalars: Vec<u32> = (0..128).map(|s| rig.w.s32(s)).collect();
-                    let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
-                    let mut accesses = Vec::new();
-                    let code = crate::exec::inst::Code::decode(
-                        &[words[0], words[1]],
-                        0,
-                        &[],
-                        target,
-                        SimdLevel::best(),
-                    );
-                    let pool = usize::from(crate::state::wave::POOL);
-                    rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
-                    let i = &code.insts[0];
-                    assert_eq!(i.row.name, name);
-                    assert_eq!(i.flags & flag::LDS, 0, "{name}");
-                    find(&mut rig.w, i, addressing, &mut accesses);
-                    let named = |kinds: &[AccessKind]| {
-                        let mut all: Vec<usize> = accesses
-                            .iter()
-                            .filter(|t| kinds.contains(&t.access))
-                            .flat_map(|t| bytes(t, at))
-                            .collect();
-                        all.sort_unstable();
-                        all.dedup();
-                        all
-                    };
-                    let mut run = |memory_before: &[u8]| {
-                        rig.w.r.v[..32].copy_from_slice(&before);
-                        for (s, value) in scalars.iter().enumerate() {
-                            rig.w.set_s32(s as u16, *value);
-                        }
-                        rig.w.scratch.reset(64);
-                        set_memory(&mut rig, at, memory_before);
-                        rig.run(&words);
-                        let after = memory(&mut rig, at);
-                        let changed = (0..after.len()).filter(|n| after[*n] != memory_before[*n]);
-                        (changed.collect::<Vec<usize>>(), registers(&rig.w))
-                    };
-                    let (changed, result) = run(&pattern);
-                    let written = named(&[AccessKind::Write, AccessKind::Atomic]);
-                    let read = named(&[AccessKind::Read, AccessKind::Atomic]);
-                    let context = format!("{name} on {target:?}, round {round}: {accesses:?}");
-                    // A load to LDS and a conversion of a format may write the bytes that were there.
-                    let exact = !accesses.iter().any(|t| t.access != AccessKind::Write)
-                        && !matches!(addressing, AddressingKind::Format(_));
-                    if exact {
-                        assert_eq!(changed, written, "{context}");
-                    } else {
-                        assert!(changed.iter().all(|n| written.contains(n)), "{changed:?} {context}");
-                    }
-                    if !read.is_empty() {
-                        // Changes all other bytes. The result must not change.
-                        let mut others = vec![0x22; pattern.len()];
-                        let mut own = pattern.clone();
-                        for n in &read {
-                            others[*n] = 0x11;
-                            own[*n] = 0x22;
-                        }
-                        assert_eq!(run(&others).1, result, "{context}");
-                        // A format may convert both to the same value.
-                        let returns = accesses.iter().all(|t| t.access == AccessKind::Read)
-                            && !matches!(addressing, AddressingKind::Format(_));
-                        let seen = run(&own);
-                        assert!(!returns || written.is_empty() == (seen.1 != result), "{context}");
-                    }
+                    check_round(&mut random, &mut rig, encoding, row, at, round);
                     checked += 1;
                 }
             }

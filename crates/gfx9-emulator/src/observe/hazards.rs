@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 
-use gfx9_isa::{Encoding, Target};
+use gfx9_isa::flags::{ATOMIC, DOT, EXEC_OUT, M0_IN, SPARSE, STORE, TO_LDS, TRANS};
+use gfx9_isa::{Encoding, Row, Target};
 
 use crate::exec::inst::{ExecContext, Inst, flag};
 use crate::exec::operand::DwordPart;
-use crate::observe::class::{Info, InstructionClass, access};
+use crate::observe::class::{Info, InstructionClass};
 use crate::observe::missing_waits::name;
 use crate::observe::operands::{LaneUse, RegisterUse, SCALAR};
 use crate::observe::sanitizer::{Place, Sanitizer};
@@ -112,22 +113,22 @@ impl Matrix {
     }
 }
 
+/// Returns whether an instruction is one of MUBUF, MTBUF, FLAT, GLOBAL or SCRATCH.
+fn is_vector_memory(row: &Row) -> bool {
+    matches!(
+        row.encoding(),
+        Some(Encoding::Mubuf | Encoding::Mtbuf | Encoding::Flat | Encoding::Global | Encoding::Scratch)
+    )
+}
+
 /// What decides which hazards an instruction has.
 #[derive(Debug, Clone, Copy)]
 struct Traits {
-    mnemonic: &'static str,
-    is_valu: bool,
-    is_salu: bool,
-    /// MUBUF, MTBUF, FLAT, GLOBAL, SCRATCH.
-    is_memory: bool,
-    is_lds: bool,
+    row: &'static Row,
     matrix: Option<Matrix>,
-    is_dot: bool,
-    is_transcendental: bool,
     is_dpp: bool,
     /// The result is not in the low bits of its register, or is only a part of it.
     is_shifted: bool,
-    writes_exec: bool,
     reads_m0: bool,
     /// The hardware register of `s_setreg` or `s_getreg`.
     hardware_register: Option<u32>,
@@ -137,56 +138,54 @@ struct Traits {
 
 impl Traits {
     fn of(i: &Inst, info: &Info, target: Target) -> Traits {
-        let mnemonic = i.row.name;
-        let starts = |starts: &[&str]| starts.iter().any(|start| mnemonic.starts_with(start));
+        let row = i.row;
         let encoding = i.row.encoding();
         let short = matches!(encoding, Some(Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc));
         // The long forms have the same rows, and bit 31 of the first dword.
         let control = if short && i.raw[0] >> 31 == 0 { i.raw[0] & 0x1ff } else { 0 };
         let part = i.ext.as_ref().and_then(|ext| ext.post.as_ref()).map_or(DwordPart::ALL, |post| post.part);
-        let is_memory = matches!(
-            encoding,
-            Some(Encoding::Mubuf | Encoding::Mtbuf | Encoding::Flat | Encoding::Global | Encoding::Scratch)
-        );
+        let is_memory = is_vector_memory(row);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
-        let stores = is_memory && matches!(access(mnemonic), Some(AccessKind::Write | AccessKind::Atomic));
+        let stores = is_memory && row.is(STORE | ATOMIC);
         let buffer_with_offset =
             matches!(encoding, Some(Encoding::Mubuf | Encoding::Mtbuf)) && inner.sdst < 128;
         let data = info.operands.uses().iter().copied().find(|operand| {
             !operand.is_write && !operand.is_scalar() && operand.first == inner.src[1] && operand.count > 2
         });
-        let to_lds = is_memory && (inner.flags & flag::LDS != 0 || mnemonic.contains("_lds_"));
+        let to_lds = is_memory && (inner.flags & flag::LDS != 0 || row.is(TO_LDS));
         Traits {
-            mnemonic,
-            is_valu: i.row.is_valu(),
-            is_salu: matches!(
-                encoding,
-                Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
-            ),
-            is_memory,
-            is_lds: encoding == Some(Encoding::Ds),
-            matrix: Matrix::of(mnemonic, target),
-            is_dot: mnemonic.starts_with("v_dot"),
-            is_transcendental: starts(&[
-                "v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_",
-            ]),
+            row,
+            matrix: Matrix::of(row.name, target),
             is_dpp: control == 250,
             is_shifted: control == 249 && part != DwordPart::ALL || part == DwordPart::HIGH,
-            writes_exec: mnemonic.starts_with("v_cmpx"),
-            reads_m0: to_lds
-                || starts(&["s_movrel", "s_sendmsg", "s_ttracedata", "ds_gws_"])
-                || mnemonic.ends_with("_addtid_b32"),
-            hardware_register: starts(&["s_setreg", "s_getreg"]).then_some(i.imm & 63),
+            reads_m0: to_lds || row.is(M0_IN),
+            hardware_register: matches!(row.name, "s_setreg_b32" | "s_setreg_imm32_b32" | "s_getreg_b32")
+                .then_some(i.imm & 63),
             late_data: data.filter(|_| stores && !buffer_with_offset),
         }
     }
 
     fn writes_hardware_register(&self) -> bool {
-        self.hardware_register.is_some() && self.mnemonic.starts_with("s_setreg")
+        self.hardware_register.is_some() && self.row.name != "s_getreg_b32"
+    }
+
+    fn is_salu(&self) -> bool {
+        matches!(
+            self.row.encoding(),
+            Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
+        )
+    }
+
+    fn is_memory(&self) -> bool {
+        is_vector_memory(self.row)
+    }
+
+    fn is_lds(&self) -> bool {
+        self.row.encoding() == Some(Encoding::Ds)
     }
 
     fn is_lane_access(&self) -> bool {
-        matches!(self.mnemonic, "v_readlane_b32" | "v_readfirstlane_b32" | "v_writelane_b32")
+        matches!(self.row.name, "v_readlane_b32" | "v_readfirstlane_b32" | "v_writelane_b32")
     }
 }
 
@@ -211,8 +210,8 @@ fn overlap(a: RegisterUse, b: RegisterUse) -> bool {
 }
 
 /// The position of matrix C among the operands that a matrix instruction reads.
-fn addend(mnemonic: &str) -> usize {
-    if mnemonic.starts_with("v_smfmac") { 3 } else { 2 }
+fn addend(row: &Row) -> usize {
+    if row.is(SPARSE) { 3 } else { 2 }
 }
 
 /// The instructions that a wave has executed in the last wait states.
@@ -309,119 +308,137 @@ impl Hazards {
     }
 }
 
+/// The search for the hazards of one operand of an instruction.
+struct OperandSearch<'a> {
+    history: &'a History,
+    now: &'a Traits,
+    target: Target,
+    operand: RegisterUse,
+    found: &'a mut Vec<Hazard>,
+}
+
 /// Returns the hazards of registers that an instruction reads and writes.
 fn of_operands(history: &History, now: &Traits, i: &Inst, info: &Info, target: Target) -> Vec<Hazard> {
     let mut found = Vec::new();
-    let gfx90a = target == Target::Gfx90a;
+    let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
     let mut reads = 0;
     for operand in info.operands.uses().iter().copied() {
-        let register = name(operand);
-        let mut check = |is: &dyn Fn(&Past) -> bool, needed: &dyn Fn(&Past) -> u64| {
-            found.extend(history.check(&register, is, needed));
-        };
-        let by_valu = |past: &Past| past.traits.is_valu && past.writes(operand);
-        if !operand.is_write {
-            reads += 1;
-        }
+        let mut search = OperandSearch { history, now, target, operand, found: &mut found };
         match (operand.is_write, operand.is_scalar()) {
             (false, true) => {
                 let selects_lane = info.operands.lanes == LaneUse::Selected
                     && i.ext.is_none()
                     && operand.first == SCALAR + i.src[1];
-                if now.is_memory {
-                    check(&by_valu, &|_| 5);
-                }
-                if selects_lane
-                    || now.mnemonic.starts_with("v_div_fmas") && operand.first == SCALAR + sreg::VCC
-                {
-                    check(&by_valu, &|_| 4);
-                }
-                if !gfx90a && now.is_valu {
-                    check(&by_valu, &|_| 2);
-                }
+                search.scalar_read(selects_lane);
             }
-            (false, false) => {
-                if now.is_dpp {
-                    check(&by_valu, &|_| 2);
-                }
-                if !gfx90a && matches!(now.mnemonic, "v_readlane_b32" | "v_readfirstlane_b32") {
-                    check(&by_valu, &|_| 1);
-                }
-                if !gfx90a && now.is_valu {
-                    check(&|past| by_valu(past) && past.traits.is_shifted, &|_| 1);
-                    if !now.is_transcendental {
-                        check(&|past| by_valu(past) && past.traits.is_transcendental, &|_| 1);
-                    }
-                }
-                let by_matrix = |past: &Past| past.traits.matrix.is_some() && past.writes(operand);
-                if let Some(matrix) = now.matrix {
-                    check(
-                        &|past| by_valu(past) && past.traits.matrix.is_none() && !past.traits.is_dot,
-                        &|_| 2,
-                    );
-                    let is_addend = reads - 1 == addend(now.mnemonic);
-                    check(&by_matrix, &|past| match past.traits.matrix {
-                        Some(earlier) if is_addend => {
-                            let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
-                            earlier.before_addend(matrix, is_same, target)
-                        }
-                        Some(earlier) => earlier.before_factor(target),
-                        None => 0,
-                    });
-                } else if now.is_valu || now.is_memory || now.is_lds {
-                    let in_memory = now.is_memory || now.is_lds;
-                    check(&by_matrix, &|past| {
-                        past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
-                    });
-                    // The same instruction may add to the result at once.
-                    let is_addend = i.ext.as_ref().map_or(i, |ext| &ext.inner).src[2] == operand.first;
-                    check(&|past| past.traits.is_dot && past.writes(operand), &|past| {
-                        if past.traits.mnemonic == now.mnemonic && is_addend { 0 } else { 3 }
-                    });
-                }
-            }
-            (true, false) => {
-                if now.is_valu {
-                    let needed = if gfx90a { 1 } else { 2 };
-                    check(&|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), &|_| {
-                        needed
-                    });
-                }
-                if now.matrix.is_none() && (now.is_valu || now.is_memory || now.is_lds) {
-                    check(&|past| past.traits.matrix.is_some() && past.writes(operand), &|past| {
-                        past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false))
-                    });
-                    check(&|past| past.traits.is_dot && past.writes(operand), &|past| {
-                        if past.traits.mnemonic == now.mnemonic { 0 } else { 3 }
-                    });
-                    let reads_addend = |past: &Past| {
-                        let addend = past.uses.iter().filter(|other| !other.is_write && other.count > 0);
-                        addend.skip(addend_of(past)).any(|other| overlap(*other, operand))
-                    };
-                    check(
-                        &|past| {
-                            past.traits.matrix.is_some_and(|matrix| matrix.before_overwrite(target) > 0)
-                                && reads_addend(past)
-                        },
-                        &|past| past.traits.matrix.map_or(0, |matrix| matrix.before_overwrite(target)),
-                    );
-                }
-            }
+            (false, false) => search.vector_read(reads == addend(now.row), inner.src[2] == operand.first),
+            (true, false) => search.vector_write(),
             (true, true) => {}
         }
+        reads += usize::from(!operand.is_write);
     }
     found
 }
 
-fn addend_of(past: &Past) -> usize {
-    addend(past.traits.mnemonic)
+impl OperandSearch<'_> {
+    /// Adds a hazard if the last instruction that `is` selects is fewer than `needed` wait states ago.
+    fn check(&mut self, is: impl Fn(&Past) -> bool, needed: impl Fn(&Past) -> u64) {
+        self.found.extend(self.history.check(&name(self.operand), is, needed));
+    }
+
+    fn scalar_read(&mut self, selects_lane: bool) {
+        let (now, operand) = (self.now, self.operand);
+        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
+        if now.is_memory() {
+            self.check(by_valu, |_| 5);
+        }
+        let divides = matches!(now.row.name, "v_div_fmas_f32" | "v_div_fmas_f64");
+        if selects_lane || divides && operand.first == SCALAR + sreg::VCC {
+            self.check(by_valu, |_| 4);
+        }
+        if self.target != Target::Gfx90a && now.row.is_valu() {
+            self.check(by_valu, |_| 2);
+        }
+    }
+
+    /// `is_matrix_c` says whether the operand is matrix C, if the instruction has matrices, and `is_third` whether it is the
+    /// third source.
+    fn vector_read(&mut self, is_matrix_c: bool, is_third: bool) {
+        let (now, operand, target) = (self.now, self.operand, self.target);
+        let gfx90a = target == Target::Gfx90a;
+        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
+        if now.is_dpp {
+            self.check(by_valu, |_| 2);
+        }
+        if !gfx90a && matches!(now.row.name, "v_readlane_b32" | "v_readfirstlane_b32") {
+            self.check(by_valu, |_| 1);
+        }
+        if !gfx90a && now.row.is_valu() {
+            self.check(|past| by_valu(past) && past.traits.is_shifted, |_| 1);
+            if !now.row.is(TRANS) {
+                self.check(|past| by_valu(past) && past.traits.row.is(TRANS), |_| 1);
+            }
+        }
+        let by_matrix = |past: &Past| past.traits.matrix.is_some() && past.writes(operand);
+        if let Some(matrix) = now.matrix {
+            self.check(
+                |past| by_valu(past) && past.traits.matrix.is_none() && !past.traits.row.is(DOT),
+                |_| 2,
+            );
+            self.check(by_matrix, |past| match past.traits.matrix {
+                Some(earlier) if is_matrix_c => {
+                    let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
+                    earlier.before_addend(matrix, is_same, target)
+                }
+                Some(earlier) => earlier.before_factor(target),
+                None => 0,
+            });
+        } else if now.row.is_valu() || now.is_memory() || now.is_lds() {
+            let in_memory = now.is_memory() || now.is_lds();
+            self.check(by_matrix, |past| {
+                past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
+            });
+            // The same instruction may add to the result at once.
+            self.check(
+                |past| past.traits.row.is(DOT) && past.writes(operand),
+                |past| if past.traits.row.name == now.row.name && is_third { 0 } else { 3 },
+            );
+        }
+    }
+
+    fn vector_write(&mut self) {
+        let (now, operand, target) = (self.now, self.operand, self.target);
+        if now.row.is_valu() {
+            let needed = if target == Target::Gfx90a { 1 } else { 2 };
+            self.check(|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), |_| needed);
+        }
+        if now.matrix.is_some() || !(now.row.is_valu() || now.is_memory() || now.is_lds()) {
+            return;
+        }
+        self.check(
+            |past| past.traits.matrix.is_some() && past.writes(operand),
+            |past| past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false)),
+        );
+        self.check(
+            |past| past.traits.row.is(DOT) && past.writes(operand),
+            |past| if past.traits.row.name == now.row.name { 0 } else { 3 },
+        );
+        let before_overwrite =
+            |past: &Past| past.traits.matrix.map_or(0, |matrix| matrix.before_overwrite(target));
+        let reads_addend = |past: &Past| {
+            let reads = past.uses.iter().filter(|other| !other.is_write && other.count > 0);
+            reads.skip(addend(past.traits.row)).any(|other| overlap(*other, operand))
+        };
+        self.check(|past| before_overwrite(past) > 0 && reads_addend(past), before_overwrite);
+    }
 }
 
 /// Returns the hazards of EXEC, M0, hardware registers, and the units of double precision.
 fn of_state(history: &History, now: &Traits, target: Target) -> Vec<Hazard> {
     let mut found = Vec::new();
     let exec = RegisterUse { first: SCALAR + sreg::EXEC, count: 2, is_write: false };
-    let writes_exec = |past: &Past| past.traits.is_valu && (past.traits.writes_exec || past.writes(exec));
+    let writes_exec =
+        |past: &Past| past.traits.row.is_valu() && (past.traits.row.is(EXEC_OUT) || past.writes(exec));
     if now.is_dpp {
         found.extend(history.check("exec", writes_exec, |_| 5));
     }
@@ -430,7 +447,7 @@ fn of_state(history: &History, now: &Traits, target: Target) -> Vec<Hazard> {
     }
     if now.reads_m0 {
         let m0 = RegisterUse { first: SCALAR + sreg::M0, count: 1, is_write: false };
-        found.extend(history.check("m0", |past| past.traits.is_salu && past.writes(m0), |_| 1));
+        found.extend(history.check("m0", |past| past.traits.is_salu() && past.writes(m0), |_| 1));
     }
     if let Some(register) = now.hardware_register {
         let same = |past: &Past| {
@@ -438,7 +455,7 @@ fn of_state(history: &History, now: &Traits, target: Target) -> Vec<Hazard> {
         };
         found.extend(history.check("hardware register", same, |_| 2));
     }
-    if matches!(now.mnemonic, "v_fma_f64" | "v_fmac_f64") {
+    if matches!(now.row.name, "v_fma_f64" | "v_fmac_f64") {
         let double = |past: &Past| past.traits.matrix.is_some_and(|matrix| matrix.is_double);
         found.extend(history.check("matrix unit", double, |_| 2));
     }

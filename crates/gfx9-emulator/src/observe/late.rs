@@ -3,6 +3,8 @@
 //! Memory is accessed when the instruction is executed. Only its registers, and the bytes of LDS that a load to LDS
 //! writes, keep their old values until a wait, or a counter that is full, makes the result certain.
 
+use gfx9_isa::Row;
+
 use crate::exec::inst::{ExecContext, Inst};
 use crate::memory::lds::Lds;
 use crate::observe::accesses::AccessedBytes;
@@ -23,7 +25,7 @@ struct Values {
 
 /// A result that has not been delivered.
 struct Result {
-    name: &'static str,
+    row: &'static Row,
     registers: Option<RegisterUse>,
     lanes: u64,
     values: Values,
@@ -31,7 +33,7 @@ struct Result {
 
 /// The instruction that is being executed, and the values that it will overwrite.
 struct Executing {
-    name: &'static str,
+    row: &'static Row,
     registers: Option<RegisterUse>,
     begins: [Option<Begun>; 2],
     before: Values,
@@ -81,19 +83,19 @@ impl Late {
             });
         let mut before = Values { lds: to_lds.collect(), ..Values::default() };
         before.take(w, &cx.lds, registers);
-        self.executing = Some(Executing { name: i.row.name, registers, begins, before });
+        self.executing = Some(Executing { row: i.row, registers, begins, before });
     }
 
     /// Called after the instruction was executed.
     pub(crate) fn after(&mut self, w: &mut Wave, cx: &mut ExecContext) {
-        let Some(Executing { name, registers, begins, before }) = self.executing.take() else { return };
+        let Some(Executing { row, registers, begins, before }) = self.executing.take() else { return };
         let Some(outstanding) = self.waves.get_mut(w.id as usize) else { return };
         let mut values = before.clone();
         values.take(w, &cx.lds, registers);
-        let old = Result { name, registers, lanes: !0, values: before };
+        let old = Result { row, registers, lanes: !0, values: before };
         old.deliver(w, &mut cx.lds);
         for begun in begins.iter().flatten() {
-            let result = Result { name, registers, lanes: begun.lanes, values: values.clone() };
+            let result = Result { row, registers, lanes: begun.lanes, values: values.clone() };
             outstanding.issue(begun.counter, begun.order, result);
         }
     }
@@ -126,7 +128,7 @@ impl Result {
             w.set_s32(n - SCALAR, *value);
         }
         for (n, value) in (0..registers.count).zip(&self.values.vectors) {
-            let bits = bits_written(self.name, n, registers.count, w.d16_kept);
+            let bits = bits_written(self.row, n, registers.count, w.d16_kept);
             let to = w.v_mut(registers.first + u16::from(n)).flat_mut();
             for lane in lanes_of(self.lanes) {
                 to[lane] = to[lane] & !bits | value.flat()[lane] & bits;

@@ -392,7 +392,7 @@ impl Waits {
 
 /// Returns the bits that an instruction loads of its result; all, unless it is one register.
 fn loaded_bits(i: &Inst, result: RegisterUse, d16_kept: u32) -> u32 {
-    if result.count == 1 { bits_written(i.row.name, 0, 1, d16_kept) } else { ALL_BITS }
+    if result.count == 1 { bits_written(i.row, 0, 1, d16_kept) } else { ALL_BITS }
 }
 
 /// Returns whether two accesses of different waves need an order. Atomic stores to LDS look like plain ones.

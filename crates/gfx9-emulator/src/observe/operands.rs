@@ -3,7 +3,9 @@
 //! EXEC, M0 and SCC are left out where an instruction uses them without naming them: no compiler loads them from
 //! memory.
 
-use gfx9_isa::flags::{ACC, MASK_IN, SDST, SGPR_DST};
+use gfx9_isa::flags::{
+    ACC, COMPARE, DESCRIPTOR, DST_IN, DST_KEPT, F8F6F4, GWS, MASK_IN, MATRIX, SDST, SGPR_DST, SPARSE,
+};
 use gfx9_isa::{Encoding, Ty, fields};
 
 use crate::exec::inst::{Inst, NONE, flag};
@@ -38,7 +40,7 @@ impl RegisterUse {
 }
 
 /// The largest number of operands of an instruction: `v_swap` and atomics of buffers have this many.
-const MOST: usize = 6;
+const MAX_OPERANDS: usize = 6;
 
 /// The lanes of vector registers that an instruction reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +59,7 @@ pub(crate) enum LaneUse {
 /// The registers that an instruction reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Operands {
-    uses: [RegisterUse; MOST],
+    uses: [RegisterUse; MAX_OPERANDS],
     count: u8,
     pub(crate) lanes: LaneUse,
     /// The registers depend on M0 (`s_movrels`, `s_movreld`), and must be found when the instruction is executed.
@@ -100,7 +102,7 @@ impl Operands {
 
     /// Moves the operands of `s_movrels` and `s_movreld` to the registers that M0 selects.
     pub(crate) fn indexed(mut self, w: &Wave, i: &Inst) -> Operands {
-        let moves_result = i.row.name.starts_with("s_movreld");
+        let moves_result = matches!(i.row.name, "s_movreld_b32" | "s_movreld_b64");
         for operand in self.uses.iter_mut().take(self.count.into()) {
             if operand.is_write == moves_result {
                 let m0 = w.s32(sreg::M0).min(u32::from(REGISTERS)) as u16;
@@ -154,7 +156,7 @@ impl Operands {
         // A wrapper that only prepares scalars has no operands of its own.
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         match encoding {
-            Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => self.scalar(encoding, inner),
+            Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => self.scalar(inner),
             Encoding::Sopp if matches!(i.row.name, "s_cbranch_vccz" | "s_cbranch_vccnz") => {
                 self.read_scalar(sreg::VCC, 2);
             }
@@ -169,37 +171,33 @@ impl Operands {
         }
     }
 
-    fn scalar(&mut self, encoding: Encoding, i: &Inst) {
-        let name = i.row.name;
+    fn scalar(&mut self, i: &Inst) {
         for (register, ty) in i.src.into_iter().zip(i.row.src) {
             self.read_scalar(register, ty.dwords());
         }
-        let compares = name.starts_with("s_cmpk") || name.starts_with("s_setreg");
-        let reads_result = encoding == Encoding::Sopk && matches!(name, "s_addk_i32" | "s_mulk_i32")
-            || name.starts_with("s_bitset")
-            || compares;
-        if reads_result {
+        if i.row.is(DST_IN) {
             self.read_scalar(i.dst, i.row.dst.dwords());
         }
-        if !compares {
+        if !i.row.is(DST_KEPT) {
             self.write_scalar(i.dst, i.row.dst.dwords());
         }
-        self.is_indexed = name.starts_with("s_movrel");
+        self.is_indexed =
+            matches!(i.row.name, "s_movrels_b32" | "s_movrels_b64" | "s_movreld_b32" | "s_movreld_b64");
     }
 
     fn scalar_memory(&mut self, i: &Inst) {
         let name = i.row.name;
-        let access = access(name);
-        if access.is_none() && !name.starts_with("s_atc_probe") {
+        let access = access(i.row);
+        if access.is_none() && !matches!(name, "s_atc_probe" | "s_atc_probe_buffer") {
             // Clocks have a result; cache control has no operands, except for the address of `s_dcache_discard`.
-            if name.starts_with("s_dcache_discard") {
+            if matches!(name, "s_dcache_discard" | "s_dcache_discard_x2") {
                 self.read_scalar(i.src[0], 2);
                 self.read_scalar(i.sdst, 1);
             }
             self.write_scalar(i.dst, i.row.dst.dwords());
             return;
         }
-        let base = if name.contains("buffer") { 4 } else { 2 };
+        let base = if i.row.is(DESCRIPTOR) { 4 } else { 2 };
         self.read_scalar(i.src[0], base);
         self.read_scalar(i.sdst, 1);
         self.read_scalar(i.dst, i.row.src[0].dwords());
@@ -207,7 +205,7 @@ impl Operands {
             Some(AccessKind::Read) => self.write_scalar(i.dst, i.row.dst.dwords()),
             Some(AccessKind::Atomic) if i.flags & flag::GLC != 0 => {
                 let data = i.row.src[0].dwords();
-                self.write_scalar(i.dst, if name.contains("cmpswap") { data / 2 } else { data });
+                self.write_scalar(i.dst, if i.row.is(COMPARE) { data / 2 } else { data });
             }
             _ => {}
         }
@@ -216,7 +214,7 @@ impl Operands {
     fn vector(&mut self, i: &Inst) {
         let row = i.row;
         // The formats of the elements of A and B determine how many registers they have.
-        let formats = row.name.ends_with("_f8f6f4").then(|| {
+        let formats = row.is(F8F6F4).then(|| {
             let fields = fields::Mai::of(u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32);
             [fields.a_type(), fields.b_type()]
         });
@@ -243,13 +241,13 @@ impl Operands {
                 }
             }
         }
-        if row.name.starts_with("v_div_fmas") {
+        if matches!(row.name, "v_div_fmas_f32" | "v_div_fmas_f64") {
             self.read_scalar(sreg::VCC, 2);
         }
-        if row.name.starts_with("v_smfmac") {
+        if row.is(SPARSE) {
             self.read_vector(inner.dst, row.dst.dwords());
         }
-        if row.name.starts_with("v_") && row.name.ends_with("swap_b32") {
+        if matches!(row.name, "v_swap_b32" | "v_permlane16_swap_b32" | "v_permlane32_swap_b32") {
             self.read_vector(inner.dst, 1);
             self.write_vector(inner.src[0], 1);
         }
@@ -267,13 +265,13 @@ impl Operands {
         self.lanes = match row.name {
             "v_readfirstlane_b32" => LaneUse::First,
             "v_readlane_b32" | "v_writelane_b32" => LaneUse::Selected,
-            name if name.starts_with("v_mfma") || name.starts_with("v_smfmac") => LaneUse::All,
+            _ if row.is(MATRIX) => LaneUse::All,
             _ => LaneUse::Active,
         };
     }
 
     fn lds(&mut self, i: &Inst) {
-        if i.row.name.starts_with("ds_gws") {
+        if i.row.is(GWS) {
             // The data is where other instructions have the address.
             let data = if i.raw[0] >> 25 & 1 != 0 { AGPR } else { 0 };
             self.read_vector(i.src[0] + data, i.row.src[0].dwords());
@@ -288,7 +286,7 @@ impl Operands {
 
     /// Adds the data and the result of a vector memory instruction.
     fn data(&mut self, i: &Inst) {
-        match access(i.row.name) {
+        match access(i.row) {
             Some(AccessKind::Read) if i.flags & flag::LDS == 0 => {
                 self.write_vector(i.dst, i.row.dst.dwords());
             }
@@ -321,7 +319,7 @@ impl Operands {
     }
 
     fn buffer(&mut self, i: &Inst) {
-        if access(i.row.name).is_none() {
+        if access(i.row).is_none() {
             return;
         }
         let addresses = [flag::OFFEN, flag::IDXEN].into_iter().filter(|flag| i.flags & flag != 0).count();

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use gfx9_isa::disassemble_words;
-use gfx9_isa::{Target, Ty};
+use gfx9_isa::flags::{COMPARE, HIGH};
+use gfx9_isa::{Target, Ty, disassemble_words};
 
 use crate::exec::inst::{ExecContext, Inst, REPORTED, flag};
 use crate::memory::image::Image;
@@ -528,7 +528,7 @@ fn kind(target: Target, i: &Inst, accessed: &AccessedBytes) -> Kind {
             Kind::AtomicStore
         }
         AccessKind::Write => Kind::Write,
-        AccessKind::Atomic if i.row.name.contains("cmp") => Kind::CompareSwap,
+        AccessKind::Atomic if i.row.is(COMPARE) => Kind::CompareSwap,
         AccessKind::Atomic => Kind::Atomic,
     }
 }
@@ -608,7 +608,7 @@ fn stores_same(
     if size != accessed.size {
         return false;
     }
-    let shift = if i.row.name.ends_with("_hi") { 2 } else { 0 };
+    let shift = if i.row.is(HIGH) { 2 } else { 0 };
     let mut bytes = [0; 16];
     let Some(bytes) = bytes.get_mut(..accessed.size as usize) else { return false };
     accessed.each().all(|(lane, address)| {

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use gfx9_isa::Encoding;
+use gfx9_isa::flags::{BITS, D16, EXCHANGE, HIGH, MODE_OUT, SCC_IN, SIGNED};
+use gfx9_isa::{Encoding, Row};
 
 use crate::exec::inst::{ExecContext, Inst};
 use crate::observe::accesses::AccessedBytes;
@@ -57,78 +58,6 @@ pub(super) struct Unwritten {
     scc: Option<Arc<Origin>>,
 }
 
-/// DS instructions that exchange registers between lanes.
-const LANE_EXCHANGES: [&str; 3] = ["ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32"];
-/// Instructions of the ALUs whose results are bits of their sources, selected or moved.
-const BIT_OPERATIONS: [&str; 55] = [
-    "s_and_b32",
-    "s_and_b64",
-    "s_andn2_b32",
-    "s_andn2_b64",
-    "s_ashr_i32",
-    "s_ashr_i64",
-    "s_bfe_i32",
-    "s_bfe_i64",
-    "s_bfe_u32",
-    "s_bfe_u64",
-    "s_cmov_b32",
-    "s_cmov_b64",
-    "s_cselect_b32",
-    "s_cselect_b64",
-    "s_lshl_b32",
-    "s_lshl_b64",
-    "s_lshr_b32",
-    "s_lshr_b64",
-    "s_mov_b32",
-    "s_mov_b64",
-    "s_not_b32",
-    "s_or_b32",
-    "s_or_b64",
-    "s_pack_hh_b32_b16",
-    "s_pack_lh_b32_b16",
-    "s_pack_ll_b32_b16",
-    "v_accvgpr_mov_b32",
-    "v_accvgpr_read_b32",
-    "v_accvgpr_write_b32",
-    "v_alignbit_b32",
-    "v_alignbyte_b32",
-    "v_and_b32",
-    "v_and_or_b32",
-    "v_ashrrev_i32",
-    "v_bfe_i32",
-    "v_bfe_u32",
-    "v_bfi_b32",
-    "v_cndmask_b32",
-    "v_lshl_or_b32",
-    "v_lshlrev_b16",
-    "v_lshlrev_b32",
-    "v_lshlrev_b64",
-    "v_lshrrev_b16",
-    "v_lshrrev_b32",
-    "v_lshrrev_b64",
-    "v_mov_b32",
-    "v_mov_b64",
-    "v_or3_b32",
-    "v_or_b32",
-    "v_perm_b32",
-    "v_pk_mov_b32",
-    "v_readfirstlane_b32",
-    "v_readlane_b32",
-    "v_swap_b32",
-    "v_writelane_b32",
-];
-/// Instructions that read SCC.
-const READ_SCC: [&str; 8] = [
-    "s_addc_u32",
-    "s_cbranch_scc0",
-    "s_cbranch_scc1",
-    "s_cmov_b32",
-    "s_cmov_b64",
-    "s_cselect_b32",
-    "s_cselect_b64",
-    "s_subb_u32",
-];
-
 impl Unwritten {
     /// Follows the instruction that `w` executes next, apart from what it loads and stores. Returns the loads whose bytes it
     /// uses, each once.
@@ -140,7 +69,7 @@ impl Unwritten {
         info: &Info,
     ) -> Vec<Arc<Origin>> {
         let mut used = Vec::new();
-        if let Some(origin) = self.scc.take_if(|_| READ_SCC.contains(&i.row.name)) {
+        if let Some(origin) = self.scc.take_if(|_| i.row.is(SCC_IN)) {
             used.push(origin);
         }
         let is_scalar = matches!(
@@ -151,12 +80,10 @@ impl Unwritten {
             self.scc = None;
         }
         if !self.registers.is_empty() {
-            let name = i.row.name;
-            let moves = BIT_OPERATIONS.contains(&name) || LANE_EXCHANGES.contains(&name);
             let reads = || info.operands.uses().iter().filter(|operand| !operand.is_write);
             let found = reads().find_map(|operand| self.any(*operand, !0));
             if let Some(origin) = found.filter(|_| is_pure(i, info) && !w.mode.alters()) {
-                if moves {
+                if i.row.is(BITS | EXCHANGE) {
                     self.pass_on(w, cx, i, info, &origin);
                 } else {
                     let [first, others @ ..] = self.outcomes(w, cx, i, info, FILLS);
@@ -192,7 +119,7 @@ impl Unwritten {
         let lanes = info.operands.lanes(w, i);
         for operand in info.operands.uses().iter().filter(|operand| operand.is_write) {
             for (number, register) in operand.registers().enumerate() {
-                let bits = bits_written(i.row.name, number as u8, operand.count, w.d16_kept);
+                let bits = bits_written(i.row, number as u8, operand.count, w.d16_kept);
                 self.set(register, lanes, bits, |_| 0, None);
             }
         }
@@ -279,7 +206,6 @@ impl Unwritten {
         unwritten: impl Fn(usize, u32) -> Option<Arc<Origin>>,
     ) {
         let Some(result) = info.operands.result() else { return };
-        let name = i.row.name;
         let dwords = accessed.size.div_ceil(4) as u16;
         let first = result.first + number as u16 * dwords;
         for dword in 0..dwords {
@@ -292,9 +218,9 @@ impl Unwritten {
                         origin.get_or_insert(found);
                     }
                 }
-                bits[lane] = extended(name, accessed.size, bits[lane]);
+                bits[lane] = extended(i.row, accessed.size, bits[lane]);
             }
-            let written = bits_written(name, dword as u8, result.count, w.d16_kept);
+            let written = bits_written(i.row, dword as u8, result.count, w.d16_kept);
             self.set(first + dword, accessed.lanes, written, |lane| bits[lane], origin.as_ref());
         }
     }
@@ -311,7 +237,7 @@ impl Unwritten {
             AddressingKind::DsTwo(..) => data.get(number).copied(),
             _ => data.first().map(|first| first + number as u16 * accessed.size.div_ceil(4) as u16),
         };
-        let shift = if i.row.name.ends_with("_hi") { 2 } else { 0 };
+        let shift = if i.row.is(HIGH) { 2 } else { 0 };
         move |lane, byte| {
             let bits = self.registers.get(&(first? + byte as u16 / 4))?;
             let of_byte = bits.of_lanes[lane] >> (8 * ((byte + shift) % 4)) & 0xff;
@@ -371,10 +297,8 @@ const FILLS: [u32; 6] = [0, !0, 0x7fff_7fff, 0x8000_8001, 0x5555_5555, 0x3c00_3c
 fn is_pure(i: &Inst, info: &Info) -> bool {
     match info.class {
         InstructionClass::Valu | InstructionClass::Mfma => true,
-        InstructionClass::Salu => {
-            !["s_setreg", "s_set_gpr", "s_setvskip"].iter().any(|name| i.row.name.starts_with(name))
-        }
-        _ => LANE_EXCHANGES.contains(&i.row.name),
+        InstructionClass::Salu => !i.row.is(MODE_OUT),
+        _ => i.row.is(EXCHANGE),
     }
 }
 
@@ -421,16 +345,15 @@ fn data(i: &Inst, addressing: AddressingKind) -> Vec<u16> {
 }
 
 /// Returns the bits of a register that a load of less than a dword fills: sign bits are copies of the last.
-fn extended(name: &str, size: u32, bits: u32) -> u32 {
-    let is_signed = ["sbyte", "sshort", "_i8", "_i16"].iter().any(|part| name.contains(part));
+fn extended(row: &Row, size: u32, bits: u32) -> u32 {
     let bits = match size {
-        1 if is_signed => bits as u8 as i8 as u32,
-        2 if is_signed => bits as u16 as i16 as u32,
+        1 if row.is(SIGNED) => bits as u8 as i8 as u32,
+        2 if row.is(SIGNED) => bits as u16 as i16 as u32,
         _ => bits,
     };
-    if name.contains("_d16_hi") {
+    if row.is(HIGH) {
         bits << 16
-    } else if name.contains("_d16") && size < 4 {
+    } else if row.is(D16) && size < 4 {
         bits & 0xffff
     } else {
         bits

@@ -7,10 +7,10 @@
 
 use std::collections::VecDeque;
 
+use gfx9_isa::flags::{ATOMIC, GWS, HALF, HIGH};
 use gfx9_isa::{Encoding, Row, Ty};
 
 use crate::observe::accesses::AccessedBytes;
-use crate::observe::class::access;
 use crate::report::access::MemorySpace;
 
 /// A counter that `s_waitcnt` waits for.
@@ -83,15 +83,13 @@ impl Counting {
         let name = row.name;
         match row.encoding() {
             Some(Encoding::Sopp) if name == "s_waitcnt" => Counting::Wait,
-            Some(Encoding::Smem) if row.dst != Ty::None || name.contains("_atomic_") => {
-                Counting::ScalarMemory
-            }
+            Some(Encoding::Smem) if row.dst != Ty::None || row.is(ATOMIC) => Counting::ScalarMemory,
             Some(Encoding::Ds) if name == "ds_nop" => Counting::Nothing,
-            Some(Encoding::Ds) if name.starts_with("ds_gws") => Counting::GlobalSync,
+            Some(Encoding::Ds) if row.is(GWS) => Counting::GlobalSync,
             Some(Encoding::Ds) => Counting::Lds,
             Some(Encoding::Flat) => Counting::Flat,
             Some(Encoding::Global | Encoding::Scratch | Encoding::Mubuf | Encoding::Mtbuf)
-                if access(name).is_some() || name == "buffer_wbl2" =>
+                if row.access().is_some() || name == "buffer_wbl2" =>
             {
                 Counting::Memory
             }
@@ -264,17 +262,13 @@ pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -
 pub(crate) const ALL_BITS: u32 = !0;
 
 /// Returns the bits that a load writes of register `number` of `count`. Loads of 16 bits keep `d16_kept` of the other half.
-pub(crate) fn bits_written(name: &str, number: u8, count: u8, d16_kept: u32) -> u32 {
-    if d16_kept == 0 {
+pub(crate) fn bits_written(row: &Row, number: u8, count: u8, d16_kept: u32) -> u32 {
+    if d16_kept == 0 || !row.is(HALF) || number + 1 != count {
         ALL_BITS
-    } else if name.contains("_d16_hi") {
+    } else if row.is(HIGH) {
         0xffff_0000
-    } else if name.ends_with("_d16") || name.ends_with("_d16_x") {
-        0xffff
-    } else if name.ends_with("_d16_xyz") && number + 1 == count {
-        0xffff
     } else {
-        ALL_BITS
+        0xffff
     }
 }
 

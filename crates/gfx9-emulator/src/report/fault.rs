@@ -145,27 +145,72 @@ pub enum FaultCause {
     },
 }
 
+/// The comma before the `n`-th item of a list.
+fn comma(n: usize) -> &'static str {
+    if n == 0 { "" } else { "," }
+}
+
+/// Lanes with their addresses, as a list.
+struct Lanes<'a>(&'a [LaneAddress]);
+
+impl fmt::Display for Lanes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, l) in self.0.iter().enumerate() {
+            match l.lane {
+                Some(lane) => write!(f, "{} lane {lane} at {:#x}", comma(n), l.address)?,
+                None => write!(f, "{} {:#x}", comma(n), l.address)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes an access to the private memory of other lanes.
+fn write_other_lanes(
+    f: &mut fmt::Formatter<'_>,
+    access: AccessKind,
+    size: u32,
+    soffset: u32,
+    lanes: &[LaneAddress],
+) -> fmt::Result {
+    write!(f, "{} of {size} bytes in the private memory of other lanes:", access.name())?;
+    for (n, l) in lanes.iter().enumerate() {
+        write!(f, "{} lane {} in that of lane {}", comma(n), l.lane.unwrap_or(0), l.address)?;
+    }
+    match soffset % 256 {
+        0 => f.write_str("; an index in a vector register selects the other lane"),
+        _ => write!(
+            f,
+            "; the scalar offset, {soffset:#x}, is not a multiple of 256: the stack pointer is wrong"
+        ),
+    }
+}
+
+impl fmt::Display for WaitingWave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.workgroup;
+        write!(f, "workgroup ({x}, {y}, {z}) wave {} ", self.wave)?;
+        match self.waits_for {
+            WaitsFor::Barrier => f.write_str("at s_barrier"),
+            WaitsFor::GlobalBarrier { resource, missing } => {
+                write!(f, "at the global barrier {resource} (missing waves: {missing})")
+            }
+            WaitsFor::Semaphore { resource } => write!(f, "at the global semaphore {resource}"),
+        }
+    }
+}
+
 impl fmt::Display for FaultCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lanes = |f: &mut fmt::Formatter<'_>, lanes: &[LaneAddress]| {
-            for (n, l) in lanes.iter().enumerate() {
-                let comma = if n == 0 { "" } else { "," };
-                match l.lane {
-                    Some(lane) => write!(f, "{comma} lane {lane} at {:#x}", l.address)?,
-                    None => write!(f, "{comma} {:#x}", l.address)?,
-                }
-            }
-            Ok(())
-        };
         match self {
-            FaultCause::StackOverflow { access, size, lanes: l, scratch, dynamic } => {
+            FaultCause::StackOverflow { access, size, lanes, scratch, dynamic } => {
                 write!(
                     f,
-                    "stack overflow: {} of {size} bytes outside of the lane's private memory:",
-                    access.name()
+                    "stack overflow: {} of {size} bytes outside of the lane's private memory:{}; each lane has {scratch} \
+                     bytes",
+                    access.name(),
+                    Lanes(lanes)
                 )?;
-                lanes(f, l)?;
-                write!(f, "; each lane has {scratch} bytes")?;
                 match dynamic {
                     0 => f.write_str(
                         ", as the kernel declares: an index is out of an array's bounds, or the code needs more stack than \
@@ -177,23 +222,12 @@ impl fmt::Display for FaultCause {
                     ),
                 }
             }
-            FaultCause::OtherLanesScratch { access, size, soffset, lanes: l } => {
-                write!(f, "{} of {size} bytes in the private memory of other lanes:", access.name())?;
-                for (n, l) in l.iter().enumerate() {
-                    let comma = if n == 0 { "" } else { "," };
-                    write!(f, "{comma} lane {} in that of lane {}", l.lane.unwrap_or(0), l.address)?;
-                }
-                match soffset % 256 {
-                    0 => f.write_str("; an index in a vector register selects the other lane"),
-                    _ => write!(
-                        f,
-                        "; the scalar offset, {soffset:#x}, is not a multiple of 256: the stack pointer is wrong"
-                    ),
-                }
+            FaultCause::OtherLanesScratch { access, size, soffset, lanes } => {
+                write_other_lanes(f, *access, *size, *soffset, lanes)
             }
-            FaultCause::OutOfBounds { access, space, size, lanes: l } => {
-                write!(f, "out-of-bounds {} of {size} bytes in {}:", access.name(), space.name())?;
-                lanes(f, l)
+            FaultCause::OutOfBounds { access, space, size, lanes } => {
+                let (access, space) = (access.name(), space.name());
+                write!(f, "out-of-bounds {access} of {size} bytes in {space}:{}", Lanes(lanes))
             }
             FaultCause::Refused { access, address } => write!(
                 f,
@@ -201,9 +235,8 @@ impl fmt::Display for FaultCause {
                 access.name(),
                 access.name()
             ),
-            FaultCause::Misaligned { space, size, lanes: l } => {
-                write!(f, "misaligned atomic of {size} bytes in {}:", space.name())?;
-                lanes(f, l)
+            FaultCause::Misaligned { space, size, lanes } => {
+                write!(f, "misaligned atomic of {size} bytes in {}:{}", space.name(), Lanes(lanes))
             }
             FaultCause::Unimplemented { detail } if detail.is_empty() => {
                 f.write_str("the emulator doesn't implement this instruction")
@@ -224,24 +257,15 @@ impl fmt::Display for FaultCause {
             FaultCause::NeverMet { waiting, waves, not_begun } => {
                 write!(f, "a barrier that can never be met: {waves} waves wait and no other runs:")?;
                 for (n, wave) in waiting.iter().enumerate() {
-                    let comma = if n == 0 { "" } else { "," };
-                    let [x, y, z] = wave.workgroup;
-                    write!(f, "{comma} workgroup ({x}, {y}, {z}) wave {} ", wave.wave)?;
-                    match wave.waits_for {
-                        WaitsFor::Barrier => f.write_str("at s_barrier")?,
-                        WaitsFor::GlobalBarrier { resource, missing } => {
-                            write!(f, "at the global barrier {resource} (missing waves: {missing})")?;
-                        }
-                        WaitsFor::Semaphore { resource } => write!(f, "at the global semaphore {resource}")?,
-                    }
+                    write!(f, "{} {wave}", comma(n))?;
                 }
-                if *not_begun > 0 {
-                    write!(
+                match not_begun {
+                    0 => Ok(()),
+                    _ => write!(
                         f,
                         "; {not_begun} workgroups can't begin before others have ended: use a smaller grid"
-                    )?;
+                    ),
                 }
-                Ok(())
             }
             FaultCause::BadJump { target } => write!(f, "jump to {target:#x}, where no instruction starts"),
             FaultCause::Trap { id: 2 } => f.write_str("trap 2 (an assert, abort or __builtin_trap)"),

@@ -58,7 +58,7 @@ pub(super) const APART: &[(&[&str], &str)] = &[
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).
 pub(super) fn is_unimplemented(row: &Row, target: Target) -> bool {
-    matches!(crate::exec::table::executor(row.mnemonic, target), crate::exec::table::Impl::No)
+    matches!(crate::exec::table::executor(row.mnemonic, target), crate::exec::table::Impl::Unimplemented)
         || row.name.starts_with("s_rfe_")
 }
 

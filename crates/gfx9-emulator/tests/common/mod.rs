@@ -130,7 +130,5 @@ impl Rig {
 
 /// Returns the default settings with a number of threads.
 pub(crate) fn threads(threads: usize) -> MachineConfig {
-    let mut config = MachineConfig::default();
-    config.threads = threads;
-    config
+    MachineConfig { threads, ..MachineConfig::default() }
 }

@@ -187,38 +187,7 @@ fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize,
             let rest = f.sparse(3) << 16 & 0x3_0000 | f.below(2) << 14 | f.register() << 6 & !0x40 | base;
             [short(rest), if n.is_multiple_of(2) { f.sparse(21) } else { f.register() << 25 | f.register() }]
         }
-        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => {
-            let registers = match encoding {
-                Encoding::Vop1 => f.vgpr() << 17,
-                Encoding::Vop2 => f.vgpr() << 17 | f.vgpr() << 9,
-                _ => f.vgpr() << 9,
-            };
-            let form = if encoding == Encoding::Vopc {
-                [0, 0, 1, 3, 3][n % 5]
-            } else {
-                [0, 0, 1, 1, 2, 3, 3, 3][n % 8]
-            };
-            match form {
-                0 => [short(registers | f.source()), f.literal()],
-                1 => [short(registers | SDWA), f.sdwa(sources)],
-                2 => [short(registers | DPP), f.dpp(sources)],
-                _ => {
-                    let op = op
-                        + match encoding {
-                            Encoding::Vopc => 0,
-                            Encoding::Vop2 => 256,
-                            _ => 320,
-                        };
-                    let dst = if encoding == Encoding::Vopc { f.register() } else { f.vgpr() };
-                    let first = Encoding::Vop3.first_dword(op, f.sparse(8) << 8 | dst);
-                    let mut high = f.sources(sources);
-                    if masks > 0 {
-                        high |= f.register() << 18;
-                    }
-                    [first, high]
-                }
-            }
-        }
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => short_vector(f, encoding, op, n, sources, masks),
         Encoding::Vop3 | Encoding::Vop3p => {
             let mut low = f.sparse(8) << 8 | f.vgpr();
             let mut high = f.sources(sources);
@@ -261,6 +230,43 @@ fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize,
     }
 }
 
+/// The same for an encoding of vector instructions that also has forms with SDWA and DPP, and that of VOP3.
+fn short_vector(
+    f: &mut Fields,
+    encoding: Encoding,
+    op: u32,
+    n: usize,
+    sources: usize,
+    masks: usize,
+) -> [u32; 2] {
+    let short = |rest: u32| encoding.first_dword(op, rest);
+    let (registers, forms): (_, &[u32]) = match encoding {
+        Encoding::Vop1 => (f.vgpr() << 17, &[0, 0, 1, 1, 2, 3, 3, 3]),
+        Encoding::Vop2 => (f.vgpr() << 17 | f.vgpr() << 9, &[0, 0, 1, 1, 2, 3, 3, 3]),
+        _ => (f.vgpr() << 9, &[0, 0, 1, 3, 3]),
+    };
+    match forms[n % forms.len()] {
+        0 => [short(registers | f.source()), f.literal()],
+        1 => [short(registers | SDWA), f.sdwa(sources)],
+        2 => [short(registers | DPP), f.dpp(sources)],
+        _ => {
+            let op = op
+                + match encoding {
+                    Encoding::Vopc => 0,
+                    Encoding::Vop2 => 256,
+                    _ => 320,
+                };
+            let dst = if encoding == Encoding::Vopc { f.register() } else { f.vgpr() };
+            let first = Encoding::Vop3.first_dword(op, f.sparse(8) << 8 | dst);
+            let mut high = f.sources(sources);
+            if masks > 0 {
+                high |= f.register() << 18;
+            }
+            [first, high]
+        }
+    }
+}
+
 /// Adds every possible opcode, with registers as operands.
 fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
     for encoding in Encoding::ALL {
@@ -290,7 +296,7 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
     }
 }
 
-/// Adds every value of the fields that have named values.
+/// Adds every value of operands that have named values.
 fn of_names(all: &mut BTreeSet<[u32; 2]>) {
     // s_getpc_b64 has no source.
     for destination in [0, 2, 80, 96, 100, 110] {
@@ -348,6 +354,11 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
         }
         all.insert([Encoding::Sopk.first_dword(20, 0xf801), literal]);
     }
+}
+
+/// Adds every value of the fields of SDWA and DPP that have named values.
+fn of_controls(all: &mut BTreeSet<[u32; 2]>) {
+    let vop1 = |op, source| Encoding::Vop1.first_dword(op, 2 << 17 | source);
     for control in 0..512 {
         // All permutations of four lanes would be too many.
         if control >= 256 || control % 5 == 0 {
@@ -365,6 +376,10 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
         all.insert([Encoding::Vop2.first_dword(52, 2 << 9 | SDWA), 0x0006_0604 | select << 24]);
         all.insert([Encoding::Vopc.first_dword(66, 2 << 9 | SDWA), 0x0600_8a04 | select << 16]);
     }
+}
+
+/// Adds every value of the immediates that have named values, and of the modifiers of single instructions.
+fn of_immediates(all: &mut BTreeSet<[u32; 2]>) {
     let sopp = |op: u32, imm: u32| [Encoding::Sopp.first_dword(op, imm & 0xffff), 0];
     for n in 0..64 {
         all.insert(sopp(12, (n & 15) | (n >> 4) << 14 | 0xf70));
@@ -419,5 +434,7 @@ pub(super) fn encodings(target: Target) -> Vec<[u32; 2]> {
     of_rows(target, &mut all);
     of_opcodes(&mut all);
     of_names(&mut all);
+    of_controls(&mut all);
+    of_immediates(&mut all);
     all.into_iter().collect()
 }

@@ -5,6 +5,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
+use crate::row::flags::ATOMIC;
 
 impl Words {
     pub(super) fn mimg(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -29,7 +30,7 @@ impl Words {
                     2
                 }
             }
-            name if name.starts_with("image_atomic_") => {
+            _ if row.is(ATOMIC) => {
                 if chosen == 2 {
                     2
                 } else {

@@ -6,6 +6,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
+use crate::row::flags::{ATOMIC, D16, FLOAT, FORMAT, GWS, LOAD, TO_LDS, TWO};
 use crate::row::{Row, Ty};
 use crate::target::Target;
 
@@ -16,17 +17,11 @@ fn count(ty: Ty) -> u32 {
     u32::from(ty.dwords())
 }
 
-/// Returns whether an atomic computes with floats. Such atomics have no scc bit on gfx90a.
-fn is_float_atomic(row: &Row) -> bool {
-    row.name.contains("_atomic_")
-        && (row.name.ends_with("_f32") || row.name.ends_with("f16") || row.name.ends_with("_f64"))
-}
-
 /// Returns whether the instruction is a load that can store to LDS.
 fn loads_to_lds(row: &Row, target: Target) -> bool {
-    let load = row.name.split_once("_load_").map_or("", |(_, what)| what);
-    matches!(load, "ubyte" | "sbyte" | "ushort" | "sshort" | "dword" | "format_x")
-        || target >= Target::Gfx950 && matches!(load, "dwordx3" | "dwordx4")
+    row.is(LOAD)
+        && !row.is(D16 | TO_LDS)
+        && (row.dst.dwords() == 1 || target >= Target::Gfx950 && !row.is(FORMAT) && row.dst.dwords() > 2)
 }
 
 impl Words {
@@ -42,9 +37,9 @@ impl Words {
         let f = fields::Ds::of(self.long()?);
         let row = self.row(Encoding::Ds, f.op)?;
         let (acc, gds) = (f.acc, f.gds);
-        let is_gws = row.name.starts_with("ds_gws_");
-        let permutes = row.name.contains("permute_b32");
-        let free = row.name.contains("_rtn_") || row.src[2] != Ty::None;
+        let is_gws = row.is(GWS);
+        let permutes = matches!(row.name, "ds_permute_b32" | "ds_bpermute_b32");
+        let free = row.is(ATOMIC) && row.dst != Ty::None || row.src[2] != Ty::None;
         t.mnemonic(row.name, "");
         if row.dst != Ty::None {
             t.try_operand(self.data(f.vdst, row.dst, acc, free))?;
@@ -77,8 +72,7 @@ impl Words {
     }
 
     fn ds_offset(&self, t: &mut Text<'_>, row: &Row, offset: u32) {
-        let two = ["write2_", "write2st64_", "read2_", "read2st64_", "wrxchg2_", "wrxchg2st64_"];
-        if two.iter().any(|name| row.name.contains(name)) {
+        if row.is(TWO) {
             for (n, part) in [offset & 0xff, offset >> 8].into_iter().enumerate() {
                 if part != 0 {
                     t.modifier(format_args!("offset{n}:{part}"));
@@ -109,19 +103,20 @@ impl Words {
         // On gfx942, SCRATCH has the bit for vaddr in place of the LDS bit.
         let lds_or_vaddr = f.lds;
         let lds = lds_or_vaddr && (encoding != Encoding::Scratch || !self.since_gfx942());
-        let atomic = row.name.contains("_atomic_");
+        let atomic = row.is(ATOMIC);
         let returns = row.dst != Ty::None && (!atomic || glc);
         let no_lds =
             lds && (self.since_gfx942() || encoding == Encoding::Flat || !loads_to_lds(row, self.target));
         self.reserved(lds && no_lds)?;
-        self.reserved(scc && !self.since_gfx942() && is_float_atomic(row))?;
-        self.reserved(acc && (lds || row.name.contains("_lds_")))?;
+        // Atomics of floats have no scc bit on gfx90a.
+        self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
+        self.reserved(acc && (lds || row.is(TO_LDS)))?;
         self.reserved(encoding == Encoding::Flat && f.saddr != 0)?;
         let lds = lds && !no_lds;
         if self.since_gfx942() && acc && glc {
             // LLVM 22 has no AGPR forms of these.
             let narrow_float = row.name == "global_atomic_add_f32" || row.name == "global_atomic_pk_add_f16";
-            let double = is_float_atomic(row) && row.name.ends_with("_f64");
+            let double = row.is(FLOAT) && row.bytes() == 8;
             self.reserved(narrow_float || double && scc)?;
         }
         if returns && !lds {
@@ -147,9 +142,7 @@ impl Words {
         match saddr {
             _ if encoding == Encoding::Flat => {}
             // LLVM 22 doesn't accept EXEC as an address.
-            Some(126)
-                if self.since_gfx942() && encoding == Encoding::Global && !row.name.contains("_lds_") =>
-            {
+            Some(126) if self.since_gfx942() && encoding == Encoding::Global && !row.is(TO_LDS) => {
                 return Err(NotAnInstruction);
             }
             Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
@@ -183,7 +176,7 @@ impl Words {
         match (f.offen, f.idxen) {
             (false, false) => t.operand(OFF),
             // LLVM 22 allows those of MTBUF to start at any register.
-            (true, true) if row.name.starts_with("tbuffer_") => {
+            (true, true) if row.encoding() == Some(Encoding::Mtbuf) => {
                 t.try_operand(any_vector(f.vaddr, 2, false))?;
             }
             (true, true) => t.try_operand(self.vector(f.vaddr, 2, false))?,
@@ -208,13 +201,15 @@ impl Words {
         let row = self.row(Encoding::Mubuf, op)?;
         t.mnemonic(row.name, "");
         self.reserved(lds && !loads_to_lds(row, self.target))?;
-        self.reserved(scc && !self.since_gfx942() && is_float_atomic(row))?;
+        // Atomics of floats have no scc bit on gfx90a.
+        self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
         let lds = lds && loads_to_lds(row, self.target);
         self.reserved(lds && self.since_gfx942() && f.acc)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.
-            let invalidates = row.name.starts_with("buffer_wbinvl1") || row.name == "buffer_invl2";
-            let acc = f.acc && !row.name.starts_with("buffer_wbinvl1");
+            let of_l1 = matches!(row.name, "buffer_wbinvl1" | "buffer_wbinvl1_vol");
+            let invalidates = of_l1 || row.name == "buffer_invl2";
+            let acc = f.acc && !of_l1;
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
             if self.since_gfx942() {
                 self.cache_policy(t, f.glc, false, scc);

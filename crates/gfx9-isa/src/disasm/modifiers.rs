@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::operand::Operand;
 use crate::encoding::Encoding;
-use crate::row::flags::{SAT, SDST};
+use crate::row::flags::{CVT_BITS, CVT_MANY, CVT_PARTS, SAT, SDST};
 use crate::row::{Row, Ty};
 use crate::target::Target;
 
@@ -46,22 +46,6 @@ fn sources(row: &Row, test: impl Fn(Ty) -> bool) -> u8 {
     (0..3).filter(|n| test(row.src[*n])).fold(0, |mask, n| mask | 1 << n)
 }
 
-/// Returns whether the instruction converts integers or eight-bit floats, although its source's type is another.
-fn converts_bits(name: &str) -> bool {
-    starts(name, &["v_cvt_off_f32_i4", "v_cvt_f32_ubyte", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_"])
-}
-
-/// Returns whether the instruction converts to or from small floats, with neither clamp nor omod, but with op_sel: its
-/// bits select parts of a source or of the destination.
-fn converts_parts(name: &str) -> bool {
-    starts(name, &["v_cvt_pk_fp8_", "v_cvt_pk_bf8_", "v_cvt_sr_", "v_cvt_scalef32_", "v_ashr_pk_"])
-}
-
-/// Returns whether the instruction converts more elements than a pair. Such an instruction has no modifiers.
-fn converts_many(name: &str) -> bool {
-    name.contains("_pk32_") || name.contains("_2xpk16_")
-}
-
 /// Returns whether the instruction is an integer dot product that adds to its destination.
 fn is_integer_dot(name: &str) -> bool {
     matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4")
@@ -75,18 +59,18 @@ impl Accepts {
     /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
         let (name, gfx942) = (row.name, target >= Target::Gfx942);
-        if converts_many(name) {
+        if row.is(CVT_MANY) {
             return Accepts::NOTHING;
         }
         let float = match name {
             "v_cndmask_b32" => 3,
             "v_cvt_scalef32_sr_pk_fp4_f32" => 5,
-            _ if converts_bits(name) => 0,
+            _ if row.is(CVT_BITS) => 0,
             _ => sources(row, is_float),
         };
         let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
-            || converts_parts(name)
-            || gfx942 && name.starts_with("v_align");
+            || row.is(CVT_PARTS)
+            || gfx942 && matches!(name, "v_alignbit_b32" | "v_alignbyte_b32");
         let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
         // If some sources are floats, the others also have bits for signs. In LLVM 15, all 16-bit integers have them.
         let mixed =
@@ -95,7 +79,7 @@ impl Accepts {
             "v_cvt_sr_f16_f32" | "v_cvt_sr_bf16_f32" => 2,
             // Also those of a third source.
             _ if starts(name, &["v_cvt_sr_", "v_cvt_scalef32_pk_fp4_"]) => 7 & !float,
-            _ if converts_parts(name) => sources(row, |ty| ty != Ty::None) & !float,
+            _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
             _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
                 sources(row, |ty| ty != Ty::None) & !float
@@ -117,11 +101,12 @@ impl Accepts {
 fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
     let saturates = row.flags & SAT != 0;
     match row.name {
-        name if encoding == Encoding::Vopc => float != 0 && !name.contains("_class_"),
+        // The second source of v_cmp_class is no float.
+        _ if encoding == Encoding::Vopc => float == 3,
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
-        name if converts_parts(name) => false,
-        name => float != 0 || is_float(row.dst) || saturates || converts_bits(name) || op_sel == OpSel::All,
+        _ if row.is(CVT_PARTS) => false,
+        _ => float != 0 || is_float(row.dst) || saturates || row.is(CVT_BITS) || op_sel == OpSel::All,
     }
 }
 
@@ -133,9 +118,9 @@ fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: b
     match row.name {
         _ if encoding == Encoding::Vopc => false,
         name if whole.contains(&name) || starts(name, &packs) => false,
-        name if converts_parts(name) || is_integer_dot(name) => false,
+        name if row.is(CVT_PARTS) || is_integer_dot(name) => false,
         _ if op_sel == OpSel::All => gfx942 && float != 0,
-        name => float != 0 || is_float(row.dst) || converts_bits(name),
+        _ => float != 0 || is_float(row.dst) || row.is(CVT_BITS),
     }
 }
 

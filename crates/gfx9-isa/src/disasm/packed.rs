@@ -5,6 +5,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
+use crate::row::flags::{DOT, DOUBLE, F8F6F4, MATRIX, SPARSE};
 use crate::row::{Row, Ty};
 
 impl Words {
@@ -16,7 +17,7 @@ impl Words {
             return self.scale(t, f);
         }
         t.mnemonic(row.name, "");
-        if row.name.starts_with("v_mfma") || row.name.starts_with("v_smfmac") {
+        if row.is(MATRIX) {
             return self.matrix(t, row, fields::Mai::of(long));
         }
         let count = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
@@ -24,7 +25,7 @@ impl Words {
         self.reserved(!self.since_gfx942() && unused)?;
         let all = (1 << count) - 1;
         let (neg_lo, neg_hi, op_sel, op_sel_hi) = (f.neg_lo, f.neg_hi, f.op_sel, f.op_sel_hi() & all);
-        if row.name.starts_with("v_accvgpr_") {
+        if matches!(row.name, "v_accvgpr_read_b32" | "v_accvgpr_write_b32") {
             self.reserved(neg_lo | neg_hi | op_sel != 0)?;
             let write = row.name == "v_accvgpr_write_b32";
             t.try_operand(self.vector(f.vdst, 1, write))?;
@@ -37,7 +38,7 @@ impl Words {
             });
         }
         // In LLVM 22, dot products of bytes and nibbles have no op_sel.
-        let whole = self.since_gfx942() && (row.name.starts_with("v_dot4") || row.name.starts_with("v_dot8"));
+        let whole = self.since_gfx942() && row.is(DOT) && row.src[0] == Ty::B32;
         let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
         let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);
@@ -75,9 +76,8 @@ impl Words {
         let scaled = self.rest.and_then(|[first, second]| {
             let mai = fields::Mai::of(u64::from(first) | u64::from(second) << 32);
             let row = Encoding::Vop3p.row(self.target, fields::Vop3p::of(first.into()).op)?;
-            let is_scaled = Encoding::of(first) == Some(Encoding::Vop3p)
-                && row.name.ends_with("_f8f6f4")
-                && mai.abid == SCALED;
+            let is_scaled =
+                Encoding::of(first) == Some(Encoding::Vop3p) && row.is(F8F6F4) && mai.abid == SCALED;
             is_scaled.then_some((row, mai))
         });
         let (op_sel, op_sel_hi) = (f.op_sel & 3, f.op_sel_hi() & 3);
@@ -115,7 +115,7 @@ impl Words {
     /// Disassembles VOP3P-MAI.
     fn matrix(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
         self.matrices(t, row, f)?;
-        if row.name.ends_with("_f8f6f4") {
+        if row.is(F8F6F4) {
             self.reserved(f.abid != 0)?;
             formats(t, f);
             return Ok(());
@@ -128,8 +128,8 @@ impl Words {
             t.modifier(format_args!("abid:{abid}"));
         }
         if blgp != 0 {
-            self.reserved(row.name.starts_with("v_smfmac"))?;
-            if self.since_gfx942() && row.name.starts_with("v_mfma_f64") {
+            self.reserved(row.is(SPARSE))?;
+            if self.since_gfx942() && row.is(DOUBLE) {
                 t.modifier(Bits { name: "neg", bits: blgp, count: 3 });
             } else {
                 t.modifier(format_args!("blgp:{blgp}"));
@@ -140,12 +140,12 @@ impl Words {
 
     /// Appends the matrices. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
     fn matrices(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
-        let sparse = row.name.starts_with("v_smfmac");
+        let sparse = row.is(SPARSE);
         let registers = |code: u32, ty: Ty, acc: bool| {
             self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, u32::from(ty.dwords()), acc)
         };
         t.try_operand(registers(256 | f.vdst, row.dst, f.acc_cd))?;
-        let (a, b) = match row.name.ends_with("_f8f6f4") {
+        let (a, b) = match row.is(F8F6F4) {
             true => (f.a_type(), f.b_type()),
             false => (row.src[0], row.src[1]),
         };
@@ -155,7 +155,7 @@ impl Words {
         if sparse {
             t.try_operand(registers(code, row.src[2], false))?;
         } else if code < 256 {
-            let ty = if row.name.starts_with("v_mfma_f64") { Ty::F64 } else { Ty::F32 };
+            let ty = if row.is(DOUBLE) { Ty::F64 } else { Ty::F32 };
             match code {
                 128..=208 | 240..=248 => t.try_operand(self.source(code, ty))?,
                 _ => return Err(NotAnInstruction),

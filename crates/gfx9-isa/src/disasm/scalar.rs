@@ -6,6 +6,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
+use crate::row::flags::{BRANCH, DESCRIPTOR};
 use crate::row::{Row, Ty};
 
 /// The source code for a literal, which follows the instruction.
@@ -107,7 +108,7 @@ impl Words {
         let imm = f.simm as u16;
         t.mnemonic(row.name, "");
         match row.name {
-            name if name.starts_with("s_branch") || name.starts_with("s_cbranch") => {
+            _ if row.is(BRANCH) => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
@@ -148,7 +149,9 @@ impl Words {
         t.mnemonic(row.name, "");
         let name = row.name;
         let data = if row.dst == Ty::None { row.src[0] } else { row.dst };
-        if name.starts_with("s_atc_probe") {
+        let probes = matches!(name, "s_atc_probe" | "s_atc_probe_buffer");
+        let discards = matches!(name, "s_dcache_discard" | "s_dcache_discard_x2");
+        if probes {
             t.operand(immediate(f.sdata));
         } else if data != Ty::None {
             let code = f.sdata;
@@ -158,13 +161,11 @@ impl Words {
             }
             t.try_operand(self.tuple(code, u32::from(data.dwords())))?;
         }
-        if data == Ty::None && !name.contains("discard") && !name.contains("probe")
-            || name.starts_with("s_mem")
-        {
+        if row.access().is_none() && !discards && !probes {
             // Cache control and clocks have no address.
             return self.reserved(f.imm);
         }
-        let registers = if name.contains("_buffer") { 4 } else { 2 };
+        let registers = if row.is(DESCRIPTOR) { 4 } else { 2 };
         t.try_operand(self.tuple(f.sbase * 2, registers))?;
         let offset = Signed(f.signed_offset());
         match f.offset_register() {

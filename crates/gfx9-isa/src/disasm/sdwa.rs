@@ -159,7 +159,7 @@ impl Words {
 
 /// Returns whether an instruction converts f8 or bf8, which SDWA selects.
 fn converts_eight_bits(row: &Row) -> bool {
-    row.name.ends_with("_fp8") || row.name.ends_with("_bf8")
+    matches!(row.name, "v_cvt_f32_fp8" | "v_cvt_f32_bf8" | "v_cvt_pk_f32_fp8" | "v_cvt_pk_f32_bf8")
 }
 
 /// Returns whether an operand has two registers.

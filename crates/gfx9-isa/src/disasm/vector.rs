@@ -6,7 +6,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{LIT, MASK_IN, SDST, SGPR_DST};
+use crate::row::flags::{LIT, LIT_FACTOR, MASK_IN, SDST, SGPR_DST};
 use crate::row::{Row, Ty};
 
 /// The codes of source 0 for a control dword, which follows the first dword.
@@ -91,7 +91,7 @@ impl Words {
             let k = Operand::Hex(u64::from(self.literal()?));
             t.operand(a);
             // madmk: d = a * k + b; madak: d = a * b + k.
-            if row.name.contains("mk") {
+            if row.is(LIT_FACTOR) {
                 t.operand(k);
                 return t.try_operand(b);
             }
@@ -141,10 +141,10 @@ impl Words {
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
         t.mnemonic(row.name, if encoding == Encoding::Vop3 { "" } else { "_e64" });
-        if row.name.starts_with("v_permlane") {
+        if matches!(row.name, "v_permlane16_swap_b32" | "v_permlane32_swap_b32") {
             return self.swap_between_rows(t, f);
         }
-        if row.name.starts_with("v_bitop3_") {
+        if matches!(row.name, "v_bitop3_b32" | "v_bitop3_b16") {
             return self.bitop3(t, row, f);
         }
         let count = |ty: Ty| u32::from(ty.dwords());
@@ -194,17 +194,7 @@ impl Words {
             });
         }
         if accepts.op_sel == OpSel::All {
-            let written = op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources;
-            if Self::selects_byte(row.name) {
-                if op_sel != 0 {
-                    t.modifier(Bits { name: "op_sel", bits: op_sel, count: 4 });
-                }
-            } else {
-                self.reserved(sources == 2 && op_sel & 4 != 0)?;
-                if written != 0 {
-                    t.modifier(Bits { name: "op_sel", bits: written, count: sources + 1 });
-                }
-            }
+            self.op_sel(t, row, op_sel, sources)?;
         }
         t.flag(f.clamp, "clamp");
         if let Some(omod) = omod(f.omod) {
@@ -213,10 +203,29 @@ impl Words {
         Ok(())
     }
 
+    /// Appends the halves that `op_sel` selects, of as many sources as the instruction has and of the destination.
+    fn op_sel(&self, t: &mut Text<'_>, row: &Row, op_sel: u32, sources: u32) -> Result<(), NotAnInstruction> {
+        let (bits, count) = if Self::selects_byte(row.name) {
+            (op_sel, 4)
+        } else {
+            self.reserved(sources == 2 && op_sel & 4 != 0)?;
+            (op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources, sources + 1)
+        };
+        if bits != 0 {
+            t.modifier(Bits { name: "op_sel", bits, count });
+        }
+        Ok(())
+    }
+
     /// Returns whether two bits of op_sel select the byte that is written, although the instruction has two sources.
     fn selects_byte(name: &str) -> bool {
-        let narrow = ["v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"];
-        narrow.contains(&name) || name.starts_with("v_cvt_scalef32_pk_fp4_") && !name.ends_with("_f32")
+        matches!(
+            name,
+            "v_cvt_sr_fp8_f32"
+                | "v_cvt_sr_bf8_f32"
+                | "v_cvt_scalef32_pk_fp4_f16"
+                | "v_cvt_scalef32_pk_fp4_bf16"
+        )
     }
 
     /// Disassembles the VOP3 form of an exchange of rows of lanes.

@@ -1,7 +1,7 @@
 //! What kernels and copies can access behind an allocation, and pages of the host that are not used.
 
 use hip_driver::{DevicePtr, Driver, ErrorCode, Work};
-use hip_driver_emulated::{Bounds, EmulatorOptions, FineGrainedAtomics, NoticeKind};
+use hip_driver_emulated::{Bounds, FineGrainedAtomics, MachineConfig, NoticeKind};
 
 use crate::rig::{D0, PROBE, Rig, code};
 
@@ -9,7 +9,7 @@ use crate::rig::{D0, PROBE, Rig, code};
 const BYTES: usize = 64;
 
 fn rig(bounds: Bounds) -> Rig {
-    Rig::new(EmulatorOptions { bounds, threads: 1, ..EmulatorOptions::default() })
+    Rig::new(MachineConfig { bounds, threads: 1, ..MachineConfig::default() }.into())
 }
 
 /// Allocates memory of the device, of the host, managed and shared.
@@ -81,8 +81,8 @@ fn sum(rig: &Rig, ptr: DevicePtr) -> Result<f32, hip_driver::DriverError> {
 fn floating_point_sums_in_host_memory_are_listed_and_dropped() {
     let set = |rig: &Rig, ptr, is_fine| rig.driver.set_fine_grained(D0, ptr, is_fine);
     for fine_grained_atomics in [FineGrainedAtomics::Perform, FineGrainedAtomics::Drop] {
-        let options = EmulatorOptions { fine_grained_atomics, threads: 1, ..EmulatorOptions::default() };
-        let rig = Rig::new(options);
+        let machine = MachineConfig { fine_grained_atomics, threads: 1, ..MachineConfig::default() };
+        let rig = Rig::new(machine.into());
         let [device, host, managed, shared] = allocations(&rig);
         for (ptr, is_fine) in [(device, false), (host, true), (managed, true), (shared, false)] {
             for is_fine in [is_fine, !is_fine] {
@@ -101,7 +101,7 @@ fn floating_point_sums_in_host_memory_are_listed_and_dropped() {
         let inside = device.offset(8);
         assert_eq!(code(set(&rig, inside, true)), ErrorCode::INVALID_VALUE);
     }
-    let rig = Rig::new(EmulatorOptions { sanitize: true, threads: 1, ..EmulatorOptions::default() });
+    let rig = Rig::new(MachineConfig { sanitize: true, threads: 1, ..MachineConfig::default() }.into());
     let host = rig.driver.host_malloc(D0, BYTES).unwrap().device;
     let error = sum(&rig, host).unwrap_err();
     assert!(error.to_string().contains("not performed on gfx90a hardware"), "{error}");

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hip_driver::{
     DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions, Work,
 };
-use hip_driver_emulated::EmulatorOptions;
+use hip_driver_emulated::{EmulatorOptions, MachineConfig};
 
 use crate::rig::{D0, D1, PROBE, PROBE_GFX942, Rig, code};
 
@@ -261,7 +261,7 @@ fn a_trap_is_an_assert_and_a_stray_copy_an_illegal_address() {
 #[test]
 fn a_kernel_over_its_time_budget_is_a_fault() {
     let options =
-        EmulatorOptions { time_budget: Some(Duration::from_millis(50)), ..EmulatorOptions::default() };
+        MachineConfig { time_budget: Some(Duration::from_millis(50)), ..MachineConfig::default() }.into();
     let rig = Rig::new(options);
     let stream = rig.stream(D0);
     let kernels = rig.load(D0, PROBE);
@@ -473,7 +473,7 @@ fn kernels_use_pinned_memory_at_its_host_address() {
 
 #[test]
 fn allocations_beyond_the_devices_memory_fail() {
-    let rig = Rig::new(EmulatorOptions { memory_bytes: 1 << 20, ..EmulatorOptions::default() });
+    let rig = Rig::new(MachineConfig { memory_bytes: 1 << 20, ..MachineConfig::default() }.into());
     let stream = rig.stream(D0);
     let d = &rig.driver;
     assert_eq!(d.mem_info(D0).unwrap().free, 1 << 20);

@@ -27,11 +27,11 @@ impl Rig {
     }
 
     pub(crate) fn one() -> Rig {
-        Rig::new(EmulatorOptions { threads: 1, ..EmulatorOptions::default() })
+        Rig::new(EmulatorOptions::single_threaded())
     }
 
     pub(crate) fn two() -> Rig {
-        Rig::new(EmulatorOptions { devices: 2, threads: 1, ..EmulatorOptions::default() })
+        Rig::new(EmulatorOptions { devices: 2, ..EmulatorOptions::single_threaded() })
     }
 
     pub(crate) fn stream(&self, device: DeviceId) -> RawStream {

@@ -2,21 +2,19 @@
 
 use super::NodeHandle;
 use super::payload::Payload;
-use crate::abi::hipAccessPolicyWindow;
-use crate::c_caller::Address;
-use crate::call::call;
-use crate::launch::Cooperation;
+use crate::abi::c_caller::Address;
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::hipAccessPolicyWindow;
+use crate::kernel::launch::Cooperation;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::stream::attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
 
-// hipLaunchAttributeID.
-pub(crate) const WINDOW: i32 = 1;
+// `hipLaunchAttributeCooperative`.
 const COOPERATIVE: i32 = 2;
-pub(crate) const PRIORITY: i32 = 8;
 
 /// The attributes of a kernel node. As in clr, one of them is in use at a time.
 #[derive(Clone, Copy)]
-pub(super) struct Attributes {
+pub(crate) struct Attributes {
     /// The one that was set last; 0 for none.
     in_use: i32,
     window: hipAccessPolicyWindow,
@@ -63,58 +61,51 @@ impl Attributes {
     }
 }
 
-/// The window of a kernel or stream for which none was set.
-pub(crate) const NO_WINDOW: hipAccessPolicyWindow =
-    hipAccessPolicyWindow { base_ptr: Address::NULL, hitProp: 0, hitRatio: 0.0, missProp: 0, num_bytes: 0 };
-
-/// Reads the window of memory that a cache is to keep. AMD's GPUs have none, so it must be empty.
-pub(crate) fn window(value: Address) -> HipResult<hipAccessPolicyWindow> {
-    let window: hipAccessPolicyWindow = value.values().get()?;
-    // hipAccessPropertyPersisting.
-    let is_valid = (0.0..=1.0).contains(&window.hitRatio) && window.missProp != 2 && window.num_bytes == 0;
-    if is_valid { Ok(window) } else { Err(Status::INVALID_VALUE) }
-}
-
 /// Changes or reads the attributes of a kernel node.
 fn with_attributes(
     process: &Process,
     node: NodeHandle,
     with: impl FnOnce(&mut Attributes) -> HipResult,
 ) -> HipResult {
-    match &mut *process.graphs.node(node)?.payload() {
+    match &mut *process.graphs().node(node)?.payload() {
         Payload::Kernel(_, attributes) => with(attributes),
         _ => Err(Status::INVALID_VALUE),
     }
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeSetAttribute")]
-extern "C" fn hipGraphKernelNodeSetAttribute(node: NodeHandle, attribute: i32, value: Address) -> Status {
-    call("hipGraphKernelNodeSetAttribute", |process| {
-        with_attributes(process, node, |attributes| attributes.set(attribute, value))
-    })
+pub(crate) fn hipGraphKernelNodeSetAttribute(
+    process: &Process,
+    node: NodeHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    with_attributes(process, node, |attributes| attributes.set(attribute, value))
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeGetAttribute")]
-extern "C" fn hipGraphKernelNodeGetAttribute(node: NodeHandle, attribute: i32, value: Address) -> Status {
-    call("hipGraphKernelNodeGetAttribute", |process| {
-        with_attributes(process, node, |attributes| attributes.get(attribute, value))
-    })
+pub(crate) fn hipGraphKernelNodeGetAttribute(
+    process: &Process,
+    node: NodeHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    with_attributes(process, node, |attributes| attributes.get(attribute, value))
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeCopyAttributes")]
-extern "C" fn hipGraphKernelNodeCopyAttributes(from: NodeHandle, to: NodeHandle) -> Status {
-    call("hipGraphKernelNodeCopyAttributes", |process| {
-        let mut source = Attributes::of(Cooperation::None);
-        with_attributes(process, from, |attributes| {
-            source = *attributes;
-            Ok(())
-        })?;
-        with_attributes(process, to, |attributes| {
-            if attributes.in_use != 0 && attributes.in_use != source.in_use {
-                return Err(Status::INVALID_CONTEXT);
-            }
-            *attributes = source;
-            Ok(())
-        })
+pub(crate) fn hipGraphKernelNodeCopyAttributes(
+    process: &Process,
+    from: NodeHandle,
+    to: NodeHandle,
+) -> HipResult {
+    let mut source = Attributes::of(Cooperation::None);
+    with_attributes(process, from, |attributes| {
+        source = *attributes;
+        Ok(())
+    })?;
+    with_attributes(process, to, |attributes| {
+        if attributes.in_use != 0 && attributes.in_use != source.in_use {
+            return Err(Status::INVALID_CONTEXT);
+        }
+        *attributes = source;
+        Ok(())
     })
 }

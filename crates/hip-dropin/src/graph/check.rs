@@ -6,12 +6,13 @@ use std::sync::Arc;
 use hip_driver::DeviceId;
 
 use super::payload::Payload;
-use crate::allocations::{Allocation, Kind};
-use crate::c_caller::Address;
-use crate::launch::Cooperation;
-use crate::occupancy;
+use crate::abi::c_caller::Address;
+use crate::abi::status::{HipResult, Status};
+use crate::kernel::launch::Cooperation;
+use crate::kernel::occupancy;
+use crate::memory::allocations::ALLOCATIONS;
+use crate::memory::allocations::{Allocation, Kind};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
 
 /// What the nodes that were checked so far will have done.
 pub(super) struct Check<'a> {
@@ -66,12 +67,12 @@ impl<'a> Check<'a> {
     /// Checks that memory is allocated when a node frees it.
     fn free(&mut self, address: Address) -> HipResult {
         let process = self.process;
-        let found = process.allocations.find(address.0).filter(|found| found.base == address.0);
+        let found = ALLOCATIONS.find(address.0).filter(|found| found.base == address.0);
         let found = found.ok_or(Status::INVALID_VALUE)?;
         let is_allocated = match found.kind {
             Kind::Graph => match self.graph_memory.insert(address.0, false) {
                 Some(is_allocated) => is_allocated,
-                None => process.graphs.memories.get(address)?.is_allocated(),
+                None => process.graphs().memories.get(address)?.is_allocated(),
             },
             Kind::Device | Kind::Pool(_) => {
                 let is_first = self.freed.iter().all(|freed| freed.base != address.0);

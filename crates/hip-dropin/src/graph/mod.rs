@@ -8,31 +8,30 @@
 //! parameters, `exec.rs` those about executable graphs, and `check.rs` what a launch checks. `capture.rs` makes nodes of calls on captured streams.
 //! `memory.rs` has the memory of nodes that allocate, and `user_object.rs` the program's objects that graphs keep alive.
 
-mod attributes;
-mod batch;
-mod capture;
-mod check;
-mod dot;
-mod driver_api;
-mod exec;
-mod memory;
-mod node_params;
-mod nodes;
-mod payload;
-mod structure;
-mod user_object;
+pub(crate) mod attributes;
+pub(crate) mod batch;
+pub(crate) mod capture;
+pub(crate) mod check;
+pub(crate) mod dot;
+pub(crate) mod driver_api;
+pub(crate) mod exec;
+pub(crate) mod memory;
+pub(crate) mod node_params;
+pub(crate) mod nodes;
+pub(crate) mod payload;
+pub(crate) mod stream_capture;
+pub(crate) mod structure;
+pub(crate) mod user_object;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::c_caller::Handle;
-use crate::handles::Objects;
+use crate::abi::c_caller::Handle;
+use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::status::{HipResult, Status};
+use crate::process::objects::Objects;
 
-pub(crate) use attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
-pub(crate) use capture::{CapturedRecord, Captures};
-pub(crate) use exec::{ExecHandle, hipGraphLaunch};
+pub(crate) use exec::ExecHandle;
 use memory::GraphMemories;
 use payload::Payload;
 use user_object::UserObject;
@@ -50,6 +49,14 @@ pub(crate) struct Graphs {
     execs: Objects<exec::Exec>,
     pub(crate) memories: GraphMemories,
     user_objects: Objects<UserObject>,
+}
+
+impl Process {
+    /// The graphs of the process.
+    pub(crate) fn graphs(&self) -> &'static Graphs {
+        static GRAPHS: LazyLock<Graphs> = LazyLock::new(Graphs::default);
+        &GRAPHS
+    }
 }
 
 /// A graph.

@@ -7,26 +7,27 @@ use hip_driver::DeviceId;
 
 use super::attributes::Attributes;
 use super::memory::GraphMemory;
-use crate::abi::{HIP_MEMCPY3D, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
-use crate::allocations::Place;
-use crate::c_caller::{Address, HostFn, In, UserData};
-use crate::callbacks;
-use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST, Order};
-use crate::copy_3d::BoxCopy;
-use crate::event::EventHandle;
-use crate::fill::Fill;
+use crate::abi::c_caller::{Address, HostFn, In, UserData};
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::{HIP_MEMCPY3D, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::abi::version::Version;
+use crate::copy::boxes::BoxCopy;
+use crate::copy::fill::Fill;
+use crate::copy::values::Operations;
+use crate::copy::{DEFAULT, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
+use crate::kernel::launch::{self, Cooperation, Shape};
 use crate::kernel::{Kernarg, Kernel};
-use crate::launch::{self, Cooperation, Shape};
-use crate::memory_operations::Operations;
-use crate::pool;
+use crate::memory::allocations::Place;
+use crate::memory::pool;
 use crate::process::Process;
-use crate::status::{HipResult, Status};
 use crate::stream::StreamHandle;
-use crate::version::Version;
+use crate::stream::callbacks;
+use crate::stream::event::EventHandle;
+use crate::stream::target::Queue;
 
 /// What a node does when its graph is launched.
 #[derive(Clone)]
-pub(super) enum Payload {
+pub(crate) enum Payload {
     Kernel(Arc<KernelNode>, Attributes),
     Copy(CopyNode),
     Fill(hipMemsetParams),
@@ -43,7 +44,7 @@ pub(super) enum Payload {
 }
 
 /// A kernel with its arguments.
-pub(super) struct KernelNode {
+pub(crate) struct KernelNode {
     pub(super) kernel: Arc<Kernel>,
     pub(super) shape: Shape,
     kernarg: Box<[u8]>,
@@ -54,7 +55,7 @@ pub(super) struct KernelNode {
 
 /// A copy, with the parameters from which it comes.
 #[derive(Clone)]
-pub(super) struct CopyNode {
+pub(crate) struct CopyNode {
     pub(super) copy: BoxCopy,
     pub(super) params: Params,
 }
@@ -216,7 +217,7 @@ impl Payload {
             Payload::Copy(node) => vec![node.copy.dst.start, node.copy.src.start],
             Payload::Fill(params) => vec![params.dst],
             Payload::MemoryOperations(operations) => {
-                operations.given.iter().map(|given| given.address).collect()
+                operations.params.iter().map(|params| params.address).collect()
             }
             _ => Vec::new(),
         }
@@ -225,14 +226,15 @@ impl Payload {
     /// Enqueues the work on a stream.
     pub(super) fn enqueue(&self, process: &'static Process, stream: StreamHandle) -> HipResult {
         let on = process.stream(stream)?;
-        let order = Order { device: on.0, stream: on.1, waits: false };
+        let queue = Queue { device: on.0, stream: on.1, waits: false };
+
         match self {
             Payload::Kernel(node, attributes) => {
                 let cooperation = attributes.cooperation();
-                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, order, cooperation)
+                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, queue, cooperation)
             }
-            Payload::Copy(node) => node.copy.run(process, order),
-            Payload::Fill(params) => fill(process, params)?.run(process, order),
+            Payload::Copy(node) => node.copy.run(process, queue),
+            Payload::Fill(params) => fill(process, params)?.run(process, queue),
             &Payload::Host(function, data) => {
                 callbacks::enqueue(process, stream, move || function.call(data))
             }

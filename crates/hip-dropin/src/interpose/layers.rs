@@ -14,10 +14,10 @@ use hip_driver_layers::timeline::{Timeline, TimelineDriver, TimelineLayer, Timel
 use hip_driver_layers::validation::{Validation, ValidationDriver};
 
 use super::{Forward, Interposed, errors, opened};
-use crate::c_caller::Address;
-use crate::real::RealLibrary;
+use crate::abi::c_caller::Address;
+use crate::abi::status::Status;
+use crate::process::real::RealLibrary;
 use crate::settings::LayerSettings;
-use crate::status::Status;
 
 /// `hipGetDevice` and `hipSetDevice`.
 type GetDevice = unsafe extern "C" fn(*mut i32) -> Status;
@@ -100,17 +100,17 @@ impl Layers {
             hip,
             validation: settings.validate.then(|| ValidationDriver::new(driver)),
             timeline,
-            // SAFETY: HIP's declaration of the function.
+            // SAFETY: the six addresses are of HIP's functions, whose declarations have these types.
             get_device: unsafe { std::mem::transmute::<*const (), GetDevice>(get_device) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             set_device: unsafe { std::mem::transmute::<*const (), SetDevice>(set_device) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             device_pointer: unsafe { std::mem::transmute::<*const (), DevicePointer>(device_pointer) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             is_capturing: unsafe { std::mem::transmute::<*const (), IsCapturing>(is_capturing) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             symbol_address: unsafe { std::mem::transmute::<*const (), SymbolAddress>(symbol_address) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             symbol_bytes: unsafe { std::mem::transmute::<*const (), SymbolBytes>(symbol_bytes) },
         })
     }
@@ -267,7 +267,7 @@ impl Interposed {
         layers.recording(|layer| layer.note(note));
     }
 
-    /// Order comes from something that no call says: everything that was enqueued counts as finished for what follows.
+    /// Target comes from something that no call says: everything that was enqueued counts as finished for what follows.
     pub(super) fn forget_order(&self) {
         let count = self.over().and_then(|layers| layers.hip.device_count().ok()).unwrap_or(0);
         for device in (0..count).map(DeviceId) {

@@ -15,7 +15,7 @@ pub(super) fn about(session: &CommandSession, options: &str) -> About {
     let properties = session.device.properties();
     let mut lines = Vec::new();
     let mut line = |name: &str, text: String| lines.push((name.to_owned(), text));
-    line("date", date());
+    line("date", Timestamp::now().strftime("%F %H:%M UTC").to_string());
     line("hiplaunch", format!("{} ({})", env!("CARGO_PKG_VERSION"), options));
     line(
         "build",
@@ -42,15 +42,6 @@ pub(super) fn about(session: &CommandSession, options: &str) -> About {
     }
 }
 
-fn date() -> String {
-    written(Timestamp::now())
-}
-
-/// Returns a time as `2026-11-21 22:45 UTC`.
-fn written(at: Timestamp) -> String {
-    at.strftime("%F %H:%M UTC").to_string()
-}
-
 fn processor() -> String {
     let threads = std::thread::available_parallelism().map_or(0, usize::from);
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -70,19 +61,5 @@ fn load() -> String {
     match text.split(' ').next().and_then(|load| load.parse::<f64>().ok()) {
         Some(load) => format!("{load:.1} before the run (mean of a minute; runnable threads)"),
         None => "not known".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates() {
-        let of = |seconds| written(Timestamp::from_second(seconds).unwrap());
-        assert_eq!(of(0), "1970-01-01 00:00 UTC");
-        assert_eq!(of(951_868_799), "2000-02-29 23:59 UTC");
-        assert_eq!(of(1_798_761_599), "2026-12-31 23:59 UTC");
-        assert_eq!(of(1_798_761_600), "2027-01-01 00:00 UTC");
     }
 }

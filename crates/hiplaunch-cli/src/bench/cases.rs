@@ -1,9 +1,12 @@
 //! The cases: axes, the points on each, and their names.
 
+use serde::{Deserialize, Serialize};
+
 use super::methods::{Job, LaunchMethod};
 
 /// The quantity that changes from point to point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Axis {
     Empty,
     Args,
@@ -20,96 +23,95 @@ const DEPTH: usize = 16;
 /// The launches before a read on the axis of streams: eight on each of eight streams.
 const STREAMS_DEPTH: usize = 64;
 
-impl Axis {
-    pub(super) const ALL: [Axis; 6] =
-        [Axis::Empty, Axis::Args, Axis::Results, Axis::Depth, Axis::Streams, Axis::Threads];
-
+/// What is known of an axis.
+pub(super) struct AxisRow {
+    axis: Axis,
     /// The axis's name in cases, files and filters.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Axis::Empty => "empty",
-            Axis::Args => "args",
-            Axis::Results => "results",
-            Axis::Depth => "depth",
-            Axis::Streams => "streams",
-            Axis::Threads => "threads",
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Axis> {
-        Axis::ALL.into_iter().find(|axis| axis.name() == name)
-    }
-
+    pub(super) name: &'static str,
     /// The title of the axis's table and figure.
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Axis::Empty => "An empty kernel",
-            Axis::Args => "Arguments",
-            Axis::Results => "Results",
-            Axis::Depth => "Launches before a read",
-            Axis::Streams => "Streams",
-            Axis::Threads => "Threads",
-        }
-    }
-
-    /// What is the same at all points of the axis.
-    pub(super) fn description(self) -> &'static str {
-        match self {
-            Axis::Empty => "no arguments, no results, a number of launches before a wait; one stream",
-            Axis::Args => {
-                "bytes of arguments, which the kernel reads; 64-byte result, 16 launches before a read, one stream"
-            }
-            Axis::Results => {
-                "bytes of the result, which the host reads; 64 bytes of arguments, 16 launches before a read, one stream"
-            }
-            Axis::Depth => {
-                "launches before their results are read; with 1 it is the latency; 64 bytes of arguments, 64-byte \
-                 result, one stream"
-            }
-            Axis::Streams => {
-                "streams that one thread launches on in turn, 64 launches before a read; 64 bytes of arguments, 64-byte \
-                 result"
-            }
-            Axis::Threads => {
-                "threads, each with a stream of its own and 16 launches before a read; 64 bytes of arguments, 64-byte \
-                 result"
-            }
-        }
-    }
-
+    pub(super) title: &'static str,
     /// The unit of the axis's values.
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Axis::Empty | Axis::Depth => "launches before a read",
-            Axis::Args => "bytes of arguments",
-            Axis::Results => "bytes of the result",
-            Axis::Streams => "streams",
-            Axis::Threads => "threads",
-        }
+    pub(super) unit: &'static str,
+    /// What is the same at all points of the axis.
+    pub(super) description: &'static str,
+    quick: &'static [usize],
+    full: &'static [usize],
+}
+
+/// The axes, in the order of the tables, which is the order of the variants.
+const AXES: [AxisRow; 6] = [
+    AxisRow {
+        axis: Axis::Empty,
+        name: "empty",
+        title: "An empty kernel",
+        unit: "launches before a read",
+        description: "no arguments, no results, a number of launches before a wait; one stream",
+        quick: &[1, 16],
+        full: &[1, 16, 128],
+    },
+    AxisRow {
+        axis: Axis::Args,
+        name: "args",
+        title: "Arguments",
+        unit: "bytes of arguments",
+        description: "bytes of arguments, which the kernel reads; 64-byte result, 16 launches before a read, one stream",
+        quick: &[8, 64, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20],
+        full: &[8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20],
+    },
+    AxisRow {
+        axis: Axis::Results,
+        name: "results",
+        title: "Results",
+        unit: "bytes of the result",
+        description: "bytes of the result, which the host reads; 64 bytes of arguments, 16 launches before a read, one \
+                      stream",
+        quick: &[0, 8, 512, 8 << 10, 64 << 10],
+        full: &[0, 8, 64, 512, 4 << 10, 16 << 10, 64 << 10],
+    },
+    AxisRow {
+        axis: Axis::Depth,
+        name: "depth",
+        title: "Launches before a read",
+        unit: "launches before a read",
+        description: "launches before their results are read; with 1 it is the latency; 64 bytes of arguments, 64-byte \
+                      result, one stream",
+        quick: &[1, 4, 64, 1000],
+        full: &[1, 4, 16, 64, 256, 1000],
+    },
+    AxisRow {
+        axis: Axis::Streams,
+        name: "streams",
+        title: "Streams",
+        unit: "streams",
+        description: "streams that one thread launches on in turn, 64 launches before a read; 64 bytes of arguments, \
+                      64-byte result",
+        quick: &[1, 2, 4, 8],
+        full: &[1, 2, 4, 8],
+    },
+    AxisRow {
+        axis: Axis::Threads,
+        name: "threads",
+        title: "Threads",
+        unit: "threads",
+        description: "threads, each with a stream of its own and 16 launches before a read; 64 bytes of arguments, \
+                      64-byte result",
+        quick: &[1, 2, 4, 8],
+        full: &[1, 2, 4, 8],
+    },
+];
+
+impl Axis {
+    pub(super) fn all() -> impl Iterator<Item = Axis> {
+        AXES.iter().map(|row| row.axis)
     }
 
-    /// Whether the axis's values are bytes.
-    pub(super) fn is_bytes(self) -> bool {
-        matches!(self, Axis::Args | Axis::Results)
-    }
-
-    fn values(self, quick: bool) -> &'static [usize] {
-        match (self, quick) {
-            (Axis::Empty, true) => &[1, 16],
-            (Axis::Empty, false) => &[1, 16, 128],
-            (Axis::Args, true) => &[8, 64, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20],
-            (Axis::Args, false) => &[8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20],
-            (Axis::Results, true) => &[0, 8, 512, 8 << 10, 64 << 10],
-            (Axis::Results, false) => &[0, 8, 64, 512, 4 << 10, 16 << 10, 64 << 10],
-            (Axis::Depth, true) => &[1, 4, 64, 1000],
-            (Axis::Depth, false) => &[1, 4, 16, 64, 256, 1000],
-            (Axis::Streams | Axis::Threads, _) => &[1, 2, 4, 8],
-        }
+    pub(super) fn row(self) -> &'static AxisRow {
+        &AXES[self as usize]
     }
 }
 
 /// A point: a job that all methods do in turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Point {
     pub(super) axis: Axis,
     /// The point's value on the axis.
@@ -118,8 +120,10 @@ pub(super) struct Point {
 
 impl Point {
     pub(super) fn all(quick: bool) -> impl Iterator<Item = Point> {
-        let of = move |axis: Axis| axis.values(quick).iter().map(move |&value| Point { axis, value });
-        Axis::ALL.into_iter().flat_map(of)
+        AXES.iter().flat_map(move |row| {
+            let values = if quick { row.quick } else { row.full };
+            values.iter().map(|&value| Point { axis: row.axis, value })
+        })
     }
 
     pub(super) fn job(self) -> Job {
@@ -137,7 +141,12 @@ impl Point {
 
     /// The point's value as a text: `64`, `4KiB`.
     pub(super) fn label(self) -> String {
-        label(self.axis, self.value)
+        match self.value {
+            value if !matches!(self.axis, Axis::Args | Axis::Results) => value.to_string(),
+            value if value >= 1 << 20 && value.is_multiple_of(1 << 20) => format!("{}MiB", value >> 20),
+            value if value >= 1 << 10 && value.is_multiple_of(1 << 10) => format!("{}KiB", value >> 10),
+            value => format!("{value}B"),
+        }
     }
 
     /// Whether this is the typical launch, which the summary shows.
@@ -151,17 +160,7 @@ impl Point {
     }
 
     pub(super) fn case(self, method: LaunchMethod) -> String {
-        format!("{}/{}/{}", self.axis.name(), self.label(), method.name())
-    }
-}
-
-/// Returns a value of an axis as a text.
-pub(super) fn label(axis: Axis, value: usize) -> String {
-    match value {
-        _ if !axis.is_bytes() => value.to_string(),
-        _ if value >= 1 << 20 && value.is_multiple_of(1 << 20) => format!("{}MiB", value >> 20),
-        _ if value >= 1 << 10 && value.is_multiple_of(1 << 10) => format!("{}KiB", value >> 10),
-        _ => format!("{value}B"),
+        format!("{}/{}/{}", self.axis.row().name, self.label(), method.row().name)
     }
 }
 
@@ -173,7 +172,7 @@ mod tests {
     fn cases_have_names_of_their_own() {
         for quick in [true, false] {
             let mut names: Vec<String> = Point::all(quick)
-                .flat_map(|point| LaunchMethod::ALL.map(|method| point.case(method)))
+                .flat_map(|point| LaunchMethod::all().map(move |method| point.case(method)))
                 .collect();
             let all = names.len();
             names.sort();
@@ -183,19 +182,6 @@ mod tests {
             assert_eq!(Point::all(quick).filter(|p| p.is_typical()).count(), 1);
             assert_eq!(Point::all(quick).filter(|p| p.is_latency()).count(), 1);
         }
-    }
-
-    #[test]
-    fn every_axis_goes_to_its_ends() {
-        let jobs: Vec<Job> = Point::all(true).map(Point::job).collect();
-        let range = |of: fn(&Job) -> usize| {
-            let values = jobs.iter().filter(|job| job.arguments > 0).map(of);
-            (values.clone().min(), values.max())
-        };
-        assert_eq!(range(|job| job.arguments), (Some(8), Some(1 << 20)));
-        assert_eq!(range(|job| job.results), (Some(0), Some(64 << 10)));
-        assert_eq!(range(|job| job.depth), (Some(1), Some(1000)));
-        assert_eq!(range(|job| job.streams), (Some(1), Some(8)));
-        assert_eq!(range(|job| job.threads), (Some(1), Some(8)));
+        assert!(Axis::all().enumerate().all(|(index, axis)| axis as usize == index));
     }
 }

@@ -1,7 +1,7 @@
 //! Measures the methods at a point in rounds. In each round every method has its turn, so noise affects all alike.
 
 use std::panic::resume_unwind;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,9 @@ use hip_driver_layers::validation::{CallCounts, ValidationDriver};
 use hiplaunch::{Error, Event, EventOptions};
 
 use super::cases::Point;
-use super::methods::{Job, LaunchMethod, MethodStream, Setup, Stop};
+use super::methods::{Job, LaunchMethod, MeasureError, MethodStream, Setup};
 use super::results::{Case, Measured};
+use super::statistics::{rounded, summary};
 
 /// How long and how often to measure.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +20,13 @@ pub(super) struct Effort {
     pub(super) rounds: usize,
     /// The least time of a sample.
     pub(super) sample: Duration,
-    /// The time after which no round is begun at a point, except the first [`LEAST_ROUNDS`].
+    /// The time after which no round is begun at a point, except the first [`MIN_ROUNDS`].
     pub(super) until: Option<Instant>,
 }
 
 /// The number of rounds that are always measured.
-const LEAST_ROUNDS: usize = 5;
-/// How often streams and memory are created in a run. The places that the scheduler and the driver choose for them
+const MIN_ROUNDS: usize = 5;
+/// The number of times that streams and memory are created in a run. The places that the scheduler and the driver choose for them
 /// affect the times, and do not change later.
 const SETS: usize = 5;
 /// The number of batches before anything is timed: afterwards all memory and graphs exist, and clocks are up.
@@ -36,85 +37,58 @@ const COUNTED: usize = 8;
 /// The number of batches whose time on the device is measured.
 const DEVICE_BATCHES: usize = 9;
 /// The greatest number of batches of a sample.
-const MOST_BATCHES: f64 = 1e6;
+const MAX_BATCHES: f64 = 1e6;
 
 /// The streams of a job, by thread.
-pub(crate) type Streams = Vec<Vec<Box<dyn MethodStream>>>;
+pub(crate) type Streams = Vec<Vec<MethodStream>>;
 
 /// A method at a point, ready to be timed.
-struct Running {
-    method: LaunchMethod,
+struct Running<'a> {
+    case: Case,
+    setup: &'a Setup<'a>,
+    job: Job,
     streams: Streams,
     batches: usize,
-    total: Vec<f64>,
-    host: Vec<f64>,
-    device: Option<f64>,
-}
-
-/// Why measuring stopped, and in which case.
-#[derive(Debug)]
-pub(super) struct Stopped {
-    pub(super) case: String,
-    pub(super) stop: Stop,
 }
 
 /// Measures a point. Checks results before anything is timed and after each sample: all results of the last batch, and
 /// a sum over all launches.
-///
-/// # Errors
-/// Returns the error of a method, with its case.
 pub(super) fn measure(
     point: Point,
     methods: &[LaunchMethod],
     setup: &Setup<'_>,
     effort: &Effort,
     device_times: bool,
-) -> Result<Measured, Stopped> {
+) -> Result<Measured, (String, MeasureError)> {
     let job = point.job();
+    let named = |method| move |error| (point.case(method), error);
     let mut cases = Vec::new();
     let mut running = Vec::new();
     for &method in methods {
         match method.unsupported(&job, setup.device) {
-            Some(reason) => cases.push(Case::skipped(method, reason)),
-            None => {
-                let named = |stop| Stopped { case: point.case(method), stop };
-                running.push(Running::start(method, &job, setup, effort).map_err(named)?);
-            }
+            Some(reason) => cases.push(Case { skipped: Some(reason.to_owned()), ..Case::new(method) }),
+            None => running.push(Running::start(method, job, setup, effort).map_err(named(method))?),
         }
     }
     let late = || effort.until.is_some_and(|until| Instant::now() >= until);
     for round in 0..effort.rounds {
-        if round >= LEAST_ROUNDS && late() {
+        if round >= MIN_ROUNDS && late() {
             break;
         }
-        if round > 0 && round % effort.rounds.div_ceil(SETS) == 0 {
-            for one in &mut running {
-                one.restart(&job, setup).map_err(|stop| Stopped { case: point.case(one.method), stop })?;
-            }
-        }
+        let restart = round > 0 && round % effort.rounds.div_ceil(SETS) == 0;
         // Each method begins a round in turn, so no method always comes after the same other one.
-        let turns = running.len().max(1);
-        for turn in 0..running.len() {
-            let Some(one) = running.get_mut((turn + round) % turns) else { continue };
-            one.sample(&job).map_err(|stop| Stopped { case: point.case(one.method), stop })?;
+        let turn = round % running.len().max(1);
+        let (last, first) = running.split_at_mut(turn);
+        for one in first.iter_mut().chain(last) {
+            one.sample(restart).map_err(named(one.case.method))?;
         }
     }
-    if device_times && job.threads == 1 && job.streams == 1 {
-        for one in &mut running {
-            one.device = one
-                .device_time(&job, setup)
-                .map_err(|stop| Stopped { case: point.case(one.method), stop })?;
+    for mut one in running {
+        if device_times && job.threads == 1 && job.streams == 1 {
+            one.case.device = one.device_time().map_err(named(one.case.method))?;
         }
+        cases.push(one.case);
     }
-    let done = |one: Running| Case {
-        method: one.method,
-        skipped: None,
-        total: one.total,
-        host: one.host,
-        calls: None,
-        device: one.device,
-    };
-    cases.extend(running.into_iter().map(done));
     cases.sort_by_key(|case| case.method);
     // The next point can't use the workspaces of this point's graphs.
     setup.launcher.forget_graphs();
@@ -123,16 +97,13 @@ pub(super) fn measure(
 
 /// Counts the driver calls of a launch in each method, with its share of a read. `setup` must have the validation
 /// layer, which counts them.
-///
-/// # Errors
-/// Returns the error of a method, with its case.
-pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), Stopped> {
+pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), (String, MeasureError)> {
     let (point, job) = (measured.point, measured.point.job());
     let Some(layer) = setup.launcher.validation() else { return Ok(()) };
     for case in measured.cases.iter_mut().filter(|case| case.skipped.is_none()) {
         let calls = calls_of(case.method, &job, setup, layer);
-        let (calls, launches) = calls.map_err(|stop| Stopped { case: point.case(case.method), stop })?;
-        case.calls = Some(calls.device_calls() as f64 / launches as f64);
+        let (calls, launches) = calls.map_err(|error| (point.case(case.method), error))?;
+        case.calls = Some(rounded(calls.device_calls() as f64 / launches as f64));
     }
     setup.launcher.forget_graphs();
     Ok(())
@@ -140,161 +111,143 @@ pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), St
 
 /// Returns the driver calls of a job in the steady state, with the reads of its results, and the number of launches
 /// that made them. `layer` is the validation layer of the setup's launcher.
-///
-/// # Errors
-/// Returns [`Stop`] for an error of the library or the driver, or a wrong result.
 pub(crate) fn calls_of(
     method: LaunchMethod,
     job: &Job,
     setup: &Setup<'_>,
     layer: &ValidationDriver,
-) -> Result<(CallCounts, u64), Stop> {
+) -> Result<(CallCounts, u64), MeasureError> {
     let mut streams = method.prepare(job, setup)?;
     time(&mut streams, job.depth, WARM_UP)?;
     let before = layer.counts();
     time(&mut streams, job.depth, COUNTED)?;
     let calls = layer.counts().since(&before);
-    streams.iter().flatten().try_for_each(|stream| stream.check())?;
+    check(&streams)?;
     Ok((calls, (COUNTED * job.depth * job.threads) as u64))
 }
 
-impl Running {
-    fn start(method: LaunchMethod, job: &Job, setup: &Setup<'_>, effort: &Effort) -> Result<Running, Stop> {
-        let streams = method.prepare(job, setup)?;
-        let mut one =
-            Running { method, streams, batches: 1, total: Vec::new(), host: Vec::new(), device: None };
+/// Compares the results of all streams with the host's.
+pub(crate) fn check(streams: &Streams) -> Result<(), MeasureError> {
+    streams.iter().flatten().try_for_each(MethodStream::check)
+}
+
+impl<'a> Running<'a> {
+    fn start(
+        method: LaunchMethod,
+        job: Job,
+        setup: &'a Setup<'a>,
+        effort: &Effort,
+    ) -> Result<Running<'a>, MeasureError> {
+        let streams = method.prepare(&job, setup)?;
+        let mut running = Running { case: Case::new(method), setup, job, streams, batches: 1 };
         // The results of the first batches are checked before anything is timed.
         for _ in 0..WARM_UP {
-            time(&mut one.streams, job.depth, 1)?;
-            one.check()?;
+            running.warm_up()?;
         }
         let start = Instant::now();
         let mut batches = 0;
         while batches == 0 || start.elapsed() < effort.sample / 2 {
-            time(&mut one.streams, job.depth, 1)?;
+            time(&mut running.streams, job.depth, 1)?;
             batches += 1;
         }
         let each = start.elapsed().as_secs_f64() / f64::from(batches);
         let wanted = effort.sample.as_secs_f64() / each.max(1e-9);
-        one.batches = wanted.clamp(1.0, MOST_BATCHES).ceil() as usize;
-        one.check()?;
-        Ok(one)
+        running.batches = wanted.clamp(1.0, MAX_BATCHES).ceil() as usize;
+        check(&running.streams)?;
+        Ok(running)
     }
 
-    /// Creates the streams and memory again.
-    fn restart(&mut self, job: &Job, setup: &Setup<'_>) -> Result<(), Stop> {
-        // The old ones are dropped first, so that both never exist at the same time.
-        self.streams.clear();
-        self.streams = self.method.prepare(job, setup)?;
-        time(&mut self.streams, job.depth, 1)?;
-        self.check()
+    fn warm_up(&mut self) -> Result<(), MeasureError> {
+        time(&mut self.streams, self.job.depth, 1)?;
+        check(&self.streams)
     }
 
-    fn check(&mut self) -> Result<(), Stop> {
-        self.streams.iter().flatten().try_for_each(|stream| stream.check())
-    }
-
-    fn sample(&mut self, job: &Job) -> Result<(), Stop> {
-        let times = time(&mut self.streams, job.depth, self.batches)?;
-        let launches = (job.depth * self.batches) as f64;
-        let threads = job.threads.max(1) as f64;
-        self.total.push(times.total.as_secs_f64() * 1e9 / launches / threads);
-        self.host.push(times.host.as_secs_f64() * 1e9 / launches);
-        self.check()
+    /// Takes a sample, with `restart` after streams and memory were created again.
+    fn sample(&mut self, restart: bool) -> Result<(), MeasureError> {
+        if restart {
+            // The old ones are dropped first, so that both never exist at the same time.
+            self.streams.clear();
+            self.streams = self.case.method.prepare(&self.job, self.setup)?;
+            self.warm_up()?;
+        }
+        let times = time(&mut self.streams, self.job.depth, self.batches)?;
+        let launches = (self.job.depth * self.batches) as f64;
+        let threads = self.job.threads.max(1) as f64;
+        self.case.total.push(rounded(times.total().as_secs_f64() * 1e9 / launches / threads));
+        self.case.host.push(rounded(times.host.as_secs_f64() * 1e9 / launches));
+        check(&self.streams)
     }
 
     /// Measures the nanoseconds of a launch on the device, from before a batch to after it.
-    fn device_time(&mut self, job: &Job, setup: &Setup<'_>) -> Result<Option<f64>, Stop> {
-        let (begin, end) = (
-            Event::new(setup.device, EventOptions { timing: true })?,
-            Event::new(setup.device, EventOptions { timing: true })?,
-        );
+    fn device_time(&mut self) -> Result<Option<f64>, MeasureError> {
+        let event = || Event::new(self.setup.device, EventOptions { timing: true });
+        let (begin, end) = (event()?, event()?);
+        let Some(streams) = self.streams.first_mut() else { return Ok(None) };
+        let Some(stream) = streams.first().map(|stream| stream.stream().clone()) else { return Ok(None) };
         let mut times = Vec::new();
         for _ in 0..DEVICE_BATCHES {
-            let Some(streams) = self.streams.first_mut() else { return Ok(None) };
-            let Some(stream) = streams.first().map(|stream| stream.stream().clone()) else { return Ok(None) };
             begin.record(&stream)?;
-            enqueue(streams, job.depth)?;
+            enqueue(streams, self.job.depth)?;
             end.record(&stream)?;
-            streams.iter_mut().try_for_each(|stream| stream.collect())?;
+            streams.iter_mut().try_for_each(MethodStream::collect)?;
             end.synchronize()?;
-            times.push(f64::from(begin.elapsed_ms(&end)?) * 1e6 / job.depth as f64);
+            times.push(f64::from(begin.elapsed_ms(&end)?) * 1e6 / self.job.depth as f64);
         }
-        self.check()?;
-        Ok(super::statistics::summary(&times).map(|s| s.median))
+        check(&self.streams)?;
+        Ok(summary(&times).map(|s| s.median))
     }
 }
 
-/// The times of some batches on all threads.
+/// The times of some batches on one thread, or on all: from the start of the first to the end of the last, and the time within
+/// launch calls, as the mean of the threads.
 pub(crate) struct Times {
-    /// The time from the start of the first thread to the end of the last.
-    pub(crate) total: Duration,
-    /// The time within launch calls, as the mean of the threads.
-    host: Duration,
-}
-
-/// The times of one thread.
-struct Ran {
     start: Instant,
     end: Instant,
     host: Duration,
 }
 
-/// Launches and reads `batches` batches of `depth` launches on each thread.
-///
-/// # Errors
-/// Returns the error of the library or the driver on any thread.
-pub(crate) fn time(
-    streams: &mut [Vec<Box<dyn MethodStream>>],
-    depth: usize,
-    batches: usize,
-) -> Result<Times, Error> {
-    if let [streams] = streams {
-        let ran = run(streams, depth, batches)?;
-        return Ok(Times { total: ran.end - ran.start, host: ran.host });
+impl Times {
+    pub(crate) fn total(&self) -> Duration {
+        self.end - self.start
     }
-    // No thread begins before all threads are started.
-    let gate = (Mutex::new(None), Condvar::new());
-    let open = |go: bool| {
-        *gate.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(go);
-        gate.1.notify_all();
-    };
-    let wait = || {
-        let mut state = gate.0.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match *state {
-                Some(go) => return go,
-                None => state = gate.1.wait(state).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let mut threads = Vec::new();
+}
+
+/// Launches and reads `batches` batches of `depth` launches on each thread.
+pub(crate) fn time(streams: &mut Streams, depth: usize, batches: usize) -> Result<Times, Error> {
+    if let [streams] = &mut streams[..] {
+        return run(streams, depth, batches);
+    }
+    // The threads wait for the lock until all of them are started. If one can't be, the others do nothing.
+    let (all_started, threads) = (RwLock::new(false), streams.len().max(1));
+    let mut starting = all_started.write().unwrap_or_else(PoisonError::into_inner);
+    let all = thread::scope(|scope| -> Result<Vec<Times>, Error> {
+        let mut running = Vec::new();
         for streams in streams.iter_mut() {
-            let wait = &wait;
-            let work = move || if wait() { run(streams, depth, batches).map(Some) } else { Ok(None) };
-            match thread::Builder::new().spawn_scoped(scope, work) {
-                Ok(thread) => threads.push(thread),
-                Err(e) => {
-                    open(false);
-                    let problem = format!("cannot start a thread: {e}").into();
-                    return Err(Error::Invalid { what: "bench", problem });
-                }
-            }
+            let work = || match *all_started.read().unwrap_or_else(PoisonError::into_inner) {
+                true => run(streams, depth, batches).map(Some),
+                false => Ok(None),
+            };
+            let spawned = thread::Builder::new().spawn_scoped(scope, work);
+            running.push(spawned.map_err(|e| {
+                let problem = format!("cannot start a thread: {e}").into();
+                Error::Invalid { what: "bench", problem }
+            })?);
         }
-        open(true);
-        let mut all = Vec::new();
-        for thread in threads {
-            all.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
-        }
-        let (start, end) = (all.iter().map(|r: &Ran| r.start).min(), all.iter().map(|r| r.end).max());
-        let host = all.iter().map(|r| r.host).sum::<Duration>() / all.len().max(1) as u32;
-        let total = start.zip(end).map_or(Duration::ZERO, |(start, end)| end - start);
-        Ok(Times { total, host })
+        *starting = true;
+        drop(starting);
+        let joined =
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(joined.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().collect())
+    })?;
+    let now = Instant::now();
+    Ok(Times {
+        start: all.iter().map(|times| times.start).min().unwrap_or(now),
+        end: all.iter().map(|times| times.end).max().unwrap_or(now),
+        host: all.iter().map(|times| times.host).sum::<Duration>() / threads as u32,
     })
 }
 
-fn run(streams: &mut [Box<dyn MethodStream>], depth: usize, batches: usize) -> Result<Ran, Error> {
+fn run(streams: &mut [MethodStream], depth: usize, batches: usize) -> Result<Times, Error> {
     let start = Instant::now();
     let mut host = Duration::ZERO;
     for _ in 0..batches {
@@ -303,11 +256,11 @@ fn run(streams: &mut [Box<dyn MethodStream>], depth: usize, batches: usize) -> R
         host += before.elapsed();
         streams.iter_mut().try_for_each(|stream| stream.collect())?;
     }
-    Ok(Ran { start, end: Instant::now(), host })
+    Ok(Times { start, end: Instant::now(), host })
 }
 
 /// Enqueues a batch, on the streams in turn.
-fn enqueue(streams: &mut [Box<dyn MethodStream>], depth: usize) -> Result<(), Error> {
+fn enqueue(streams: &mut [MethodStream], depth: usize) -> Result<(), Error> {
     let mut left = if streams.is_empty() { 0 } else { depth };
     while left > 0 {
         for stream in streams.iter_mut().take(left) {
@@ -318,46 +271,41 @@ fn enqueue(streams: &mut [Box<dyn MethodStream>], depth: usize) -> Result<(), Er
     streams.iter_mut().try_for_each(|stream| stream.submit())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "emulator"))]
 mod tests {
+    use super::super::methods::tests::stream_of;
+    use super::super::methods::{Launches, StreamWork};
     use super::*;
-    use hiplaunch::Stream;
+    use hiplaunch::{Backend, Launcher};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Counts launches and collections, and fails at launch `fails_at`.
+    /// Counts launches, and fails at launch `fails_at`.
     struct Counting {
         launched: Arc<AtomicUsize>,
-        collected: usize,
         fails_at: usize,
     }
 
-    impl MethodStream for Counting {
-        fn launch(&mut self) -> Result<(), Error> {
+    impl Launches for Counting {
+        fn launch(&mut self, _: &mut StreamWork) -> Result<(), Error> {
             match self.launched.fetch_add(1, Ordering::Relaxed) + 1 {
                 n if n == self.fails_at => Err(Error::Invalid { what: "test", problem: "as asked".into() }),
                 _ => Ok(()),
             }
         }
-        fn collect(&mut self) -> Result<(), Error> {
-            self.collected += 1;
+        fn collect(&mut self, _: &mut StreamWork) -> Result<(), Error> {
             Ok(())
-        }
-        fn check_results(&self) -> Result<(), Stop> {
-            Ok(())
-        }
-        fn check_sum(&self) -> Result<(), Stop> {
-            Ok(())
-        }
-        fn stream(&self) -> &Stream {
-            unreachable!("device times are not asked for")
         }
     }
 
-    fn streams(counts: &[usize], fails_at: usize) -> (Vec<Vec<Box<dyn MethodStream>>>, Arc<AtomicUsize>) {
+    fn streams(counts: &[usize], fails_at: usize) -> (Streams, Arc<AtomicUsize>) {
+        let launcher = Launcher::builder().backend(Backend::Emulator).build().unwrap();
         let launched = Arc::new(AtomicUsize::new(0));
+        let job = Job { arguments: 0, results: 0, depth: 7, streams: 4, threads: 1 };
         let one = || {
-            Box::new(Counting { launched: launched.clone(), collected: 0, fails_at }) as Box<dyn MethodStream>
+            let stream = launcher.stream(launcher.device(0).unwrap()).unwrap();
+            let on = StreamWork::new(&job, stream, false).unwrap();
+            stream_of(Counting { launched: launched.clone(), fails_at }, on)
         };
         (counts.iter().map(|&n| (0..n).map(|_| one()).collect()).collect(), launched)
     }

@@ -4,20 +4,17 @@ mod about;
 mod cases;
 mod compare;
 mod html;
-mod json;
 pub(crate) mod measure;
-pub mod methods;
+pub(crate) mod methods;
 mod plots;
+mod report;
 mod results;
 mod statistics;
-mod table;
 
 use code_object::CodeObject;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-use hiplaunch::Error;
 
 use super::output::Output;
 use super::progress::Progress;
@@ -26,8 +23,8 @@ use super::timeline::TraceOption;
 use super::whole_file::WholeFile;
 use super::{CommandError, CommandOutcome};
 use cases::Point;
-use measure::{Effort, Stopped};
-use methods::{LaunchMethod, Setup, Stop};
+use measure::Effort;
+use methods::{LaunchMethod, Setup};
 use results::{Measured, Results};
 
 /// The rounds, the time of a sample, and the time of the whole run: for a quick run, and for a full one.
@@ -116,9 +113,8 @@ impl BenchArgs {
 
     /// The points to measure, with the methods at each.
     fn points(&self) -> Result<Vec<(Point, Vec<LaunchMethod>)>, CommandError> {
-        let methods = |point| {
-            LaunchMethod::ALL.into_iter().filter(|method| self.wants(point, *method)).collect::<Vec<_>>()
-        };
+        let methods =
+            |point| LaunchMethod::all().filter(|method| self.wants(point, *method)).collect::<Vec<_>>();
         let all = Point::all(self.quick).map(|point| (point, methods(point)));
         let points: Vec<_> = all.filter(|(_, methods)| !methods.is_empty()).collect();
         if points.is_empty() {
@@ -141,29 +137,27 @@ pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, 
 }
 
 fn report(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
-    let old = args.compare.as_deref().map(Results::read).transpose().map_err(unusable)?;
+    let old = args.compare.as_deref().map(Results::read).transpose()?;
     let files = args.files()?;
     let (results, violations) = match &args.from {
-        Some(file) => (Results::read(file).map_err(unusable)?, Vec::new()),
+        Some(file) => (Results::read(file)?, Vec::new()),
         None => measured(args)?,
     };
     let comparison = old.as_ref().map(|old| compare::compare(old, &results));
     let mut document = results.json();
-    if let (Some(comparison), Some(document)) = (&comparison, document.as_object_mut()) {
-        document.insert("compared".to_owned(), comparison.json());
+    if let Some(comparison) = &comparison {
+        document["compared"] = serde_json::json!(comparison);
     }
+    let sections = report::sections(&results, comparison.as_ref());
     write(files.json, || document.to_string())?;
-    write(files.html, || html::page(&results, comparison.as_ref()))?;
-    write(files.svg, || plots::typical(&results))?;
+    write(files.html, || html::page(&results, &sections))?;
+    write(files.svg, || plots::bars(&results))?;
     if args.prints_json() {
         out.json(&document)?;
     } else {
-        table::show(&results, out)?;
-        if let Some(comparison) = &comparison {
-            comparison.show(out)?;
-        }
+        report::print(&sections, out)?;
     }
-    super::clean(&violations)
+    super::report_violations(&violations)
 }
 
 fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), CommandError> {
@@ -177,7 +171,12 @@ fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), C
 fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     for (point, methods) in args.points()? {
         for method in methods {
-            out.line(format_args!("{:28}{}, by {}", point.case(method), method.title(), point.axis.unit()))?;
+            out.line(format_args!(
+                "{:28}{}, by {}",
+                point.case(method),
+                method.row().title,
+                point.axis.row().unit
+            ))?;
         }
     }
     Ok(CommandOutcome::Passed)
@@ -186,36 +185,31 @@ fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandErr
 /// Measures all points. Also returns what the validation layer found.
 fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let points = args.points()?;
-    let given = match &args.code_object {
-        Some(file) => {
-            let read = std::fs::read(file);
-            Some(
-                read.map_err(|e| CommandError::Unusable(format!("{}: cannot be read: {e}", file.display())))?,
-            )
-        }
-        None => None,
-    };
+    let image = args.code_object.as_ref().map(|file| {
+        std::fs::read(file).map_err(|e| unusable(format!("{}: cannot be read: {e}", file.display())))
+    });
+    let image = image.transpose()?;
     let session = CommandSession::open(&args.driver)?;
     let options = if args.quick { "bench --quick" } else { "bench" };
     let mut about = about::about(&session, options);
     if args.driver.timeline.is_some() {
         about.lines.push(("timeline".to_owned(), "recorded, which is in every figure".to_owned()));
     }
-    let code = match &given {
+    let code = match &image {
         Some(image) => CodeObject::from_any(image, &session.device.properties().target).map_err(unusable)?,
-        None => methods::code(&session.device).map_err(unusable)?,
+        None => Setup::new(&session.launcher, &session.device).map_err(unusable)?.code,
     };
     let setup = Setup { launcher: &session.launcher, device: &session.device, code: code.clone() };
     let progress = Progress::steps(points.len(), "measuring");
     let begun = Instant::now();
     let mut measured = Vec::new();
     for (i, (point, methods)) in points.iter().enumerate() {
-        let name = format!("{}/{}", point.axis.name(), point.label());
+        let name = format!("{}/{}", point.axis.row().name, point.label());
         progress.at(&name);
         let _span = args.driver.span(&name);
         let effort = effort(args, begun, points.len() - i);
         let one = measure::measure(*point, methods, &setup, &effort, !about.emulated);
-        measured.push(one.map_err(failure)?);
+        measured.push(one.map_err(|(case, error)| error.of(case))?);
         progress.step();
     }
     drop(progress);
@@ -223,7 +217,7 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
         let counting = session.validated(&args.driver)?;
         let setup = Setup { launcher: &counting.launcher, device: &counting.device, code };
-        measure::count(typical, &setup).map_err(failure)?;
+        measure::count(typical, &setup).map_err(|(case, error)| error.of(case))?;
         violations = counting.close();
     }
     violations.extend(session.close());
@@ -239,14 +233,4 @@ fn effort(args: &BenchArgs, begun: Instant, left: usize) -> Effort {
         Instant::now() + share
     });
     Effort { rounds, sample, until }
-}
-
-fn failure(Stopped { case, stop }: Stopped) -> CommandError {
-    match stop {
-        Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
-            CommandError::Failed(format!("{case}: {error}"))
-        }
-        Stop::Error(error) => CommandError::Unusable(format!("{case}: {error}")),
-        Stop::Wrong(_) => CommandError::Failed(format!("{case}: {stop}")),
-    }
 }

@@ -6,9 +6,8 @@ use hiplaunch::{
     Device, DeviceBuffer, Error, Event, EventOptions, KernelHandle, LaunchDims, Launcher, Stream, args,
 };
 
-use super::stopped;
 use crate::CommandError;
-use crate::bench::methods::Stop;
+use crate::bench::methods::MeasureError;
 use crate::kernels::VECTOR;
 use crate::session::CommandSession;
 
@@ -22,37 +21,14 @@ const ELEMENTS: usize = 1024;
 /// The number of elements of a buffer that two streams fill in turn. It is larger than a small pool block.
 const SHARED_ELEMENTS: usize = 65536;
 
-/// The memory that receives the results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Destination {
-    Plain,
-    Fresh,
-    Reused,
-    HandedOn,
-}
+/// The memory that receives the results: its name in the table, and a description.
+pub(super) type Destination = (&'static str, &'static str);
 
-impl Destination {
-    const ALL: [Destination; 4] =
-        [Destination::Plain, Destination::Fresh, Destination::Reused, Destination::HandedOn];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Destination::Plain => "plain",
-            Destination::Fresh => "fresh",
-            Destination::Reused => "reused",
-            Destination::HandedOn => "handed on",
-        }
-    }
-
-    pub(super) fn description(self) -> &'static str {
-        match self {
-            Destination::Plain => "a new buffer for each result, without a pool",
-            Destination::Fresh => "a new buffer for each result, from the pool",
-            Destination::Reused => "two buffers in turn, by DeviceBuffer::ensure_len",
-            Destination::HandedOn => "as fresh; a second stream reads each, which Stream::record_use records",
-        }
-    }
-}
+const PLAIN: Destination = ("plain", "a new buffer for each result, without a pool");
+const FRESH: Destination = ("fresh", "a new buffer for each result, from the pool");
+const REUSED: Destination = ("reused", "two buffers in turn, by DeviceBuffer::ensure_len");
+const HANDED_ON: Destination =
+    ("handed on", "as fresh; a second stream reads each, which Stream::record_use records");
 
 /// Returns values that differ, and whose sums are exact.
 fn values(step: usize) -> Vec<f32> {
@@ -87,6 +63,8 @@ struct Bench {
     /// The result of the second stream.
     read: DeviceBuffer<f32>,
     ready: Event,
+    /// Buffers that the next operations use again.
+    kept: Vec<DeviceBuffer<f32>>,
 }
 
 impl Bench {
@@ -102,7 +80,7 @@ impl Bench {
         // SAFETY: the demo's own kernel.
         let kernel = unsafe { launcher.register(device, VECTOR.for_device(device)?.elf(), "vadd_f32") }?;
         let (launcher, device) = (launcher.clone(), device.clone());
-        Ok(Bench { launcher, device, kernel, first, second, host, x, y, read, ready })
+        Ok(Bench { launcher, device, kernel, first, second, host, x, y, read, ready, kept: Vec::new() })
     }
 
     fn add(
@@ -129,48 +107,48 @@ impl Bench {
         sum
     }
 
-    /// Runs a batch with a new buffer for each result. The buffer before is freed as soon as its reader is enqueued.
-    fn fresh(&mut self, number: u64, hand_on: bool, at_end: &dyn Fn()) -> Result<(), Stop> {
+    /// Runs a batch. Without reuse, the buffer before is freed as soon as its reader is enqueued.
+    fn batch(
+        &mut self,
+        number: u64,
+        destination: Destination,
+        moment: &dyn Fn(),
+    ) -> Result<(), MeasureError> {
         let mut last: Option<DeviceBuffer<f32>> = None;
         for k in 0..OPERATIONS {
-            let to = DeviceBuffer::on(&self.first, elements(k))?;
+            let mut to = match self.kept.pop() {
+                Some(kept) => kept,
+                None => DeviceBuffer::on(&self.first, elements(k))?,
+            };
+            to.ensure_len(&self.first, elements(k))?;
             self.add(&self.first, last.as_ref().unwrap_or(&self.x), &to, elements(k))?;
-            if hand_on && let Some(block) = to.block() {
+            if destination == HANDED_ON
+                && let Some(block) = to.block()
+            {
                 self.ready.record(&self.first)?;
                 self.ready.wait_on(&self.second)?;
                 self.second.record_use(block);
                 self.add(&self.second, &to, &self.read, elements(k))?;
             }
-            last = Some(to);
+            let before = last.replace(to);
+            self.kept.extend(before.filter(|_| destination == REUSED));
         }
-        if hand_on {
+        if destination == HANDED_ON {
             for stream in [&self.first, &self.second] {
                 DeviceBuffer::<f32>::on(stream, SHARED_ELEMENTS)?.fill_bytes(stream, 0)?;
             }
         }
-        at_end();
-        match last {
-            Some(last) => self.check(number, &last),
-            None => Ok(()),
-        }
-    }
-
-    /// Runs a batch with two buffers in turn.
-    fn reused(&mut self, number: u64, to: &mut [DeviceBuffer<f32>; 2]) -> Result<(), Stop> {
-        for k in 0..OPERATIONS {
-            let [to, from] = to;
-            to.ensure_len(&self.first, elements(k))?;
-            self.add(&self.first, if k == 0 { &self.x } else { from }, to, elements(k))?;
-            std::mem::swap(to, from);
-        }
-        self.check(number, &to[1])
+        moment();
+        last.as_ref().map_or(Ok(()), |last| self.check(number, last))?;
+        self.kept.extend(last.filter(|_| destination == REUSED));
+        Ok(())
     }
 
     /// Compares a batch's last result with the host's. All streams' work has finished afterwards.
-    fn check(&self, number: u64, result: &DeviceBuffer<f32>) -> Result<(), Stop> {
+    fn check(&self, number: u64, result: &DeviceBuffer<f32>) -> Result<(), MeasureError> {
         let (got, want) = (result.to_vec(&self.first)?, self.expected());
         if let Some(i) = got.iter().zip(&want).position(|(got, want)| got != want) {
-            return Err(Stop::Wrong(format!(
+            return Err(MeasureError::Wrong(format!(
                 "batch {number}, element {i}: got {}, want {}",
                 got[i], want[i]
             )));
@@ -183,33 +161,25 @@ impl Bench {
         session: &CommandSession,
         destination: Destination,
         moment: &dyn Fn(),
-    ) -> Result<Batches, Stop> {
+    ) -> Result<Batches, MeasureError> {
         let pool = self.device.pool();
-        let counts = || session.launcher.validation().map(|layer| layer.counts()).unwrap_or_default();
-        let blocks = || {
+        let sums = || {
+            let calls = session.launcher.validation().map(|layer| layer.counts()).unwrap_or_default();
             let counters = pool.counters();
-            counters.hits + counters.misses
+            (calls, counters.hits + counters.misses)
         };
-        let mut to = match destination {
-            Destination::Reused => {
-                [DeviceBuffer::on(&self.first, ELEMENTS)?, DeviceBuffer::on(&self.first, ELEMENTS)?]
-            }
-            _ => [DeviceBuffer::on(&self.first, 0)?, DeviceBuffer::on(&self.first, 0)?],
-        };
-        let mut before = (CallCounts::default(), 0);
-        for number in 0..WARM_UP + COUNTED {
-            if number == WARM_UP {
-                before = (counts(), blocks());
-            }
-            match destination {
-                Destination::Reused => self.reused(number, &mut to)?,
-                _ => self.fresh(number, destination == Destination::HandedOn, moment)?,
-            }
+        for number in 0..WARM_UP {
+            self.batch(number, destination, moment)?;
         }
+        let before = sums();
+        for number in WARM_UP..WARM_UP + COUNTED {
+            self.batch(number, destination, moment)?;
+        }
+        let after = sums();
         Ok(Batches {
             destination,
-            counts: counts().since(&before.0),
-            blocks: blocks() - before.1,
+            counts: after.0.since(&before.0),
+            blocks: after.1 - before.1,
             batches: COUNTED,
         })
     }
@@ -225,21 +195,18 @@ impl Drop for Bench {
 
 /// Runs the batches of every destination, on a session with the validation layer.
 pub(super) fn run(session: &CommandSession) -> Result<Vec<Batches>, CommandError> {
-    let mut all = Vec::new();
-    for destination in Destination::ALL {
-        let one = || -> Result<Batches, Stop> {
-            if destination != Destination::Plain {
-                let mut bench = Bench::new(&session.launcher, &session.device)?;
-                return bench.run(session, destination, &|| session.note_moment());
-            }
-            // Another launcher over the same driver, whose calls are counted, too.
-            let options = PoolOptions { backend: PoolBackend::Plain, ..PoolOptions::default() };
-            let driver = session.launcher.driver().clone();
-            let launcher = Launcher::builder().driver(driver).validate(false).pool(options).build()?;
-            let device = launcher.device(session.device.id().0)?;
-            Bench::new(&launcher, device)?.run(session, destination, &|| {})
-        };
-        all.push(one().map_err(|stop| stopped(destination.name(), stop))?);
-    }
-    Ok(all)
+    let one = |destination: Destination| -> Result<Batches, MeasureError> {
+        if destination != PLAIN {
+            let mut bench = Bench::new(&session.launcher, &session.device)?;
+            return bench.run(session, destination, &|| session.record_moment());
+        }
+        // Another launcher over the same driver, whose calls are counted, too.
+        let options = PoolOptions { backend: PoolBackend::Plain, ..PoolOptions::default() };
+        let driver = session.launcher.driver().clone();
+        let launcher = Launcher::builder().driver(driver).validate(false).pool(options).build()?;
+        let device = launcher.device(session.device.id().0)?;
+        Bench::new(&launcher, device)?.run(session, destination, &|| {})
+    };
+    let all = [PLAIN, FRESH, REUSED, HANDED_ON].into_iter();
+    all.map(|destination| one(destination).map_err(|error| error.of(destination.0))).collect()
 }

@@ -5,20 +5,18 @@ mod batches;
 mod cases;
 mod table;
 
-use std::fmt::Display;
 use std::time::Duration;
 
-use hiplaunch::Error;
 use serde_json::json;
 
 use super::output::{Output, grouped};
 use super::pool_recorder::PoolRecorder;
 use super::progress::Progress;
-use super::session::{CommandSession, DriverArgs};
+use super::session::{CommandSession, DriverArgs, unusable};
 use super::timeline::TraceOption;
 use super::{CommandError, CommandOutcome};
-use crate::bench::measure::{Streams, calls_of, time};
-use crate::bench::methods::{self, Setup, Stop};
+use crate::bench::measure::{Streams, calls_of, check, time};
+use crate::bench::methods::{MeasureError, Setup};
 use cases::{Case, Row};
 use table::Line;
 
@@ -34,9 +32,7 @@ const ROUNDS: u64 = 11;
 ///
 /// Registers a kernel of hip/bench.hip, launches it by both methods, and compares every result with a computation on
 /// the host. Prints the device calls of a launch, by kind, and its microseconds; `bench` compares more launch methods.
-/// The validation layer counts the calls in a run of its own; times are measured without it. A second table has the
-/// calls of batches of operations whose results are in new buffers, without and with the memory pool, or in reused
-/// buffers.
+/// The validation layer counts the calls in a run of its own; times are measured without it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// The number of launches of each case.
@@ -48,6 +44,11 @@ pub(crate) struct DemoArgs {
     /// Runs differ only in N, so an external counter can measure the launches by the difference of two runs.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+
+    /// Explain the rows, and print a second table: the calls of batches of operations whose results are in new buffers,
+    /// without and with the memory pool, or in reused buffers.
+    #[arg(long, conflicts_with = "only")]
+    explain: bool,
 
     /// Print one JSON document instead of a table.
     #[arg(long)]
@@ -65,24 +66,9 @@ impl DemoArgs {
     pub(crate) fn record_on(&mut self, recorder: &PoolRecorder, json: bool) {
         self.driver.recorder = Some(recorder.clone());
         self.json |= json;
+        // It is the second table whose buffers come from the pool.
+        self.explain |= self.only.is_none();
     }
-}
-
-/// Returns the error of a row, of either table, that stopped.
-fn stopped(row: impl Display, stop: Stop) -> CommandError {
-    match stop {
-        Stop::Error(error @ (Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })) => {
-            CommandError::Failed(format!("{row}: {error}"))
-        }
-        Stop::Error(error) => CommandError::Unusable(format!("{row}: {error}")),
-        Stop::Wrong(_) => CommandError::Failed(format!("{row}: {stop}")),
-    }
-}
-
-/// Returns a session's launcher and device with the code object for the device.
-fn setup(session: &CommandSession) -> Result<Setup<'_>, CommandError> {
-    let code = methods::code(&session.device).map_err(super::session::unusable)?;
-    Ok(Setup { launcher: &session.launcher, device: &session.device, code })
 }
 
 pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
@@ -93,17 +79,7 @@ pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, C
 
 fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     match args.only.as_deref() {
-        Some("list") if args.json => {
-            let case = |row: Row| json!({ "name": row.to_string(), "description": row.description() });
-            out.json(&json!({ "cases": Row::all().map(case).collect::<Vec<_>>() }))?;
-            Ok(CommandOutcome::Passed)
-        }
-        Some("list") => {
-            for row in Row::all() {
-                out.line(format_args!("{:26}{}", row.to_string(), row.description()))?;
-            }
-            Ok(CommandOutcome::Passed)
-        }
+        Some("list") => list(args, out),
         Some(name) => {
             let row = Row::named(name).ok_or_else(|| {
                 let names: Vec<String> = Row::all().map(|row| row.to_string()).collect();
@@ -112,27 +88,37 @@ fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandErro
                     names.join(", ")
                 ))
             })?;
-            only(row, args, out)
+            run_row(row, args, out)
         }
-        None => all(args, out),
+        None => run_all(args, out),
     }
 }
 
+fn list(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+    if args.json {
+        let case = |row: Row| json!({ "name": row.to_string(), "description": row.description() });
+        out.json(&json!({ "cases": Row::all().map(case).collect::<Vec<_>>() }))?;
+    } else {
+        Row::all().try_for_each(|row| out.line(format_args!("{row:26}{}", row.description())))?;
+    }
+    Ok(CommandOutcome::Passed)
+}
+
 /// Runs one case with exactly the requested number of launches.
-fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+fn run_row(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let session = CommandSession::open(&args.driver)?;
     if let Some(reason) = row.unsupported(&session.device) {
         return Err(CommandError::Unusable(format!("{row}: {reason}")));
     }
     let span = args.driver.span(row);
-    let setup = setup(&session)?;
-    let measure = || -> Result<Duration, Stop> {
+    let setup = Setup::new(&session.launcher, &session.device).map_err(unusable)?;
+    let measure = || -> Result<Duration, MeasureError> {
         let mut streams = row.method.prepare(&row.case.job(), &setup)?;
         let spent = run_launches(&mut streams, row.case.depth, args.launches)?;
-        check_sums(&streams)?;
+        check(&streams)?;
         Ok(spent)
     };
-    let spent = measure().map_err(|stop| stopped(row, stop))?;
+    let spent = measure().map_err(|error| error.of(row))?;
     session.launcher.forget_graphs();
     drop(span);
     let each = spent.as_secs_f64() * 1e6 / args.launches as f64;
@@ -153,19 +139,20 @@ fn only(row: Row, args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, C
             grouped(args.launches)
         ))?;
     }
-    super::clean(&violations)
+    super::report_violations(&violations)
 }
 
-fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
+fn run_all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let session = CommandSession::open(&args.driver)?;
     let counting = session.validated(&args.driver)?;
-    let (timed, counted) = (setup(&session)?, setup(&counting)?);
+    let timed = Setup::new(&session.launcher, &session.device).map_err(unusable)?;
+    let counted = Setup { launcher: &counting.launcher, device: &counting.device, ..timed.clone() };
     if !args.json {
         out.line(session.describe())?;
         let layer = if session.launcher.validation().is_some() { "with" } else { "without" };
         out.line(format_args!(
-            "{} launches a row, results read {DEPTH} at a time (-each: one at a time), {layer} the validation layer; calls counted by it in \
-             launches of their own",
+            "{} launches a row, results read {DEPTH} at a time (-each: one at a time) and compared with the host's; times \
+             {layer} the validation layer, which counts the calls in launches of their own",
             grouped(args.launches)
         ))?;
         out.line("")?;
@@ -179,7 +166,7 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError
             let _span = args.driver.span(format_args!("{}: calls counted", line.row));
             if let Some(layer) = counting.launcher.validation() {
                 let counts = calls_of(line.row.method, &case.job(), &counted, layer);
-                line.counts = Some(counts.map_err(|stop| stopped(line.row, stop))?);
+                line.counts = Some(counts.map_err(|error| error.of(line.row))?);
             }
         }
         time_rows(&mut lines, &timed, args)?;
@@ -192,12 +179,11 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError
         }
         progress.step();
     }
-    if !args.json {
-        table::legend(out)?;
+    let mut batches = Vec::new();
+    if args.explain {
+        let _span = args.driver.span("batches of operations");
+        batches = batches::run(&counting)?;
     }
-    let span = args.driver.span("batches of operations");
-    let batches = batches::run(&counting)?;
-    drop(span);
     drop(progress);
     session.launcher.forget_graphs();
     counting.launcher.forget_graphs();
@@ -205,45 +191,52 @@ fn all(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError
     let mut violations = session.close();
     violations.extend(counting.close());
     if args.json {
-        out.json(&json!({
+        let mut document = json!({
             "session": about,
             "launches": args.launches,
             "rows": rows,
-            "batches": batches.iter().map(table::batches_json).collect::<Vec<_>>(),
             "violations": violations,
-        }))?;
-    } else {
+        });
+        if args.explain {
+            document["batches"] = batches.iter().map(table::batches_json).collect();
+        }
+        out.json(&document)?;
+    } else if args.explain {
+        table::legend(out)?;
         table::batches(&batches, out)?;
+    } else {
+        out.line("Calls and microseconds of a launch; --explain explains the rows.")?;
     }
-    super::clean(&violations)
+    super::report_violations(&violations)
 }
 
 /// Measures the times of a case in the steady state, with each method.
 fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(), CommandError> {
     let mut running = Vec::new();
-    for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.skipped.is_none()) {
-        let _span = args.driver.span(format_args!("{}: first launches", line.row));
-        let prepare = || -> Result<_, Stop> {
-            let mut streams = line.row.method.prepare(&line.row.case.job(), setup)?;
-            run_launches(&mut streams, line.row.case.depth, WARM_UP)?;
+    for line in lines.iter_mut().filter(|line| line.skipped.is_none()) {
+        let row = line.row;
+        let _span = args.driver.span(format_args!("{row}: first launches"));
+        let prepared = row.method.prepare(&row.case.job(), setup).map_err(MeasureError::from);
+        let warm = prepared.and_then(|mut streams| {
+            run_launches(&mut streams, row.case.depth, WARM_UP)?;
             Ok(streams)
-        };
-        running.push((i, prepare().map_err(|stop| stopped(line.row, stop))?, Vec::new()));
+        });
+        running.push((line, warm.map_err(|error| error.of(row))?, Vec::new()));
     }
     let rounds = ROUNDS.min(args.launches);
     for round in 0..rounds {
         let count = args.launches / rounds + u64::from(round < args.launches % rounds);
-        for (i, streams, times) in &mut running {
-            let row = lines[*i].row;
+        for (line, streams, times) in &mut running {
+            let row = line.row;
             let _span = args.driver.span(format_args!("{row}: round {}", round + 1));
-            let spent = run_launches(streams, row.case.depth, count).map_err(|stop| stopped(row, stop))?;
+            let spent = run_launches(streams, row.case.depth, count).map_err(|error| error.of(row))?;
             times.push(spent.as_secs_f64() * 1e6 / count as f64);
         }
     }
-    for (i, streams, times) in &mut running {
-        check_sums(streams).map_err(|stop| stopped(lines[*i].row, stop))?;
+    for (line, streams, times) in &mut running {
+        check(streams).map_err(|error| error.of(line.row))?;
         times.sort_by(f64::total_cmp);
-        lines[*i].each = times.get(times.len() / 2).copied();
+        line.each = times.get(times.len() / 2).copied();
     }
     if let [Line { each: Some(naive), .. }, own @ Line { each: Some(_), .. }] = lines {
         own.faster = own.each.map(|each| *naive / each);
@@ -252,18 +245,13 @@ fn time_rows(lines: &mut [Line], setup: &Setup<'_>, args: &DemoArgs) -> Result<(
 }
 
 /// Launches, and reads and checks every result. Returns the time of launches, reads and waits, without the checks.
-fn run_launches(streams: &mut Streams, depth: usize, launches: u64) -> Result<Duration, Stop> {
+fn run_launches(streams: &mut Streams, depth: usize, launches: u64) -> Result<Duration, MeasureError> {
     let (mut left, mut spent) = (launches, Duration::ZERO);
     while left > 0 {
         let batch = left.min(depth as u64);
-        spent += time(streams, batch as usize, 1)?.total;
+        spent += time(streams, batch as usize, 1)?.total();
         streams.iter().flatten().try_for_each(|stream| stream.check_results())?;
         left -= batch;
     }
     Ok(spent)
-}
-
-/// Compares the kernels' sum over all launches with the host's. This checks launches without a result.
-fn check_sums(streams: &Streams) -> Result<(), Stop> {
-    streams.iter().flatten().try_for_each(|stream| stream.check_sum())
 }

@@ -55,28 +55,34 @@ fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
     figures.into_iter().map(|(name, n)| (name, n as f64 / launches as f64)).collect()
 }
 
+/// Returns the heads of the figures' columns.
+fn heads() -> String {
+    figures(&CallCounts::default(), 1).into_iter().map(|(name, _)| format!("{name:>7}")).collect()
+}
+
+fn cells(counts: &CallCounts, launches: u64) -> String {
+    figures(counts, launches).into_iter().map(|(_, figure)| format!("{:>7}", short(figure))).collect()
+}
+
+fn by_name(figures: impl IntoIterator<Item = (&'static str, f64)>) -> Value {
+    figures.into_iter().map(|(name, figure)| (name.to_owned(), json!(figure))).collect()
+}
+
 pub(super) fn head(out: &mut Output) -> io::Result<()> {
-    let mut line = format!("{:15}{:10}", "case", "method");
-    for (name, _) in figures(&CallCounts::default(), 1) {
-        line.push_str(&format!("{name:>7}"));
-    }
-    line.push_str(&format!("{:>11}{:>9}", "us/launch", "faster"));
+    let line = format!("{:15}{:10}{}{:>11}{:>9}", "case", "method", heads(), "us/launch", "faster");
     out.line(out.styled(Style::Strong, &line))
 }
 
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
-    let faint = |out: &mut Output, name: &str, text: &str| {
-        out.line(out.styled(Style::Faint, &format!("{name:26}{text}")))
-    };
-    for row in Row::all().filter(|row| !row.is_naive()) {
-        faint(out, &row.to_string(), &row.description())?;
+    let naive = ("naive".to_owned(), LaunchMethod::Naive.row().description.to_owned());
+    let rows = Row::all().filter(|row| !row.is_naive()).map(|row| (row.to_string(), row.description()));
+    for (name, text) in rows.chain([naive]) {
+        out.line(out.styled(Style::Faint, &format!("{name:26}{text}")))?;
     }
-    faint(out, "naive", LaunchMethod::Naive.description())?;
     out.line("")?;
     out.line("Calls are per launch; `waits` of them wait for the device. Times are medians of rounds, and include the")?;
-    out.line("kernel's own time on this driver.")?;
-    out.line("Every result was compared with the host's.")
+    out.line("kernel's own time on this driver.")
 }
 
 impl Line {
@@ -92,9 +98,7 @@ impl Line {
             line.push_str(&format!("  not run: {reason}"));
         }
         if let Some((counts, launches)) = &self.counts {
-            for (_, figure) in figures(counts, *launches) {
-                line.push_str(&format!("{:>7}", short(figure)));
-            }
+            line.push_str(&cells(counts, *launches));
         }
         if let Some(each) = self.each {
             line.push_str(&format!("{each:>11.2}"));
@@ -109,20 +113,14 @@ impl Line {
     pub(super) fn json(&self) -> Value {
         let calls = self.counts.as_ref().map(|(counts, launches)| {
             let kinds = counts.calls().filter(|(kind, _)| kind.is_device_call());
-            kinds
-                .map(|(kind, n)| (kind.name().to_owned(), json!(n as f64 / *launches as f64)))
-                .collect::<serde_json::Map<_, _>>()
-        });
-        let figures = self.counts.as_ref().map(|(counts, launches)| {
-            let figures = figures(counts, *launches).into_iter();
-            figures.map(|(name, figure)| (name.to_owned(), json!(figure))).collect::<serde_json::Map<_, _>>()
+            by_name(kinds.map(|(kind, n)| (kind.name(), n as f64 / *launches as f64)))
         });
         json!({
             "name": self.row.to_string(),
             "description": self.row.description(),
             "skipped": self.skipped,
             "hip_calls_per_launch": calls,
-            "calls_per_launch": figures,
+            "calls_per_launch": self.counts.as_ref().map(|(counts, launches)| by_name(figures(counts, *launches))),
             "microseconds_per_launch": self.each,
             "times_as_fast_as_naive": self.faster,
         })
@@ -132,24 +130,15 @@ impl Line {
 /// Prints the second table: batches of operations.
 pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
     out.line("")?;
-    let mut head = format!("{:12}{:>6}", "destination", "blocks");
-    for (name, _) in figures(&CallCounts::default(), 1) {
-        head.push_str(&format!("{name:>7}"));
-    }
+    let head = format!("{:12}{:>6}{}", "destination", "blocks", heads());
     out.line(out.styled(Style::Strong, &head))?;
-    for batches in all {
-        let blocks = batches.blocks as f64 / batches.batches as f64;
-        let mut line = format!("{:12}{:>6}", batches.destination.name(), short(blocks));
-        for (_, figure) in figures(&batches.counts, batches.batches) {
-            line.push_str(&format!("{:>7}", short(figure)));
-        }
-        out.line(line)?;
+    for Batches { destination: (name, _), counts, blocks, batches } in all {
+        let blocks = short(*blocks as f64 / *batches as f64);
+        out.line(format_args!("{name:12}{blocks:>6}{}", cells(counts, *batches)))?;
     }
     out.line("")?;
-    for batches in all {
-        let Batches { destination, .. } = batches;
-        let line = format!("{:18}{}", destination.name(), destination.description());
-        out.line(out.styled(Style::Faint, &line))?;
+    for Batches { destination: (name, description), .. } in all {
+        out.line(out.styled(Style::Faint, &format!("{name:18}{description}")))?;
     }
     out.line("")?;
     out.line(format_args!(
@@ -158,13 +147,13 @@ pub(super) fn batches(all: &[Batches], out: &mut Output) -> io::Result<()> {
 }
 
 pub(super) fn batches_json(batches: &Batches) -> Value {
-    let each = figures(&batches.counts, batches.batches).into_iter();
+    let (name, description) = batches.destination;
     json!({
-        "name": batches.destination.name(),
-        "description": batches.destination.description(),
+        "name": name,
+        "description": description,
         "operations": OPERATIONS,
         "blocks_per_batch": batches.blocks as f64 / batches.batches as f64,
-        "calls_per_batch": each.map(|(name, n)| (name.to_owned(), json!(n))).collect::<serde_json::Map<_, _>>(),
+        "calls_per_batch": by_name(figures(&batches.counts, batches.batches)),
     })
 }
 

@@ -6,12 +6,12 @@ use code_object::{Access, ArgSignature, CodeObject, KernelKind, KernelSignature,
 use serde_json::{Value, json};
 
 use super::disassemble::{self, Code, Line};
-use super::read::{Entry, Found};
+use super::read::{Entry, InspectedFile};
 use super::{InspectArgs, flags};
 use crate::demangle::demangled;
 use crate::occupancy::to_json as occupancy_json;
 
-pub(super) fn file(path: &Path, found: &Found, args: &InspectArgs) -> Value {
+pub(super) fn file(path: &Path, found: &InspectedFile, args: &InspectArgs) -> Value {
     json!({
         "file": path.display().to_string(),
         "bytes": found.bytes,

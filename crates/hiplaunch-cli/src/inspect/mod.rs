@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::demangle::means;
 use super::output::{Output, complain};
 use super::{CommandError, CommandOutcome};
-use read::{Entry, Found};
+use read::{Entry, InspectedFile};
 
 /// Show what is in code objects: targets, kernels with arguments, registers, LDS, scratch and occupancy, and variables.
 ///
@@ -74,11 +74,11 @@ impl InspectArgs {
     }
 
     /// Removes the entries that don't run on the target. If none is left, the error names the targets that there are.
-    fn select(&self, found: &mut Found) -> Result<(), String> {
+    fn select(&self, inspected: &mut InspectedFile) -> Result<(), String> {
         let Some(target) = &self.target else { return Ok(()) };
-        let has: Vec<String> = found.entries.iter().map(Entry::named).collect();
-        found.entries.retain(|entry| entry.target().is_some_and(|own| own.is_compatible_with(target)));
-        match found.entries.is_empty() {
+        let has: Vec<String> = inspected.entries.iter().map(Entry::named).collect();
+        inspected.entries.retain(|entry| entry.target().is_some_and(|own| own.is_compatible_with(target)));
+        match inspected.entries.is_empty() {
             true => Err(format!("nothing in it runs on {}; it has {}", target.short(), has.join(", "))),
             false => Ok(()),
         }
@@ -96,18 +96,18 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<CommandOutcome
     let mut names: Vec<String> = Vec::new();
     for (i, path) in args.files.iter().enumerate() {
         let file = path.display();
-        let read = read::file(path).and_then(|mut found| {
-            args.select(&mut found).map(|()| found).map_err(|e| format!("{file}: {e}"))
+        let read = read::file(path).and_then(|mut inspected| {
+            args.select(&mut inspected).map(|()| inspected).map_err(|e| format!("{file}: {e}"))
         });
-        let found = match read {
-            Ok(found) => found,
+        let inspected = match read {
+            Ok(inspected) => inspected,
             Err(message) => {
                 documents.push(json!({ "file": file.to_string(), "error": message }));
                 refuse(message);
                 continue;
             }
         };
-        for entry in &found.entries {
+        for entry in &inspected.entries {
             match &entry.object {
                 Ok(Some(object)) => {
                     unseen
@@ -125,12 +125,12 @@ pub(crate) fn run(args: &InspectArgs, out: &mut Output) -> Result<CommandOutcome
             }
         }
         if args.json {
-            documents.push(json::file(path, &found, args));
+            documents.push(json::file(path, &inspected, args));
         } else {
             if i > 0 {
                 out.line("")?;
             }
-            text::file(path, &found, args, out)?;
+            text::file(path, &inspected, args, out)?;
         }
     }
     for name in unseen {

@@ -11,7 +11,7 @@ use super::fat;
 use crate::advice;
 
 /// The size in bytes of the longest file that is read.
-const LONGEST_FILE: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// The number of bytes from which the kind of a file is found.
 const START: u64 = 64;
@@ -39,7 +39,7 @@ impl Container {
 }
 
 /// The contents of a file.
-pub(super) struct Found {
+pub(super) struct InspectedFile {
     pub(super) bytes: usize,
     pub(super) container: Container,
     pub(super) entries: Vec<Entry>,
@@ -84,9 +84,9 @@ impl Entry {
 }
 
 /// Reads a file. The error names it and says what to do.
-pub(super) fn file(path: &Path) -> Result<Found, String> {
+pub(super) fn file(path: &Path) -> Result<InspectedFile, String> {
     let (bytes, whole) = bytes(path).map_err(|error| advice::unreadable(path, &error))?;
-    found(&bytes).map_err(|error| match error {
+    inspected(&bytes).map_err(|error| match error {
         Error::NotElf { start, .. } => {
             format!("{}: {}", path.display(), Error::NotElf { len: whole, start })
         }
@@ -108,9 +108,9 @@ fn bytes(path: &Path) -> io::Result<(Vec<u8>, usize)> {
     let mut bytes = Vec::new();
     from.by_ref().take(START).read_to_end(&mut bytes)?;
     if bytes.starts_with(b"\x7fELF") || bundle::is_bundle(&bytes) {
-        from.take(LONGEST_FILE).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LONGEST_FILE {
-            let problem = format!("longer than {LONGEST_FILE} bytes");
+        from.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            let problem = format!("longer than {MAX_FILE_BYTES} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
         }
     }
@@ -118,7 +118,7 @@ fn bytes(path: &Path) -> io::Result<(Vec<u8>, usize)> {
     Ok((bytes, whole))
 }
 
-fn found(bytes: &[u8]) -> Result<Found, Error> {
+fn inspected(bytes: &[u8]) -> Result<InspectedFile, Error> {
     let of_bundle = |bundle: &[u8]| -> Result<Vec<Entry>, Error> {
         Ok(bundle::entries(bundle)?.into_iter().map(Entry::of_bundle).collect())
     };
@@ -142,5 +142,5 @@ fn found(bytes: &[u8]) -> Result<Found, Error> {
             Err(error) => return Err(error),
         }
     };
-    Ok(Found { bytes: bytes.len(), container, entries })
+    Ok(InspectedFile { bytes: bytes.len(), container, entries })
 }

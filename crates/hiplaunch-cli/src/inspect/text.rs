@@ -5,7 +5,7 @@ use std::path::Path;
 use code_object::{Access, ArgSignature, CodeObject, KernelSignature, occupancy};
 
 use super::disassemble::{self, Code};
-use super::read::{Container, Entry, Found};
+use super::read::{Container, Entry, InspectedFile};
 use super::{InspectArgs, flags};
 use crate::CommandError;
 use crate::demangle::shown;
@@ -14,7 +14,7 @@ use crate::output::{Output, Style, counted, grouped};
 
 pub(super) fn file(
     path: &Path,
-    found: &Found,
+    found: &InspectedFile,
     args: &InspectArgs,
     out: &mut Output,
 ) -> Result<(), CommandError> {

@@ -16,7 +16,7 @@ use super::output::{Output, complain};
 use super::session::{DriverArgs, no_such_device, open_driver, unusable};
 use super::trace::SnapshotFile;
 use super::{CommandError, CommandOutcome};
-use play::Place;
+use play::ReplayTarget;
 use report::ReplayReport;
 
 /// Run a pool trace again, on any driver and pool, and report what it costs.
@@ -103,18 +103,18 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<CommandOutcome,
     if let Some(layer) = &layer {
         driver = layer.clone();
     }
-    let place = Place { driver: &driver, device: DeviceId(args.driver.device), options };
-    let replayed = play::replay(&place, &trace).map_err(stopped)?;
+    let target = ReplayTarget { driver: &driver, device: DeviceId(args.driver.device), options };
+    let replayed = play::replay(&target, &trace).map_err(stopped)?;
     if let Some(to) = snapshot {
-        match replayed.snapshot(&place, &trace).map_err(stopped)? {
+        match replayed.snapshot(&target, &trace).map_err(stopped)? {
             Some(peak) => to.finish(&peak)?,
             None => complain("no snapshot: the trace has no operations"),
         }
     }
     let violations = layer.map_or_else(Vec::new, |layer| {
-        let mut found: Vec<String> = layer.take_violations().iter().map(|v| v.to_string()).collect();
-        found.extend(layer.report_leaks().iter().map(|leak| leak.to_string()));
-        found
+        let violations = layer.take_violations();
+        let leaks = layer.report_leaks();
+        violations.iter().map(ToString::to_string).chain(leaks.iter().map(ToString::to_string)).collect()
     });
     let report = ReplayReport { trace: &trace, options, driver: info, replayed, violations };
     if args.json {
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Output) -> Result<CommandOutcome,
     } else {
         report.show(&args.trace, out)?;
     }
-    super::clean(&report.violations)
+    super::report_violations(&report.violations)
 }
 
 #[cfg(test)]

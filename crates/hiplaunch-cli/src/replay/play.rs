@@ -13,7 +13,7 @@ use super::read::{Kind, Op, Trace};
 
 /// The driver, device and pool options of a replay. All pools are of the one device, one for each of the trace's
 /// devices.
-pub(super) struct Place<'a> {
+pub(super) struct ReplayTarget<'a> {
     pub(super) driver: &'a Arc<dyn Driver>,
     pub(super) device: DeviceId,
     pub(super) options: PoolOptions,
@@ -43,8 +43,8 @@ struct Player {
 }
 
 impl Player {
-    fn open(place: &Place<'_>, trace: &Trace) -> Result<Player, Error> {
-        let open = |_: &u32| Device::open_with(place.driver.clone(), place.device, &place.options);
+    fn open(target: &ReplayTarget<'_>, trace: &Trace) -> Result<Player, Error> {
+        let open = |_: &u32| Device::open_with(target.driver.clone(), target.device, &target.options);
         let devices = trace.devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let stream = |device: usize| Ok((Stream::new(&devices[device], StreamOptions::default())?, device));
         let streams = trace.streams.iter().map(|s| stream(s.device)).collect::<Result<Vec<_>, Error>>()?;
@@ -82,8 +82,8 @@ impl Player {
 ///
 /// # Errors
 /// Returns the driver's error. An allocation that fails for want of memory is only counted.
-pub(super) fn replay(place: &Place<'_>, trace: &Trace) -> Result<Replayed, Error> {
-    let mut player = Player::open(place, trace)?;
+pub(super) fn replay(target: &ReplayTarget<'_>, trace: &Trace) -> Result<Replayed, Error> {
+    let mut player = Player::open(target, trace)?;
     let start = Instant::now();
     trace.ops.iter().try_for_each(|op| player.step(*op))?;
     let time = start.elapsed();
@@ -120,8 +120,12 @@ impl Replayed {
     ///
     /// # Errors
     /// Returns the driver's error, as [`replay`].
-    pub(super) fn snapshot(&self, place: &Place<'_>, trace: &Trace) -> Result<Option<PoolSnapshot>, Error> {
-        let mut player = Player::open(place, trace)?;
+    pub(super) fn snapshot(
+        &self,
+        target: &ReplayTarget<'_>,
+        trace: &Trace,
+    ) -> Result<Option<PoolSnapshot>, Error> {
+        let mut player = Player::open(target, trace)?;
         let (pool, operations) = self.peak;
         trace.ops.iter().take(operations).try_for_each(|op| player.step(*op))?;
         let numbers: HashMap<u64, u64> = player

@@ -294,11 +294,11 @@ impl fmt::Display for ScriptProblem {
 }
 
 fn list<S: AsRef<str>>(words: &[S]) -> String {
-    const MOST: usize = 24;
+    const LISTED: usize = 24;
     let mut text =
-        words.iter().take(MOST).map(|w| format!("`{}`", w.as_ref())).collect::<Vec<_>>().join(", ");
-    if words.len() > MOST {
-        text.push_str(&format!(" and {} more", words.len() - MOST));
+        words.iter().take(LISTED).map(|w| format!("`{}`", w.as_ref())).collect::<Vec<_>>().join(", ");
+    if words.len() > LISTED {
+        text.push_str(&format!(" and {} more", words.len() - LISTED));
     }
     text
 }

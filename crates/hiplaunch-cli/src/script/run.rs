@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::error::{ScriptError, unreadable};
 use super::{Argument, Contents, Dtype, Expectation, MAX_BUFFER_BYTES, Script};
+use hiplaunch::Module;
+use hiplaunch::Stream;
 use hiplaunch::device::Device;
-use hiplaunch::launcher::{Arg, KernelHandle, Launcher, Registration, Stream};
+use hiplaunch::launcher::{Arg, KernelHandle, Launcher, Registration};
 use hiplaunch::memory::{DeviceBuffer, PoolSnapshot};
-use hiplaunch::module::Module;
 
 /// The size in bytes of the longest code object that is loaded.
 const MAX_CODE_OBJECT_BYTES: u64 = 1 << 30;

@@ -98,7 +98,7 @@ fn fields_of_demo() {
     check(
         "demo",
         &[
-            &with(&["--launches", "2"]),
+            &with(&["--launches", "2", "--explain"]),
             &with(&["--launches", "2", "--only", "value/hiplaunch"]),
             &with(&["--only", "list"]),
         ],

@@ -285,6 +285,12 @@ fn the_demo_prints_a_table() {
         "{out}"
     );
     assert!(!out.contains('\x1b'), "no colours where there is no terminal");
+    assert!(!out.contains("destination"), "{out}");
+    let (status, explained, _) = hiplaunch(&emulated(&["demo", "--launches", "3", "--explain"]));
+    assert_eq!(status, 0, "{explained}");
+    for text in ["\nblock/hiplaunch", "\nnaive ", "\ndestination ", "\nhanded on "] {
+        assert!(explained.contains(text), "{text}: {explained}");
+    }
 }
 
 #[test]
@@ -334,6 +340,27 @@ fn the_environment_sets_the_emulator_for_every_command() {
             assert_eq!(status, 2, "{args:?}: {err}");
             let expected = format!("{}=nonsense is not {}", setting.variable, setting.expected);
             assert!(err.contains(&expected), "{args:?}: {err}");
+        }
+    }
+}
+
+/// Each setting of the emulator is an option, whose value has to be understood.
+#[test]
+fn the_command_line_sets_the_emulator() {
+    let script = data("saxpy.launch.toml");
+    for setting in hip_driver_emulated::SETTINGS {
+        let option = format!("--{}", setting.name.replace('_', "-"));
+        for command in [&["run", &script][..], &["exec"]] {
+            let wrong = format!("{option}=nonsense");
+            let (status, _, err) = hiplaunch(&[command, &[&wrong, "--", "true"]].concat());
+            let says = err.contains(&format!("{wrong} is not {}", setting.expected))
+                || err.contains(&option) && setting.words.iter().all(|word| err.contains(word));
+            assert!(status == 2 && says, "{err}");
+        }
+        if !setting.default.is_empty() && setting.name != "threads" {
+            let given = format!("{option}={}", setting.default);
+            let (status, out, err) = hiplaunch(&["run", &script, &given]);
+            assert!(status == 0 && out.contains(&format!("{option} ")), "{out}{err}");
         }
     }
 }

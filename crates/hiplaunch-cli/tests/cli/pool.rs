@@ -79,7 +79,8 @@ fn the_demos_trace_replays_without_failures() {
 /// The device calls of a batch, by the memory that receives its results.
 #[test]
 fn the_demos_batches_count_their_calls() {
-    let (status, out, _) = hiplaunch(&["demo", "--launches", "1", "--backend", "emulator", "--json"]);
+    let (status, out, _) =
+        hiplaunch(&["demo", "--launches", "1", "--backend", "emulator", "--json", "--explain"]);
     assert_eq!(status, 0);
     let report: Value = serde_json::from_str(&out).unwrap();
     let batches = report["batches"].as_array().unwrap();

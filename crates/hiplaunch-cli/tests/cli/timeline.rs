@@ -61,8 +61,17 @@ fn a_demos_timeline_has_every_launch() {
     assert!(spans.iter().any(|(pid, name, _)| *pid == 1 && name == "value/hiplaunch"));
 
     // All rows, also on the launchers that count calls.
-    let (status, out, err) =
-        hiplaunch(&["demo", "--backend", "emulator", "--launches", "2", "--json", "--trace", &trace]);
+    let (status, out, err) = hiplaunch(&[
+        "demo",
+        "--backend",
+        "emulator",
+        "--launches",
+        "2",
+        "--explain",
+        "--json",
+        "--trace",
+        &trace,
+    ]);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let spans = self::spans(&trace);
     for name in ["value/hiplaunch: calls counted", "value/naive: round 1", "batches of operations"] {

@@ -188,68 +188,6 @@ unsafe fn operation(
     })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_send(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    view: Option<&hiplaunch_mpi_view>,
-    to: i32,
-    tag: i32,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: the caller's promises for streams and views.
-    unsafe {
-        operation(comm, stream, ticket, |comm, stream| {
-            let view = given(view, "view")?.of::<u8>(comm.device())?;
-            Ok(comm.send(stream, &view, rank_of(to)?, tag_of(tag)?)?)
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_recv(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    view: Option<&hiplaunch_mpi_view>,
-    from: i32,
-    tag: i32,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: as in `hiplaunch_mpi_send`.
-    unsafe {
-        operation(comm, stream, ticket, |comm, stream| {
-            let view = given(view, "view")?.of::<u8>(comm.device())?;
-            Ok(comm.recv(stream, &view, rank_of(from)?, tag_of(tag)?)?)
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_exchange(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    halos: *const hiplaunch_mpi_halo,
-    count: usize,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: as in `hiplaunch_mpi_send`; the array has `count` halos.
-    unsafe {
-        operation(comm, stream, ticket, |comm, stream| {
-            let mut all = Vec::with_capacity(count);
-            for halo in slice(halos, count, "halos")? {
-                all.push(Halo::<u8> {
-                    peer: rank_of(halo.peer)?,
-                    send: halo.send.of(comm.device())?,
-                    send_tag: tag_of(halo.send_tag)?,
-                    recv: halo.recv.of(comm.device())?,
-                    recv_tag: tag_of(halo.recv_tag)?,
-                });
-            }
-            Ok(comm.exchange(stream, &all)?)
-        })
-    }
-}
-
 /// # Safety
 /// As for [`hiplaunch_mpi_view::of`].
 unsafe fn reduce<T: Number>(
@@ -270,81 +208,72 @@ unsafe fn reduce<T: Number>(
     Ok(comm.all_reduce(stream, &view, how)?)
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_all_reduce(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    view: Option<&hiplaunch_mpi_view>,
-    number: i32,
-    how: i32,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: as in `hiplaunch_mpi_send`.
-    unsafe {
-        operation(comm, stream, ticket, |comm, stream| {
-            let view = given(view, "view")?;
-            let how = match how {
-                0 => Reduce::Sum,
-                1 => Reduce::Min,
-                2 => Reduce::Max,
-                _ => return Err(Failure::invalid(format!("{how} is not what to compute"))),
-            };
-            match number {
-                0 => reduce::<f32>(comm, stream, view, how),
-                1 => reduce::<f64>(comm, stream, view, how),
-                2 => reduce::<i32>(comm, stream, view, how),
-                3 => reduce::<i64>(comm, stream, view, how),
-                4 => reduce::<u32>(comm, stream, view, how),
-                5 => reduce::<u64>(comm, stream, view, how),
-                _ => Err(Failure::invalid(format!("{number} is not a type of numbers"))),
-            }
-        })
-    }
+/// Defines functions that run an operation on a stream and give its ticket.
+macro_rules! operations {
+    ($(fn $name:ident($($argument:ident: $t:ty),*) $run:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            comm: Option<&hiplaunch_mpi_comm>,
+            stream: *mut c_void,
+            $($argument: $t,)*
+            ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
+        ) -> c_int {
+            // SAFETY: the caller's promises for streams, views and arrays.
+            unsafe { operation(comm, stream, ticket, $run) }
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_broadcast(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    view: Option<&hiplaunch_mpi_view>,
-    root: i32,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: as in `hiplaunch_mpi_send`.
-    unsafe {
-        operation(comm, stream, ticket, |comm, stream| {
-            let view = given(view, "view")?.of::<u8>(comm.device())?;
-            Ok(comm.broadcast(stream, &view, rank_of(root)?)?)
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_all_gather(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    from: Option<&hiplaunch_mpi_view>,
-    into: Option<&hiplaunch_mpi_view>,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: as in `hiplaunch_mpi_send`.
-    unsafe {
-        operation(comm, stream, ticket, |comm, stream| {
-            let from = given(from, "from")?.of::<u8>(comm.device())?;
-            let into = given(into, "into")?.of::<u8>(comm.device())?;
-            Ok(comm.all_gather(stream, &from, &into)?)
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hiplaunch_mpi_barrier(
-    comm: Option<&hiplaunch_mpi_comm>,
-    stream: *mut c_void,
-    ticket: Option<&mut *mut hiplaunch_mpi_ticket>,
-) -> c_int {
-    // SAFETY: as in `hiplaunch_mpi_send`.
-    unsafe { operation(comm, stream, ticket, |comm, stream| Ok(comm.barrier(stream)?)) }
+operations! {
+    fn hiplaunch_mpi_send(view: Option<&hiplaunch_mpi_view>, to: i32, tag: i32) |comm, stream| {
+        let view = given(view, "view")?.of::<u8>(comm.device())?;
+        Ok(comm.send(stream, &view, rank_of(to)?, tag_of(tag)?)?)
+    };
+    fn hiplaunch_mpi_recv(view: Option<&hiplaunch_mpi_view>, from: i32, tag: i32) |comm, stream| {
+        let view = given(view, "view")?.of::<u8>(comm.device())?;
+        Ok(comm.recv(stream, &view, rank_of(from)?, tag_of(tag)?)?)
+    };
+    fn hiplaunch_mpi_exchange(halos: *const hiplaunch_mpi_halo, count: usize) |comm, stream| {
+        let mut all = Vec::with_capacity(count);
+        for halo in slice(halos, count, "halos")? {
+            all.push(Halo::<u8> {
+                peer: rank_of(halo.peer)?,
+                send: halo.send.of(comm.device())?,
+                send_tag: tag_of(halo.send_tag)?,
+                recv: halo.recv.of(comm.device())?,
+                recv_tag: tag_of(halo.recv_tag)?,
+            });
+        }
+        Ok(comm.exchange(stream, &all)?)
+    };
+    fn hiplaunch_mpi_all_reduce(view: Option<&hiplaunch_mpi_view>, number: i32, how: i32) |comm, stream| {
+        let view = given(view, "view")?;
+        let how = match how {
+            0 => Reduce::Sum,
+            1 => Reduce::Min,
+            2 => Reduce::Max,
+            _ => return Err(Failure::invalid(format!("{how} is not what to compute"))),
+        };
+        match number {
+            0 => reduce::<f32>(comm, stream, view, how),
+            1 => reduce::<f64>(comm, stream, view, how),
+            2 => reduce::<i32>(comm, stream, view, how),
+            3 => reduce::<i64>(comm, stream, view, how),
+            4 => reduce::<u32>(comm, stream, view, how),
+            5 => reduce::<u64>(comm, stream, view, how),
+            _ => Err(Failure::invalid(format!("{number} is not a type of numbers"))),
+        }
+    };
+    fn hiplaunch_mpi_broadcast(view: Option<&hiplaunch_mpi_view>, root: i32) |comm, stream| {
+        let view = given(view, "view")?.of::<u8>(comm.device())?;
+        Ok(comm.broadcast(stream, &view, rank_of(root)?)?)
+    };
+    fn hiplaunch_mpi_all_gather(from: Option<&hiplaunch_mpi_view>, into: Option<&hiplaunch_mpi_view>) |comm, stream| {
+        let from = given(from, "from")?.of::<u8>(comm.device())?;
+        let into = given(into, "into")?.of::<u8>(comm.device())?;
+        Ok(comm.all_gather(stream, &from, &into)?)
+    };
+    fn hiplaunch_mpi_barrier() |comm, stream| Ok(comm.barrier(stream)?);
 }
 
 #[unsafe(no_mangle)]

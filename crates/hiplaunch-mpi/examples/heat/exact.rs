@@ -11,33 +11,17 @@ const LOWEST: i32 = -1074;
 /// The digits of every finite f64 (2098 bits), and one for the carries of sums.
 const DIGITS: usize = 67;
 
-/// The numbers of a sum, for an all-reduce.
-pub(crate) const WORDS: usize = DIGITS + 1;
+/// An exact sum of up to 2^31 numbers: the digits from the lowest to the highest, and how many of the numbers are infinite
+/// or no numbers. Up to 2^31 ranks add theirs up element by element.
+pub(crate) type ExactSum = [i64; DIGITS + 1];
 
-/// An exact sum of up to 2^31 numbers.
-#[derive(Clone, Debug)]
-pub(crate) struct ExactSum {
-    /// From the lowest to the highest.
-    digits: [i64; DIGITS],
-    /// How many of the numbers are infinite or no numbers.
-    not_finite: i64,
-}
-
-impl ExactSum {
-    /// Adds up some numbers.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> ExactSum {
-        let mut sum = ExactSum { digits: [0; DIGITS], not_finite: 0 };
-        for value in values {
-            sum.add(value);
-        }
-        sum.carry();
-        sum
-    }
-
-    fn add(&mut self, value: f64) {
+/// Adds up some numbers.
+pub(crate) fn sum_of(values: impl IntoIterator<Item = f64>) -> ExactSum {
+    let mut sum = [0; DIGITS + 1];
+    for value in values {
         if !value.is_finite() {
-            self.not_finite += 1;
-            return;
+            sum[DIGITS] += 1;
+            continue;
         }
         // value = sign * mantissa * 2^(LOWEST + shift)
         let (bits, sign) = (value.to_bits(), if value.is_sign_negative() { -1 } else { 1 });
@@ -47,60 +31,47 @@ impl ExactSum {
         let mut rest = u128::from(mantissa) << (shift % BITS);
         let mut at = (shift / BITS) as usize;
         while rest != 0 {
-            self.digits[at] += sign * i64::from(rest as u32);
+            sum[at] += sign * i64::from(rest as u32);
             rest >>= BITS;
             at += 1;
         }
     }
-
-    /// Makes every digit but the highest one of 0 to 2^32 - 1.
-    fn carry(&mut self) {
-        let mut carry = 0;
-        for digit in &mut self.digits[..DIGITS - 1] {
-            let value = *digit + carry;
-            (*digit, carry) = (value & ((1 << BITS) - 1), value >> BITS);
-        }
-        self.digits[DIGITS - 1] += carry;
-    }
-
-    /// What an all-reduce adds up, element by element: the digits, and the count of what is not finite.
-    pub(crate) fn words(&self) -> [i64; WORDS] {
-        std::array::from_fn(|at| self.digits.get(at).copied().unwrap_or(self.not_finite))
-    }
-
-    /// The sum of the sums of up to 2^31 ranks, from the sums of their [`words`](ExactSum::words).
-    pub(crate) fn from_words(words: &[i64; WORDS]) -> ExactSum {
-        ExactSum { digits: std::array::from_fn(|at| words[at]), not_finite: words[DIGITS] }
-    }
-
-    /// The f64 that is nearest to the sum; of two, the even one. Not a number if a number was not finite.
-    pub(crate) fn round(mut self) -> f64 {
-        if self.not_finite != 0 {
-            return f64::NAN;
-        }
-        self.carry();
-        let negative = self.digits[DIGITS - 1] < 0;
-        if negative {
-            self.digits = self.digits.map(|digit| -digit);
-            self.carry();
-        }
-        let Some(top) = self.digits.iter().rposition(|digit| *digit != 0) else { return 0.0 };
-        // The four highest digits, at least 97 bits of them; of what is below, whether there is anything.
-        let low = top.saturating_sub(3);
-        let highest = self.digits[low..=top].iter().rev().fold(0u128, |n, digit| n << BITS | *digit as u128);
-        let rest = self.digits[..low].iter().any(|digit| *digit != 0);
-        let value = (highest | u128::from(rest)) as f64;
-        // By two factors, as their product may be beyond all f64. Neither rounds: a sum that low has no bit that f64 lacks.
-        let exponent = LOWEST + (low as i32) * BITS as i32;
-        let half = exponent / 2;
-        let value = value * power_of_two(half) * power_of_two(exponent - half);
-        if negative { -value } else { value }
-    }
+    carry(&mut sum);
+    sum
 }
 
-/// 2 to a power in the range of normal f64.
-fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(((exponent + 1023) as u64) << 52)
+/// Makes every digit but the highest one of 0 to 2^32 - 1.
+fn carry(sum: &mut ExactSum) {
+    let mut carry = 0;
+    for digit in &mut sum[..DIGITS - 1] {
+        let value = *digit + carry;
+        (*digit, carry) = (value & ((1 << BITS) - 1), value >> BITS);
+    }
+    sum[DIGITS - 1] += carry;
+}
+
+/// The f64 that is nearest to a sum; of two, the even one. Not a number if a number was not finite.
+pub(crate) fn round(mut sum: ExactSum) -> f64 {
+    if sum[DIGITS] != 0 {
+        return f64::NAN;
+    }
+    carry(&mut sum);
+    let negative = sum[DIGITS - 1] < 0;
+    if negative {
+        sum = sum.map(|digit| -digit);
+        carry(&mut sum);
+    }
+    let Some(top) = sum.iter().rposition(|digit| *digit != 0) else { return 0.0 };
+    // The four highest digits, at least 97 bits of them; of what is below, whether there is anything.
+    let low = top.saturating_sub(3);
+    let highest = sum[low..=top].iter().rev().fold(0u128, |n, digit| n << BITS | *digit as u128);
+    let rest = sum[..low].iter().any(|digit| *digit != 0);
+    let value = (highest | u128::from(rest)) as f64;
+    // By two factors, as their product may be beyond all f64. Neither rounds: a sum that low has no bit that f64 lacks.
+    let power_of_two = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
+    let exponent = LOWEST + (low as i32) * BITS as i32;
+    let value = value * power_of_two(exponent / 2) * power_of_two(exponent - exponent / 2);
+    if negative { -value } else { value }
 }
 
 #[cfg(test)]
@@ -108,59 +79,34 @@ mod tests {
     use super::*;
 
     fn sum(values: &[f64]) -> f64 {
-        ExactSum::of(values.iter().copied()).round()
+        round(sum_of(values.iter().copied()))
     }
 
     #[test]
-    fn single_numbers_come_back() {
-        let least = f64::from_bits(1);
-        for value in
-            [0.0, 1.0, 0.1, 1e300, f64::MAX, f64::MIN_POSITIVE, least, 3.0 * least, 1e-310, 2f64.powi(-1000)]
-        {
-            assert_eq!(sum(&[value]), value, "{value:e}");
-            assert_eq!(sum(&[-value]), -value, "-{value:e}");
+    fn sums_are_exact_and_rounded_once() {
+        let (least, half) = (f64::from_bits(1), 2f64.powi(-53));
+        for value in [0.0, 0.1, 1e300, f64::MAX, f64::MIN_POSITIVE, least, 3.0 * least, 1e-310] {
+            assert_eq!((sum(&[value]), sum(&[-value])), (value, -value), "{value:e}");
         }
-    }
-
-    #[test]
-    fn what_cancels_leaves_the_rest() {
         assert_eq!(sum(&[1e300, 1.0, -1e300]), 1.0);
         assert_eq!(sum(&[f64::MAX, f64::MAX, -f64::MAX, -f64::MAX, 1e-320]), 1e-320);
-        assert_eq!(sum(&[-1e16, 1.0, 1e16, -3.0]), -2.0);
         assert_eq!(sum(&[f64::MAX, f64::MAX]), f64::INFINITY);
-        assert!(sum(&[1.0, f64::NAN]).is_nan());
-        assert!(sum(&[1.0, f64::INFINITY]).is_nan());
-    }
-
-    #[test]
-    fn rounding_is_to_the_nearest_and_even() {
-        let half = 2f64.powi(-53);
-        assert_eq!(sum(&[1.0, half]), 1.0);
-        assert_eq!(sum(&[1.0, half, half]), 1.0 + 2.0 * half);
+        assert!(sum(&[1.0, f64::NAN]).is_nan() && sum(&[1.0, f64::INFINITY]).is_nan());
+        // To the nearest and even; a bit far below decides.
+        assert_eq!([sum(&[1.0, half]), sum(&[1.0, half, -1e-300])], [1.0; 2]);
         assert_eq!(sum(&[1.0 + 2.0 * half, half]), 1.0 + 4.0 * half);
-        // A bit far below decides.
         assert_eq!(sum(&[1.0, half, 1e-300]), 1.0 + 2.0 * half);
-        assert_eq!(sum(&[1.0, half, -1e-300]), 1.0);
     }
 
-    /// Against integers: multiples of 2^-40 whose sum an i128 holds.
     #[test]
     fn any_division_among_ranks_gives_the_same_sum() {
-        let mut state = 1u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as i64 - (1 << 52)
-        };
-        let integers: Vec<i64> = (0..10_000).map(|i| next() >> (i % 50)).collect();
-        let expected = integers.iter().map(|n| i128::from(*n)).sum::<i128>() as f64 * 2f64.powi(-40);
-        let values: Vec<f64> = integers.iter().map(|n| *n as f64 * 2f64.powi(-40)).collect();
-        for ranks in [1, 2, 3, 8, 1000] {
-            let mut words = [0; WORDS];
+        let values: Vec<f64> = (0..10_000).map(|i| (f64::from(i) * 0.7).sin().powi(1 + i % 9)).collect();
+        for ranks in [2, 3, 8, 1000] {
+            let mut all = [0; DIGITS + 1];
             for part in values.chunks(values.len().div_ceil(ranks)) {
-                let of_rank = ExactSum::of(part.iter().copied()).words();
-                words.iter_mut().zip(of_rank).for_each(|(sum, word)| *sum += word);
+                all.iter_mut().zip(sum_of(part.iter().copied())).for_each(|(sum, word)| *sum += word);
             }
-            assert_eq!(ExactSum::from_words(&words).round().to_bits(), expected.to_bits(), "{ranks} ranks");
+            assert_eq!(round(all).to_bits(), sum(&values).to_bits(), "{ranks} ranks");
         }
     }
 }

@@ -6,22 +6,19 @@
 //! ```
 //!
 //! The result is the same to the bit for any number of ranks, and after a restart from a checkpoint. [`solver`] has the
-//! steps, [`cluster`] the exchange, [`domain`] says which rank has which cells, [`checkpoint`] is the file.
+//! steps, [`cluster`] the exchange, [`field`] says which rank has which cells, [`checkpoint`] is the file.
 
 mod checkpoint;
 mod cluster;
-mod domain;
 mod error;
 mod exact;
-mod initial;
-mod options;
+mod field;
 mod picture;
-mod ranks;
 mod report;
 mod solver;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
@@ -30,13 +27,64 @@ use hiplaunch::driver::backend;
 use hiplaunch::{Backend, Launcher, Timeline};
 use hiplaunch_mpi::Mpi;
 
+use crate::checkpoint::Checkpoint;
 use crate::cluster::Cluster;
-use crate::domain::Domain;
-use crate::error::HeatError;
-use crate::options::Options;
-use crate::ranks::Ranks;
+use crate::error::{HeatError, Result};
+use crate::field::{Domain, Field, MAX_CELLS};
 use crate::report::{Report, Sums};
 use crate::solver::Solver;
+
+/// Heat on a plate with cold walls: the 2-D heat equation in explicit steps, one rank a device.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "heat")]
+struct Options {
+    /// The field in cells: WIDTHxHEIGHT, or one number for a square. A checkpoint's stands in the checkpoint
+    #[arg(long, value_parser = size, default_value = "192", conflicts_with = "restart")]
+    size: (usize, usize),
+    /// Steps to make, after those of a checkpoint
+    #[arg(long, default_value_t = 1000)]
+    steps: u64,
+    /// alpha dt / dx^2 of a step; above 0.25 the steps are not stable
+    #[arg(long, value_parser = diffusion, default_value = "0.2", conflicts_with = "restart")]
+    diffusion: f64,
+    /// Sum up changes and heat of all ranks after every so many steps, counted from step 0
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    report: u64,
+    /// Write a checkpoint to this file at the end, and on the way with --every
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Write the checkpoint also after every so many steps
+    #[arg(long, value_name = "STEPS", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
+    every: Option<u64>,
+    /// Go on from a checkpoint, with any number of ranks
+    #[arg(long, value_name = "FILE")]
+    restart: Option<PathBuf>,
+    /// Write a picture of the field at the end: a PNG
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// Write a timeline of all ranks to this file on rank 0, as JSON that https://ui.perfetto.dev opens
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Print the report of the run as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn size(text: &str) -> std::result::Result<(usize, usize), String> {
+    let (width, height) = text.split_once('x').unwrap_or((text, text));
+    let cells = |text: &str| match text.parse::<usize>() {
+        Ok(cells @ 1..=MAX_CELLS) => Ok(cells),
+        _ => Err(format!("{text:?} is no number of cells from 1 to {MAX_CELLS}")),
+    };
+    Ok((cells(width)?, cells(height)?))
+}
+
+fn diffusion(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 0.25 => Ok(value),
+        _ => Err(format!("{text:?} is no number above 0 and up to 0.25")),
+    }
+}
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -46,91 +94,81 @@ fn main() -> ExitCode {
     }
     let mpi = match Mpi::initialize() {
         Ok(mpi) => mpi,
-        Err(error) => return failed(&error),
+        Err(error) => {
+            eprintln!("heat: {error}");
+            return ExitCode::FAILURE;
+        }
     };
-    let driver = match backend::open(Backend::Auto, None) {
-        Ok(backend) => CountingDriver::new(backend.driver),
-        Err(error) => alone(&mpi, &error),
-    };
+    match run(&mpi, &options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("heat: rank {}: {error}", mpi.rank());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Joins the other ranks, solves, and writes the timeline.
+fn run(mpi: &Mpi, options: &Options) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let timeline = Timeline::default();
-    let (launcher, cluster) = match join(&mpi, &driver, options.trace.as_ref().map(|_| &timeline)) {
-        Ok(joined) => joined,
-        Err(error) => alone(&mpi, error.as_ref()),
+    let joined = || -> std::result::Result<_, Box<dyn std::error::Error>> {
+        let driver = CountingDriver::new(backend::open(Backend::Auto, None)?.driver);
+        let mut builder = Launcher::builder().driver(driver.clone());
+        if options.trace.is_some() {
+            builder = builder.timeline(&timeline);
+        }
+        let launcher = builder.build()?;
+        let device = mpi.device(&launcher, false)?.device;
+        Ok((driver, Cluster::new(mpi, &launcher, &device)?, launcher))
     };
-    let result = run(&cluster, mpi.size(), &launcher, &driver, &options);
-    match &result {
-        // The others know: all ranks agreed on it, or were told by the communicator.
-        Ok(()) | Err(HeatError::File { .. } | HeatError::Elsewhere { .. } | HeatError::Exchange { .. }) => {}
-        Err(error) => cluster.communicator().fail(&error.to_string()),
+    let (driver, cluster, launcher) = joined().unwrap_or_else(|error| {
+        // The others can't be told.
+        eprintln!("heat: rank {}: {error}", mpi.rank());
+        mpi.abort(1)
+    });
+    if let Err(error) = solve(&cluster, mpi.size(), &launcher, &driver, options) {
+        // Of files and exchanges the others know: all ranks agreed on it, or were told by the communicator.
+        if matches!(error, HeatError::TooManyRanks { .. } | HeatError::Launch(_)) {
+            cluster.communicator().fail(&error.to_string());
+        }
+        return Err(error.into());
     }
-    if let Err(error) = &result {
-        return failed(error);
+    if let Some(path) = &options.trace {
+        mpi.write_trace(&timeline, path)?;
     }
-    match options.trace.as_ref().map(|path| mpi.write_trace(&timeline, path)) {
-        Some(Err(error)) => failed(&error),
-        Some(Ok(())) | None => ExitCode::SUCCESS,
-    }
-}
-
-fn failed(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("heat: {error}");
-    ExitCode::FAILURE
-}
-
-/// Ends all ranks for an error that the others can't be told.
-fn alone(mpi: &Mpi, error: &dyn std::error::Error) -> ! {
-    eprintln!("heat: rank {}: {error}", mpi.rank());
-    mpi.abort(1)
-}
-
-/// Joins the other ranks.
-fn join(
-    mpi: &Mpi,
-    driver: &Arc<CountingDriver>,
-    timeline: Option<&Timeline>,
-) -> Result<(Launcher, Cluster), Box<dyn std::error::Error>> {
-    let mut builder = Launcher::builder().driver(driver.clone());
-    if let Some(timeline) = timeline {
-        builder = builder.timeline(timeline);
-    }
-    let launcher = builder.build()?;
-    let device = mpi.device(&launcher, false)?.device;
-    let cluster = Cluster::new(mpi, &launcher, &device)?;
-    Ok((launcher, cluster))
+    Ok(())
 }
 
 /// Solves. Every rank calls it.
-fn run(
+fn solve(
     cluster: &Cluster,
     ranks: usize,
     launcher: &Launcher,
     driver: &CountingDriver,
     options: &Options,
-) -> Result<(), HeatError> {
+) -> Result<()> {
     let rank = cluster.rank();
-    let header = options.restart.as_deref().map(|path| checkpoint::read_header(rank, path)).transpose();
-    let header = cluster.agree("restarting from the checkpoint", header)?;
-    let (size, diffusion, first) = match header {
-        Some(header) => ((header.width, header.height), header.diffusion, header.step),
-        None => (options.size, options.diffusion, 0),
+    let restart = options.restart.as_deref().map(Checkpoint::read).transpose();
+    let initial = || Checkpoint {
+        field: Field::initial(options.size.0, options.size.1),
+        step: 0,
+        diffusion: options.diffusion,
     };
+    let restart = cluster.agree("restarting from the checkpoint", restart)?;
+    let Checkpoint { field, step: first, diffusion } = restart.unwrap_or_else(initial);
     // All ranks come to the same result.
-    let domain = cluster.agree("dividing the field", Domain::new(size.0, size.1, ranks))?;
+    let domain = Domain::new(field.width, field.height, ranks);
+    let domain = cluster.agree("dividing the field", domain)?;
     let block = domain.block(rank);
-    let cells = match (&options.restart, &header) {
-        (Some(path), Some(header)) => checkpoint::read(cluster, &domain, header, path)?,
-        _ => options.initial.cells(&domain, &block),
-    };
-    let launch = |error| HeatError::Launch { rank, error };
     let device = cluster.communicator().device();
-    let mut solver = Solver::new(launcher, device, block, diffusion, &cells).map_err(launch)?;
-    let save = |solver: &Solver, step| {
+    let mut solver = Solver::new(launcher, device, block, diffusion, &field.part(&block))?;
+    let save = |field: Option<Field>, step| -> Result<()> {
         let Some(path) = &options.checkpoint else { return Ok(()) };
-        let cells = solver.cells().map_err(launch)?;
-        checkpoint::write(cluster, &domain, path, step, diffusion, &cells)
+        let written = field.map_or(Ok(()), |field| Checkpoint { field, step, diffusion }.write(path));
+        cluster.agree("writing the checkpoint", written)
     };
 
-    let (calls, messages) = (driver.layer().counts(), cluster.communicator().counters());
+    let before = (driver.layer().counts(), cluster.communicator().counters());
     let begun = Instant::now();
     let mut sums = Vec::new();
     let last = first + options.steps;
@@ -141,29 +179,24 @@ fn run(
             sums.push(Sums { step, change: squares.sqrt(), heat });
         }
         if options.every.is_some_and(|every| step % every == 0) && step < last {
-            save(&solver, step)?;
+            save(cluster.field(&domain, &solver)?, step)?;
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let calls = driver.layer().counts().since(&calls);
-    let (before, messages) = (messages, cluster.communicator().counters());
+    let (calls, messages) =
+        (driver.layer().counts().since(&before.0), (before.1, cluster.communicator().counters()));
 
-    save(&solver, last)?;
-    let cells = solver.cells().map_err(launch)?;
-    let checksum = checkpoint::checksum_of_all(cluster, &domain, &cells)?;
+    let field = cluster.field(&domain, &solver)?;
+    let checksum = field.as_ref().map_or(0, Field::checksum);
     if let Some(path) = &options.picture {
-        let blocks = cluster.cells_of_all(&domain, &cells)?;
-        let written = match rank {
-            0 => picture::write(rank, path, domain.width, &domain.assemble(&blocks)),
-            _ => Ok(()),
-        };
+        let written = field.as_ref().map_or(Ok(()), |field| picture::write(path, field));
         cluster.agree("writing the picture", written)?;
     }
-    let report = Report { domain, first, last, diffusion, sums, checksum, seconds };
-    let mine = report::Counts::new(&calls, &before, &messages, solver.launches());
-    let all = mine.of_all(cluster)?;
+    save(field, last)?;
+    let report = Report { domain, steps: [first, last], diffusion, sums, checksum, seconds };
+    let counts = report::counts(cluster, &calls, messages, solver.launches())?;
     if rank == 0 {
-        print!("{}", if options.json { report.json(&all) } else { report.text(&all) });
+        print!("{}", if options.json { report.json(&counts) } else { report.text(&counts) });
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use crate::error::{FileProblem, HeatError};
+use crate::error::{Result, advice, of_file};
+use crate::field::Field;
 
 /// Colours from cold to hot, evenly spaced between 0 and the hottest cell; between them they are mixed.
 const COLOURS: [[f64; 3]; 6] = [
@@ -16,29 +17,23 @@ const COLOURS: [[f64; 3]; 6] = [
     [252.0, 255.0, 200.0],
 ];
 
-/// Writes the picture of a field, row by row from the top.
-///
-/// # Errors
-/// [`HeatError::File`] if the file can't be written.
-pub(crate) fn write(rank: usize, path: &Path, width: usize, field: &[f64]) -> Result<(), HeatError> {
-    let failed = |problem: FileProblem| problem.of(rank, "writing the picture", path);
-    let file = File::create(path).map_err(|error| failed(FileProblem::io(error)))?;
+/// Writes the picture of a field.
+pub(crate) fn write(path: &Path, field: &Field) -> Result<()> {
+    let hottest = field.cells.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let pixels: Vec<u8> = field.cells.iter().flat_map(|cell| colour(cell / hottest)).collect();
     let encode = || {
-        let mut encoder = png::Encoder::new(BufWriter::new(file), width as u32, (field.len() / width) as u32);
+        let file = BufWriter::new(File::create(path)?);
+        let mut encoder = png::Encoder::new(file, field.width as u32, field.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         let mut writer = encoder.write_header()?;
-        writer.write_image_data(&pixels(field))?;
+        writer.write_image_data(&pixels)?;
         writer.finish()
     };
-    encode().map_err(|error| match error {
-        png::EncodingError::IoError(error) => failed(FileProblem::io(error)),
-        other => failed(FileProblem::Picture(other)),
-    })
-}
-
-fn pixels(field: &[f64]) -> Vec<u8> {
-    let hottest = field.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    field.iter().flat_map(|cell| colour(cell / hottest)).collect()
+    let problem = |error| match error {
+        png::EncodingError::IoError(error) => advice(error),
+        other => other.to_string(),
+    };
+    encode().map_err(problem).map_err(of_file("writing the picture", path))
 }
 
 fn colour(heat: f64) -> [u8; 3] {
@@ -46,30 +41,4 @@ fn colour(heat: f64) -> [u8; 3] {
     let below = (place as usize).min(COLOURS.len() - 2);
     let (from, to, part) = (COLOURS[below], COLOURS[below + 1], place - below as f64);
     [0, 1, 2].map(|i| (from[i] + part * (to[i] - from[i])).round() as u8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_file_reads_back_with_cold_and_hot_where_they_are() {
-        let path = std::env::temp_dir().join(format!("heat-{}.png", std::process::id()));
-        write(0, &path, 3, &[0.0, 1.0, 0.0, 0.0, 0.0, 2.0]).unwrap();
-        let decoder = png::Decoder::new(std::io::BufReader::new(File::open(&path).unwrap()));
-        let mut reader = decoder.read_info().unwrap();
-        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
-        let info = reader.next_frame(&mut bytes).unwrap();
-        assert_eq!((info.width, info.height), (3, 2));
-        assert_eq!(bytes[..3], [8, 8, 32]);
-        assert_eq!(bytes[3 * 5..], [252, 255, 200]);
-        assert_ne!(bytes[3..6], bytes[..3]);
-        std::fs::remove_file(path).unwrap();
-    }
-
-    #[test]
-    fn a_full_disk_is_named() {
-        let error = write(0, Path::new("/dev/full"), 100, &[1.0; 100_000]).unwrap_err().to_string();
-        assert!(error.contains("/dev/full") && error.contains("free some space"), "{error}");
-    }
 }

@@ -7,9 +7,9 @@ use hiplaunch::driver::CallKind;
 use hiplaunch_mpi::Counters;
 use serde_json::{Value, json};
 
-use crate::domain::Domain;
+use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::ranks::Ranks;
+use crate::field::Domain;
 
 /// Sums over the field after a step.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +25,8 @@ pub(crate) struct Sums {
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) domain: Domain,
-    /// The step at which the run began.
-    pub(crate) first: u64,
-    pub(crate) last: u64,
+    /// The first and the last step.
+    pub(crate) steps: [u64; 2],
     pub(crate) diffusion: f64,
     pub(crate) sums: Vec<Sums>,
     /// Of the field at the end.
@@ -36,124 +35,88 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
 }
 
-/// What a rank did during the steps, with their sums and checkpoints. Queries are left out: how many there are depends on
-/// the machine's speed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counts([u64; NAMES.len()]);
+/// A count of every rank during the steps, by name.
+pub(crate) type Counts = Vec<(&'static str, Vec<u64>)>;
 
-const NAMES: [&str; 11] = [
-    "launches",
-    "driver_calls",
-    "host_waits",
-    "stream_waits_for_ranks",
-    "messages_sent",
-    "bytes_sent",
-    "messages_received",
-    "bytes_received",
-    "collectives",
-    "collective_bytes",
-    "pack_kernels",
-];
-
-impl Counts {
-    /// Counts from the driver's calls, from the communicator's counters before and after, and from the solver's launches.
-    pub(crate) fn new(calls: &CallCounts, before: &Counters, after: &Counters, launches: u64) -> Counts {
-        let queries = [
-            CallKind::EventQuery,
-            CallKind::StreamQuery,
-            CallKind::StreamCaptureInfo,
-            CallKind::ExchangeCaptureMode,
-        ]
-        .map(|kind| calls.get(kind));
-        let waits = [CallKind::EventSynchronize, CallKind::StreamSynchronize, CallKind::DeviceSynchronize];
-        Counts([
-            launches,
-            calls.device_calls() - queries.iter().sum::<u64>(),
-            waits.map(|kind| calls.get(kind)).iter().sum(),
-            after.stream_waits - before.stream_waits,
-            after.messages_sent - before.messages_sent,
-            after.bytes_sent - before.bytes_sent,
-            after.messages_received - before.messages_received,
-            after.bytes_received - before.bytes_received,
-            after.collectives - before.collectives,
-            after.collective_bytes - before.collective_bytes,
-            after.pack_kernels - before.pack_kernels,
-        ])
-    }
-
-    /// Returns the counts of all ranks. All ranks must call it; it waits for them.
-    ///
-    /// # Errors
-    /// The exchange fails.
-    pub(crate) fn of_all(&self, ranks: &impl Ranks) -> Result<Vec<Counts>> {
-        let mut all = Vec::new();
-        for (name, count) in self.0.iter().enumerate() {
-            let words = ranks.gather(*count)?;
-            all.resize(words.len(), Counts([0; NAMES.len()]));
-            for (counts, word) in all.iter_mut().zip(words) {
-                counts.0[name] = word;
-            }
-        }
-        Ok(all)
-    }
-
-    fn json(&self) -> Value {
-        NAMES.iter().zip(self.0).map(|(name, count)| (name.to_string(), json!(count))).collect()
-    }
+/// Gathers the counts of all ranks, with their sums and checkpoints, from the driver's calls, the communicator's counters
+/// before and after, and the solver's launches. All ranks must call it; it waits for them.
+pub(crate) fn counts(
+    cluster: &Cluster,
+    calls: &CallCounts,
+    (before, after): (Counters, Counters),
+    launches: u64,
+) -> Result<Counts> {
+    let sum = |kinds: &[CallKind]| kinds.iter().map(|kind| calls.get(*kind)).sum::<u64>();
+    // How many queries there are depends on the machine's speed.
+    let queries = sum(&[
+        CallKind::EventQuery,
+        CallKind::StreamQuery,
+        CallKind::StreamCaptureInfo,
+        CallKind::ExchangeCaptureMode,
+    ]);
+    let waits = [CallKind::EventSynchronize, CallKind::StreamSynchronize, CallKind::DeviceSynchronize];
+    let mine = [
+        ("launches", launches),
+        ("driver_calls", calls.device_calls() - queries),
+        ("host_waits", sum(&waits)),
+        ("stream_waits_for_ranks", after.stream_waits - before.stream_waits),
+        ("messages_sent", after.messages_sent - before.messages_sent),
+        ("bytes_sent", after.bytes_sent - before.bytes_sent),
+        ("messages_received", after.messages_received - before.messages_received),
+        ("bytes_received", after.bytes_received - before.bytes_received),
+        ("collectives", after.collectives - before.collectives),
+        ("collective_bytes", after.collective_bytes - before.collective_bytes),
+        ("pack_kernels", after.pack_kernels - before.pack_kernels),
+    ];
+    mine.into_iter().map(|(name, count)| Ok((name, cluster.gather(count)?))).collect()
 }
 
 impl Report {
     /// The report as a JSON document, with the counts of all ranks.
-    pub(crate) fn json(&self, ranks: &[Counts]) -> String {
-        let steps = (self.last - self.first).max(1) as f64;
+    pub(crate) fn json(&self, counts: &Counts) -> String {
+        let [first, last] = self.steps;
+        let steps = (last - first).max(1) as f64;
         let sum = |sums: &Sums| {
             let bits = [sums.change, sums.heat].map(|sum| format!("{:016x}", sum.to_bits()));
             json!({"step": sums.step, "change": sums.change, "heat": sums.heat, "bits": bits})
         };
         // The rank with the most neighbours says what a step costs.
-        let most = |name: usize| ranks.iter().map(|counts| counts.0[name]).max().unwrap_or(0);
-        let a_step: Value = NAMES
-            .iter()
-            .enumerate()
-            .map(|(at, name)| (name.to_string(), json!(most(at) as f64 / steps)))
-            .collect();
+        let most = |ranks: &[u64]| ranks.iter().max().copied().unwrap_or(0) as f64;
+        let a_step = counts.iter().map(|(name, ranks)| (name.to_string(), json!(most(ranks) / steps)));
         let document = json!({
             "width": self.domain.width,
             "height": self.domain.height,
             "ranks": self.domain.ranks(),
             "ranks_across": self.domain.across,
             "ranks_down": self.domain.down,
-            "first_step": self.first,
-            "last_step": self.last,
+            "first_step": first,
+            "last_step": last,
             "diffusion": self.diffusion,
             "checksum": format!("{:016x}", self.checksum),
             "sums": self.sums.iter().map(sum).collect::<Vec<_>>(),
             "seconds": self.seconds,
-            "counts_a_step": a_step,
-            "counts": ranks.iter().map(Counts::json).collect::<Vec<_>>(),
+            "counts_a_step": a_step.collect::<Value>(),
+            "counts": counts.iter().map(|(name, ranks)| (name.to_string(), json!(ranks))).collect::<Value>(),
         });
         format!("{document:#}\n")
     }
 
     /// The report for people.
-    pub(crate) fn text(&self, ranks: &[Counts]) -> String {
-        let Domain { width, height, across, down } = self.domain;
-        let mut text = String::new();
-        // Writing to a string can't fail.
-        let _ = writeln!(text, "{width}x{height} cells over {across}x{down} ranks");
+    pub(crate) fn text(&self, counts: &Counts) -> String {
+        let Report { domain: Domain { width, height, across, down }, steps: [first, last], .. } = self;
+        let mut text = format!("{width}x{height} cells over {across}x{down} ranks\n");
         for Sums { step, change, heat } in &self.sums {
+            // Writing to a string can't fail.
             let _ = writeln!(text, "step {step:6}  change {change:.6e}  heat {heat:.6}");
         }
-        let sum = |name: usize| ranks.iter().map(|counts| counts.0[name]).sum::<u64>();
+        let of = |wanted| {
+            counts.iter().find(|(name, _)| *name == wanted).map_or(0, |(_, n)| n.iter().sum::<u64>())
+        };
+        let (messages, bytes) = (of("messages_sent"), of("bytes_sent"));
         let _ = writeln!(
             text,
-            "steps {} to {} in {:.2} s; {} messages with {} bytes; checksum {:016x}",
-            self.first,
-            self.last,
-            self.seconds,
-            sum(4),
-            sum(5),
-            self.checksum
+            "steps {first} to {last} in {:.2} s; {messages} messages with {bytes} bytes; checksum {:016x}",
+            self.seconds, self.checksum
         );
         text
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hiplaunch::capture::CaptureMode;
+use hiplaunch::stream::CaptureMode;
 use hiplaunch::{DeviceBuffer, LaunchDims, args};
 use hiplaunch_mpi::{Communicator, Error, Options, Reduce};
 

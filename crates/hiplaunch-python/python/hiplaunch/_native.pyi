@@ -379,15 +379,9 @@ class Launcher:
         cls,
         backend: Literal["auto", "hip", "emulator", "noop"] = "auto",
         *,
-        target: str | None = None,
-        devices: int | None = None,
         validate: bool | None = None,
-        sanitize: bool | None = None,
-        bounds: Literal["strict", "pages"] | None = None,
-        fine_grained_atomics: Literal["perform", "drop"] | None = None,
-        schedule_seed: int | None = None,
-        time_budget: float | None = None,
         timeline: bool = False,
+        **emulator: str | bool | float | None,
     ) -> Self: ...
     @property
     def backend(self) -> Literal["hip", "emulator", "noop"]: ...

@@ -7,24 +7,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use code_object::{Processor, TargetId};
 
 use crate::error::Result;
-use hip_compile::{CompileError, Compiler};
+use hip_compile::Compiler;
+use hiplaunch::Module;
 use hiplaunch::device::Device;
 use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
-use hiplaunch::module::Module;
 
 use super::source::{KERNEL, Structure};
 
 /// The number of kernels that are kept.
 const KEPT: usize = 256;
-
-/// The reason why there is no fused kernel.
-#[derive(Debug, thiserror::Error)]
-enum NotFused {
-    #[error("{0}")]
-    Compile(#[from] CompileError),
-    #[error("{0}")]
-    Register(#[from] hiplaunch::Error),
-}
 
 #[derive(Debug, Default)]
 struct CachedKernels {
@@ -128,7 +119,7 @@ fn make(
     launcher: &Launcher,
     device: &Device,
     structure: &Structure,
-) -> std::result::Result<KernelHandle, NotFused> {
+) -> std::result::Result<KernelHandle, Box<dyn std::error::Error>> {
     let processor = &device.properties().target.processor;
     let code = compiler(processor).compile(&structure.source())?;
     log::debug!("a kernel of {} operations for {processor}: {} bytes", structure.len(), code.elf().len());

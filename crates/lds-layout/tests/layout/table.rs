@@ -1,7 +1,7 @@
 //! The cases that nvFuser's tests of its stack allocator assert, as upper bounds, and cases for which that allocator
 //! needs much more.
 
-use lds_layout::{LdsBufferId, LdsBuilder, LdsLayout, LdsTarget};
+use lds_layout::{LdsBufferId, LdsBuilder, LdsCapacity, LdsLayout};
 
 /// Name, bytes, first and last access.
 type Row = (&'static str, u64, u64, u64);
@@ -152,17 +152,18 @@ fn occupancy_is_computed_in_granules() {
     let rows: &[Row] = &[("A", 20 << 10, 1, 2), ("B", 21 << 10, 5, 6), ("C", 300, 1, 6)];
     let (kernel, _) = builder(rows, &[], 16);
     let program = kernel.build().unwrap();
-    let target = LdsTarget::of("gfx90a").unwrap();
-    assert_eq!(target.workgroups(u64::from(program.layout().unwrap().total())), 1);
+    let lds = LdsCapacity::of("gfx90a").unwrap();
+    assert_eq!(lds.workgroups(u64::from(program.layout().unwrap().total())), 1);
     // 65536 / 3 is 21845, of which whole granules are 21504: 21 KiB.
-    let error = program.layout_for_occupancy(&target, 3, 0).unwrap_err().to_string();
+    let error = program.layout_for_occupancy(lds, 3, 0).unwrap_err().to_string();
     assert!(error.contains("21504") && error.contains("21804") && error.contains("allows 2"), "{error}");
-    let layout = program.layout_for_occupancy(&target, 2, 0).unwrap();
-    assert_eq!((layout.inserted().len(), target.workgroups(u64::from(layout.total()))), (1, 2));
-    assert_eq!(target.workgroups(512), 128);
-    assert_eq!(target.workgroups(513), 64);
-    assert_eq!(target.workgroups(0), u32::MAX);
-    assert_eq!(target.dynamic_bytes(2, 512).unwrap(), 32256);
-    assert!(target.dynamic_bytes(2, 32768).is_err() && target.dynamic_bytes(0, 0).is_err());
-    assert_eq!(LdsTarget::GFX950.workgroups(65_537), 2);
+    let layout = program.layout_for_occupancy(lds, 2, 0).unwrap();
+    assert_eq!((layout.inserted().len(), lds.workgroups(u64::from(layout.total()))), (1, 2));
+    let error = program.layout_for_occupancy(lds, 2, 13 << 10).unwrap_err().to_string();
+    assert!(error.contains("2 workgroups on a compute unit leave 19456 bytes"), "{error}");
+    for (workgroups, static_lds) in [(2, 32768), (0, 0)] {
+        let error = program.layout_for_occupancy(lds, workgroups, static_lds).unwrap_err().to_string();
+        assert!(error.ends_with("do not fit a compute unit's 65536 bytes"), "{error}");
+    }
+    assert_eq!(LdsCapacity::GFX950.workgroups(65_537), 2);
 }

@@ -263,7 +263,7 @@ static void by_the_driver_that_there_is(void) {
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;
   options.backend = HIPLAUNCH_BACKEND_AUTO;
-  options.emulator_target = "gfx942";
+  options.emulator = "target=gfx942";
   OK(hiplaunch_open(&options, &any));
   memset(&properties, 0, sizeof properties);
   properties.struct_size = sizeof properties;

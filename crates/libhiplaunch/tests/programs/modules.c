@@ -183,7 +183,7 @@ static void on_all_devices(void) {
   options.struct_size = sizeof options;
   options.backend = HIPLAUNCH_BACKEND_EMULATOR;
   options.validate = HIPLAUNCH_SWITCH_ON;
-  options.emulator_devices = 2;
+  options.emulator = "devices=2";
   OK(hiplaunch_open(&options, &both));
   OK(hiplaunch_module_open(both, HIPLAUNCH_ALL_DEVICES, bytes, size, &all));
   OK(hiplaunch_register_from(all, "bump_global", NULL, &bump));

@@ -169,7 +169,7 @@ static void devices(void) {
   options.struct_size = sizeof options;
   options.backend = HIPLAUNCH_BACKEND_EMULATOR;
   options.validate = HIPLAUNCH_SWITCH_ON;
-  options.emulator_devices = DEVICES;
+  options.emulator = "devices=3";
   OK(hiplaunch_open(&options, &several));
   OK(hiplaunch_register(several, HIPLAUNCH_ALL_DEVICES, code, size, "bump", NULL, &bump));
   FAILS(hiplaunch_register(several, HIPLAUNCH_ALL_DEVICES, code, size, "bmup", NULL, &one),

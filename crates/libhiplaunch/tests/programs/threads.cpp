@@ -205,8 +205,7 @@ void timelines(const char *folder) {
   FAILS(hiplaunch_timeline_json(launcher, &json), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no timeline");
   FAILS(hiplaunch_timeline_json(NULL, &json), HIPLAUNCH_STATUS_INVALID_HANDLE, "launcher");
   OK(hiplaunch_close(recorded));
-  /* The first version of the options had no timeline. */
-  options.struct_size = offsetof(hiplaunch_options, timeline);
+  options.timeline = 0;
   OK(hiplaunch_open(&options, &plain));
   FAILS(hiplaunch_timeline_json(plain, &json), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "no timeline");
   OK(hiplaunch_close(plain));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use offset_planner::{Budget, Buffer, Goal, Method, OffsetsError, Plan, PlanOptions, Problem, plan};
 
 use super::planned;
-use offset_planner::rectangle::{self, BYTES, Shape};
+use crate::rectangle::{self, BYTES, Shape};
 
 fn challenging(count: usize, seed: u64, capacity: Option<u64>) -> Problem {
     cut(Shape::Mixed, count, seed, capacity)

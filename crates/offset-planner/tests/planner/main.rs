@@ -2,10 +2,12 @@
 //! cut into pieces.
 
 mod bad_input;
+mod conflicts;
 mod exact;
 mod in_place;
 mod partial_order;
 mod properties;
+mod rectangle;
 mod stack;
 mod table;
 mod verifier;
@@ -26,6 +28,15 @@ fn planned(problem: &Problem, options: &PlanOptions<'_>) -> Result<Plan, Offsets
     let plan = plan(problem, options)?;
     verify(problem, &plan).unwrap_or_else(|error| panic!("{error}\n{problem:#?}\n{plan:#?}"));
     Ok(plan)
+}
+
+/// Returns an error for a problem as a whole in words.
+#[track_caller]
+fn invalid<T: std::fmt::Debug>(result: Result<T, OffsetsError>) -> String {
+    match result {
+        Err(OffsetsError::Invalid(problem)) => problem.into(),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn by_default(problem: &Problem) -> Plan {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gfx9_isa::{Encoding, ILLEGAL, Row, Target, Ty};
+use gfx9_isa::{Encoding, ILLEGAL, Row, Target, Ty, flags};
 
 use crate::exec::control::{Illegal, Unimplemented};
 use crate::exec::inst::{ExecFn, Inst, NONE};
@@ -214,7 +214,7 @@ impl Decoder<'_> {
                         // The literal of an f64 is its high dword. The literal of a signed 64-bit integer is
                         // sign-extended.
                         Ty::F64 => value << 32,
-                        Ty::B64 if partial.inst.row.name.contains("_i64") => {
+                        Ty::B64 if partial.inst.row.is(flags::SIGNED) => {
                             i64::from(value as u32 as i32) as u64
                         }
                         _ => value,

@@ -3,7 +3,9 @@
 use gfx9_isa::{Encoding, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
+use crate::exec::ds::NoGds;
 use crate::exec::inst::{NONE, flag};
+use crate::exec::level::same;
 use crate::state::wave::AGPR;
 
 impl Decoder<'_> {
@@ -11,7 +13,7 @@ impl Decoder<'_> {
     /// offsets for instructions with two addresses).
     pub(super) fn ds(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Ds::of(long);
-        self.find(partial, Encoding::Ds, f.op)?;
+        let row = self.find(partial, Encoding::Ds, f.op)?;
         // gfx90a's acc bit moves the data to AGPRs: LLVM's DSInstructions.td, DS_Real_vi, bit 25.
         let data = if f.acc { AGPR } else { 0 };
         let i = &mut partial.inst;
@@ -20,6 +22,9 @@ impl Decoder<'_> {
         i.dst = f.vdst as u16 + data;
         if f.gds {
             i.flags |= flag::GDS;
+            if row.access().is_some() {
+                i.exec = self.executor(same::<NoGds>());
+            }
         }
         Ok(())
     }

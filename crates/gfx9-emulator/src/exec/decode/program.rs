@@ -1,6 +1,6 @@
 //! Decodes the dwords of a program to its instructions.
 
-use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, Vop3p, encoded_length, fields};
+use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, Vop3p, encoded_length, fields, flags};
 
 use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
 use super::vop3p::takes_scales;
@@ -76,7 +76,7 @@ impl Code {
 /// instruction.
 fn branch_target(i: &Inst) -> Option<i64> {
     let direct = match i.row.mnemonic {
-        Mnemonic::Sopp(_) => i.row.name.starts_with("s_branch") || i.row.name.starts_with("s_cbranch"),
+        Mnemonic::Sopp(_) => i.row.is(flags::BRANCH),
         Mnemonic::Sopk(op) => matches!(op, Sopk::s_call_b64 | Sopk::s_cbranch_i_fork),
         _ => false,
     };
@@ -162,7 +162,7 @@ impl Decoder<'_> {
         let mut partial = PartialInst {
             inst: self.blank(at),
             len: 1,
-            executor: Impl::No,
+            executor: Impl::Unimplemented,
             zero_flags: false,
             spilled: [None; 3],
         };

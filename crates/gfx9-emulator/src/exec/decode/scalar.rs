@@ -1,6 +1,6 @@
 //! Decoding of SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use gfx9_isa::flags::{ACC, LIT};
+use gfx9_isa::flags::{ACC, DESCRIPTOR, LIT};
 use gfx9_isa::{Encoding, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
@@ -79,7 +79,7 @@ impl Decoder<'_> {
         let f = fields::Smem::of(long);
         let row = self.find(partial, Encoding::Smem, f.op)?;
         let i = &mut partial.inst;
-        let base = if row.name.contains("_buffer_") { Ty::Wide(4) } else { Ty::B64 };
+        let base = if row.is(DESCRIPTOR) { Ty::Wide(4) } else { Ty::B64 };
         i.src[0] = aligned(f.sbase * 2, base);
         i.dst = aligned(f.sdata, if row.dst == Ty::None { row.src[0] } else { row.dst });
         i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };

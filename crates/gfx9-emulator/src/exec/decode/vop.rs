@@ -1,6 +1,6 @@
 //! Decoding of VOP1, VOP2, VOPC, VOP3, SDWA and DPP.
 
-use gfx9_isa::flags::{ACC, KEEP, LIT, MASK_IN, SDST, SGPR_DST};
+use gfx9_isa::flags::{ACC, EXEC_OUT, KEEP, LIT, LIT_FACTOR, MASK_IN, SDST, SGPR_DST};
 use gfx9_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
@@ -95,7 +95,7 @@ impl Decoder<'_> {
             };
             let k = Operand::Scalar(self.constant(partial, 2, u64::from(value), false));
             // madmk: d = a * k + b; madak: d = a * b + k.
-            if row.name.contains("mk") { [a, k, b] } else { [a, b, k] }
+            if row.is(LIT_FACTOR) { [a, k, b] } else { [a, b, k] }
         } else if row.flags & MASK_IN != 0 {
             [a, b, Operand::Scalar(sreg::VCC)]
         } else {
@@ -125,7 +125,7 @@ impl Decoder<'_> {
         if !matches!(code, SDWA | DPP) {
             return self.vop_source(partial, 0, code, row);
         }
-        if !matches!(partial.executor, Impl::Lanes { .. } | Impl::No) || row.flags & LIT != 0 {
+        if !matches!(partial.executor, Impl::Lanes { .. } | Impl::Unimplemented) || row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
         let control = self.literal(partial)?;
@@ -243,7 +243,7 @@ impl Decoder<'_> {
                 set_sources(&mut partial.inst, &sources);
                 return Ok(());
             }
-            Impl::No => return Ok(()),
+            Impl::Unimplemented => return Ok(()),
         };
         if row.flags & ACC != 0 {
             sources[row.src.iter().filter(|ty| **ty != Ty::None).count()] = Operand::Vector(partial.inst.dst);
@@ -278,7 +278,21 @@ impl Decoder<'_> {
             set_sources(&mut partial.inst, &sources);
             return Ok(());
         }
-        // Otherwise: prepares the sources for which no form fits, then runs the form that takes the others unchanged.
+        self.modify(partial, sources, &mods, forms, wanted, ResultModifiers { are_any: post, clamps_inside })
+    }
+
+    /// Prepares the sources for which no form fits, in temporary registers, then runs the form that takes the others
+    /// unchanged. `wanted` has a bit for each scalar source.
+    fn modify(
+        &mut self,
+        partial: &mut PartialInst,
+        mut sources: [Operand; 3],
+        mods: &Mods,
+        forms: Forms,
+        wanted: u8,
+        result: ResultModifiers,
+    ) -> Result<(), NotAnInstruction> {
+        let (row, modified) = (partial.inst.row, mods.sources());
         let mut fixes = [None; 3];
         let (mask, columns) = forms
             .iter()
@@ -303,29 +317,36 @@ impl Decoder<'_> {
         }
         let mut inner = Inst { exec: self.executor(*columns), ext: None, ..copy(&partial.inst) };
         set_sources(&mut inner, &sources);
-        let post = post.then(|| {
+        let post = result.are_any.then(|| {
             inner.dst = TEMP_DST;
             ResultModifier {
                 dst: partial.inst.dst,
                 ty: row.dst,
                 omod: mods.omod,
-                clamp: mods.clamp && !clamps_inside,
+                clamp: mods.clamp && !result.clamps_inside,
                 part: mods.part,
                 rest: mods.rest,
             }
         });
         debug_assert!(row.flags & SGPR_DST == 0);
         partial.inst.exec = self.executor(MODIFIED);
-        let writes_exec = row.name.starts_with("v_cmpx");
         partial.inst.ext = Some(Box::new(ModifierInst {
             fixes,
             post,
             dpp: mods.dpp,
-            writes_exec,
+            writes_exec: row.is(EXEC_OUT),
             ..ModifierInst::around(inner)
         }));
         Ok(())
     }
+}
+
+/// What is done with a result after the executor.
+#[derive(Clone, Copy)]
+struct ResultModifiers {
+    are_any: bool,
+    /// Whether the executor itself clamps.
+    clamps_inside: bool,
 }
 
 /// Sets the sources, and bit `n` of `flags` if source `n` is a vector.

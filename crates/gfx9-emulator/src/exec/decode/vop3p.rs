@@ -1,5 +1,6 @@
 //! Decoding of VOP3P: packed and mixed-precision arithmetic, dot products, and the matrix instructions.
 
+use gfx9_isa::flags::{DOUBLE, F8F6F4, MATRIX, SPARSE};
 use gfx9_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
@@ -15,11 +16,11 @@ impl Decoder<'_> {
         let f = fields::Vop3p::of(long);
         let row = self.find(partial, Encoding::Vop3p, f.op)?;
         partial.inst.dst = f.vdst as u16;
-        if row.name.starts_with("v_mfma_f") || row.name.starts_with("v_mfma_i") {
-            return self.mfma(partial, fields::Mai::of(long), row);
-        }
-        if row.name.starts_with("v_smfmac") {
+        if row.is(SPARSE) {
             return smfmac(partial, fields::Mai::of(long), row);
+        }
+        if row.is(MATRIX) && row.name != "v_mfma_ld_scale_b32" {
+            return self.mfma(partial, fields::Mai::of(long), row);
         }
         match row.name {
             "v_accvgpr_read_b32" => {
@@ -68,7 +69,7 @@ impl Decoder<'_> {
 
     /// Decodes VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
     fn mfma(&mut self, partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
-        let (a, b) = if row.name.ends_with("_f8f6f4") {
+        let (a, b) = if row.is(F8F6F4) {
             // Scales are those that the instruction before has loaded.
             let scales = self.has_scales || !Controls::new(0, f.abid, 0).is_scaled();
             if f.cbsz >= FORMATS || f.blgp >= FORMATS || !scales {
@@ -83,7 +84,7 @@ impl Decoder<'_> {
         let code = f.src2;
         let c = match code {
             128..=208 | 240..=248 => {
-                let ty = if row.name.starts_with("v_mfma_f64") { Ty::F64 } else { Ty::F32 };
+                let ty = if row.is(DOUBLE) { Ty::F64 } else { Ty::F32 };
                 self.source(partial, 2, code, ty)?
             }
             _ => matrix(code, f.acc_cd, row.src[2])?,
@@ -102,7 +103,7 @@ impl Decoder<'_> {
 pub(super) fn takes_scales(target: Target, words: [u32; 2]) -> bool {
     let f = fields::Mai::of(u64::from(words[0]) | u64::from(words[1]) << 32);
     Encoding::of(words[0]) == Some(Encoding::Vop3p)
-        && Encoding::Vop3p.row(target, f.op).is_some_and(|row| row.name.ends_with("_f8f6f4"))
+        && Encoding::Vop3p.row(target, f.op).is_some_and(|row| row.is(F8F6F4))
         && Controls::new(0, f.abid, 0).is_scaled()
 }
 

@@ -23,7 +23,7 @@ pub(crate) use notation::Impl;
 pub(crate) fn executor(mnemonic: Mnemonic, target: Target) -> Impl {
     match mnemonic {
         // Image instructions are not implemented.
-        Mnemonic::Illegal | Mnemonic::Mimg(_) => Impl::No,
+        Mnemonic::Illegal | Mnemonic::Mimg(_) => Impl::Unimplemented,
         Mnemonic::Sop1(op) => sop::sop1(op),
         Mnemonic::Sop2(op) => sop::sop2(op),
         Mnemonic::Sopk(op) => sop::sopk(op),

@@ -1,4 +1,17 @@
 //! The executors of an instruction ([`Impl`]), and short functions that return them.
+//!
+//! The name of a function says how many copies of an executor are compiled, by how often compilers use the instruction:
+//!
+//! | function | for | copies |
+//! |---|---|---|
+//! | `one` | scalar and memory instructions | one for all SIMD levels |
+//! | `narrow` | memory instructions of inner loops | also one for AVX2 |
+//! | `plain` | what has a loop over lanes, but is no lane operation | one for each SIMD level |
+//! | `rare1`, `rare2`, ... | lane operations of that many sources, seldom used | one for all levels and operands |
+//! | `op1`, `op2`, ... | lane operations | forms for vectors, and for a scalar first source |
+//! | `hot1`, `hot2`, ... | lane operations of inner loops | also forms for other scalar sources, and for AVX-512 |
+//! | `signed2`, `signed3` | as `hot`, of floats | also one that applies the signs of sources |
+//! | `sat2`, `hot_sat3`, ... | integer operations that saturate | also one with the clamp bit |
 
 use crate::exec::carry::{FormsCarry, FormsFlag, OpCarry, OpFlag};
 use crate::exec::inst::Exec;
@@ -9,7 +22,7 @@ use crate::exec::level::{self, Columns, columns, same};
 #[derive(Clone, Copy)]
 pub(crate) enum Impl {
     /// The instruction is not implemented: it faults, and the report names the mnemonic.
-    No,
+    Unimplemented,
     /// Uses the operands as the encoding has them.
     Plain(Columns),
     /// A lane operation: see [`Forms`]. Modifiers, SDWA and DPP are applied around it.
@@ -47,98 +60,41 @@ pub(super) const fn lanes_sat(forms: Forms, clamp: Forms) -> Impl {
     Impl::Lanes { forms, clamp: Some(clamp), signs: None }
 }
 
-// For lane operations. `op`: forms for vectors and for a scalar first source. `hot`: also forms for scalars in other
-// sources, and a copy for AVX-512. `rare`: one executor for all. `sat`: the second operation is the one with the clamp
-// bit.
-
-pub(super) const fn op1<O: Op1>() -> Impl {
-    lanes(Forms1::<O>::F)
+/// Declares functions that return the executors of a lane operation `O`, and of `C`, the one with the clamp bit.
+macro_rules! of_operations {
+    ($($(#[$doc:meta])* $name:ident<$O:ident: $Op:ident $(, $C:ident: $Clamped:ident)?> => $executors:expr;)*) => {$(
+        $(#[$doc])*
+        pub(super) const fn $name<$O: $Op $(, $C: $Clamped)?>() -> Impl {
+            $executors
+        }
+    )*};
 }
 
-pub(super) const fn hot1<O: Op1>() -> Impl {
-    lanes(Forms1::<O>::HOT)
-}
-
-pub(super) const fn rare1<O: Op1>() -> Impl {
-    lanes(Forms1::<O>::RARE)
-}
-
-pub(super) const fn op2<O: Op2>() -> Impl {
-    lanes(Forms2::<O>::F)
-}
-
-pub(super) const fn hot2<O: Op2>() -> Impl {
-    lanes(Forms2::<O>::HOT)
-}
-
-/// For float instructions whose sources often have sign modifiers.
-pub(super) const fn signed2<O: Op2>() -> Impl {
-    Impl::Lanes { forms: Forms2::<O>::HOT, clamp: None, signs: Some(Forms2::<O>::SIGNS) }
-}
-
-pub(super) const fn rare2<O: Op2>() -> Impl {
-    lanes(Forms2::<O>::RARE)
-}
-
-pub(super) const fn sat2<O: Op2, C: Op2>() -> Impl {
-    lanes_sat(Forms2::<O>::F, Forms2::<C>::RARE)
-}
-
-pub(super) const fn hot_sat2<O: Op2, C: Op2>() -> Impl {
-    lanes_sat(Forms2::<O>::HOT, Forms2::<C>::RARE)
-}
-
-pub(super) const fn op3<O: Op3>() -> Impl {
-    lanes(Forms3::<O>::F)
-}
-
-pub(super) const fn hot3<O: Op3>() -> Impl {
-    lanes(Forms3::<O>::HOT)
-}
-
-/// For float instructions whose sources often have sign modifiers.
-pub(super) const fn signed3<O: Op3>() -> Impl {
-    Impl::Lanes { forms: Forms3::<O>::HOT, clamp: None, signs: Some(Forms3::<O>::SIGNS) }
-}
-
-pub(super) const fn rare3<O: Op3>() -> Impl {
-    lanes(Forms3::<O>::RARE)
-}
-
-pub(super) const fn sat3<O: Op3, C: Op3>() -> Impl {
-    lanes_sat(Forms3::<O>::F, Forms3::<C>::RARE)
-}
-
-pub(super) const fn hot_sat3<O: Op3, C: Op3>() -> Impl {
-    lanes_sat(Forms3::<O>::HOT, Forms3::<C>::RARE)
-}
-
-pub(super) const fn rare_sat3<O: Op3, C: Op3>() -> Impl {
-    lanes_sat(Forms3::<O>::RARE, Forms3::<C>::RARE)
-}
-
-pub(super) const fn cmp<O: OpCmp>() -> Impl {
-    lanes(FormsCmp::<O, false>::F)
-}
-
-pub(super) const fn hot_cmp<O: OpCmp>() -> Impl {
-    lanes(FormsCmp::<O, false>::HOT)
-}
-
-pub(super) const fn rare_cmp<O: OpCmp>() -> Impl {
-    lanes(FormsCmp::<O, false>::RARE)
-}
-
-pub(super) const fn rare_cmpx<O: OpCmp>() -> Impl {
-    lanes(FormsCmp::<O, true>::RARE)
-}
-
-/// For additions and subtractions that return a carry.
-pub(super) const fn carry<O: OpCarry>() -> Impl {
-    lanes_sat(FormsCarry::<O>::F, FormsCarry::<O>::CLAMP)
-}
-
-/// For lane operations that also return a flag.
-pub(super) const fn flag<O: OpFlag>() -> Impl {
-    lanes(FormsFlag::<O>::RARE)
+of_operations! {
+    op1<O: Op1> => lanes(Forms1::<O>::F);
+    hot1<O: Op1> => lanes(Forms1::<O>::HOT);
+    rare1<O: Op1> => lanes(Forms1::<O>::RARE);
+    op2<O: Op2> => lanes(Forms2::<O>::F);
+    hot2<O: Op2> => lanes(Forms2::<O>::HOT);
+    /// For float instructions whose sources often have sign modifiers.
+    signed2<O: Op2> => Impl::Lanes { forms: Forms2::<O>::HOT, clamp: None, signs: Some(Forms2::<O>::SIGNS) };
+    rare2<O: Op2> => lanes(Forms2::<O>::RARE);
+    sat2<O: Op2, C: Op2> => lanes_sat(Forms2::<O>::F, Forms2::<C>::RARE);
+    hot_sat2<O: Op2, C: Op2> => lanes_sat(Forms2::<O>::HOT, Forms2::<C>::RARE);
+    op3<O: Op3> => lanes(Forms3::<O>::F);
+    hot3<O: Op3> => lanes(Forms3::<O>::HOT);
+    /// For float instructions whose sources often have sign modifiers.
+    signed3<O: Op3> => Impl::Lanes { forms: Forms3::<O>::HOT, clamp: None, signs: Some(Forms3::<O>::SIGNS) };
+    rare3<O: Op3> => lanes(Forms3::<O>::RARE);
+    sat3<O: Op3, C: Op3> => lanes_sat(Forms3::<O>::F, Forms3::<C>::RARE);
+    hot_sat3<O: Op3, C: Op3> => lanes_sat(Forms3::<O>::HOT, Forms3::<C>::RARE);
+    rare_sat3<O: Op3, C: Op3> => lanes_sat(Forms3::<O>::RARE, Forms3::<C>::RARE);
+    cmp<O: OpCmp> => lanes(FormsCmp::<O, false>::F);
+    hot_cmp<O: OpCmp> => lanes(FormsCmp::<O, false>::HOT);
+    rare_cmp<O: OpCmp> => lanes(FormsCmp::<O, false>::RARE);
+    rare_cmpx<O: OpCmp> => lanes(FormsCmp::<O, true>::RARE);
+    /// For additions and subtractions that return a carry.
+    carry<O: OpCarry> => lanes_sat(FormsCarry::<O>::F, FormsCarry::<O>::CLAMP);
+    /// For lane operations that also return a flag.
+    flag<O: OpFlag> => lanes(FormsFlag::<O>::RARE);
 }

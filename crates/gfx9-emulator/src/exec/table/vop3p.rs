@@ -76,7 +76,7 @@ fn gfx950(op: Vop3p) -> Option<Impl> {
 }
 
 /// For instructions that only gfx950 has.
-const ELSEWHERE: Impl = Impl::No;
+const ELSEWHERE: Impl = Impl::Unimplemented;
 
 #[rustfmt::skip]
 fn common(op: Vop3p) -> Impl {

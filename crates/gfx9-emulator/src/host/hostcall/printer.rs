@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The stream that a kernel prints to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,13 +43,17 @@ impl Eq for Printer {}
 
 impl Default for Printer {
     fn default() -> Printer {
-        Printer::new(|stream, text| {
-            // A kernel can't be told that writing failed.
-            let _ = match stream {
-                PrintfStream::Stdout => write(io::stdout(), text),
-                PrintfStream::Stderr => write(io::stderr(), text),
-            };
-        })
+        // One for all, so that two defaults are equal.
+        static STREAMS: LazyLock<Printer> = LazyLock::new(|| {
+            Printer::new(|stream, text| {
+                // A kernel can't be told that writing failed.
+                let _ = match stream {
+                    PrintfStream::Stdout => write(io::stdout(), text),
+                    PrintfStream::Stderr => write(io::stderr(), text),
+                };
+            })
+        });
+        STREAMS.clone()
     }
 }
 

@@ -1,28 +1,27 @@
-//! The methods of hiplaunch: by value, an argument block, the same block again, and mapped.
+//! The methods of hiplaunch: by value, an argument block, the same block again, mapped, and a batch as one graph.
 
 use std::sync::Arc;
 
+use hiplaunch::graph::{Access, Graph, GraphArg, GraphValue, Submission};
 use hiplaunch::{
-    Arg, ArgumentBlock, Error, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget, Staging,
-    Stream, Ticket, args,
+    Arg, ArgumentBlock, Device, Error, KernelHandle, Launch, LaunchDims, Launcher, Patch, PatchTarget,
+    Staging, Ticket, args,
 };
 
-use super::kernels::kernel;
-use super::work::{Sink, WORDS_AT, Work};
-use super::{Job, LaunchMethod, MethodStream, Setup, Stop};
+use super::work::StreamWork;
+use super::{Job, LaunchMethod, Launches, Setup};
 
 const PATCHES: [Patch; 1] = [Patch { offset: 0, target: PatchTarget::Result }];
 
 /// A registered kernel that all streams of a job share.
 pub(super) struct Registered {
-    pub(super) launcher: Launcher,
-    pub(super) handle: KernelHandle,
-    pub(super) dims: LaunchDims,
+    launcher: Launcher,
+    handle: KernelHandle,
+    dims: LaunchDims,
 }
 
 impl Registered {
-    pub(super) fn new(method: LaunchMethod, job: &Job, setup: &Setup<'_>) -> Result<Arc<Registered>, Error> {
-        let (name, dims) = kernel(method, job);
+    pub(super) fn new((name, dims): (&str, LaunchDims), setup: &Setup<'_>) -> Result<Arc<Registered>, Error> {
         // SAFETY: the bench's own kernels.
         let handle = unsafe { setup.launcher.register(setup.device, setup.code.elf(), name) }?;
         Ok(Arc::new(Registered { launcher: setup.launcher.clone(), handle, dims }))
@@ -37,92 +36,147 @@ impl Drop for Registered {
     }
 }
 
-/// A stream that launches by handle.
-pub(super) struct Launched {
+/// Launches by handle.
+pub(super) struct ByHandle {
     kernel: Arc<Registered>,
     method: LaunchMethod,
-    stream: Stream,
     tickets: Vec<Ticket>,
-    work: Work,
-    sink: Sink,
-    arguments: usize,
-    results: usize,
 }
 
-impl Launched {
-    pub(super) fn prepare(
-        method: LaunchMethod,
-        job: &Job,
-        setup: &Setup<'_>,
-        kernel: &Arc<Registered>,
-    ) -> Result<Launched, Error> {
-        let stream = setup.launcher.stream(setup.device)?;
-        Ok(Launched {
-            kernel: kernel.clone(),
-            method,
-            tickets: Vec::with_capacity(job.in_flight()),
-            work: Work::new(job, method != LaunchMethod::Unchanged),
-            sink: Sink::new(job, &stream)?,
-            stream,
-            arguments: job.arguments,
-            results: job.results,
-        })
+impl ByHandle {
+    pub(super) fn new(method: LaunchMethod, kernel: &Arc<Registered>, job: &Job) -> ByHandle {
+        ByHandle { kernel: kernel.clone(), method, tickets: Vec::with_capacity(job.in_flight()) }
     }
 }
 
-impl MethodStream for Launched {
-    fn launch(&mut self) -> Result<(), Error> {
-        let (_, bytes) = self.work.next();
+impl Launches for ByHandle {
+    fn launch(&mut self, on: &mut StreamWork) -> Result<(), Error> {
+        on.work.next();
         let Registered { launcher, handle, dims } = &*self.kernel;
         let staging = if self.method == LaunchMethod::Mapped { Staging::Mapped } else { Staging::Copy };
         let launch = |args: &[Arg<'_>]| {
             // SAFETY: sink and result are as large as the kernel's contract (hip/bench.hip) asks for; the sink outlives
             // its launches.
-            unsafe { launcher.submit(*handle, &self.stream, Launch::new(*dims).args(args).staging(staging)) }
+            unsafe { launcher.submit(*handle, &on.stream, Launch::new(*dims).args(args).staging(staging)) }
         };
-        let results = (self.results / 4) as u32;
-        let ticket = match (self.sink.buffer(), self.method) {
+        let (words, results) = (on.job.argument_words(), on.job.result_words());
+        let ticket = match (&on.sink, self.method) {
             (None, _) => launch(&[])?,
             (Some(sink), LaunchMethod::Value) => {
                 let result = match results {
                     0 => Arg::null(),
                     _ => Arg::output::<u32>(results as usize),
                 };
-                launch(&[Arg::Value(&bytes[WORDS_AT..]), result, sink.into(), results.into()])?
+                launch(&[Arg::Value(on.work.words()), result, sink.into(), results.into()])?
             }
             (Some(sink), _) => {
-                let patches: &[Patch] = if self.results > 0 { &PATCHES } else { &[] };
-                let block = ArgumentBlock { bytes, patches, arrays: &[], result_bytes: self.results };
-                launch(&args![&block, sink, (self.arguments / 4) as u32, results])?
+                let patches: &[Patch] = if results > 0 { &PATCHES } else { &[] };
+                let result_bytes = on.job.results;
+                let block = ArgumentBlock { bytes: &on.work.block, patches, arrays: &[], result_bytes };
+                launch(&args![&block, sink, words, results])?
             }
         };
-        if self.results > 0 {
+        if results > 0 {
             self.tickets.push(ticket);
         }
         Ok(())
     }
 
     /// Reads from the last result to the first, so that only the first read waits.
-    fn collect(&mut self) -> Result<(), Error> {
-        if self.results == 0 {
-            self.stream.synchronize()?;
+    fn collect(&mut self, on: &mut StreamWork) -> Result<(), Error> {
+        if on.job.results == 0 {
+            on.stream.synchronize()?;
         }
         for (slot, ticket) in self.tickets.drain(..).enumerate().rev() {
-            self.work.result(slot).copy_from_slice(ticket.read()?.bytes(0)?);
+            on.work.result(slot).copy_from_slice(ticket.read()?.bytes(0)?);
         }
-        self.work.collected();
+        Ok(())
+    }
+}
+
+/// The graph that is being recorded.
+struct Recording {
+    graph: Graph,
+    /// The value of all results of the batch, one after the other.
+    results: Option<GraphValue>,
+    sink: Option<GraphValue>,
+}
+
+/// Records a batch again each time, with a cached graph program, and submits it as a driver graph.
+pub(super) struct Graphs {
+    kernel: Arc<Registered>,
+    device: Device,
+    recording: Option<Recording>,
+    ticket: Option<Ticket>,
+}
+
+impl Graphs {
+    pub(super) fn new(kernel: &Arc<Registered>, device: &Device) -> Graphs {
+        Graphs { kernel: kernel.clone(), device: device.clone(), recording: None, ticket: None }
+    }
+
+    fn begin(&self, on: &StreamWork) -> Result<Recording, Error> {
+        let mut graph = self.kernel.launcher.graph(&self.device)?;
+        let results = match on.job.results * on.job.in_flight() {
+            0 => None,
+            bytes => Some(graph.temporary::<u8>(bytes)?),
+        };
+        let sink = on.sink.as_ref().map(|sink| graph.buffer(sink)).transpose()?;
+        Ok(Recording { graph, results, sink })
+    }
+}
+
+impl Launches for Graphs {
+    fn launch(&mut self, on: &mut StreamWork) -> Result<(), Error> {
+        let mut recording = match self.recording.take() {
+            Some(recording) => recording,
+            None => self.begin(on)?,
+        };
+        let slot = on.work.next();
+        let Recording { graph, results, sink } = &mut recording;
+        let Registered { handle, dims, .. } = *self.kernel;
+        let bytes = on.job.results;
+        let result = results.map(|all| all.slice((slot * bytes) as u64, bytes as u64)).transpose()?;
+        match sink {
+            Some(sink) => {
+                let patch = result.map(|result| (0, result));
+                let block = graph.block(&on.work.block, patch.as_slice())?;
+                let (words, results) = (on.job.argument_words(), on.job.result_words());
+                let args = [GraphArg::Read(block), GraphArg::ReadWrite(*sink), words.into(), results.into()];
+                // SAFETY: the kernel accesses the block, the sink, and the result through the block, as the arguments
+                // say.
+                unsafe { graph.launch(handle, dims, &args) }?;
+                if let Some(result) = &result {
+                    graph.uses(result, Access::Write)?;
+                }
+            }
+            None => {
+                // SAFETY: the kernel accesses no memory.
+                unsafe { graph.launch(handle, dims, &[]) }?;
+            }
+        }
+        self.recording = Some(recording);
         Ok(())
     }
 
-    fn check_results(&self) -> Result<(), Stop> {
-        self.work.check_results()
+    fn submit(&mut self, on: &mut StreamWork) -> Result<(), Error> {
+        let Some(Recording { mut graph, results, .. }) = self.recording.take() else { return Ok(()) };
+        if let Some(results) = &results {
+            // A batch may have fewer launches than the memory has results.
+            graph.read(&results.slice(0, on.work.results().len() as u64)?)?;
+        }
+        self.ticket = Some(graph.compute_by(&on.stream, Submission::DriverGraph)?);
+        Ok(())
     }
 
-    fn check_sum(&self) -> Result<(), Stop> {
-        self.work.check_sum(self.sink.read(&self.stream)?)
-    }
-
-    fn stream(&self) -> &Stream {
-        &self.stream
+    fn collect(&mut self, on: &mut StreamWork) -> Result<(), Error> {
+        if let Some(ticket) = self.ticket.take() {
+            let output = ticket.read()?;
+            let to = on.work.results();
+            if !to.is_empty() {
+                to.copy_from_slice(output.bytes(0)?);
+            }
+        }
+        Ok(())
     }
 }

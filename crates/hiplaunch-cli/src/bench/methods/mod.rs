@@ -1,258 +1,216 @@
 //! The launch methods that `bench` and `demo` compare.
 //!
 //! A [`LaunchMethod`] prepares a [`Job`] as a number of [`MethodStream`]s. Each has a stream, and the memory and the
-//! kernel that its launches need. They use only the library's public interface. `benches/launch.rs` measures them, too.
+//! kernel that its launches need. They use only the library's public interface.
 
-mod graph;
-mod kernels;
+mod driver;
 mod launcher;
-mod naive;
-mod raw;
-mod raw_graph;
 mod work;
 
-use code_object::CodeObject;
 use std::fmt;
 
+use code_object::CodeObject;
 use hip_driver::Capability;
-use hiplaunch::{Device, Error, Launcher, Stream};
+use hiplaunch::{Device, Error, LaunchDims, Launcher, Stream};
+use serde::{Deserialize, Serialize};
 
-pub use kernels::{BY_VALUE, code};
+use crate::CommandError;
+use crate::kernels::BENCH;
+pub(crate) use work::StreamWork;
 
-/// A launch method: by this library, by driver calls alone, or by allocating on every launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LaunchMethod {
-    /// Every launch allocates its memory, copies in, launches and copies out, and waits after each of these steps.
+/// A launch method: by this library, by driver calls alone, or by allocating on every launch. [`ROWS`] describes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LaunchMethod {
     Naive,
-    /// As `Naive`, with allocations and copies in stream order and one wait for a batch.
     Async,
-    /// This library: arguments in the kernarg segment.
     Value,
-    /// This library: an argument block with other bytes at each launch.
     Block,
-    /// This library: an argument block with the same bytes at each launch.
     Unchanged,
-    /// This library: an argument block and results in pinned memory that the kernel uses itself.
     Mapped,
-    /// This library: a batch of launches recorded and computed as a graph.
     Graph,
-    /// The driver calls of `Value` alone.
     RawValue,
-    /// The driver calls of `Block` alone.
     RawBlock,
-    /// The driver calls of `Unchanged` alone.
-    RawResident,
-    /// The driver calls of `Mapped` alone.
+    RawUnchanged,
     RawMapped,
-    /// The driver calls of `Graph` alone.
     RawGraph,
 }
 
+/// What is known of a method.
+pub(crate) struct Row {
+    method: LaunchMethod,
+    /// In cases, files and filters.
+    pub(crate) name: &'static str,
+    /// In tables and pictures.
+    pub(crate) title: &'static str,
+    /// The method that does the same with driver calls alone: no launcher can be faster.
+    pub(crate) floor: Option<LaunchMethod>,
+    /// What the driver must be able to do, and the reason if it is not.
+    needs: Option<(Capability, &'static str)>,
+    /// Whether it can launch a kernel without arguments in a way that no other method has.
+    empty: bool,
+    /// A launch in a sentence.
+    pub(crate) description: &'static str,
+}
+
+use LaunchMethod::{
+    Async, Block, Graph, Mapped, Naive, RawBlock, RawGraph, RawMapped, RawUnchanged, RawValue, Unchanged,
+    Value,
+};
+
+const NO_MAPPED: Option<(Capability, &str)> =
+    Some((Capability::MappedHostMemory, "the driver has no mapped host memory"));
+const NO_GRAPHS: Option<(Capability, &str)> = Some((Capability::Graphs, "the driver has no graphs"));
+
+/// Every method, in the order of tables and pictures, which is the order of the variants.
+#[rustfmt::skip]
+const ROWS: [Row; 12] = [
+    Row {
+        method: Naive, name: "naive", title: "naive launch", floor: Some(RawBlock), empty: true,
+        needs: Some((Capability::BlockingCopy, "the driver has no blocking copies")),
+        description: "every launch allocates its arguments and result, copies in and waits, launches and waits, copies \
+                      out and waits, and frees both",
+    },
+    Row {
+        method: Async, name: "async", title: "hipMallocAsync", floor: Some(RawBlock), empty: false,
+        needs: Some((Capability::StreamOrderedAllocator, "the driver has no stream-ordered allocator")),
+        description: "every launch allocates and frees both with hipMallocAsync in stream order; copies from and to \
+                      pinned memory that is kept; one wait a batch",
+    },
+    Row {
+        method: Value, name: "value", title: "by value", floor: Some(RawValue), empty: true, needs: None,
+        description: "this launcher: arguments in the kernarg segment, at most 4 KiB",
+    },
+    Row {
+        method: Block, name: "block", title: "argument block", floor: Some(RawBlock), empty: false, needs: None,
+        description: "this launcher: an argument block with other bytes each time, staged and copied",
+    },
+    Row {
+        method: Unchanged, name: "unchanged", title: "block unchanged", floor: Some(RawUnchanged), empty: false,
+        needs: None,
+        description: "this launcher: an argument block with the same bytes each time, not copied again",
+    },
+    Row {
+        method: Mapped, name: "mapped", title: "mapped", floor: Some(RawMapped), empty: false, needs: NO_MAPPED,
+        description: "this launcher: block and results in pinned memory that the kernel reads and writes itself",
+    },
+    Row {
+        method: Graph, name: "graph", title: "graph replay", floor: Some(RawGraph), empty: true, needs: NO_GRAPHS,
+        description: "this launcher: the batch recorded again and submitted as a driver graph, with changed blocks",
+    },
+    Row {
+        method: RawValue, name: "raw-value", title: "driver: by value", floor: None, empty: true, needs: None,
+        description: "driver calls alone: launch, copy out; memory allocated before, one wait a batch",
+    },
+    Row {
+        method: RawBlock, name: "raw-block", title: "driver: block", floor: None, empty: false, needs: None,
+        description: "driver calls alone: copy in, launch, copy out; memory allocated before, one wait a batch",
+    },
+    Row {
+        method: RawUnchanged, name: "raw-unchanged", title: "driver: unchanged", floor: None, empty: false,
+        needs: None,
+        description: "driver calls alone: launch with a block that was copied before, copy out; one wait a batch",
+    },
+    Row {
+        method: RawMapped, name: "raw-mapped", title: "driver: mapped", floor: None, empty: false, needs: NO_MAPPED,
+        description: "driver calls alone: launch on pinned memory; one wait a batch",
+    },
+    Row {
+        method: RawGraph, name: "raw-graph", title: "driver: graph", floor: None, empty: true, needs: NO_GRAPHS,
+        description: "driver calls alone: one hipGraphLaunch a batch of copy in, launches, copy out; instantiated before",
+    },
+];
+
+/// The sizes of arguments in bytes for which there is a kernel that takes them by value, with its name.
+const BY_VALUE: [(usize, &str); 4] =
+    [(8, "bench_value_8"), (64, "bench_value_64"), (256, "bench_value_256"), (1024, "bench_value_1024")];
+
+/// The bytes of arguments and results up to which one wavefront is launched.
+const ONE_WAVE: usize = 4096;
+
 impl LaunchMethod {
     /// Every method, in the order of tables and pictures.
-    pub const ALL: [LaunchMethod; 12] = [
-        LaunchMethod::Naive,
-        LaunchMethod::Async,
-        LaunchMethod::Value,
-        LaunchMethod::Block,
-        LaunchMethod::Unchanged,
-        LaunchMethod::Mapped,
-        LaunchMethod::Graph,
-        LaunchMethod::RawValue,
-        LaunchMethod::RawBlock,
-        LaunchMethod::RawResident,
-        LaunchMethod::RawMapped,
-        LaunchMethod::RawGraph,
-    ];
-
-    /// The method's name in cases, files and filters.
-    pub fn name(self) -> &'static str {
-        match self {
-            LaunchMethod::Naive => "naive",
-            LaunchMethod::Async => "async",
-            LaunchMethod::Value => "value",
-            LaunchMethod::Block => "block",
-            LaunchMethod::Unchanged => "unchanged",
-            LaunchMethod::Mapped => "mapped",
-            LaunchMethod::Graph => "graph",
-            LaunchMethod::RawValue => "raw-value",
-            LaunchMethod::RawBlock => "raw-block",
-            LaunchMethod::RawResident => "raw-unchanged",
-            LaunchMethod::RawMapped => "raw-mapped",
-            LaunchMethod::RawGraph => "raw-graph",
-        }
+    pub(crate) fn all() -> impl Iterator<Item = LaunchMethod> {
+        ROWS.iter().map(|row| row.method)
     }
 
-    /// Returns the method with a [`name`](LaunchMethod::name).
-    pub fn named(name: &str) -> Option<LaunchMethod> {
-        LaunchMethod::ALL.into_iter().find(|method| method.name() == name)
-    }
-
-    /// The method's title in tables and pictures.
-    pub fn title(self) -> &'static str {
-        match self {
-            LaunchMethod::Naive => "naive launch",
-            LaunchMethod::Async => "hipMallocAsync",
-            LaunchMethod::Value => "by value",
-            LaunchMethod::Block => "argument block",
-            LaunchMethod::Unchanged => "block unchanged",
-            LaunchMethod::Mapped => "mapped",
-            LaunchMethod::Graph => "graph replay",
-            LaunchMethod::RawValue => "driver: by value",
-            LaunchMethod::RawBlock => "driver: block",
-            LaunchMethod::RawResident => "driver: unchanged",
-            LaunchMethod::RawMapped => "driver: mapped",
-            LaunchMethod::RawGraph => "driver: graph",
-        }
-    }
-
-    /// Describes a launch in a sentence.
-    pub fn description(self) -> &'static str {
-        match self {
-            LaunchMethod::Naive => {
-                "every launch allocates its arguments and result, copies in and waits, launches and waits, copies out \
-                 and waits, and frees both"
-            }
-            LaunchMethod::Async => {
-                "every launch allocates and frees both with hipMallocAsync in stream order; copies from and to pinned \
-                 memory that is kept; one wait a batch"
-            }
-            LaunchMethod::Value => "this launcher: arguments in the kernarg segment, at most 4 KiB",
-            LaunchMethod::Block => {
-                "this launcher: an argument block with other bytes each time, staged and copied"
-            }
-            LaunchMethod::Unchanged => {
-                "this launcher: an argument block with the same bytes each time, not copied again"
-            }
-            LaunchMethod::Mapped => {
-                "this launcher: block and results in pinned memory that the kernel reads and writes itself"
-            }
-            LaunchMethod::Graph => {
-                "this launcher: the batch recorded again and submitted as a driver graph, with changed blocks"
-            }
-            LaunchMethod::RawValue => {
-                "driver calls alone: launch, copy out; memory allocated before, one wait a batch"
-            }
-            LaunchMethod::RawBlock => {
-                "driver calls alone: copy in, launch, copy out; memory allocated before, one wait a batch"
-            }
-            LaunchMethod::RawResident => {
-                "driver calls alone: launch with a block that was copied before, copy out; one wait a batch"
-            }
-            LaunchMethod::RawMapped => "driver calls alone: launch on pinned memory; one wait a batch",
-            LaunchMethod::RawGraph => {
-                "driver calls alone: one hipGraphLaunch a batch of copy in, launches, copy out; instantiated before"
-            }
-        }
-    }
-
-    /// The method that does the same with driver calls alone: no launcher can be faster. `None` for the methods of
-    /// driver calls alone themselves.
-    pub fn floor(self) -> Option<LaunchMethod> {
-        match self {
-            LaunchMethod::Naive | LaunchMethod::Async | LaunchMethod::Block => Some(LaunchMethod::RawBlock),
-            LaunchMethod::Value => Some(LaunchMethod::RawValue),
-            LaunchMethod::Unchanged => Some(LaunchMethod::RawResident),
-            LaunchMethod::Mapped => Some(LaunchMethod::RawMapped),
-            LaunchMethod::Graph => Some(LaunchMethod::RawGraph),
-            _ => None,
-        }
+    pub(crate) fn row(self) -> &'static Row {
+        &ROWS[self as usize]
     }
 
     /// Whether the method makes driver calls alone.
-    pub fn is_floor(self) -> bool {
-        self.floor().is_none()
+    pub(crate) fn is_floor(self) -> bool {
+        self.row().floor.is_none()
+    }
+
+    fn is_by_value(self) -> bool {
+        matches!(self, Value | RawValue)
+    }
+
+    /// Whether the argument block differs from launch to launch.
+    fn changes(self) -> bool {
+        !matches!(self, Unchanged | RawUnchanged)
+    }
+
+    /// Returns the kernel of hip/bench.hip with which this method does a job, and its dimensions: one workgroup, because
+    /// the kernel sums over it. `None` if there is no kernel for arguments of this size.
+    fn kernel(self, job: &Job) -> Option<(&'static str, LaunchDims)> {
+        let threads = if job.arguments.max(job.results) <= ONE_WAVE { 64 } else { 1024 };
+        let name = match job.arguments {
+            0 => "bench_nothing",
+            bytes if self.is_by_value() => BY_VALUE.iter().find(|(size, _)| *size == bytes)?.1,
+            _ => "bench_block",
+        };
+        Some((name, LaunchDims::linear(1, threads)))
     }
 
     /// Returns why this method can't do a job on this device; `None` if it can.
-    pub fn unsupported(self, job: &Job, device: &Device) -> Option<&'static str> {
+    pub(crate) fn unsupported(self, job: &Job, device: &Device) -> Option<&'static str> {
+        let Row { needs, empty, .. } = self.row();
         let capabilities = device.driver().capabilities();
-        let lacks = |capability| !capabilities.has(capability);
-        match self {
-            LaunchMethod::Naive if lacks(Capability::BlockingCopy) => {
-                Some("the driver has no blocking copies")
-            }
-            LaunchMethod::Async if lacks(Capability::StreamOrderedAllocator) => {
-                Some("the driver has no stream-ordered allocator")
-            }
-            LaunchMethod::Mapped | LaunchMethod::RawMapped if lacks(Capability::MappedHostMemory) => {
-                Some("the driver has no mapped host memory")
-            }
-            LaunchMethod::Graph | LaunchMethod::RawGraph if lacks(Capability::Graphs) => {
-                Some("the driver has no graphs")
-            }
-            LaunchMethod::Value | LaunchMethod::RawValue
-                if job.arguments > 0 && !BY_VALUE.contains(&job.arguments) =>
-            {
-                Some("the kernarg segment has 4 KiB")
-            }
-            LaunchMethod::Async
-            | LaunchMethod::Block
-            | LaunchMethod::Unchanged
-            | LaunchMethod::Mapped
-            | LaunchMethod::RawBlock
-            | LaunchMethod::RawResident
-            | LaunchMethod::RawMapped
-                if job.arguments == 0 =>
-            {
-                Some("there are no arguments")
-            }
-            _ => None,
+        match needs {
+            Some((capability, reason)) if !capabilities.has(*capability) => Some(reason),
+            _ if self.kernel(job).is_none() => Some("the kernarg segment has 4 KiB"),
+            _ => (job.arguments == 0 && !empty).then_some("there are no arguments"),
         }
     }
 
     /// Creates everything that the launches of a job need. Returns the streams of each of the job's threads.
-    ///
-    /// # Errors
-    /// Returns the error of the library or the driver. Everything that was created is then freed.
-    pub fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<Box<dyn MethodStream>>>, Error> {
-        match self {
-            LaunchMethod::Naive => each(job, || naive::Blocking::prepare(job, setup)),
-            LaunchMethod::Async => each(job, || naive::StreamOrdered::prepare(job, setup)),
-            LaunchMethod::Value | LaunchMethod::Block | LaunchMethod::Unchanged | LaunchMethod::Mapped => {
-                let kernel = launcher::Registered::new(self, job, setup)?;
-                each(job, || launcher::Launched::prepare(self, job, setup, &kernel))
-            }
-            LaunchMethod::Graph => {
-                let kernel = launcher::Registered::new(self, job, setup)?;
-                each(job, || graph::Graphs::prepare(job, setup, &kernel))
-            }
-            LaunchMethod::RawValue
-            | LaunchMethod::RawBlock
-            | LaunchMethod::RawResident
-            | LaunchMethod::RawMapped => each(job, || raw::Calls::prepare(self, job, setup)),
-            LaunchMethod::RawGraph => each(job, || raw_graph::Replayed::prepare(job, setup)),
-        }
+    pub(crate) fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<MethodStream>>, Error> {
+        let kernel = self.kernel(job).ok_or_else(|| Error::Invalid {
+            what: "bench",
+            problem: "no kernel has arguments of this size".into(),
+        })?;
+        let registered = match self {
+            Value | Block | Unchanged | Mapped | Graph => Some(launcher::Registered::new(kernel, setup)?),
+            _ => None,
+        };
+        let stream = || {
+            let on = StreamWork::new(job, setup.launcher.stream(setup.device)?, self.changes())?;
+            let launches: Box<dyn Launches> = match &registered {
+                Some(kernel) if self == Graph => Box::new(launcher::Graphs::new(kernel, setup.device)),
+                Some(kernel) => Box::new(launcher::ByHandle::new(self, kernel, job)),
+                None => Box::new(driver::DriverCalls::new(self, kernel, setup, &on)?),
+            };
+            Ok(MethodStream { launches, on })
+        };
+        (0..job.threads).map(|_| (0..job.streams).map(|_| stream()).collect()).collect()
     }
-}
-
-impl fmt::Display for LaunchMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-fn each<L: MethodStream + 'static>(
-    job: &Job,
-    mut one: impl FnMut() -> Result<L, Error>,
-) -> Result<Vec<Vec<Box<dyn MethodStream>>>, Error> {
-    let mut boxed = || one().map(|stream| Box::new(stream) as Box<dyn MethodStream>);
-    (0..job.threads).map(|_| (0..job.streams).map(|_| boxed()).collect()).collect()
 }
 
 /// The work that is measured: the sizes of arguments and results, and the numbers of launches, streams and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job {
+pub(crate) struct Job {
     /// The bytes of arguments that the kernel reads, a multiple of 4; with 0 the kernel is empty.
-    pub arguments: usize,
+    pub(crate) arguments: usize,
     /// The bytes of the result, a multiple of 4.
-    pub results: usize,
+    pub(crate) results: usize,
     /// The number of launches of a thread before it reads their results.
-    pub depth: usize,
+    pub(crate) depth: usize,
     /// The number of streams of each thread, used in turn.
-    pub streams: usize,
+    pub(crate) streams: usize,
     /// The number of threads that launch at the same time.
-    pub threads: usize,
+    pub(crate) threads: usize,
 }
 
 impl Job {
@@ -260,80 +218,126 @@ impl Job {
     fn in_flight(&self) -> usize {
         self.depth.div_ceil(self.streams.max(1)).max(1)
     }
+
+    fn argument_words(&self) -> u32 {
+        (self.arguments / 4) as u32
+    }
+
+    fn result_words(&self) -> u32 {
+        (self.results / 4) as u32
+    }
 }
 
 /// The launcher and the device on which methods are compared.
 #[derive(Clone, Debug)]
-pub struct Setup<'a> {
+pub(crate) struct Setup<'a> {
     /// The launcher of this library's methods; the others use its driver.
-    pub launcher: &'a Launcher,
+    pub(crate) launcher: &'a Launcher,
     /// The device.
-    pub device: &'a Device,
+    pub(crate) device: &'a Device,
     /// The code object of hip/bench.hip for the device.
-    pub code: CodeObject,
+    pub(crate) code: CodeObject,
 }
 
-/// Why a measurement stopped.
-#[derive(Debug)]
-pub enum Stop {
-    /// The library or the driver returned an error.
-    Error(Error),
-    /// A result differs from the host's.
-    Wrong(String),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Error(error)
+impl<'a> Setup<'a> {
+    /// Takes the code object that the command line has for the device.
+    pub(crate) fn new(launcher: &'a Launcher, device: &'a Device) -> Result<Setup<'a>, Error> {
+        Ok(Setup { launcher, device, code: BENCH.for_device(device)? })
     }
 }
 
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Why a measurement ended early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MeasureError {
+    /// The library or the driver returned an error.
+    #[error(transparent)]
+    Error(#[from] Error),
+    /// A result differs from the host's.
+    #[error("wrong result: {0}")]
+    Wrong(String),
+}
+
+impl MeasureError {
+    /// The error of a case, as the command line reports it.
+    pub(crate) fn of(self, case: impl fmt::Display) -> CommandError {
+        let message = format!("{case}: {self}");
         match self {
-            Stop::Error(error) => error.fmt(f),
-            Stop::Wrong(what) => write!(f, "wrong result: {what}"),
+            MeasureError::Error(Error::DeviceLost(_) | Error::Driver { .. } | Error::Node { .. })
+            | MeasureError::Wrong(_) => CommandError::Failed(message),
+            MeasureError::Error(_) => CommandError::Unusable(message),
         }
     }
 }
 
-/// A stream with a prepared kernel, and the memory that its launches need.
-pub trait MethodStream: Send {
-    /// Launches once. It may be called `depth` times at most before the results are collected.
-    ///
-    /// # Errors
-    /// Returns the error of the library or the driver.
-    fn launch(&mut self) -> Result<(), Error>;
-    /// Submits the launches that [`launch`](MethodStream::launch) only recorded.
-    ///
-    /// # Errors
-    /// Returns the error of the library or the driver.
-    fn submit(&mut self) -> Result<(), Error> {
+/// What differs between methods: how a stream's launches are made, and how their results get to the host.
+pub(crate) trait Launches: Send {
+    /// Takes the next launch from the stream's work, and makes it or records it.
+    fn launch(&mut self, on: &mut StreamWork) -> Result<(), Error>;
+    /// Submits the launches that were only recorded.
+    fn submit(&mut self, _: &mut StreamWork) -> Result<(), Error> {
         Ok(())
     }
-    /// Waits for all launches since the last call, and copies their results to the host's own memory.
-    ///
-    /// # Errors
-    /// Returns the error of the library or the driver.
-    fn collect(&mut self) -> Result<(), Error>;
-    /// Compares the results that were collected last with the host's. Makes no driver call.
-    ///
-    /// # Errors
-    /// Returns [`Stop::Wrong`], which says which result differs.
-    fn check_results(&self) -> Result<(), Stop>;
-    /// Copies the sum that the kernels computed over all launches from the device, and compares it with the host's.
-    ///
-    /// # Errors
-    /// Returns [`Stop::Wrong`] if it differs, and [`Stop::Error`] if it can't be read.
-    fn check_sum(&self) -> Result<(), Stop>;
-    /// Does both checks.
-    ///
-    /// # Errors
-    /// Returns the error of the check that failed.
-    fn check(&self) -> Result<(), Stop> {
-        self.check_results()?;
-        self.check_sum()
+    /// Waits for all launches since the last call, and copies their results to the work's own memory.
+    fn collect(&mut self, on: &mut StreamWork) -> Result<(), Error>;
+}
+
+/// A stream with a prepared kernel, and the memory that its launches need.
+pub(crate) struct MethodStream {
+    // Dropped first: its drop waits for the launches that use the sink.
+    launches: Box<dyn Launches>,
+    on: StreamWork,
+}
+
+impl MethodStream {
+    /// Launches once. It may be called `depth` times at most before the results are collected.
+    pub(crate) fn launch(&mut self) -> Result<(), Error> {
+        self.launches.launch(&mut self.on)
     }
+
+    /// Submits the launches that [`launch`](MethodStream::launch) only recorded.
+    pub(crate) fn submit(&mut self) -> Result<(), Error> {
+        self.launches.submit(&mut self.on)
+    }
+
+    /// Waits for all launches since the last call, and copies their results to the host's own memory.
+    pub(crate) fn collect(&mut self) -> Result<(), Error> {
+        self.launches.collect(&mut self.on)?;
+        self.on.work.collected();
+        Ok(())
+    }
+
+    /// Compares the results that were collected last with the host's. Makes no driver call.
+    pub(crate) fn check_results(&self) -> Result<(), MeasureError> {
+        self.on.work.check_results()
+    }
+
+    /// Compares the sum that the kernels computed over all launches with the host's, and the results as
+    /// [`check_results`](MethodStream::check_results) does.
+    pub(crate) fn check(&self) -> Result<(), MeasureError> {
+        self.check_results()?;
+        self.on.check_sum()
+    }
+
     /// The stream on which the launches are enqueued.
-    fn stream(&self) -> &Stream;
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.on.stream
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A stream whose launches are of a test.
+    pub(crate) fn stream_of(launches: impl Launches + 'static, on: StreamWork) -> MethodStream {
+        MethodStream { launches: Box::new(launches), on }
+    }
+
+    #[test]
+    fn every_method_has_its_row_and_name() {
+        for (index, method) in LaunchMethod::all().enumerate() {
+            assert_eq!(method as usize, index);
+            assert_eq!(serde_json::to_value(method).unwrap(), method.row().name);
+        }
+    }
 }

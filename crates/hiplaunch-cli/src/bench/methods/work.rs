@@ -3,18 +3,47 @@
 
 use hiplaunch::{DeviceBuffer, Error, Stream};
 
-use super::{Job, Stop};
+use super::{Job, MeasureError};
 
 /// The offset of the words in an argument block, after the result's address.
 pub(super) const WORDS_AT: usize = 8;
 /// The difference between consecutive words of a result (hip/bench.hip).
 const STEP: u32 = 0x9e37_79b9;
 
+/// A stream, its work, and the word in device memory to which every launch adds.
+pub(crate) struct StreamWork {
+    pub(super) stream: Stream,
+    /// `None` for a kernel without arguments.
+    pub(super) sink: Option<DeviceBuffer<u32>>,
+    pub(super) work: Work,
+    pub(super) job: Job,
+}
+
+impl StreamWork {
+    pub(crate) fn new(job: &Job, stream: Stream, changing: bool) -> Result<StreamWork, Error> {
+        let sink = match job.arguments {
+            0 => None,
+            _ => Some(DeviceBuffer::from_slice(&stream, &[0])?),
+        };
+        stream.synchronize()?;
+        Ok(StreamWork { stream, sink, work: Work::new(job, changing), job: *job })
+    }
+
+    /// Reads the sink after all work on the stream, and compares it with the host's sum.
+    pub(super) fn check_sum(&self) -> Result<(), MeasureError> {
+        let sum = match &self.sink {
+            Some(sink) => sink.to_vec(&self.stream)?.first().copied().unwrap_or_default(),
+            None => 0,
+        };
+        self.work.check_sum(sum)
+    }
+}
+
 /// The arguments of a stream's launches, and the results that were read.
 #[derive(Debug)]
 pub(super) struct Work {
     /// The argument block: eight bytes for the result's address, then the words.
-    block: Vec<u8>,
+    pub(super) block: Vec<u8>,
     changing: bool,
     /// The sum that the kernel computes of the words of launch 0.
     base: u32,
@@ -26,7 +55,7 @@ pub(super) struct Work {
     sum: u32,
     /// The results of the last batch.
     read: Vec<u8>,
-    each: usize,
+    result_bytes: usize,
     /// The number of the last batch's first launch, and the number of its launches.
     first: u32,
     count: usize,
@@ -38,7 +67,7 @@ impl Work {
         let mut state = 0x2545_f491u32;
         let mut block = vec![0; WORDS_AT];
         let mut base = 0u32;
-        for j in 0..job.arguments as u32 / 4 {
+        for j in 0..job.argument_words() {
             state ^= state << 13;
             state ^= state >> 17;
             state ^= state << 5;
@@ -54,33 +83,39 @@ impl Work {
             batch: 0,
             sum: 0,
             read: vec![0; job.in_flight() * job.results],
-            each: job.results,
+            result_bytes: job.results,
             first: 0,
             count: 0,
         }
     }
 
-    /// Returns the number of the next launch within its batch, and its argument block.
+    /// Prepares the argument block of the next launch, and returns the launch's number within its batch.
     #[inline]
-    pub(super) fn next(&mut self) -> (usize, &mut Vec<u8>) {
+    pub(super) fn next(&mut self) -> usize {
         if self.changing {
             self.block[WORDS_AT..WORDS_AT + 4].copy_from_slice(&self.launched.to_le_bytes());
         }
         self.sum = self.sum.wrapping_add(self.total(self.launched));
         self.launched = self.launched.wrapping_add(1);
         self.batch += 1;
-        (self.batch - 1, &mut self.block)
+        self.batch - 1
+    }
+
+    /// The words of the argument block.
+    #[inline]
+    pub(super) fn words(&self) -> &[u8] {
+        &self.block[WORDS_AT..]
     }
 
     /// The memory for the result of launch `slot` of this batch.
     #[inline]
     pub(super) fn result(&mut self, slot: usize) -> &mut [u8] {
-        &mut self.read[slot * self.each..(slot + 1) * self.each]
+        &mut self.read[slot * self.result_bytes..(slot + 1) * self.result_bytes]
     }
 
     /// The memory for all results of this batch.
     pub(super) fn results(&mut self) -> &mut [u8] {
-        &mut self.read[..self.batch * self.each]
+        &mut self.read[..self.batch * self.result_bytes]
     }
 
     /// Ends a batch whose results were all read.
@@ -94,70 +129,31 @@ impl Work {
     }
 
     /// Compares the results of the last batch with what the host computes.
-    ///
-    /// # Errors
-    /// Returns [`Stop::Wrong`], which says which word of which launch differs.
-    pub(super) fn check_results(&self) -> Result<(), Stop> {
-        for slot in 0..self.count {
-            let number = self.first.wrapping_add(slot as u32);
-            let total = self.total(number);
-            let words = self.read[slot * self.each..(slot + 1) * self.each].chunks_exact(4);
-            for (i, word) in words.enumerate() {
-                let got = word.try_into().map(u32::from_le_bytes).unwrap_or_default();
-                let want = total.wrapping_add((i as u32).wrapping_mul(STEP));
-                if got != want {
-                    return Err(Stop::Wrong(format!(
-                        "launch {number}, word {i}: got {got:#x}, want {want:#x}"
-                    )));
-                }
+    pub(super) fn check_results(&self) -> Result<(), MeasureError> {
+        let words = self.result_bytes / 4;
+        for (at, word) in self.read.as_chunks().0.iter().take(self.count * words).enumerate() {
+            let number = self.first.wrapping_add((at / words) as u32);
+            let step = ((at % words) as u32).wrapping_mul(STEP);
+            let (got, want) = (u32::from_le_bytes(*word), self.total(number).wrapping_add(step));
+            if got != want {
+                let at = at % words;
+                return Err(MeasureError::Wrong(format!(
+                    "launch {number}, word {at}: got {got:#x}, want {want:#x}"
+                )));
             }
         }
         Ok(())
     }
 
     /// Compares the sum over all launches with what the host computes.
-    ///
-    /// # Errors
-    /// Returns [`Stop::Wrong`] if it differs.
-    pub(super) fn check_sum(&self, sink: u32) -> Result<(), Stop> {
+    fn check_sum(&self, sink: u32) -> Result<(), MeasureError> {
         if sink != self.sum {
-            return Err(Stop::Wrong(format!(
+            return Err(MeasureError::Wrong(format!(
                 "the sum over {} launches: got {sink:#x}, want {:#x}",
                 self.launched, self.sum
             )));
         }
         Ok(())
-    }
-}
-
-/// The word in device memory to which every launch of a stream adds; a kernel without arguments has none.
-#[derive(Debug)]
-pub(super) struct Sink(Option<DeviceBuffer<u32>>);
-
-impl Sink {
-    pub(super) fn new(job: &Job, stream: &Stream) -> Result<Sink, Error> {
-        if job.arguments == 0 {
-            return Ok(Sink(None));
-        }
-        let buffer = DeviceBuffer::from_slice(stream, &[0])?;
-        stream.synchronize()?;
-        Ok(Sink(Some(buffer)))
-    }
-
-    pub(super) fn buffer(&self) -> Option<&DeviceBuffer<u32>> {
-        self.0.as_ref()
-    }
-
-    pub(super) fn address(&self) -> [u8; 8] {
-        self.0.as_ref().map_or(0, |buffer| buffer.ptr().0).to_le_bytes()
-    }
-
-    /// Reads the word after all work on the stream.
-    pub(super) fn read(&self, stream: &Stream) -> Result<u32, Error> {
-        match &self.0 {
-            Some(buffer) => Ok(buffer.to_vec(stream)?.first().copied().unwrap_or_default()),
-            None => Ok(0),
-        }
     }
 }
 
@@ -169,8 +165,8 @@ mod tests {
 
     /// Does on the host what the kernel does.
     fn launch(work: &mut Work, sink: &mut u32) {
-        let (slot, block) = work.next();
-        let words = block[WORDS_AT..].chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
+        let slot = work.next();
+        let words = work.words().chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
         let total =
             words.enumerate().fold(0u32, |sum, (j, w)| sum.wrapping_add(w.wrapping_mul(2 * j as u32 + 1)));
         *sink = sink.wrapping_add(total);
@@ -188,10 +184,10 @@ mod tests {
             work.collected();
             assert!(work.check_results().is_ok() && work.check_sum(sink).is_ok());
         }
-        let Err(Stop::Wrong(what)) = work.check_sum(sink + 1) else { panic!() };
+        let Err(MeasureError::Wrong(what)) = work.check_sum(sink + 1) else { panic!() };
         assert!(what.contains("sum over 6 launches"), "{what}");
         work.result(1)[4] ^= 1;
-        let Err(Stop::Wrong(what)) = work.check_results() else { panic!() };
+        let Err(MeasureError::Wrong(what)) = work.check_results() else { panic!() };
         assert!(what.contains("launch 5, word 1"), "{what}");
     }
 
@@ -199,8 +195,10 @@ mod tests {
     fn launches_differ_only_with_changing() {
         for (changing, differ) in [(true, true), (false, false)] {
             let mut work = Work::new(&JOB, changing);
-            let (first, second) = (work.next().1.clone(), work.next().1.clone());
-            assert_eq!(first != second, differ);
+            work.next();
+            let first = work.block.clone();
+            work.next();
+            assert_eq!(first != work.block, differ);
         }
     }
 }

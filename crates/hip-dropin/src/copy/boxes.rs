@@ -1,0 +1,313 @@
+//! Copies of rectangles and boxes: rows that lie at distances (pitches) from each other.
+
+use hip_driver::{DeviceId, PinnedAllocation};
+
+use crate::abi::c_caller::{Address, In};
+use crate::abi::status::{HipResult, Status};
+use crate::abi::structs::{
+    HIP_MEMCPY3D, HIP_MEMCPY3D_R5, hip_Memcpy2D, hipMemcpy3DParms, hipPitchedPtr, hipPos,
+};
+use crate::abi::version::Version;
+use crate::copy::{CopyRoute, DEFAULT, HOST_TO_HOST, Way, check_kind};
+use crate::memory::allocations::Place;
+use crate::process::Process;
+use crate::process::thread;
+use crate::report::record;
+use crate::stream::target::{Queue, Target};
+
+/// One side of a copy.
+#[derive(Clone, Copy)]
+pub(crate) struct Side {
+    /// The first byte of the first row.
+    pub(crate) start: Address,
+    /// The distance of two rows in bytes.
+    pub(crate) pitch: usize,
+    /// The distance of two slices in bytes.
+    pub(crate) slice: usize,
+}
+
+impl Side {
+    /// The bytes from the first to the last one of a box of rows. Fails with `INVALID_VALUE` for more than there are.
+    pub(crate) fn extent(&self, width: usize, height: usize, depth: usize) -> HipResult<usize> {
+        let rows = height.saturating_sub(1).checked_mul(self.pitch);
+        let slices = depth.saturating_sub(1).checked_mul(self.slice);
+        let last_row = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices));
+        last_row.and_then(|last| last.checked_add(width)).ok_or(Status::INVALID_VALUE)
+    }
+}
+
+/// A copy of a box.
+#[derive(Clone, Copy)]
+pub(crate) struct BoxCopy {
+    pub(crate) dst: Side,
+    pub(crate) src: Side,
+    /// The bytes of a row.
+    pub(crate) width: usize,
+    /// The rows of a slice.
+    pub(crate) height: usize,
+    /// The slices.
+    pub(crate) depth: usize,
+    /// A `hipMemcpyKind`.
+    pub(crate) kind: i32,
+}
+
+impl BoxCopy {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Checks what HIP checks before it copies, and that each side is in one allocation, or in none that HIP knows.
+    pub(crate) fn check(&self, process: &Process) -> HipResult {
+        check_kind(self.kind)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        if self.dst.start.is_null() || self.src.start.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        if self.width > self.dst.pitch || self.width > self.src.pitch {
+            return Err(Status::INVALID_PITCH_VALUE);
+        }
+        for side in [&self.dst, &self.src] {
+            process.place(side.start, side.extent(self.width, self.height, self.depth)?)?;
+        }
+        Ok(())
+    }
+
+    /// The ranges to copy: as few as cover the rows. Each has two addresses and a length in bytes.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (Address, Address, usize)> + use<> {
+        let BoxCopy { dst, src, width, height, depth, .. } = *self;
+        let dense = |side: &Side| side.pitch == width;
+        // Rows without gaps are one range, and slices of them without gaps, too.
+        let (bytes, rows) = if dense(&dst) && dense(&src) { (width * height, 1) } else { (width, height) };
+        let joined = rows == 1 && dst.slice == bytes && src.slice == bytes;
+        let (bytes, slices) = if joined { (bytes * depth, 1) } else { (bytes, depth) };
+        (0..slices).flat_map(move |slice| {
+            (0..rows).map(move |row| {
+                let at = |side: Side| side.start.offset(slice * side.slice + row * side.pitch);
+                (at(dst), at(src), bytes)
+            })
+        })
+    }
+
+    /// Copies.
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
+        self.check(process)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        if process.capture_copy(queue, self)? {
+            return Ok(());
+        }
+        // Everything is checked before the first row is copied.
+        let routes =
+            self.ranges().map(|(dst, src, bytes)| Ok((CopyRoute::find(process, dst, src, bytes)?, bytes)));
+        let routes = routes.collect::<HipResult<Vec<(CopyRoute, usize)>>>()?;
+        // All rows are of the same two allocations.
+        let Some((first, _)) = routes.first() else { return Ok(()) };
+        first.begin(process, queue)?;
+        let pinned = self.pin_rows(process, first, routes.len());
+        let copied = self.enqueue(process, &routes, queue).and_then(|()| {
+            let queue = Queue { waits: queue.waits || pinned.is_some(), ..queue };
+            queue.finish_on(process, first.devices(queue))
+        });
+        // Waits for the rows that were enqueued, if one was refused.
+        drop(pinned);
+        copied
+    }
+
+    /// Enqueues the rows, which were checked.
+    fn enqueue(&self, process: &Process, routes: &[(CopyRoute, usize)], queue: Queue) -> HipResult {
+        for (route, bytes) in routes {
+            if let (Way::OnHost, false) = (route.way, matches!(self.kind, HOST_TO_HOST | DEFAULT)) {
+                return Err(Status::INVALID_VALUE);
+            }
+            route.enqueue(process, *bytes, queue)?;
+        }
+        Ok(())
+    }
+
+    /// Pins the destination of many rows for the time of the copy: a copy to pageable memory waits, and would for each row.
+    fn pin_rows<'a>(&self, process: &'a Process, first: &CopyRoute, rows: usize) -> Option<PinnedRows<'a>> {
+        let is_pageable = matches!(process.place(self.dst.start, 1), Ok(Place::Pageable));
+        if rows < 2 || !is_pageable || !matches!(first.way, Way::ToHost(..)) {
+            return None;
+        }
+        let bytes = self.dst.extent(self.width, self.height, self.depth).ok()?;
+        let device = thread::device();
+        // SAFETY: the program passes memory that it may write until the copy has run, and the rows are unpinned before that is
+        // reported to it.
+        let pinned = unsafe { process.unlayered.host_register(device, self.dst.start.host(), bytes) }.ok()?;
+        Some(PinnedRows { process, device, pinned })
+    }
+}
+
+/// Memory that is pinned until this is dropped, which waits for the devices.
+struct PinnedRows<'a> {
+    process: &'a Process,
+    device: DeviceId,
+    pinned: PinnedAllocation,
+}
+
+impl Drop for PinnedRows<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was registered until now, and unregistering waits for the work that uses it.
+        let unpinned = unsafe { self.process.unlayered.host_unregister(self.device, self.pinned) };
+        if let Err(error) = unpinned {
+            log::debug!("{error}");
+        }
+    }
+}
+
+/// The copy that the arguments of `hipMemcpy2D` describe.
+pub(crate) fn rectangle(
+    dst: Address,
+    dst_pitch: usize,
+    src: Address,
+    src_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: i32,
+) -> BoxCopy {
+    let side = |start, pitch: usize| Side { start, pitch, slice: pitch.saturating_mul(height) };
+    BoxCopy { dst: side(dst, dst_pitch), src: side(src, src_pitch), width, height, depth: 1, kind }
+}
+
+/// Refuses copies from and to arrays, which are not supported.
+pub(crate) fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
+    if arrays == [0, 0] {
+        return Ok(());
+    }
+    record::unsupported(name);
+    Err(Status::NOT_SUPPORTED)
+}
+
+/// The offset of a position in bytes. One that is too large wraps around, and is in no allocation.
+fn offset([x, y, z]: [usize; 3], pitch: usize, slice: usize) -> usize {
+    z.wrapping_mul(slice).wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x)
+}
+
+/// The copy that a `hipMemcpy3DParms` describes. Copies of arrays are not supported.
+pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
+    no_arrays(name, [parms.srcArray, parms.dstArray])?;
+    Ok(of_memory(parms))
+}
+
+/// The copy that a `hipMemcpy3DParms` without arrays describes.
+pub(crate) fn of_memory(parms: &hipMemcpy3DParms) -> BoxCopy {
+    let side = |pointer: &hipPitchedPtr, position: &hipPos| {
+        let slice = pointer.pitch.saturating_mul(pointer.ysize);
+        let offset = offset([position.x, position.y, position.z], pointer.pitch, slice);
+        let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
+        Side { start, pitch: pointer.pitch, slice }
+    };
+    BoxCopy {
+        dst: side(&parms.dstPtr, &parms.dstPos),
+        src: side(&parms.srcPtr, &parms.srcPos),
+        width: parms.extent.width,
+        height: parms.extent.height,
+        depth: parms.extent.depth,
+        kind: parms.kind,
+    }
+}
+
+/// The argument of `hipMemcpy3D` and of the function with this name.
+#[derive(Clone, Copy)]
+pub(crate) struct Parms3D {
+    pub(crate) parms: In<hipMemcpy3DParms>,
+    pub(crate) name: &'static str,
+}
+
+impl Parms3D {
+    /// Copies.
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
+        from_parms(self.name, &self.parms.get()?)?.run(process, queue)
+    }
+}
+
+/// The argument of `hipMemcpyParam2D` and of the function with this name.
+#[derive(Clone, Copy)]
+pub(crate) struct Parms2D {
+    pub(crate) parms: In<hip_Memcpy2D>,
+    pub(crate) name: &'static str,
+}
+
+impl Parms2D {
+    /// Copies.
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
+        from_2d(self.name, &self.parms.get()?)?.run(process, queue)
+    }
+}
+
+/// `hipMemoryType` of memory of the host, which HIP 6 numbered anew.
+fn is_host(memory_type: i32) -> bool {
+    memory_type == i32::from(Version::current() != Version::Hip5)
+}
+
+/// The distance of two rows: the driver API's structures leave it out where there are no gaps.
+fn pitch_or_width(pitch: usize, width: usize) -> usize {
+    if pitch == 0 { width } else { pitch }
+}
+
+/// The address that the driver API's structures give by the type of memory.
+fn by_type(memory_type: i32, host: Address, device: Address) -> Address {
+    if is_host(memory_type) { host } else { device }
+}
+
+fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
+    no_arrays(name, [copy.srcArray, copy.dstArray])?;
+    let side = |start: Address, pitch: usize, x: usize, y: usize| {
+        let pitch = pitch_or_width(pitch, copy.WidthInBytes);
+        let start = if start.is_null() { start } else { start.offset(offset([x, y, 0], pitch, 0)) };
+        Side { start, pitch, slice: pitch.saturating_mul(copy.Height) }
+    };
+    let (dst, src) = (
+        by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
+        by_type(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
+    );
+    Ok(BoxCopy {
+        dst: side(dst, copy.dstPitch, copy.dstXInBytes, copy.dstY),
+        src: side(src, copy.srcPitch, copy.srcXInBytes, copy.srcY),
+        width: copy.WidthInBytes,
+        height: copy.Height,
+        depth: 1,
+        kind: DEFAULT,
+    })
+}
+
+/// Runs the copy of `hipDrvMemcpy3D` and of the function with this name.
+pub(crate) fn run_drv_3d(process: &Process, name: &'static str, copy: Address, target: Target) -> HipResult {
+    let queue = target.queue(process)?;
+    from_drv_3d(name, &read_drv_3d(copy)?)?.run(process, queue)
+}
+
+/// Reads a `HIP_MEMCPY3D` in the layout of the caller's version.
+pub(crate) fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
+    match Version::current() {
+        Version::Hip5 => Ok(copy.values::<HIP_MEMCPY3D_R5>().get()?.into()),
+        _ => copy.values().get(),
+    }
+}
+
+/// The copy that a `HIP_MEMCPY3D` describes.
+pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
+    no_arrays(name, [copy.srcArray, copy.dstArray])?;
+    let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
+        let pitch = pitch_or_width(pitch, copy.WidthInBytes);
+        let slice = pitch.saturating_mul(if rows == 0 { copy.Height } else { rows });
+        let start = if start.is_null() { start } else { start.offset(offset([x, y, z], pitch, slice)) };
+        Side { start, pitch, slice }
+    };
+    let (dst, src) = (
+        by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
+        by_type(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
+    );
+    Ok(BoxCopy {
+        dst: side(dst, copy.dstPitch, copy.dstHeight, [copy.dstXInBytes, copy.dstY, copy.dstZ]),
+        src: side(src, copy.srcPitch, copy.srcHeight, [copy.srcXInBytes, copy.srcY, copy.srcZ]),
+        width: copy.WidthInBytes,
+        height: copy.Height,
+        depth: copy.Depth,
+        kind: DEFAULT,
+    })
+}

@@ -1,0 +1,58 @@
+//! Functions of the host that run in stream order.
+
+use hip_driver::{HostFunction, Work};
+
+use crate::abi::c_caller::{HostFn, UserData};
+use crate::abi::status::{HipResult, Status};
+use crate::process::Process;
+use crate::stream::StreamHandle;
+
+/// A `hipStreamCallback_t`.
+pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, Status, UserData)>;
+
+/// Enqueues a function. It is called even if the work before it has faulted, or never runs because of a fault.
+pub(crate) fn enqueue(
+    process: &Process,
+    stream: StreamHandle,
+    function: impl FnOnce() + Send + 'static,
+) -> HipResult {
+    let (device, raw) = process.stream(stream)?;
+    let function = HostFunction::new(function);
+    // SAFETY: the stream is live; the function is owned.
+    Ok(unsafe { process.driver.enqueue(device, raw, &Work::HostFunction(&function)) }?)
+}
+
+pub(crate) fn hipStreamAddCallback(
+    process: &'static Process,
+    stream: StreamHandle,
+    callback: StreamCallback,
+    data: UserData,
+    flags: u32,
+) -> HipResult {
+    let callback = callback.ok_or(Status::INVALID_VALUE)?;
+    if flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (device, raw) = process.stream(stream)?;
+    process.not_captured((device, raw))?;
+    enqueue(process, stream, move || {
+        // The whole value, which may go to another thread.
+        let data = data;
+        let status = process.report_fault(device).err().unwrap_or(Status::SUCCESS);
+        // SAFETY: the caller passed the function with this argument to be called so.
+        unsafe { callback(stream, status, data) }
+    })
+}
+
+pub(crate) fn hipLaunchHostFunc(
+    process: &'static Process,
+    stream: StreamHandle,
+    function: HostFn,
+    data: UserData,
+) -> HipResult {
+    function.check()?;
+    if process.capture_host_function(process.stream(stream)?, function, data)? {
+        return Ok(());
+    }
+    enqueue(process, stream, move || function.call(data))
+}
