@@ -131,7 +131,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "array, command_line, dtype, errors, notices, scripts",
         ],
     ),
-    ("crates/hiplaunch-reports", &["lds, plan, pool_svg", "chrome, pool_json, sample, style"]),
+    ("crates/hiplaunch-reports", &["lds, plan, pool_svg", "canvas", "chrome, pool_json, sample, style"]),
     (
         "crates/hiplaunch-tensor",
         &["compute", "context + dag + fuse + kernels + lazy + lower + lowered + node", "element, error"],
