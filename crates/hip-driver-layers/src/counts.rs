@@ -6,74 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::{
-    Call, CallGroup, CallKind, Driver, DriverError, DriverResult, ErrorCode, Note, NoteKind, Output, Work,
+    Call, CallGroup, CallKind, Driver, DriverError, DriverResult, ErrorCode, Note, Output, Work,
 };
 
+pub use super::counted::Counted;
 use super::inject::Injections;
 use super::intercept::{Intercepted, Layer};
 use super::pinned::{PinnedRanges, Released};
-
-/// What is counted: calls of a kind, calls of a group, or notes of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Counted {
-    /// The calls of a kind.
-    Call(CallKind),
-    /// The calls of a group.
-    Group(CallGroup),
-    /// The notes of a kind.
-    Note(NoteKind),
-}
-
-impl Counted {
-    const LEN: usize = CallKind::ALL.len() + CallGroup::ALL.len() + NoteKind::ALL.len();
-
-    /// Returns everything that is counted: kinds of calls, kinds of notes, groups of calls.
-    pub fn all() -> impl Iterator<Item = Counted> {
-        let calls = CallKind::ALL.iter().copied().map(Counted::Call);
-        let notes = NoteKind::ALL.iter().copied().map(Counted::Note);
-        calls.chain(notes).chain(CallGroup::ALL.iter().copied().map(Counted::Group))
-    }
-
-    /// Returns the name of the kind or group.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Counted::Call(kind) => kind.name(),
-            Counted::Group(group) => group.name(),
-            Counted::Note(kind) => kind.name(),
-        }
-    }
-
-    /// Returns the place among [`all`](Counted::all).
-    #[inline]
-    const fn index(self) -> usize {
-        match self {
-            Counted::Call(kind) => kind as usize,
-            Counted::Note(kind) => CallKind::ALL.len() + kind as usize,
-            Counted::Group(group) => CallKind::ALL.len() + NoteKind::ALL.len() + group as usize,
-        }
-    }
-}
-
-impl From<CallKind> for Counted {
-    #[inline]
-    fn from(kind: CallKind) -> Counted {
-        Counted::Call(kind)
-    }
-}
-
-impl From<CallGroup> for Counted {
-    #[inline]
-    fn from(group: CallGroup) -> Counted {
-        Counted::Group(group)
-    }
-}
-
-impl From<NoteKind> for Counted {
-    #[inline]
-    fn from(kind: NoteKind) -> Counted {
-        Counted::Note(kind)
-    }
-}
 
 /// A driver with the counting layer over it.
 pub type CountingDriver = Intercepted<CallCounter>;
@@ -263,6 +202,8 @@ impl fmt::Display for CallCounts {
 
 #[cfg(test)]
 mod tests {
+    use hip_driver::NoteKind;
+
     use super::*;
 
     #[test]

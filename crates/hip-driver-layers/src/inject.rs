@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hip_driver::{CallGroup, CallKind, ErrorCode};
 
-use super::counts::Counted;
+use super::counted::Counted;
 
 #[derive(Debug)]
 struct Injection {

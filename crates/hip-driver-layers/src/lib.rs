@@ -8,6 +8,7 @@
 //! * [`timeline`] records when the host called the driver and when the device ran the work.
 
 mod captures;
+mod counted;
 pub mod counts;
 mod default_streams;
 mod inject;

@@ -57,7 +57,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/hip-compile", &["hiprtc", "comgr", "cache, error", "entry", "digest, includes, namespace"]),
     (
         "crates/hip-driver-layers",
-        &["validation", "counts, timeline", "captures, default_streams, inject, intercept, pinned"],
+        &[
+            "validation",
+            "counts, timeline",
+            "captures, default_streams, inject, intercept, pinned",
+            "counted",
+        ],
     ),
     (
         "crates/hip-driver-emulated",
