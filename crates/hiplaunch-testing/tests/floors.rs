@@ -124,7 +124,18 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/hiplaunch-reports", &["lds, plan, pool_svg", "chrome, pool_json, sample, style"]),
     (
         "crates/hiplaunch-tensor",
-        &["compute", "context + dag + fuse + kernels + lazy + lower + lowered + node", "element, error"],
+        &[
+            "compute",
+            "lowered",
+            "lower",
+            "clusters, lazy",
+            "dag",
+            "node",
+            "context",
+            "kept, kernels",
+            "fuse",
+            "element, error, op",
+        ],
     ),
     (
         "crates/lds-layout",
