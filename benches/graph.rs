@@ -30,7 +30,7 @@ impl Rig {
     fn open() -> Result<Rig, Error> {
         let launcher = Launcher::builder()
             .backend(Backend::Auto)
-            .driver(hiplaunch_testing::noop::NoopDriver::open())
+            .driver(hiplaunch::driver::noop::NoopDriver::open())
             .validate(false)
             .build()?;
         let device = launcher.device(0)?.clone();

@@ -11,7 +11,7 @@ use code_object::{CodeObject, KernelSignature};
 use hiplaunch::driver::amd::{HipDriver, LoadError};
 use hiplaunch::driver::{
     Capability, DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, HostFunction, KernelLaunch,
-    MemoryRequest, RawFunction, RawModule, RawStream, StreamOptions, Work,
+    RawFunction, RawModule, RawStream, StreamOptions, Work,
 };
 
 const DEVICE: DeviceId = DeviceId(0);
@@ -546,8 +546,7 @@ fn a_stream_can_be_destroyed_after_memory_was_freed_in_its_order() {
             driver.stream_destroy(DEVICE, s).unwrap();
             driver.stream_destroy(DEVICE, t).unwrap();
         }
-        // SAFETY: the request needs nothing.
-        unsafe { driver.memory(DEVICE, &MemoryRequest::TrimPool { keep: 0 }) }.unwrap();
+        driver.trim_pool(DEVICE, 0).unwrap();
     });
 }
 

@@ -74,7 +74,7 @@ fn arena(blocks: u64) -> Arc<Arena<Stream>> {
     Arc::new(arena)
 }
 
-fn take(arena: &Arena<Stream>) -> Option<heap::AllocatedBlock> {
+fn take(arena: &Arena<Stream>) -> Option<arena::AllocatedBlock> {
     arena.allocate(BLOCK, granules_of(BLOCK).unwrap())
 }
 

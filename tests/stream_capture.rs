@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use hiplaunch::driver::validation::CallKind;
-use hiplaunch::driver::{Capability, CaptureReply, CaptureRequest, DeviceId, ErrorCode, StreamOptions, Work};
+use hiplaunch::driver::{Capability, DeviceId, ErrorCode, StreamOptions, Work};
 use hiplaunch::stream::CaptureMode;
 use hiplaunch::{
     Arg, CapturedGraph, Destination, DeviceBuffer, Error, Event, EventOptions, HostData, Launch, LaunchDims,
@@ -237,13 +237,13 @@ fn every_failing_call_is_returned_and_leaks_nothing() {
         let words = buffer(rig, &[0]);
         let other = rig.launcher.stream(&rig.device).unwrap();
         let kinds = [
-            (CallKind::StreamCapture, 1),
-            (CallKind::LaunchKernel, 1),
-            (CallKind::StreamCapture, 2),
-            (CallKind::GraphInstantiate, 1),
+            CallKind::StreamBeginCapture,
+            CallKind::LaunchKernel,
+            CallKind::StreamEndCapture,
+            CallKind::GraphInstantiate,
         ];
-        for (kind, nth) in kinds {
-            rig.validation().inject(kind, nth, ErrorCode::OUT_OF_MEMORY);
+        for kind in kinds {
+            rig.validation().inject(kind, 1, ErrorCode::OUT_OF_MEMORY);
             let failed = rig.stream.capture(CaptureMode::Relaxed, |stream| bump(rig, stream, &words));
             assert_eq!(failed.unwrap_err().code(), Some(ErrorCode::OUT_OF_MEMORY), "{kind}");
             assert_eq!(rig.validation().pending_injections(), 0);
@@ -290,8 +290,7 @@ fn launches_join_the_capture_of_an_adopted_streams_owner() {
             let raw = raw.unwrap();
             let stream = rig.launcher.stream_from_raw(&rig.device, raw).unwrap();
             bump(rig, &stream, &words).unwrap();
-            let request = |request| driver.stream_capture(device, raw, &request).unwrap();
-            request(CaptureRequest::Begin(CaptureMode::ThreadLocal));
+            driver.stream_begin_capture(device, raw, CaptureMode::ThreadLocal).unwrap();
             assert!(stream.is_capturing().unwrap());
             bump(rig, &stream, &words).unwrap();
             // What needs memory of the library's own is refused, and the capture goes on.
@@ -304,7 +303,7 @@ fn launches_join_the_capture_of_an_adopted_streams_owner() {
             let refused = DeviceBuffer::<u8>::on(&stream, 64 << 20).unwrap_err();
             assert_eq!(refused.code(), Some(ErrorCode::STREAM_CAPTURE_UNSUPPORTED));
             bump(rig, &stream, &words).unwrap();
-            let CaptureReply::Graph(graph) = request(CaptureRequest::End) else { panic!("no graph") };
+            let graph = driver.stream_end_capture(device, raw).unwrap();
             let exec = driver.graph_instantiate(device, graph).unwrap();
             (0..3).for_each(|_| driver.enqueue(device, raw, &Work::Graph(exec)).unwrap());
             driver.stream_synchronize(device, raw).unwrap();

@@ -32,7 +32,7 @@ impl Machine {
 
     pub(crate) fn open(self) -> Result<Arc<dyn Driver>, Error> {
         match self {
-            Machine::Noop => Ok(hiplaunch_testing::noop::NoopDriver::open()),
+            Machine::Noop => Ok(hiplaunch::driver::noop::NoopDriver::open()),
             #[cfg(feature = "emulator")]
             Machine::Emulator => {
                 use hiplaunch::driver::emulated::{EmulatedDriver, MachineConfig};

@@ -7,48 +7,47 @@ use bytemuck::Pod;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use hip_driver::{Capability, DevicePtr, ErrorCode, IpcHandle, MemoryKind, MemoryReply, MemoryRequest, Note};
+use hip_driver::{Capability, DevicePtr, DriverResult, IpcHandle, Note};
 
 use super::device_buffer::DeviceBuffer;
+
+/// How memory was obtained, and so how it is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ForeignKind {
+    /// Allocated for host and devices, at one address.
+    Managed,
+    /// Allocated for this process and those that open it.
+    Shared,
+    /// Another process's, opened here.
+    Opened,
+    /// Somebody else's, who releases it.
+    Borrowed,
+}
 
 /// Memory of a device, until the last buffer or view of it is dropped.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     device: Device,
     ptr: DevicePtr,
-    /// Where the host sees it, if it does.
-    host: Option<NonNull<u8>>,
-    /// How it is released; `None` for memory that somebody else releases.
-    owned: Option<MemoryKind>,
+    kind: ForeignKind,
 }
 
-// SAFETY: the address of the host's is only handed out; whoever accesses memory through it says why that is right.
-unsafe impl Send for Foreign {}
-// SAFETY: the address is only read through a shared reference.
-unsafe impl Sync for Foreign {}
-
 impl Foreign {
-    /// Memory that a request gives.
-    fn request(
+    /// Memory that a call of the driver gave.
+    fn of(
         device: &Device,
-        kind: MemoryKind,
+        kind: ForeignKind,
         bytes: usize,
-        request: &MemoryRequest,
+        obtain: impl FnOnce() -> DriverResult<DevicePtr>,
     ) -> Result<Arc<Foreign>> {
         device.check()?;
-        // SAFETY: allocates or opens memory, and touches none.
-        match unsafe { device.raw().memory(device.id(), request) } {
-            Ok(MemoryReply::Memory { ptr, host }) => {
-                Ok(Arc::new(Foreign { device: device.clone(), ptr, host, owned: Some(kind) }))
-            }
-            Ok(_) => Err(Error::invalid(request.name(), "the driver gave no memory")),
-            Err(error) => Err(device.allocation_error("device", bytes, error)),
-        }
+        let ptr = obtain().map_err(|error| device.allocation_error("device", bytes, error))?;
+        Ok(Arc::new(Foreign { device: device.clone(), ptr, kind }))
     }
 
     pub(super) fn borrowed(device: &Device, ptr: DevicePtr, bytes: usize) -> Arc<Foreign> {
         device.note(&Note::Borrow { device: device.id(), ptr, bytes });
-        Arc::new(Foreign { device: device.clone(), ptr, host: None, owned: None })
+        Arc::new(Foreign { device: device.clone(), ptr, kind: ForeignKind::Borrowed })
     }
 
     pub(super) fn ptr(&self) -> DevicePtr {
@@ -59,17 +58,22 @@ impl Foreign {
 impl Drop for Foreign {
     /// Waits for the device before memory is released: any stream may still use it.
     fn drop(&mut self) {
-        let (device, ptr) = (&self.device, self.ptr);
-        let Some(kind) = self.owned else {
+        let (device, ptr, kind) = (&self.device, self.ptr, self.kind);
+        if kind == ForeignKind::Borrowed {
             device.note(&Note::Return { device: device.id(), ptr });
             return;
-        };
+        }
         let released = device.raw().device_synchronize(device.id()).and_then(|()| {
             // SAFETY: owned by this value alone, and nothing on the device runs that was enqueued before.
-            unsafe { device.raw().memory(device.id(), &MemoryRequest::Release { kind, ptr }) }
+            unsafe {
+                match kind {
+                    ForeignKind::Opened => device.raw().ipc_close(device.id(), ptr),
+                    _ => device.raw().free(device.id(), ptr),
+                }
+            }
         });
         if let Err(e) = released {
-            log::warn!("releasing {kind} memory at {ptr} of {}: {e}", device.id());
+            log::warn!("releasing memory at {ptr} of {}: {e}", device.id());
         }
     }
 }
@@ -86,12 +90,7 @@ impl Device {
         if !self.raw().capabilities().has(Capability::PointerAttributes) {
             return Ok(None);
         }
-        // SAFETY: asks about an address and accesses nothing.
-        let reply = unsafe { self.raw().memory(self.id(), &MemoryRequest::Describe { ptr }) };
-        match reply.map_err(|e| self.error(e))? {
-            MemoryReply::Owner(device) => Ok(Some(device)),
-            _ => Ok(None),
-        }
+        self.raw().device_of_pointer(self.id(), ptr).map(Some).map_err(|e| self.error(e))
     }
 
     /// Where the host accesses `bytes` bytes of the device's memory without a copy: `None` on a GPU, the place in the host's
@@ -107,13 +106,7 @@ impl Device {
         if bytes == 0 {
             return Ok(None);
         }
-        // SAFETY: asks about an address and accesses nothing.
-        match unsafe { self.raw().memory(self.id(), &MemoryRequest::HostAddress { ptr, bytes }) } {
-            Ok(MemoryReply::Memory { host, .. }) => Ok(host),
-            Ok(_) => Ok(None),
-            Err(error) if error.code == ErrorCode::NOT_SUPPORTED => Ok(None),
-            Err(error) => Err(self.error(error)),
-        }
+        self.raw().host_address(self.id(), ptr, bytes).map_err(|e| self.error(e))
     }
 }
 
@@ -166,7 +159,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// [`Error::OutOfMemory`] and the driver's; `NOT_SUPPORTED` without [`Capability::ManagedMemory`].
     pub fn managed(device: &Device, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::of_kind(device, MemoryKind::Managed, len)
+        DeviceBuffer::of_kind(device, ForeignKind::Managed, len)
     }
 
     /// Allocates `len` elements of device memory that other processes may [open](DeviceBuffer::open_shared) with a
@@ -175,15 +168,18 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// [`Error::OutOfMemory`] and the driver's; `NOT_SUPPORTED` without [`Capability::SharedMemory`].
     pub fn shared(device: &Device, len: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::of_kind(device, MemoryKind::Shared, len)
+        DeviceBuffer::of_kind(device, ForeignKind::Shared, len)
     }
 
-    fn of_kind(device: &Device, kind: MemoryKind, len: usize) -> Result<DeviceBuffer<T>> {
+    fn of_kind(device: &Device, kind: ForeignKind, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = super::device_buffer::bytes_of::<T>(len, "DeviceBuffer")?;
         if bytes == 0 {
             return DeviceBuffer::new(device, len);
         }
-        let memory = Foreign::request(device, kind, bytes, &MemoryRequest::Allocate { kind, bytes })?;
+        let memory = Foreign::of(device, kind, bytes, || match kind {
+            ForeignKind::Managed => device.raw().malloc_managed(device.id(), bytes),
+            _ => device.raw().malloc_shared(device.id(), bytes),
+        })?;
         DeviceBuffer::of_foreign(device, memory, len)
     }
 
@@ -192,7 +188,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Reading and writing through it is for the caller to order: wait first for the work that uses the bytes, and access
     /// them only while none is enqueued.
     pub fn host_ptr(&self) -> Option<NonNull<T>> {
-        self.foreign()?.host.map(NonNull::cast)
+        let memory = self.foreign().filter(|memory| memory.kind == ForeignKind::Managed)?;
+        NonNull::new(std::ptr::with_exposed_provenance_mut(memory.ptr.0 as usize))
     }
 
     /// A handle with which other processes open this memory, which is [shared](DeviceBuffer::shared). Good as long as the
@@ -203,18 +200,14 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn share(&self) -> Result<SharedHandle> {
         let device = self.device();
         device.check()?;
-        let Some(memory) = self.foreign().filter(|memory| memory.owned == Some(MemoryKind::Shared)) else {
+        let Some(memory) = self.foreign().filter(|memory| memory.kind == ForeignKind::Shared) else {
             let problem = "the buffer was not allocated by `DeviceBuffer::shared`";
             return Err(Error::invalid("DeviceBuffer::share", problem));
         };
         // SAFETY: live shared memory.
-        let reply = unsafe { device.raw().memory(device.id(), &MemoryRequest::Share { ptr: memory.ptr }) };
-        match reply.map_err(|e| device.error(e))? {
-            MemoryReply::Handle(handle) => {
-                Ok(SharedHandle { handle, bytes: (self.capacity() * size_of::<T>()) as u64 })
-            }
-            _ => Err(Error::invalid("DeviceBuffer::share", "the driver gave no handle")),
-        }
+        let handle = unsafe { device.raw().ipc_handle(device.id(), memory.ptr) };
+        let handle = handle.map_err(|e| device.error(e))?;
+        Ok(SharedHandle { handle, bytes: (self.capacity() * size_of::<T>()) as u64 })
     }
 
     /// Opens the memory that another process shares, all of it. Dropping the last owner waits for the device and closes it;
@@ -235,8 +228,10 @@ impl<T: Pod> DeviceBuffer<T> {
                 format!("the memory has {bytes} bytes, no whole number of elements of {size} bytes");
             return Err(Error::invalid(what, problem));
         };
-        let request = MemoryRequest::Open { handle, bytes };
-        let memory = Foreign::request(device, MemoryKind::Opened, bytes, &request)?;
+        let memory = Foreign::of(device, ForeignKind::Opened, bytes, || {
+            // SAFETY: the other process keeps the memory until it is closed (the caller's promise).
+            unsafe { device.raw().ipc_open(device.id(), handle, bytes) }
+        })?;
         DeviceBuffer::of_foreign(device, memory, bytes / size as usize)
     }
 

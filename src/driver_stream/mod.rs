@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use deferred_event::DeferredEvent;
 use hip_driver::{
-    Capability, CaptureReply, CaptureRequest, CaptureStatus, DeviceId, Driver, DriverError, DriverResult,
-    ErrorCode, Note, RawEvent, RawStream, StreamOptions, thread_number,
+    Capability, CaptureStatus, DeviceId, Driver, DriverError, DriverResult, ErrorCode, Note, RawEvent,
+    RawStream, StreamOptions, thread_number,
 };
 pub(crate) use progress::Progress;
 
@@ -137,9 +137,9 @@ impl DriverStream {
         if !self.driver.capabilities().has(Capability::StreamCapture) {
             return Ok(false);
         }
-        // SAFETY: a live stream of the device; the request needs nothing else.
-        let reply = unsafe { self.driver.stream_capture(self.device, self.raw, &CaptureRequest::Query) }?;
-        Ok(!matches!(reply, CaptureReply::Status { status: CaptureStatus::None, .. }))
+        // SAFETY: a live stream of the device.
+        let info = unsafe { self.driver.stream_capture_info(self.device, self.raw) }?;
+        Ok(info.status != CaptureStatus::None)
     }
 
     pub(crate) fn set_capturing(&self, capturing: bool) {

@@ -109,20 +109,21 @@ impl DriverGraph {
         let raw = driver.graph_create(device).map_err(|e| (0, e))?;
         let draft = UnfinishedDriverGraph { driver, device, raw };
         let data = StepData { kernargs, address, host: None, wants_accesses: true };
+        let mut accesses = Vec::new();
         let mut nodes: Vec<Option<RawGraphNode>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {
             let node = match step {
                 // The stream has it after the driver graph.
-                Step::Read { .. } => None,
+                Step::Read { .. } => Ok(None),
                 _ => {
                     let after = before(program, &nodes, index);
-                    program.with_work(index, &data, |work| {
+                    program.with_work((index, step), &data, &mut accesses, Ok(None), |work| {
                         // SAFETY: promised by the caller; ranges were checked when they were recorded.
-                        unsafe { driver.graph_add(device, draft.raw, &after, work) }
+                        unsafe { driver.graph_add(device, draft.raw, &after, work) }.map(Some)
                     })
                 }
             };
-            nodes.push(node.transpose().map_err(|e| (index, e))?);
+            nodes.push(node.map_err(|e| (index, e))?);
         }
         // SAFETY: the graph is ours, and nothing adds nodes to it.
         let raw = unsafe { driver.graph_instantiate(device, draft.raw) }

@@ -269,37 +269,43 @@ impl GraphProgram {
         Ok(())
     }
 
-    /// Calls `enqueue` with the work of a step. Returns `None` without a call if the step has nothing to do: no
-    /// workgroups, no bytes, or no memory for what it reads.
-    #[inline]
+    /// Calls `enqueue` with the work of step `index`. Returns `nothing` without a call if the step has nothing to do: no
+    /// workgroups, no bytes, or no memory for what it reads. `accesses` is overwritten, and keeps its memory for the next
+    /// step.
+    #[inline(always)]
     pub(super) fn with_work<R, A: Fn(Location) -> u64>(
         &self,
-        index: usize,
+        (index, step): (usize, &Step),
         data: &StepData<'_, A>,
+        accesses: &mut Vec<MemoryAccess>,
+        nothing: R,
         enqueue: impl FnOnce(&Work<'_>) -> R,
-    ) -> Option<R> {
+    ) -> R {
         let ptr = |at| DevicePtr((data.address)(at));
-        let work = match self.steps[index] {
-            Step::Launch { dims, .. } if dims.is_empty() => return None,
+        let work = match *step {
+            Step::Launch { dims, .. } if dims.is_empty() => return nothing,
             Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
-                return None;
+                return nothing;
             }
             Step::Launch { function, dims, kernarg, .. } => {
-                let access =
-                    |a: &StepAccess| MemoryAccess { ptr: ptr(a.at), bytes: a.bytes as usize, write: a.write };
-                let accesses: SmallVec<[MemoryAccess; 4]> = match data.wants_accesses {
-                    true => self.accesses[index].iter().filter(|a| a.bytes > 0).map(access).collect(),
-                    false => SmallVec::new(),
-                };
+                if data.wants_accesses {
+                    let access = |a: &StepAccess| MemoryAccess {
+                        ptr: ptr(a.at),
+                        bytes: a.bytes as usize,
+                        write: a.write,
+                    };
+                    accesses.clear();
+                    accesses.extend(self.accesses[index].iter().filter(|a| a.bytes > 0).map(access));
+                }
                 let launch = KernelLaunch {
                     function,
                     grid: dims.grid,
                     block: dims.block,
                     dynamic_lds: dims.dynamic_lds,
                     kernarg: &data.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
-                    accesses: &accesses,
+                    accesses,
                 };
-                return Some(enqueue(&Work::Kernel(&launch)));
+                return enqueue(&Work::Kernel(&launch));
             }
             Step::Copy { from, to, bytes } => {
                 Work::CopyWithin { dst: ptr(to), src: ptr(from), bytes: bytes as usize }
@@ -311,11 +317,12 @@ impl GraphProgram {
                 Work::FillBytes { dst: ptr(at), value: pattern as u8, bytes: bytes as usize }
             }
             Step::Read { from, bytes, result } => {
-                let dst = data.host?.as_ptr().wrapping_add(result as usize);
+                let Some(host) = data.host else { return nothing };
+                let dst = host.as_ptr().wrapping_add(result as usize);
                 Work::CopyToHost { dst, src: ptr(from), bytes: bytes as usize }
             }
         };
-        Some(enqueue(&work))
+        enqueue(&work)
     }
 }
 

@@ -518,6 +518,7 @@ impl Graph {
         reads_only: bool,
     ) -> Submitted<()> {
         let device = stream_state.device();
+        let (driver, id) = (device.raw(), device.id());
         let program = &instance.program;
         let data = StepData {
             kernargs,
@@ -537,6 +538,7 @@ impl Graph {
                 false => ResultsUse::Unused,
             },
         };
+        let mut accesses = Vec::new();
         let main = stream_state.driver_stream.for_work().map_err(|e| failed(0, e))?;
         if let Some((side, schedule)) = side {
             let fork = schedule.fork.map_or(Ok(()), |event| side.record(device, event, main));
@@ -553,16 +555,16 @@ impl Graph {
                 let waited = waits.try_for_each(|&event| side.wait(device, event, stream));
                 waited.map_err(|e| failed(index, e))?;
             }
-            let enqueued = program.with_work(index, &data, |work| {
+            let enqueued = program.with_work((index, step), &data, &mut accesses, Ok(()), |work| {
                 // SAFETY: the kernarg segment is as long as the metadata says, and was packed after every argument was
                 // checked against it when it was recorded; the caller that recorded the launch promised that the kernel
                 // accesses nothing else. Ranges were checked against their values when they were recorded, and words
                 // begin at multiples of 4, as pool blocks and temporaries do of 256; the graph and its records on the
                 // stream keep the values' memory. The result buffer is as long as all results together, and is this
                 // graph's until its ticket releases it, after the event that is recorded next.
-                unsafe { device.raw().enqueue(device.id(), stream, work) }
+                unsafe { driver.enqueue(id, stream, work) }
             });
-            enqueued.transpose().map_err(|e| failed(index, e))?;
+            enqueued.map_err(|e| failed(index, e))?;
             // Also after a step that had nothing to do.
             if let Some((side, schedule)) = side
                 && let Some(event) = schedule.records[index]

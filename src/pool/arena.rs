@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use super::heap::{AllocatedBlock, Heap, PoolSegment, SegmentKind};
+use super::heap::{Heap, PoolSegment, SegmentKind};
 use super::stats::Counters;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,6 +63,15 @@ struct ArenaState<S: Fences> {
     needs_in_a_row: u32,
 }
 
+/// A block that was allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AllocatedBlock {
+    pub(crate) record: u32,
+    /// Its size in granules.
+    pub(crate) granules: u32,
+    pub(crate) address: u64,
+}
+
 /// Whether an arena needs memory that other streams stole from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StealBack {
@@ -89,6 +98,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl AllocatedBlock {
+    #[inline]
+    fn of(heap: &Heap, (record, address): (u32, u64)) -> AllocatedBlock {
+        AllocatedBlock { record, granules: heap.record(record).granules, address }
+    }
+}
+
 impl<S: Fences> Arena<S> {
     pub(crate) fn new() -> Arena<S> {
         Arena {
@@ -111,28 +127,32 @@ impl<S: Fences> Arena<S> {
         let mut state = lock(&self.state);
         let block = state.heap.allocate(bytes, granules)?;
         state.counters.hit(granules);
-        Some(block)
+        Some(AllocatedBlock::of(&state.heap, block))
     }
 
     /// Allocates as [`allocate`](Arena::allocate), but counts no hit.
     pub(crate) fn allocate_again(&self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
-        lock(&self.state).heap.allocate(bytes, granules)
+        let heap = &mut lock(&self.state).heap;
+        let block = heap.allocate(bytes, granules)?;
+        Some(AllocatedBlock::of(heap, block))
     }
 
     /// Allocates as [`allocate_again`](Arena::allocate_again), but also from segments and blocks that are kept for
     /// other sizes.
     pub(crate) fn allocate_anywhere(&self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
-        lock(&self.state).heap.allocate_anywhere(bytes, granules)
+        let heap = &mut lock(&self.state).heap;
+        let block = heap.allocate_anywhere(bytes, granules)?;
+        Some(AllocatedBlock::of(heap, block))
     }
 
     /// Allocates a block for another stream, whose work then waits for this arena's stream. Records the use by that
     /// stream, so that the block is held back for it when it is freed.
     pub(crate) fn lend(&self, bytes: u64, granules: u32, to: S::Stream) -> Option<AllocatedBlock> {
         let mut state = lock(&self.state);
-        let block = state.heap.allocate_anywhere(bytes, granules)?;
-        *state.heap.has_uses(block.record) = true;
-        state.uses.insert(block.record, vec![to]);
-        Some(block)
+        let (record, address) = state.heap.allocate_anywhere(bytes, granules)?;
+        *state.heap.has_uses(record) = true;
+        state.uses.insert(record, vec![to]);
+        Some(AllocatedBlock::of(&state.heap, (record, address)))
     }
 
     /// Records that `stream`, which is not the arena's own, uses a live block.
@@ -238,7 +258,8 @@ impl<S: Fences> Arena<S> {
         let mut state = lock(&self.state);
         state.heap.add_segment(address, granules, kind);
         let (bytes, granules) = take?;
-        state.heap.allocate_anywhere(bytes, granules)
+        let block = state.heap.allocate_anywhere(bytes, granules)?;
+        Some(AllocatedBlock::of(&state.heap, block))
     }
 
     /// Removes free segments of at least `wanted` bytes in total, or all of them, and returns them. Work on the arena's

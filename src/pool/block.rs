@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::{DeviceId, DevicePtr};
 
+use super::arena::AllocatedBlock;
 use super::bins::GRANULE;
-use super::heap::AllocatedBlock;
 use super::shared::StreamRef;
 use super::stream_arena::StreamArena;
 

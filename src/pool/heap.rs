@@ -65,15 +65,6 @@ impl PoolSegment {
     }
 }
 
-/// A block that was allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AllocatedBlock {
-    pub(crate) record: u32,
-    /// Its size in granules.
-    pub(crate) granules: u32,
-    pub(crate) address: u64,
-}
-
 /// The bytes of a heap, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ByteCounts {
@@ -134,9 +125,9 @@ impl Heap {
         }
     }
 
-    /// Allocates a block of at least `bytes` from the free blocks.
+    /// Allocates a block of at least `bytes` from the free blocks. Returns its record's index and its address.
     #[inline]
-    pub(crate) fn allocate(&mut self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+    pub(crate) fn allocate(&mut self, bytes: u64, granules: u32) -> Option<(u32, u64)> {
         let id = if granules <= SMALL {
             let head = self.cached[granules as usize];
             if head != NIL {
@@ -153,19 +144,19 @@ impl Heap {
     }
 
     #[inline]
-    fn hand_out(&mut self, id: u32, bytes: u64) -> AllocatedBlock {
+    fn hand_out(&mut self, id: u32, bytes: u64) -> (u32, u64) {
         let record = &mut self.records[id];
         record.state = BlockState::Live;
         record.owners = 1;
         let size = u64::from(record.granules) * GRANULE;
         record.slack = (size - bytes) as u32;
-        let block = AllocatedBlock { record: id, granules: record.granules, address: record.address };
+        let address = record.address;
         let b = &mut self.bytes;
         b.requested += bytes;
         b.in_use += size;
         b.peak_in_use = b.peak_in_use.max(b.in_use);
         b.peak_requested = b.peak_requested.max(b.requested);
-        block
+        (id, address)
     }
 
     fn take_small(&mut self, granules: u32) -> Option<u32> {
@@ -220,7 +211,7 @@ impl Heap {
 
     /// Allocates as [`allocate`](Heap::allocate), but rather than fail it also takes a small block from a segment for
     /// large ones, or a huge block from one that is far larger.
-    pub(crate) fn allocate_anywhere(&mut self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
+    pub(crate) fn allocate_anywhere(&mut self, bytes: u64, granules: u32) -> Option<(u32, u64)> {
         if let Some(block) = self.allocate(bytes, granules) {
             return Some(block);
         }
@@ -574,7 +565,7 @@ mod tests {
     }
 
     fn take(heap: &mut Heap, bytes: u64) -> Option<(u32, u64)> {
-        heap.allocate(bytes, granules_of(bytes)?).map(|block| (block.record, block.address))
+        heap.allocate(bytes, granules_of(bytes)?)
     }
 
     #[test]
@@ -643,7 +634,7 @@ mod tests {
         let (mut heap, huge) = (Heap::new(), u64::from(HUGE) * GRANULE);
         heap.add_segment(0, 2 * HUGE, SegmentKind::Large);
         assert_eq!(take(&mut heap, huge), None);
-        assert_eq!(heap.allocate_anywhere(huge, HUGE).unwrap().address, 0);
+        assert_eq!(heap.allocate_anywhere(huge, HUGE).unwrap().1, 0);
         assert_eq!(take(&mut heap, huge).unwrap().1, huge, "what is left fits");
         heap.check();
     }
@@ -668,7 +659,7 @@ mod tests {
                         next += u64::from(size) * GRANULE + 4096;
                         heap.allocate(bytes, granules)
                     });
-                    let AllocatedBlock { record: id, address, .. } = found.expect("a fresh segment has room");
+                    let (id, address) = found.expect("a fresh segment has room");
                     assert!(live.iter().all(|&(_, a, b)| address + bytes <= a || a + b <= address));
                     live.push((id, address, bytes));
                 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::driver_stream::DriverStream;
 use hip_driver::{DevicePtr, DriverResult, Note};
 
-use super::arena::{Arena, Fences, Recorded};
+use super::arena::{AllocatedBlock, Arena, Fences, Recorded};
 use super::bins::GRANULE;
 use super::block::PoolBlock;
 use super::block_records::{BlockRecord, BlockState};
-use super::heap::{AllocatedBlock, PoolSegment, SegmentKind, granules_of};
+use super::heap::{PoolSegment, SegmentKind, granules_of};
 use super::options::PoolBackend;
 use super::shared::{Fence, PoolShared, StreamRef};
 use super::trace::PoolTraceAction;

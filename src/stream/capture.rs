@@ -8,7 +8,7 @@ use crate::code::Module;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pool::PoolBlock;
-use hip_driver::{CaptureReply, CaptureRequest, ErrorCode, RawGraph, RawGraphExec, Work};
+use hip_driver::{ErrorCode, RawGraph, RawGraphExec, Work};
 
 use super::{Stream, StreamState};
 
@@ -169,8 +169,7 @@ impl Stream {
         state.check()?;
         let raw = state.driver_stream.for_work().map_err(|e| device.error(e))?;
         // SAFETY: a live stream of the device; what is captured until the end is kept by the graph.
-        unsafe { device.raw().stream_capture(device.id(), raw, &CaptureRequest::Begin(mode)) }
-            .map_err(|e| device.error(e))?;
+        unsafe { device.raw().stream_begin_capture(device.id(), raw, mode) }.map_err(|e| device.error(e))?;
         state.set_capturing(true);
         Ok(())
     }
@@ -251,9 +250,7 @@ impl StreamState {
             return Err(Error::invalid("Stream::end_capture", "no capture was begun on this stream"));
         }
         // SAFETY: a live stream of the device.
-        let ended = unsafe {
-            device.raw().stream_capture(device.id(), self.driver_stream.raw(), &CaptureRequest::End)
-        };
+        let ended = unsafe { device.raw().stream_end_capture(device.id(), self.driver_stream.raw()) };
         if let Err(e) = &ended
             && e.code == ErrorCode::STREAM_CAPTURE_WRONG_THREAD
         {
@@ -270,12 +267,11 @@ impl StreamState {
             kept.other(Box::new(shared));
         }
         match ended {
-            Ok(CaptureReply::Graph(graph)) => Ok((graph, kept)),
+            Ok(graph) => Ok((graph, kept)),
             Err(e) => {
                 self.give_up_capture();
                 Err(device.error(e))
             }
-            Ok(reply) => Err(Error::invalid("Stream::end_capture", format!("the driver answered {reply:?}"))),
         }
     }
 
@@ -287,9 +283,8 @@ impl StreamState {
             return;
         }
         // SAFETY: a live stream of the device.
-        match unsafe { device.raw().stream_capture(device.id(), stream, &CaptureRequest::End) } {
-            Ok(CaptureReply::Graph(graph)) => destroy_graph(device, graph),
-            Ok(_) => {}
+        match unsafe { device.raw().stream_end_capture(device.id(), stream) } {
+            Ok(graph) => destroy_graph(device, graph),
             Err(e) => log::error!("a capture of {} can't be ended: {e}", device.id()),
         }
     }

@@ -167,12 +167,15 @@ impl StreamState {
     ///
     /// # Errors
     /// [`Error::Invalid`] with both devices.
+    #[inline]
     pub(crate) fn check_device(&self, device: &Device, what: &'static str, object: &str) -> Result<()> {
-        if self.device == *device {
-            return Ok(());
-        }
+        if self.device == *device { Ok(()) } else { Err(self.other_device(device, what, object)) }
+    }
+
+    #[cold]
+    fn other_device(&self, device: &Device, what: &'static str, object: &str) -> Error {
         let (stream, device) = (self.device.id(), device.id());
-        Err(Error::invalid(what, format!("the stream is on {stream}, the {object} on {device}")))
+        Error::invalid(what, format!("the stream is on {stream}, the {object} on {device}"))
     }
 
     pub(super) fn set_capturing(&self, capturing: bool) {

@@ -1,8 +1,8 @@
 //! Captures of streams: what is enqueued becomes a graph, and what would wait for it is refused.
 
 use hiplaunch::driver::{
-    Capability, CaptureMode, CaptureReply, CaptureRequest, CaptureStatus, DevicePtr, DriverResult, ErrorCode,
-    HostFunction, RawGraph, RawStream, Work,
+    Capability, CaptureMode, CaptureStatus, DevicePtr, DriverResult, ErrorCode, HostFunction, RawGraph,
+    RawStream, Work,
 };
 
 use crate::launch::survives_faults;
@@ -11,20 +11,18 @@ use crate::subject::Subject;
 
 // SAFETY comments below: streams and events are live, and the memory of captured work lives to the end of the case.
 
-fn request(rig: &Rig, stream: RawStream, request: CaptureRequest) -> DriverResult<CaptureReply> {
+fn try_begin(rig: &Rig, stream: RawStream, mode: CaptureMode) -> DriverResult<()> {
     // SAFETY: see above.
-    unsafe { rig.driver.stream_capture(D0, stream, &request) }
+    unsafe { rig.driver.stream_begin_capture(D0, stream, mode) }
 }
 
 fn begin(rig: &Rig, stream: RawStream, mode: CaptureMode) {
-    assert_eq!(request(rig, stream, CaptureRequest::Begin(mode)), Ok(CaptureReply::Done));
+    assert_eq!(try_begin(rig, stream, mode), Ok(()));
 }
 
 fn try_end(rig: &Rig, stream: RawStream) -> DriverResult<RawGraph> {
-    match request(rig, stream, CaptureRequest::End)? {
-        CaptureReply::Graph(graph) => Ok(rig.own_graph(graph)),
-        reply => panic!("{reply:?}"),
-    }
+    // SAFETY: see above.
+    unsafe { rig.driver.stream_end_capture(D0, stream) }.map(|graph| rig.own_graph(graph))
 }
 
 fn end(rig: &Rig, stream: RawStream) -> RawGraph {
@@ -32,10 +30,9 @@ fn end(rig: &Rig, stream: RawStream) -> RawGraph {
 }
 
 fn state(rig: &Rig, stream: RawStream) -> (CaptureStatus, u64) {
-    match request(rig, stream, CaptureRequest::Query).unwrap() {
-        CaptureReply::Status { status, id } => (status, id),
-        reply => panic!("{reply:?}"),
-    }
+    // SAFETY: see above.
+    let info = unsafe { rig.driver.stream_capture_info(D0, stream) }.unwrap();
+    (info.status, info.id)
 }
 
 fn is(rig: &Rig, stream: RawStream) -> CaptureStatus {
@@ -202,7 +199,7 @@ pub(crate) fn a_capture_begins_and_ends_where_it_may(rig: &Rig) {
         return;
     }
     let (main, side, probe) = (rig.stream(), rig.stream(), rig.load(&PROBE));
-    let try_begin = |stream| code(request(rig, stream, CaptureRequest::Begin(CaptureMode::Global)));
+    let try_begin = |stream| code(try_begin(rig, stream, CaptureMode::Global));
     assert_eq!(try_begin(RawStream::NULL), ErrorCode::STREAM_CAPTURE_UNSUPPORTED);
     assert_eq!(code(try_end(rig, main)), ErrorCode::ILLEGAL_STATE);
     begin(rig, main, CaptureMode::Global);
@@ -332,11 +329,11 @@ pub(crate) fn the_mode_says_which_calls_break_a_capture(rig: &Rig) {
                 std::thread::scope(|scope| scope.spawn(call).join().unwrap())
             });
             // A thread that says that it knows what it does.
-            attempt(rig, &probe, mode, None, &|stream| {
-                let exchange = |mode| request(rig, stream, CaptureRequest::ExchangeMode(mode)).unwrap();
-                assert_eq!(exchange(CaptureMode::Relaxed), CaptureReply::Mode(CaptureMode::Global));
+            attempt(rig, &probe, mode, None, &|_| {
+                let exchange = |mode| rig.driver.exchange_capture_mode(D0, mode).unwrap();
+                assert_eq!(exchange(CaptureMode::Relaxed), CaptureMode::Global);
                 let done = call();
-                assert_eq!(exchange(CaptureMode::Global), CaptureReply::Mode(CaptureMode::Relaxed));
+                assert_eq!(exchange(CaptureMode::Global), CaptureMode::Relaxed);
                 done
             });
         }

@@ -1,7 +1,7 @@
 //! Device and pinned memory, copies and fills: their sizes, their order, and which calls wait.
 
-use hiplaunch::driver::validation::{CallKind, Violation};
-use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, MemoryRequest, Work};
+use hiplaunch::driver::validation::{CallGroup, Violation};
+use hiplaunch::driver::{Capability, DevicePtr, ErrorCode, Work};
 
 use crate::rig::{D0, D1, PROBE, Rig, VECTOR, code, input, output, value};
 
@@ -73,7 +73,7 @@ pub(crate) fn registered_memory_is_pinned(rig: &Rig) {
     rig.sync(stream);
     assert_eq!(pinned.read::<u8>(20_000, 20_000), pattern(20_000, 3));
     if let Some(validation) = &rig.validation {
-        assert_eq!(validation.counts().get(CallKind::PageableCopy), 0);
+        assert_eq!(validation.counts().get(CallGroup::PageableCopy), 0);
     }
     // SAFETY: nothing uses it.
     unsafe { rig.driver.host_unregister(D0, allocation) }.unwrap();
@@ -298,8 +298,7 @@ pub(crate) fn memory_is_allocated_and_freed_in_stream_order(rig: &Rig) {
         unsafe { rig.driver.free_async(D0, ptr, stream) }.unwrap();
     }
     rig.sync(stream);
-    // SAFETY: the request needs nothing.
-    unsafe { rig.driver.memory(D0, &MemoryRequest::TrimPool { keep: 0 }) }.unwrap();
+    rig.driver.trim_pool(D0, 0).unwrap();
 }
 
 pub(crate) fn copies_between_devices(rig: &Rig) {

@@ -1,7 +1,7 @@
 //! Branches on several streams: the same bits as on one stream, no race, and nothing created again after the first
 //! compute.
 
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::driver::{ErrorCode, HostFunction, Work};
 use hiplaunch::graph::{Branches, Graph, GraphArg, GraphProblem, GraphValue, NodeId, Submission};
 use hiplaunch::{Backend, DeviceBuffer, Error, LaunchDims, Launcher, Ticket};
@@ -68,7 +68,7 @@ fn four_branches_run_on_four_streams_with_events_that_are_used_again() {
             assert_eq!(first(graph.compute(&rig.stream)), 8.0 + 27.0 + 64.0 + 125.0);
             let counts = rig.validation().counts().since(&before);
             assert_eq!(counts.get(CallKind::StreamCreate), 0, "the streams created above are used again");
-            made.push((counts.get(CallKind::EventCreate), counts.get(CallKind::DeviceAllocation)));
+            made.push((counts.get(CallKind::EventCreate), counts.get(CallGroup::DeviceAllocation)));
             assert_eq!((counts.get(CallKind::EventRecord), counts.get(CallKind::StreamWaitEvent)), (4, 6));
             assert_eq!(counts.get(CallKind::LaunchKernel), 15);
         }

@@ -1,7 +1,7 @@
 //! Driver graphs: launched with one call, created again when an argument or address changes, and not when the bytes of
 //! an argument block do.
 
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::driver::{Capability, ErrorCode};
 use hiplaunch::graph::{Access, GraphArg, GraphProblem, GraphValue, Submission, measure_break_even};
 use hiplaunch::{DeviceBuffer, Error, LaunchDims};
@@ -127,7 +127,7 @@ fn argument_blocks_change_without_another_plan_or_driver_graph() {
                 let counts = rig.validation().counts().since(&before);
                 made += counts.get(CallKind::GraphInstantiate);
                 assert_eq!(counts.get(CallKind::MemcpyHtodAsync), 1, "one copy for what changed");
-                assert!(round == 0 || counts.get(CallKind::DeviceAllocation) == 0);
+                assert!(round == 0 || counts.get(CallGroup::DeviceAllocation) == 0);
                 let c = round as f32 / 2.0;
                 let expected: Vec<f32> = (0..16).map(|i| c + (c + 1.0) * (i as f32 / 4.0)).collect();
                 assert_eq!(output.slice::<f32>(0).unwrap(), expected, "{way:?} {round}");

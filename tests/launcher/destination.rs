@@ -1,7 +1,7 @@
 //! Launches with a destination: which memory they use, what they refuse, and what they leave unchanged after an error.
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::driver::{DevicePtr, ErrorCode};
 use hiplaunch::{
     Arg, ArgumentBlock, Destination, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, LaunchProblem,
@@ -54,7 +54,7 @@ impl Adder {
     }
 
     fn allocations(&self) -> u64 {
-        self.rig.validation().counts().get(CallKind::DeviceAllocation)
+        self.rig.validation().counts().get(CallGroup::DeviceAllocation)
     }
 }
 
@@ -85,7 +85,7 @@ fn a_destination_that_is_large_enough_keeps_its_memory() {
         }
         assert_eq!(out.strides(), [200, 20, 1], "strides follow the shape");
         let counts = a.rig.validation().counts().since(&before);
-        assert_eq!(counts.get(CallKind::DeviceAllocation) + counts.get(CallKind::DeviceFree), 0);
+        assert_eq!(counts.get(CallGroup::DeviceAllocation) + counts.get(CallGroup::DeviceFree), 0);
         assert_eq!(counts.get(CallKind::LaunchKernel), 4);
         a.rig.assert_clean();
     });
@@ -322,7 +322,7 @@ fn an_epoch_with_destinations_allocates_nothing_after_its_first_batch() {
                 rig.validation().counts()
             });
             let since = rig.validation().counts().since(counts);
-            assert_eq!(since.get(CallKind::DeviceAllocation) + since.get(CallKind::DeviceFree), 0);
+            assert_eq!(since.get(CallGroup::DeviceAllocation) + since.get(CallGroup::DeviceFree), 0);
             assert_eq!(rig.device.held_bytes(), held, "no more memory is held");
         }
         let pool = rig.device.pool().counters();
@@ -348,7 +348,7 @@ fn an_epoch_without_destinations_reuses_the_pools_memory() {
             }
             let counts = after_first.get_or_insert_with(|| rig.validation().counts());
             let since = rig.validation().counts().since(counts);
-            assert_eq!(since.get(CallKind::DeviceAllocation) + since.get(CallKind::DeviceFree), 0);
+            assert_eq!(since.get(CallGroup::DeviceAllocation) + since.get(CallGroup::DeviceFree), 0);
         }
         // One result is allocated at a time, although its launch may not have begun when it is dropped.
         assert_eq!(rig.device.pool().counters().peak_requested, (2 * len * 4) as u64);

@@ -1,13 +1,13 @@
 //! One handle for the kernels of several devices, and memory between devices.
 
 use hiplaunch::driver::emulated::EmulatorOptions;
+use hiplaunch::driver::noop::NoopDriver;
 use hiplaunch::driver::{CallKind, Capabilities, Capability, DeviceId, ErrorCode};
 use hiplaunch::graph::GraphArg;
 use hiplaunch::{
     Arg, Backend, Device, DeviceBuffer, Error, Event, EventOptions, FatBinary, KernelHandle, Launch,
     LaunchDims, LaunchProblem, Launcher, LazyModule, Registration, Stream, args,
 };
-use hiplaunch_testing::noop::NoopDriver;
 use hiplaunch_testing::rig::{VECTOR, backends};
 
 use super::lds::layout;

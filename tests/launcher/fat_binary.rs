@@ -4,9 +4,9 @@ use code_object::{CodeObject, CodeObjectVersion, TargetId, bundle};
 use hiplaunch::code::NoCodeReason;
 use hiplaunch::compile::{CompileError, Compiler};
 use hiplaunch::driver::emulated::EmulatorOptions;
+use hiplaunch::driver::noop::NoopDriver;
 use hiplaunch::driver::{Capabilities, Capability};
 use hiplaunch::{Backend, Error, FatBinary, Launcher};
-use hiplaunch_testing::noop::NoopDriver;
 
 /// The sources of hip/.
 const SOURCES: [&str; 7] = ["bench", "jit", "matmul", "probe", "reduce", "tensor", "vector"];

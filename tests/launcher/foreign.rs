@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::CallGroup;
 use hiplaunch::driver::{Capability, DevicePtr};
 use hiplaunch::graph::GraphArg;
 use hiplaunch::memory::SharedHandle;
@@ -62,7 +62,7 @@ fn borrowed_memory_is_used_as_a_buffer_is_and_never_freed() {
     on_each(|rig| {
         let iota = rig.kernel(&VECTOR, "iota_u32");
         let theirs = Theirs::new(&rig, 1024);
-        let frees = rig.validation().counts().get(CallKind::DeviceFree);
+        let frees = rig.validation().counts().get(CallGroup::DeviceFree);
         let mut borrowed = theirs.borrow(256, 64);
         assert!(borrowed.is_foreign() && borrowed.block().is_none());
         assert_eq!(borrowed.ptr(), theirs.ptr.offset(256));
@@ -104,7 +104,7 @@ fn borrowed_memory_is_used_as_a_buffer_is_and_never_freed() {
         // A request for more replaces it.
         assert!(borrowed.ensure_len(&rig.stream, 65).unwrap() && !borrowed.is_foreign());
         drop(borrowed);
-        assert_eq!(rig.validation().counts().get(CallKind::DeviceFree), frees);
+        assert_eq!(rig.validation().counts().get(CallGroup::DeviceFree), frees);
         rig.assert_clean();
     });
 }

@@ -1,6 +1,6 @@
 //! Lifetimes: kernels that are replaced or unregistered, and objects that are dropped, while launches are in flight.
 
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::{Arg, DeviceBuffer, Error, Launch, LaunchDims, LaunchProblem, Launcher, Registration, args};
 
 use hiplaunch_testing::rig::*;
@@ -90,7 +90,7 @@ fn a_module_is_unloaded_after_its_last_launch_and_unregistering_does_not_wait() 
         let ticket = rig.launch(spin, LaunchDims::linear(1, 64), &args).unwrap();
         rig.launcher.unregister(spin).unwrap();
         let during = rig.validation().counts().since(&before);
-        assert_eq!(during.get(CallKind::Synchronize), 0, "unregister does not wait");
+        assert_eq!(during.get(CallGroup::Synchronize), 0, "unregister does not wait");
         assert!(matches!(rig.launch(spin, LaunchDims::linear(1, 64), &args), Err(Error::StaleHandle(_))));
         let output = ticket.read().unwrap();
         assert_eq!(output.slice::<u32>(0).unwrap().len(), 64);

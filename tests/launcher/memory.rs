@@ -1,7 +1,7 @@
 //! Device scratch: it grows, it is unchanged when growing fails, and its size is bounded.
 
 use hiplaunch::driver::ErrorCode;
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::{Arg, Error, HostData, LaunchDims, PoolOptions};
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ fn a_device_scratch_that_can_t_grow_stays_as_it_was() {
             other => panic!("{other:?}"),
         }
         let counts = rig.validation().counts().since(&before);
-        assert_eq!(counts.get(CallKind::DeviceFree), 0, "the old buffer is intact");
+        assert_eq!(counts.get(CallGroup::DeviceFree), 0, "the old buffer is intact");
         assert_eq!(counts.get(CallKind::LaunchKernel), 0);
         assert_eq!(rig.stream.scratch_bytes(), held);
         // A launch that fits the old device scratch succeeds while allocations still fail.

@@ -1,6 +1,6 @@
 //! The driver calls of a launch in the steady state, counted by the validation layer.
 
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::{Arg, ArgumentBlock, DeviceBuffer, Event, EventOptions, Launch, LaunchDims, Staging, args};
 
 use hiplaunch_testing::rig::*;
@@ -20,13 +20,13 @@ fn calls(rig: &Rig, expected: &[(CallKind, u64)], mut round: impl FnMut(u64)) {
     let total: u64 = expected.iter().map(|(_, each)| each * LAUNCHES).sum();
     assert_eq!(counts.device_calls(), total, "no other calls\n{counts}");
     for kind in [
-        CallKind::DeviceAllocation,
-        CallKind::DeviceFree,
-        CallKind::PinnedAllocation,
-        CallKind::PinnedFree,
-        CallKind::LookUp,
-        CallKind::BlockingCopy,
-        CallKind::PageableCopy,
+        CallGroup::DeviceAllocation,
+        CallGroup::DeviceFree,
+        CallGroup::PinnedAllocation,
+        CallGroup::PinnedFree,
+        CallGroup::LookUp,
+        CallGroup::BlockingCopy,
+        CallGroup::PageableCopy,
     ] {
         assert_eq!(counts.get(kind), 0, "{kind}");
     }
@@ -153,7 +153,7 @@ fn many_launches_are_read_with_one_wait() {
         let before = rig.validation().counts();
         launches(99);
         let counts = rig.validation().counts().since(&before);
-        assert!(counts.get(Synchronize) <= 1, "{counts}");
+        assert!(counts.get(CallGroup::Synchronize) <= 1, "{counts}");
         assert_eq!(counts.get(LaunchKernel), 10);
         rig.assert_clean();
     });
@@ -183,7 +183,10 @@ fn the_staging_ring_records_an_event_for_a_buffer_not_for_a_launch() {
             assert!(counts.get(EventQuery) + counts.get(EventSynchronize) <= 22, "{counts}");
             // The second and third staging buffer are allocated when the device is slower than the host. On a busy
             // machine that may not have happened before now.
-            assert!(counts.get(PinnedAllocation) <= 2 && rig.stream.pinned_bytes() <= 3 * 4096, "{counts}");
+            assert!(
+                counts.get(CallGroup::PinnedAllocation) <= 2 && rig.stream.pinned_bytes() <= 3 * 4096,
+                "{counts}"
+            );
             assert_eq!(out.to_vec(&rig.stream).unwrap(), [639u64 as u8; 48]);
             rig.assert_clean();
         },

@@ -1,7 +1,7 @@
 //! Pools that cache nothing themselves: HIP's own pool, and plain allocations.
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-use hiplaunch::driver::validation::{CallCounts, CallKind};
+use hiplaunch::driver::validation::{CallCounts, CallGroup, CallKind};
 use hiplaunch::driver::{Capability, DeviceId};
 use hiplaunch::memory::{PoolBackend, PoolOptions};
 use hiplaunch::{Device, Error};
@@ -101,7 +101,7 @@ fn recorded_uses_are_ordered_before_an_asynchronous_free() {
     // Ordered on the device, without a wait of the host. The layer checks the order.
     assert_eq!(allocations(&counts), [0, 1, 0, 0]);
     assert_eq!((counts[CallKind::EventRecord], counts[CallKind::StreamWaitEvent]), (2, 2));
-    assert_eq!(counts[CallKind::Synchronize], 0);
+    assert_eq!(counts[CallGroup::Synchronize], 0);
     rig.clean();
     assert!(!a.is_idle().unwrap());
     gate.open();

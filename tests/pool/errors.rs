@@ -1,7 +1,7 @@
 //! Misuse of addresses is a typed error, and the validation layer sees it.
 
 use hiplaunch::Error;
-use hiplaunch::driver::validation::{CallKind, MemoryKind, Violation};
+use hiplaunch::driver::validation::{MemoryKind, NoteKind, ObservedKind, Violation};
 use hiplaunch::driver::{DevicePtr, Driver, Work};
 use hiplaunch::memory::PoolError;
 
@@ -29,7 +29,7 @@ fn double_free() {
         other => panic!("{other}"),
     }
     match rig.violation() {
-        Violation::DoubleFree { call: CallKind::NotePoolFree, memory } => {
+        Violation::DoubleFree { call: ObservedKind::Note(NoteKind::PoolFree), memory } => {
             assert_eq!((memory.address, memory.kind), (ptr.0, MemoryKind::Pooled));
         }
         other => panic!("{other}"),
@@ -78,7 +78,10 @@ fn foreign_pointers() {
             PoolError::ForeignPointer { call: "Pool::record_raw", .. } => {}
             other => panic!("{other}"),
         }
-        assert!(matches!(rig.violation(), Violation::UnknownAddress { call: CallKind::NotePoolRecord, .. }));
+        assert!(matches!(
+            rig.violation(),
+            Violation::UnknownAddress { call: ObservedKind::Note(NoteKind::PoolRecord), .. }
+        ));
         assert!(matches!(
             misuse(rig.pool.locate(ptr)),
             PoolError::ForeignPointer { call: "Pool::locate", .. }
@@ -155,7 +158,10 @@ fn use_after_free() {
         misuse(rig.pool.record_raw(ptr, &b)),
         PoolError::UseAfterFree { call: "Pool::record_raw", .. }
     ));
-    assert!(matches!(rig.violation(), Violation::UseAfterFree { call: CallKind::NotePoolRecord, .. }));
+    assert!(matches!(
+        rig.violation(),
+        Violation::UseAfterFree { call: ObservedKind::Note(NoteKind::PoolRecord), .. }
+    ));
     // SAFETY: refused by the layer.
     let refused = unsafe {
         rig.layer.enqueue(rig.device.id(), a.as_raw(), &Work::FillBytes { dst: ptr, value: 0, bytes: 1000 })

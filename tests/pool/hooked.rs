@@ -2,12 +2,13 @@
 
 use std::ffi::CStr;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::{
-    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverInfo, DriverResult, EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawModule, RawStream, StreamOptions, Work,
+    Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverInfo, DriverResult, EventOptions, IpcHandle, MemInfo, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawModule, RawStream, StreamOptions, Work,
 };
 
 type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;

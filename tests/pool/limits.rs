@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::memory::{PoolBlockState, PoolOptions};
 
 use crate::hooked::HookedDriver;
@@ -75,7 +75,7 @@ fn above_the_soft_target_memory_is_released_when_a_stream_is_synchronized() {
     assert_eq!(rig.counters().reserved, 6 * MIB);
     let ((), counts) = rig.calls(|| a.synchronize().unwrap());
     // One wait, and then the frees.
-    assert_eq!((counts[CallKind::Synchronize], counts[CallKind::Free]), (1, 2));
+    assert_eq!((counts[CallGroup::Synchronize], counts[CallKind::Free]), (1, 2));
     assert_eq!(rig.counters().reserved, MIB);
     // Below the target everything stays.
     drop(rig.allocate(&a, MIB / 2));
@@ -161,7 +161,7 @@ fn no_segment_is_released_while_its_stream_has_work() {
             let (layer, before) = (rig.layer.clone(), rig.layer.counts());
             // Opens the gate soon after a wait began, or after a free without a wait was seen.
             move || {
-                while layer.counts().since(&before)[CallKind::Synchronize] == 0
+                while layer.counts().since(&before)[CallGroup::Synchronize] == 0
                     && layer.counts().since(&before)[CallKind::Free] == 0
                 {
                     std::thread::yield_now();

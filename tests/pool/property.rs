@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hiplaunch::Stream;
 use hiplaunch::driver::ErrorCode;
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind, Counted};
 use hiplaunch::memory::{PoolBackend, PoolBlock, PoolBlockState, PoolOptions};
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ const STREAMS: usize = 3;
 /// A driver call of the pool that fails: the n-th of its kind in one operation.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
-    kind: CallKind,
+    calls: Counted,
     nth: u64,
     code: ErrorCode,
 }
@@ -95,17 +95,17 @@ enum Op {
 }
 
 fn fault() -> impl Strategy<Value = Option<Fault>> {
-    let kind = prop::sample::select(vec![
-        CallKind::DeviceAllocation,
-        CallKind::DeviceFree,
-        CallKind::EventCreate,
-        CallKind::EventRecord,
-        CallKind::StreamWaitEvent,
-        CallKind::EventQuery,
-        CallKind::EventSynchronize,
+    let calls = prop::sample::select(vec![
+        Counted::Group(CallGroup::DeviceAllocation),
+        Counted::Group(CallGroup::DeviceFree),
+        Counted::Call(CallKind::EventCreate),
+        Counted::Call(CallKind::EventRecord),
+        Counted::Call(CallKind::StreamWaitEvent),
+        Counted::Call(CallKind::EventQuery),
+        Counted::Call(CallKind::EventSynchronize),
     ]);
     let code = prop::sample::select(vec![REFUSED, ErrorCode::OUT_OF_MEMORY]);
-    let fault = (kind, 1..4u64, code).prop_map(|(kind, nth, code)| Fault { kind, nth, code });
+    let fault = (calls, 1..4u64, code).prop_map(|(calls, nth, code)| Fault { calls, nth, code });
     prop::option::weighted(0.2, fault)
 }
 
@@ -179,10 +179,10 @@ impl Run {
     /// Runs a call of the pool in which a driver call may fail.
     fn with<R>(&self, fault: Option<Fault>, f: impl FnOnce(&Rig) -> R) -> R {
         // A backend that caches nothing can't keep a block that the driver failed to free, and logs it.
-        if let Some(Fault { kind, nth, code }) = fault
-            && (self.caching || kind != CallKind::DeviceFree)
+        if let Some(Fault { calls, nth, code }) = fault
+            && (self.caching || calls != CallGroup::DeviceFree.into())
         {
-            self.rig.layer.inject(kind, nth, code);
+            self.rig.layer.inject(calls, nth, code);
         }
         let result = f(&self.rig);
         self.rig.layer.clear_injections();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::ErrorCode;
-use hiplaunch::driver::validation::CallKind;
+use hiplaunch::driver::validation::{CallGroup, CallKind};
 use hiplaunch::memory::ReclaimStep;
 
 use crate::rig::{Gate, KIB, MIB, REFUSED, Rig, check_sums, out_of_memory};
@@ -124,7 +124,7 @@ fn reclaim_step_borrow_uses_a_part_of_another_streams_segment() {
     // The segment is not free as a whole, but 3 MiB of it are, after a's fill.
     let (borrowed, counts) = rig.calls(|| rig.allocate(&b, 3 * MIB));
     assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED, NOT_REACHED]);
-    assert_eq!((counts[CallKind::StreamWaitEvent], counts[CallKind::Synchronize]), (1, 0));
+    assert_eq!((counts[CallKind::StreamWaitEvent], counts[CallGroup::Synchronize]), (1, 0));
     assert!(borrowed.ptr() >= address && borrowed.ptr() < address.offset(4 * MIB));
     // It is still a's, and is freed there after b's work.
     assert_eq!((borrowed.stream_number(), rig.counters().steals), (a.number(), 1));
@@ -148,7 +148,7 @@ fn reclaim_step_release_cached_returns_segments_to_the_driver() {
     drop(blocks);
     let (block, counts) = rig.calls(|| rig.allocate(&b, 5 * MIB));
     assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED, NOT_REACHED]);
-    assert_eq!((counts[CallKind::Free], counts[CallKind::Malloc], counts[CallKind::Synchronize]), (2, 1, 0));
+    assert_eq!((counts[CallKind::Free], counts[CallKind::Malloc], counts[CallGroup::Synchronize]), (2, 1, 0));
     assert_eq!(rig.counters().reserved, 5 * MIB);
     drop((block, a, b));
     rig.finish();
@@ -185,7 +185,7 @@ fn reclaim_step_wait_for_events_waits_for_held_back_blocks() {
     opener.join().unwrap();
     assert_eq!(reclaim_steps(&rig), [NO_HELP, NO_HELP, NO_HELP, NO_HELP, HELPED, NOT_REACHED]);
     // Nothing but that wait: the block's memory served the request.
-    assert_eq!((counts[CallKind::Synchronize], counts[CallKind::Malloc], counts[CallKind::Free]), (1, 0, 0));
+    assert_eq!((counts[CallGroup::Synchronize], counts[CallKind::Malloc], counts[CallKind::Free]), (1, 0, 0));
     rig.fill(&a, &block);
     drop((block, a, b));
     rig.finish();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-use hiplaunch::driver::validation::{CallCounts, CallKind, ValidationDriver, Violation};
+use hiplaunch::driver::validation::{CallCounts, CallGroup, Counted, ValidationDriver, Violation};
 use hiplaunch::driver::{
     Capability, DeviceId, Driver, ErrorCode, HostFunction, MemInfo, Observer, StreamOptions, Work,
 };
@@ -156,12 +156,12 @@ impl Rig {
     /// Runs `f`, which must ask the driver for no memory.
     pub(crate) fn without_malloc<R>(&self, f: impl FnOnce() -> R) -> R {
         let (result, counts) = self.calls(f);
-        assert_eq!(counts[CallKind::DeviceAllocation], 0, "{counts}");
+        assert_eq!(counts[CallGroup::DeviceAllocation], 0, "{counts}");
         result
     }
 
-    pub(crate) fn fail(&self, kind: CallKind, code: ErrorCode) {
-        self.layer.inject(kind, 1, code);
+    pub(crate) fn fail(&self, calls: impl Into<Counted>, code: ErrorCode) {
+        self.layer.inject(calls, 1, code);
     }
 
     /// Returns the only violation found since the last look.

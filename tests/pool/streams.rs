@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hiplaunch::Stream;
 use hiplaunch::driver::emulated::{EmulatedDriver, EmulatorOptions};
-use hiplaunch::driver::validation::{CallKind, ValidationDriver, Violation};
+use hiplaunch::driver::validation::{CallGroup, CallKind, ValidationDriver, Violation};
 use hiplaunch::driver::{DeviceId, Driver, HostFunction, StreamOptions, Work};
 use hiplaunch::{Backend, Device, DeviceBuffer, LaunchDims, Launcher, args};
 
@@ -39,7 +39,7 @@ fn the_uses_of_many_streams_that_take_turns_cost_one_event_each() {
         let block = rig.allocate(&a, MIB);
         rig.without_calls(|| (0..5).for_each(|_| others.iter().for_each(|other| other.record_use(&block))));
         let ((), counts) = rig.calls(|| drop(block));
-        assert_eq!((counts[CallKind::EventRecord], counts[CallKind::Synchronize]), (20, 0));
+        assert_eq!((counts[CallKind::EventRecord], counts[CallGroup::Synchronize]), (20, 0));
         assert_eq!(rig.counters().held_back, MIB);
         drop((a, others));
         rig.finish();
@@ -62,7 +62,7 @@ fn a_recorded_use_costs_one_event_and_only_when_the_block_is_freed() {
             drop(block);
         });
         let ((), counts) = rig.calls(|| drop(clone));
-        assert_eq!((counts[CallKind::EventRecord], counts[CallKind::Synchronize]), (1, 0));
+        assert_eq!((counts[CallKind::EventRecord], counts[CallGroup::Synchronize]), (1, 0));
         assert_eq!(rig.counters().held_back, MIB);
         // One event for each stream. Events are used again.
         b.synchronize().unwrap();
@@ -136,7 +136,7 @@ fn a_whole_segment_is_stolen_after_an_event() {
         let (block, counts) = rig.calls(|| rig.allocate(&b, MIB));
         assert_eq!((block.ptr(), block.stream_number()), (address, b.number()));
         assert_eq!((counts[CallKind::EventRecord], counts[CallKind::StreamWaitEvent]), (1, 1));
-        assert_eq!((counts[CallKind::Malloc], counts[CallKind::Synchronize]), (0, 0));
+        assert_eq!((counts[CallKind::Malloc], counts[CallGroup::Synchronize]), (0, 0));
         // b's work waits for a's, on the device.
         rig.fill(&b, &block);
         assert!(!b.is_idle().unwrap());

@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::HipDriver;
 use crate::bindings::{hipGraph_t, hipStreamCaptureMode, hipStreamCaptureStatus};
 use crate::call::{check, number, pointer};
+use crate::symbols::Api;
 use hip_driver::{
-    CaptureMode, CaptureReply, CaptureRequest, CaptureStatus, DeviceId, DriverError, DriverResult, ErrorCode,
+    Capability, CaptureInfo, CaptureMode, CaptureStatus, DeviceId, DriverError, DriverResult, ErrorCode,
     RawGraph, RawStream,
 };
 
@@ -25,96 +26,122 @@ use hip_driver::{
 #[derive(Debug, Default)]
 pub(crate) struct Captures(AtomicU32);
 
-// SAFETY of the unsafe function: that of `Driver::stream_capture`, which calls it.
 impl HipDriver {
-    pub(crate) unsafe fn request_capture(
-        &self,
-        device: DeviceId,
-        stream: RawStream,
-        request: &CaptureRequest,
-    ) -> DriverResult<CaptureReply> {
-        let call = request.name();
+    /// Returns the functions for a call about captures, after setting `device` as the thread's current device.
+    fn capturing(&self, device: DeviceId, call: &'static str) -> DriverResult<&Api> {
         let api = self.on(device, call)?;
-        if !self.capabilities.has(hip_driver::Capability::StreamCapture) {
+        if !self.capabilities.has(Capability::StreamCapture) {
             let detail = "this version of HIP does not capture launches of modules' kernels";
             return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
         }
-        match *request {
-            CaptureRequest::Begin(mode) => {
-                let begin = self.optional(call, api.hipStreamBeginCapture)?;
-                // SAFETY: a live stream of the current device (the caller's promise).
-                check(call, unsafe { begin(pointer(stream.0), mode_of(mode)) })?;
-                self.captures.0.fetch_add(1, Ordering::Relaxed);
-                Ok(CaptureReply::Done)
-            }
-            CaptureRequest::End => {
-                let ended = self.end(call, stream);
-                // Others may have begun it.
-                let over = match &ended {
-                    Ok(_) => true,
-                    Err(error) => is_over(error.code),
-                };
-                if over {
-                    let fewer = |n: u32| n.checked_sub(1);
-                    let _ = self.captures.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
-                }
-                if ended.is_err() && over {
-                    self.let_go(call, stream);
-                }
-                ended.map(CaptureReply::Graph)
-            }
-            CaptureRequest::Query => {
-                if stream.is_default() && stream != RawStream::PER_THREAD {
-                    return Ok(CaptureReply::Status { status: CaptureStatus::None, id: 0 });
-                }
-                let ask = self.optional(call, api.hipStreamGetCaptureInfo)?;
-                let (mut status, mut id) = (hipStreamCaptureStatus::hipStreamCaptureStatusNone, 0);
-                // SAFETY: a live stream of the current device (the caller's promise), pointers to live numbers.
-                check(call, unsafe { ask(pointer(stream.0), &mut status, &mut id) })?;
-                let status = match status {
-                    hipStreamCaptureStatus::hipStreamCaptureStatusActive => CaptureStatus::Active,
-                    hipStreamCaptureStatus::hipStreamCaptureStatusInvalidated => CaptureStatus::Invalidated,
-                    _ => CaptureStatus::None,
-                };
-                let id = if status == CaptureStatus::None { 0 } else { id };
-                Ok(CaptureReply::Status { status, id })
-            }
-            CaptureRequest::ExchangeMode(mode) => {
-                let exchange = self.optional(call, api.hipThreadExchangeStreamCaptureMode)?;
-                let mut mode = mode_of(mode);
-                // SAFETY: the pointer is to a live number.
-                check(call, unsafe { exchange(&mut mode) })?;
-                Ok(CaptureReply::Mode(match mode {
-                    hipStreamCaptureMode::hipStreamCaptureModeGlobal => CaptureMode::Global,
-                    hipStreamCaptureMode::hipStreamCaptureModeThreadLocal => CaptureMode::ThreadLocal,
-                    _ => CaptureMode::Relaxed,
-                }))
-            }
-        }
+        Ok(api)
     }
 
-    fn end(&self, call: &'static str, stream: RawStream) -> DriverResult<RawGraph> {
+    /// # Safety
+    /// That of [`Driver::stream_begin_capture`](hip_driver::Driver::stream_begin_capture).
+    pub(crate) unsafe fn begin_capture(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        mode: CaptureMode,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipStreamBeginCapture";
+        let begin = self.optional(CALL, self.capturing(device, CALL)?.hipStreamBeginCapture)?;
+        // SAFETY: a live stream of the current device (the caller's promise).
+        check(CALL, unsafe { begin(pointer(stream.0), mode_of(mode)) })?;
+        self.captures.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// # Safety
+    /// The stream is live.
+    pub(crate) unsafe fn end_capture(&self, device: DeviceId, stream: RawStream) -> DriverResult<RawGraph> {
+        const CALL: &str = "hipStreamEndCapture";
+        self.capturing(device, CALL)?;
+        // SAFETY: a live stream (the caller's promise).
+        let ended = unsafe { self.end(CALL, stream) };
+        let over = ended.as_ref().err().is_none_or(|error| is_over(error.code));
+        if over {
+            // Others may have begun it.
+            let fewer = |n: u32| n.checked_sub(1);
+            let _ = self.captures.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        }
+        if ended.is_err() && over {
+            // SAFETY: a live stream (the caller's promise).
+            unsafe { self.leave_capture(CALL, stream) };
+        }
+        ended
+    }
+
+    /// # Safety
+    /// The stream is live.
+    pub(crate) unsafe fn capture_info(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+    ) -> DriverResult<CaptureInfo> {
+        const CALL: &str = "hipStreamGetCaptureInfo";
+        let api = self.capturing(device, CALL)?;
+        if stream.is_default() && stream != RawStream::PER_THREAD {
+            return Ok(CaptureInfo::NONE);
+        }
+        let ask = self.optional(CALL, api.hipStreamGetCaptureInfo)?;
+        let (mut status, mut id) = (hipStreamCaptureStatus::hipStreamCaptureStatusNone, 0);
+        // SAFETY: a live stream of the current device (the caller's promise), pointers to live numbers.
+        check(CALL, unsafe { ask(pointer(stream.0), &mut status, &mut id) })?;
+        Ok(match status {
+            hipStreamCaptureStatus::hipStreamCaptureStatusActive => {
+                CaptureInfo { status: CaptureStatus::Active, id }
+            }
+            hipStreamCaptureStatus::hipStreamCaptureStatusInvalidated => {
+                CaptureInfo { status: CaptureStatus::Invalidated, id }
+            }
+            _ => CaptureInfo::NONE,
+        })
+    }
+
+    pub(crate) fn exchange_mode(&self, device: DeviceId, mode: CaptureMode) -> DriverResult<CaptureMode> {
+        const CALL: &str = "hipThreadExchangeStreamCaptureMode";
+        let api = self.capturing(device, CALL)?;
+        let exchange = self.optional(CALL, api.hipThreadExchangeStreamCaptureMode)?;
+        let mut mode = mode_of(mode);
+        // SAFETY: the pointer is to a live number.
+        check(CALL, unsafe { exchange(&mut mode) })?;
+        Ok(match mode {
+            hipStreamCaptureMode::hipStreamCaptureModeGlobal => CaptureMode::Global,
+            hipStreamCaptureMode::hipStreamCaptureModeThreadLocal => CaptureMode::ThreadLocal,
+            _ => CaptureMode::Relaxed,
+        })
+    }
+
+    /// # Safety
+    /// The stream is live.
+    unsafe fn end(&self, call: &'static str, stream: RawStream) -> DriverResult<RawGraph> {
         let end = self.optional(call, self.api(call)?.hipStreamEndCapture)?;
         let mut graph: hipGraph_t = ptr::null_mut();
-        // SAFETY: a live stream (the promise of the caller of `request_capture`), a pointer to a live handle.
+        // SAFETY: a live stream (the caller's promise), a pointer to a live handle.
         check(call, unsafe { end(pointer(stream.0), &mut graph) })?;
         Ok(RawGraph(number(graph)))
     }
 
     /// Takes a stream whose capture could not be ended out of it, with those that joined: a capture that was
     /// invalidated is replaced by an empty one, which ends for all of them.
-    fn let_go(&self, call: &'static str, stream: RawStream) {
+    ///
+    /// # Safety
+    /// The stream is live.
+    unsafe fn leave_capture(&self, call: &'static str, stream: RawStream) {
         let emptied = (|| {
             let api = self.api(call)?;
-            // SAFETY: a live stream. It is captured, so this invalidates its capture.
+            // SAFETY: a live stream (the caller's promise). It is captured, so this invalidates its capture.
             let _ = unsafe { (api.hipStreamQuery)(pointer(stream.0)) };
             let begin = self.optional(call, api.hipStreamBeginCapture)?;
             let destroy = self.optional("hipGraphDestroy", api.hipGraphDestroy)?;
-            // SAFETY: as above.
+            // SAFETY: a live stream (the caller's promise).
             check(call, unsafe {
                 begin(pointer(stream.0), hipStreamCaptureMode::hipStreamCaptureModeRelaxed)
             })?;
-            let graph = self.end(call, stream)?;
+            // SAFETY: a live stream (the caller's promise).
+            let graph = unsafe { self.end(call, stream) }?;
             // SAFETY: a graph that nobody else has.
             check(call, unsafe { destroy(pointer(graph.0)) })
         })();

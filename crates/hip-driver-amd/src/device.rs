@@ -35,17 +35,23 @@ const ARCH_NAME_BYTES: usize = 256;
 #[repr(C, align(16))]
 struct Properties([u8; 4096]);
 
+/// Reads an attribute of a device; 0 for a negative one.
+fn attribute(api: &Api, ordinal: c_int, attribute: Attribute) -> DriverResult<u32> {
+    let mut value: c_int = 0;
+    // SAFETY: the pointer is to a live integer; an unknown ordinal or attribute gives an error.
+    check("hipDeviceGetAttribute", unsafe { (api.hipDeviceGetAttribute)(&mut value, attribute, ordinal) })?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}
+
+/// Returns whether a device has managed memory.
+pub(crate) fn has_managed_memory(api: &Api, ordinal: c_int) -> bool {
+    attribute(api, ordinal, Attribute::hipDeviceAttributeManagedMemory).is_ok_and(|has| has != 0)
+}
+
 /// Reads the properties of the device `ordinal` (in AMD's implementation, a `hipDevice_t` is the ordinal).
 pub(crate) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProperties> {
     use Attribute as A;
-    let attribute = |attribute: Attribute| -> DriverResult<u32> {
-        let mut value: c_int = 0;
-        // SAFETY: the pointer is to a live integer; an unknown ordinal or attribute gives an error.
-        check("hipDeviceGetAttribute", unsafe {
-            (api.hipDeviceGetAttribute)(&mut value, attribute, ordinal)
-        })?;
-        Ok(u32::try_from(value).unwrap_or(0))
-    };
+    let attribute = |which| attribute(api, ordinal, which);
     // What a version or a device does not tell is 0 or an error.
     let known = |which| attribute(which).ok().filter(|value| *value != 0);
     let target = target(api, ordinal)?;

@@ -79,6 +79,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use bindings::hipIpcMemHandle_t;
 use call::{check, check_ready, number, ordinal, pointer};
 use capture::Captures;
 use graph::Graphs;
@@ -89,10 +90,9 @@ pub use symbols::Symbol;
 use versions::STREAM_DESTROY_IS_MENDED;
 
 use hip_driver::{
-    Capabilities, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
-    DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest, PinnedAllocation,
-    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
-    StreamOptions, Work,
+    Capabilities, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
+    DriverInfo, DriverResult, ErrorCode, EventOptions, IpcHandle, MemInfo, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 /// The driver of this process.
@@ -276,9 +276,52 @@ impl Driver for HipDriver {
         check(CALL, unsafe { unregister(allocation.host.as_ptr().cast()) })
     }
 
-    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
-        // SAFETY: the caller's promises.
-        unsafe { self.request_memory(device, request) }
+    fn malloc_managed(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        const CALL: &str = "hipMallocManaged";
+        let api = self.on(device, CALL)?;
+        let allocate = self.optional(CALL, api.hipMallocManaged)?;
+        // HIP does not refuse the allocation on a device without.
+        if !device::has_managed_memory(api, ordinal(CALL, device)?) {
+            let detail = format!("{device} has no managed memory");
+            return Err(DriverError::with_detail(CALL, ErrorCode::NOT_SUPPORTED, detail));
+        }
+        let mut ptr: *mut c_void = ptr::null_mut();
+        // SAFETY: the pointer is to a live pointer.
+        check(CALL, unsafe { allocate(&mut ptr, bytes, memory::ATTACH_GLOBAL) })?;
+        Ok(DevicePtr(number(ptr)))
+    }
+
+    /// Whatever `hipMalloc` gives can be shared.
+    fn malloc_shared(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        self.malloc(device, bytes)
+    }
+
+    unsafe fn ipc_handle(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<IpcHandle> {
+        const CALL: &str = "hipIpcGetMemHandle";
+        let share = self.optional(CALL, self.on(device, CALL)?.hipIpcGetMemHandle)?;
+        let mut handle = hipIpcMemHandle_t { reserved: [0; 64] };
+        // SAFETY: the pointer is to a live handle; an address that is no allocation's gives an error.
+        check(CALL, unsafe { share(&mut handle, pointer(ptr.0)) })?;
+        Ok(IpcHandle(handle.reserved.map(|byte| byte as u8)))
+    }
+
+    unsafe fn ipc_open(&self, device: DeviceId, handle: IpcHandle, _: usize) -> DriverResult<DevicePtr> {
+        self.open_ipc(device, handle)
+    }
+
+    unsafe fn ipc_close(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        const CALL: &str = "hipIpcCloseMemHandle";
+        let close = self.optional(CALL, self.on(device, CALL)?.hipIpcCloseMemHandle)?;
+        // SAFETY: memory of `hipIpcOpenMemHandle` that nothing in flight uses (the caller's promise).
+        check(CALL, unsafe { close(pointer(ptr.0)) })
+    }
+
+    fn trim_pool(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
+        self.trim_default_pool(device, keep)
+    }
+
+    fn device_of_pointer(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<DeviceId> {
+        self.owner_of(device, ptr)
     }
 
     #[inline]
@@ -357,14 +400,28 @@ impl Driver for HipDriver {
         check(CALL, unsafe { (api.hipStreamWaitEvent)(pointer(stream.0), pointer(event.0), 0) })
     }
 
-    unsafe fn stream_capture(
+    unsafe fn stream_begin_capture(
         &self,
         device: DeviceId,
         stream: RawStream,
-        request: &CaptureRequest,
-    ) -> DriverResult<CaptureReply> {
+        mode: CaptureMode,
+    ) -> DriverResult<()> {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.request_capture(device, stream, request) }
+        unsafe { self.begin_capture(device, stream, mode) }
+    }
+
+    unsafe fn stream_end_capture(&self, device: DeviceId, stream: RawStream) -> DriverResult<RawGraph> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.end_capture(device, stream) }
+    }
+
+    unsafe fn stream_capture_info(&self, device: DeviceId, stream: RawStream) -> DriverResult<CaptureInfo> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.capture_info(device, stream) }
+    }
+
+    fn exchange_capture_mode(&self, device: DeviceId, mode: CaptureMode) -> DriverResult<CaptureMode> {
+        self.exchange_mode(device, mode)
     }
 
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {

@@ -257,8 +257,6 @@ fn a_launch_is_one_call_and_the_device_is_set_once() {
     }
 }
 
-const BEGIN: CaptureRequest = CaptureRequest::Begin(CaptureMode::Global);
-
 #[test]
 fn hip_is_asked_whether_a_stream_is_captured_only_while_one_is() {
     let driver = driver(70_000_000);
@@ -267,12 +265,12 @@ fn hip_is_asked_whether_a_stream_is_captured_only_while_one_is() {
     unsafe {
         driver.enqueue(DEVICE, STREAM, &graph).unwrap();
         assert_eq!(calls(), ["hipSetDevice", "hipGraphLaunch"]);
-        assert_eq!(driver.stream_capture(DEVICE, STREAM, &BEGIN), Ok(CaptureReply::Done));
+        assert_eq!(driver.stream_begin_capture(DEVICE, STREAM, CaptureMode::Global), Ok(()));
         let refused = driver.enqueue(DEVICE, STREAM, &graph).unwrap_err();
         assert_eq!(refused.code, ErrorCode::STREAM_CAPTURE_UNSUPPORTED);
         assert_eq!(calls(), ["hipStreamBeginCapture", "hipStreamIsCapturing"]);
-        let ended = driver.stream_capture(DEVICE, STREAM, &CaptureRequest::End);
-        assert_eq!(ended, Ok(CaptureReply::Graph(RawGraph(0x80))));
+        let ended = driver.stream_end_capture(DEVICE, STREAM);
+        assert_eq!(ended, Ok(RawGraph(0x80)));
         driver.enqueue(DEVICE, STREAM, &graph).unwrap();
         assert_eq!(calls(), ["hipStreamEndCapture", "hipGraphLaunch"]);
     }
@@ -282,23 +280,25 @@ fn hip_is_asked_whether_a_stream_is_captured_only_while_one_is() {
 fn a_stream_whose_capture_failed_is_taken_out_of_it() {
     let driver = driver(70_000_000);
     // SAFETY: the stand-ins do nothing.
-    let request = |request| unsafe { driver.stream_capture(DEVICE, STREAM, &request) };
+    let begin = || unsafe { driver.stream_begin_capture(DEVICE, STREAM, CaptureMode::Global) }.unwrap();
+    // SAFETY: the stand-ins do nothing.
+    let end = || unsafe { driver.stream_end_capture(DEVICE, STREAM) };
     for code in [ErrorCode::STREAM_CAPTURE_INVALIDATED, ErrorCode::STREAM_CAPTURE_UNJOINED] {
-        request(BEGIN).unwrap();
+        begin();
         calls();
         NEXT_END.set(code.0 as u32);
-        assert_eq!(request(CaptureRequest::End).unwrap_err().code, code);
+        assert_eq!(end().unwrap_err().code, code);
         let emptied = ["hipStreamQuery", "hipStreamBeginCapture", "hipStreamEndCapture", "hipGraphDestroy"];
         assert_eq!(calls(), [&["hipStreamEndCapture"], &emptied[..]].concat());
     }
-    request(BEGIN).unwrap();
+    begin();
     calls();
     NEXT_END.set(ErrorCode::STREAM_CAPTURE_WRONG_THREAD.0 as u32);
-    request(CaptureRequest::End).unwrap_err();
+    end().unwrap_err();
     assert_eq!(calls(), ["hipStreamEndCapture"]);
     let old = self::driver(50_221_153);
-    // SAFETY: as above.
-    let refused = unsafe { old.stream_capture(DEVICE, STREAM, &BEGIN) }.unwrap_err();
+    // SAFETY: the stand-ins do nothing.
+    let refused = unsafe { old.stream_begin_capture(DEVICE, STREAM, CaptureMode::Global) }.unwrap_err();
     assert_eq!(refused.code, ErrorCode::NOT_SUPPORTED);
     assert!(!old.capabilities().has(Capability::StreamCapture));
     assert_eq!(calls(), ["hipSetDevice"]);

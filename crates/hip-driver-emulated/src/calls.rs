@@ -1,6 +1,7 @@
 //! The driver's calls. Each checks its handles and ranges, then enqueues a command or acts at once.
 
 use std::ffi::CStr;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::command::Command;
@@ -10,11 +11,12 @@ use super::module::Module;
 use super::pinned::Owner;
 use super::stream::StreamKind;
 use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchronize, unmap, utf8};
+use hip_driver::captures;
 use hip_driver::{
-    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, MemoryReply, MemoryRequest,
-    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
-    RawStream, Recovery, StreamOptions, Work,
+    Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, IpcHandle, MemInfo, Observer,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    Recovery, StreamOptions, Work,
 };
 
 // SAFETY of the unsafe methods below: they check handles and device addresses themselves, whatever the caller
@@ -112,12 +114,11 @@ impl Driver for EmulatedDriver {
         if ptr.is_null() {
             return Ok(());
         }
+        if self.pinned.begins_at(ptr.0, Owner::Managed) {
+            return self.unpin(call, device.id, ptr, Owner::Managed);
+        }
         self.captures_allow(call)?;
-        device.begin_free(call, ptr)?;
-        device.drain(call).inspect_err(|_| device.cancel_free(ptr))?;
-        self.shared.forget(ptr);
-        device.finish_free(ptr);
-        Ok(())
+        self.release(call, &device, ptr)
     }
 
     unsafe fn malloc_async(
@@ -156,7 +157,7 @@ impl Driver for EmulatedDriver {
         let call = "hipHostMalloc";
         self.device(call, device)?;
         self.captures_allow(call)?;
-        self.map(call, self.pinned.allocate(call, bytes)?, Owner::Driver)
+        self.map(call, self.pinned.allocate(call, bytes, Owner::Driver)?, Owner::Driver)
     }
 
     unsafe fn host_free(&self, device: DeviceId, allocation: PinnedAllocation) -> DriverResult<()> {
@@ -179,9 +180,46 @@ impl Driver for EmulatedDriver {
         self.unpin("hipHostUnregister", device, allocation.device, Owner::Caller)
     }
 
-    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
-        // SAFETY: the caller's promises.
-        unsafe { self.request_memory(device, request) }
+    fn malloc_managed(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        self.allocate_managed("hipMallocManaged", device, bytes)
+    }
+
+    fn malloc_shared(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        self.allocate_shared("hipMalloc", device, bytes)
+    }
+
+    unsafe fn ipc_handle(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<IpcHandle> {
+        self.share("hipIpcGetMemHandle", device, ptr)
+    }
+
+    unsafe fn ipc_open(&self, device: DeviceId, handle: IpcHandle, bytes: usize) -> DriverResult<DevicePtr> {
+        self.open("hipIpcOpenMemHandle", device, &handle, bytes)
+    }
+
+    unsafe fn ipc_close(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        self.close("hipIpcCloseMemHandle", device, ptr)
+    }
+
+    /// The emulated pool keeps no memory: what is freed in stream order is returned to the device at once.
+    fn trim_pool(&self, device: DeviceId, _: usize) -> DriverResult<()> {
+        self.device("hipMemPoolTrimTo", device).map(drop)
+    }
+
+    fn device_of_pointer(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<DeviceId> {
+        self.owner_of("hipPointerGetAttributes", device, ptr)
+    }
+
+    fn host_address(
+        &self,
+        device: DeviceId,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<Option<NonNull<u8>>> {
+        self.host_address_of("hipPointerGetAttributes", device, ptr, bytes)
+    }
+
+    fn set_fine_grained(&self, device: DeviceId, ptr: DevicePtr, is_fine: bool) -> DriverResult<()> {
+        self.make_fine_grained("hipExtMallocWithFlags", device, ptr, is_fine)
     }
 
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
@@ -271,13 +309,34 @@ impl Driver for EmulatedDriver {
         }
     }
 
-    unsafe fn stream_capture(
+    unsafe fn stream_begin_capture(
         &self,
         device: DeviceId,
         stream: RawStream,
-        request: &CaptureRequest,
-    ) -> DriverResult<CaptureReply> {
-        self.request_capture(device, stream, request)
+        mode: CaptureMode,
+    ) -> DriverResult<()> {
+        let call = "hipStreamBeginCapture";
+        self.device(call, device)?;
+        let stream = self.any_stream(call, device, stream)?;
+        self.begin_capture(&stream, mode).map_err(|refused| refused.of(call))
+    }
+
+    /// A capture can be ended on a lost device, too.
+    unsafe fn stream_end_capture(&self, device: DeviceId, stream: RawStream) -> DriverResult<RawGraph> {
+        let call = "hipStreamEndCapture";
+        self.any_device(call, device)?;
+        self.end_capture(call, &self.any_stream(call, device, stream)?)
+    }
+
+    unsafe fn stream_capture_info(&self, device: DeviceId, stream: RawStream) -> DriverResult<CaptureInfo> {
+        let call = "hipStreamGetCaptureInfo";
+        self.any_device(call, device)?;
+        Ok(self.capture_info(&self.any_stream(call, device, stream)?))
+    }
+
+    fn exchange_capture_mode(&self, device: DeviceId, mode: CaptureMode) -> DriverResult<CaptureMode> {
+        self.any_device("hipThreadExchangeStreamCaptureMode", device)?;
+        Ok(captures::exchange_thread_mode(mode))
     }
 
     fn event_create(&self, device: DeviceId, options: EventOptions) -> DriverResult<RawEvent> {
@@ -439,7 +498,7 @@ impl EmulatedDriver {
                 // SAFETY: it is whole pages, which live until `unpin`, which waits for all devices, or until the driver is
                 // dropped and no worker is left. By the contract of `host_malloc`, the host does not access what a kernel
                 // in flight uses.
-                Owner::Driver => unsafe { device.space.map_host_pages(host, bytes) },
+                Owner::Driver | Owner::Managed => unsafe { device.space.map_host_pages(host, bytes) },
                 // SAFETY: by the contract of `host_register`, the caller keeps the memory alive until `unpin`, and the host
                 // does not access what a kernel in flight uses.
                 Owner::Caller => unsafe { device.space.map_host(host, bytes) },

@@ -8,10 +8,7 @@ use super::event::Event;
 use super::graph::Recorded;
 use super::stream::{Stream, StreamKind};
 use hip_driver::captures::{self, CaptureStream, Refused};
-use hip_driver::{
-    CaptureReply, CaptureRequest, CaptureStatus, DeviceId, DriverError, DriverResult, ErrorCode, RawGraph,
-    RawStream, Work,
-};
+use hip_driver::{CaptureInfo, CaptureMode, DeviceId, DriverError, DriverResult, ErrorCode, RawGraph, Work};
 
 /// The captures of a driver. A node's name is its place among the recorded steps.
 pub(super) type Captures = captures::Captures<Captured, Recorded, usize>;
@@ -48,35 +45,17 @@ impl EmulatedDriver {
         self.captures.any() && self.captures.is_captured(&key(stream))
     }
 
-    pub(super) fn request_capture(
-        &self,
-        device: DeviceId,
-        stream: RawStream,
-        request: &CaptureRequest,
-    ) -> DriverResult<CaptureReply> {
-        let call = request.name();
-        // A capture can be ended on a lost device, too.
-        self.any_device(call, device)?;
-        if let CaptureRequest::ExchangeMode(mode) = *request {
-            return Ok(CaptureReply::Mode(captures::exchange_thread_mode(mode)));
-        }
-        let stream = self.any_stream(call, device, stream)?;
-        match *request {
-            CaptureRequest::Begin(mode) => {
-                self.device(call, device)?;
-                let begun = self.captures.begin(key(&stream), mode, Recorded::default(), Vec::new());
-                begun.map(|()| CaptureReply::Done).map_err(|refused| refused.of(call))
-            }
-            CaptureRequest::End => self.end_capture(call, &stream).map(CaptureReply::Graph),
-            _ => {
-                let state = self.captures.with(&key(&stream), |capture| (capture.status, capture.id));
-                let (status, id) = state.unwrap_or((CaptureStatus::None, 0));
-                Ok(CaptureReply::Status { status, id })
-            }
-        }
+    pub(super) fn begin_capture(&self, stream: &Arc<Stream>, mode: CaptureMode) -> Result<(), Refused> {
+        self.captures.begin(key(stream), mode, Recorded::default(), Vec::new())
     }
 
-    fn end_capture(&self, call: &'static str, stream: &Arc<Stream>) -> DriverResult<RawGraph> {
+    pub(super) fn capture_info(&self, stream: &Arc<Stream>) -> CaptureInfo {
+        let info =
+            |capture: captures::Captured<'_, _, _>| CaptureInfo { status: capture.status, id: capture.id };
+        self.captures.with(&key(stream), info).unwrap_or(CaptureInfo::NONE)
+    }
+
+    pub(super) fn end_capture(&self, call: &'static str, stream: &Arc<Stream>) -> DriverResult<RawGraph> {
         let ended = self.captures.end(&key(stream)).map_err(|refused| refused.of(call))?;
         ended.complete.map_err(|refused| refused.of(call))?;
         self.add_captured(call, Arc::clone(&stream.device), ended.recorded)

@@ -1,4 +1,4 @@
-//! Requests about memory: managed memory, memory of other processes, and whose memory an address is.
+//! Memory beyond plain allocations: managed memory, memory of other processes, and whose memory an address is.
 //!
 //! Managed memory is pinned memory of the host, which the emulated devices access at the host's addresses. Shared memory is
 //! a file in memory without a name; other processes open it through `/proc`, as long as this one lives. Memory of `malloc`
@@ -11,16 +11,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::ptr::NonNull;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::EmulatedDriver;
 use super::device::{Device, lock, memory_error};
 use super::pinned::Owner;
-use hip_driver::{
-    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, IpcHandle, MemoryKind, MemoryReply,
-    MemoryRequest, PinnedAllocation,
-};
+use hip_driver::{DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, IpcHandle};
 
 /// What a handle begins with.
 const MAGIC: [u8; 8] = *b"hlshared";
@@ -90,121 +87,149 @@ fn open_file(handle: &IpcHandle, bytes: u64) -> Result<File, String> {
 }
 
 impl EmulatedDriver {
-    /// # Safety
-    /// As for [`Driver::memory`](hip_driver::Driver::memory).
-    pub(super) unsafe fn request_memory(
+    pub(super) fn allocate_managed(
         &self,
+        call: &'static str,
         device: DeviceId,
-        request: &MemoryRequest,
-    ) -> DriverResult<MemoryReply> {
-        let call = request.name();
-        let invalid = |detail: String| DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail);
-        let failed = |error: std::io::Error| {
-            DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, format!("shared memory: {error}"))
+        bytes: usize,
+    ) -> DriverResult<DevicePtr> {
+        self.captures_allow(call)?;
+        self.device(call, device)?;
+        let pinned = self.pinned.allocate(call, bytes, Owner::Managed)?;
+        // The program accesses it by the address alone.
+        pinned.host.as_ptr().expose_provenance();
+        self.map(call, pinned, Owner::Managed).map(|pinned| pinned.device)
+    }
+
+    pub(super) fn allocate_shared(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        bytes: usize,
+    ) -> DriverResult<DevicePtr> {
+        self.captures_allow(call)?;
+        let device = self.device(call, device)?;
+        if bytes == 0 {
+            return Err(invalid(call, "an allocation of 0 bytes".into()));
+        }
+        let file = nameless_file(bytes as u64).map_err(|error| failed(call, &error))?;
+        let ptr = device.allocate_file(call, &file, bytes)?;
+        lock(&self.shared.0).insert(ptr.0, file);
+        Ok(ptr)
+    }
+
+    pub(super) fn share(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        ptr: DevicePtr,
+    ) -> DriverResult<IpcHandle> {
+        let device = self.device(call, device)?;
+        let mut shared = lock(&self.shared.0);
+        let file = match shared.entry(ptr.0) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(device.move_to_file(call, ptr)?),
         };
-        match request {
-            MemoryRequest::Allocate { .. } | MemoryRequest::Release { .. } => self.captures_allow(call)?,
-            _ => {}
+        handle_of(file).map_err(|error| failed(call, &error))
+    }
+
+    pub(super) fn open(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        handle: &IpcHandle,
+        bytes: usize,
+    ) -> DriverResult<DevicePtr> {
+        let device = self.device(call, device)?;
+        let file = open_file(handle, bytes as u64).map_err(|problem| invalid(call, problem))?;
+        device.open_file(call, &file, bytes)
+    }
+
+    pub(super) fn close(&self, call: &'static str, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        self.captures_allow(call)?;
+        let device = self.any_device(call, device)?;
+        if lock(&self.shared.0).contains_key(&ptr.0) {
+            return Err(invalid(call, format!("{ptr} is not the beginning of opened memory")));
         }
-        match *request {
-            MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes } => {
-                self.device(call, device)?;
-                let PinnedAllocation { host, device: ptr, .. } =
-                    self.map(call, self.pinned.allocate(call, bytes)?, Owner::Driver)?;
-                Ok(MemoryReply::Memory { ptr, host: Some(host) })
-            }
-            MemoryRequest::Allocate { kind: MemoryKind::Shared, bytes } => {
-                let device = self.device(call, device)?;
-                if bytes == 0 {
-                    return Err(invalid("an allocation of 0 bytes".into()));
-                }
-                let file = nameless_file(bytes as u64).map_err(failed)?;
-                let ptr = device.allocate_file(call, &file, bytes)?;
-                lock(&self.shared.0).insert(ptr.0, file);
-                Ok(MemoryReply::Memory { ptr, host: None })
-            }
-            MemoryRequest::Release { kind: MemoryKind::Managed, ptr } => {
-                self.unpin(call, device, ptr, Owner::Driver).map(|()| MemoryReply::Done)
-            }
-            MemoryRequest::Release { kind, ptr } => {
-                let device = self.any_device(call, device)?;
-                let is_shared = lock(&self.shared.0).contains_key(&ptr.0);
-                if is_shared != (kind == MemoryKind::Shared) {
-                    return Err(invalid(format!("{ptr} is not the beginning of {kind} memory")));
-                }
-                device.begin_free(call, ptr)?;
-                device.drain(call).inspect_err(|_| device.cancel_free(ptr))?;
-                device.finish_free(ptr);
-                lock(&self.shared.0).remove(&ptr.0);
-                Ok(MemoryReply::Done)
-            }
-            MemoryRequest::Share { ptr } => {
-                let device = self.device(call, device)?;
-                let mut shared = lock(&self.shared.0);
-                let file = match shared.entry(ptr.0) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => new.insert(device.move_to_file(call, ptr)?),
-                };
-                Ok(MemoryReply::Handle(handle_of(file).map_err(failed)?))
-            }
-            MemoryRequest::Open { handle, bytes } => {
-                let device = self.device(call, device)?;
-                let file = open_file(&handle, bytes as u64).map_err(invalid)?;
-                let ptr = device.open_file(call, &file, bytes)?;
-                Ok(MemoryReply::Memory { ptr, host: None })
-            }
-            MemoryRequest::Describe { ptr } => {
-                self.device(call, device)?;
-                let owns = |other: &&std::sync::Arc<Device>| other.space.owns(ptr.0);
-                match self.devices.iter().find(owns) {
-                    Some(owner) => Ok(MemoryReply::Owner(owner.id)),
-                    // Pinned and managed memory is every device's.
-                    None if self.pinned.contains(std::ptr::without_provenance(ptr.0 as usize), 1) => {
-                        Ok(MemoryReply::Owner(device))
-                    }
-                    None => Err(invalid(format!("{ptr} is in no live memory of this driver"))),
-                }
-            }
-            MemoryRequest::HostAddress { ptr, bytes } => {
-                self.device(call, device)?;
-                if let Some(owner) = self.devices.iter().find(|other| other.space.owns(ptr.0)) {
-                    let host = owner.space.host_address(ptr.0, bytes as u64);
-                    return Ok(MemoryReply::Memory {
-                        ptr,
-                        host: Some(host.map_err(|error| memory_error(call, &error))?),
-                    });
-                }
-                // Pinned and managed memory has the host's address.
-                let host = std::ptr::with_exposed_provenance_mut(ptr.0 as usize);
-                match NonNull::new(host).filter(|host| self.pinned.contains(host.as_ptr(), bytes)) {
-                    Some(host) => Ok(MemoryReply::Memory { ptr, host: Some(host) }),
-                    None => Err(invalid(format!("{ptr} is in no live memory of this driver"))),
-                }
-            }
-            MemoryRequest::SetFineGrained { ptr, is_fine } => {
-                self.device(call, device)?;
-                // Every device that can access the memory.
-                let set = self
-                    .devices
-                    .iter()
-                    .filter(|device| device.space.set_fine_grained(ptr.0, is_fine).is_ok());
-                if set.count() == 0 {
-                    return Err(invalid(format!("{ptr} is not the beginning of live memory")));
-                }
-                Ok(MemoryReply::Done)
-            }
-            // The emulated pool keeps no memory: what is freed in stream order is returned to the device at once.
-            MemoryRequest::TrimPool { .. } => self.device(call, device).map(|_| MemoryReply::Done),
-            _ => Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, "the emulator cannot do that")),
+        self.release(call, &device, ptr)
+    }
+
+    /// Frees memory of a device when the work that was enqueued is done.
+    pub(super) fn release(&self, call: &'static str, device: &Device, ptr: DevicePtr) -> DriverResult<()> {
+        device.begin_free(call, ptr)?;
+        device.drain(call).inspect_err(|_| device.cancel_free(ptr))?;
+        // Before another allocation can get the address.
+        lock(&self.shared.0).remove(&ptr.0);
+        device.finish_free(ptr);
+        Ok(())
+    }
+
+    /// The device that has the memory at an address; `None` for pinned and managed memory, which is every device's.
+    fn memory_of(
+        &self,
+        call: &'static str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<Option<&Arc<Device>>> {
+        match self.devices.iter().find(|device| device.space.owns(ptr.0)) {
+            Some(owner) => Ok(Some(owner)),
+            None if self.pinned.contains(std::ptr::without_provenance(ptr.0 as usize), bytes) => Ok(None),
+            None => Err(invalid(call, format!("{ptr} is in no live memory of this driver"))),
         }
+    }
+
+    pub(super) fn owner_of(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        ptr: DevicePtr,
+    ) -> DriverResult<DeviceId> {
+        self.device(call, device)?;
+        Ok(self.memory_of(call, ptr, 1)?.map_or(device, |owner| owner.id))
+    }
+
+    pub(super) fn host_address_of(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<Option<NonNull<u8>>> {
+        self.device(call, device)?;
+        match self.memory_of(call, ptr, bytes)? {
+            Some(owner) => owner
+                .space
+                .host_address(ptr.0, bytes as u64)
+                .map(Some)
+                .map_err(|error| memory_error(call, &error)),
+            // It has the host's address.
+            None => Ok(NonNull::new(std::ptr::with_exposed_provenance_mut(ptr.0 as usize))),
+        }
+    }
+
+    pub(super) fn make_fine_grained(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        ptr: DevicePtr,
+        is_fine: bool,
+    ) -> DriverResult<()> {
+        self.device(call, device)?;
+        // Every device that can access the memory.
+        let set = self.devices.iter().filter(|device| device.space.set_fine_grained(ptr.0, is_fine).is_ok());
+        if set.count() == 0 {
+            return Err(invalid(call, format!("{ptr} is not the beginning of live memory")));
+        }
+        Ok(())
     }
 }
 
-impl SharedFiles {
-    /// Forgets memory that was freed.
-    pub(super) fn forget(&self, ptr: DevicePtr) {
-        lock(&self.0).remove(&ptr.0);
-    }
+fn invalid(call: &'static str, problem: String) -> DriverError {
+    DriverError::with_detail(call, ErrorCode::INVALID_VALUE, problem)
+}
+
+fn failed(call: &'static str, error: &std::io::Error) -> DriverError {
+    DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, format!("shared memory: {error}"))
 }
 
 /// The bytes that are copied to a file at a time.
@@ -213,13 +238,11 @@ const CHUNK: u64 = 1 << 20;
 impl Device {
     /// Moves a plain allocation to a file, when the work that was enqueued is done.
     fn move_to_file(&self, call: &'static str, ptr: DevicePtr) -> DriverResult<File> {
-        let failed = |error: std::io::Error| {
-            DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, format!("shared memory: {error}"))
-        };
+        let failed = |error: std::io::Error| failed(call, &error);
         let Some(found) = self.space.lookup(ptr.0).filter(|r| r.base == ptr.0 && self.space.owns(ptr.0))
         else {
             let detail = format!("{ptr} is not the beginning of memory of {}", self.id);
-            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+            return Err(invalid(call, detail));
         };
         self.synchronize(call)?;
         let file = nameless_file(found.len).map_err(failed)?;

@@ -15,8 +15,10 @@ const GUARD: usize = 64 << 10;
 /// Who owns pinned memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The driver, which allocated it and frees it.
+    /// The driver, which allocated it for the host and frees it.
     Driver,
+    /// The driver, which allocated it as managed memory and frees it.
+    Managed,
     /// The caller, which registered it.
     Caller,
 }
@@ -25,7 +27,7 @@ impl Owner {
     /// Returns the code of an attempt to unpin memory that is not of this owner.
     pub(super) fn unknown(self) -> ErrorCode {
         match self {
-            Owner::Driver => ErrorCode::INVALID_VALUE,
+            Owner::Driver | Owner::Managed => ErrorCode::INVALID_VALUE,
             Owner::Caller => ErrorCode::HOST_MEMORY_NOT_REGISTERED,
         }
     }
@@ -35,8 +37,9 @@ impl Owner {
 pub(super) struct Memory {
     host: NonNull<u8>,
     bytes: usize,
+    owner: Owner,
     /// The driver's own memory: whole pages, like HIP's. Unmapped when it is dropped. `None` for the caller's.
-    own: Option<MmapMut>,
+    _own: Option<MmapMut>,
 }
 
 // SAFETY: the memory is accessed through the addresses that the driver gave out, by the contracts of its calls; a
@@ -50,10 +53,6 @@ impl Memory {
     pub(super) fn address(&self) -> u64 {
         self.host.as_ptr().addr() as u64
     }
-
-    fn owner(&self) -> Owner {
-        if self.own.is_some() { Owner::Driver } else { Owner::Caller }
-    }
 }
 
 /// All pinned memory of a driver, by address.
@@ -64,7 +63,12 @@ pub(super) struct PinnedMemory {
 
 impl PinnedMemory {
     /// Allocates `bytes` bytes of zeroed memory, which begin at a page. The host provides pages when they are accessed.
-    pub(super) fn allocate(&self, call: &'static str, bytes: usize) -> DriverResult<PinnedAllocation> {
+    pub(super) fn allocate(
+        &self,
+        call: &'static str,
+        bytes: usize,
+        owner: Owner,
+    ) -> DriverResult<PinnedAllocation> {
         let mapped = bytes.checked_add(GUARD).filter(|mapped| bytes != 0 && isize::try_from(*mapped).is_ok());
         let Some(mapped) = mapped else {
             let detail = format!("an allocation of {bytes} bytes");
@@ -76,7 +80,7 @@ impl PinnedMemory {
         };
         let mut map = MmapMut::map_anon(mapped).map_err(|_| out_of_memory())?;
         let host = NonNull::new(map.as_mut_ptr()).ok_or_else(out_of_memory)?;
-        let memory = Memory { host, bytes, own: Some(map) };
+        let memory = Memory { host, bytes, owner, _own: Some(map) };
         let device = DevicePtr(memory.address());
         self.live.write().unwrap_or_else(PoisonError::into_inner).insert(device.0, memory);
         Ok(PinnedAllocation { host, device, bytes })
@@ -93,7 +97,7 @@ impl PinnedMemory {
         let Some(host) = NonNull::new(pointer).filter(|_| isize::try_from(bytes).is_ok()) else {
             return Err(error(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {pointer:?}")));
         };
-        let memory = Memory { host, bytes, own: None };
+        let memory = Memory { host, bytes, owner: Owner::Caller, _own: None };
         let device = DevicePtr(memory.address());
         let Some(end) = device.0.checked_add(bytes as u64).filter(|_| bytes > 0) else {
             return Err(error(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {pointer:?}")));
@@ -122,7 +126,7 @@ impl PinnedMemory {
     /// Returns whether a live range of `owner` starts at `address`.
     pub(super) fn begins_at(&self, address: u64, owner: Owner) -> bool {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
-        live.get(&address).is_some_and(|memory| memory.owner() == owner)
+        live.get(&address).is_some_and(|memory| memory.owner == owner)
     }
 
     /// Removes and returns the range that starts at `address`.

@@ -5,13 +5,75 @@ use std::ops::Index;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hip_driver::{Call, CallKind, Driver, DriverError, DriverResult, ErrorCode, Note, Output, Work};
+use hip_driver::{
+    Call, CallGroup, CallKind, Driver, DriverError, DriverResult, ErrorCode, Note, NoteKind, Output, Work,
+};
 
 use super::inject::Injections;
 use super::intercept::{Intercepted, Layer};
 use super::pinned::{PinnedRanges, Released};
 
-const KINDS: usize = CallKind::ALL.len();
+/// What is counted: calls of a kind, calls of a group, or notes of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// The calls of a kind.
+    Call(CallKind),
+    /// The calls of a group.
+    Group(CallGroup),
+    /// The notes of a kind.
+    Note(NoteKind),
+}
+
+impl Counted {
+    const LEN: usize = CallKind::ALL.len() + CallGroup::ALL.len() + NoteKind::ALL.len();
+
+    /// Returns everything that is counted: kinds of calls, kinds of notes, groups of calls.
+    pub fn all() -> impl Iterator<Item = Counted> {
+        let calls = CallKind::ALL.iter().copied().map(Counted::Call);
+        let notes = NoteKind::ALL.iter().copied().map(Counted::Note);
+        calls.chain(notes).chain(CallGroup::ALL.iter().copied().map(Counted::Group))
+    }
+
+    /// Returns the name of the kind or group.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Counted::Call(kind) => kind.name(),
+            Counted::Group(group) => group.name(),
+            Counted::Note(kind) => kind.name(),
+        }
+    }
+
+    /// Returns the place among [`all`](Counted::all).
+    #[inline]
+    const fn index(self) -> usize {
+        match self {
+            Counted::Call(kind) => kind as usize,
+            Counted::Note(kind) => CallKind::ALL.len() + kind as usize,
+            Counted::Group(group) => CallKind::ALL.len() + NoteKind::ALL.len() + group as usize,
+        }
+    }
+}
+
+impl From<CallKind> for Counted {
+    #[inline]
+    fn from(kind: CallKind) -> Counted {
+        Counted::Call(kind)
+    }
+}
+
+impl From<CallGroup> for Counted {
+    #[inline]
+    fn from(group: CallGroup) -> Counted {
+        Counted::Group(group)
+    }
+}
+
+impl From<NoteKind> for Counted {
+    #[inline]
+    fn from(kind: NoteKind) -> Counted {
+        Counted::Note(kind)
+    }
+}
 
 /// A driver with the counting layer over it.
 pub type CountingDriver = Intercepted<CallCounter>;
@@ -37,18 +99,18 @@ impl CallCounter {
         self.counters.snapshot()
     }
 
-    /// Makes the `nth` call of this kind from now (1 for the next) fail with `code`. The call is counted, but does not
-    /// reach the driver below. For a [group](CallKind::is_group), it is the `nth` call of the group.
+    /// Makes the `nth` call of this kind or group from now (1 for the next) fail with `code`. The call is counted, but does
+    /// not reach the driver below. A note can't fail.
     ///
     /// An injected sticky code fails only this call, not later ones.
-    pub fn inject(&self, kind: CallKind, nth: u64, code: ErrorCode) {
-        self.injections.add(kind, nth, None, code);
+    pub fn inject(&self, calls: impl Into<Counted>, nth: u64, code: ErrorCode) {
+        self.injections.add(calls.into(), nth, None, code);
     }
 
-    /// Makes every `nth` call of this kind from now (1 for every call) fail with `code`, until
+    /// Makes every `nth` call of this kind or group from now (1 for every call) fail with `code`, until
     /// [`clear_injections`](CallCounter::clear_injections).
-    pub fn inject_repeating(&self, kind: CallKind, nth: u64, code: ErrorCode) {
-        self.injections.add(kind, nth, Some(nth), code);
+    pub fn inject_repeating(&self, calls: impl Into<Counted>, nth: u64, code: ErrorCode) {
+        self.injections.add(calls.into(), nth, Some(nth), code);
     }
 
     /// Removes all injections.
@@ -63,14 +125,14 @@ impl CallCounter {
 
     /// Returns the groups in which a call is counted.
     #[inline]
-    fn groups(&self, call: &Call<'_>, kind: CallKind) -> &'static [CallKind] {
+    fn groups(&self, call: &Call<'_>, kind: CallKind) -> &'static [CallGroup] {
         match call {
             Call::Enqueue { work: work @ Work::CopyToDevice { .. }, .. } if self.pinned.is_pageable(work) => {
-                &[CallKind::PageableCopy]
+                &[CallGroup::PageableCopy]
             }
             // This copy waits for its stream.
             Call::Enqueue { work: work @ Work::CopyToHost { .. }, .. } if self.pinned.is_pageable(work) => {
-                &[CallKind::BlockingCopy, CallKind::PageableCopy]
+                &[CallGroup::BlockingCopy, CallGroup::PageableCopy]
             }
             _ => kind.groups(),
         }
@@ -88,7 +150,7 @@ impl Layer for CallCounter {
         let groups = self.groups(call, kind);
         self.counters.add(kind);
         groups.iter().for_each(|&group| self.counters.add(group));
-        match self.injections.tick([&[kind], groups]) {
+        match self.injections.tick(kind, groups) {
             None => Ok(self.pinned.before(call)),
             Some(code) => Err(DriverError::with_detail(kind.name(), code, "an injected fault")),
         }
@@ -110,18 +172,18 @@ impl Layer for CallCounter {
 
 /// Counters to which any thread may add.
 #[derive(Debug)]
-struct Counters([AtomicU64; KINDS]);
+struct Counters([AtomicU64; Counted::LEN]);
 
 impl Default for Counters {
     fn default() -> Counters {
-        Counters([const { AtomicU64::new(0) }; KINDS])
+        Counters([const { AtomicU64::new(0) }; Counted::LEN])
     }
 }
 
 impl Counters {
     #[inline]
-    fn add(&self, kind: CallKind) {
-        self.0[kind as usize].fetch_add(1, Ordering::Relaxed);
+    fn add(&self, counted: impl Into<Counted>) {
+        self.0[counted.into().index()].fetch_add(1, Ordering::Relaxed);
     }
 
     fn snapshot(&self) -> CallCounts {
@@ -129,16 +191,16 @@ impl Counters {
     }
 }
 
-/// How often each kind of call was made, including refused and injected ones.
+/// How often each kind of call was made and each kind of note was sent, including refused and injected calls.
 ///
 /// Its `Display` is a table of the counts that are not 0.
 #[derive(Clone, PartialEq, Eq)]
-pub struct CallCounts([u64; KINDS]);
+pub struct CallCounts([u64; Counted::LEN]);
 
 impl CallCounts {
-    /// Returns the number of calls of one kind.
-    pub fn get(&self, kind: CallKind) -> u64 {
-        self.0[kind as usize]
+    /// Returns the number of calls of a kind or group, or of notes of a kind.
+    pub fn get(&self, counted: impl Into<Counted>) -> u64 {
+        self[counted]
     }
 
     /// Returns the difference to an earlier snapshot of the same layer.
@@ -149,45 +211,51 @@ impl CallCounts {
 
     /// Returns the number of [calls that concern devices](CallKind::is_device_call), each counted once.
     pub fn device_calls(&self) -> u64 {
-        self.iter().filter(|(kind, _)| kind.is_device_call()).map(|(_, n)| n).sum()
+        self.calls().filter(|(kind, _)| kind.is_device_call()).map(|(_, n)| n).sum()
     }
 
-    /// Returns every kind with its count, groups last.
-    pub fn iter(&self) -> impl Iterator<Item = (CallKind, u64)> + '_ {
-        CallKind::ALL.iter().map(|&kind| (kind, self.get(kind)))
+    /// Returns every kind of call that was made, with its count.
+    pub fn calls(&self) -> impl Iterator<Item = (CallKind, u64)> + '_ {
+        CallKind::ALL.iter().map(|&kind| (kind, self.get(kind))).filter(|(_, n)| *n > 0)
+    }
+
+    /// Returns everything whose count is not 0, with the count.
+    pub fn iter(&self) -> impl Iterator<Item = (Counted, u64)> + '_ {
+        Counted::all().zip(self.0).filter(|(_, n)| *n > 0)
     }
 }
 
 impl Default for CallCounts {
     fn default() -> Self {
-        CallCounts([0; KINDS])
+        CallCounts([0; Counted::LEN])
     }
 }
 
-impl Index<CallKind> for CallCounts {
+impl<K: Into<Counted>> Index<K> for CallCounts {
     type Output = u64;
 
-    fn index(&self, kind: CallKind) -> &u64 {
-        &self.0[kind as usize]
+    fn index(&self, counted: K) -> &u64 {
+        &self.0[counted.into().index()]
     }
 }
 
 impl fmt::Debug for CallCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter().filter(|(_, n)| *n > 0)).finish()
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
 impl fmt::Display for CallCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.iter().filter(|(_, n)| *n > 0).map(|(kind, _)| kind.name().len()).max().unwrap_or(0);
+        let is_group = |counted| matches!(counted, Counted::Group(_));
+        let width = self.iter().map(|(counted, _)| counted.name().len()).max().unwrap_or(0);
         let width = width.max("device calls".len());
-        for (kind, n) in self.iter().filter(|(kind, n)| *n > 0 && !kind.is_group()) {
-            writeln!(f, "{kind:width$}  {n:>10}")?;
+        for (counted, n) in self.iter().filter(|(counted, _)| !is_group(*counted)) {
+            writeln!(f, "{:width$}  {n:>10}", counted.name())?;
         }
         writeln!(f, "{:width$}  {:>10}", "device calls", self.device_calls())?;
-        for (kind, n) in self.iter().filter(|(kind, n)| *n > 0 && kind.is_group()) {
-            writeln!(f, "  of which {:1$}  {n:>10}", kind.name(), width.saturating_sub(11))?;
+        for (group, n) in self.iter().filter(|(counted, _)| is_group(*counted)) {
+            writeln!(f, "  of which {:1$}  {n:>10}", group.name(), width.saturating_sub(11))?;
         }
         Ok(())
     }
@@ -203,9 +271,9 @@ mod tests {
         counters.add(CallKind::Malloc);
         let before = counters.snapshot();
         counters.add(CallKind::Malloc);
-        counters.add(CallKind::DeviceAllocation);
-        counters.add(CallKind::NoteHostWrite);
-        counters.add(CallKind::NotePoolAllocate);
+        counters.add(CallGroup::DeviceAllocation);
+        counters.add(NoteKind::HostWrite);
+        counters.add(NoteKind::PoolAllocate);
         let counts = counters.snapshot().since(&before);
         assert_eq!(counts[CallKind::Malloc], 1);
         // A group is not a call of its own, and a note is not a device call.

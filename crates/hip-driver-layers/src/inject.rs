@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hip_driver::{CallKind, ErrorCode};
+use hip_driver::{CallGroup, CallKind, ErrorCode};
+
+use super::counts::Counted;
 
 #[derive(Debug)]
 struct Injection {
-    kind: CallKind,
+    calls: Counted,
     /// The number of calls until it fires.
     left: u64,
     /// After firing, the number of calls until it fires again; `None` if it fires once.
@@ -23,9 +25,9 @@ pub(super) struct Injections {
 }
 
 impl Injections {
-    pub(super) fn add(&self, kind: CallKind, nth: u64, every: Option<u64>, code: ErrorCode) {
+    pub(super) fn add(&self, calls: Counted, nth: u64, every: Option<u64>, code: ErrorCode) {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        list.push(Injection { kind, left: nth.max(1), every: every.map(|n| n.max(1)), code });
+        list.push(Injection { calls, left: nth.max(1), every: every.map(|n| n.max(1)), code });
         self.armed.store(true, Ordering::Release);
     }
 
@@ -40,18 +42,23 @@ impl Injections {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Counts one call, which is of all of `kinds`. Returns the code to fail with if an injection fires.
+    /// Counts one call, of a kind and some groups. Returns the code to fail with if an injection fires.
     #[inline]
-    pub(super) fn tick(&self, kinds: [&[CallKind]; 2]) -> Option<ErrorCode> {
-        if self.armed.load(Ordering::Acquire) { self.tick_armed(kinds) } else { None }
+    pub(super) fn tick(&self, kind: CallKind, groups: &[CallGroup]) -> Option<ErrorCode> {
+        if self.armed.load(Ordering::Acquire) { self.tick_armed(kind, groups) } else { None }
     }
 
     #[cold]
-    fn tick_armed(&self, kinds: [&[CallKind]; 2]) -> Option<ErrorCode> {
+    fn tick_armed(&self, kind: CallKind, groups: &[CallGroup]) -> Option<ErrorCode> {
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let mut fired = None;
         list.retain_mut(|injection| {
-            if !kinds.iter().any(|k| k.contains(&injection.kind)) {
+            let concerned = match injection.calls {
+                Counted::Call(injected) => injected == kind,
+                Counted::Group(group) => groups.contains(&group),
+                Counted::Note(_) => false,
+            };
+            if !concerned {
                 return true;
             }
             injection.left -= 1;
@@ -81,10 +88,10 @@ mod tests {
     #[test]
     fn the_nth_call_of_the_kind_fails_once() {
         let injections = Injections::default();
-        injections.add(CallKind::Malloc, 2, None, ErrorCode::OUT_OF_MEMORY);
-        let malloc = || injections.tick([&[CallKind::Malloc], &[CallKind::DeviceAllocation]]);
+        injections.add(CallKind::Malloc.into(), 2, None, ErrorCode::OUT_OF_MEMORY);
+        let malloc = || injections.tick(CallKind::Malloc, &[CallGroup::DeviceAllocation]);
         assert_eq!(malloc(), None);
-        assert_eq!(injections.tick([&[CallKind::Free], &[]]), None);
+        assert_eq!(injections.tick(CallKind::Free, &[]), None);
         assert_eq!(malloc(), Some(ErrorCode::OUT_OF_MEMORY));
         assert_eq!(malloc(), None);
         assert_eq!(injections.pending(), 0);
@@ -93,8 +100,8 @@ mod tests {
     #[test]
     fn repeating_ones_fire_until_cleared() {
         let injections = Injections::default();
-        injections.add(CallKind::DeviceAllocation, 2, Some(2), ErrorCode::UNKNOWN);
-        let malloc = || injections.tick([&[CallKind::Malloc], &[CallKind::DeviceAllocation]]).is_some();
+        injections.add(CallGroup::DeviceAllocation.into(), 2, Some(2), ErrorCode::UNKNOWN);
+        let malloc = || injections.tick(CallKind::Malloc, &[CallGroup::DeviceAllocation]).is_some();
         assert_eq!([malloc(), malloc(), malloc(), malloc()], [false, true, false, true]);
         injections.clear();
         assert_eq!([malloc(), malloc()], [false, false]);

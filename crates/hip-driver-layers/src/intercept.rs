@@ -2,14 +2,15 @@
 
 use std::ffi::CStr;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
-    Call, Capabilities, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, EventOptions, MemInfo, MemoryReply, MemoryRequest, Note, Observer,
-    Output, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
-    RawStream, StreamOptions, Work, for_each_call,
+    Call, Capabilities, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
+    DriverInfo, DriverResult, EventOptions, IpcHandle, MemInfo, Note, Observer, Output, PinnedAllocation,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
+    for_each_call,
 };
 
 /// Observes the calls of a driver. [`Intercepted`] makes a driver of it.
@@ -183,7 +184,7 @@ macro_rules! forward {
             }
 
             unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
-                // SAFETY: as in `enqueue`.
+                // SAFETY: the caller guarantees what the same method of the driver below requires.
                 self.call(&Call::CopyBlocking { device, work }, |driver| unsafe { driver.copy_blocking(device, work) })
             }
 
@@ -195,13 +196,13 @@ macro_rules! forward {
                 work: &Work<'_>,
             ) -> DriverResult<RawGraphNode> {
                 let call = Call::GraphAdd { device, graph, dependencies, work };
-                // SAFETY: as in `enqueue`.
+                // SAFETY: the caller guarantees what the same method of the driver below requires.
                 self.call(&call, |driver| unsafe { driver.graph_add(device, graph, dependencies, work) })
             }
 
             $($($unsafe)? fn $method<'a>(&self, $device: DeviceId $(, $arg: $ty)*) -> DriverResult<$result> {
                 let call = Call::$kind { $device $(, $arg)* };
-                // SAFETY: as in `enqueue`.
+                // SAFETY: the caller guarantees what the same method of the driver below requires.
                 self.call(&call, |driver| $($unsafe)? { driver.$method($device $(, $arg)*) })
             })*
         }

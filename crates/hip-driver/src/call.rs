@@ -6,16 +6,16 @@
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::fmt;
+use std::ptr::NonNull;
 
 use crate::{
-    CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode,
-    EventOptions, HostFunc, KernelLaunch, MemInfo, MemoryAccess, MemoryReply, MemoryRequest,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    StreamOptions,
+    CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions,
+    HostFunc, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent, RawFunction,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
-/// [`CallKind`], HIP's name, the groups in which the call is counted, `(unsafe)` or `()`, and the method's signature.
+/// [`CallKind`], HIP's name, the [groups](CallGroup) in which the call is counted, `(unsafe)` or `()`, and the method's signature.
 ///
 /// Not in the list: `info`, `capabilities`, `device_count` and `observer`, which name no device, and `enqueue`,
 /// `copy_blocking` and `graph_add`, whose kind depends on the [`Work`].
@@ -37,13 +37,24 @@ macro_rules! for_each_call {
             HostFree "hipHostFree" [PinnedFree] (unsafe) fn host_free(device, allocation: PinnedAllocation) -> ();
             HostRegister "hipHostRegister" [] (unsafe) fn host_register(device, ptr: *mut u8, bytes: usize) -> PinnedAllocation;
             HostUnregister "hipHostUnregister" [] (unsafe) fn host_unregister(device, allocation: PinnedAllocation) -> ();
-            Memory "requests about memory" [] (unsafe) fn memory(device, request: &'a MemoryRequest) -> MemoryReply;
+            MallocManaged "hipMallocManaged" [] () fn malloc_managed(device, bytes: usize) -> DevicePtr;
+            MallocShared "hipMalloc (shared)" [] () fn malloc_shared(device, bytes: usize) -> DevicePtr;
+            IpcHandle "hipIpcGetMemHandle" [] (unsafe) fn ipc_handle(device, ptr: DevicePtr) -> IpcHandle;
+            IpcOpen "hipIpcOpenMemHandle" [] (unsafe) fn ipc_open(device, handle: IpcHandle, bytes: usize) -> DevicePtr;
+            IpcClose "hipIpcCloseMemHandle" [] (unsafe) fn ipc_close(device, ptr: DevicePtr) -> ();
+            TrimPool "hipMemPoolTrimTo" [] () fn trim_pool(device, keep: usize) -> ();
+            DeviceOfPointer "hipPointerGetAttributes" [] () fn device_of_pointer(device, ptr: DevicePtr) -> DeviceId;
+            HostAddress "the host's address" [] () fn host_address(device, ptr: DevicePtr, bytes: usize) -> Option<NonNull<u8>>;
+            SetFineGrained "hipExtMallocWithFlags" [] () fn set_fine_grained(device, ptr: DevicePtr, is_fine: bool) -> ();
             StreamCreate "hipStreamCreateWithFlags" [] () fn stream_create(device, options: StreamOptions) -> RawStream;
             StreamDestroy "hipStreamDestroy" [] (unsafe) fn stream_destroy(device, stream: RawStream) -> ();
             StreamSynchronize "hipStreamSynchronize" [Synchronize] (unsafe) fn stream_synchronize(device, stream: RawStream) -> ();
             StreamQuery "hipStreamQuery" [] (unsafe) fn stream_query(device, stream: RawStream) -> bool;
             StreamWaitEvent "hipStreamWaitEvent" [] (unsafe) fn stream_wait_event(device, stream: RawStream, event: RawEvent) -> ();
-            StreamCapture "requests about captures" [] (unsafe) fn stream_capture(device, stream: RawStream, request: &'a CaptureRequest) -> CaptureReply;
+            StreamBeginCapture "hipStreamBeginCapture" [] (unsafe) fn stream_begin_capture(device, stream: RawStream, mode: CaptureMode) -> ();
+            StreamEndCapture "hipStreamEndCapture" [] (unsafe) fn stream_end_capture(device, stream: RawStream) -> RawGraph;
+            StreamCaptureInfo "hipStreamGetCaptureInfo" [] (unsafe) fn stream_capture_info(device, stream: RawStream) -> CaptureInfo;
+            ExchangeCaptureMode "hipThreadExchangeStreamCaptureMode" [] () fn exchange_capture_mode(device, mode: CaptureMode) -> CaptureMode;
             EventCreate "hipEventCreateWithFlags" [] () fn event_create(device, options: EventOptions) -> RawEvent;
             EventDestroy "hipEventDestroy" [] (unsafe) fn event_destroy(device, event: RawEvent) -> ();
             EventRecord "hipEventRecord" [] (unsafe) fn event_record(device, event: RawEvent, stream: RawStream) -> ();
@@ -116,108 +127,76 @@ macro_rules! define_calls {
         }
 
         call_kinds! {
-            calls {
-                Info = "info" [];
-                Capabilities = "capabilities" [];
-                DeviceCount = "hipGetDeviceCount" [];
-                $($kind = $name [$($in_group)*];)*
-                LaunchKernel = "hipModuleLaunchKernel" [];
-                LaunchCooperative = "hipModuleLaunchCooperativeKernel" [];
-                MemcpyHtodAsync = "hipMemcpyHtoDAsync" [];
-                MemcpyDtohAsync = "hipMemcpyDtoHAsync" [];
-                MemcpyDtodAsync = "hipMemcpyDtoDAsync" [];
-                MemcpyPeerAsync = "hipMemcpyPeerAsync" [];
-                MemsetD8Async = "hipMemsetD8Async" [];
-                MemsetD32Async = "hipMemsetD32Async" [];
-                LaunchHostFunc = "hipLaunchHostFunc" [];
-                GraphLaunch = "hipGraphLaunch" [];
-                MemcpyHtod = "hipMemcpyHtoD" [BlockingCopy];
-                MemcpyDtoh = "hipMemcpyDtoH" [BlockingCopy];
-                GraphAddKernel = "hipGraphAddKernelNode" [GraphNode];
-                GraphAddMemcpyHtod = "hipGraphAddMemcpyNode1D (H2D)" [GraphNode];
-                GraphAddMemcpyDtoh = "hipGraphAddMemcpyNode1D (D2H)" [GraphNode];
-                GraphAddMemcpyDtod = "hipGraphAddMemcpyNode1D (D2D)" [GraphNode];
-                GraphAddMemsetD8 = "hipGraphAddMemsetNode (D8)" [GraphNode];
-                GraphAddMemsetD32 = "hipGraphAddMemsetNode (D32)" [GraphNode];
-                GraphAddEmpty = "hipGraphAddEmptyNode" [GraphNode];
-                UnsupportedWork = "work that cannot be done there" [];
-                NoteHostWrite = "note of a host write" [];
-                NoteHostRead = "note of a host read" [];
-                NotePoolSegment = "note of a pool segment" [];
-                NotePoolAllocate = "note of a pool allocation" [];
-                NotePoolFree = "note of a pool free" [];
-                NotePoolRecord = "note of a pool block's use" [];
-                NoteStreamAdopt = "note of a stream's adoption" [];
-                NoteStreamRelease = "note of an adopted stream's release" [];
-                NoteEventAdopt = "note of an event's adoption" [];
-                NoteEventRelease = "note of an adopted event's release" [];
-                NoteBorrow = "note of borrowed memory" [];
-                NoteReturn = "note of memory given back" [];
-            }
-            groups {
-                /// Group: the calls that add a node to a graph.
-                GraphNode = "graph nodes";
-                /// Group: `hipMalloc` and `hipMallocAsync`.
-                DeviceAllocation = "device allocations";
-                /// Group: `hipFree` and `hipFreeAsync`.
-                DeviceFree = "device frees";
-                /// Group: `hipHostMalloc`.
-                PinnedAllocation = "pinned allocations";
-                /// Group: `hipHostFree`.
-                PinnedFree = "pinned frees";
-                /// Group: `hipModuleGetFunction` and `hipModuleGetGlobal`.
-                LookUp = "look-ups";
-                /// Group: `hipMemcpyHtoD`, `hipMemcpyDtoH`, and `hipMemcpyDtoHAsync` to pageable memory, which waits
-                /// too.
-                BlockingCopy = "blocking copies";
-                /// Group: `hipMemcpyHtoDAsync` and `hipMemcpyDtoHAsync` from or to memory that is not pinned.
-                PageableCopy = "pageable copies";
-                /// Group: `hipDeviceSynchronize`, `hipStreamSynchronize` and `hipEventSynchronize`.
-                Synchronize = "synchronizes";
-            }
+            Info = "info" [];
+            Capabilities = "capabilities" [];
+            DeviceCount = "hipGetDeviceCount" [];
+            $($kind = $name [$($in_group)*];)*
+            LaunchKernel = "hipModuleLaunchKernel" [];
+            LaunchCooperative = "hipModuleLaunchCooperativeKernel" [];
+            MemcpyHtodAsync = "hipMemcpyHtoDAsync" [];
+            MemcpyDtohAsync = "hipMemcpyDtoHAsync" [];
+            MemcpyDtodAsync = "hipMemcpyDtoDAsync" [];
+            MemcpyPeerAsync = "hipMemcpyPeerAsync" [];
+            MemsetD8Async = "hipMemsetD8Async" [];
+            MemsetD32Async = "hipMemsetD32Async" [];
+            LaunchHostFunc = "hipLaunchHostFunc" [];
+            GraphLaunch = "hipGraphLaunch" [];
+            MemcpyHtod = "hipMemcpyHtoD" [BlockingCopy];
+            MemcpyDtoh = "hipMemcpyDtoH" [BlockingCopy];
+            GraphAddKernel = "hipGraphAddKernelNode" [GraphNode];
+            GraphAddMemcpyHtod = "hipGraphAddMemcpyNode1D (H2D)" [GraphNode];
+            GraphAddMemcpyDtoh = "hipGraphAddMemcpyNode1D (D2H)" [GraphNode];
+            GraphAddMemcpyDtod = "hipGraphAddMemcpyNode1D (D2D)" [GraphNode];
+            GraphAddMemsetD8 = "hipGraphAddMemsetNode (D8)" [GraphNode];
+            GraphAddMemsetD32 = "hipGraphAddMemsetNode (D32)" [GraphNode];
+            GraphAddEmpty = "hipGraphAddEmptyNode" [GraphNode];
+            UnsupportedWork = "work that cannot be done there" [];
         }
     };
 }
 
 macro_rules! call_kinds {
-    (
-        calls { $($call:ident = $call_name:literal [$($in_group:ident)*];)* }
-        groups { $($(#[$doc:meta])* $group:ident = $group_name:literal;)* }
-    ) => {
-        /// A kind of call, or a [group](CallKind::is_group) of kinds. There is a kind for each method of
-        /// [`Driver`](crate::Driver), for each use of a kind of [`Work`], and for each [`Note`](crate::Note). A call is
-        /// counted under its kind and under each of its groups.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        #[non_exhaustive]
-        pub enum CallKind {
-            $(#[doc = concat!("`", $call_name, "`.")] $call,)*
-            $($(#[$doc])* $group,)*
+    ($($call:ident = $name:literal [$($in_group:ident)*];)*) => {
+        kinds! {
+            /// A kind of call. There is one for each method of [`Driver`](crate::Driver), and for each use of a kind of
+            /// [`Work`]. A call is counted under its kind and under each of its [groups](CallKind::groups).
+            pub enum CallKind { $($call = $name;)* }
         }
 
         impl CallKind {
-            /// All kinds: first the calls, then the groups.
-            pub const ALL: &'static [CallKind] = &[$(CallKind::$call,)* $(CallKind::$group,)*];
-            const CALLS: usize = [$(CallKind::$call,)*].len();
-
-            /// Returns HIP's name of the call, or the name of the group.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(CallKind::$call => $call_name,)*
-                    $(CallKind::$group => $group_name,)*
-                }
-            }
-
             /// Returns the groups in which a call of this kind is counted whatever its arguments are.
             #[inline]
-            pub const fn groups(self) -> &'static [CallKind] {
+            pub const fn groups(self) -> &'static [CallGroup] {
                 match self {
-                    $(CallKind::$call => const { &[$(CallKind::$in_group),*] },)*
-                    $(CallKind::$group => &[],)*
+                    $(CallKind::$call => const { &[$(CallGroup::$in_group),*] },)*
                 }
             }
         }
     };
+}
+
+kinds! {
+    /// A group of kinds of calls, which are counted together.
+    pub enum CallGroup {
+        /// The calls that add a node to a graph.
+        GraphNode = "graph nodes";
+        /// `hipMalloc` and `hipMallocAsync`.
+        DeviceAllocation = "device allocations";
+        /// `hipFree` and `hipFreeAsync`.
+        DeviceFree = "device frees";
+        /// `hipHostMalloc`.
+        PinnedAllocation = "pinned allocations";
+        /// `hipHostFree`.
+        PinnedFree = "pinned frees";
+        /// `hipModuleGetFunction` and `hipModuleGetGlobal`.
+        LookUp = "look-ups";
+        /// `hipMemcpyHtoD`, `hipMemcpyDtoH`, and `hipMemcpyDtoHAsync` to pageable memory, which waits too.
+        BlockingCopy = "blocking copies";
+        /// `hipMemcpyHtoDAsync` and `hipMemcpyDtoHAsync` from or to memory that is not pinned.
+        PageableCopy = "pageable copies";
+        /// `hipDeviceSynchronize`, `hipStreamSynchronize` and `hipEventSynchronize`.
+        Synchronize = "synchronizes";
+    }
 }
 
 for_each_call!(define_calls);
@@ -234,21 +213,9 @@ impl Call<'_> {
 }
 
 impl CallKind {
-    /// Returns whether this is a group of kinds.
-    pub const fn is_group(self) -> bool {
-        self as usize >= Self::CALLS
-    }
-
-    /// Returns whether the call concerns devices: every call does except `info`, `capabilities` and the notes.
+    /// Returns whether the call concerns devices: every call does except `info` and `capabilities`.
     pub const fn is_device_call(self) -> bool {
-        let note = self as usize >= CallKind::NoteHostWrite as usize;
-        !self.is_group() && !note && !matches!(self, CallKind::Info | CallKind::Capabilities)
-    }
-}
-
-impl fmt::Display for CallKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        !matches!(self, CallKind::Info | CallKind::Capabilities)
     }
 }
 
@@ -271,10 +238,6 @@ pub enum Output {
     Global(DevicePtr, usize),
     /// Pinned memory.
     Pinned(PinnedAllocation),
-    /// The answer to a request about memory.
-    Reply(MemoryReply),
-    /// The answer to a request about a capture.
-    Capture(CaptureReply),
     /// A stream.
     Stream(RawStream),
     /// An event.
@@ -312,8 +275,11 @@ outputs! {
     DevicePtr: ptr => Output::Memory(*ptr);
     (DevicePtr, usize): global => Output::Global(global.0, global.1);
     PinnedAllocation: pinned => Output::Pinned(*pinned);
-    MemoryReply: reply => Output::Reply(*reply);
-    CaptureReply: reply => Output::Capture(*reply);
+    DeviceId: _owner => Output::None;
+    IpcHandle: _handle => Output::None;
+    Option<NonNull<u8>>: _host => Output::None;
+    CaptureInfo: _info => Output::None;
+    CaptureMode: _mode => Output::None;
     RawStream: stream => Output::Stream(*stream);
     RawEvent: event => Output::Event(*event);
     RawModule: module => Output::Module(*module);
@@ -701,25 +667,12 @@ mod tests {
         for (i, kind) in CallKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, i, "{kind:?}");
         }
-        assert!(!CallKind::NoteEventRelease.is_group() && CallKind::GraphNode.is_group());
-    }
-
-    #[test]
-    fn notes_and_groups_are_no_device_calls() {
-        let others: Vec<CallKind> =
-            CallKind::ALL.iter().copied().filter(|kind| !kind.is_device_call()).collect();
-        assert!(others.iter().all(|kind| {
-            kind.is_group()
-                || kind.name().starts_with("note")
-                || ["info", "capabilities"].contains(&kind.name())
-        }));
-        assert_eq!(others.iter().filter(|kind| !kind.is_group()).count(), 2 + 12);
     }
 
     #[test]
     fn a_call_counts_in_the_groups_of_its_row() {
-        assert_eq!(CallKind::Malloc.groups(), [CallKind::DeviceAllocation]);
-        assert_eq!(CallKind::GraphAddEmpty.groups(), [CallKind::GraphNode]);
+        assert_eq!(CallKind::Malloc.groups(), [CallGroup::DeviceAllocation]);
+        assert_eq!(CallKind::GraphAddEmpty.groups(), [CallGroup::GraphNode]);
         assert_eq!(CallKind::LaunchKernel.groups(), []);
     }
 

@@ -48,7 +48,7 @@ pub enum Capability {
     SharedMemory,
     /// Saying which device an address belongs to.
     PointerAttributes,
-    /// [Captures](super::Driver::stream_capture) of streams that get launches of modules' kernels.
+    /// [Captures](super::Driver::stream_begin_capture) of streams that get launches of modules' kernels.
     StreamCapture,
 }
 

@@ -7,7 +7,7 @@
 //! The codes are those of HIP 7.2 (seen), with these exceptions. HIP lets a stream wait for an event of another
 //! capture, or for one that was recorded outside, and loses the order; here both fail with the codes that HIP has for
 //! them. HIP breaks the capture of one stream of several; here it is broken for all. An end that fails ends the
-//! capture, as [`Driver::stream_capture`](crate::Driver::stream_capture) says. A stream of another device can't join.
+//! capture, as [`Driver::stream_end_capture`](crate::Driver::stream_end_capture) says. A stream of another device can't join.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

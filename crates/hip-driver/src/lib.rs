@@ -22,7 +22,7 @@
 //! * **Graphs.** A node runs after the nodes that it depends on. Whether it runs at the same time as others is the
 //!   driver's choice. Nodes contain no data and cannot be changed: values that differ between launches are in memory
 //!   that the nodes point to.
-//! * **Captures.** What is enqueued on a stream that is [captured](Driver::stream_capture) does not run. It becomes a
+//! * **Captures.** What is enqueued on a stream that is [captured](Driver::stream_begin_capture) does not run. It becomes a
 //!   node of a graph, if [`graph_add`](Driver::graph_add) takes such work; a copy of pageable memory becomes one too,
 //!   and reads or writes the memory when the graph runs. Other work, and allocations in stream order, fail with
 //!   `STREAM_CAPTURE_UNSUPPORTED`. A stream that waits for an event that was recorded in a capture joins the capture.
@@ -36,31 +36,36 @@
 //!   and sets it only when it differs.
 //! * **Panics.** No method panics.
 
+#[macro_use]
+mod kinds;
+
 pub mod activity;
 mod call;
 mod capability;
 mod capture;
 pub mod captures;
 mod code;
-mod memory;
+pub mod noop;
 mod observer;
 mod thread_number;
 mod types;
 
 use std::ffi::CStr;
 use std::fmt::Debug;
+use std::ptr::NonNull;
 
-pub use call::{AccessRange, Call, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary};
+pub use call::{
+    AccessRange, Call, CallGroup, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary,
+};
 pub use capability::{Capabilities, Capability};
-pub use capture::{CaptureMode, CaptureReply, CaptureRequest, CaptureStatus};
+pub use capture::{CaptureInfo, CaptureMode, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
-pub use memory::{IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
-pub use observer::{Note, Observer};
+pub use observer::{Note, NoteKind, ObservedKind, Observer};
 pub use thread_number::thread_number;
 pub use types::{
-    DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, KernelLaunch, MemInfo, MemoryAccess,
-    PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
-    RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
+    DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, IpcHandle, KernelLaunch, MemInfo,
+    MemoryAccess, PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph,
+    RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
 /// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It must not call the
@@ -112,7 +117,8 @@ pub trait Driver: Send + Sync + Debug + 'static {
 
     /// Allocates `bytes` bytes of device memory, aligned to 256 bytes. `bytes` is not 0.
     fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr>;
-    /// Frees memory that [`malloc`](Driver::malloc) allocated. May wait for the device, as HIP does.
+    /// Frees memory that [`malloc`](Driver::malloc), [`malloc_managed`](Driver::malloc_managed) or
+    /// [`malloc_shared`](Driver::malloc_shared) allocated. May wait for the device, as HIP does.
     ///
     /// # Safety
     /// No work in flight or enqueued later uses the memory, unless the driver waits for it.
@@ -170,15 +176,72 @@ pub trait Driver: Send + Sync + Debug + 'static {
         Err(lacking(CallKind::HostUnregister))
     }
 
-    /// Does what a request about memory says: managed memory, memory of other processes, whose an address is, and
-    /// what the device's pool keeps. What it needs stands at the [kind](MemoryKind) or the request.
+    /// Allocates `bytes` bytes of memory that the host and all devices access at one address, aligned to 256 bytes. `bytes`
+    /// is not 0. Needs [`Capability::ManagedMemory`].
+    fn malloc_managed(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        let _ = (device, bytes);
+        Err(lacking(CallKind::MallocManaged))
+    }
+    /// Allocates `bytes` bytes of device memory, aligned to 256 bytes, that other processes may
+    /// [open](Driver::ipc_open). `bytes` is not 0. Needs [`Capability::SharedMemory`].
+    fn malloc_shared(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
+        let _ = (device, bytes);
+        Err(lacking(CallKind::MallocShared))
+    }
+    /// Makes a handle of memory of [`malloc_shared`](Driver::malloc_shared) or [`malloc`](Driver::malloc), which other
+    /// processes may [open](Driver::ipc_open) until it is freed. Needs [`Capability::SharedMemory`].
     ///
     /// # Safety
-    /// As the trait says, and what the request asks for.
-    unsafe fn memory(&self, device: DeviceId, request: &MemoryRequest) -> DriverResult<MemoryReply> {
-        let _ = device;
-        let detail = "this driver cannot do that";
-        Err(DriverError::with_detail(request.name(), ErrorCode::NOT_SUPPORTED, detail))
+    /// Nothing accesses the memory meanwhile.
+    unsafe fn ipc_handle(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<IpcHandle> {
+        let _ = (device, ptr);
+        Err(lacking(CallKind::IpcHandle))
+    }
+    /// Opens the memory of which another process made a handle, all of its `bytes` bytes. Needs
+    /// [`Capability::SharedMemory`].
+    ///
+    /// # Safety
+    /// The other process does not free the memory before it is [closed](Driver::ipc_close).
+    unsafe fn ipc_open(&self, device: DeviceId, handle: IpcHandle, bytes: usize) -> DriverResult<DevicePtr> {
+        let _ = (device, handle, bytes);
+        Err(lacking(CallKind::IpcOpen))
+    }
+    /// Closes memory that [`ipc_open`](Driver::ipc_open) opened.
+    ///
+    /// # Safety
+    /// No work in flight or enqueued later uses the memory.
+    unsafe fn ipc_close(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
+        let _ = (device, ptr);
+        Err(lacking(CallKind::IpcClose))
+    }
+    /// Returns unused memory of the device's default pool to the device until `keep` bytes are left in it. Needs
+    /// [`Capability::StreamOrderedAllocator`].
+    fn trim_pool(&self, device: DeviceId, keep: usize) -> DriverResult<()> {
+        let _ = (device, keep);
+        Err(lacking(CallKind::TrimPool))
+    }
+    /// Returns the device whose memory is at an address. Needs [`Capability::PointerAttributes`].
+    fn device_of_pointer(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<DeviceId> {
+        let _ = (device, ptr);
+        Err(lacking(CallKind::DeviceOfPointer))
+    }
+    /// Returns where the host accesses `bytes` bytes of the device's memory, not 0, until the memory is freed or shared;
+    /// `None` if it can't. The host orders its accesses with the device's work, by waiting. Checks that look for reads of
+    /// memory that was never written take these bytes for written.
+    fn host_address(
+        &self,
+        device: DeviceId,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<Option<NonNull<u8>>> {
+        let _ = (device, ptr, bytes);
+        Ok(None)
+    }
+    /// Makes memory fine-grained or coarse-grained, by its start: pinned and managed memory is fine-grained by default, device
+    /// memory is not. HIP decides that when it allocates, so that only the emulator can do this.
+    fn set_fine_grained(&self, device: DeviceId, ptr: DevicePtr, is_fine: bool) -> DriverResult<()> {
+        let _ = (device, ptr, is_fine);
+        Err(lacking(CallKind::SetFineGrained))
     }
 
     /// Creates a stream.
@@ -210,28 +273,49 @@ pub trait Driver: Send + Sync + Debug + 'static {
         event: RawEvent,
     ) -> DriverResult<()>;
 
-    /// Begins, ends or asks about the capture of a stream. Needs [`Capability::StreamCapture`].
-    ///
-    /// A capture begins on a stream other than the null stream (else `STREAM_CAPTURE_UNSUPPORTED`) that is not captured
-    /// (else `ILLEGAL_STATE`). Streams that wait for its events join it, and leave it when it ends. It is ended on the
-    /// stream on which it was begun (else `STREAM_CAPTURE_UNMATCHED`, or `ILLEGAL_STATE` if the stream is not
-    /// captured), and by the thread that began it unless the mode is relaxed (else `STREAM_CAPTURE_WRONG_THREAD`).
-    /// Nothing changes after these. Ending fails with `STREAM_CAPTURE_INVALIDATED` if a call broke the capture, and
-    /// with `STREAM_CAPTURE_UNJOINED` if the stream does not wait for all work of those that joined; then the capture
-    /// is over, and there is no graph.
+    /// Begins to capture a stream, other than the null stream (else `STREAM_CAPTURE_UNSUPPORTED`), that is not captured (else
+    /// `ILLEGAL_STATE`). Streams that wait for its events join the capture, and leave it when it ends. Like all methods
+    /// about captures, it needs [`Capability::StreamCapture`].
     ///
     /// # Safety
     /// What [`Work`] requires of a node holds for captured work, whenever the graph is launched: kernels stay loaded,
     /// and memory stays valid, pageable memory, too.
-    unsafe fn stream_capture(
+    unsafe fn stream_begin_capture(
         &self,
         device: DeviceId,
         stream: RawStream,
-        request: &CaptureRequest,
-    ) -> DriverResult<CaptureReply> {
+        mode: CaptureMode,
+    ) -> DriverResult<()> {
+        let _ = (device, stream, mode);
+        Err(lacking(CallKind::StreamBeginCapture))
+    }
+    /// Ends a capture, and returns the graph of the work that was captured, which is the caller's to destroy.
+    ///
+    /// It is ended on the stream on which it was begun (else `STREAM_CAPTURE_UNMATCHED`, or `ILLEGAL_STATE` if the stream
+    /// is not captured), and by the thread that began it unless the mode is relaxed (else `STREAM_CAPTURE_WRONG_THREAD`).
+    /// Nothing changes after these. It fails with `STREAM_CAPTURE_INVALIDATED` if a call broke the capture, and with
+    /// `STREAM_CAPTURE_UNJOINED` if the stream does not wait for all work of those that joined; then the capture is over,
+    /// and there is no graph.
+    ///
+    /// # Safety
+    /// Only what the [trait](Driver) requires.
+    unsafe fn stream_end_capture(&self, device: DeviceId, stream: RawStream) -> DriverResult<RawGraph> {
         let _ = (device, stream);
-        let detail = "this driver captures no streams";
-        Err(DriverError::with_detail(request.name(), ErrorCode::NOT_SUPPORTED, detail))
+        Err(lacking(CallKind::StreamEndCapture))
+    }
+    /// Returns whether a stream is captured, and by which capture.
+    ///
+    /// # Safety
+    /// Only what the [trait](Driver) requires.
+    unsafe fn stream_capture_info(&self, device: DeviceId, stream: RawStream) -> DriverResult<CaptureInfo> {
+        let _ = (device, stream);
+        Err(lacking(CallKind::StreamCaptureInfo))
+    }
+    /// Replaces the calling thread's own mode, which is [`Global`](CaptureMode::Global) at first, and returns the one that it
+    /// had: a thread in a weaker mode may make calls that a capture in a stronger one refuses. `device` is any.
+    fn exchange_capture_mode(&self, device: DeviceId, mode: CaptureMode) -> DriverResult<CaptureMode> {
+        let _ = (device, mode);
+        Err(lacking(CallKind::ExchangeCaptureMode))
     }
 
     /// Creates an event.

@@ -107,23 +107,78 @@ pub enum Note {
     },
 }
 
+kinds! {
+    /// A kind of [`Note`].
+    pub enum NoteKind {
+        HostWrite = "note of a host write";
+        HostRead = "note of a host read";
+        PoolSegment = "note of a pool segment";
+        PoolAllocate = "note of a pool allocation";
+        PoolFree = "note of a pool free";
+        PoolRecord = "note of a pool block's use";
+        StreamAdopt = "note of a stream's adoption";
+        StreamRelease = "note of an adopted stream's release";
+        EventAdopt = "note of an event's adoption";
+        EventRelease = "note of an adopted event's release";
+        Borrow = "note of borrowed memory";
+        Return = "note of memory given back";
+    }
+}
+
 impl Note {
     /// Returns the kind under which layers count it.
-    pub const fn kind(&self) -> CallKind {
+    pub const fn kind(&self) -> NoteKind {
         match self {
-            Note::HostWrite { .. } => CallKind::NoteHostWrite,
-            Note::HostRead { .. } => CallKind::NoteHostRead,
-            Note::PoolSegment { .. } => CallKind::NotePoolSegment,
-            Note::PoolAllocate { .. } => CallKind::NotePoolAllocate,
-            Note::PoolFree { .. } => CallKind::NotePoolFree,
-            Note::PoolRecord { .. } => CallKind::NotePoolRecord,
-            Note::StreamAdopt { .. } => CallKind::NoteStreamAdopt,
-            Note::StreamRelease { .. } => CallKind::NoteStreamRelease,
-            Note::EventAdopt { .. } => CallKind::NoteEventAdopt,
-            Note::EventRelease { .. } => CallKind::NoteEventRelease,
-            Note::Borrow { .. } => CallKind::NoteBorrow,
-            Note::Return { .. } => CallKind::NoteReturn,
+            Note::HostWrite { .. } => NoteKind::HostWrite,
+            Note::HostRead { .. } => NoteKind::HostRead,
+            Note::PoolSegment { .. } => NoteKind::PoolSegment,
+            Note::PoolAllocate { .. } => NoteKind::PoolAllocate,
+            Note::PoolFree { .. } => NoteKind::PoolFree,
+            Note::PoolRecord { .. } => NoteKind::PoolRecord,
+            Note::StreamAdopt { .. } => NoteKind::StreamAdopt,
+            Note::StreamRelease { .. } => NoteKind::StreamRelease,
+            Note::EventAdopt { .. } => NoteKind::EventAdopt,
+            Note::EventRelease { .. } => NoteKind::EventRelease,
+            Note::Borrow { .. } => NoteKind::Borrow,
+            Note::Return { .. } => NoteKind::Return,
         }
+    }
+}
+
+/// A kind of what a layer observes: a call or a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ObservedKind {
+    /// A call.
+    Call(CallKind),
+    /// A note.
+    Note(NoteKind),
+}
+
+impl ObservedKind {
+    /// Returns the name of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ObservedKind::Call(kind) => kind.name(),
+            ObservedKind::Note(kind) => kind.name(),
+        }
+    }
+}
+
+impl From<CallKind> for ObservedKind {
+    fn from(kind: CallKind) -> ObservedKind {
+        ObservedKind::Call(kind)
+    }
+}
+
+impl From<NoteKind> for ObservedKind {
+    fn from(kind: NoteKind) -> ObservedKind {
+        ObservedKind::Note(kind)
+    }
+}
+
+impl std::fmt::Display for ObservedKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
     }
 }
 

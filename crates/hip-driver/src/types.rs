@@ -117,6 +117,16 @@ unsafe impl Send for PinnedAllocation {}
 // SAFETY: as above; a shared `PinnedAllocation` permits no change.
 unsafe impl Sync for PinnedAllocation {}
 
+/// Names an allocation of a process for other processes (`hipIpcMemHandle_t`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IpcHandle(pub [u8; 64]);
+
+impl fmt::Debug for IpcHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IpcHandle(..)")
+    }
+}
+
 /// Options of a new stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {

@@ -12,8 +12,8 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::time::Instant;
 
+use hip_driver::noop::NoopDriver;
 use hip_driver::{Capabilities, DeviceId, Driver, KernelLaunch, RawFunction, RawStream, Work};
-use hiplaunch_testing::noop::NoopDriver;
 
 static VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");
 

@@ -1,6 +1,6 @@
 //! The functions that programs find, and where a call of one goes.
 //!
-//! Each function of `hip.map` is an instruction that jumps to where its [`Export`] says (`exports.s`). So a call is passed
+//! Each function of the table is an instruction that jumps to where its [`Export`] says (`exports.s`). So a call is passed
 //! on without knowing its arguments, and what is not counted costs that jump. The first call of a function decides where
 //! all its calls go:
 //!
@@ -23,9 +23,9 @@ mod x86_64 {
     use crate::abi::status::Status;
     use crate::process::{real, thread};
     use crate::report::record;
-    use crate::{interpose, settings};
+    use crate::{functions, interpose, settings};
 
-    /// One function of `hip.map`. exports.s has the same fields.
+    /// One function. exports.s has the same fields.
     #[repr(C, align(64))]
     pub(crate) struct Export {
         /// Where a call goes.
@@ -73,7 +73,9 @@ mod x86_64 {
                 Some(library) => {
                     let name = self.name();
                     let Some(original) = library.address(name) else { return self.absent() };
-                    interpose::wrapper(name, original).unwrap_or(original)
+                    let function = name.to_str().ok().and_then(functions::find);
+                    let wrapper = function.and_then(|function| function.wrapper.as_ref());
+                    interpose::wrapper(wrapper, original).unwrap_or(original)
                 }
             };
             // A variable that is not understood is said where the other settings are read.
@@ -106,7 +108,7 @@ mod x86_64 {
         unsafe { std::slice::from_raw_parts(start, count) }
     }
 
-    /// How often each function was called, of those that were, in the order of `hip.map`.
+    /// How often each function was called, of those that were, in the order of the table.
     pub(crate) fn counts() -> Vec<(&'static str, u64)> {
         let counts = all().iter().map(|export| (export.name(), export.calls.load(Ordering::Relaxed)));
         counts

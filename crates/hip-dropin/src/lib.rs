@@ -10,32 +10,37 @@
 //!
 //! A program's call of `hipMalloc` jumps through the record of that function (`exports`):
 //!
-//! * On the emulator, to `emulated_hipMalloc`, which is the function of that name in these sources.
-//! * Over AMD's library (`real`), to its `hipMalloc`, or to the wrapper of that name in `interpose`, if there are layers. The
-//!   wrapper shows the call to the layers and calls AMD's function once.
+//! * On the emulator, to `emulated_hipMalloc`, the function that the row of that name makes (`functions`).
+//! * Over AMD's library (`process/real.rs`), to its `hipMalloc`, or to the wrapper that the row makes, if there are layers. The
+//!   wrapper shows the call to the layers (`interpose`) and calls AMD's function once.
 //!
 //! A function over the driver converts its arguments, calls the driver, and converts the result back.
 //! `call` runs the body of every function: it opens the process's state on the first call, catches panics, and keeps the
-//! status for `hipGetLastError`. `c_caller` has the types of arguments that a C caller passes; they check and dereference
-//! pointers.
+//! status for `hipGetLastError`. `abi/c_caller.rs` has the types of arguments that a C caller passes; they check and dereference
+//! pointers. What else HIP asks of a parameter, the body checks.
 //!
-//! What HIP has and the driver has not is in files of its own:
+//! What HIP has and the driver has not lies in the room of its subject:
 //!
 //! | state | file |
 //! |---|---|
-//! | the driver, its layers, the devices | `process.rs` |
-//! | the current device, the last error, call configurations | `thread.rs` |
-//! | fat binaries, kernels and variables that the program registers | `fat_binary.rs` |
-//! | the memory that the program allocated | `allocations.rs` |
-//! | streams, events, modules, graphs by their handles | `handles.rs` |
-//! | what the summary at the end says | `record.rs` |
+//! | the driver, its layers, the devices, captures | `process/` |
+//! | the current device, the last error | `process/thread.rs` |
+//! | streams and events by their handles | `stream/` |
+//! | the memory that the program allocated, and its pools | `memory/allocations.rs`, `memory/pool.rs` |
+//! | fat binaries, kernels and variables that the program registers; modules; call configurations | `kernel/` |
+//! | graphs | `graph/` |
+//! | what the summary at the end says | `report/record.rs` |
 //! | what is known of the program's memory and handles over AMD's library | `interpose/known.rs` |
+//!
+//! The rooms stand on floors: each uses those below it (`crates/hiplaunch-testing/tests/floors.rs`). A stream, a copy or a launch that
+//! is captured becomes a node of a graph through the methods of `Process` that `graph/capture.rs` has, as graphs stand above.
 //!
 //! # Adding a function
 //!
-//! A function is written in the file of its subject, with the prefix `emulated_` in its symbol. Its name is added to
-//! `hip.map`, which exports it with a symbol version. A test compares both. Over AMD's library it is passed on then; if the
-//! layers are to see its calls, it needs a wrapper.
+//! A function is a row of `functions/table.rs`, under the heading of the file that has its body. Its export, symbol version, name in
+//! messages, `_spt` form, counts and wrapper follow from the row; how to read one is said there. The body is a function of the same
+//! name that gets the process and the arguments; one of a line is in the row itself. A test compares the table with the
+//! symbols of AMD's libraries.
 
 #![allow(non_snake_case, reason = "functions have HIP's names")]
 
@@ -44,6 +49,7 @@ mod compile;
 mod copy;
 mod device;
 mod exports;
+mod functions;
 mod graph;
 mod interpose;
 mod kernel;

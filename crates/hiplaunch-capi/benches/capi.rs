@@ -3,7 +3,7 @@
 //! `cargo bench -p hiplaunch-capi --bench capi` prints the times side by side. With `-- --count CASE N`, it launches N
 //! times and exits, for an instruction counter, as hiplaunch-cli's `benches/launch.rs` does.
 
-use hiplaunch_testing::noop;
+use hip_driver::noop;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr::null;

@@ -521,7 +521,7 @@ pub unsafe extern "C" fn hiplaunch_count_driver_calls(
     name: *const c_char,
     count: Option<&mut MaybeUninit<u64>>,
 ) -> hiplaunch_status {
-    use hip_driver_layers::validation::CallKind;
+    use hip_driver_layers::validation::Counted;
     call("hiplaunch_count_driver_calls", || {
         let count = wanted(count, "count")?;
         // SAFETY: the caller's promise for texts.
@@ -530,11 +530,10 @@ pub unsafe extern "C" fn hiplaunch_count_driver_calls(
         let Some(layer) = launcher.validation() else {
             return Err(Failure::invalid("the validation layer is off; open the launcher with it"));
         };
-        let kind = CallKind::ALL.iter().find(|kind| kind.name() == name);
-        let Some(&kind) = kind else {
+        let Some(counted) = Counted::all().find(|counted| counted.name() == name) else {
             return Err(Failure::invalid(format!("`{name}` is no driver call that is counted")));
         };
-        count.write(layer.counts().get(kind));
+        count.write(layer.counts().get(counted));
         Ok(())
     })
 }

@@ -7,13 +7,14 @@
 //! other work of the machine. `hiplaunch bench` measures whole launches on a driver, and compares methods.
 
 use criterion::{Criterion, Throughput};
+use hip_driver::noop;
 use hiplaunch::code_object::{Processor, TargetId};
 use hiplaunch::driver::Capabilities;
 use hiplaunch::{
     Arg, ArgumentBlock, DeviceBuffer, FatBinary, KernelHandle, Launch, LaunchDims, Launcher, LazyModule,
     Patch, PatchTarget, Registration, Staging, Stream, args,
 };
-use hiplaunch_testing::{counting, noop};
+use hiplaunch_testing::counting;
 use std::hint::black_box;
 
 const VECTOR: &[u8] = include_bytes!("../../../hip/vector.gfx90a.co");

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hiplaunch::driver::{Capability, CaptureRequest, DriverResult};
+use hiplaunch::driver::{Capability, DriverResult};
 use hiplaunch::stream::CaptureMode;
 use hiplaunch::{Event, Stream};
 use mpi::ffi;
@@ -188,9 +188,7 @@ impl Progress {
         if !device.driver().capabilities().has(Capability::StreamCapture) {
             return Ok(());
         }
-        let request = CaptureRequest::ExchangeMode(CaptureMode::Relaxed);
-        // SAFETY: the request is about this thread alone.
-        unsafe { device.driver().stream_capture(device.id(), self.probe.as_raw(), &request) }.map(drop)
+        device.driver().exchange_capture_mode(device.id(), CaptureMode::Relaxed).map(drop)
     }
 
     fn obey(&self, state: &mut State, command: Command) {

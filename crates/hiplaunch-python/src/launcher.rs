@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use hip_driver::noop::NoopDriver;
 use hip_driver::{DeviceProperties, StreamOptions};
 use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
-use hiplaunch_testing::noop::NoopDriver;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple};

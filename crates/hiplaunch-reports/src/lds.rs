@@ -1,10 +1,11 @@
 //! Draws an LDS layout as SVG.
 
-use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, TextStyle};
+use plotters::prelude::{FontFamily, RGBColor};
+use plotters::style::FontStyle;
+use plotters::style::text_anchor::HPos;
 
-use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
+use crate::canvas::{Canvas, picture};
+use crate::style::{FAINT, ON_COLOUR, PALE, TEXT};
 
 use lds_layout::LdsLayout;
 use lds_layout::picture::{Grid, Mark};
@@ -44,26 +45,26 @@ pub fn lds_svg(layout: &LdsLayout) -> String {
     let explained = layout.inserted().len().min(EXPLAINED);
     let rows = explained + usize::from(explained < layout.inserted().len());
     let height = TOP + HEIGHT + LINE * (2 + rows as i32);
-    let mut svg = String::new();
-    {
-        let mut canvas = Canvas(SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)));
-        canvas.fill(0, 0, WIDTH, height, BACKGROUND);
-        canvas.text(LEFT, LINE, TEXT, Grid::headline(layout));
-        draw(layout, &grid, &mut canvas);
+    picture((WIDTH, height), &format!("LDS layout: {} bytes", layout.total()), |canvas| {
+        text(canvas, LEFT, LINE, TEXT, &Grid::headline(layout));
+        draw(layout, &grid, canvas);
         let mut y = TOP + HEIGHT + LINE * 2;
         for barrier in layout.inserted().iter().take(explained) {
-            canvas.text(LEFT, y, INSERTED, shortened(barrier.to_string(), WIDTH - LEFT - RIGHT));
+            text(canvas, LEFT, y, INSERTED, &shortened(barrier.to_string(), WIDTH - LEFT - RIGHT));
             y += LINE;
         }
         if explained < layout.inserted().len() {
-            canvas.text(LEFT, y, FAINT, format!("and {} more barriers", layout.inserted().len() - explained));
+            let others = format!("and {} more barriers", layout.inserted().len() - explained);
+            text(canvas, LEFT, y, FAINT, &others);
         }
-        if let Err(error) = canvas.0.present() {
-            // Drawing to memory can only fail in formatting.
-            log::error!("drawing an LDS layout: {error}");
-        }
-    }
-    finish(svg, &format!("LDS layout: {} bytes", layout.total()))
+    })
+}
+
+const FONT: (FontFamily<'_>, f64, FontStyle) = (FontFamily::SansSerif, 12.0, FontStyle::Normal);
+
+/// Draws text from `x` on, centred vertically on `y`.
+fn text(canvas: &mut Canvas<'_>, x: i32, y: i32, colour: RGBColor, text: &str) {
+    canvas.text((x, y), HPos::Left, FONT, colour, text);
 }
 
 fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
@@ -77,7 +78,7 @@ fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
         canvas.fill(LEFT, y(bound), WIDTH - LEFT - RIGHT, 1, PALE);
         // Labels that would overlap are left out; the total is in the headline too.
         if y(bound) + NAMED <= free {
-            canvas.text_right(LEFT - 8, y(bound), FAINT, bound.to_string());
+            canvas.text((LEFT - 8, y(bound)), HPos::Right, FONT, FAINT, &bound.to_string());
             free = y(bound);
         }
     }
@@ -93,7 +94,7 @@ fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
         let label = its.position.to_string();
         let width = text_width(&label);
         if its.mark != Mark::Inserted && x(column) >= free && x(column) + width <= WIDTH - RIGHT {
-            canvas.text(x(column), TOP + HEIGHT + LINE / 2 + 4, FAINT, label);
+            text(canvas, x(column), TOP + HEIGHT + LINE / 2 + 4, FAINT, &label);
             free = x(column) + width + CHARACTER;
         }
     }
@@ -108,7 +109,7 @@ fn draw(layout: &LdsLayout, grid: &Grid, canvas: &mut Canvas<'_>) {
         let label = format!("{} ({} B)", buffer.name, buffer.size);
         let label = if text_width(&label) + 8 <= width { label } else { buffer.name.to_string() };
         if height >= NAMED && text_width(&label) + 8 <= width {
-            canvas.text(left + 4, (top + bottom) / 2 + 1, ON_COLOUR, label);
+            text(canvas, left + 4, (top + bottom) / 2 + 1, ON_COLOUR, &label);
         }
     }
 }
@@ -122,34 +123,6 @@ fn shortened(text: String, width: i32) -> String {
     match text.char_indices().nth(most) {
         Some(_) => text.chars().take(most - 1).chain(['\u{2026}']).collect(),
         None => text,
-    }
-}
-
-struct Canvas<'a>(SVGBackend<'a>);
-
-impl Canvas<'_> {
-    fn fill(&mut self, x: i32, y: i32, width: i32, height: i32, colour: RGBColor) {
-        if let Err(error) = self.0.draw_rect((x, y), (x + width, y + height), &colour, true) {
-            log::error!("drawing an LDS layout: {error}");
-        }
-    }
-
-    /// Draws text from `x` on, centred vertically on `y`.
-    fn text(&mut self, x: i32, y: i32, colour: RGBColor, text: String) {
-        self.anchored(x, y, colour, &text, HPos::Left);
-    }
-
-    /// Draws text that ends at `x`, centred vertically on `y`.
-    fn text_right(&mut self, x: i32, y: i32, colour: RGBColor, text: String) {
-        self.anchored(x, y, colour, &text, HPos::Right);
-    }
-
-    fn anchored(&mut self, x: i32, y: i32, colour: RGBColor, text: &str, across: HPos) {
-        let font = (FontFamily::SansSerif, 12, FontStyle::Normal).into_font();
-        let style = TextStyle::from(font).color(&colour).pos(Pos::new(across, VPos::Center));
-        if let Err(error) = self.0.draw_text(text, &style, (x, y)) {
-            log::error!("drawing an LDS layout: {error}");
-        }
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! [`style`] has the colours that all pictures use.
 
+mod canvas;
 mod chrome;
 mod lds;
 mod plan;

@@ -1,10 +1,11 @@
 //! Draws a plan as SVG.
 
-use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
-use plotters::style::TextStyle;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::prelude::{FontFamily, RGBColor};
+use plotters::style::FontStyle;
+use plotters::style::text_anchor::HPos;
 
-use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT, finish};
+use crate::canvas::{Canvas, picture};
+use crate::style::{BACKGROUND, FAINT, ON_COLOUR, PALE, TEXT};
 
 use offset_planner::{Plan, Problem};
 
@@ -32,15 +33,7 @@ const COLOURS: [RGBColor; 6] = [
 /// bytes from bottom to top, a rectangle for each buffer, free bytes grey. If lifetimes are nodes of a graph, time is
 /// one topological order, and a buffer extends from its definition to its last use in that order.
 pub fn plan_svg(plan: &Plan, problem: &Problem) -> String {
-    let mut svg = String::new();
-    {
-        let mut backend = SVGBackend::with_string(&mut svg, (WIDTH as u32, HEIGHT as u32));
-        if let Err(e) = draw(plan, problem, &mut backend) {
-            // Writing to a string does not fail.
-            log::error!("drawing a plan: {e}");
-        }
-    }
-    finish(svg, &title(plan))
+    picture((WIDTH, HEIGHT), &title(plan), |canvas| draw(plan, problem, canvas))
 }
 
 fn title(plan: &Plan) -> String {
@@ -51,18 +44,14 @@ fn title(plan: &Plan) -> String {
     format!("{} buffers in {} bytes, {bound}", plan.offsets().len(), plan.total())
 }
 
-fn font(size: f64, colour: &RGBColor, across: HPos, up: VPos) -> TextStyle<'_> {
-    // The backend divides the size by 1.24.
-    TextStyle::from((FontFamily::Monospace, size * 1.24).into_font()).color(colour).pos(Pos::new(across, up))
+fn text(canvas: &mut Canvas<'_>, at: (i32, i32), across: HPos, size: f64, colour: RGBColor, text: &str) {
+    canvas.text(at, across, (FontFamily::Monospace, size * 1.24, FontStyle::Normal), colour, text);
 }
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
-
-fn draw(plan: &Plan, problem: &Problem, backend: &mut SVGBackend<'_>) -> Result<(), Failed> {
-    backend.draw_rect((0, 0), (WIDTH, HEIGHT), &BACKGROUND, true)?;
-    backend.draw_text(&title(plan), &font(15.0, &TEXT, HPos::Left, VPos::Center), (LEFT, TOP / 2))?;
+fn draw(plan: &Plan, problem: &Problem, canvas: &mut Canvas<'_>) {
+    text(canvas, (LEFT, TOP / 2), HPos::Left, 15.0, TEXT, &title(plan));
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    backend.draw_rect((LEFT, TOP), (right, bottom), &PALE, true)?;
+    canvas.fill(LEFT, TOP, right - LEFT, bottom - TOP, PALE);
 
     let spans: Vec<(u64, u64)> = (0..problem.buffers().len()).map(|i| problem.span(i)).collect();
     let first = spans.iter().map(|s| s.0).min().unwrap_or(0);
@@ -81,22 +70,19 @@ fn draw(plan: &Plan, problem: &Problem, backend: &mut SVGBackend<'_>) -> Result<
             continue;
         }
         let colour = COLOURS[i % COLOURS.len()];
-        backend.draw_rect((from, high), (to, low), &colour, true)?;
-        backend.draw_rect((from, high), (to, low), &BACKGROUND, false)?;
+        canvas.fill(from, high, to - from, low - high, colour);
+        canvas.frame(from, high, to - from, low - high, BACKGROUND);
         let width = buffer.name.chars().count() as f64 * CHARACTER + 4.0;
         if low - high >= NAMED_HEIGHT && width <= f64::from(to - from) {
-            let style = font(11.0, &ON_COLOUR, HPos::Center, VPos::Center);
-            backend.draw_text(&buffer.name, &style, ((from + to) / 2, (high + low) / 2))?;
+            let middle = ((from + to) / 2, (high + low) / 2);
+            text(canvas, middle, HPos::Center, 11.0, ON_COLOUR, &buffer.name);
         }
     }
     for part in 0..=4u64 {
         let bytes = plan.total() / 4 * part + plan.total() % 4 * part / 4;
-        let style = font(11.0, &FAINT, HPos::Right, VPos::Center);
-        backend.draw_text(&bytes.to_string(), &style, (LEFT - 8, y(bytes)))?;
+        text(canvas, (LEFT - 8, y(bytes)), HPos::Right, 11.0, FAINT, &bytes.to_string());
     }
     let under = bottom + BOTTOM / 2;
-    backend.draw_text(&first.to_string(), &font(11.0, &FAINT, HPos::Left, VPos::Center), (LEFT, under))?;
-    backend.draw_text(&last.to_string(), &font(11.0, &FAINT, HPos::Right, VPos::Center), (right, under))?;
-    backend.present()?;
-    Ok(())
+    text(canvas, (LEFT, under), HPos::Left, 11.0, FAINT, &first.to_string());
+    text(canvas, (right, under), HPos::Right, 11.0, FAINT, &last.to_string());
 }

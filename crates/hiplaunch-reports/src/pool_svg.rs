@@ -3,11 +3,12 @@
 //!
 //! Everything is first laid out as rectangles and labels, and then drawn.
 
-use plotters::prelude::{DrawingBackend, FontFamily, IntoFont, RGBColor, SVGBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, TextStyle};
+use plotters::prelude::{FontFamily, RGBColor};
+use plotters::style::FontStyle;
+use plotters::style::text_anchor::HPos;
 
-use crate::style::{BACKGROUND, FAINT, ON_COLOUR, TEXT, finish};
+use crate::canvas::{Canvas, picture};
+use crate::style::{FAINT, ON_COLOUR, TEXT};
 
 use hiplaunch::memory::report::{Sums, amount, stream_line};
 use hiplaunch::memory::{PoolBlockState, PoolSegmentSnapshot, PoolSnapshot};
@@ -252,20 +253,15 @@ impl Picture {
         picture
     }
 
-    fn draw(&self, backend: &mut SVGBackend<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        backend.draw_rect((0, 0), (WIDTH, self.y), &BACKGROUND, true)?;
+    fn draw(&self, canvas: &mut Canvas<'_>) {
         for Rect { x, y, width, height, colour } in &self.rects {
-            backend.draw_rect((*x, *y), (x + width, y + height), colour, true)?;
+            canvas.fill(*x, *y, *width, *height, *colour);
         }
         for Label { x, y, size, bold, colour, text } in &self.texts {
-            // The backend divides the size by 1.24.
-            let font = (FontFamily::Monospace, f64::from(*size) * 1.24).into_font();
-            let font = font.style(if *bold { FontStyle::Bold } else { FontStyle::Normal });
-            let style = TextStyle::from(font).color(colour).pos(Pos::new(HPos::Left, VPos::Center));
-            backend.draw_text(text, &style, (*x, *y))?;
+            let style = if *bold { FontStyle::Bold } else { FontStyle::Normal };
+            let font = (FontFamily::Monospace, f64::from(*size) * 1.24, style);
+            canvas.text((*x, *y), HPos::Left, font, *colour, text);
         }
-        backend.present()?;
-        Ok(())
     }
 }
 
@@ -275,16 +271,8 @@ impl Picture {
 /// The smallest of many segments share a bar, and the smallest of many streams are only counted, so the picture is
 /// never higher than a few thousand pixels.
 pub fn pool_svg(snapshot: &PoolSnapshot) -> String {
-    let picture = Picture::of(snapshot);
-    let mut svg = String::new();
-    {
-        let mut backend = SVGBackend::with_string(&mut svg, (WIDTH as u32, picture.y as u32));
-        if let Err(e) = picture.draw(&mut backend) {
-            // Writing to a string does not fail.
-            log::error!("drawing a pool: {e}");
-        }
-    }
-    finish(svg, &snapshot.title())
+    let laid_out = Picture::of(snapshot);
+    picture((WIDTH, laid_out.y), &snapshot.title(), |canvas| laid_out.draw(canvas))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`rig`] | launchers on every backend of this machine, with the validation layer; the kernels of `hip/` |
-//! | [`noop`] | a driver that does nothing, to measure the launcher's own cost of a launch |
 //! | [`counting`] | an allocator that counts heap allocations |
 //! | [`well_formed`] | a check of what holds for every timeline |
 //! | [`c_library`] | the C library, built for linking |
@@ -14,7 +13,6 @@
 
 pub mod c_library;
 pub mod counting;
-pub mod noop;
 pub mod rig;
 pub mod well_formed;
 

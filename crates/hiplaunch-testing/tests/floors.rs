@@ -34,11 +34,15 @@ const CRATES: &[(&str, &[&str])] = &[
             "descriptor, error + target, limits",
         ],
     ),
-    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error, lists"]),
+    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error", "lists"]),
     ("crates/gfx9-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (
         "crates/hip-driver",
-        &["captures, observer", "activity, call, capability, capture, code, memory, thread_number, types"],
+        &[
+            "noop",
+            "captures, observer",
+            "activity, call, capability, capture, code, kinds, thread_number, types",
+        ],
     ),
     (
         "crates/hip-driver-amd",
@@ -66,9 +70,10 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "crates/hip-dropin",
         &[
-            "per_thread, unsupported",
-            "exports + interpose + summary",
-            "compile, layouts",
+            "summary",
+            "exports",
+            "functions",
+            "compile, interpose, layouts",
             "device",
             "graph",
             "copy",

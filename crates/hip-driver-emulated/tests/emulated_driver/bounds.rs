@@ -1,6 +1,6 @@
 //! What kernels and copies can access behind an allocation, and pages of the host that are not used.
 
-use hip_driver::{DevicePtr, Driver, ErrorCode, MemoryKind, MemoryReply, MemoryRequest, Work};
+use hip_driver::{DevicePtr, Driver, ErrorCode, Work};
 use hip_driver_emulated::{Bounds, FineGrainedAtomics, MachineConfig, NoticeKind};
 
 use crate::rig::{D0, PROBE, Rig, code};
@@ -14,15 +14,9 @@ fn rig(bounds: Bounds) -> Rig {
 
 /// Allocates memory of the device, of the host, managed and shared.
 fn allocations(rig: &Rig) -> [DevicePtr; 4] {
-    let of_kind = |kind| {
-        // SAFETY: the request only allocates.
-        match unsafe { rig.driver.memory(D0, &MemoryRequest::Allocate { kind, bytes: BYTES }) } {
-            Ok(MemoryReply::Memory { ptr, .. }) => ptr,
-            other => panic!("{other:?}"),
-        }
-    };
-    let host = rig.driver.host_malloc(D0, BYTES).unwrap().device;
-    [rig.driver.malloc(D0, BYTES).unwrap(), host, of_kind(MemoryKind::Managed), of_kind(MemoryKind::Shared)]
+    let d = &rig.driver;
+    let host = d.host_malloc(D0, BYTES).map(|pinned| pinned.device);
+    [d.malloc(D0, BYTES), host, d.malloc_managed(D0, BYTES), d.malloc_shared(D0, BYTES)].map(Result::unwrap)
 }
 
 /// Stores to the element of an allocation with this number.
@@ -85,10 +79,7 @@ fn sum(rig: &Rig, ptr: DevicePtr) -> Result<f32, hip_driver::DriverError> {
 /// memory. Pinned and managed memory is that by default (HIP, "Coherency control").
 #[test]
 fn floating_point_sums_in_host_memory_are_listed_and_dropped() {
-    let set = |rig: &Rig, ptr, is_fine| {
-        // SAFETY: the request changes no memory.
-        unsafe { rig.driver.memory(D0, &MemoryRequest::SetFineGrained { ptr, is_fine }) }
-    };
+    let set = |rig: &Rig, ptr, is_fine| rig.driver.set_fine_grained(D0, ptr, is_fine);
     for fine_grained_atomics in [FineGrainedAtomics::Perform, FineGrainedAtomics::Drop] {
         let machine = MachineConfig { fine_grained_atomics, threads: 1, ..MachineConfig::default() };
         let rig = Rig::new(machine.into());
@@ -104,7 +95,7 @@ fn floating_point_sums_in_host_memory_are_listed_and_dropped() {
                     let [(D0, notice)] = &notices[..] else { panic!("{notices:?}") };
                     assert_eq!((notice.kind, notice.count), (NoticeKind::FineGrainedAtomic, 64));
                 }
-                assert!(matches!(set(&rig, ptr, !is_fine), Ok(MemoryReply::Done)));
+                assert_eq!(set(&rig, ptr, !is_fine), Ok(()));
             }
         }
         let inside = device.offset(8);

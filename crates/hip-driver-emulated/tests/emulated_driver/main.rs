@@ -11,8 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, MemoryRequest, RawStream,
-    StreamOptions, Work,
+    DeviceId, DevicePtr, Driver, ErrorCode, EventOptions, KernelLaunch, RawStream, StreamOptions, Work,
 };
 use hip_driver_emulated::{EmulatorOptions, MachineConfig};
 
@@ -491,8 +490,7 @@ fn allocations_beyond_the_devices_memory_fail() {
     let again = unsafe { d.malloc_async(D0, 1 << 20, stream) }.unwrap();
     rig.free(D0, again).unwrap();
     assert_eq!(d.mem_info(D0).unwrap().free, 1 << 20);
-    // SAFETY: the request needs nothing.
-    unsafe { d.memory(D0, &MemoryRequest::TrimPool { keep: 0 }) }.unwrap();
+    d.trim_pool(D0, 0).unwrap();
 }
 
 #[test]

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use hip_driver::activity::{Correlated, correlated};
 use hip_driver::{
-    Call, CaptureReply, CaptureRequest, DeviceId, DriverError, DriverResult, ErrorCode, Note, Output,
-    RawStream, Work as DriverWork,
+    Call, DeviceId, DriverError, DriverResult, ErrorCode, Note, Output, RawStream, Work as DriverWork,
 };
 
 use super::events::Track;
@@ -85,9 +84,7 @@ impl Layer for TimelineLayer {
             Call::Enqueue { device, stream, work } => return Ok(self.before_work(device, stream, work)),
             Call::StreamDestroy { stream, .. } => Taken::Stream(timeline.take_stream(stream)),
             Call::GraphDestroy { graph, .. } => Taken::Graph(timeline.take_graph(graph)),
-            Call::StreamCapture { device, stream, request: CaptureRequest::End } => {
-                Taken::Capture(timeline.capture_of(device, stream))
-            }
+            Call::StreamEndCapture { device, stream } => Taken::Capture(timeline.capture_of(device, stream)),
             _ if timeline.times == Times::Events => Taken::Pinned(timeline.pinned.before(call)),
             _ => Taken::Nothing,
         };
@@ -145,14 +142,14 @@ impl Layer for TimelineLayer {
                     timeline.add_captured(capture, work.summary());
                 }
             }
-            (Call::StreamCapture { request: CaptureRequest::Begin(_), .. }, Ok(_), _) => {
+            (Call::StreamBeginCapture { .. }, Ok(_), _) => {
                 timeline.begin_capture();
             }
-            (Call::StreamCapture { .. }, Ok(Output::Capture(CaptureReply::Graph(graph))), taken) => {
+            (Call::StreamEndCapture { .. }, Ok(Output::Graph(graph)), taken) => {
                 let capture = if let Taken::Capture(capture) = taken { capture } else { None };
                 timeline.end_capture(capture, Some(graph));
             }
-            (Call::StreamCapture { .. }, Err(error), Taken::Capture(capture)) if ends_capture(error) => {
+            (Call::StreamEndCapture { .. }, Err(error), Taken::Capture(capture)) if ends_capture(error) => {
                 timeline.end_capture(capture, None);
             }
             (Call::GraphInstantiate { graph, .. }, Ok(Output::Exec(exec)), _) => {
@@ -190,7 +187,9 @@ fn detail_of(call: &Call<'_>) -> CallDetail {
         | Call::StreamSynchronize { stream, .. }
         | Call::StreamQuery { stream, .. }
         | Call::StreamWaitEvent { stream, .. }
-        | Call::StreamCapture { stream, .. }
+        | Call::StreamBeginCapture { stream, .. }
+        | Call::StreamEndCapture { stream, .. }
+        | Call::StreamCaptureInfo { stream, .. }
         | Call::EventRecord { stream, .. } => CallDetail::Stream(stream),
         _ => CallDetail::None,
     }

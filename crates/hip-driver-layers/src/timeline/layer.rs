@@ -10,8 +10,8 @@ use dashmap::{DashMap, DashSet};
 
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
-    CallKind, Capability, CaptureMode, CaptureReply, CaptureRequest, CaptureStatus, DeviceId, Driver,
-    DriverResult, ErrorCode, RawFunction, RawGraph, RawGraphExec, RawStream, WorkSummary,
+    CallKind, Capability, CaptureMode, CaptureStatus, DeviceId, Driver, DriverResult, ErrorCode, RawFunction,
+    RawGraph, RawGraphExec, RawStream, WorkSummary,
 };
 
 use super::events::{StartedCall, Track, Turn};
@@ -306,13 +306,9 @@ impl Recording {
         if self.open_captures.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        // SAFETY: the caller of the layer guarantees that the stream is live; the request needs nothing else.
-        match unsafe { self.inner.stream_capture(device, stream, &CaptureRequest::Query) } {
-            Ok(CaptureReply::Status { status: CaptureStatus::Active | CaptureStatus::Invalidated, id }) => {
-                Some(id)
-            }
-            _ => None,
-        }
+        // SAFETY: the caller of the layer guarantees that the stream is live.
+        let info = unsafe { self.inner.stream_capture_info(device, stream) }.ok()?;
+        (info.status != CaptureStatus::None).then_some(info.id)
     }
 
     /// Makes calls of the timeline's own about events, which must not break a capture of the program's.
@@ -320,17 +316,10 @@ impl Recording {
         if self.open_captures.load(Ordering::Relaxed) == 0 {
             return calls();
         }
-        let exchange = |mode| {
-            let request = CaptureRequest::ExchangeMode(mode);
-            // SAFETY: the request needs nothing.
-            match unsafe { self.inner.stream_capture(DeviceId(0), RawStream::NULL, &request) } {
-                Ok(CaptureReply::Mode(before)) => Some(before),
-                _ => None,
-            }
-        };
+        let exchange = |mode| self.inner.exchange_capture_mode(DeviceId(0), mode);
         let before = exchange(CaptureMode::Relaxed);
         let result = calls();
-        before.map(exchange);
+        let _ = before.and_then(exchange);
         result
     }
 

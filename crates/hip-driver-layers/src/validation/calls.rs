@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError};
 use code_object::{CodeObject, KernelSignature};
 
 use hip_driver::{
-    AccessRange, Call, CallKind, CaptureRequest, DeviceId, Driver, DriverError, DriverResult, HostFunction,
-    KernelLaunch, Note, Output, RawStream, Work,
+    AccessRange, Call, DeviceId, Driver, DriverError, DriverResult, HostFunction, KernelLaunch, Note,
+    ObservedKind, Output, RawStream, Work,
 };
 
 use super::Validation;
@@ -75,7 +75,7 @@ impl Layer for Validation {
             Ok(output) => state.succeeded(call, held, output, kernarg),
             Err(error) => {
                 state.failed(call, held);
-                if let Call::StreamCapture { device, stream, request: CaptureRequest::End } = *call
+                if let Call::StreamEndCapture { device, stream } = *call
                     && ends_capture(error)
                 {
                     state.forget_capture(device, stream);
@@ -93,7 +93,7 @@ impl Layer for Validation {
     }
 
     fn note(&self, note: &Note) {
-        let kind = note.kind();
+        let kind = note.kind().into();
         let mut state = self.lock();
         match *note {
             Note::HostWrite { ptr, bytes } => state.host_access(AccessRange::host(ptr, bytes, true)),
@@ -146,11 +146,12 @@ impl Validation {
 impl State {
     /// Checks a call, and removes what it is about to free.
     fn before(&mut self, call: &Call<'_>) -> Checked<Held> {
-        let kind = call.kind();
+        let kind = call.kind().into();
         Ok(match *call {
             Call::DeviceSynchronize { device } => Held::Learns(vec![self.order.snapshot_device(device)]),
-            Call::StreamCapture { request: CaptureRequest::ExchangeMode(_), .. } => Held::Nothing,
-            Call::StreamCapture { device, stream, .. } => {
+            Call::StreamBeginCapture { device, stream, .. }
+            | Call::StreamEndCapture { device, stream }
+            | Call::StreamCaptureInfo { device, stream } => {
                 self.slot_of(kind, device, stream)?;
                 Held::Nothing
             }
@@ -230,8 +231,10 @@ impl State {
                 let kind = if options.blocking { StreamKind::Blocking } else { StreamKind::NonBlocking };
                 self.add_stream(device, stream, kind, 0);
             }
-            (Call::StreamCapture { device, stream, request }, output, _) => {
-                self.after_capture(device, stream, request, output);
+            (Call::StreamBeginCapture { device, stream, .. }, _, _) => self.begin_capture(device, stream),
+            (Call::StreamEndCapture { device, stream }, Output::Graph(graph), _) => {
+                let captured = self.forget_capture(device, stream);
+                self.graphs.add(graph.0, device, captured.unwrap_or_default());
             }
             (Call::StreamDestroy { stream, .. }, _, Held::Stream(Some((device, entry)))) => {
                 self.forget_capture(device, stream);
@@ -303,7 +306,7 @@ impl State {
     /// Checks everything about work for a stream that does not depend on order.
     fn check_work(
         &mut self,
-        kind: CallKind,
+        kind: ObservedKind,
         device: DeviceId,
         stream: RawStream,
         work: &Work<'_>,
@@ -338,7 +341,12 @@ impl State {
     }
 
     /// Checks the parameters of work, except the memory that it accesses.
-    pub(super) fn check_shape(&mut self, call: CallKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
+    pub(super) fn check_shape(
+        &mut self,
+        call: ObservedKind,
+        device: DeviceId,
+        work: &Work<'_>,
+    ) -> Checked<()> {
         if let Some(launch) = launch_of(work) {
             return self.check_kernel(call, device, launch);
         }

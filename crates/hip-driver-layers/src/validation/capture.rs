@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hip_driver::{
-    AccessRange, CaptureReply, CaptureRequest, DeviceId, Output, RawEvent, RawGraphNode, RawStream, Work,
-};
+use hip_driver::{AccessRange, DeviceId, RawEvent, RawGraphNode, RawStream, Work};
 
 use super::graph::GraphState;
 use super::state::State;
@@ -38,33 +36,18 @@ impl State {
         !self.captures.is_empty() && self.capture_of(device, stream).is_some()
     }
 
-    /// Records that a request about a capture was answered.
-    pub(super) fn after_capture(
-        &mut self,
-        device: DeviceId,
-        stream: RawStream,
-        request: &CaptureRequest,
-        output: Output,
-    ) {
-        match (request, output) {
-            (CaptureRequest::Begin(_), _) => {
-                self.captures_begun += 1;
-                let first = identity(device, stream);
-                let capture = CaptureState {
-                    number: self.captures_begun,
-                    first,
-                    last: BTreeMap::from([(first, Vec::new())]),
-                    graph: GraphState::default(),
-                    nodes: 0,
-                };
-                self.captures.push(capture);
-            }
-            (CaptureRequest::End, Output::Capture(CaptureReply::Graph(graph))) => {
-                let captured = self.forget_capture(device, stream);
-                self.graphs.add(graph.0, device, captured.unwrap_or_default());
-            }
-            _ => {}
-        }
+    /// Records that a capture was begun on a stream.
+    pub(super) fn begin_capture(&mut self, device: DeviceId, stream: RawStream) {
+        self.captures_begun += 1;
+        let first = identity(device, stream);
+        let capture = CaptureState {
+            number: self.captures_begun,
+            first,
+            last: BTreeMap::from([(first, Vec::new())]),
+            graph: GraphState::default(),
+            nodes: 0,
+        };
+        self.captures.push(capture);
     }
 
     /// Removes the capture that was begun on a stream, and returns its graph.
@@ -77,7 +60,7 @@ impl State {
     /// Makes a node of work that a captured stream has accepted.
     pub(super) fn add_captured(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>) {
         // The layer does not know how long pageable memory lives.
-        let known = |touch: &AccessRange| !matches!(self.regions.find(work.kind(), touch), Ok(None));
+        let known = |touch: &AccessRange| !matches!(self.regions.find(work.kind().into(), touch), Ok(None));
         let access_ranges: Box<[AccessRange]> = work.access_ranges(device).filter(known).collect();
         let key = identity(device, stream);
         let Some(capture) = self.capture_of(device, stream) else { return };

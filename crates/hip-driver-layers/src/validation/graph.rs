@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use hip_driver::{
-    AccessRange, Call, CallKind, DeviceId, Output, RawGraph, RawGraphExec, RawGraphNode, RawStream,
+    AccessRange, Call, CallKind, DeviceId, ObservedKind, Output, RawGraph, RawGraphExec, RawGraphNode,
+    RawStream,
 };
 
 use super::calls::{Checked, Held};
@@ -75,7 +76,7 @@ impl State {
     /// Checks the dependencies of a new node.
     fn check_dependencies(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         (device, graph, dependencies): (DeviceId, RawGraph, &[RawGraphNode]),
     ) -> Checked<()> {
         let state = self.graphs.of(call, device, graph.0)?;
@@ -94,7 +95,9 @@ impl State {
         for node in &state.nodes {
             for touch in &node.access_ranges {
                 // Memory that was freed meanwhile is reported when the graph is launched.
-                let Ok(Some((key, range))) = self.regions.find(node.operation.call, touch) else { continue };
+                let Ok(Some((key, range))) = self.regions.find(node.operation.call.into(), touch) else {
+                    continue;
+                };
                 let second = AccessRecord { work: node.place, write: touch.write, operation: node.operation };
                 let ordered = |w: WorkPosition| w.slot == node.place.slot || w.seq <= node.before.get(w.slot);
                 accesses.entry(key).or_default().access(
@@ -123,7 +126,7 @@ impl State {
     /// Checks everything about a graph's launch that does not depend on order.
     pub(super) fn check_graph_launch(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         exec: RawGraphExec,
     ) -> Checked<Arc<[Node]>> {
@@ -151,7 +154,7 @@ impl State {
         stream: RawStream,
         nodes: &[Node],
     ) {
-        let call = CallKind::GraphLaunch;
+        let call = ObservedKind::Call(CallKind::GraphLaunch);
         let Some(slot) = self.known_slot(device, stream) else { return };
         let work = self.order.enqueue(slot);
         self.report_in_flight(call, exec, Some(slot));
@@ -166,7 +169,7 @@ impl State {
 
     /// Reports launches that the host does not know to have finished or, before a launch on `slot`, that are not
     /// ordered before it.
-    fn report_in_flight(&mut self, call: CallKind, exec: RawGraphExec, slot: Option<u32>) {
+    fn report_in_flight(&mut self, call: ObservedKind, exec: RawGraphExec, slot: Option<u32>) {
         let Some(state) = self.execs.get(exec.0) else { return };
         let finished = |work: WorkPosition| match slot {
             Some(slot) => self.order.is_before(work, slot),
@@ -184,7 +187,7 @@ impl State {
 impl State {
     /// Checks a call about graphs, and removes what it is about to destroy.
     pub(super) fn before_graph(&mut self, call: &Call<'_>) -> Checked<Held> {
-        let kind = call.kind();
+        let kind = call.kind().into();
         Ok(match *call {
             Call::GraphDestroy { device, graph } => {
                 self.graphs.of(kind, device, graph.0)?;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use hip_driver::{
-    AccessRange, Call, CallKind, DeviceId, DevicePtr, MemoryReply, MemoryRequest, Output, PinnedAllocation,
-    RawModule, RawStream, Space,
+    AccessRange, Call, DeviceId, DevicePtr, ObservedKind, Output, PinnedAllocation, RawModule, RawStream,
+    Space,
 };
 
 use super::calls::{Checked, Held};
@@ -44,14 +44,6 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    const fn of(kind: hip_driver::MemoryKind) -> MemoryKind {
-        match kind {
-            hip_driver::MemoryKind::Managed => MemoryKind::Managed,
-            hip_driver::MemoryKind::Opened => MemoryKind::Opened,
-            _ => MemoryKind::Shared,
-        }
-    }
-
     /// Returns whether it is host memory.
     const fn is_host(self) -> bool {
         matches!(self, MemoryKind::Pinned | MemoryKind::Registered)
@@ -311,7 +303,7 @@ impl Regions {
     /// Finds the memory of an access; `None` for an access of no bytes, and for host memory that is not pinned.
     pub(super) fn find(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         touch: &AccessRange,
     ) -> Result<Option<FoundRange>, Box<Violation>> {
         match self.locate(call, touch) {
@@ -325,7 +317,7 @@ impl Regions {
     /// nothing else is known: the kernel may only store one that no call has returned, such as an address of the host.
     pub(super) fn find_of_work(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         is_kernel: bool,
         touch: &AccessRange,
     ) -> Result<Option<FoundRange>, Box<Violation>> {
@@ -344,7 +336,7 @@ impl Regions {
     /// Like [`find`](Regions::find), for a node of a graph: its host memory must be pinned.
     pub(super) fn find_for_node(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         touch: &AccessRange,
     ) -> Result<Option<FoundRange>, Box<Violation>> {
         let AccessRange { space, address, bytes, .. } = *touch;
@@ -366,7 +358,7 @@ impl Regions {
     /// [`find`](Regions::find). Does not check which parts of the region may be accessed.
     pub(super) fn locate(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         touch: &AccessRange,
     ) -> Result<Option<(&Region, u64)>, Box<Violation>> {
         let AccessRange { space, address, bytes, .. } = *touch;
@@ -399,7 +391,7 @@ impl Regions {
     /// Like [`locate`](Regions::locate), for operations on memory that peers may not do, such as freeing it.
     pub(super) fn own(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         touch: &AccessRange,
         device: DeviceId,
     ) -> Result<(&Region, u64), Box<Violation>> {
@@ -418,7 +410,7 @@ impl Regions {
     /// must lie in one live block.
     fn range_in(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         region: &Region,
         offset: u64,
         touch: &AccessRange,
@@ -456,13 +448,13 @@ impl Regions {
     /// Returns the region that a free of device memory frees.
     pub(super) fn find_to_free(
         &self,
-        call: CallKind,
-        kind: MemoryKind,
+        call: ObservedKind,
+        kinds: &[MemoryKind],
         device: DeviceId,
         ptr: DevicePtr,
     ) -> Result<RegionKey, Box<Violation>> {
         match self.own(call, &AccessRange::device(device, ptr, 1, true), device) {
-            Ok((region, 0)) if region.memory.kind == kind => {
+            Ok((region, 0)) if kinds.contains(&region.memory.kind) => {
                 match region.blocks.as_ref().map_or(0, PoolBlocks::len) {
                     0 => Ok(region.key()),
                     blocks => Err(Box::new(Violation::SegmentFreed { call, memory: region.memory, blocks })),
@@ -484,7 +476,7 @@ impl Regions {
     /// Returns the region that a free of pinned memory frees.
     pub(super) fn find_pinned_to_free(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         kind: MemoryKind,
         device: DeviceId,
         pinned: &PinnedAllocation,
@@ -565,12 +557,18 @@ impl Regions {
     }
 }
 
+/// What [`Call::Free`] frees.
+const FREED: [MemoryKind; 3] = [MemoryKind::Device, MemoryKind::Managed, MemoryKind::Shared];
+
 impl State {
     /// Checks a call about memory, and removes what it is about to free. Accepts every other call.
     pub(super) fn before_memory(&mut self, call: &Call<'_>) -> Checked<Held> {
-        let kind = call.kind();
+        let kind = call.kind().into();
         Ok(match *call {
-            Call::Malloc { bytes, .. } | Call::HostMalloc { bytes, .. } => nonzero(kind, bytes)?,
+            Call::Malloc { bytes, .. }
+            | Call::HostMalloc { bytes, .. }
+            | Call::MallocManaged { bytes, .. }
+            | Call::MallocShared { bytes, .. } => nonzero(kind, bytes)?,
             Call::MallocAsync { device, bytes, stream } => {
                 nonzero(kind, bytes)?;
                 self.slot_of(kind, device, stream)?;
@@ -579,7 +577,7 @@ impl State {
             // Null is no memory, and drivers accept it, as C's `free` does.
             Call::Free { ptr: DevicePtr::NULL, .. } => Held::Nothing,
             Call::Free { device, ptr } => {
-                let key = self.regions.find_to_free(kind, MemoryKind::Device, device, ptr)?;
+                let key = self.regions.find_to_free(kind, &FREED, device, ptr)?;
                 Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device)))
             }
             Call::FreeAsync { device, ptr, stream } => {
@@ -587,7 +585,7 @@ impl State {
                 if ptr.is_null() {
                     return Ok(Held::Nothing);
                 }
-                let key = self.regions.find_to_free(kind, MemoryKind::StreamOrdered, device, ptr)?;
+                let key = self.regions.find_to_free(kind, &[MemoryKind::StreamOrdered], device, ptr)?;
                 self.remove_in_order(kind, key, Some(stream))
             }
             Call::HostFree { device, ref allocation } => {
@@ -604,15 +602,11 @@ impl State {
                     None => nonzero(kind, bytes as usize)?,
                 }
             }
-            Call::Memory { device, request: &MemoryRequest::Release { kind: released, ptr } } => {
-                let key = self.regions.find_to_free(kind, MemoryKind::of(released), device, ptr)?;
-                match released {
-                    // Closing waits for nothing.
-                    hip_driver::MemoryKind::Opened => self.remove_in_order(kind, key, None),
-                    _ => Held::Region(self.regions.remove(key), Some(self.order.snapshot_device(device))),
-                }
+            // Closing waits for nothing.
+            Call::IpcClose { device, ptr } => {
+                let key = self.regions.find_to_free(kind, &[MemoryKind::Opened], device, ptr)?;
+                self.remove_in_order(kind, key, None)
             }
-            Call::Memory { request: &MemoryRequest::Allocate { bytes, .. }, .. } => nonzero(kind, bytes)?,
             Call::HostUnregister { device, ref allocation } => {
                 let key =
                     self.regions.find_pinned_to_free(kind, MemoryKind::Registered, device, allocation)?;
@@ -623,7 +617,7 @@ impl State {
     }
 
     /// Removes a region that a call frees without waiting. Reports work that may still use it.
-    fn remove_in_order(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) -> Held {
+    fn remove_in_order(&mut self, call: ObservedKind, key: RegionKey, stream: Option<RawStream>) -> Held {
         self.free_in_flight(call, key, stream);
         Held::Region(self.regions.remove(key), None)
     }
@@ -646,13 +640,14 @@ impl State {
             (Call::HostRegister { device, .. }, Output::Pinned(pinned), _) => {
                 self.regions.add_pinned(MemoryKind::Registered, device, &pinned);
             }
-            (Call::Memory { device, request }, Output::Reply(MemoryReply::Memory { ptr, .. }), _) => {
-                let (kind, bytes) = match *request {
-                    MemoryRequest::Allocate { kind, bytes } => (MemoryKind::of(kind), bytes),
-                    MemoryRequest::Open { bytes, .. } => (MemoryKind::Opened, bytes),
-                    _ => return,
-                };
-                self.regions.add_device(kind, device, ptr, bytes);
+            (Call::MallocManaged { device, bytes }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::Managed, device, ptr, bytes);
+            }
+            (Call::MallocShared { device, bytes }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::Shared, device, ptr, bytes);
+            }
+            (Call::IpcOpen { device, bytes, .. }, Output::Memory(ptr), _) => {
+                self.regions.add_device(MemoryKind::Opened, device, ptr, bytes);
             }
             (_, _, Held::Region(_, Some(seen))) => self.order.host_learns(&seen),
             _ => {}
@@ -660,6 +655,6 @@ impl State {
     }
 }
 
-fn nonzero(call: CallKind, bytes: usize) -> Checked<Held> {
+fn nonzero(call: ObservedKind, bytes: usize) -> Checked<Held> {
     if bytes == 0 { Err(Box::new(Violation::ZeroBytes { call })) } else { Ok(Held::Nothing) }
 }

@@ -73,8 +73,8 @@ use hip_driver::{DeviceId, Driver, ErrorCode, RawStream};
 use state::State;
 
 use crate::counts::CallCounter;
-pub use crate::counts::CallCounts;
-pub use hip_driver::CallKind;
+pub use crate::counts::{CallCounts, Counted};
+pub use hip_driver::{CallGroup, CallKind, NoteKind, ObservedKind};
 pub use memory::{MemoryInfo, MemoryKind};
 pub use violation::{AccessInfo, ByteRange, HandleKind, KernelUse, Leak, ValidationErrors, Violation};
 
@@ -160,13 +160,13 @@ impl ValidationDriver {
     }
 
     /// Injects a fault, like [`CallCounter::inject`].
-    pub fn inject(&self, kind: CallKind, nth: u64, code: ErrorCode) {
-        self.layer().0.inject(kind, nth, code);
+    pub fn inject(&self, calls: impl Into<Counted>, nth: u64, code: ErrorCode) {
+        self.layer().0.inject(calls, nth, code);
     }
 
     /// Injects a repeating fault, like [`CallCounter::inject_repeating`].
-    pub fn inject_repeating(&self, kind: CallKind, nth: u64, code: ErrorCode) {
-        self.layer().0.inject_repeating(kind, nth, code);
+    pub fn inject_repeating(&self, calls: impl Into<Counted>, nth: u64, code: ErrorCode) {
+        self.layer().0.inject_repeating(calls, nth, code);
     }
 
     /// Removes all injections, like [`CallCounter::clear_injections`].

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hip_driver::{AccessRange, CallKind, DeviceId, DevicePtr};
+use hip_driver::{AccessRange, DeviceId, DevicePtr, ObservedKind};
 
 use super::memory::{MemoryInfo, MemoryKind, REMEMBERED, RegionKey, Regions};
 use super::violation::Violation;
@@ -82,7 +82,7 @@ impl Regions {
     /// Makes an allocation a pool segment. Doing so twice is allowed.
     pub(super) fn add_segment(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         segment: DevicePtr,
         addresses: usize,
@@ -102,7 +102,7 @@ impl Regions {
     /// Adds a block that a pool allocates.
     pub(super) fn add_block(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         block: DevicePtr,
         bytes: usize,
@@ -135,7 +135,7 @@ impl Regions {
     /// Removes a block that is freed.
     pub(super) fn free_block(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         block: DevicePtr,
     ) -> Result<(), Box<Violation>> {
@@ -159,7 +159,7 @@ impl Regions {
     /// Checks that a block that a stream uses is live.
     pub(super) fn check_block(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         block: DevicePtr,
     ) -> Result<(), Box<Violation>> {
@@ -171,7 +171,7 @@ impl Regions {
     /// violation for any other address in live memory.
     fn live_block(
         &self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         block: DevicePtr,
         wrong: impl Fn(MemoryInfo) -> Violation,

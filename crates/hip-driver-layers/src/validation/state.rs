@@ -5,7 +5,8 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use hip_driver::{
-    AccessRange, CallKind, DeviceId, ErrorCode, KernelLaunch, RawEvent, RawFunction, RawModule, RawStream,
+    AccessRange, CallKind, DeviceId, ErrorCode, KernelLaunch, NoteKind, ObservedKind, RawEvent, RawFunction,
+    RawModule, RawStream,
 };
 
 use super::capture::{CaptureState, CapturedRecord};
@@ -39,7 +40,11 @@ impl<T> Handles<T> {
     }
 
     /// Returns the live object of a handle, on any device.
-    pub(super) fn any(&mut self, call: CallKind, handle: u64) -> Result<(DeviceId, &mut T), Box<Violation>> {
+    pub(super) fn any(
+        &mut self,
+        call: ObservedKind,
+        handle: u64,
+    ) -> Result<(DeviceId, &mut T), Box<Violation>> {
         let kind = self.kind;
         match self.live.get_mut(&handle) {
             Some((owner, value)) => Ok((*owner, value)),
@@ -54,7 +59,7 @@ impl<T> Handles<T> {
     /// Returns the live object of a handle of this device.
     pub(super) fn of(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         handle: u64,
     ) -> Result<&mut T, Box<Violation>> {
@@ -220,7 +225,7 @@ impl State {
     /// The slot of the stream that a call names; a default stream gets one when it is first named.
     pub(super) fn slot_of(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         stream: RawStream,
     ) -> Result<u32, Box<Violation>> {
@@ -302,7 +307,7 @@ impl State {
     }
 
     /// Removes a module with its kernels and globals. Reports launches that may be in flight.
-    pub(super) fn remove_module(&mut self, call: CallKind, module: RawModule) -> Option<RemovedModule> {
+    pub(super) fn remove_module(&mut self, call: ObservedKind, module: RawModule) -> Option<RemovedModule> {
         let (device, state) = self.modules.remove(module.0)?;
         for &(work, operation) in &state.launches {
             if !self.order.is_known(work) {
@@ -328,7 +333,7 @@ impl State {
     /// Checks everything about a launch that does not depend on order, except the memory that it accesses.
     pub(super) fn check_kernel(
         &mut self,
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         launch: &KernelLaunch<'_>,
     ) -> Result<(), Box<Violation>> {
@@ -398,7 +403,7 @@ impl State {
         self.note_launch(operation, work);
         for touch in access_ranges {
             let is_kernel = operation.function.is_some();
-            match self.regions.find_of_work(operation.call, is_kernel, &touch) {
+            match self.regions.find_of_work(operation.call.into(), is_kernel, &touch) {
                 Ok(Some((key, range))) => {
                     self.touch(key, range, AccessRecord { work, write: touch.write, operation })
                 }
@@ -439,26 +444,12 @@ impl State {
     ) {
         let waited_for = self.order.snapshot_null(device);
         self.order.host_learns(&waited_for);
-        for touch in access_ranges {
-            let found = self.regions.find(call, &touch);
-            let Ok(Some((key, range))) = found else { continue };
-            for (first, memory, range) in self.unordered(key, range, touch.write, None) {
-                let second = AccessInfo {
-                    call,
-                    kernel: None,
-                    node: None,
-                    stream: None,
-                    sequence: 0,
-                    write: touch.write,
-                };
-                self.report(Violation::Race { first, second, memory, range });
-            }
-        }
+        self.report_races_of(call, None, access_ranges);
     }
 
     /// Checks an access of the host to memory that may be pinned. Reports races.
     pub(super) fn host_access(&mut self, touch: AccessRange) {
-        let call = if touch.write { CallKind::NoteHostWrite } else { CallKind::NoteHostRead };
+        let call = if touch.write { NoteKind::HostWrite } else { NoteKind::HostRead }.into();
         match self.regions.find(call, &touch) {
             Ok(Some((key, range))) => {
                 for (in_flight, memory, range) in self.unordered(key, range, touch.write, None) {
@@ -481,17 +472,24 @@ impl State {
         let Some(slot) = self.known_slot(device, stream) else { return };
         let work = self.order.enqueue(slot);
         let sequence = self.order.place(work).1;
+        self.report_races_of(call, Some((slot, stream, sequence)), access_ranges);
+    }
+
+    /// Reports races of work that is over when its call returns. `place` is its slot, stream and number on it.
+    fn report_races_of(
+        &mut self,
+        call: CallKind,
+        place: Option<(u32, RawStream, u64)>,
+        access_ranges: impl Iterator<Item = AccessRange>,
+    ) {
+        let slot = place.map(|(slot, ..)| slot);
+        let stream = place.map(|(_, stream, _)| stream);
+        let sequence = place.map_or(0, |(.., sequence)| sequence);
         for touch in access_ranges {
-            let Ok(Some((key, range))) = self.regions.find(call, &touch) else { continue };
-            for (first, memory, range) in self.unordered(key, range, touch.write, Some(slot)) {
-                let second = AccessInfo {
-                    call,
-                    kernel: None,
-                    node: None,
-                    stream: Some(stream),
-                    sequence,
-                    write: touch.write,
-                };
+            let Ok(Some((key, range))) = self.regions.find(call.into(), &touch) else { continue };
+            for (first, memory, range) in self.unordered(key, range, touch.write, slot) {
+                let second =
+                    AccessInfo { call, kernel: None, node: None, stream, sequence, write: touch.write };
                 self.report(Violation::Race { first, second, memory, range });
             }
         }
@@ -506,7 +504,7 @@ impl State {
 
     /// Reports work that may still use memory that is being freed: work that the host does not know to have finished
     /// or, for a free on a stream, that is not ordered before it.
-    pub(super) fn free_in_flight(&mut self, call: CallKind, key: RegionKey, stream: Option<RawStream>) {
+    pub(super) fn free_in_flight(&mut self, call: ObservedKind, key: RegionKey, stream: Option<RawStream>) {
         let Some(memory) = self.regions.memory(key) else { return };
         let slot = stream.and_then(|s| self.known_slot(memory.device, s));
         for (in_flight, memory, _) in self.unordered(key, (0, memory.bytes), true, slot) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hip_driver::{CallKind, DeviceId, RawFunction, RawGraphNode, RawStream, Work};
+use hip_driver::{CallKind, DeviceId, ObservedKind, RawFunction, RawGraphNode, RawStream, Work};
 
 use super::memory::MemoryInfo;
 
@@ -142,7 +142,7 @@ pub enum Violation {
     #[error("{call}: {kind} {handle:#x} was never returned by this driver; pass a handle that it returned")]
     UnknownHandle {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kind of the handle.
         kind: HandleKind,
         /// The handle's value.
@@ -152,7 +152,7 @@ pub enum Violation {
     #[error("{call}: {kind} {handle:#x} was destroyed before; keep it until its last use")]
     DestroyedHandle {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kind of the handle.
         kind: HandleKind,
         /// The handle's value.
@@ -162,7 +162,7 @@ pub enum Violation {
     #[error("{call}: {kind} {handle:#x} belongs to {owner} and was used with {given}; name its own device")]
     HandleOfOtherDevice {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kind of the handle.
         kind: HandleKind,
         /// The handle's value.
@@ -178,7 +178,7 @@ pub enum Violation {
     )]
     MemoryOfOtherDevice {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kernel that the address was for.
         kernel: KernelUse,
         /// The address.
@@ -195,7 +195,7 @@ pub enum Violation {
     )]
     UnknownAddress {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kernel that the address was for.
         kernel: KernelUse,
         /// The device of the call.
@@ -213,7 +213,7 @@ pub enum Violation {
     )]
     OutOfRange {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kernel that the address was for.
         kernel: KernelUse,
         /// The address.
@@ -231,7 +231,7 @@ pub enum Violation {
     )]
     UseAfterFree {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kernel that the address was for.
         kernel: KernelUse,
         /// The address.
@@ -243,7 +243,7 @@ pub enum Violation {
     #[error("{call}: {memory} was freed before; free it once")]
     DoubleFree {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The memory that was freed.
         memory: MemoryInfo,
     },
@@ -253,7 +253,7 @@ pub enum Violation {
     )]
     WrongFree {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The address.
         address: u64,
         /// The memory that contains the address.
@@ -263,7 +263,7 @@ pub enum Violation {
     #[error("{call}: {bytes} bytes at {address:#x} overlap {live}, which is live; wait until it is freed")]
     LiveOverlap {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The address.
         address: u64,
         /// The length in bytes.
@@ -278,7 +278,7 @@ pub enum Violation {
     )]
     WrongPoolNote {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The address.
         address: u64,
         /// The memory that contains the address.
@@ -288,7 +288,7 @@ pub enum Violation {
     #[error("{call} of {memory}, a pool segment, while {blocks} blocks in it are live; free them first")]
     SegmentFreed {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The pool segment.
         memory: MemoryInfo,
         /// The number of live blocks in it.
@@ -298,7 +298,7 @@ pub enum Violation {
     #[error("{call} of `{kernel}`: grid {grid:?}, block {block:?}: none may be 0; launch nothing instead")]
     ZeroDimension {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kernel.
         kernel: Arc<str>,
         /// The number of workgroups in x, y and z.
@@ -312,7 +312,7 @@ pub enum Violation {
     )]
     ShortKernarg {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The kernel.
         kernel: Arc<str>,
         /// The number of bytes in the launch.
@@ -324,7 +324,7 @@ pub enum Violation {
     #[error("{call}: {bytes} bytes of host memory at {address:#x} are not pinned; pin what a node accesses")]
     NotPinned {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The host address.
         address: u64,
         /// The number of bytes that the node would access.
@@ -334,7 +334,7 @@ pub enum Violation {
     #[error("{call}: {node:#x} is not a node of graph {graph:#x}; depend on nodes that were added to it")]
     NodeOfOtherGraph {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The handle of the dependency.
         node: u64,
         /// The handle of the graph.
@@ -344,13 +344,13 @@ pub enum Violation {
     #[error("{call} of 0 bytes; allocate nothing instead")]
     ZeroBytes {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
     },
     /// An address that is not aligned as the call requires.
     #[error("{call}: {address:#x} is not aligned to {align} bytes")]
     Misaligned {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The address.
         address: u64,
         /// The alignment in bytes.
@@ -360,7 +360,7 @@ pub enum Violation {
     #[error("{call}: {bytes} bytes from {src:#x} to {dst:#x} overlap; copy through other memory")]
     Overlap {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The destination's address.
         dst: u64,
         /// The source's address.
@@ -404,7 +404,7 @@ pub enum Violation {
     )]
     ExecInFlight {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The handle of the executable graph.
         exec: u64,
         /// The launch that may be in flight.
@@ -429,7 +429,7 @@ pub enum Violation {
     #[error("{call} of {memory} while {in_flight} may still be in flight; order the free after it")]
     FreeInFlight {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The memory that was freed.
         memory: MemoryInfo,
         /// The work that may be in flight.
@@ -439,7 +439,7 @@ pub enum Violation {
     #[error("{call} of module {module:#x} while {in_flight} may still be in flight; wait for it first")]
     UnloadInFlight {
         /// The call.
-        call: CallKind,
+        call: ObservedKind,
         /// The handle of the module.
         module: u64,
         /// The launch that may be in flight.
@@ -456,7 +456,7 @@ fn nearest_note(nearest: &Option<MemoryInfo>) -> String {
 
 impl Violation {
     pub(super) fn other_device(
-        call: CallKind,
+        call: ObservedKind,
         address: u64,
         memory: MemoryInfo,
         given: DeviceId,
@@ -465,7 +465,7 @@ impl Violation {
     }
 
     pub(super) fn unknown_address(
-        call: CallKind,
+        call: ObservedKind,
         device: DeviceId,
         address: u64,
         bytes: u64,
@@ -474,13 +474,13 @@ impl Violation {
         Violation::UnknownAddress { call, kernel: KernelUse::default(), device, address, bytes, nearest }
     }
 
-    pub(super) fn use_after_free(call: CallKind, address: u64, memory: MemoryInfo) -> Violation {
+    pub(super) fn use_after_free(call: ObservedKind, address: u64, memory: MemoryInfo) -> Violation {
         Violation::UseAfterFree { call, kernel: KernelUse::default(), address, memory }
     }
 
     /// `room` is the number of bytes from the address to the memory's end.
     pub(super) fn out_of_range(
-        call: CallKind,
+        call: ObservedKind,
         address: u64,
         bytes: u64,
         room: u64,

@@ -1,26 +1,22 @@
 //! Captures of streams: captured work does not run, and counts when its graph is launched.
 
-use hip_driver::{
-    CaptureMode, CaptureReply, CaptureRequest, Driver, DriverResult, ErrorCode, RawGraph, RawStream,
-};
-use hip_driver_layers::validation::{CallKind, Violation};
+use hip_driver::{CaptureMode, Driver, DriverResult, ErrorCode, RawGraph, RawStream};
+use hip_driver_layers::validation::{CallKind, ObservedKind, Violation};
 
 use crate::rig::{D0, Rig, reads, writes};
 
-fn request(rig: &Rig, stream: RawStream, request: CaptureRequest) -> DriverResult<CaptureReply> {
+fn begin(rig: &Rig, stream: RawStream) {
     // SAFETY: a driver that does nothing.
-    unsafe { rig.layer.stream_capture(D0, stream, &request) }
+    unsafe { rig.layer.stream_begin_capture(D0, stream, CaptureMode::Relaxed) }.unwrap();
 }
 
-fn begin(rig: &Rig, stream: RawStream) {
-    request(rig, stream, CaptureRequest::Begin(CaptureMode::Relaxed)).unwrap();
+fn try_end(rig: &Rig, stream: RawStream) -> DriverResult<RawGraph> {
+    // SAFETY: a driver that does nothing.
+    unsafe { rig.layer.stream_end_capture(D0, stream) }
 }
 
 fn end(rig: &Rig, stream: RawStream) -> RawGraph {
-    match request(rig, stream, CaptureRequest::End).unwrap() {
-        CaptureReply::Graph(graph) => graph,
-        reply => panic!("{reply:?}"),
-    }
+    try_end(rig, stream).unwrap()
 }
 
 #[test]
@@ -66,7 +62,10 @@ fn memory_and_kernels_must_live_until_the_graph_was_launched() {
     rig.sync(stream).unwrap();
     rig.host_free(pinned).unwrap();
     let refused = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.launch_graph(copies, stream));
-    assert!(matches!(refused, Violation::UseAfterFree { call: CallKind::GraphLaunch, .. }));
+    assert!(matches!(
+        refused,
+        Violation::UseAfterFree { call: ObservedKind::Call(CallKind::GraphLaunch), .. }
+    ));
     rig.unload(module).unwrap();
     let refused = rig.refused(ErrorCode::INVALID_HANDLE, || rig.launch_graph(launches, stream));
     assert!(matches!(refused, Violation::DestroyedHandle { .. }));
@@ -122,8 +121,8 @@ fn a_capture_that_is_over_is_forgotten() {
         (ErrorCode::STREAM_CAPTURE_UNJOINED, true),
     ] {
         begin(&rig, stream);
-        rig.fake.fail("stream_capture", code);
-        assert_eq!(request(&rig, stream, CaptureRequest::End).unwrap_err().code, code);
+        rig.fake.fail("stream_end_capture", code);
+        assert_eq!(try_end(&rig, stream).unwrap_err().code, code);
         rig.memset(ptr, 64, stream).unwrap();
         rig.memset(ptr, 64, other).unwrap();
         match is_over {

@@ -7,10 +7,9 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hip_driver::{
-    Capabilities, Capability, CaptureReply, CaptureRequest, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    Recovery, StreamOptions, Work,
+    Capabilities, Capability, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
+    DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, Note, Observer, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
 };
 
 const DEVICES: u32 = 2;
@@ -300,17 +299,12 @@ impl Driver for FakeDriver {
         self.call("occupancy").map(|_| 1)
     }
 
-    unsafe fn stream_capture(
-        &self,
-        _: DeviceId,
-        _: RawStream,
-        request: &CaptureRequest,
-    ) -> DriverResult<CaptureReply> {
-        let mut state = self.call("stream_capture")?;
-        Ok(match request {
-            CaptureRequest::End => CaptureReply::Graph(RawGraph(state.handle())),
-            _ => CaptureReply::Done,
-        })
+    unsafe fn stream_begin_capture(&self, _: DeviceId, _: RawStream, _: CaptureMode) -> DriverResult<()> {
+        self.call("stream_begin_capture").map(drop)
+    }
+
+    unsafe fn stream_end_capture(&self, _: DeviceId, _: RawStream) -> DriverResult<RawGraph> {
+        self.call("stream_end_capture").map(|mut state| RawGraph(state.handle()))
     }
 
     fn graph_create(&self, _: DeviceId) -> DriverResult<RawGraph> {

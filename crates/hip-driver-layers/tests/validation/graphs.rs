@@ -1,7 +1,7 @@
 //! Graphs: counts, refusals, violations and injected faults, when nodes are added, at instantiation and at each launch.
 
 use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream, Work};
-use hip_driver_layers::validation::{CallKind, HandleKind, Leak, Violation};
+use hip_driver_layers::validation::{CallGroup, CallKind, HandleKind, Leak, ObservedKind, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
 
@@ -61,7 +61,7 @@ fn calls_reach_the_driver_and_are_counted() {
     ];
     assert_eq!(rig.fake.take_calls(), expected);
     let counts = rig.layer.counts().since(&before);
-    assert_eq!((counts[CallKind::GraphNode], counts[CallKind::GraphLaunch]), (7, 2));
+    assert_eq!((counts[CallGroup::GraphNode], counts[CallKind::GraphLaunch]), (7, 2));
     for kind in [
         CallKind::GraphCreate,
         CallKind::GraphAddEmpty,
@@ -143,7 +143,10 @@ fn memory_of_a_node_is_checked_when_the_node_is_added() {
     let (graph, ptr, (_, saxpy)) = (rig.graph(), rig.malloc(256), rig.module());
     let invalid = ErrorCode::INVALID_VALUE;
     let refused = rig.refused(invalid, || rig.add_memset(graph, &[], ptr, 257));
-    assert!(matches!(refused, Violation::OutOfRange { over: 1, call: CallKind::GraphAddMemsetD8, .. }));
+    assert!(matches!(
+        refused,
+        Violation::OutOfRange { over: 1, call: ObservedKind::Call(CallKind::GraphAddMemsetD8), .. }
+    ));
     let refused = rig.refused(invalid, || rig.add_dtod(graph, &[], ptr, ptr.offset(32), 64));
     assert!(matches!(refused, Violation::Overlap { .. }));
     // SAFETY: as in the rig.
@@ -161,7 +164,10 @@ fn memory_of_a_node_is_checked_when_the_node_is_added() {
     });
     assert!(matches!(refused, Violation::UseAfterFree { .. }));
     let refused = rig.refused(invalid, || rig.add_kernel(graph, &[], saxpy, &[reads(ptr, 300)]));
-    assert!(matches!(refused, Violation::OutOfRange { call: CallKind::GraphAddKernel, .. }));
+    assert!(matches!(
+        refused,
+        Violation::OutOfRange { call: ObservedKind::Call(CallKind::GraphAddKernel), .. }
+    ));
     rig.free(ptr).unwrap();
     let refused = rig.refused(ErrorCode::INVALID_DEVICE_POINTER, || rig.add_memset(graph, &[], ptr, 1));
     assert!(matches!(refused, Violation::UseAfterFree { .. }));
@@ -197,12 +203,18 @@ fn freed_memory_and_unloaded_kernels_are_refused_at_the_next_launch() {
     rig.host_free(pinned).unwrap();
     let gone = ErrorCode::INVALID_DEVICE_POINTER;
     let refused = rig.refused(gone, || rig.launch_graph(copies, stream));
-    assert!(matches!(refused, Violation::UseAfterFree { call: CallKind::GraphLaunch, .. }));
+    assert!(matches!(
+        refused,
+        Violation::UseAfterFree { call: ObservedKind::Call(CallKind::GraphLaunch), .. }
+    ));
     let One { exec, ptr, .. } = one(&rig);
     rig.launch_graph(exec, stream).unwrap();
     rig.free(ptr).unwrap();
     let refused = rig.refused(gone, || rig.launch_graph(exec, stream));
-    assert!(matches!(refused, Violation::UseAfterFree { call: CallKind::GraphLaunch, .. }));
+    assert!(matches!(
+        refused,
+        Violation::UseAfterFree { call: ObservedKind::Call(CallKind::GraphLaunch), .. }
+    ));
 }
 
 #[test]
@@ -395,7 +407,7 @@ fn launches_of_one_executable_graph_must_be_ordered() {
     rig.clean();
     rig.launch_graph(exec, a).unwrap();
     match rig.found() {
-        Violation::ExecInFlight { call: CallKind::GraphLaunch, in_flight, exec: e } => {
+        Violation::ExecInFlight { call: ObservedKind::Call(CallKind::GraphLaunch), in_flight, exec: e } => {
             assert_eq!((in_flight.stream, in_flight.sequence, e), (Some(b), 1, exec.0));
         }
         other => panic!("{other}"),
@@ -408,7 +420,9 @@ fn launches_of_one_executable_graph_must_be_ordered() {
     rig.clean();
     rig.destroy_exec(exec).unwrap();
     match rig.found() {
-        Violation::ExecInFlight { call: CallKind::GraphExecDestroy, in_flight, .. } => {
+        Violation::ExecInFlight {
+            call: ObservedKind::Call(CallKind::GraphExecDestroy), in_flight, ..
+        } => {
             assert_eq!(in_flight.stream, Some(a));
         }
         other => panic!("{other}"),
@@ -444,7 +458,7 @@ fn injected_and_real_failures_leave_everything_as_it_was() {
     let rig = Rig::new();
     let (stream, other, One { graph, exec, ptr }) = (rig.stream(), rig.stream(), one(&rig));
     let code = ErrorCode::OUT_OF_MEMORY;
-    rig.layer.inject(CallKind::GraphNode, 2, code);
+    rig.layer.inject(CallGroup::GraphNode, 2, code);
     let node = rig.add_empty(graph, &[]).unwrap();
     rig.fake.take_calls();
     assert_eq!(rig.add_memset(graph, &[node], ptr, 64).unwrap_err().code, code);

@@ -1,7 +1,7 @@
 //! Work, frees and host accesses without an order are reported and passed on; with an order they are not reported.
 
 use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, Work};
-use hip_driver_layers::validation::{CallKind, MemoryKind, Violation};
+use hip_driver_layers::validation::{CallKind, MemoryKind, ObservedKind, Violation};
 
 use crate::rig::{D0, Rig, reads, writes};
 
@@ -293,7 +293,7 @@ fn frees_while_work_is_in_flight() {
     assert_eq!(race(&rig).0, CallKind::MallocAsync, "used on another stream before it is there");
     dispose(ptr);
     match rig.found() {
-        Violation::FreeInFlight { call: CallKind::FreeAsync, in_flight, .. } => {
+        Violation::FreeInFlight { call: ObservedKind::Call(CallKind::FreeAsync), in_flight, .. } => {
             assert_eq!(in_flight.stream, Some(b));
         }
         other => panic!("{other}"),

@@ -2,7 +2,7 @@
 //! reuse of bytes that work in flight still uses.
 
 use hip_driver::{DevicePtr, Driver, ErrorCode, Note, Observer, RawStream, Work};
-use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, Violation};
+use hip_driver_layers::validation::{CallKind, Leak, MemoryKind, NoteKind, ObservedKind, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
 
@@ -48,7 +48,10 @@ fn blocks_that_overlap() {
         rig.hand_out(segment.offset(at), bytes);
         match rig.found() {
             Violation::LiveOverlap { call, address, bytes: b, live: memory } => {
-                assert_eq!((call, address, b), (CallKind::NotePoolAllocate, segment.0 + at, bytes as u64));
+                assert_eq!(
+                    (call, address, b),
+                    (ObservedKind::Note(NoteKind::PoolAllocate), segment.0 + at, bytes as u64)
+                );
                 assert_eq!(
                     (memory.address, memory.bytes, memory.kind),
                     (live.0, 256, MemoryKind::Pooled),
@@ -90,7 +93,9 @@ fn notes_about_memory_outside_pool_segments() {
         for elsewhere in [plain.offset(8), pinned.device] {
             note(elsewhere);
             match rig.found() {
-                Violation::WrongFree { call: CallKind::NotePoolFree, address, .. } if i == 2 => {
+                Violation::WrongFree { call: ObservedKind::Note(NoteKind::PoolFree), address, .. }
+                    if i == 2 =>
+                {
                     assert_eq!(address, elsewhere.0)
                 }
                 Violation::WrongPoolNote { address, memory, .. } if i != 2 => {
@@ -135,7 +140,7 @@ fn blocks_that_leave_their_segment_or_are_empty() {
     rig.hand_out(segment.offset(128), usize::MAX);
     assert!(matches!(rig.found(), Violation::OutOfRange { .. }));
     rig.hand_out(segment, 0);
-    assert!(matches!(rig.found(), Violation::ZeroBytes { call: CallKind::NotePoolAllocate }));
+    assert!(matches!(rig.found(), Violation::ZeroBytes { call: ObservedKind::Note(NoteKind::PoolAllocate) }));
     rig.hand_out(segment.offset(256), 1);
     assert!(matches!(rig.found(), Violation::UnknownAddress { .. }));
     // Adding the pool segment again keeps its blocks.
@@ -152,7 +157,7 @@ fn blocks_freed_twice_or_wrongly() {
     let block = rig.hand_out(segment.offset(256), 256);
     rig.give_back(block.offset(16));
     match rig.found() {
-        Violation::WrongFree { call: CallKind::NotePoolFree, address, memory } => {
+        Violation::WrongFree { call: ObservedKind::Note(NoteKind::PoolFree), address, memory } => {
             assert_eq!((address, memory.address, memory.kind), (block.0 + 16, block.0, MemoryKind::Pooled));
         }
         other => panic!("{other}"),
@@ -171,7 +176,7 @@ fn blocks_freed_twice_or_wrongly() {
     rig.clean();
     rig.give_back(block);
     match rig.found() {
-        Violation::DoubleFree { call: CallKind::NotePoolFree, memory } => {
+        Violation::DoubleFree { call: ObservedKind::Note(NoteKind::PoolFree), memory } => {
             assert_eq!((memory.address, memory.bytes, memory.kind), (block.0, 256, MemoryKind::Pooled));
         }
         other => panic!("{other}"),
@@ -205,7 +210,7 @@ fn recorded_uses_need_a_live_block() {
     rig.give_back(block);
     record(block);
     match rig.found() {
-        Violation::UseAfterFree { call: CallKind::NotePoolRecord, memory, .. } => {
+        Violation::UseAfterFree { call: ObservedKind::Note(NoteKind::PoolRecord), memory, .. } => {
             assert_eq!((memory.address, memory.bytes), (block.0, 256));
         }
         other => panic!("{other}"),
@@ -390,7 +395,7 @@ fn segments_freed_while_their_blocks_are_live() {
     let (stream, segment) = (rig.stream(), rig.segment(1024));
     let (first, second) = (rig.hand_out(segment, 256), rig.hand_out(segment.offset(512), 256));
     match rig.refused(ErrorCode::INVALID_VALUE, || rig.free(segment)) {
-        Violation::SegmentFreed { call: CallKind::Free, memory, blocks } => {
+        Violation::SegmentFreed { call: ObservedKind::Call(CallKind::Free), memory, blocks } => {
             assert_eq!((memory.address, memory.bytes, blocks), (segment.0, 1024, 2));
         }
         other => panic!("{other}"),
@@ -467,5 +472,5 @@ fn many_threads_use_one_segment() {
     });
     rig.free(segment).unwrap();
     rig.clean();
-    assert_eq!(rig.layer.counts()[CallKind::NotePoolFree], 8 * 256);
+    assert_eq!(rig.layer.counts()[NoteKind::PoolFree], 8 * 256);
 }

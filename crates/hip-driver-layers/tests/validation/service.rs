@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hip_driver::{Driver, ErrorCode, HostFunction, Note, Observer, Work};
-use hip_driver_layers::validation::{CallCounts, CallKind, ValidationDriver};
+use hip_driver_layers::validation::{CallCounts, CallGroup, CallKind, Counted, NoteKind, ValidationDriver};
 
 use crate::fake::FakeDriver;
 use crate::rig::{D0, Rig};
@@ -23,16 +23,16 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     rig.host_reads(&pinned, 0, 64);
     let counts = rig.layer.counts().since(&before);
     let expected = [
-        (CallKind::EventRecord, 1),
-        (CallKind::EventSynchronize, 1),
-        (CallKind::LaunchKernel, 1),
-        (CallKind::MemcpyHtodAsync, 1),
-        (CallKind::MemcpyDtohAsync, 1),
-        (CallKind::NoteHostWrite, 1),
-        (CallKind::NoteHostRead, 1),
-        (CallKind::Synchronize, 1),
+        (Counted::Call(CallKind::EventRecord), 1),
+        (Counted::Call(CallKind::EventSynchronize), 1),
+        (Counted::Call(CallKind::LaunchKernel), 1),
+        (Counted::Call(CallKind::MemcpyHtodAsync), 1),
+        (Counted::Call(CallKind::MemcpyDtohAsync), 1),
+        (Counted::Note(NoteKind::HostWrite), 1),
+        (Counted::Note(NoteKind::HostRead), 1),
+        (Counted::Group(CallGroup::Synchronize), 1),
     ];
-    assert_eq!(counts.iter().filter(|(_, n)| *n > 0).collect::<Vec<_>>(), expected);
+    assert_eq!(counts.iter().collect::<Vec<_>>(), expected);
     assert_eq!(counts.device_calls(), 5);
 
     // Copies from and to memory that is not pinned.
@@ -48,8 +48,8 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
             .unwrap();
     }
     let counts = rig.layer.counts().since(&before);
-    assert_eq!((counts[CallKind::BlockingCopy], counts[CallKind::PageableCopy]), (2, 2));
-    assert_eq!((counts[CallKind::Synchronize], counts.device_calls()), (0, 3));
+    assert_eq!((counts[CallGroup::BlockingCopy], counts[CallGroup::PageableCopy]), (2, 2));
+    assert_eq!((counts[CallGroup::Synchronize], counts.device_calls()), (0, 3));
 
     let before = rig.layer.counts();
     let (more, more_pinned) = (rig.malloc(64), rig.pinned(64));
@@ -58,13 +58,15 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     rig.module();
     let counts = rig.layer.counts().since(&before);
     let groups = [
-        (CallKind::DeviceAllocation, 1),
-        (CallKind::DeviceFree, 1),
-        (CallKind::PinnedAllocation, 1),
-        (CallKind::PinnedFree, 1),
-        (CallKind::LookUp, 1),
+        (CallGroup::DeviceAllocation, 1),
+        (CallGroup::DeviceFree, 1),
+        (CallGroup::PinnedAllocation, 1),
+        (CallGroup::PinnedFree, 1),
+        (CallGroup::LookUp, 1),
     ];
-    assert_eq!(counts.iter().filter(|(kind, n)| *n > 0 && kind.is_group()).collect::<Vec<_>>(), groups);
+    let groups = groups.map(|(group, n)| (Counted::Group(group), n));
+    let counted = counts.iter().filter(|(counted, _)| matches!(counted, Counted::Group(_)));
+    assert_eq!(counted.collect::<Vec<_>>(), groups);
     assert_eq!(counts.device_calls(), 6);
 
     // Notes of a pool, including wrong ones, are counted, but not as device calls.
@@ -75,14 +77,14 @@ fn every_call_is_counted_in_its_kind_and_its_groups() {
     rig.give_back(block);
     let counts = rig.layer.counts().since(&before);
     let expected = [
-        (CallKind::Malloc, 1),
-        (CallKind::NotePoolSegment, 1),
-        (CallKind::NotePoolAllocate, 1),
-        (CallKind::NotePoolFree, 2),
-        (CallKind::NotePoolRecord, 1),
-        (CallKind::DeviceAllocation, 1),
+        (Counted::Call(CallKind::Malloc), 1),
+        (Counted::Note(NoteKind::PoolSegment), 1),
+        (Counted::Note(NoteKind::PoolAllocate), 1),
+        (Counted::Note(NoteKind::PoolFree), 2),
+        (Counted::Note(NoteKind::PoolRecord), 1),
+        (Counted::Group(CallGroup::DeviceAllocation), 1),
     ];
-    assert_eq!(counts.iter().filter(|(_, n)| *n > 0).collect::<Vec<_>>(), expected);
+    assert_eq!(counts.iter().collect::<Vec<_>>(), expected);
     assert_eq!(counts.device_calls(), 1);
 }
 
@@ -145,7 +147,7 @@ fn the_nth_call_fails_and_does_not_reach_the_driver() {
 fn repeating_and_grouped_injections() {
     let rig = Rig::new();
     let stream = rig.stream();
-    rig.layer.inject_repeating(CallKind::DeviceAllocation, 2, ErrorCode::OUT_OF_MEMORY);
+    rig.layer.inject_repeating(CallGroup::DeviceAllocation, 2, ErrorCode::OUT_OF_MEMORY);
     let mut results = Vec::new();
     for i in 0..6 {
         let ok = if i % 3 == 0 {
@@ -160,7 +162,7 @@ fn repeating_and_grouped_injections() {
     rig.layer.clear_injections();
     assert!(rig.layer.malloc(D0, 64).is_ok() && rig.layer.malloc(D0, 64).is_ok());
     // A group to which a call belongs only because of its arguments.
-    rig.layer.inject(CallKind::BlockingCopy, 1, ErrorCode::UNKNOWN);
+    rig.layer.inject(CallGroup::BlockingCopy, 1, ErrorCode::UNKNOWN);
     let (ptr, pinned) = (rig.malloc(64), rig.pinned(64));
     rig.dtoh(&pinned, 0, ptr, 64, stream).unwrap();
     assert_eq!(rig.dtoh_pageable(&mut [0; 64], ptr, stream).unwrap_err().code, ErrorCode::UNKNOWN);

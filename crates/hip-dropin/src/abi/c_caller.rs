@@ -214,7 +214,7 @@ pub(crate) struct UserData(pub *mut c_void);
 
 // SAFETY: the caller passes it for use on any thread.
 unsafe impl Send for UserData {}
-// SAFETY: as above; a shared reference gives only the address.
+// SAFETY: a shared reference gives only the address.
 unsafe impl Sync for UserData {}
 
 impl HostFn {

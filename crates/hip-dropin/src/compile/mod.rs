@@ -5,8 +5,8 @@
 //! program does not see it, and keeps what it compiles on disk. Without `--offload-arch`, the target is that of the
 //! thread's current device.
 
-mod functions;
-mod link;
+pub(crate) mod functions;
+pub(crate) mod link;
 mod program;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,25 +14,24 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hip_compile::CompileError;
 
-use crate::abi::c_caller::StaticText;
 use crate::report;
 
 /// A `hiprtcResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-struct RtcStatus(i32);
+pub(crate) struct RtcStatus(i32);
 
-type RtcResult<T = ()> = Result<T, RtcStatus>;
+pub(crate) type RtcResult<T = ()> = Result<T, RtcStatus>;
 
 macro_rules! codes {
     ($($name:ident = $value:literal, $hip:literal;)*) => {
         impl RtcStatus {
             $(#[allow(dead_code, reason = "a complete list")]
-            const $name: RtcStatus = RtcStatus($value);)*
+            pub(crate) const $name: RtcStatus = RtcStatus($value);)*
         }
 
         /// The name of a code, with the zero byte that ends it in C.
-        fn describe(status: RtcStatus) -> &'static str {
+        pub(crate) fn describe(status: RtcStatus) -> &'static str {
             match status.0 { $($value => concat!($hip, "\0"),)* _ => "Invalid HIPRTC error code\0" }
         }
     };
@@ -55,11 +54,6 @@ codes! {
     LINKING = 100, "HIPRTC_ERROR_LINKING";
 }
 
-#[unsafe(export_name = "emulated_hiprtcGetErrorString")]
-extern "C" fn hiprtcGetErrorString(status: RtcStatus) -> StaticText {
-    StaticText::new(describe(status))
-}
-
 static COMPILED: AtomicU64 = AtomicU64::new(0);
 static FROM_CACHE: AtomicU64 = AtomicU64::new(0);
 
@@ -75,7 +69,7 @@ fn count(from_cache: bool) {
 }
 
 /// Runs the body of a function. A panic becomes `INTERNAL_ERROR`.
-fn run(name: &'static str, body: impl FnOnce() -> RtcResult) -> RtcStatus {
+pub(crate) fn run(name: &'static str, body: impl FnOnce() -> RtcResult) -> RtcStatus {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => RtcStatus::SUCCESS,
         Ok(Err(status)) => status,

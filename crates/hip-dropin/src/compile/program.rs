@@ -10,7 +10,7 @@ use super::{RtcResult, RtcStatus, count, unusable};
 use crate::process::Process;
 
 /// A `hiprtcProgram`.
-pub(super) struct Program {
+pub(crate) struct Program {
     pub(super) name: String,
     pub(super) source: String,
     /// Names and texts.
@@ -20,14 +20,14 @@ pub(super) struct Program {
 
 /// What calls change after the program is created.
 #[derive(Default)]
-pub(super) struct Changing {
+pub(crate) struct Changing {
     pub(super) expressions: Vec<String>,
     pub(super) compiled: Compiled,
 }
 
 /// What the last compile returned: empty before it.
 #[derive(Default)]
-pub(super) struct Compiled {
+pub(crate) struct Compiled {
     pub(super) log: String,
     pub(super) code: Vec<u8>,
     /// Empty but for `-fgpu-rdc`.

@@ -6,22 +6,21 @@ use crate::abi::structs::{Array, hipExtent, hipMemLocation, hipMemcpy3DParms, hi
 use crate::copy::boxes::{BoxCopy, Side, from_parms, no_arrays};
 use crate::copy::{DEFAULT, copy};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::StreamHandle;
-use crate::stream::target::Target;
+use crate::stream::target::{Queue, Target};
 
 /// `hipMemcpySrcAccessOrderDuringApiCall`: the sources have been read when the call returns.
 const DURING_CALL: i32 = 2;
 
 /// Checks a `hipMemcpySrcAccessOrder`: stream, during the call, any.
-fn check_access_order(target: i32) -> HipResult {
-    if (1..=3).contains(&target) { Ok(()) } else { Err(Status::INVALID_VALUE) }
+fn check_access_order(number: i32) -> HipResult {
+    if (1..=3).contains(&number) { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
 /// `hipMemcpyAttributes`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct CopyAttributes {
+pub(crate) struct CopyAttributes {
     access_order: i32,
     src: hipMemLocation,
     dst: hipMemLocation,
@@ -33,30 +32,25 @@ fn each(count: usize, failed: Out<usize>, mut copy: impl FnMut(usize) -> HipResu
     (0..count).try_for_each(|index| copy(index).inspect_err(|_| failed.set_if_wanted(index)))
 }
 
-#[unsafe(export_name = "emulated_hipMemcpyBatchAsync")]
-extern "C" fn hipMemcpyBatchAsync(
-    dsts: In<Address>,
-    srcs: In<Address>,
-    bytes: In<usize>,
+/// Enqueues copies of ranges: destinations, sources and lengths.
+pub(crate) fn copy_batch(
+    process: &Process,
+    (dsts, srcs, bytes): (In<Address>, In<Address>, In<usize>),
     count: usize,
-    attributes: In<CopyAttributes>,
-    _attribute_indices: In<usize>,
-    attribute_count: usize,
+    (attributes, attribute_count): (In<CopyAttributes>, usize),
     failed: Out<usize>,
     stream: StreamHandle,
-) -> Status {
-    call("hipMemcpyBatchAsync", |process| {
-        if count == 0 || attribute_count > count {
-            return Err(Status::INVALID_VALUE);
-        }
-        let (dsts, srcs, bytes) = (dsts.array(count)?, srcs.array(count)?, bytes.array(count)?);
-        let attributes = attributes.array(attribute_count)?;
-        attributes.iter().try_for_each(|attribute| check_access_order(attribute.access_order))?;
-        let target = Target::on(process, stream)?;
-        each(count, failed, |i| copy(process, dsts[i], srcs[i], bytes[i], DEFAULT, target))?;
-        let during_call = attributes.iter().any(|attribute| attribute.access_order == DURING_CALL);
-        Target { waits: during_call, ..target }.finish(process)
-    })
+) -> HipResult {
+    if count == 0 || attribute_count > count {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (dsts, srcs, bytes) = (dsts.array(count)?, srcs.array(count)?, bytes.array(count)?);
+    let attributes = attributes.array(attribute_count)?;
+    attributes.iter().try_for_each(|attribute| check_access_order(attribute.access_order))?;
+    let queue = Target::enqueue(stream).queue(process)?;
+    each(count, failed, |i| copy(process, dsts[i], srcs[i], bytes[i], DEFAULT, queue))?;
+    let during_call = attributes.iter().any(|attribute| attribute.access_order == DURING_CALL);
+    Queue { waits: during_call, ..queue }.finish(process)
 }
 
 /// `hipMemcpy3DOperand`: a pointer, or an array with an offset.
@@ -76,7 +70,7 @@ struct Operand {
 /// `hipMemcpy3DBatchOp`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct BoxOperation {
+pub(crate) struct BoxOperation {
     src: Operand,
     dst: Operand,
     extent: hipExtent,
@@ -98,30 +92,28 @@ fn box_copy(operation: &BoxOperation) -> HipResult<BoxCopy> {
     Ok(BoxCopy { dst, src, width, height, depth, kind: DEFAULT })
 }
 
-#[unsafe(export_name = "emulated_hipMemcpy3DBatchAsync")]
-extern "C" fn hipMemcpy3DBatchAsync(
+pub(crate) fn hipMemcpy3DBatchAsync(
+    process: &Process,
     count: usize,
     operations: In<BoxOperation>,
     failed: Out<usize>,
     flags: u64,
     stream: StreamHandle,
-) -> Status {
-    call("hipMemcpy3DBatchAsync", |process| {
-        if count == 0 || flags != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let operations = operations.array(count)?;
-        let target = Target::on(process, stream)?;
-        each(count, failed, |i| box_copy(&operations[i])?.run(process, target))?;
-        let during_call = operations.iter().any(|operation| operation.access_order == DURING_CALL);
-        Target { waits: during_call, ..target }.finish(process)
-    })
+) -> HipResult {
+    if count == 0 || flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let operations = operations.array(count)?;
+    let queue = Target::enqueue(stream).queue(process)?;
+    each(count, failed, |i| box_copy(&operations[i])?.run(process, queue))?;
+    let during_call = operations.iter().any(|operation| operation.access_order == DURING_CALL);
+    Queue { waits: during_call, ..queue }.finish(process)
 }
 
 /// `hipMemcpy3DPeerParms`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct PeerParms {
+pub(crate) struct PeerParms {
     src_array: Array,
     src_position: hipPos,
     src: hipPitchedPtr,
@@ -152,17 +144,15 @@ fn between_devices(process: &Process, name: &'static str, parms: In<PeerParms>) 
     )
 }
 
-#[unsafe(export_name = "emulated_hipMemcpy3DPeer")]
-extern "C" fn hipMemcpy3DPeer(parms: In<PeerParms>) -> Status {
-    call("hipMemcpy3DPeer", |process| {
-        between_devices(process, "hipMemcpy3DPeer", parms)?.run(process, Target::blocking())
-    })
+pub(crate) fn hipMemcpy3DPeer(process: &Process, parms: In<PeerParms>) -> HipResult {
+    between_devices(process, "hipMemcpy3DPeer", parms)?.run(process, Target::BLOCKING.queue(process)?)
 }
 
-#[unsafe(export_name = "emulated_hipMemcpy3DPeerAsync")]
-extern "C" fn hipMemcpy3DPeerAsync(parms: In<PeerParms>, stream: StreamHandle) -> Status {
-    call("hipMemcpy3DPeerAsync", |process| {
-        let target = Target::on(process, stream)?;
-        between_devices(process, "hipMemcpy3DPeerAsync", parms)?.run(process, target)
-    })
+pub(crate) fn hipMemcpy3DPeerAsync(
+    process: &Process,
+    parms: In<PeerParms>,
+    stream: StreamHandle,
+) -> HipResult {
+    let queue = Target::enqueue(stream).queue(process)?;
+    between_devices(process, "hipMemcpy3DPeerAsync", parms)?.run(process, queue)
 }

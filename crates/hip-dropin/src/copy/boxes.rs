@@ -8,14 +8,12 @@ use crate::abi::structs::{
     HIP_MEMCPY3D, HIP_MEMCPY3D_R5, hip_Memcpy2D, hipMemcpy3DParms, hipPitchedPtr, hipPos,
 };
 use crate::abi::version::Version;
-use crate::copy::{DEFAULT, HOST_TO_HOST, Pair, Route, check_kind};
+use crate::copy::{CopyRoute, DEFAULT, HOST_TO_HOST, Way, check_kind};
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 use crate::report::record;
-use crate::stream::StreamHandle;
-use crate::stream::target::Target;
+use crate::stream::target::{Queue, Target};
 
 /// One side of a copy.
 #[derive(Clone, Copy)]
@@ -93,24 +91,25 @@ impl BoxCopy {
     }
 
     /// Copies.
-    pub(crate) fn run(&self, process: &Process, target: Target) -> HipResult {
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
         self.check(process)?;
         if self.is_empty() {
             return Ok(());
         }
-        if process.capture_copy(target, self)? {
+        if process.capture_copy(queue, self)? {
             return Ok(());
         }
         // Everything is checked before the first row is copied.
-        let pairs = self.ranges().map(|(dst, src, bytes)| Ok((Pair::of(process, dst, src, bytes)?, bytes)));
-        let pairs = pairs.collect::<HipResult<Vec<(Pair, usize)>>>()?;
+        let routes =
+            self.ranges().map(|(dst, src, bytes)| Ok((CopyRoute::find(process, dst, src, bytes)?, bytes)));
+        let routes = routes.collect::<HipResult<Vec<(CopyRoute, usize)>>>()?;
         // All rows are of the same two allocations.
-        let Some((first, _)) = pairs.first() else { return Ok(()) };
-        first.begin(process, target)?;
-        let pinned = self.pin_rows(process, first, pairs.len());
-        let copied = self.enqueue(process, &pairs, target).and_then(|()| {
-            let target = Target { waits: target.waits || pinned.is_some(), ..target };
-            target.finish_on(process, first.devices(target))
+        let Some((first, _)) = routes.first() else { return Ok(()) };
+        first.begin(process, queue)?;
+        let pinned = self.pin_rows(process, first, routes.len());
+        let copied = self.enqueue(process, &routes, queue).and_then(|()| {
+            let queue = Queue { waits: queue.waits || pinned.is_some(), ..queue };
+            queue.finish_on(process, first.devices(queue))
         });
         // Waits for the rows that were enqueued, if one was refused.
         drop(pinned);
@@ -118,20 +117,20 @@ impl BoxCopy {
     }
 
     /// Enqueues the rows, which were checked.
-    fn enqueue(&self, process: &Process, pairs: &[(Pair, usize)], target: Target) -> HipResult {
-        for (pair, bytes) in pairs {
-            if let (Route::OnHost, false) = (pair.route, matches!(self.kind, HOST_TO_HOST | DEFAULT)) {
+    fn enqueue(&self, process: &Process, routes: &[(CopyRoute, usize)], queue: Queue) -> HipResult {
+        for (route, bytes) in routes {
+            if let (Way::OnHost, false) = (route.way, matches!(self.kind, HOST_TO_HOST | DEFAULT)) {
                 return Err(Status::INVALID_VALUE);
             }
-            pair.enqueue(process, *bytes, target)?;
+            route.enqueue(process, *bytes, queue)?;
         }
         Ok(())
     }
 
     /// Pins the destination of many rows for the time of the copy: a copy to pageable memory waits, and would for each row.
-    fn pin_rows<'a>(&self, process: &'a Process, first: &Pair, rows: usize) -> Option<PinnedRows<'a>> {
+    fn pin_rows<'a>(&self, process: &'a Process, first: &CopyRoute, rows: usize) -> Option<PinnedRows<'a>> {
         let is_pageable = matches!(process.place(self.dst.start, 1), Ok(Place::Pageable));
-        if rows < 2 || !is_pageable || !matches!(first.route, Route::ToHost(..)) {
+        if rows < 2 || !is_pageable || !matches!(first.way, Way::ToHost(..)) {
             return None;
         }
         let bytes = self.dst.extent(self.width, self.height, self.depth).ok()?;
@@ -160,48 +159,18 @@ impl Drop for PinnedRows<'_> {
     }
 }
 
-/// Arguments of `hipMemcpy2D`: start and pitch of the destination and of the source, width, height, kind.
-fn rectangle(
-    (dst, dst_pitch): (Address, usize),
-    (src, src_pitch): (Address, usize),
+/// The copy that the arguments of `hipMemcpy2D` describe.
+pub(crate) fn rectangle(
+    dst: Address,
+    dst_pitch: usize,
+    src: Address,
+    src_pitch: usize,
     width: usize,
     height: usize,
     kind: i32,
 ) -> BoxCopy {
     let side = |start, pitch: usize| Side { start, pitch, slice: pitch.saturating_mul(height) };
     BoxCopy { dst: side(dst, dst_pitch), src: side(src, src_pitch), width, height, depth: 1, kind }
-}
-
-#[unsafe(export_name = "emulated_hipMemcpy2D")]
-extern "C" fn hipMemcpy2D(
-    dst: Address,
-    dst_pitch: usize,
-    src: Address,
-    src_pitch: usize,
-    width: usize,
-    height: usize,
-    kind: i32,
-) -> Status {
-    call("hipMemcpy2D", |process| {
-        rectangle((dst, dst_pitch), (src, src_pitch), width, height, kind).run(process, Target::blocking())
-    })
-}
-
-#[unsafe(export_name = "emulated_hipMemcpy2DAsync")]
-pub(crate) extern "C" fn hipMemcpy2DAsync(
-    dst: Address,
-    dst_pitch: usize,
-    src: Address,
-    src_pitch: usize,
-    width: usize,
-    height: usize,
-    kind: i32,
-    stream: StreamHandle,
-) -> Status {
-    call("hipMemcpy2DAsync", |process| {
-        let target = Target::on(process, stream)?;
-        rectangle((dst, dst_pitch), (src, src_pitch), width, height, kind).run(process, target)
-    })
 }
 
 /// Refuses copies from and to arrays, which are not supported.
@@ -218,36 +187,56 @@ fn offset([x, y, z]: [usize; 3], pitch: usize, slice: usize) -> usize {
     z.wrapping_mul(slice).wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x)
 }
 
-/// The copy that a `hipMemcpy3DParms` describes.
+/// The copy that a `hipMemcpy3DParms` describes. Copies of arrays are not supported.
 pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
     no_arrays(name, [parms.srcArray, parms.dstArray])?;
+    Ok(of_memory(parms))
+}
+
+/// The copy that a `hipMemcpy3DParms` without arrays describes.
+pub(crate) fn of_memory(parms: &hipMemcpy3DParms) -> BoxCopy {
     let side = |pointer: &hipPitchedPtr, position: &hipPos| {
         let slice = pointer.pitch.saturating_mul(pointer.ysize);
         let offset = offset([position.x, position.y, position.z], pointer.pitch, slice);
         let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
         Side { start, pitch: pointer.pitch, slice }
     };
-    Ok(BoxCopy {
+    BoxCopy {
         dst: side(&parms.dstPtr, &parms.dstPos),
         src: side(&parms.srcPtr, &parms.srcPos),
         width: parms.extent.width,
         height: parms.extent.height,
         depth: parms.extent.depth,
         kind: parms.kind,
-    })
+    }
 }
 
-#[unsafe(export_name = "emulated_hipMemcpy3D")]
-extern "C" fn hipMemcpy3D(parms: In<hipMemcpy3DParms>) -> Status {
-    call("hipMemcpy3D", |process| from_parms("hipMemcpy3D", &parms.get()?)?.run(process, Target::blocking()))
+/// The argument of `hipMemcpy3D` and of the function with this name.
+#[derive(Clone, Copy)]
+pub(crate) struct Parms3D {
+    pub(crate) parms: In<hipMemcpy3DParms>,
+    pub(crate) name: &'static str,
 }
 
-#[unsafe(export_name = "emulated_hipMemcpy3DAsync")]
-pub(crate) extern "C" fn hipMemcpy3DAsync(parms: In<hipMemcpy3DParms>, stream: StreamHandle) -> Status {
-    call("hipMemcpy3DAsync", |process| {
-        let target = Target::on(process, stream)?;
-        from_parms("hipMemcpy3DAsync", &parms.get()?)?.run(process, target)
-    })
+impl Parms3D {
+    /// Copies.
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
+        from_parms(self.name, &self.parms.get()?)?.run(process, queue)
+    }
+}
+
+/// The argument of `hipMemcpyParam2D` and of the function with this name.
+#[derive(Clone, Copy)]
+pub(crate) struct Parms2D {
+    pub(crate) parms: In<hip_Memcpy2D>,
+    pub(crate) name: &'static str,
+}
+
+impl Parms2D {
+    /// Copies.
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
+        from_2d(self.name, &self.parms.get()?)?.run(process, queue)
+    }
 }
 
 /// `hipMemoryType` of memory of the host, which HIP 6 numbered anew.
@@ -263,28 +252,6 @@ fn pitch_or_width(pitch: usize, width: usize) -> usize {
 /// The address that the driver API's structures give by the type of memory.
 fn by_type(memory_type: i32, host: Address, device: Address) -> Address {
     if is_host(memory_type) { host } else { device }
-}
-
-#[unsafe(export_name = "emulated_hipMemcpyParam2D")]
-extern "C" fn hipMemcpyParam2D(copy: In<hip_Memcpy2D>) -> Status {
-    call("hipMemcpyParam2D", |process| {
-        from_2d("hipMemcpyParam2D", &copy.get()?)?.run(process, Target::blocking())
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDrvMemcpy2DUnaligned")]
-extern "C" fn hipDrvMemcpy2DUnaligned(copy: In<hip_Memcpy2D>) -> Status {
-    call("hipDrvMemcpy2DUnaligned", |process| {
-        from_2d("hipDrvMemcpy2DUnaligned", &copy.get()?)?.run(process, Target::blocking())
-    })
-}
-
-#[unsafe(export_name = "emulated_hipMemcpyParam2DAsync")]
-extern "C" fn hipMemcpyParam2DAsync(copy: In<hip_Memcpy2D>, stream: StreamHandle) -> Status {
-    call("hipMemcpyParam2DAsync", |process| {
-        let target = Target::on(process, stream)?;
-        from_2d("hipMemcpyParam2DAsync", &copy.get()?)?.run(process, target)
-    })
 }
 
 fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
@@ -306,6 +273,12 @@ fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
         depth: 1,
         kind: DEFAULT,
     })
+}
+
+/// Runs the copy of `hipDrvMemcpy3D` and of the function with this name.
+pub(crate) fn run_drv_3d(process: &Process, name: &'static str, copy: Address, target: Target) -> HipResult {
+    let queue = target.queue(process)?;
+    from_drv_3d(name, &read_drv_3d(copy)?)?.run(process, queue)
 }
 
 /// Reads a `HIP_MEMCPY3D` in the layout of the caller's version.
@@ -336,20 +309,5 @@ pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<
         height: copy.Height,
         depth: copy.Depth,
         kind: DEFAULT,
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDrvMemcpy3D")]
-extern "C" fn hipDrvMemcpy3D(copy: Address) -> Status {
-    call("hipDrvMemcpy3D", |process| {
-        from_drv_3d("hipDrvMemcpy3D", &read_drv_3d(copy)?)?.run(process, Target::blocking())
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDrvMemcpy3DAsync")]
-extern "C" fn hipDrvMemcpy3DAsync(copy: Address, stream: StreamHandle) -> Status {
-    call("hipDrvMemcpy3DAsync", |process| {
-        let target = Target::on(process, stream)?;
-        from_drv_3d("hipDrvMemcpy3DAsync", &read_drv_3d(copy)?)?.run(process, target)
     })
 }

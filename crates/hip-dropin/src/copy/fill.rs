@@ -9,9 +9,7 @@ use crate::copy::boxes::Side;
 use crate::copy::{self};
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::process::call::call;
-use crate::stream::StreamHandle;
-use crate::stream::target::Target;
+use crate::stream::target::Queue;
 
 /// A fill of rows with a value of 1, 2 or 4 bytes.
 #[derive(Clone, Copy)]
@@ -71,24 +69,24 @@ impl Fill {
     }
 
     /// Fills.
-    pub(crate) fn run(&self, process: &Process, target: Target) -> HipResult {
+    pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
         self.check(process)?;
-        if process.capture_fill(target, self)? {
+        if process.capture_fill(queue, self)? {
             return Ok(());
         }
-        let mut filling = target.device;
+        let mut filling = queue.device;
         for (start, count) in self.ranges() {
-            let (device, ptr) = filled(process, start, count * self.element, target)?;
+            let (device, ptr) = filled(process, start, count * self.element, queue)?;
             filling = device;
             match self.work(ptr, count) {
-                Some(work) => process.enqueue_on(device, target, &work)?,
+                Some(work) => process.enqueue_on(device, queue, &work)?,
                 None => {
                     let element = &self.value.to_le_bytes()[..self.element];
-                    copy::from_bytes(process, start, &element.repeat(count), target)?;
+                    copy::from_bytes(process, start, &element.repeat(count), queue)?;
                 }
             }
         }
-        target.finish_on(process, [filling])
+        queue.finish_on(process, [filling])
     }
 
     /// The driver's work for one range; `None` where the driver has no such fill.
@@ -108,85 +106,25 @@ impl Fill {
 }
 
 /// The device that fills memory, and the address that it sees.
-fn filled(
-    process: &Process,
-    start: Address,
-    bytes: usize,
-    target: Target,
-) -> HipResult<(DeviceId, DevicePtr)> {
+fn filled(process: &Process, start: Address, bytes: usize, queue: Queue) -> HipResult<(DeviceId, DevicePtr)> {
     match process.place(start, bytes)? {
         Place::Pageable => Err(Status::INVALID_VALUE),
-        Place::Pinned(ptr) => Ok((target.device, ptr)),
+        Place::Pinned(ptr) => Ok((queue.device, ptr)),
         Place::Device(device) => Ok((device, DevicePtr(start.0))),
     }
 }
 
-/// Declares the blocking and the asynchronous function of a fill of one row.
-macro_rules! rows {
-    ($($blocking:ident, $asynchronous:ident: $value:ty, $element:literal;)*) => {$(
-        #[unsafe(export_name = concat!("emulated_", stringify!($blocking)))]
-        extern "C" fn $blocking(start: Address, value: $value, count: usize) -> Status {
-            call(stringify!($blocking), |process| {
-                Fill::row(start, value as u32, $element, count).run(process, Target::blocking())
-            })
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($asynchronous)))]
-        pub(crate) extern "C" fn $asynchronous(
-            start: Address,
-            value: $value,
-            count: usize,
-            stream: StreamHandle,
-        ) -> Status {
-            call(stringify!($asynchronous), |process| {
-                Fill::row(start, value as u32, $element, count).run(process, Target::on(process, stream)?)
-            })
-        }
-    )*};
-}
-
-rows! {
-    hipMemset, hipMemsetAsync: i32, 1;
-    hipMemsetD8, hipMemsetD8Async: u8, 1;
-    hipMemsetD16, hipMemsetD16Async: u16, 2;
-    hipMemsetD32, hipMemsetD32Async: i32, 4;
-}
-
-/// Declares the blocking and the asynchronous function of a fill of a rectangle.
-macro_rules! rectangles {
-    ($($blocking:ident, $asynchronous:ident: $value:ty, $element:literal;)*) => {$(
-        #[unsafe(export_name = concat!("emulated_", stringify!($blocking)))]
-        extern "C" fn $blocking(start: Address, pitch: usize, value: $value, width: usize, height: usize) -> Status {
-            call(stringify!($blocking), |process| {
-                start_is_given(start)?;
-                let row = Fill::row(start, value as u32, $element, width);
-                Fill { pitch, height, ..row }.run(process, Target::blocking())
-            })
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($asynchronous)))]
-        pub(crate) extern "C" fn $asynchronous(
-            start: Address,
-            pitch: usize,
-            value: $value,
-            width: usize,
-            height: usize,
-            stream: StreamHandle,
-        ) -> Status {
-            call(stringify!($asynchronous), |process| {
-                start_is_given(start)?;
-                let row = Fill::row(start, value as u32, $element, width);
-                Fill { pitch, height, ..row }.run(process, Target::on(process, stream)?)
-            })
-        }
-    )*};
-}
-
-rectangles! {
-    hipMemset2D, hipMemset2DAsync: i32, 1;
-    hipMemsetD2D8, hipMemsetD2D8Async: u8, 1;
-    hipMemsetD2D16, hipMemsetD2D16Async: u16, 2;
-    hipMemsetD2D32, hipMemsetD2D32Async: u32, 4;
+/// The fill of a rectangle.
+pub(crate) fn rectangle(
+    start: Address,
+    pitch: usize,
+    value: u32,
+    element: usize,
+    width: usize,
+    height: usize,
+) -> HipResult<Fill> {
+    start_is_given(start)?;
+    Ok(Fill { pitch, height, ..Fill::row(start, value, element, width) })
 }
 
 fn start_is_given(start: Address) -> HipResult {
@@ -194,7 +132,7 @@ fn start_is_given(start: Address) -> HipResult {
 }
 
 /// The fill of a box of pitched memory.
-fn cuboid(memory: &hipPitchedPtr, value: i32, extent: hipExtent) -> HipResult<Fill> {
+pub(crate) fn cuboid(memory: &hipPitchedPtr, value: i32, extent: hipExtent) -> HipResult<Fill> {
     let hipExtent { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {
         return Ok(Fill::row(memory.ptr, 0, 1, 0));
@@ -206,22 +144,4 @@ fn cuboid(memory: &hipPitchedPtr, value: i32, extent: hipExtent) -> HipResult<Fi
     let slice = memory.pitch.saturating_mul(memory.ysize);
     let row = Fill::row(memory.ptr, value as u32, 1, width);
     Ok(Fill { pitch: memory.pitch, slice, height, depth, ..row })
-}
-
-#[unsafe(export_name = "emulated_hipMemset3D")]
-extern "C" fn hipMemset3D(memory: hipPitchedPtr, value: i32, extent: hipExtent) -> Status {
-    call("hipMemset3D", |process| cuboid(&memory, value, extent)?.run(process, Target::blocking()))
-}
-
-#[unsafe(export_name = "emulated_hipMemset3DAsync")]
-pub(crate) extern "C" fn hipMemset3DAsync(
-    memory: hipPitchedPtr,
-    value: i32,
-    extent: hipExtent,
-    stream: StreamHandle,
-) -> Status {
-    call("hipMemset3DAsync", |process| {
-        let target = Target::on(process, stream)?;
-        cuboid(&memory, value, extent)?.run(process, target)
-    })
 }

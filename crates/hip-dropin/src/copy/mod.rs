@@ -1,10 +1,9 @@
-//! Copies: from where to where an address pair leads, and what the driver is to do for it.
+//! Copies: from where to where an address route leads, and what the driver is to do for it.
 
 pub(crate) mod batch;
 pub(crate) mod boxes;
 pub(crate) mod bytes;
 pub(crate) mod fill;
-pub(crate) mod symbols;
 pub(crate) mod values;
 
 use hip_driver::{DeviceId, DevicePtr, RawStream, Work};
@@ -14,7 +13,7 @@ use crate::abi::status::{HipResult, Status};
 use crate::copy::boxes::{BoxCopy, Side};
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::stream::target::Target;
+use crate::stream::target::Queue;
 
 // hipMemcpyKind.
 pub(crate) const HOST_TO_HOST: i32 = 0;
@@ -39,7 +38,7 @@ pub(crate) fn copy(
     src: Address,
     bytes: usize,
     kind: i32,
-    target: Target,
+    queue: Queue,
 ) -> HipResult {
     check_kind(kind)?;
     if bytes == 0 {
@@ -49,50 +48,49 @@ pub(crate) fn copy(
         return Err(Status::INVALID_VALUE);
     }
     if dst == src {
-        return target.finish(process);
+        return queue.finish(process);
     }
-    let pair = Pair::of(process, dst, src, bytes)?;
-    if let (Route::OnHost, false) = (pair.route, matches!(kind, HOST_TO_HOST | DEFAULT)) {
+    let route = CopyRoute::find(process, dst, src, bytes)?;
+    if let (Way::OnHost, false) = (route.way, matches!(kind, HOST_TO_HOST | DEFAULT)) {
         return Err(Status::INVALID_VALUE);
     }
     let side = |start| Side { start, pitch: bytes, slice: bytes };
     let row = BoxCopy { dst: side(dst), src: side(src), width: bytes, height: 1, depth: 1, kind };
-    if process.capture_copy(target, &row)? {
+    if process.capture_copy(queue, &row)? {
         return Ok(());
     }
-    if let (Some(work), true) = (pair.blocking_work(bytes), target.waits && target.stream == RawStream::NULL)
-    {
-        let device = pair.device(target);
-        if device == target.device {
+    if let (Some(work), true) = (route.blocking_work(bytes), queue.waits && queue.stream == RawStream::NULL) {
+        let device = route.device().unwrap_or(queue.device);
+        if device == queue.device {
             // SAFETY: as for `enqueue` below.
             return Ok(unsafe { process.driver.copy_blocking(device, &work) }?);
         }
     }
-    pair.begin(process, target)?;
-    pair.enqueue(process, bytes, target)?;
-    target.finish_on(process, pair.devices(target))
+    route.begin(process, queue)?;
+    route.enqueue(process, bytes, queue)?;
+    queue.finish_on(process, route.devices(queue))
 }
 
 /// Copies bytes of this library to memory of the program. They have been read when this returns.
-pub(crate) fn from_bytes(process: &Process, dst: Address, bytes: &[u8], target: Target) -> HipResult {
-    process.not_captured((target.device, target.stream))?;
+pub(crate) fn from_bytes(process: &Process, dst: Address, bytes: &[u8], queue: Queue) -> HipResult {
+    process.not_captured((queue.device, queue.stream))?;
     let src = Address(bytes.as_ptr().expose_provenance() as u64);
-    let pair = Pair::of(process, dst, src, bytes.len())?;
-    pair.enqueue(process, bytes.len(), target)?;
-    target.finish_on(process, pair.devices(target))
+    let route = CopyRoute::find(process, dst, src, bytes.len())?;
+    route.enqueue(process, bytes.len(), queue)?;
+    queue.finish_on(process, route.devices(queue))
 }
 
 /// The two addresses of a copy, and the way between them.
 #[derive(Clone, Copy)]
-pub(crate) struct Pair {
+pub(crate) struct CopyRoute {
     dst: Address,
     src: Address,
-    pub(crate) route: Route,
+    pub(crate) way: Way,
 }
 
 /// The way of a copy. Addresses of pinned memory are given as devices see them.
 #[derive(Clone, Copy)]
-pub(crate) enum Route {
+pub(crate) enum Way {
     /// Between memory that no device can access.
     OnHost,
     /// To memory that the devices can access; to this device's own, unless it is pinned.
@@ -103,46 +101,51 @@ pub(crate) enum Route {
     Peer(DeviceId, DeviceId),
 }
 
-impl Pair {
-    pub(crate) fn of(process: &Process, dst: Address, src: Address, bytes: usize) -> HipResult<Pair> {
-        use Place::{Device, Pageable, Pinned};
-        let route = match (process.accessed_place(dst, bytes)?, process.accessed_place(src, bytes)?) {
-            (Pageable, Pageable) => Route::OnHost,
-            (Device(device), Pageable | Pinned(_)) => Route::ToDevice(Some(device), DevicePtr(dst.0)),
-            (Pinned(to), Pageable) => Route::ToDevice(None, to),
-            (Pageable | Pinned(_), Device(device)) => Route::ToHost(Some(device), DevicePtr(src.0)),
-            (Pageable, Pinned(from)) => Route::ToHost(None, from),
-            (Pinned(to), Pinned(from)) => Route::Within(None, to, from),
-            (Device(to), Device(from)) if to == from => {
-                Route::Within(Some(to), DevicePtr(dst.0), DevicePtr(src.0))
-            }
-            (Device(to), Device(from)) => Route::Peer(to, from),
-        };
-        Ok(Pair { dst, src, route })
+impl CopyRoute {
+    /// The route between two addresses of the program.
+    pub(crate) fn find(process: &Process, dst: Address, src: Address, bytes: usize) -> HipResult<CopyRoute> {
+        let places = (process.accessed_place(dst, bytes)?, process.accessed_place(src, bytes)?);
+        Ok(CopyRoute::new(dst, src, places))
     }
 
-    /// The device that does the copy.
-    fn device(&self, target: Target) -> DeviceId {
-        match self.route {
-            Route::OnHost => target.device,
-            Route::ToDevice(device, _) | Route::ToHost(device, _) | Route::Within(device, ..) => {
-                device.unwrap_or(target.device)
+    /// The route between two addresses that are in these places.
+    pub(crate) fn new(dst: Address, src: Address, places: (Place, Place)) -> CopyRoute {
+        use Place::{Device, Pageable, Pinned};
+        let way = match places {
+            (Pageable, Pageable) => Way::OnHost,
+            (Device(device), Pageable | Pinned(_)) => Way::ToDevice(Some(device), DevicePtr(dst.0)),
+            (Pinned(to), Pageable) => Way::ToDevice(None, to),
+            (Pageable | Pinned(_), Device(device)) => Way::ToHost(Some(device), DevicePtr(src.0)),
+            (Pageable, Pinned(from)) => Way::ToHost(None, from),
+            (Pinned(to), Pinned(from)) => Way::Within(None, to, from),
+            (Device(to), Device(from)) if to == from => {
+                Way::Within(Some(to), DevicePtr(dst.0), DevicePtr(src.0))
             }
-            Route::Peer(to, _) => to,
+            (Device(to), Device(from)) => Way::Peer(to, from),
+        };
+        CopyRoute { dst, src, way }
+    }
+
+    /// The device that does the copy; `None` if any can, or none does.
+    pub(crate) fn device(&self) -> Option<DeviceId> {
+        match self.way {
+            Way::OnHost => None,
+            Way::ToDevice(device, _) | Way::ToHost(device, _) | Way::Within(device, ..) => device,
+            Way::Peer(to, _) => Some(to),
         }
     }
 
     /// The devices whose memory is copied.
-    pub(crate) fn devices(&self, target: Target) -> [DeviceId; 2] {
-        let device = self.device(target);
-        [device, if let Route::Peer(_, from) = self.route { from } else { device }]
+    pub(crate) fn devices(&self, queue: Queue) -> [DeviceId; 2] {
+        let device = self.device().unwrap_or(queue.device);
+        [device, if let Way::Peer(_, from) = self.way { from } else { device }]
     }
 
     /// Before a copy that the call waits for: a copy between devices comes after the work of both, as CUDA's documentation
     /// of `cudaMemcpyPeer` has it.
-    pub(crate) fn begin(&self, process: &Process, target: Target) -> HipResult {
-        match self.route {
-            Route::Peer(_, from) if target.waits && from != target.device => {
+    pub(crate) fn begin(&self, process: &Process, queue: Queue) -> HipResult {
+        match self.way {
+            Way::Peer(_, from) if queue.waits && from != queue.device => {
                 // SAFETY: the null stream is always live.
                 Ok(unsafe { process.driver.stream_synchronize(from, RawStream::NULL) }?)
             }
@@ -152,12 +155,12 @@ impl Pair {
 
     /// The work of a copy of `bytes` bytes; `None` for a copy on the host.
     pub(crate) fn work(&self, bytes: usize) -> Option<Work<'static>> {
-        Some(match self.route {
-            Route::OnHost => return None,
-            Route::ToDevice(_, dst) => Work::CopyToDevice { dst, src: self.src.host(), bytes },
-            Route::ToHost(_, src) => Work::CopyToHost { dst: self.dst.host(), src, bytes },
-            Route::Within(_, dst, src) => Work::CopyWithin { dst, src, bytes },
-            Route::Peer(_, src_device) => Work::CopyFromPeer {
+        Some(match self.way {
+            Way::OnHost => return None,
+            Way::ToDevice(_, dst) => Work::CopyToDevice { dst, src: self.src.host(), bytes },
+            Way::ToHost(_, src) => Work::CopyToHost { dst: self.dst.host(), src, bytes },
+            Way::Within(_, dst, src) => Work::CopyWithin { dst, src, bytes },
+            Way::Peer(_, src_device) => Work::CopyFromPeer {
                 dst: DevicePtr(self.dst.0),
                 src_device,
                 src: DevicePtr(self.src.0),
@@ -167,17 +170,17 @@ impl Pair {
     }
 
     fn blocking_work(&self, bytes: usize) -> Option<Work<'static>> {
-        matches!(self.route, Route::ToDevice(..) | Route::ToHost(..)).then(|| self.work(bytes)).flatten()
+        matches!(self.way, Way::ToDevice(..) | Way::ToHost(..)).then(|| self.work(bytes)).flatten()
     }
 
     /// Enqueues the copy.
-    pub(crate) fn enqueue(&self, process: &Process, bytes: usize, target: Target) -> HipResult {
+    pub(crate) fn enqueue(&self, process: &Process, bytes: usize, queue: Queue) -> HipResult {
         let Some(work) = self.work(bytes) else {
-            Target { waits: true, ..target }.finish(process)?;
+            Queue { waits: true, ..queue }.finish(process)?;
             // SAFETY: the program passes memory of its own that it may use so. The ranges may overlap.
             unsafe { self.src.host::<u8>().copy_to(self.dst.host(), bytes) };
             return Ok(());
         };
-        process.enqueue_on(self.device(target), target, &work)
+        process.enqueue_on(self.device().unwrap_or(queue.device), queue, &work)
     }
 }

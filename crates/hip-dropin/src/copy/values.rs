@@ -12,7 +12,6 @@ use crate::abi::status::{HipResult, Status};
 use crate::copy::{self};
 use crate::memory::allocations::Place;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::StreamHandle;
 use crate::stream::callbacks;
 use crate::stream::target::Target;
@@ -23,47 +22,47 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// An operation on a value of 4 or 8 bytes.
 #[derive(Clone, Copy)]
 enum Operation {
-    Wait { at: Address, wide: bool, until: Until },
+    Wait { at: Address, wide: bool, condition: WaitCondition },
     Write { at: Address, wide: bool, value: u64 },
 }
 
 /// What a wait waits for.
 #[derive(Clone, Copy)]
-struct Until {
+struct WaitCondition {
     value: u64,
     mask: u64,
-    condition: Condition,
+    comparison: Comparison,
 }
 
 /// `hipStreamWaitValueGte` and the other flags.
 #[derive(Clone, Copy)]
-enum Condition {
+enum Comparison {
     AtLeast,
     Equal,
     AnyBit,
     NotAllBits,
 }
 
-impl Until {
-    fn new(value: u64, mask: u64, flags: u32) -> HipResult<Until> {
-        let condition = match flags {
-            0 => Condition::AtLeast,
-            1 => Condition::Equal,
-            2 => Condition::AnyBit,
-            3 => Condition::NotAllBits,
+impl WaitCondition {
+    fn new(value: u64, mask: u64, flags: u32) -> HipResult<WaitCondition> {
+        let comparison = match flags {
+            0 => Comparison::AtLeast,
+            1 => Comparison::Equal,
+            2 => Comparison::AnyBit,
+            3 => Comparison::NotAllBits,
             _ => return Err(Status::INVALID_VALUE),
         };
-        Ok(Until { value, mask, condition })
+        Ok(WaitCondition { value, mask, comparison })
     }
 
     fn holds(&self, memory: u64) -> bool {
-        let Until { value, mask, condition } = *self;
+        let WaitCondition { value, mask, comparison } = *self;
         let seen = memory & mask;
-        match condition {
-            Condition::AtLeast => seen as i64 >= value as i64,
-            Condition::Equal => seen == value,
-            Condition::AnyBit => seen & value != 0,
-            Condition::NotAllBits => !(seen | value) & mask != 0,
+        match comparison {
+            Comparison::AtLeast => seen as i64 >= value as i64,
+            Comparison::Equal => seen == value,
+            Comparison::AnyBit => seen & value != 0,
+            Comparison::NotAllBits => !(seen | value) & mask != 0,
         }
     }
 }
@@ -85,17 +84,19 @@ impl Operation {
         match *self {
             Operation::Write { at, wide, value } => {
                 let bytes = &value.to_le_bytes()[..width(wide)];
-                copy::from_bytes(process, at, bytes, Target::on(process, stream)?)
+                copy::from_bytes(process, at, bytes, Target::enqueue(stream).queue(process)?)
             }
-            Operation::Wait { at, wide, until } => {
+            Operation::Wait { at, wide, condition } => {
                 let (device, raw) = process.stream(stream)?;
                 let place = process.place(at, width(wide))?;
                 if let Some(validation) = &process.validation {
                     validation.waits_for_value(device, raw);
                 }
                 callbacks::enqueue(process, stream, move || match place {
-                    Place::Device(of) => wait_for_device(process, [device, of], DevicePtr(at.0), wide, until),
-                    _ => wait_for_host(process, device, at, wide, until),
+                    Place::Device(of) => {
+                        wait_for_device(process, [device, of], DevicePtr(at.0), wide, condition)
+                    }
+                    _ => wait_for_host(process, device, at, wide, condition),
                 })
             }
         }
@@ -107,7 +108,7 @@ fn width(wide: bool) -> usize {
 }
 
 /// Waits for memory of the host. Ends if the device of the stream is lost.
-fn wait_for_host(process: &Process, device: DeviceId, at: Address, wide: bool, until: Until) {
+fn wait_for_host(process: &Process, device: DeviceId, at: Address, wide: bool, condition: WaitCondition) {
     let read = || {
         // SAFETY: the address was in a live pinned allocation, which the program keeps until the wait is over. Whoever
         // writes it meanwhile is another processor, as it were.
@@ -118,7 +119,7 @@ fn wait_for_host(process: &Process, device: DeviceId, at: Address, wide: bool, u
             }
         }
     };
-    while !until.holds(read()) && process.unlayered.mem_info(device).is_ok() {
+    while !condition.holds(read()) && process.unlayered.mem_info(device).is_ok() {
         thread::sleep(PAUSE);
     }
 }
@@ -132,7 +133,7 @@ fn wait_for_device(
     [waiting, device]: [DeviceId; 2],
     at: DevicePtr,
     wide: bool,
-    until: Until,
+    condition: WaitCondition,
 ) {
     let poll = move || -> Option<()> {
         let driver: &dyn Driver = &*process.unlayered;
@@ -147,7 +148,7 @@ fn wait_for_device(
             }
         };
         while read(&mut bytes).is_ok()
-            && !until.holds(u64::from_le_bytes(bytes))
+            && !condition.holds(u64::from_le_bytes(bytes))
             && driver.mem_info(waiting).is_ok()
         {
             thread::sleep(PAUSE);
@@ -165,14 +166,14 @@ fn wait_for_device(
 #[derive(Clone)]
 pub(crate) struct Operations {
     /// What the program passed, for its questions.
-    pub(crate) given: Arc<[Given]>,
+    pub(crate) params: Arc<[MemOpParams]>,
     done: Arc<[Operation]>,
 }
 
 /// `hipStreamBatchMemOpParams`: an operation, the address, the value and flags.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Given {
+pub(crate) struct MemOpParams {
     operation: i32,
     pub(crate) address: Address,
     value: u64,
@@ -192,25 +193,36 @@ const MOST: usize = 256;
 
 impl Operations {
     /// Reads and checks operations.
-    pub(crate) fn read(process: &Process, given: In<Given>, count: u32, flags: u32) -> HipResult<Operations> {
+    pub(crate) fn read(
+        process: &Process,
+        params: In<MemOpParams>,
+        count: u32,
+        flags: u32,
+    ) -> HipResult<Operations> {
         if count == 0 || count as usize > MOST || flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        let given = given.array(count as usize)?;
-        let operation = |given: &Given| {
-            let Given { operation, address: at, value, flags, .. } = *given;
+        let params = params.array(count as usize)?;
+        let operation = |params: &MemOpParams| {
+            let MemOpParams { operation, address: at, value, flags, .. } = *params;
             let low = value & 0xffff_ffff;
             Ok(match operation {
-                WAIT_32 => Operation::Wait { at, wide: false, until: Until::new(low, 0xffff_ffff, flags)? },
-                WAIT_64 => Operation::Wait { at, wide: true, until: Until::new(value, u64::MAX, flags)? },
+                WAIT_32 => Operation::Wait {
+                    at,
+                    wide: false,
+                    condition: WaitCondition::new(low, 0xffff_ffff, flags)?,
+                },
+                WAIT_64 => {
+                    Operation::Wait { at, wide: true, condition: WaitCondition::new(value, u64::MAX, flags)? }
+                }
                 WRITE_32 => Operation::Write { at, wide: false, value: low },
                 WRITE_64 => Operation::Write { at, wide: true, value },
                 _ => return Err(Status::INVALID_VALUE),
             })
         };
-        let done = given.iter().map(operation).collect::<HipResult<Vec<Operation>>>()?;
+        let done = params.iter().map(operation).collect::<HipResult<Vec<Operation>>>()?;
         done.iter().try_for_each(|operation| operation.check(process))?;
-        Ok(Operations { given: given.into(), done: done.into() })
+        Ok(Operations { params: params.into(), done: done.into() })
     }
 
     /// Checks that the values are still in memory that HIP knows.
@@ -232,56 +244,61 @@ fn enqueue(process: &'static Process, stream: StreamHandle, operation: Operation
     operation.enqueue(process, stream)
 }
 
-#[unsafe(export_name = "emulated_hipStreamWaitValue32")]
-extern "C" fn hipStreamWaitValue32(
+pub(crate) fn hipStreamWaitValue32(
+    process: &'static Process,
     stream: StreamHandle,
     at: Address,
     value: u32,
     flags: u32,
     mask: u32,
-) -> Status {
-    call("hipStreamWaitValue32", |process| {
-        let until = Until::new(value.into(), mask.into(), flags)?;
-        enqueue(process, stream, Operation::Wait { at, wide: false, until })
-    })
+) -> HipResult {
+    let condition = WaitCondition::new(value.into(), mask.into(), flags)?;
+    enqueue(process, stream, Operation::Wait { at, wide: false, condition })
 }
 
-#[unsafe(export_name = "emulated_hipStreamWaitValue64")]
-extern "C" fn hipStreamWaitValue64(
+pub(crate) fn hipStreamWaitValue64(
+    process: &'static Process,
     stream: StreamHandle,
     at: Address,
     value: u64,
     flags: u32,
     mask: u64,
-) -> Status {
-    call("hipStreamWaitValue64", |process| {
-        let until = Until::new(value, mask, flags)?;
-        enqueue(process, stream, Operation::Wait { at, wide: true, until })
-    })
+) -> HipResult {
+    let condition = WaitCondition::new(value, mask, flags)?;
+    enqueue(process, stream, Operation::Wait { at, wide: true, condition })
 }
 
-#[unsafe(export_name = "emulated_hipStreamWriteValue32")]
-extern "C" fn hipStreamWriteValue32(stream: StreamHandle, at: Address, value: u32, _flags: u32) -> Status {
-    call("hipStreamWriteValue32", |process| {
-        enqueue(process, stream, Operation::Write { at, wide: false, value: value.into() })
-    })
+pub(crate) fn hipStreamWriteValue32(
+    process: &'static Process,
+    stream: StreamHandle,
+    at: Address,
+    value: u32,
+    _flags: u32,
+) -> HipResult {
+    enqueue(process, stream, Operation::Write { at, wide: false, value: value.into() })
 }
 
-#[unsafe(export_name = "emulated_hipStreamWriteValue64")]
-extern "C" fn hipStreamWriteValue64(stream: StreamHandle, at: Address, value: u64, _flags: u32) -> Status {
-    call("hipStreamWriteValue64", |process| {
-        enqueue(process, stream, Operation::Write { at, wide: true, value })
-    })
+pub(crate) fn hipStreamWriteValue64(
+    process: &'static Process,
+    stream: StreamHandle,
+    at: Address,
+    value: u64,
+    _flags: u32,
+) -> HipResult {
+    enqueue(process, stream, Operation::Write { at, wide: true, value })
 }
 
-#[unsafe(export_name = "emulated_hipStreamBatchMemOp")]
-extern "C" fn hipStreamBatchMemOp(stream: StreamHandle, count: u32, given: In<Given>, flags: u32) -> Status {
-    call("hipStreamBatchMemOp", |process| {
-        let on = process.stream(stream)?;
-        let operations = Operations::read(process, given, count, flags)?;
-        match process.capture_operations(on, &operations)? {
-            true => Ok(()),
-            false => operations.enqueue(process, stream),
-        }
-    })
+pub(crate) fn hipStreamBatchMemOp(
+    process: &'static Process,
+    stream: StreamHandle,
+    count: u32,
+    params: In<MemOpParams>,
+    flags: u32,
+) -> HipResult {
+    let on = process.stream(stream)?;
+    let operations = Operations::read(process, params, count, flags)?;
+    match process.capture_operations(on, &operations)? {
+        true => Ok(()),
+        false => operations.enqueue(process, stream),
+    }
 }

@@ -21,7 +21,7 @@ use crate::process::thread;
 use crate::process::{Device, Process};
 
 /// The scheduling flags, of which at most one may be set; then `hipDeviceMapHost` and `hipDeviceLmemResizeToMax`.
-const SCHEDULE: u32 = 7;
+pub(crate) const SCHEDULE: u32 = 7;
 const OTHER_FLAGS: u32 = 0x18;
 
 impl Device {
@@ -44,13 +44,11 @@ pub(crate) fn check_flags(flags: u32) -> HipResult {
     Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipInit")]
-extern "C" fn hipInit(flags: u32) -> Status {
-    call("hipInit", |_| if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) })
+pub(crate) fn hipInit(flags: u32) -> HipResult {
+    if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-#[unsafe(export_name = "emulated_hipGetDeviceCount")]
-extern "C" fn hipGetDeviceCount(count: Out<i32>) -> Status {
+pub(crate) fn hipGetDeviceCount(count: Out<i32>) -> Status {
     let status = call("hipGetDeviceCount", |process| count.set(process.devices.len() as i32));
     if status == Status::NO_DEVICE {
         count.set_if_wanted(0);
@@ -58,102 +56,74 @@ extern "C" fn hipGetDeviceCount(count: Out<i32>) -> Status {
     status
 }
 
-#[unsafe(export_name = "emulated_hipGetDevice")]
-extern "C" fn hipGetDevice(device: Out<i32>) -> Status {
-    call("hipGetDevice", |_| device.set(thread::device().0 as i32))
+pub(crate) fn hipSetDevice(process: &Process, device: i32) -> HipResult {
+    let (device, _) = process.device(device)?;
+    thread::set_device(device);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipSetDevice")]
-extern "C" fn hipSetDevice(device: i32) -> Status {
-    call("hipSetDevice", |process| {
-        let (device, _) = process.device(device)?;
-        thread::set_device(device);
-        Ok(())
-    })
+pub(crate) fn hipSetValidDevices(process: &Process, devices: In<i32>, count: i32) -> HipResult {
+    let count = usize::try_from(count).map_err(|_| Status::INVALID_VALUE)?;
+    devices.array(count)?.into_iter().try_for_each(|device| process.device(device).map(drop))
 }
 
-#[unsafe(export_name = "emulated_hipSetValidDevices")]
-extern "C" fn hipSetValidDevices(devices: In<i32>, count: i32) -> Status {
-    call("hipSetValidDevices", |process| {
-        let count = usize::try_from(count).map_err(|_| Status::INVALID_VALUE)?;
-        devices.array(count)?.into_iter().try_for_each(|device| process.device(device).map(drop))
-    })
+pub(crate) fn hipDeviceGet(process: &Process, device: Out<i32>, ordinal: i32) -> HipResult {
+    device.check()?;
+    process.device(ordinal)?;
+    device.set(ordinal)
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGet")]
-extern "C" fn hipDeviceGet(device: Out<i32>, ordinal: i32) -> Status {
-    call("hipDeviceGet", |process| {
-        device.check()?;
-        process.device(ordinal)?;
-        device.set(ordinal)
-    })
+pub(crate) fn hipDeviceGetName(process: &Process, name: Out<u8>, room: i32, device: i32) -> HipResult {
+    let room = usize::try_from(room).ok().filter(|room| *room > 0).ok_or(Status::INVALID_VALUE)?;
+    name.check()?;
+    let (_, device) = process.device(device)?;
+    if room <= device.properties.name.len() {
+        return Err(Status::INVALID_VALUE);
+    }
+    name.set_text(&device.properties.name, room)
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetName")]
-extern "C" fn hipDeviceGetName(name: Out<u8>, room: i32, device: i32) -> Status {
-    call("hipDeviceGetName", |process| {
-        let room = usize::try_from(room).ok().filter(|room| *room > 0).ok_or(Status::INVALID_VALUE)?;
-        name.check()?;
-        let (_, device) = process.device(device)?;
-        if room <= device.properties.name.len() {
-            return Err(Status::INVALID_VALUE);
-        }
-        name.set_text(&device.properties.name, room)
-    })
+pub(crate) fn hipDeviceGetUuid(process: &Process, to: Out<hipUUID>, device: i32) -> HipResult {
+    to.check()?;
+    to.set(uuid(process.device(device)?.1))
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetUuid")]
-extern "C" fn hipDeviceGetUuid(to: Out<hipUUID>, device: i32) -> Status {
-    call("hipDeviceGetUuid", |process| {
-        to.check()?;
-        to.set(uuid(process.device(device)?.1))
-    })
+pub(crate) fn hipDeviceGetPCIBusId(process: &Process, text: Out<u8>, room: i32, device: i32) -> HipResult {
+    text.check()?;
+    let (_, device) = process.device(device)?;
+    let room = usize::try_from(room).map_err(|_| Status::INVALID_VALUE)?;
+    let id = device.pci_text();
+    if room <= id.len() {
+        return Err(Status::INVALID_VALUE);
+    }
+    text.set_text(&id, room)
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetPCIBusId")]
-extern "C" fn hipDeviceGetPCIBusId(text: Out<u8>, room: i32, device: i32) -> Status {
-    call("hipDeviceGetPCIBusId", |process| {
-        text.check()?;
-        let (_, device) = process.device(device)?;
-        let room = usize::try_from(room).map_err(|_| Status::INVALID_VALUE)?;
-        let id = device.pci_text();
-        if room <= id.len() {
-            return Err(Status::INVALID_VALUE);
-        }
-        text.set_text(&id, room)
-    })
+pub(crate) fn hipDeviceGetByPCIBusId(process: &Process, device: Out<i32>, text: Text) -> HipResult {
+    device.check()?;
+    let wanted = text.get()?.to_string_lossy();
+    let wanted: PciAddress = wanted.parse().map_err(|_| Status::INVALID_VALUE)?;
+    let is = |device: &Device| (wanted.domain, i32::from(wanted.bus), wanted.device) == (0, device.bus(), 0);
+    let found = process.devices.iter().position(is).ok_or(Status::INVALID_VALUE)?;
+    device.set(found as i32)
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetByPCIBusId")]
-extern "C" fn hipDeviceGetByPCIBusId(device: Out<i32>, text: Text) -> Status {
-    call("hipDeviceGetByPCIBusId", |process| {
-        device.check()?;
-        let wanted = text.get()?.to_string_lossy();
-        let wanted: PciAddress = wanted.parse().map_err(|_| Status::INVALID_VALUE)?;
-        let is =
-            |device: &Device| (wanted.domain, i32::from(wanted.bus), wanted.device) == (0, device.bus(), 0);
-        let found = process.devices.iter().position(is).ok_or(Status::INVALID_VALUE)?;
-        device.set(found as i32)
-    })
+pub(crate) fn hipDeviceComputeCapability(
+    process: &Process,
+    major: Out<i32>,
+    minor: Out<i32>,
+    device: i32,
+) -> HipResult {
+    major.check()?;
+    minor.check()?;
+    let (_, device) = process.device(device)?;
+    major.set(attribute(device, numbers::COMPUTE_CAPABILITY_MAJOR).unwrap_or(0))?;
+    minor.set(attribute(device, numbers::COMPUTE_CAPABILITY_MINOR).unwrap_or(0))
 }
 
-#[unsafe(export_name = "emulated_hipDeviceComputeCapability")]
-extern "C" fn hipDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) -> Status {
-    call("hipDeviceComputeCapability", |process| {
-        major.check()?;
-        minor.check()?;
-        let (_, device) = process.device(device)?;
-        major.set(attribute(device, numbers::COMPUTE_CAPABILITY_MAJOR).unwrap_or(0))?;
-        minor.set(attribute(device, numbers::COMPUTE_CAPABILITY_MINOR).unwrap_or(0))
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDeviceTotalMem")]
-extern "C" fn hipDeviceTotalMem(bytes: Out<usize>, device: i32) -> Status {
-    call("hipDeviceTotalMem", |process| {
-        let (_, device) = process.device(device)?;
-        bytes.set(device.properties.total_memory as usize)
-    })
+pub(crate) fn hipDeviceTotalMem(process: &Process, bytes: Out<usize>, device: i32) -> HipResult {
+    let (_, device) = process.device(device)?;
+    bytes.set(device.properties.total_memory as usize)
 }
 
 /// Waits for the current device.
@@ -164,39 +134,23 @@ pub(crate) fn synchronize(process: &Process) -> HipResult {
     Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipDeviceSynchronize")]
-extern "C" fn hipDeviceSynchronize() -> Status {
-    call("hipDeviceSynchronize", synchronize)
-}
-
 /// Frees the program's memory on the current device, and destroys its streams and events.
-#[unsafe(export_name = "emulated_hipDeviceReset")]
-extern "C" fn hipDeviceReset() -> Status {
-    call("hipDeviceReset", |process| {
-        process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
-        let device = thread::device();
-        process.driver.device_synchronize(device)?;
-        let freed = ALLOCATIONS.take_of_device(device);
-        freed.iter().try_for_each(|allocation| release(process, allocation))?;
-        process.pools().empty(process, device)?;
-        process.destroy_streams(device)?;
-        process.current().flags.store(0, Ordering::Relaxed);
-        Ok(())
-    })
+pub(crate) fn hipDeviceReset(process: &Process) -> HipResult {
+    process.captures_nothing(Status::STREAM_CAPTURE_UNSUPPORTED)?;
+    let device = thread::device();
+    process.driver.device_synchronize(device)?;
+    let freed = ALLOCATIONS.take_of_device(device);
+    freed.iter().try_for_each(|allocation| release(process, allocation))?;
+    process.pools().empty(process, device)?;
+    process.destroy_streams(device)?;
+    process.current().flags.store(0, Ordering::Relaxed);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipSetDeviceFlags")]
-extern "C" fn hipSetDeviceFlags(flags: u32) -> Status {
-    call("hipSetDeviceFlags", |process| {
-        check_flags(flags)?;
-        process.current().flags.store(flags, Ordering::Relaxed);
-        Ok(())
-    })
-}
-
-#[unsafe(export_name = "emulated_hipGetDeviceFlags")]
-extern "C" fn hipGetDeviceFlags(flags: Out<u32>) -> Status {
-    call("hipGetDeviceFlags", |process| flags.set(process.current().flags.load(Ordering::Relaxed) & SCHEDULE))
+pub(crate) fn hipSetDeviceFlags(process: &Process, flags: u32) -> HipResult {
+    check_flags(flags)?;
+    process.current().flags.store(flags, Ordering::Relaxed);
+    Ok(())
 }
 
 /// The limit with a number of `hipLimit_t`.
@@ -208,47 +162,12 @@ fn limit(process: &Process, number: i32) -> HipResult<&AtomicU64> {
     }
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetLimit")]
-extern "C" fn hipDeviceGetLimit(value: Out<usize>, number: i32) -> Status {
-    call("hipDeviceGetLimit", |process| {
-        value.check()?;
-        value.set(limit(process, number)?.load(Ordering::Relaxed) as usize)
-    })
+pub(crate) fn hipDeviceGetLimit(process: &Process, value: Out<usize>, number: i32) -> HipResult {
+    value.check()?;
+    value.set(limit(process, number)?.load(Ordering::Relaxed) as usize)
 }
 
-#[unsafe(export_name = "emulated_hipDeviceSetLimit")]
-extern "C" fn hipDeviceSetLimit(number: i32, value: usize) -> Status {
-    call("hipDeviceSetLimit", |process| {
-        limit(process, number)?.store(value as u64, Ordering::Relaxed);
-        Ok(())
-    })
-}
-
-/// Declares functions about caches and the banks of LDS, which these GPUs do not let programs choose.
-macro_rules! preferences {
-    (set $($set:ident)*; get $($get:ident)*) => {
-        $(#[unsafe(export_name = concat!("emulated_", stringify!($set)))]
-        extern "C" fn $set(_preference: i32) -> Status {
-            call(stringify!($set), |_| Err(Status::NOT_SUPPORTED))
-        })*
-        $(#[unsafe(export_name = concat!("emulated_", stringify!($get)))]
-        extern "C" fn $get(preference: Out<i32>) -> Status {
-            call(stringify!($get), |_| preference.set(0))
-        })*
-    };
-}
-
-preferences! {
-    set hipDeviceSetCacheConfig hipDeviceSetSharedMemConfig hipCtxSetCacheConfig hipCtxSetSharedMemConfig;
-    get hipDeviceGetCacheConfig hipDeviceGetSharedMemConfig hipCtxGetCacheConfig hipCtxGetSharedMemConfig
-}
-
-#[unsafe(export_name = "emulated_hipProfilerStart")]
-extern "C" fn hipProfilerStart() -> Status {
-    call("hipProfilerStart", |_| Ok(()))
-}
-
-#[unsafe(export_name = "emulated_hipProfilerStop")]
-extern "C" fn hipProfilerStop() -> Status {
-    call("hipProfilerStop", |_| Ok(()))
+pub(crate) fn hipDeviceSetLimit(process: &Process, number: i32, value: usize) -> HipResult {
+    limit(process, number)?.store(value as u64, Ordering::Relaxed);
+    Ok(())
 }

@@ -7,9 +7,7 @@ use hip_driver::DeviceId;
 
 use crate::abi::c_caller::Out;
 use crate::abi::status::{HipResult, Status};
-use crate::process::ContextHandle;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 
 /// The pairs of devices whose access the program has enabled. The driver can't take access back, so disabling only forgets
@@ -20,7 +18,7 @@ fn enabled<R>(with: impl FnOnce(&mut HashSet<(DeviceId, DeviceId)>) -> R) -> R {
     with(ENABLED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-fn enable(process: &Process, peer: DeviceId, flags: u32) -> HipResult {
+pub(crate) fn enable(process: &Process, peer: DeviceId, flags: u32) -> HipResult {
     let device = thread::device();
     if flags != 0 {
         return Err(Status::INVALID_VALUE);
@@ -34,7 +32,7 @@ fn enable(process: &Process, peer: DeviceId, flags: u32) -> HipResult {
     Ok(process.driver.enable_peer_access(device, peer)?)
 }
 
-fn disable(peer: DeviceId) -> HipResult {
+pub(crate) fn disable(peer: DeviceId) -> HipResult {
     let device = thread::device();
     if peer == device {
         return Err(Status::INVALID_DEVICE);
@@ -42,70 +40,55 @@ fn disable(peer: DeviceId) -> HipResult {
     if enabled(|pairs| pairs.remove(&(device, peer))) { Ok(()) } else { Err(Status::PEER_ACCESS_NOT_ENABLED) }
 }
 
-#[unsafe(export_name = "emulated_hipDeviceCanAccessPeer")]
-extern "C" fn hipDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) -> Status {
-    call("hipDeviceCanAccessPeer", |process| {
-        can.check()?;
-        let ((device, _), (peer, _)) = (process.device(device)?, process.device(peer)?);
-        can.set(i32::from(process.driver.can_access_peer(device, peer)?))
+pub(crate) fn hipDeviceCanAccessPeer(process: &Process, can: Out<i32>, device: i32, peer: i32) -> HipResult {
+    can.check()?;
+    let ((device, _), (peer, _)) = (process.device(device)?, process.device(peer)?);
+    can.set(i32::from(process.driver.can_access_peer(device, peer)?))
+}
+
+pub(crate) fn hipDeviceEnablePeerAccess(process: &Process, peer: i32, flags: u32) -> HipResult {
+    let (peer, _) = process.device(peer)?;
+    enable(process, peer, flags)
+}
+
+pub(crate) fn hipDeviceGetP2PAttribute(
+    process: &Process,
+    value: Out<i32>,
+    attribute: i32,
+    device: i32,
+    peer: i32,
+) -> HipResult {
+    value.check()?;
+    let ((device, _), (peer, _)) = (process.device(device)?, process.device(peer)?);
+    if device == peer {
+        return Err(Status::INVALID_DEVICE);
+    }
+    let can = i32::from(process.driver.can_access_peer(device, peer)?);
+    // hipDeviceP2PAttr: rank, access, native atomics, arrays.
+    value.set(match attribute {
+        0..=2 => can,
+        3 => 0,
+        _ => return Err(Status::INVALID_VALUE),
     })
 }
 
-#[unsafe(export_name = "emulated_hipDeviceEnablePeerAccess")]
-extern "C" fn hipDeviceEnablePeerAccess(peer: i32, flags: u32) -> Status {
-    call("hipDeviceEnablePeerAccess", |process| {
-        let (peer, _) = process.device(peer)?;
-        enable(process, peer, flags)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDeviceDisablePeerAccess")]
-extern "C" fn hipDeviceDisablePeerAccess(peer: i32) -> Status {
-    call("hipDeviceDisablePeerAccess", |process| disable(process.device(peer)?.0))
-}
-
-#[unsafe(export_name = "emulated_hipCtxEnablePeerAccess")]
-extern "C" fn hipCtxEnablePeerAccess(peer: ContextHandle, flags: u32) -> Status {
-    call("hipCtxEnablePeerAccess", |process| enable(process, process.device_of_context(peer)?, flags))
-}
-
-#[unsafe(export_name = "emulated_hipCtxDisablePeerAccess")]
-extern "C" fn hipCtxDisablePeerAccess(peer: ContextHandle) -> Status {
-    call("hipCtxDisablePeerAccess", |process| disable(process.device_of_context(peer)?))
-}
-
-#[unsafe(export_name = "emulated_hipDeviceGetP2PAttribute")]
-extern "C" fn hipDeviceGetP2PAttribute(value: Out<i32>, attribute: i32, device: i32, peer: i32) -> Status {
-    call("hipDeviceGetP2PAttribute", |process| {
-        value.check()?;
-        let ((device, _), (peer, _)) = (process.device(device)?, process.device(peer)?);
-        if device == peer {
-            return Err(Status::INVALID_DEVICE);
-        }
-        let can = i32::from(process.driver.can_access_peer(device, peer)?);
-        // hipDeviceP2PAttr: rank, access, native atomics, arrays.
-        value.set(match attribute {
-            0..=2 => can,
-            3 => 0,
-            _ => return Err(Status::INVALID_VALUE),
-        })
-    })
-}
-
-#[unsafe(export_name = "emulated_hipExtGetLinkTypeAndHopCount")]
-extern "C" fn hipExtGetLinkTypeAndHopCount(device: i32, peer: i32, link: Out<u32>, hops: Out<u32>) -> Status {
-    call("hipExtGetLinkTypeAndHopCount", |process| {
-        link.check()?;
-        hops.check()?;
-        let ((device, _), (peer, _)) = match device.min(peer) {
-            ..0 => return Err(Status::INVALID_VALUE),
-            _ => (process.device(device)?, process.device(peer)?),
-        };
-        if device == peer {
-            return Err(Status::INVALID_VALUE);
-        }
-        // HSA_AMD_LINK_INFO_TYPE_XGMI, and one hop.
-        link.set(4)?;
-        hops.set(1)
-    })
+pub(crate) fn hipExtGetLinkTypeAndHopCount(
+    process: &Process,
+    device: i32,
+    peer: i32,
+    link: Out<u32>,
+    hops: Out<u32>,
+) -> HipResult {
+    link.check()?;
+    hops.check()?;
+    let ((device, _), (peer, _)) = match device.min(peer) {
+        ..0 => return Err(Status::INVALID_VALUE),
+        _ => (process.device(device)?, process.device(peer)?),
+    };
+    if device == peer {
+        return Err(Status::INVALID_VALUE);
+    }
+    // HSA_AMD_LINK_INFO_TYPE_XGMI, and one hop.
+    link.set(4)?;
+    hops.set(1)
 }

@@ -2,11 +2,10 @@
 #![allow(non_snake_case, non_camel_case_types, reason = "the names are those of HIP's headers")]
 
 use crate::abi::c_caller::{In, Out};
-use crate::abi::status::{HipResult, Status};
+use crate::abi::status::HipResult;
 use crate::abi::structs::{c_structs, hipUUID};
 use crate::abi::version::reported_grid;
-use crate::device::attributes::{ARCHITECTURE, attribute, numbers};
-use crate::process::call::call;
+use crate::device::attributes::{ARCHITECTURE, TEXTURE_SIDE, TEXTURE_SIDE_3D, attribute, numbers};
 use crate::process::visible;
 use crate::process::{Device, Process};
 
@@ -190,8 +189,8 @@ macro_rules! set_common {
         $to.totalGlobalMem = properties.total_memory as usize;
         $to.maxThreadsDim = properties.max_block.map(|threads| threads as i32);
         $to.maxGridSize = reported_grid(properties).map(|blocks| blocks as i32);
-        $to.maxTexture2D = [numbers::TEXTURE_SIDE; 2];
-        $to.maxTexture3D = [numbers::TEXTURE_SIDE_3D; 3];
+        $to.maxTexture2D = [TEXTURE_SIDE; 2];
+        $to.maxTexture3D = [TEXTURE_SIDE_3D; 3];
         $to.arch = ARCHITECTURE;
         $($to.$field = attribute($device, numbers::$attribute).unwrap_or(0) as _;)*
     };
@@ -274,7 +273,7 @@ fn old_layout(device: &Device) -> hipDeviceProp_tR0000 {
 }
 
 fn new_layout(device: &Device) -> hipDeviceProp_tR0600 {
-    // SAFETY: as above.
+    // SAFETY: this structure, too, has only numbers, for which zero bits are values.
     let mut to: hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
     set_attributes!(to, device);
     let get = |number| attribute(device, number).unwrap_or(0);
@@ -296,25 +295,22 @@ fn new_layout(device: &Device) -> hipDeviceProp_tR0600 {
     to
 }
 
-#[unsafe(export_name = "emulated_hipGetDeviceProperties")]
-extern "C" fn hipGetDeviceProperties(to: Out<hipDeviceProp_tR0000>, device: i32) -> Status {
-    call("hipGetDeviceProperties", |process| {
-        to.check()?;
-        to.set(old_layout(process.device(device)?.1))
-    })
+pub(crate) fn hipGetDeviceProperties(
+    process: &Process,
+    to: Out<hipDeviceProp_tR0000>,
+    device: i32,
+) -> HipResult {
+    to.check()?;
+    to.set(old_layout(process.device(device)?.1))
 }
 
-#[unsafe(export_name = "emulated_hipGetDevicePropertiesR0000")]
-extern "C" fn hipGetDevicePropertiesR0000(to: Out<hipDeviceProp_tR0000>, device: i32) -> Status {
-    hipGetDeviceProperties(to, device)
-}
-
-#[unsafe(export_name = "emulated_hipGetDevicePropertiesR0600")]
-extern "C" fn hipGetDevicePropertiesR0600(to: Out<hipDeviceProp_tR0600>, device: i32) -> Status {
-    call("hipGetDevicePropertiesR0600", |process| {
-        to.check()?;
-        to.set(new_layout(process.device(device)?.1))
-    })
+pub(crate) fn hipGetDevicePropertiesR0600(
+    process: &Process,
+    to: Out<hipDeviceProp_tR0600>,
+    device: i32,
+) -> HipResult {
+    to.check()?;
+    to.set(new_layout(process.device(device)?.1))
 }
 
 /// Chooses the first device that has at least what is asked for. All emulated devices are equal.
@@ -323,31 +319,28 @@ fn choose(process: &Process, chosen: Out<i32>, fits: impl Fn(&Device) -> bool) -
     chosen.set(process.devices.iter().position(fits).unwrap_or(0) as i32)
 }
 
-#[unsafe(export_name = "emulated_hipChooseDevice")]
-extern "C" fn hipChooseDevice(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>) -> Status {
-    call("hipChooseDevice", |process| {
-        chosen.check()?;
-        let wanted = wanted.get()?;
-        choose(process, chosen, |device| {
-            let has = old_layout(device);
-            has.totalGlobalMem >= wanted.totalGlobalMem && has.major >= wanted.major
-        })
+pub(crate) fn hipChooseDevice(
+    process: &Process,
+    chosen: Out<i32>,
+    wanted: In<hipDeviceProp_tR0000>,
+) -> HipResult {
+    chosen.check()?;
+    let wanted = wanted.get()?;
+    choose(process, chosen, |device| {
+        let has = old_layout(device);
+        has.totalGlobalMem >= wanted.totalGlobalMem && has.major >= wanted.major
     })
 }
 
-#[unsafe(export_name = "emulated_hipChooseDeviceR0000")]
-extern "C" fn hipChooseDeviceR0000(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0000>) -> Status {
-    hipChooseDevice(chosen, wanted)
-}
-
-#[unsafe(export_name = "emulated_hipChooseDeviceR0600")]
-extern "C" fn hipChooseDeviceR0600(chosen: Out<i32>, wanted: In<hipDeviceProp_tR0600>) -> Status {
-    call("hipChooseDeviceR0600", |process| {
-        chosen.check()?;
-        let wanted = wanted.get()?;
-        choose(process, chosen, |device| {
-            let has = new_layout(device);
-            has.totalGlobalMem >= wanted.totalGlobalMem && has.major >= wanted.major
-        })
+pub(crate) fn hipChooseDeviceR0600(
+    process: &Process,
+    chosen: Out<i32>,
+    wanted: In<hipDeviceProp_tR0600>,
+) -> HipResult {
+    chosen.check()?;
+    let wanted = wanted.get()?;
+    choose(process, chosen, |device| {
+        let has = new_layout(device);
+        has.totalGlobalMem >= wanted.totalGlobalMem && has.major >= wanted.major
     })
 }

@@ -7,7 +7,6 @@ use crate::abi::status::{HipResult, Status};
 use crate::abi::structs::hipAccessPolicyWindow;
 use crate::kernel::launch::Cooperation;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::attributes::{NO_WINDOW, PRIORITY, WINDOW, window};
 
 // `hipLaunchAttributeCooperative`.
@@ -15,7 +14,7 @@ const COOPERATIVE: i32 = 2;
 
 /// The attributes of a kernel node. As in clr, one of them is in use at a time.
 #[derive(Clone, Copy)]
-pub(super) struct Attributes {
+pub(crate) struct Attributes {
     /// The one that was set last; 0 for none.
     in_use: i32,
     window: hipAccessPolicyWindow,
@@ -74,34 +73,39 @@ fn with_attributes(
     }
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeSetAttribute")]
-extern "C" fn hipGraphKernelNodeSetAttribute(node: NodeHandle, attribute: i32, value: Address) -> Status {
-    call("hipGraphKernelNodeSetAttribute", |process| {
-        with_attributes(process, node, |attributes| attributes.set(attribute, value))
-    })
+pub(crate) fn hipGraphKernelNodeSetAttribute(
+    process: &Process,
+    node: NodeHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    with_attributes(process, node, |attributes| attributes.set(attribute, value))
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeGetAttribute")]
-extern "C" fn hipGraphKernelNodeGetAttribute(node: NodeHandle, attribute: i32, value: Address) -> Status {
-    call("hipGraphKernelNodeGetAttribute", |process| {
-        with_attributes(process, node, |attributes| attributes.get(attribute, value))
-    })
+pub(crate) fn hipGraphKernelNodeGetAttribute(
+    process: &Process,
+    node: NodeHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    with_attributes(process, node, |attributes| attributes.get(attribute, value))
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeCopyAttributes")]
-extern "C" fn hipGraphKernelNodeCopyAttributes(from: NodeHandle, to: NodeHandle) -> Status {
-    call("hipGraphKernelNodeCopyAttributes", |process| {
-        let mut source = Attributes::of(Cooperation::None);
-        with_attributes(process, from, |attributes| {
-            source = *attributes;
-            Ok(())
-        })?;
-        with_attributes(process, to, |attributes| {
-            if attributes.in_use != 0 && attributes.in_use != source.in_use {
-                return Err(Status::INVALID_CONTEXT);
-            }
-            *attributes = source;
-            Ok(())
-        })
+pub(crate) fn hipGraphKernelNodeCopyAttributes(
+    process: &Process,
+    from: NodeHandle,
+    to: NodeHandle,
+) -> HipResult {
+    let mut source = Attributes::of(Cooperation::None);
+    with_attributes(process, from, |attributes| {
+        source = *attributes;
+        Ok(())
+    })?;
+    with_attributes(process, to, |attributes| {
+        if attributes.in_use != 0 && attributes.in_use != source.in_use {
+            return Err(Status::INVALID_CONTEXT);
+        }
+        *attributes = source;
+        Ok(())
     })
 }

@@ -20,7 +20,7 @@ use crate::kernel::launch::{Cooperation, Shape};
 use crate::process::Process;
 use crate::process::captures::{CapturedGraph, key};
 use crate::stream::event::EventHandle;
-use crate::stream::target::Target;
+use crate::stream::target::Queue;
 
 /// What a program can ask about the capture of a stream.
 pub(crate) struct CaptureInfo {
@@ -171,19 +171,19 @@ impl Process {
     }
 
     /// Makes a node of a copy, if the stream is captured. A copy that waits breaks captures, as the stream does.
-    pub(crate) fn capture_copy(&self, target: Target, copy: &BoxCopy) -> HipResult<bool> {
-        if target.waits {
-            self.may_block((target.device, target.stream))?;
+    pub(crate) fn capture_copy(&self, queue: Queue, copy: &BoxCopy) -> HipResult<bool> {
+        if queue.waits {
+            self.may_block((queue.device, queue.stream))?;
         }
-        self.capture((target.device, target.stream), || {
+        self.capture((queue.device, queue.stream), || {
             Ok(vec![Payload::Copy(CopyNode::new(self, *copy, Params::None)?)])
         })
     }
 
     /// Makes a node of each slice of a fill, if the stream is captured.
-    pub(crate) fn capture_fill(&self, target: Target, fill: &Fill) -> HipResult<bool> {
-        if target.waits {
-            self.may_block((target.device, target.stream))?;
+    pub(crate) fn capture_fill(&self, queue: Queue, fill: &Fill) -> HipResult<bool> {
+        if queue.waits {
+            self.may_block((queue.device, queue.stream))?;
         }
         let slice = |z: usize| {
             Payload::Fill(hipMemsetParams {
@@ -196,7 +196,7 @@ impl Process {
             })
         };
         let slices = if fill.is_empty() { 0 } else { fill.depth };
-        self.capture((target.device, target.stream), || Ok((0..slices).map(slice).collect()))
+        self.capture((queue.device, queue.stream), || Ok((0..slices).map(slice).collect()))
     }
 
     pub(crate) fn capture_host_function(

@@ -10,7 +10,6 @@ use super::{Graph, GraphHandle};
 use crate::abi::c_caller::Text;
 use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::process::call::call;
 
 /// What a node is called.
 fn label(payload: &Payload) -> String {
@@ -62,13 +61,15 @@ fn write(process: &Process, graph: &Graph, name: &str, text: &mut String) -> Hip
 }
 
 /// The flags, which ask for more about each node, change nothing.
-#[unsafe(export_name = "emulated_hipGraphDebugDotPrint")]
-extern "C" fn hipGraphDebugDotPrint(graph: GraphHandle, path: Text, _flags: u32) -> Status {
-    call("hipGraphDebugDotPrint", |process| {
-        let path = Path::new(OsStr::from_bytes(path.get()?.to_bytes()));
-        let mut text = String::from("digraph dot {\n");
-        write(process, &*process.graphs().graph(graph)?, "0", &mut text)?;
-        text.push_str("}\n");
-        std::fs::write(path, text).map_err(|_| Status::OPERATING_SYSTEM)
-    })
+pub(crate) fn hipGraphDebugDotPrint(
+    process: &Process,
+    graph: GraphHandle,
+    path: Text,
+    _flags: u32,
+) -> HipResult {
+    let path = Path::new(OsStr::from_bytes(path.get()?.to_bytes()));
+    let mut text = String::from("digraph dot {\n");
+    write(process, &*process.graphs().graph(graph)?, "0", &mut text)?;
+    text.push_str("}\n");
+    std::fs::write(path, text).map_err(|_| Status::OPERATING_SYSTEM)
 }

@@ -11,7 +11,6 @@ use super::{Graph, GraphHandle, Graphs, NodeHandle, lock};
 use crate::abi::c_caller::{Handle, Out};
 use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::StreamHandle;
 
 /// A `hipGraphExec_t`.
@@ -111,7 +110,7 @@ impl Exec {
 
 impl Graphs {
     /// Returns an executable graph. Fails with `INVALID_VALUE` if it does not exist.
-    pub(super) fn exec(&self, handle: ExecHandle) -> HipResult<Arc<Exec>> {
+    pub(crate) fn exec(&self, handle: ExecHandle) -> HipResult<Arc<Exec>> {
         self.execs.expect(handle.0, Status::INVALID_VALUE)
     }
 
@@ -158,7 +157,12 @@ const AUTO_FREE: u64 = 1;
 const UPLOAD: u64 = 2;
 const ALL_FLAGS: u64 = 0xf;
 
-fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> HipResult {
+pub(crate) fn instantiate(
+    process: &Process,
+    exec: Out<ExecHandle>,
+    graph: GraphHandle,
+    flags: u64,
+) -> HipResult {
     exec.check()?;
     // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority.
     if flags & !ALL_FLAGS != 0 {
@@ -170,32 +174,25 @@ fn instantiate(process: &Process, exec: Out<ExecHandle>, graph: GraphHandle, fla
     exec.set(Handle::new(process.graphs().execs.add(Exec { steps, flags, user_objects })))
 }
 
-#[unsafe(export_name = "emulated_hipGraphInstantiate")]
-extern "C" fn hipGraphInstantiate(
+pub(crate) fn hipGraphInstantiate(
+    process: &Process,
     exec: Out<ExecHandle>,
     graph: GraphHandle,
     error_node: Out<NodeHandle>,
     log: Out<u8>,
     log_bytes: usize,
-) -> Status {
-    call("hipGraphInstantiate", |process| {
-        error_node.set_if_wanted(Handle::NULL);
-        if log_bytes > 0 {
-            log.set_if_wanted(0);
-        }
-        instantiate(process, exec, graph, 0)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipGraphInstantiateWithFlags")]
-extern "C" fn hipGraphInstantiateWithFlags(exec: Out<ExecHandle>, graph: GraphHandle, flags: u64) -> Status {
-    call("hipGraphInstantiateWithFlags", |process| instantiate(process, exec, graph, flags))
+) -> HipResult {
+    error_node.set_if_wanted(Handle::NULL);
+    if log_bytes > 0 {
+        log.set_if_wanted(0);
+    }
+    instantiate(process, exec, graph, 0)
 }
 
 /// `hipGraphInstantiateParams`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct InstantiateParams {
+pub(crate) struct InstantiateParams {
     error_node: NodeHandle,
     flags: u64,
     /// `hipGraphInstantiateResult`.
@@ -203,67 +200,53 @@ struct InstantiateParams {
     upload_stream: StreamHandle,
 }
 
-#[unsafe(export_name = "emulated_hipGraphInstantiateWithParams")]
-extern "C" fn hipGraphInstantiateWithParams(
+pub(crate) fn hipGraphInstantiateWithParams(
+    process: &Process,
     exec: Out<ExecHandle>,
     graph: GraphHandle,
     params: Out<InstantiateParams>,
-) -> Status {
-    call("hipGraphInstantiateWithParams", |process| {
-        let given = params.get()?;
-        if given.flags == UPLOAD {
-            process.stream(given.upload_stream)?;
-        }
-        let instantiated = instantiate(process, exec, graph, given.flags);
-        // hipGraphInstantiateSuccess, ...Error.
-        let result = i32::from(instantiated.is_err());
-        params.set(InstantiateParams { error_node: Handle::NULL, result, ..given })?;
-        instantiated
-    })
+) -> HipResult {
+    let given = params.get()?;
+    if given.flags == UPLOAD {
+        process.stream(given.upload_stream)?;
+    }
+    let instantiated = instantiate(process, exec, graph, given.flags);
+    // hipGraphInstantiateSuccess, ...Error.
+    let result = i32::from(instantiated.is_err());
+    params.set(InstantiateParams { error_node: Handle::NULL, result, ..given })?;
+    instantiated
 }
 
-#[unsafe(export_name = "emulated_hipGraphExecGetFlags")]
-extern "C" fn hipGraphExecGetFlags(exec: ExecHandle, flags: Out<u64>) -> Status {
-    call("hipGraphExecGetFlags", |process| {
-        flags.check()?;
-        flags.set(process.graphs().exec(exec)?.flags)
-    })
+pub(crate) fn hipGraphExecGetFlags(process: &Process, exec: ExecHandle, flags: Out<u64>) -> HipResult {
+    flags.check()?;
+    flags.set(process.graphs().exec(exec)?.flags)
 }
 
-#[unsafe(export_name = "emulated_hipGraphExecDestroy")]
-extern "C" fn hipGraphExecDestroy(exec: ExecHandle) -> Status {
-    call("hipGraphExecDestroy", |process| {
-        let exec = process.graphs().execs.remove(exec.0).ok_or(Status::INVALID_VALUE)?;
-        if !exec.user_objects.is_empty() {
-            // Launches in flight may use the objects.
-            process.device_ids().try_for_each(|device| process.driver.device_synchronize(device))?;
-            process.release_objects(&exec.user_objects);
-        }
-        Ok(())
-    })
+pub(crate) fn hipGraphExecDestroy(process: &Process, exec: ExecHandle) -> HipResult {
+    let exec = process.graphs().execs.remove(exec.0).ok_or(Status::INVALID_VALUE)?;
+    if !exec.user_objects.is_empty() {
+        // Launches in flight may use the objects.
+        process.device_ids().try_for_each(|device| process.driver.device_synchronize(device))?;
+        process.release_objects(&exec.user_objects);
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipGraphUpload")]
-extern "C" fn hipGraphUpload(exec: ExecHandle, stream: StreamHandle) -> Status {
-    call("hipGraphUpload", |process| {
-        process.graphs().exec(exec)?;
-        process.stream(stream).map(drop)
-    })
+pub(crate) fn hipGraphUpload(process: &Process, exec: ExecHandle, stream: StreamHandle) -> HipResult {
+    process.graphs().exec(exec)?;
+    process.stream(stream).map(drop)
 }
 
-#[unsafe(export_name = "emulated_hipGraphLaunch")]
-pub(crate) extern "C" fn hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) -> Status {
-    call("hipGraphLaunch", |process| {
-        let exec = process.graphs().exec(exec)?;
-        let on = process.stream(stream)?;
-        if process.capture_graph(on, &exec)? {
-            return Ok(());
-        }
-        exec.check(process, on.0)?;
-        exec.free_memory(process);
-        let steps = lock(&exec.steps);
-        steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))
-    })
+pub(crate) fn hipGraphLaunch(process: &'static Process, exec: ExecHandle, stream: StreamHandle) -> HipResult {
+    let exec = process.graphs().exec(exec)?;
+    let on = process.stream(stream)?;
+    if process.capture_graph(on, &exec)? {
+        return Ok(());
+    }
+    exec.check(process, on.0)?;
+    exec.free_memory(process);
+    let steps = lock(&exec.steps);
+    steps.iter().filter(|step| step.enabled).try_for_each(|step| step.payload.enqueue(process, stream))
 }
 
 // hipGraphExecUpdateResult.
@@ -291,34 +274,32 @@ fn difference(old: &Step, new: &Step) -> Option<i32> {
     (old.after != new.after).then_some(TOPOLOGY_CHANGED)
 }
 
-#[unsafe(export_name = "emulated_hipGraphExecUpdate")]
-extern "C" fn hipGraphExecUpdate(
+pub(crate) fn hipGraphExecUpdate(
+    process: &Process,
     exec: ExecHandle,
     graph: GraphHandle,
     error_node: Out<NodeHandle>,
     result: Out<i32>,
-) -> Status {
-    call("hipGraphExecUpdate", |process| {
-        error_node.check()?;
-        result.check()?;
-        error_node.set(Handle::NULL)?;
-        result.set(ERROR)?;
-        let exec = process.graphs().exec(exec)?;
-        let new = process.graphs().steps(&*process.graphs().graph(graph)?)?;
-        let mut steps = lock(&exec.steps);
-        if steps.len() != new.len() {
-            result.set(TOPOLOGY_CHANGED)?;
-            return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
-        }
-        let differs = |(old, new)| Some((new, difference(old, new)?));
-        if let Some((step, difference)) = steps.iter().zip(&new).find_map(differs) {
-            error_node.set(Handle::new(step.node))?;
-            result.set(difference)?;
-            return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
-        }
-        for (old, new) in steps.iter_mut().zip(new) {
-            old.payload = new.payload;
-        }
-        result.set(UPDATED)
-    })
+) -> HipResult {
+    error_node.check()?;
+    result.check()?;
+    error_node.set(Handle::NULL)?;
+    result.set(ERROR)?;
+    let exec = process.graphs().exec(exec)?;
+    let new = process.graphs().steps(&*process.graphs().graph(graph)?)?;
+    let mut steps = lock(&exec.steps);
+    if steps.len() != new.len() {
+        result.set(TOPOLOGY_CHANGED)?;
+        return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
+    }
+    let differs = |(old, new)| Some((new, difference(old, new)?));
+    if let Some((step, difference)) = steps.iter().zip(&new).find_map(differs) {
+        error_node.set(Handle::new(step.node))?;
+        result.set(difference)?;
+        return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
+    }
+    for (old, new) in steps.iter_mut().zip(new) {
+        old.payload = new.payload;
+    }
+    result.set(UPDATED)
 }

@@ -21,7 +21,6 @@ use crate::memory::allocations::{Allocation, Kind};
 use crate::memory::pool;
 use crate::process::ContextHandle;
 use crate::process::Process;
-use crate::process::call::call;
 
 /// The memory of a node that allocates.
 pub(crate) struct GraphMemory {
@@ -191,113 +190,107 @@ pub(super) fn freeing(process: &Process, address: Address) -> HipResult<Payload>
     }
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddMemAllocNode")]
-extern "C" fn hipGraphAddMemAllocNode(
+pub(crate) fn hipGraphAddMemAllocNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     params: Out<hipMemAllocNodeParams>,
-) -> Status {
-    call("hipGraphAddMemAllocNode", |process| {
-        add(process, node, graph, (after, count), || allocation(process, params))
-    })
+) -> HipResult {
+    add(process, node, graph, (after, count), || allocation(process, params))
 }
 
-#[unsafe(export_name = "emulated_hipGraphMemAllocNodeGetParams")]
-extern "C" fn hipGraphMemAllocNodeGetParams(node: NodeHandle, params: Out<hipMemAllocNodeParams>) -> Status {
-    call("hipGraphMemAllocNodeGetParams", |process| {
-        params.check()?;
-        match &*process.graphs().node(node)?.payload() {
-            Payload::Allocate(memory) => params.set(memory.params),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
+pub(crate) fn hipGraphMemAllocNodeGetParams(
+    process: &Process,
+    node: NodeHandle,
+    params: Out<hipMemAllocNodeParams>,
+) -> HipResult {
+    params.check()?;
+    match &*process.graphs().node(node)?.payload() {
+        Payload::Allocate(memory) => params.set(memory.params),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddMemFreeNode")]
-extern "C" fn hipGraphAddMemFreeNode(
+pub(crate) fn hipGraphAddMemFreeNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     pointer: Address,
-) -> Status {
-    call("hipGraphAddMemFreeNode", |process| {
-        if !after.is_null() && count == 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        add(process, node, graph, (after, count), || freeing(process, pointer))
-    })
+) -> HipResult {
+    if !after.is_null() && count == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    add(process, node, graph, (after, count), || freeing(process, pointer))
 }
 
-#[unsafe(export_name = "emulated_hipDrvGraphAddMemFreeNode")]
-extern "C" fn hipDrvGraphAddMemFreeNode(
+pub(crate) fn hipDrvGraphAddMemFreeNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     pointer: Address,
     _context: ContextHandle,
-) -> Status {
-    call("hipDrvGraphAddMemFreeNode", |process| {
-        add(process, node, graph, (after, count), || freeing(process, pointer))
+) -> HipResult {
+    add(process, node, graph, (after, count), || freeing(process, pointer))
+}
+
+pub(crate) fn hipGraphMemFreeNodeGetParams(
+    process: &Process,
+    node: NodeHandle,
+    pointer: Out<Address>,
+) -> HipResult {
+    pointer.check()?;
+    match *process.graphs().node(node)?.payload() {
+        Payload::Free(address) => pointer.set(address),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+pub(crate) fn hipDeviceGetGraphMemAttribute(
+    process: &Process,
+    device: i32,
+    attribute: i32,
+    value: Out<u64>,
+) -> HipResult {
+    let (device, _) = process.device(device)?;
+    value.check()?;
+    let memories = &process.graphs().memories;
+    let now = memories.usage(device);
+    let most = lock(&memories.most).get(&device).copied().unwrap_or_default();
+    // hipGraphMemAttributeType.
+    value.set(match attribute {
+        0 => now.used,
+        1 => most.used,
+        2 => now.reserved,
+        3 => most.reserved,
+        _ => return Err(Status::INVALID_VALUE),
     })
 }
 
-#[unsafe(export_name = "emulated_hipGraphMemFreeNodeGetParams")]
-extern "C" fn hipGraphMemFreeNodeGetParams(node: NodeHandle, pointer: Out<Address>) -> Status {
-    call("hipGraphMemFreeNodeGetParams", |process| {
-        pointer.check()?;
-        match *process.graphs().node(node)?.payload() {
-            Payload::Free(address) => pointer.set(address),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDeviceGetGraphMemAttribute")]
-extern "C" fn hipDeviceGetGraphMemAttribute(device: i32, attribute: i32, value: Out<u64>) -> Status {
-    call("hipDeviceGetGraphMemAttribute", |process| {
-        let (device, _) = process.device(device)?;
-        value.check()?;
-        let memories = &process.graphs().memories;
-        let now = memories.usage(device);
-        let most = lock(&memories.most).get(&device).copied().unwrap_or_default();
-        // hipGraphMemAttributeType.
-        value.set(match attribute {
-            0 => now.used,
-            1 => most.used,
-            2 => now.reserved,
-            3 => most.reserved,
-            _ => return Err(Status::INVALID_VALUE),
-        })
-    })
-}
-
-#[unsafe(export_name = "emulated_hipDeviceSetGraphMemAttribute")]
-extern "C" fn hipDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: In<u64>) -> Status {
-    call("hipDeviceSetGraphMemAttribute", |process| {
-        let (device, _) = process.device(device)?;
-        // The high marks can only be reset.
-        if value.get()? != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let memories = &process.graphs().memories;
-        let now = memories.usage(device);
-        let mut most = lock(&memories.most);
-        let most = most.entry(device).or_default();
-        match attribute {
-            1 => most.used = now.used,
-            3 => most.reserved = now.reserved,
-            _ => return Err(Status::INVALID_VALUE),
-        }
-        Ok(())
-    })
-}
-
-/// Memory that no graph has is not kept, so nothing is left to trim.
-#[unsafe(export_name = "emulated_hipDeviceGraphMemTrim")]
-extern "C" fn hipDeviceGraphMemTrim(device: i32) -> Status {
-    call("hipDeviceGraphMemTrim", |process| process.device(device).map(drop))
+pub(crate) fn hipDeviceSetGraphMemAttribute(
+    process: &Process,
+    device: i32,
+    attribute: i32,
+    value: In<u64>,
+) -> HipResult {
+    let (device, _) = process.device(device)?;
+    // The high marks can only be reset.
+    if value.get()? != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let memories = &process.graphs().memories;
+    let now = memories.usage(device);
+    let mut most = lock(&memories.most);
+    let most = most.entry(device).or_default();
+    match attribute {
+        1 => most.used = now.used,
+        3 => most.reserved = now.reserved,
+        _ => return Err(Status::INVALID_VALUE),
+    }
+    Ok(())
 }

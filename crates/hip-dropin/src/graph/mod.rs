@@ -8,20 +8,20 @@
 //! parameters, `exec.rs` those about executable graphs, and `check.rs` what a launch checks. `capture.rs` makes nodes of calls on captured streams.
 //! `memory.rs` has the memory of nodes that allocate, and `user_object.rs` the program's objects that graphs keep alive.
 
-mod attributes;
-mod batch;
-mod capture;
-mod check;
-mod dot;
-mod driver_api;
-mod exec;
-mod memory;
-mod node_params;
-mod nodes;
-mod payload;
-mod stream_capture;
-mod structure;
-mod user_object;
+pub(crate) mod attributes;
+pub(crate) mod batch;
+pub(crate) mod capture;
+pub(crate) mod check;
+pub(crate) mod dot;
+pub(crate) mod driver_api;
+pub(crate) mod exec;
+pub(crate) mod memory;
+pub(crate) mod node_params;
+pub(crate) mod nodes;
+pub(crate) mod payload;
+pub(crate) mod stream_capture;
+pub(crate) mod structure;
+pub(crate) mod user_object;
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

@@ -1,13 +1,13 @@
 //! Nodes of any kind, whose parameters are in one structure.
 
 use super::memory::{allocation, freeing};
-use super::nodes::{add, child_graph, copy_3d, host, kernel, memset, of_event, set, set_in_exec};
+pub(crate) use super::nodes::{add, set, set_in_exec};
+use super::nodes::{child_graph, copy_3d, host, kernel, memset, of_event};
 use super::payload::Payload;
-use super::{ExecHandle, GraphHandle, NodeHandle};
-use crate::abi::c_caller::{Address, Handle, In, Out};
+use super::{ExecHandle, NodeHandle};
+use crate::abi::c_caller::{Address, Handle};
 use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::process::call::call;
 
 /// The parameters of a node of some kind, which lie behind the kind and three reserved numbers.
 const PARAMS: usize = 16;
@@ -20,7 +20,7 @@ const ALLOCATE: i32 = 10;
 const FREE: i32 = 11;
 
 /// What a node does by a `hipGraphNodeParams`.
-fn payload(process: &Process, node: Address) -> HipResult<Payload> {
+pub(crate) fn payload(process: &Process, node: Address) -> HipResult<Payload> {
     let params = node.offset(PARAMS);
     // A union's first member, for the kinds that have one value.
     let word = |at: Address| at.values::<u64>().get();
@@ -42,7 +42,7 @@ fn payload(process: &Process, node: Address) -> HipResult<Payload> {
 }
 
 /// As [`payload`], for nodes that exist. A node keeps its kind and its memory.
-fn new_payload(process: &Process, node: NodeHandle, params: Address) -> HipResult<Payload> {
+pub(crate) fn new_payload(process: &Process, node: NodeHandle, params: Address) -> HipResult<Payload> {
     let kind = params.values::<i32>().get()?;
     if matches!(kind, ALLOCATE | FREE) {
         return Err(Status::NOT_SUPPORTED);
@@ -52,30 +52,16 @@ fn new_payload(process: &Process, node: NodeHandle, params: Address) -> HipResul
     if (kind == CHILD) == is_child { payload(process, params) } else { Err(Status::INVALID_VALUE) }
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddNode")]
-extern "C" fn hipGraphAddNode(
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
+pub(crate) fn hipGraphExecNodeSetParams(
+    process: &Process,
+    exec: ExecHandle,
+    node: NodeHandle,
     params: Address,
-) -> Status {
-    call("hipGraphAddNode", |process| add(process, node, graph, (after, count), || payload(process, params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphNodeSetParams")]
-extern "C" fn hipGraphNodeSetParams(node: NodeHandle, params: Address) -> Status {
-    call("hipGraphNodeSetParams", |process| set(process, node, || new_payload(process, node, params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphExecNodeSetParams")]
-extern "C" fn hipGraphExecNodeSetParams(exec: ExecHandle, node: NodeHandle, params: Address) -> Status {
-    call("hipGraphExecNodeSetParams", |process| {
-        if params.values::<i32>().get()? == CHILD {
-            let child = Handle::new(params.offset(PARAMS).values::<u64>().get()?);
-            let exec = process.graphs().exec(exec)?;
-            return process.graphs().set_child(&exec, node, &*process.graphs().graph(child)?);
-        }
-        set_in_exec(process, exec, node, || new_payload(process, node, params))
-    })
+) -> HipResult {
+    if params.values::<i32>().get()? == CHILD {
+        let child = Handle::new(params.offset(PARAMS).values::<u64>().get()?);
+        let exec = process.graphs().exec(exec)?;
+        return process.graphs().set_child(&exec, node, &*process.graphs().graph(child)?);
+    }
+    set_in_exec(process, exec, node, || new_payload(process, node, params))
 }

@@ -6,13 +6,12 @@ use crate::abi::c_caller::{Address, In, Out};
 use crate::abi::status::{HipResult, Status};
 use crate::abi::structs::{hipHostNodeParams, hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
 use crate::copy::boxes::{BoxCopy, Side, from_parms};
-use crate::copy::symbols;
+use crate::copy::bytes::{self, ByteCopy, SymbolCopy};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::event::EventHandle;
 
 /// Adds a node that comes after others of the graph. `payload` is made after the other arguments were checked.
-pub(super) fn add(
+pub(crate) fn add(
     process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
@@ -32,7 +31,7 @@ pub(super) fn add(
 }
 
 /// Sets what a node does, if it is of the same kind as before.
-pub(super) fn set(
+pub(crate) fn set(
     process: &Process,
     node: NodeHandle,
     payload: impl FnOnce() -> HipResult<Payload>,
@@ -47,7 +46,7 @@ pub(super) fn set(
 }
 
 /// Sets what a node of an executable graph does.
-pub(super) fn set_in_exec(
+pub(crate) fn set_in_exec(
     process: &Process,
     exec: ExecHandle,
     node: NodeHandle,
@@ -62,261 +61,157 @@ fn same_kind(old: &Payload, new: &Payload) -> HipResult {
     if old.node_type() == new.node_type() { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-pub(super) fn kernel(process: &Process, params: In<hipKernelNodeParams>) -> HipResult<Payload> {
+pub(crate) fn kernel(process: &Process, params: In<hipKernelNodeParams>) -> HipResult<Payload> {
     Ok(Payload::kernel(KernelNode::new(process, &params.get()?)?))
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddKernelNode")]
-extern "C" fn hipGraphAddKernelNode(
+pub(crate) fn hipGraphAddKernelNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     params: In<hipKernelNodeParams>,
-) -> Status {
-    call("hipGraphAddKernelNode", |process| {
-        add(process, node, graph, (after, count), || kernel(process, params))
-    })
+) -> HipResult {
+    add(process, node, graph, (after, count), || kernel(process, params))
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeGetParams")]
-extern "C" fn hipGraphKernelNodeGetParams(node: NodeHandle, params: Out<hipKernelNodeParams>) -> Status {
-    call("hipGraphKernelNodeGetParams", |process| {
-        params.check()?;
-        match &*process.graphs().node(node)?.payload() {
-            Payload::Kernel(kernel, _) => params.set(kernel.params()),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
+pub(crate) fn hipGraphKernelNodeGetParams(
+    process: &Process,
+    node: NodeHandle,
+    params: Out<hipKernelNodeParams>,
+) -> HipResult {
+    params.check()?;
+    match &*process.graphs().node(node)?.payload() {
+        Payload::Kernel(kernel, _) => params.set(kernel.params()),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
-#[unsafe(export_name = "emulated_hipGraphKernelNodeSetParams")]
-extern "C" fn hipGraphKernelNodeSetParams(node: NodeHandle, params: In<hipKernelNodeParams>) -> Status {
-    call("hipGraphKernelNodeSetParams", |process| set(process, node, || kernel(process, params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphExecKernelNodeSetParams")]
-extern "C" fn hipGraphExecKernelNodeSetParams(
+pub(crate) fn hipGraphExecKernelNodeSetParams(
+    process: &Process,
     exec: ExecHandle,
     node: NodeHandle,
     params: In<hipKernelNodeParams>,
-) -> Status {
-    call("hipGraphExecKernelNodeSetParams", |process| {
-        set_in_exec(process, exec, node, || kernel(process, params))
-    })
+) -> HipResult {
+    set_in_exec(process, exec, node, || kernel(process, params))
 }
 
-pub(super) fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload> {
+pub(crate) fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload> {
     let params = params.get()?;
     let copy = from_parms("hipGraphAddMemcpyNode", &params)?;
     Ok(Payload::Copy(CopyNode::new(process, copy, Params::Runtime(params))?))
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddMemcpyNode")]
-extern "C" fn hipGraphAddMemcpyNode(
+pub(crate) fn hipGraphAddMemcpyNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     params: In<hipMemcpy3DParms>,
-) -> Status {
-    call("hipGraphAddMemcpyNode", |process| {
-        add(process, node, graph, (after, count), || copy_3d(process, params))
-    })
+) -> HipResult {
+    add(process, node, graph, (after, count), || copy_3d(process, params))
 }
 
-#[unsafe(export_name = "emulated_hipGraphMemcpyNodeGetParams")]
-extern "C" fn hipGraphMemcpyNodeGetParams(node: NodeHandle, params: Out<hipMemcpy3DParms>) -> Status {
-    call("hipGraphMemcpyNodeGetParams", |process| {
-        params.check()?;
-        match &*process.graphs().node(node)?.payload() {
-            Payload::Copy(CopyNode { params: Params::Runtime(known), .. }) => params.set(*known),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
+pub(crate) fn hipGraphMemcpyNodeGetParams(
+    process: &Process,
+    node: NodeHandle,
+    params: Out<hipMemcpy3DParms>,
+) -> HipResult {
+    params.check()?;
+    match &*process.graphs().node(node)?.payload() {
+        Payload::Copy(CopyNode { params: Params::Runtime(known), .. }) => params.set(*known),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
-#[unsafe(export_name = "emulated_hipGraphMemcpyNodeSetParams")]
-extern "C" fn hipGraphMemcpyNodeSetParams(node: NodeHandle, params: In<hipMemcpy3DParms>) -> Status {
-    call("hipGraphMemcpyNodeSetParams", |process| set(process, node, || copy_3d(process, params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphExecMemcpyNodeSetParams")]
-extern "C" fn hipGraphExecMemcpyNodeSetParams(
+pub(crate) fn hipGraphExecMemcpyNodeSetParams(
+    process: &Process,
     exec: ExecHandle,
     node: NodeHandle,
     params: In<hipMemcpy3DParms>,
-) -> Status {
-    call("hipGraphExecMemcpyNodeSetParams", |process| {
-        set_in_exec(process, exec, node, || copy_3d(process, params))
-    })
+) -> HipResult {
+    set_in_exec(process, exec, node, || copy_3d(process, params))
 }
 
 /// A copy of one range.
-fn copy_1d(process: &Process, dst: Address, src: Address, bytes: usize, kind: i32) -> HipResult<Payload> {
+pub(crate) fn copy_1d(
+    process: &Process,
+    dst: Address,
+    src: Address,
+    bytes: usize,
+    kind: i32,
+) -> HipResult<Payload> {
     let side = |start| Side { start, pitch: bytes, slice: bytes };
     let copy = BoxCopy { dst: side(dst), src: side(src), width: bytes, height: 1, depth: 1, kind };
     Ok(Payload::Copy(CopyNode::new(process, copy, Params::None)?))
 }
 
-fn copy_to_symbol(
-    process: &Process,
-    (symbol, src): (Address, Address),
-    (bytes, offset): (usize, usize),
-    kind: i32,
-) -> HipResult<Payload> {
-    if src.is_null() {
+/// A copy from or to a variable on the current device.
+pub(crate) fn copy_symbol(process: &Process, copy: SymbolCopy) -> HipResult<Payload> {
+    if copy.memory.is_null() {
         return Err(Status::INVALID_VALUE);
     }
-    copy_1d(process, symbols::address(process, symbol, bytes, offset)?, src, bytes, kind)
+    let variable = bytes::address(process, copy.symbol, copy.bytes, copy.offset)?;
+    let ByteCopy { dst, src, bytes, kind } = copy.between(variable);
+    copy_1d(process, dst, src, bytes, kind)
 }
 
-fn copy_from_symbol(
-    process: &Process,
-    (dst, symbol): (Address, Address),
-    (bytes, offset): (usize, usize),
-    kind: i32,
-) -> HipResult<Payload> {
-    if dst.is_null() {
-        return Err(Status::INVALID_VALUE);
-    }
-    copy_1d(process, dst, symbols::address(process, symbol, bytes, offset)?, bytes, kind)
-}
-
-/// Declares the three functions of a copy of one range: add, set, set in an executable graph.
-macro_rules! copies {
-    ($($add:ident, $set:ident, $exec:ident($($argument:ident: $type:ty),*) = |$process:ident| $make:expr;)*) => {$(
-        #[unsafe(export_name = concat!("emulated_", stringify!($add)))]
-        extern "C" fn $add(
-            node: Out<NodeHandle>,
-            graph: GraphHandle,
-            after: In<NodeHandle>,
-            count: usize,
-            $($argument: $type),*
-        ) -> Status {
-            call(stringify!($add), |$process| add($process, node, graph, (after, count), || $make))
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($set)))]
-        extern "C" fn $set(node: NodeHandle, $($argument: $type),*) -> Status {
-            call(stringify!($set), |$process| set($process, node, || $make))
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($exec)))]
-        extern "C" fn $exec(exec: ExecHandle, node: NodeHandle, $($argument: $type),*) -> Status {
-            call(stringify!($exec), |$process| set_in_exec($process, exec, node, || $make))
-        }
-    )*};
-}
-
-copies! {
-    hipGraphAddMemcpyNode1D, hipGraphMemcpyNodeSetParams1D, hipGraphExecMemcpyNodeSetParams1D(
-        dst: Address, src: Address, bytes: usize, kind: i32
-    ) = |process| copy_1d(process, dst, src, bytes, kind);
-    hipGraphAddMemcpyNodeToSymbol, hipGraphMemcpyNodeSetParamsToSymbol, hipGraphExecMemcpyNodeSetParamsToSymbol(
-        symbol: Address, src: Address, bytes: usize, offset: usize, kind: i32
-    ) = |process| copy_to_symbol(process, (symbol, src), (bytes, offset), kind);
-    hipGraphAddMemcpyNodeFromSymbol, hipGraphMemcpyNodeSetParamsFromSymbol, hipGraphExecMemcpyNodeSetParamsFromSymbol(
-        dst: Address, symbol: Address, bytes: usize, offset: usize, kind: i32
-    ) = |process| copy_from_symbol(process, (dst, symbol), (bytes, offset), kind);
-}
-
-pub(super) fn memset(process: &Process, params: In<hipMemsetParams>) -> HipResult<Payload> {
+pub(crate) fn memset(process: &Process, params: In<hipMemsetParams>) -> HipResult<Payload> {
     let params = params.get()?;
     fill(process, &params)?;
     Ok(Payload::Fill(params))
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddMemsetNode")]
-extern "C" fn hipGraphAddMemsetNode(
+pub(crate) fn hipGraphAddMemsetNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     params: In<hipMemsetParams>,
-) -> Status {
-    call("hipGraphAddMemsetNode", |process| {
-        add(process, node, graph, (after, count), || memset(process, params))
-    })
+) -> HipResult {
+    add(process, node, graph, (after, count), || memset(process, params))
 }
 
-#[unsafe(export_name = "emulated_hipGraphMemsetNodeGetParams")]
-extern "C" fn hipGraphMemsetNodeGetParams(node: NodeHandle, params: Out<hipMemsetParams>) -> Status {
-    call("hipGraphMemsetNodeGetParams", |process| {
-        params.check()?;
-        match &*process.graphs().node(node)?.payload() {
-            Payload::Fill(known) => params.set(*known),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
+pub(crate) fn hipGraphMemsetNodeGetParams(
+    process: &Process,
+    node: NodeHandle,
+    params: Out<hipMemsetParams>,
+) -> HipResult {
+    params.check()?;
+    match &*process.graphs().node(node)?.payload() {
+        Payload::Fill(known) => params.set(*known),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
-#[unsafe(export_name = "emulated_hipGraphMemsetNodeSetParams")]
-extern "C" fn hipGraphMemsetNodeSetParams(node: NodeHandle, params: In<hipMemsetParams>) -> Status {
-    call("hipGraphMemsetNodeSetParams", |process| set(process, node, || memset(process, params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphExecMemsetNodeSetParams")]
-extern "C" fn hipGraphExecMemsetNodeSetParams(
+pub(crate) fn hipGraphExecMemsetNodeSetParams(
+    process: &Process,
     exec: ExecHandle,
     node: NodeHandle,
     params: In<hipMemsetParams>,
-) -> Status {
-    call("hipGraphExecMemsetNodeSetParams", |process| {
-        set_in_exec(process, exec, node, || memset(process, params))
-    })
+) -> HipResult {
+    set_in_exec(process, exec, node, || memset(process, params))
 }
 
-pub(super) fn host(params: In<hipHostNodeParams>) -> HipResult<Payload> {
+pub(crate) fn host(params: In<hipHostNodeParams>) -> HipResult<Payload> {
     let params = params.get()?;
     params.r#fn.check()?;
     Ok(Payload::Host(params.r#fn, params.userData))
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddHostNode")]
-extern "C" fn hipGraphAddHostNode(
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-    params: In<hipHostNodeParams>,
-) -> Status {
-    call("hipGraphAddHostNode", |process| add(process, node, graph, (after, count), || host(params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphHostNodeGetParams")]
-extern "C" fn hipGraphHostNodeGetParams(node: NodeHandle, params: Out<hipHostNodeParams>) -> Status {
-    call("hipGraphHostNodeGetParams", |process| {
-        params.check()?;
-        match *process.graphs().node(node)?.payload() {
-            Payload::Host(function, data) => params.set(hipHostNodeParams { r#fn: function, userData: data }),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
-}
-
-#[unsafe(export_name = "emulated_hipGraphHostNodeSetParams")]
-extern "C" fn hipGraphHostNodeSetParams(node: NodeHandle, params: In<hipHostNodeParams>) -> Status {
-    call("hipGraphHostNodeSetParams", |process| set(process, node, || host(params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphExecHostNodeSetParams")]
-extern "C" fn hipGraphExecHostNodeSetParams(
-    exec: ExecHandle,
+pub(crate) fn hipGraphHostNodeGetParams(
+    process: &Process,
     node: NodeHandle,
-    params: In<hipHostNodeParams>,
-) -> Status {
-    call("hipGraphExecHostNodeSetParams", |process| set_in_exec(process, exec, node, || host(params)))
-}
-
-#[unsafe(export_name = "emulated_hipGraphAddEmptyNode")]
-extern "C" fn hipGraphAddEmptyNode(
-    node: Out<NodeHandle>,
-    graph: GraphHandle,
-    after: In<NodeHandle>,
-    count: usize,
-) -> Status {
-    call("hipGraphAddEmptyNode", |process| add(process, node, graph, (after, count), || Ok(Payload::Empty)))
+    params: Out<hipHostNodeParams>,
+) -> HipResult {
+    params.check()?;
+    match *process.graphs().node(node)?.payload() {
+        Payload::Host(function, data) => params.set(hipHostNodeParams { r#fn: function, userData: data }),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
 /// The node has a copy of the graph.
@@ -325,80 +220,43 @@ pub(super) fn child_graph(process: &Process, child: GraphHandle) -> HipResult<Pa
     Ok(Payload::Child(process.graphs().copy(process, &child, true)?.0))
 }
 
-#[unsafe(export_name = "emulated_hipGraphAddChildGraphNode")]
-extern "C" fn hipGraphAddChildGraphNode(
+pub(crate) fn hipGraphAddChildGraphNode(
+    process: &Process,
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
     child: GraphHandle,
-) -> Status {
-    call("hipGraphAddChildGraphNode", |process| {
-        add(process, node, graph, (after, count), || child_graph(process, child))
-    })
+) -> HipResult {
+    add(process, node, graph, (after, count), || child_graph(process, child))
 }
 
-#[unsafe(export_name = "emulated_hipGraphExecChildGraphNodeSetParams")]
-extern "C" fn hipGraphExecChildGraphNodeSetParams(
+pub(crate) fn hipGraphExecChildGraphNodeSetParams(
+    process: &Process,
     exec: ExecHandle,
     node: NodeHandle,
     child: GraphHandle,
-) -> Status {
-    call("hipGraphExecChildGraphNodeSetParams", |process| {
-        let exec = process.graphs().exec(exec)?;
-        process.graphs().set_child(&exec, node, &*process.graphs().graph(child)?)
-    })
+) -> HipResult {
+    let exec = process.graphs().exec(exec)?;
+    process.graphs().set_child(&exec, node, &*process.graphs().graph(child)?)
 }
 
-/// Declares the functions of nodes that record an event or wait for one.
-macro_rules! events {
-    ($($add:ident, $get:ident, $set:ident, $exec:ident: $kind:ident;)*) => {$(
-        #[unsafe(export_name = concat!("emulated_", stringify!($add)))]
-        extern "C" fn $add(
-            node: Out<NodeHandle>,
-            graph: GraphHandle,
-            after: In<NodeHandle>,
-            count: usize,
-            event: EventHandle,
-        ) -> Status {
-            call(stringify!($add), |process| {
-                add(process, node, graph, (after, count), || of_event(process, event, Payload::$kind))
-            })
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($get)))]
-        extern "C" fn $get(node: NodeHandle, event: Out<EventHandle>) -> Status {
-            call(stringify!($get), |process| {
-                event.check()?;
-                match *process.graphs().node(node)?.payload() {
-                    Payload::$kind(known) => event.set(known),
-                    _ => Err(Status::INVALID_VALUE),
-                }
-            })
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($set)))]
-        extern "C" fn $set(node: NodeHandle, event: EventHandle) -> Status {
-            call(stringify!($set), |process| set(process, node, || of_event(process, event, Payload::$kind)))
-        }
-
-        #[unsafe(export_name = concat!("emulated_", stringify!($exec)))]
-        extern "C" fn $exec(exec: ExecHandle, node: NodeHandle, event: EventHandle) -> Status {
-            call(stringify!($exec), |process| {
-                set_in_exec(process, exec, node, || of_event(process, event, Payload::$kind))
-            })
-        }
-    )*};
+/// Writes the event that a node records, or for which it waits.
+pub(crate) fn get_event(
+    process: &Process,
+    node: NodeHandle,
+    event: Out<EventHandle>,
+    records: bool,
+) -> HipResult {
+    event.check()?;
+    match *process.graphs().node(node)?.payload() {
+        Payload::EventRecord(known) if records => event.set(known),
+        Payload::EventWait(known) if !records => event.set(known),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
-events! {
-    hipGraphAddEventRecordNode, hipGraphEventRecordNodeGetEvent, hipGraphEventRecordNodeSetEvent,
-        hipGraphExecEventRecordNodeSetEvent: EventRecord;
-    hipGraphAddEventWaitNode, hipGraphEventWaitNodeGetEvent, hipGraphEventWaitNodeSetEvent,
-        hipGraphExecEventWaitNodeSetEvent: EventWait;
-}
-
-pub(super) fn of_event(
+pub(crate) fn of_event(
     process: &Process,
     event: EventHandle,
     make: impl FnOnce(EventHandle) -> Payload,

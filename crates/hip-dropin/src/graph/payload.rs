@@ -23,11 +23,11 @@ use crate::process::Process;
 use crate::stream::StreamHandle;
 use crate::stream::callbacks;
 use crate::stream::event::EventHandle;
-use crate::stream::target::Target;
+use crate::stream::target::Queue;
 
 /// What a node does when its graph is launched.
 #[derive(Clone)]
-pub(super) enum Payload {
+pub(crate) enum Payload {
     Kernel(Arc<KernelNode>, Attributes),
     Copy(CopyNode),
     Fill(hipMemsetParams),
@@ -44,7 +44,7 @@ pub(super) enum Payload {
 }
 
 /// A kernel with its arguments.
-pub(super) struct KernelNode {
+pub(crate) struct KernelNode {
     pub(super) kernel: Arc<Kernel>,
     pub(super) shape: Shape,
     kernarg: Box<[u8]>,
@@ -55,7 +55,7 @@ pub(super) struct KernelNode {
 
 /// A copy, with the parameters from which it comes.
 #[derive(Clone)]
-pub(super) struct CopyNode {
+pub(crate) struct CopyNode {
     pub(super) copy: BoxCopy,
     pub(super) params: Params,
 }
@@ -217,7 +217,7 @@ impl Payload {
             Payload::Copy(node) => vec![node.copy.dst.start, node.copy.src.start],
             Payload::Fill(params) => vec![params.dst],
             Payload::MemoryOperations(operations) => {
-                operations.given.iter().map(|given| given.address).collect()
+                operations.params.iter().map(|params| params.address).collect()
             }
             _ => Vec::new(),
         }
@@ -226,14 +226,15 @@ impl Payload {
     /// Enqueues the work on a stream.
     pub(super) fn enqueue(&self, process: &'static Process, stream: StreamHandle) -> HipResult {
         let on = process.stream(stream)?;
-        let target = Target { device: on.0, stream: on.1, waits: false };
+        let queue = Queue { device: on.0, stream: on.1, waits: false };
+
         match self {
             Payload::Kernel(node, attributes) => {
                 let cooperation = attributes.cooperation();
-                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, target, cooperation)
+                launch::enqueue_node(process, &node.kernel, &node.shape, &node.kernarg, queue, cooperation)
             }
-            Payload::Copy(node) => node.copy.run(process, target),
-            Payload::Fill(params) => fill(process, params)?.run(process, target),
+            Payload::Copy(node) => node.copy.run(process, queue),
+            Payload::Fill(params) => fill(process, params)?.run(process, queue),
             &Payload::Host(function, data) => {
                 callbacks::enqueue(process, stream, move || function.call(data))
             }

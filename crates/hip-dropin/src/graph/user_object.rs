@@ -6,7 +6,6 @@ use super::{Graph, GraphHandle, lock};
 use crate::abi::c_caller::{Handle, HostFn, Out, UserData};
 use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::process::call::call;
 
 /// A `hipUserObject_t`.
 pub(crate) type UserObjectHandle = Handle<UserObject>;
@@ -62,94 +61,86 @@ impl Process {
     }
 }
 
-#[unsafe(export_name = "emulated_hipUserObjectCreate")]
-extern "C" fn hipUserObjectCreate(
+pub(crate) fn hipUserObjectCreate(
+    process: &Process,
     object: Out<UserObjectHandle>,
     data: UserData,
     destroy: HostFn,
     references: u32,
     flags: u32,
-) -> Status {
-    call("hipUserObjectCreate", |process| {
-        object.check()?;
-        destroy.check()?;
-        check_count(references)?;
-        // hipUserObjectNoDestructorSync, which must be given.
-        if flags != 1 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let made = UserObject { destroy, data, references: Mutex::new(references.into()) };
-        object.set(Handle::new(process.graphs().user_objects.add(made)))
-    })
+) -> HipResult {
+    object.check()?;
+    destroy.check()?;
+    check_count(references)?;
+    // hipUserObjectNoDestructorSync, which must be given.
+    if flags != 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let made = UserObject { destroy, data, references: Mutex::new(references.into()) };
+    object.set(Handle::new(process.graphs().user_objects.add(made)))
 }
 
-#[unsafe(export_name = "emulated_hipUserObjectRetain")]
-extern "C" fn hipUserObjectRetain(object: UserObjectHandle, count: u32) -> Status {
-    call("hipUserObjectRetain", |process| {
-        if object.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        check_count(count)?;
-        process.retain_object(object.0, count.into());
-        Ok(())
-    })
+pub(crate) fn hipUserObjectRetain(process: &Process, object: UserObjectHandle, count: u32) -> HipResult {
+    if object.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    check_count(count)?;
+    process.retain_object(object.0, count.into());
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipUserObjectRelease")]
-extern "C" fn hipUserObjectRelease(object: UserObjectHandle, count: u32) -> Status {
-    call("hipUserObjectRelease", |process| {
-        if object.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        check_count(count)?;
-        process.release_object(object.0, count.into());
-        Ok(())
-    })
+pub(crate) fn hipUserObjectRelease(process: &Process, object: UserObjectHandle, count: u32) -> HipResult {
+    if object.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    check_count(count)?;
+    process.release_object(object.0, count.into());
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipGraphRetainUserObject")]
-extern "C" fn hipGraphRetainUserObject(
+pub(crate) fn hipGraphRetainUserObject(
+    process: &Process,
     graph: GraphHandle,
     object: UserObjectHandle,
     count: u32,
     flags: u32,
-) -> Status {
-    call("hipGraphRetainUserObject", |process| {
-        check_count(count)?;
-        if object.is_null() || flags & !MOVE != 0 {
-            return Err(Status::INVALID_VALUE);
+) -> HipResult {
+    check_count(count)?;
+    if object.is_null() || flags & !MOVE != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let graph = process.graphs().graph(graph)?;
+    // A moved reference was the caller's, and is the graph's now.
+    let added = if flags == MOVE { 0 } else { count.into() };
+    if process.retain_object(object.0, added) {
+        let mut objects = lock(&graph.user_objects);
+        match objects.iter_mut().find(|(known, _)| *known == object.0) {
+            Some((_, references)) => *references += u64::from(count),
+            None => objects.push((object.0, count.into())),
         }
-        let graph = process.graphs().graph(graph)?;
-        // A moved reference was the caller's, and is the graph's now.
-        let added = if flags == MOVE { 0 } else { count.into() };
-        if process.retain_object(object.0, added) {
-            let mut objects = lock(&graph.user_objects);
-            match objects.iter_mut().find(|(known, _)| *known == object.0) {
-                Some((_, references)) => *references += u64::from(count),
-                None => objects.push((object.0, count.into())),
-            }
-        }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipGraphReleaseUserObject")]
-extern "C" fn hipGraphReleaseUserObject(graph: GraphHandle, object: UserObjectHandle, count: u32) -> Status {
-    call("hipGraphReleaseUserObject", |process| {
-        if object.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        check_count(count)?;
-        let graph = process.graphs().graph(graph)?;
-        let mut objects = lock(&graph.user_objects);
-        let Some(index) = objects.iter().position(|(known, _)| *known == object.0) else { return Ok(()) };
-        let Some(left) = objects[index].1.checked_sub(count.into()) else { return Ok(()) };
-        objects[index].1 = left;
-        if left == 0 {
-            objects.remove(index);
-        }
-        drop(objects);
-        process.release_object(object.0, count.into());
-        Ok(())
-    })
+pub(crate) fn hipGraphReleaseUserObject(
+    process: &Process,
+    graph: GraphHandle,
+    object: UserObjectHandle,
+    count: u32,
+) -> HipResult {
+    if object.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    check_count(count)?;
+    let graph = process.graphs().graph(graph)?;
+    let mut objects = lock(&graph.user_objects);
+    let Some(index) = objects.iter().position(|(known, _)| *known == object.0) else { return Ok(()) };
+    let Some(left) = objects[index].1.checked_sub(count.into()) else { return Ok(()) };
+    objects[index].1 = left;
+    if left == 0 {
+        objects.remove(index);
+    }
+    drop(objects);
+    process.release_object(object.0, count.into());
+    Ok(())
 }

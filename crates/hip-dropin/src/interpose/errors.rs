@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use super::{Forward, wrappers};
+use super::Forward;
 use crate::abi::status::Status;
 
 thread_local! {
@@ -21,7 +21,7 @@ pub(super) fn forget() {
     let _ = KEPT.try_with(|kept| kept.set(None));
 }
 
-fn last(forward: Forward<'_>, clears: bool) -> Status {
+pub(crate) fn last(forward: Forward<'_>, clears: bool) -> Status {
     let kept = KEPT.try_with(|kept| if clears { kept.take() } else { kept.get() });
     match kept.ok().flatten() {
         Some(status) => {
@@ -32,10 +32,4 @@ fn last(forward: Forward<'_>, clears: bool) -> Status {
         }
         None => forward(),
     }
-}
-
-wrappers! {
-    hipGetLastError() = |_, forward| last(forward, true);
-    hipExtGetLastError() = |_, forward| last(forward, true);
-    hipPeekAtLastError() = |_, forward| last(forward, false);
 }

@@ -2,7 +2,7 @@
 
 use hip_driver::{Call, EventOptions, Output, RawEvent};
 
-use super::{Forward, Interposed, wrappers};
+use super::{Forward, Interposed};
 use crate::abi::c_caller::Out;
 use crate::abi::status::Status;
 use crate::stream::StreamHandle;
@@ -11,7 +11,7 @@ use crate::stream::event::EventHandle;
 /// `hipEventDisableTiming`.
 const DISABLE_TIMING: u32 = 2;
 
-fn create(over: &Interposed, forward: Forward<'_>, made: Out<EventHandle>, flags: u32) -> Status {
+pub(crate) fn create(over: &Interposed, forward: Forward<'_>, made: Out<EventHandle>, flags: u32) -> Status {
     let device = over.device();
     let options = EventOptions { timing: flags & DISABLE_TIMING == 0 };
     over.observe(&Call::EventCreate { device, options }, forward, || {
@@ -22,7 +22,12 @@ fn create(over: &Interposed, forward: Forward<'_>, made: Out<EventHandle>, flags
     })
 }
 
-fn record(over: &Interposed, forward: Forward<'_>, event: EventHandle, stream: StreamHandle) -> Status {
+pub(crate) fn record(
+    over: &Interposed,
+    forward: Forward<'_>,
+    event: EventHandle,
+    stream: StreamHandle,
+) -> Status {
     if event.is_null() {
         return forward();
     }
@@ -46,52 +51,46 @@ impl Interposed {
     }
 }
 
-wrappers! {
-    hipEventCreate(event: Out<EventHandle>) = |over, forward| create(over, forward, event, 0);
-    hipEventCreateWithFlags(event: Out<EventHandle>, flags: u32) = |over, forward| {
-        create(over, forward, event, flags)
-    };
-    hipEventDestroy(event: EventHandle) = |over, forward| {
-        if event.is_null() {
-            return forward();
-        }
-        let (device, event) = over.event(event);
-        over.observe(&Call::EventDestroy { device, event }, forward, || Output::None)
-    };
-    hipEventRecord(event: EventHandle, stream: StreamHandle) = |over, forward| {
-        record(over, forward, event, stream)
-    };
-    hipEventRecord_spt(event: EventHandle, stream: StreamHandle) = |over, forward| {
-        record(over, forward, event, stream.or_per_thread())
-    };
-    hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, _flags: u32) = |over, forward| {
-        record(over, forward, event, stream)
-    };
-    hipEventQuery(event: EventHandle) = |over, forward| {
-        if event.is_null() {
-            return forward();
-        }
-        let (device, event) = over.event(event);
-        let call = Call::EventQuery { device, event };
-        over.observe_as(&call, forward, |status| (call, Output::Answer(status == Status::SUCCESS)))
-    };
-    hipEventSynchronize(event: EventHandle) = |over, forward| {
-        if event.is_null() {
-            return forward();
-        }
-        let (device, event) = over.event(event);
-        over.observe(&Call::EventSynchronize { device, event }, forward, || Output::None)
-    };
-    hipEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, end: EventHandle) = |over, forward| {
-        if start.is_null() || end.is_null() {
-            return forward();
-        }
-        let ((device, start), (other, end)) = (over.event(start), over.event(end));
-        if device != other {
-            return forward();
-        }
-        over.observe(&Call::EventElapsed { device, start, end }, forward, || {
-            Output::Milliseconds(milliseconds.get().unwrap_or(0.0))
-        })
-    };
+pub(crate) fn hipEventDestroy(over: &Interposed, forward: Forward<'_>, event: EventHandle) -> Status {
+    if event.is_null() {
+        return forward();
+    }
+    let (device, event) = over.event(event);
+    over.observe(&Call::EventDestroy { device, event }, forward, || Output::None)
+}
+
+pub(crate) fn hipEventQuery(over: &Interposed, forward: Forward<'_>, event: EventHandle) -> Status {
+    if event.is_null() {
+        return forward();
+    }
+    let (device, event) = over.event(event);
+    let call = Call::EventQuery { device, event };
+    over.observe_as(&call, forward, |status| (call, Output::Answer(status == Status::SUCCESS)))
+}
+
+pub(crate) fn hipEventSynchronize(over: &Interposed, forward: Forward<'_>, event: EventHandle) -> Status {
+    if event.is_null() {
+        return forward();
+    }
+    let (device, event) = over.event(event);
+    over.observe(&Call::EventSynchronize { device, event }, forward, || Output::None)
+}
+
+pub(crate) fn hipEventElapsedTime(
+    over: &Interposed,
+    forward: Forward<'_>,
+    milliseconds: Out<f32>,
+    start: EventHandle,
+    end: EventHandle,
+) -> Status {
+    if start.is_null() || end.is_null() {
+        return forward();
+    }
+    let ((device, start), (other, end)) = (over.event(start), over.event(end));
+    if device != other {
+        return forward();
+    }
+    over.observe(&Call::EventElapsed { device, start, end }, forward, || {
+        Output::Milliseconds(milliseconds.get().unwrap_or(0.0))
+    })
 }

@@ -6,14 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use hip_driver::{
-    Call, CaptureMode, CaptureReply, CaptureRequest, DeviceId, Output, RawGraph, RawGraphExec, RawStream,
-    Work,
-};
+use hip_driver::{Call, CaptureMode, DeviceId, Output, RawGraph, RawGraphExec, RawStream, Work};
 
 use super::known::lock;
-use super::{Forward, Interposed, errors, wrappers};
-use crate::abi::c_caller::{Address, In, Out};
+use super::{Forward, Interposed, errors};
+use crate::abi::c_caller::Out;
 use crate::abi::status::Status;
 use crate::graph::{ExecHandle, GraphHandle, NodeHandle};
 use crate::stream::StreamHandle;
@@ -113,7 +110,7 @@ impl Interposed {
     }
 }
 
-fn begin(over: &Interposed, forward: Forward<'_>, handle: StreamHandle, mode: i32) -> Status {
+pub(crate) fn begin(over: &Interposed, forward: Forward<'_>, handle: StreamHandle, mode: i32) -> Status {
     let mode = match mode {
         0 => CaptureMode::Global,
         1 => CaptureMode::ThreadLocal,
@@ -121,27 +118,31 @@ fn begin(over: &Interposed, forward: Forward<'_>, handle: StreamHandle, mode: i3
         _ => return forward(),
     };
     let (device, stream) = over.stream(handle);
-    let request = CaptureRequest::Begin(mode);
-    over.observe(&Call::StreamCapture { device, stream, request: &request }, forward, || {
+    over.observe(&Call::StreamBeginCapture { device, stream, mode }, forward, || {
         over.known.graphs.tables().captured.insert(handle.0);
-        Output::Capture(CaptureReply::Done)
+        Output::None
     })
 }
 
-fn end(over: &Interposed, forward: Forward<'_>, handle: StreamHandle, made: Out<GraphHandle>) -> Status {
+pub(crate) fn end(
+    over: &Interposed,
+    forward: Forward<'_>,
+    handle: StreamHandle,
+    made: Out<GraphHandle>,
+) -> Status {
     if over.known.graphs.tables().hidden.contains(&handle.0) {
         let status = forward();
         over.known.graphs.tables().hidden.remove(&handle.0);
         return status;
     }
     let (device, stream) = over.stream(handle);
-    let call = Call::StreamCapture { device, stream, request: &CaptureRequest::End };
+    let call = Call::StreamEndCapture { device, stream };
     let status = over.observe(&call, forward, || {
         let mut tables = over.known.graphs.tables();
         let Ok(graph) = made.get() else { return Output::None };
         let whole = !std::mem::take(&mut tables.changed);
         tables.graphs.insert(graph.0, Graph { device, whole, captured: true });
-        Output::Capture(CaptureReply::Graph(RawGraph(graph.0)))
+        Output::Graph(RawGraph(graph.0))
     });
     let ended = status == Status::SUCCESS || !over.over().is_some_and(|layers| layers.is_capturing(stream));
     if status != Status::SUCCESS {
@@ -153,7 +154,12 @@ fn end(over: &Interposed, forward: Forward<'_>, handle: StreamHandle, made: Out<
     status
 }
 
-fn instantiate(over: &Interposed, forward: Forward<'_>, made: Out<ExecHandle>, graph: GraphHandle) -> Status {
+pub(crate) fn instantiate(
+    over: &Interposed,
+    forward: Forward<'_>,
+    made: Out<ExecHandle>,
+    graph: GraphHandle,
+) -> Status {
     let known = over.known.graphs.tables().graphs.get(&graph.0).copied();
     let Some(Graph { device, whole: true, .. }) = known else { return forward() };
     over.observe(&Call::GraphInstantiate { device, graph: RawGraph(graph.0) }, forward, || {
@@ -164,7 +170,12 @@ fn instantiate(over: &Interposed, forward: Forward<'_>, made: Out<ExecHandle>, g
     })
 }
 
-fn launch(over: &Interposed, forward: Forward<'_>, handle: ExecHandle, stream: StreamHandle) -> Status {
+pub(crate) fn launch(
+    over: &Interposed,
+    forward: Forward<'_>,
+    handle: ExecHandle,
+    stream: StreamHandle,
+) -> Status {
     let (device, stream) = over.stream(stream);
     let exec = over.known.graphs.tables().execs.get(&handle.0).copied();
     let Some(exec) = exec.filter(|exec| exec.whole && exec.device == device && !over.hides_work()) else {
@@ -184,7 +195,7 @@ fn launch(over: &Interposed, forward: Forward<'_>, handle: ExecHandle, stream: S
     status
 }
 
-fn destroy_exec(over: &Interposed, forward: Forward<'_>, handle: ExecHandle) -> Status {
+pub(crate) fn destroy_exec(over: &Interposed, forward: Forward<'_>, handle: ExecHandle) -> Status {
     let Some(exec) = over.known.graphs.tables().execs.remove(&handle.0) else { return forward() };
     // HIP keeps what is in flight.
     over.tell(&Call::DeviceSynchronize { device: exec.device }, Output::None);
@@ -192,7 +203,7 @@ fn destroy_exec(over: &Interposed, forward: Forward<'_>, handle: ExecHandle) -> 
     over.observe(&call, forward, || Output::None)
 }
 
-fn destroy(over: &Interposed, forward: Forward<'_>, handle: GraphHandle) -> Status {
+pub(crate) fn destroy(over: &Interposed, forward: Forward<'_>, handle: GraphHandle) -> Status {
     let known = {
         let mut tables = over.known.graphs.tables();
         tables.nodes.retain(|_, graph| *graph != handle.0);
@@ -202,104 +213,50 @@ fn destroy(over: &Interposed, forward: Forward<'_>, handle: GraphHandle) -> Stat
     over.observe(&Call::GraphDestroy { device, graph: RawGraph(handle.0) }, forward, || Output::None)
 }
 
-wrappers! {
-    hipStreamBeginCapture(stream: StreamHandle, mode: i32) = |over, forward| begin(over, forward, stream, mode);
-    hipStreamBeginCapture_spt(stream: StreamHandle, mode: i32) = |over, forward| {
-        begin(over, forward, stream.or_per_thread(), mode)
-    };
-    hipStreamBeginCaptureToGraph(
-        stream: StreamHandle, graph: GraphHandle, _after: In<NodeHandle>, _edges: Address, _count: usize, _mode: i32,
-    ) = |over, forward| {
-        over.known.graphs.change_graph(graph.0);
-        let status = forward();
-        if status == Status::SUCCESS {
-            over.known.graphs.tables().hidden.insert(stream.0);
-        }
-        status
-    };
-    hipStreamEndCapture(stream: StreamHandle, graph: Out<GraphHandle>) = |over, forward| {
-        end(over, forward, stream, graph)
-    };
-    hipStreamEndCapture_spt(stream: StreamHandle, graph: Out<GraphHandle>) = |over, forward| {
-        end(over, forward, stream.or_per_thread(), graph)
-    };
-    hipStreamUpdateCaptureDependencies(
-        _stream: StreamHandle, _nodes: In<NodeHandle>, _count: usize, _flags: u32,
-    ) = |over, forward| {
-        over.known.graphs.tables().changed = true;
-        forward()
-    };
-    hipGraphCreate(graph: Out<GraphHandle>, _flags: u32) = |over, forward| {
-        let device = over.device();
-        over.observe(&Call::GraphCreate { device }, forward, || {
-            graph.get().map_or(Output::None, |graph| {
-                let state = Graph { device, whole: true, captured: false };
-                over.known.graphs.tables().graphs.insert(graph.0, state);
-                Output::Graph(RawGraph(graph.0))
-            })
+pub(crate) fn hipStreamBeginCaptureToGraph(
+    over: &Interposed,
+    forward: Forward<'_>,
+    stream: StreamHandle,
+    graph: GraphHandle,
+) -> Status {
+    over.known.graphs.change_graph(graph.0);
+    let status = forward();
+    if status == Status::SUCCESS {
+        over.known.graphs.tables().hidden.insert(stream.0);
+    }
+    status
+}
+
+pub(crate) fn hipStreamUpdateCaptureDependencies(over: &Interposed, forward: Forward<'_>) -> Status {
+    over.known.graphs.tables().changed = true;
+    forward()
+}
+
+pub(crate) fn hipGraphCreate(over: &Interposed, forward: Forward<'_>, graph: Out<GraphHandle>) -> Status {
+    let device = over.device();
+    over.observe(&Call::GraphCreate { device }, forward, || {
+        graph.get().map_or(Output::None, |graph| {
+            let state = Graph { device, whole: true, captured: false };
+            over.known.graphs.tables().graphs.insert(graph.0, state);
+            Output::Graph(RawGraph(graph.0))
         })
-    };
-    hipGraphDestroy(graph: GraphHandle) = |over, forward| destroy(over, forward, graph);
-    hipGraphInstantiate(
-        exec: Out<ExecHandle>, graph: GraphHandle, _error: Out<NodeHandle>, _log: Out<u8>, _bytes: usize,
-    ) = |over, forward| instantiate(over, forward, exec, graph);
-    hipGraphInstantiateWithFlags(exec: Out<ExecHandle>, graph: GraphHandle, _flags: u64) = |over, forward| {
-        instantiate(over, forward, exec, graph)
-    };
-    hipGraphInstantiateWithParams(exec: Out<ExecHandle>, graph: GraphHandle, _params: Address) = |over, forward| {
-        instantiate(over, forward, exec, graph)
-    };
-    hipGraphExecDestroy(exec: ExecHandle) = |over, forward| destroy_exec(over, forward, exec);
-    hipGraphLaunch(exec: ExecHandle, stream: StreamHandle) = |over, forward| launch(over, forward, exec, stream);
-    hipGraphLaunch_spt(exec: ExecHandle, stream: StreamHandle) = |over, forward| {
-        launch(over, forward, exec, stream.or_per_thread())
-    };
+    })
 }
 
-/// Declares wrappers of functions that change a graph, an executable graph or a node, which is their first argument. They
-/// have at most seven arguments, each of which fits a register; AMD's functions take the first of them.
-macro_rules! changes {
-    ($($change:ident: $($name:ident)*;)*) => {
-        mod changing {
-            use super::*;
-
-            wrappers! {
-                $($($name(changed: u64, _b: usize, _c: usize, _d: usize, _e: usize, _f: usize) = |over, forward| {
-                    over.known.graphs.$change(changed);
-                    forward()
-                };)*)*
-                hipGraphExecMemcpyNodeSetParamsToSymbol(
-                    exec: u64, _node: usize, _symbol: usize, _src: usize, _bytes: usize, _offset: usize, _kind: i32,
-                ) = |over, forward| {
-                    over.known.graphs.change_exec(exec);
-                    forward()
-                };
-                hipGraphExecMemcpyNodeSetParamsFromSymbol(
-                    exec: u64, _node: usize, _dst: usize, _symbol: usize, _bytes: usize, _offset: usize, _kind: i32,
-                ) = |over, forward| {
-                    over.known.graphs.change_exec(exec);
-                    forward()
-                };
-            }
-        }
-        pub(super) use self::changing::WRAPPERS as CHANGES;
-    };
+/// A function changes a graph.
+pub(crate) fn change_graph(over: &Interposed, forward: Forward<'_>, graph: u64) -> Status {
+    over.known.graphs.change_graph(graph);
+    forward()
 }
 
-changes! {
-    change_graph: hipGraphAddDependencies hipGraphRemoveDependencies;
-    change_node:
-        hipDrvGraphMemcpyNodeSetParams hipGraphBatchMemOpNodeSetParams hipGraphDestroyNode
-        hipGraphEventRecordNodeSetEvent hipGraphEventWaitNodeSetEvent hipGraphExternalSemaphoresSignalNodeSetParams
-        hipGraphExternalSemaphoresWaitNodeSetParams hipGraphHostNodeSetParams hipGraphKernelNodeSetAttribute
-        hipGraphKernelNodeSetParams hipGraphMemcpyNodeSetParams hipGraphMemcpyNodeSetParams1D
-        hipGraphMemcpyNodeSetParamsFromSymbol hipGraphMemcpyNodeSetParamsToSymbol hipGraphMemsetNodeSetParams
-        hipGraphNodeSetParams;
-    change_exec:
-        hipDrvGraphExecMemcpyNodeSetParams hipDrvGraphExecMemsetNodeSetParams hipGraphExecBatchMemOpNodeSetParams
-        hipGraphExecChildGraphNodeSetParams hipGraphExecEventRecordNodeSetEvent hipGraphExecEventWaitNodeSetEvent
-        hipGraphExecExternalSemaphoresSignalNodeSetParams hipGraphExecExternalSemaphoresWaitNodeSetParams
-        hipGraphExecHostNodeSetParams hipGraphExecKernelNodeSetParams hipGraphExecMemcpyNodeSetParams
-        hipGraphExecMemcpyNodeSetParams1D hipGraphExecMemsetNodeSetParams hipGraphExecNodeSetParams
-        hipGraphExecUpdate hipGraphNodeSetEnabled;
+/// A function changes a node.
+pub(crate) fn change_node(over: &Interposed, forward: Forward<'_>, node: u64) -> Status {
+    over.known.graphs.change_node(node);
+    forward()
+}
+
+/// A function changes an executable graph.
+pub(crate) fn change_exec(over: &Interposed, forward: Forward<'_>, exec: u64) -> Status {
+    over.known.graphs.change_exec(exec);
+    forward()
 }

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, Note, RawEvent, RawStream};
+use hip_driver::{DeviceId, Note, RawEvent, RawStream};
 
 use super::Interposed;
 use super::graphs::KnownGraphs;
 use super::modules::KnownModules;
-use crate::memory::allocations::{Allocation, Allocations, Kind};
+use crate::memory::allocations::{Allocation, Allocations, Kind, Place};
 use crate::stream::StreamHandle;
 use crate::stream::event::EventHandle;
 
@@ -34,17 +34,6 @@ struct Made {
     device: DeviceId,
     /// For streams: whether the null stream and this one wait for each other.
     blocking: bool,
-}
-
-/// Where an address is, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In no memory that is known: the host's, or what another function gave.
-    Unknown,
-    /// In pinned memory, at this address of devices.
-    Pinned(DevicePtr),
-    /// In memory of a device.
-    Device(DeviceId),
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -79,9 +68,9 @@ impl Known {
         lock(&self.freed).clear();
     }
 
-    /// Where an address is that may be anybody's. Where memory of a device was freed, the host's may be now.
+    /// Where an address is that may be anybody's; pageable if it is in no memory that is known. Where memory of a device was freed, the host's may be now.
     pub(super) fn place(&self, address: u64) -> Place {
-        let Some(found) = self.allocations.find(address) else { return Place::Unknown };
+        let Some(found) = self.allocations.find(address) else { return Place::Pageable };
         match found.pinned {
             Some(_) => Place::Pinned(found.device_address(address)),
             None => Place::Device(found.device),
@@ -91,12 +80,12 @@ impl Known {
     /// Where an address is that the program says to be a device's: also in freed memory, which the layers know to be freed.
     pub(super) fn device_place(&self, address: u64) -> Place {
         let live = self.place(address);
-        if live != Place::Unknown {
+        if !matches!(live, Place::Pageable) {
             return live;
         }
         let freed = lock(&self.freed);
         let freed = freed.iter().rev().find(|old| old.pinned.is_none() && old.range().contains(&address));
-        freed.map_or(Place::Unknown, |old| Place::Device(old.device))
+        freed.map_or(Place::Pageable, |old| Place::Device(old.device))
     }
 
     /// Whether work on a device may be shown as accessing an address.
@@ -107,7 +96,7 @@ impl Known {
                 found.device == device
                     || !matches!(found.kind, Kind::Pool(_) | Kind::Managed | Kind::Variable(_))
             }
-            None => self.device_place(address) != Place::Unknown,
+            None => !matches!(self.device_place(address), Place::Pageable),
         }
     }
 }

@@ -4,27 +4,14 @@ use std::sync::Arc;
 
 use hip_driver::{Call, DeviceId, KernelLaunch, MemoryAccess, Output, Work};
 
-use super::{Forward, Interposed, wrappers};
-use crate::abi::c_caller::{Address, In};
+use super::{Forward, Interposed};
+use crate::abi::c_caller::Address;
 use crate::abi::status::Status;
-use crate::abi::structs::Dim3;
 use crate::kernel::Kernel;
-use crate::kernel::launch::{
-    Arguments, Cooperation, DriverLaunchConfig, Events, LaunchConfig, NO_EVENTS, Shape, cooperation,
-};
-use crate::kernel::module::KernelHandle;
-use crate::stream::StreamHandle;
-use crate::stream::event::EventHandle;
+use crate::kernel::launch::{Arguments, Cooperation, KernelRef, Launch, Shape};
 
 /// Before this version, `hipModuleLaunchKernel` on a captured stream runs the kernel (`hip_driver`, `process.rs`).
 const CAPTURES_TAKE_MODULE_LAUNCHES: i32 = 60_443_484;
-
-/// A kernel that the program names by a host function or by a function of a module.
-#[derive(Clone, Copy)]
-enum Named {
-    Host(Address),
-    Module(KernelHandle),
-}
 
 /// The arguments of a launch, and the memory to which they are known to point.
 pub(super) struct Packed {
@@ -62,129 +49,36 @@ impl Interposed {
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of a launch")]
-fn launch(
-    over: &Interposed,
-    forward: Forward<'_>,
-    named: Named,
-    shape: Shape,
-    arguments: Arguments,
-    on: StreamHandle,
-    cooperation: Cooperation,
-    events: Events,
-) -> Status {
-    let (device, stream) = over.stream(on);
-    let kernel = match named {
-        Named::Host(function) => over.host_kernel(device, function),
-        Named::Module(handle) => over.module_kernel(handle.0),
-    };
-    let runs_at_once = matches!(named, Named::Module(_))
-        && over.hip().is_some_and(|hip| hip.runtime_version() < CAPTURES_TAKE_MODULE_LAUNCHES)
-        && over.is_captured(stream);
-    let shown = kernel.filter(|kernel| {
-        let has_size = !shape.grid.contains(&0) && !shape.block.contains(&0);
-        kernel.device == device && has_size && !runs_at_once && !over.hides_work()
-    });
-    let Some(packed) = shown.and_then(|kernel| Packed::new(over, kernel, arguments)) else {
-        return forward();
-    };
-    let launch = packed.launch(shape);
-    let offsets: Vec<u32> = packed.kernel.offsets().collect();
-    let work = match cooperation {
-        Cooperation::None => Work::Kernel(&launch),
-        Cooperation::Grid => Work::CooperativeKernel { launch: &launch, offsets: &offsets },
-    };
-    let status = over.observe(&Call::Enqueue { device, stream, work: &work }, forward, || Output::None);
-    if status == Status::SUCCESS {
-        [events.start, events.stop].into_iter().for_each(|event| over.recorded(event, on));
+impl Launch {
+    /// Shows the launch.
+    pub(crate) fn observe(&self, over: &Interposed, forward: Forward<'_>) -> Status {
+        let (device, stream) = over.stream(self.stream);
+        let shape = self.shape;
+        let (kernel, by_handle) = match self.kernel {
+            KernelRef::Host(function) => (over.host_kernel(device, function), false),
+            KernelRef::Module(handle) => (over.module_kernel(handle.0), true),
+        };
+        let runs_at_once = by_handle
+            && over.hip().is_some_and(|hip| hip.runtime_version() < CAPTURES_TAKE_MODULE_LAUNCHES)
+            && over.is_captured(stream);
+        let shown = kernel.filter(|kernel| {
+            let has_size = !shape.grid.contains(&0) && !shape.block.contains(&0);
+            kernel.device == device && has_size && !runs_at_once && !over.hides_work()
+        });
+        let Some(packed) = shown.and_then(|kernel| Packed::new(over, kernel, self.arguments)) else {
+            return forward();
+        };
+        let launch = packed.launch(shape);
+        let offsets: Vec<u32> = packed.kernel.offsets().collect();
+        let work = match self.cooperation {
+            Cooperation::None => Work::Kernel(&launch),
+            Cooperation::Grid => Work::CooperativeKernel { launch: &launch, offsets: &offsets },
+        };
+        let status = over.observe(&Call::Enqueue { device, stream, work: &work }, forward, || Output::None);
+        if status == Status::SUCCESS {
+            let events = [self.events.start, self.events.stop];
+            events.into_iter().for_each(|event| over.recorded(event, self.stream));
+        }
+        status
     }
-    status
-}
-
-wrappers! {
-    hipLaunchKernel(
-        function: Address, grid: Dim3, block: Dim3, parameters: In<In<u8>>, lds: usize, stream: StreamHandle,
-    ) = |over, forward| {
-        let (shape, arguments) = (Shape::new(grid, block, lds), Arguments::list(parameters));
-        launch(over, forward, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    };
-    hipLaunchKernel_spt(
-        function: Address, grid: Dim3, block: Dim3, parameters: In<In<u8>>, lds: usize, stream: StreamHandle,
-    ) = |over, forward| {
-        let (shape, arguments) = (Shape::new(grid, block, lds), Arguments::list(parameters));
-        let stream = stream.or_per_thread();
-        launch(over, forward, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    };
-    hipLaunchCooperativeKernel(
-        function: Address, grid: Dim3, block: Dim3, parameters: In<In<u8>>, lds: u32, stream: StreamHandle,
-    ) = |over, forward| {
-        let (shape, arguments) = (Shape::new(grid, block, lds as usize), Arguments::list(parameters));
-        launch(over, forward, Named::Host(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
-    };
-    hipLaunchCooperativeKernel_spt(
-        function: Address, grid: Dim3, block: Dim3, parameters: In<In<u8>>, lds: u32, stream: StreamHandle,
-    ) = |over, forward| {
-        let (shape, arguments) = (Shape::new(grid, block, lds as usize), Arguments::list(parameters));
-        let stream = stream.or_per_thread();
-        launch(over, forward, Named::Host(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
-    };
-    hipExtLaunchKernel(
-        function: Address, grid: Dim3, block: Dim3, parameters: In<In<u8>>, lds: usize, stream: StreamHandle,
-        start: EventHandle, stop: EventHandle, _flags: i32,
-    ) = |over, forward| {
-        let (shape, arguments) = (Shape::new(grid, block, lds), Arguments::list(parameters));
-        let events = Events { start, stop };
-        launch(over, forward, Named::Host(function), shape, arguments, stream, Cooperation::None, events)
-    };
-    hipModuleLaunchKernel(
-        function: KernelHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
-        lds: u32, stream: StreamHandle, parameters: In<In<u8>>, extra: In<usize>,
-    ) = |over, forward| {
-        let shape =
-            Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
-        let arguments = Arguments { parameters, extra };
-        launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    };
-    hipModuleLaunchCooperativeKernel(
-        function: KernelHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
-        lds: u32, stream: StreamHandle, parameters: In<In<u8>>,
-    ) = |over, forward| {
-        let shape =
-            Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
-        let arguments = Arguments::list(parameters);
-        launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
-    };
-    hipExtModuleLaunchKernel(
-        function: KernelHandle, threads_x: u32, threads_y: u32, threads_z: u32, block_x: u32, block_y: u32,
-        block_z: u32, lds: usize, stream: StreamHandle, parameters: In<In<u8>>, extra: In<usize>, start: EventHandle,
-        stop: EventHandle, _flags: u32,
-    ) = |over, forward| {
-        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
-        let (arguments, events) = (Arguments { parameters, extra }, Events { start, stop });
-        launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
-    };
-    hipHccModuleLaunchKernel(
-        function: KernelHandle, threads_x: u32, threads_y: u32, threads_z: u32, block_x: u32, block_y: u32,
-        block_z: u32, lds: usize, stream: StreamHandle, parameters: In<In<u8>>, extra: In<usize>, start: EventHandle,
-        stop: EventHandle,
-    ) = |over, forward| {
-        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
-        let (arguments, events) = (Arguments { parameters, extra }, Events { start, stop });
-        launch(over, forward, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
-    };
-    hipLaunchKernelExC(config: In<LaunchConfig>, function: Address, parameters: In<In<u8>>) = |over, forward| {
-        let Ok(config) = config.get() else { return forward() };
-        let Ok(cooperation) = cooperation(config.attributes, config.attribute_count) else { return forward() };
-        let (shape, arguments) = (Shape::new(config.grid, config.block, config.lds), Arguments::list(parameters));
-        launch(over, forward, Named::Host(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
-    };
-    hipDrvLaunchKernelEx(
-        config: In<DriverLaunchConfig>, function: KernelHandle, parameters: In<In<u8>>, extra: In<usize>,
-    ) = |over, forward| {
-        let Ok(config) = config.get() else { return forward() };
-        let Ok(cooperation) = cooperation(config.attributes, config.attribute_count) else { return forward() };
-        let shape = Shape::new(config.grid, config.block, config.lds as usize);
-        let arguments = Arguments { parameters, extra };
-        launch(over, forward, Named::Module(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
-    };
 }

@@ -100,17 +100,17 @@ impl Layers {
             hip,
             validation: settings.validate.then(|| ValidationDriver::new(driver)),
             timeline,
-            // SAFETY: HIP's declaration of the function.
+            // SAFETY: the six addresses are of HIP's functions, whose declarations have these types.
             get_device: unsafe { std::mem::transmute::<*const (), GetDevice>(get_device) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             set_device: unsafe { std::mem::transmute::<*const (), SetDevice>(set_device) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             device_pointer: unsafe { std::mem::transmute::<*const (), DevicePointer>(device_pointer) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             is_capturing: unsafe { std::mem::transmute::<*const (), IsCapturing>(is_capturing) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             symbol_address: unsafe { std::mem::transmute::<*const (), SymbolAddress>(symbol_address) },
-            // SAFETY: as above.
+            // SAFETY: HIP's declaration of the function.
             symbol_bytes: unsafe { std::mem::transmute::<*const (), SymbolBytes>(symbol_bytes) },
         })
     }

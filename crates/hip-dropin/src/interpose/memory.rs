@@ -2,16 +2,13 @@
 
 use std::ptr::NonNull;
 
-use hip_driver::{
-    Call, DeviceId, DevicePtr, MemoryKind, MemoryReply, MemoryRequest, Output, PinnedAllocation, RawStream,
-};
+use hip_driver::{Call, DeviceId, DevicePtr, Output, PinnedAllocation, RawStream};
 
-use super::{Forward, Interposed, wrappers};
+use super::{Forward, Interposed};
 use crate::abi::c_caller::{Address, Out};
 use crate::abi::status::Status;
-use crate::abi::structs::{hipExtent, hipIpcMemHandle_t, hipPitchedPtr};
+use crate::abi::structs::{hipExtent, hipPitchedPtr};
 use crate::memory::allocations::{Allocation, Kind};
-use crate::memory::pool::PoolHandle;
 use crate::stream::StreamHandle;
 
 /// What a call wrote to the program's memory.
@@ -38,7 +35,7 @@ fn allocate(
     })
 }
 
-fn allocate_pinned(
+pub(crate) fn allocate_pinned(
     over: &Interposed,
     forward: Forward<'_>,
     pointer: Out<Address>,
@@ -64,7 +61,7 @@ fn pinned(over: &Interposed, host: Option<Address>, bytes: usize) -> Option<Pinn
     Some(PinnedAllocation { host, device, bytes })
 }
 
-fn allocate_in_order(
+pub(crate) fn allocate_in_order(
     over: &Interposed,
     forward: Forward<'_>,
     pointer: Out<Address>,
@@ -83,16 +80,14 @@ fn allocate_in_order(
 }
 
 /// The call that frees memory without a stream, and a call after which nothing uses it.
-fn free(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Status {
+pub(crate) fn free(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Status {
     let live = over.known.allocations.find(pointer.0).filter(|found| found.base == pointer.0);
     let Some(found) = live.map(|found| *found).or_else(|| over.known.freed_at(pointer.0)) else {
         return forward();
     };
     let (device, ptr) = (found.device, DevicePtr(pointer.0));
-    let release = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     let call = match (found.kind, found.pinned) {
-        (Kind::Device, _) => Call::Free { device, ptr },
-        (Kind::Managed, _) => Call::Memory { device, request: &release },
+        (Kind::Device | Kind::Managed, _) => Call::Free { device, ptr },
         (Kind::Host, Some(allocation)) => {
             wait(over, device);
             Call::HostFree { device, allocation }
@@ -122,7 +117,12 @@ fn observe_free(over: &Interposed, call: &Call<'_>, forward: Forward<'_>, pointe
     status
 }
 
-fn free_in_order(over: &Interposed, forward: Forward<'_>, pointer: Address, stream: StreamHandle) -> Status {
+pub(crate) fn free_in_order(
+    over: &Interposed,
+    forward: Forward<'_>,
+    pointer: Address,
+    stream: StreamHandle,
+) -> Status {
     let live = over.known.allocations.find(pointer.0).filter(|found| found.base == pointer.0);
     let Some(found) = live.map(|found| *found).or_else(|| over.known.freed_at(pointer.0)) else {
         return forward();
@@ -135,7 +135,7 @@ fn free_in_order(over: &Interposed, forward: Forward<'_>, pointer: Address, stre
     observe_free(over, &Call::FreeAsync { device, ptr: DevicePtr(pointer.0), stream }, forward, pointer)
 }
 
-fn unregister(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Status {
+pub(crate) fn unregister(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Status {
     let live = over.known.allocations.find(pointer.0).filter(|found| found.base == pointer.0);
     let Some(Allocation { device, pinned: Some(allocation), kind: Kind::Registered, .. }) =
         live.map(|found| *found)
@@ -147,7 +147,7 @@ fn unregister(over: &Interposed, forward: Forward<'_>, pointer: Address) -> Stat
 }
 
 /// The device is as at the start: nothing that was made on it exists.
-fn reset(over: &Interposed, forward: Forward<'_>) -> Status {
+pub(crate) fn reset(over: &Interposed, forward: Forward<'_>) -> Status {
     let device = over.device();
     let status = forward();
     if status == Status::SUCCESS {
@@ -155,16 +155,12 @@ fn reset(over: &Interposed, forward: Forward<'_>) -> Status {
         for found in over.known.allocations.take_of_device(device) {
             let ptr = DevicePtr(found.base);
             match (found.kind, found.pinned) {
-                (Kind::Device, _) => over.tell(&Call::Free { device, ptr }, Output::None),
+                (Kind::Device | Kind::Managed, _) => over.tell(&Call::Free { device, ptr }, Output::None),
                 (Kind::Pool(_), _) => {
                     over.tell(&Call::FreeAsync { device, ptr, stream: RawStream::NULL }, Output::None);
                 }
                 (Kind::Host, Some(allocation)) => {
                     over.tell(&Call::HostFree { device, allocation }, Output::None)
-                }
-                (Kind::Managed, _) => {
-                    let request = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
-                    over.tell(&Call::Memory { device, request: &request }, Output::None);
                 }
                 _ => {}
             }
@@ -181,113 +177,92 @@ impl Interposed {
     }
 }
 
-wrappers! {
-    hipMalloc(pointer: Out<Address>, bytes: usize) = |over, forward| {
-        allocate(over, forward, bytes, || written(pointer), || bytes)
-    };
-    hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, _flags: u32) = |over, forward| {
-        allocate(over, forward, bytes, || written(pointer), || bytes)
-    };
-    hipMallocPitch(pointer: Out<Address>, pitch: Out<usize>, width: usize, height: usize) = |over, forward| {
-        allocate(over, forward, width.saturating_mul(height), || written(pointer), || {
-            written(pitch).unwrap_or(width).saturating_mul(height)
-        })
-    };
-    hipMemAllocPitch(pointer: Out<Address>, pitch: Out<usize>, width: usize, height: usize, _element: u32) = |over, forward| {
-        allocate(over, forward, width.saturating_mul(height), || written(pointer), || {
-            written(pitch).unwrap_or(width).saturating_mul(height)
-        })
-    };
-    hipMalloc3D(pointer: Out<hipPitchedPtr>, extent: hipExtent) = |over, forward| {
-        let rows = extent.height.saturating_mul(extent.depth);
-        allocate(over, forward, extent.width.saturating_mul(rows), || Some(written(pointer)?.ptr), || {
-            written(pointer).map_or(extent.width, |made| made.pitch).saturating_mul(rows)
-        })
-    };
-    hipFree(pointer: Address) = |over, forward| free(over, forward, pointer);
-    hipHostMalloc(pointer: Out<Address>, bytes: usize, flags: u32) = |over, forward| {
-        allocate_pinned(over, forward, pointer, bytes, flags)
-    };
-    hipHostAlloc(pointer: Out<Address>, bytes: usize, flags: u32) = |over, forward| {
-        allocate_pinned(over, forward, pointer, bytes, flags)
-    };
-    hipMallocHost(pointer: Out<Address>, bytes: usize) = |over, forward| {
-        allocate_pinned(over, forward, pointer, bytes, 0)
-    };
-    hipMemAllocHost(pointer: Out<Address>, bytes: usize) = |over, forward| {
-        allocate_pinned(over, forward, pointer, bytes, 0)
-    };
-    hipHostFree(pointer: Address) = |over, forward| free(over, forward, pointer);
-    hipFreeHost(pointer: Address) = |over, forward| free(over, forward, pointer);
-    hipHostRegister(pointer: Address, bytes: usize, flags: u32) = |over, forward| {
-        if pointer.is_null() || bytes == 0 {
-            return forward();
-        }
-        let device = over.device();
-        over.observe(&Call::HostRegister { device, ptr: pointer.host(), bytes }, forward, || {
-            pinned(over, Some(pointer), bytes).map_or(Output::None, |pinned| {
-                over.known.add(Allocation::host(pinned, device, Kind::Registered, flags));
-                Output::Pinned(pinned)
-            })
-        })
-    };
-    hipHostUnregister(pointer: Address) = |over, forward| unregister(over, forward, pointer);
-    hipMallocManaged(pointer: Out<Address>, bytes: usize, _flags: u32) = |over, forward| {
-        if bytes == 0 {
-            return forward();
-        }
-        let device = over.device();
-        let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
-        over.observe(&Call::Memory { device, request: &request }, forward, || {
-            let address = written(pointer).unwrap_or(Address::NULL);
-            let ptr = DevicePtr(address.0);
-            over.known.add(Allocation::device(ptr, bytes, device, Kind::Managed));
-            Output::Reply(MemoryReply::Memory { ptr, host: NonNull::new(address.host()) })
-        })
-    };
-    hipMallocAsync(pointer: Out<Address>, bytes: usize, stream: StreamHandle) = |over, forward| {
-        allocate_in_order(over, forward, pointer, bytes, stream)
-    };
-    hipMallocFromPoolAsync(pointer: Out<Address>, bytes: usize, _pool: PoolHandle, stream: StreamHandle) = |over, forward| {
-        allocate_in_order(over, forward, pointer, bytes, stream)
-    };
-    hipFreeAsync(pointer: Address, stream: StreamHandle) = |over, forward| {
-        free_in_order(over, forward, pointer, stream)
-    };
-    hipIpcOpenMemHandle(_pointer: Out<Address>, _handle: hipIpcMemHandle_t, _flags: u32) = |over, forward| {
-        over.known.forget_freed();
-        forward()
-    };
-    hipDeviceReset() = |over, forward| reset(over, forward);
-    hipDeviceEnablePeerAccess(peer: i32, _flags: u32) = |over, forward| {
-        let device = over.device();
-        let peer = DeviceId(u32::try_from(peer).unwrap_or(u32::MAX));
-        over.observe(&Call::EnablePeerAccess { device, peer }, forward, || Output::None)
-    };
+pub(crate) fn allocate_bytes(
+    over: &Interposed,
+    forward: Forward<'_>,
+    pointer: Out<Address>,
+    bytes: usize,
+) -> Status {
+    allocate(over, forward, bytes, || written(pointer), || bytes)
 }
 
-/// Declares wrappers of functions that give memory in ways that the layers do not know, perhaps where freed memory was. They
-/// have at most six arguments, each of which fits a register.
-macro_rules! memory_of_others {
-    ($($name:ident)*) => {
-        mod others {
-            use super::*;
-
-            wrappers! {
-                $($name(_a: usize, _b: usize, _c: usize, _d: usize, _e: usize, _f: usize) = |over, forward| {
-                    over.known.forget_freed();
-                    forward()
-                };)*
-            }
-        }
-        pub(super) use self::others::WRAPPERS as OTHERS;
-    };
+pub(crate) fn allocate_rows(
+    over: &Interposed,
+    forward: Forward<'_>,
+    pointer: Out<Address>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+) -> Status {
+    allocate(
+        over,
+        forward,
+        width.saturating_mul(height),
+        || written(pointer),
+        || written(pitch).unwrap_or(width).saturating_mul(height),
+    )
 }
 
-memory_of_others! {
-    hipExternalMemoryGetMappedBuffer
-    hipGraphicsResourceGetMappedPointer
-    hipMemAddressReserve
-    hipMemMap
-    hipMemPoolImportPointer
+pub(crate) fn hipMalloc3D(
+    over: &Interposed,
+    forward: Forward<'_>,
+    pointer: Out<hipPitchedPtr>,
+    extent: hipExtent,
+) -> Status {
+    let rows = extent.height.saturating_mul(extent.depth);
+    allocate(
+        over,
+        forward,
+        extent.width.saturating_mul(rows),
+        || Some(written(pointer)?.ptr),
+        || written(pointer).map_or(extent.width, |made| made.pitch).saturating_mul(rows),
+    )
+}
+
+pub(crate) fn hipHostRegister(
+    over: &Interposed,
+    forward: Forward<'_>,
+    pointer: Address,
+    bytes: usize,
+    flags: u32,
+) -> Status {
+    if pointer.is_null() || bytes == 0 {
+        return forward();
+    }
+    let device = over.device();
+    over.observe(&Call::HostRegister { device, ptr: pointer.host(), bytes }, forward, || {
+        pinned(over, Some(pointer), bytes).map_or(Output::None, |pinned| {
+            over.known.add(Allocation::host(pinned, device, Kind::Registered, flags));
+            Output::Pinned(pinned)
+        })
+    })
+}
+
+pub(crate) fn hipMallocManaged(
+    over: &Interposed,
+    forward: Forward<'_>,
+    pointer: Out<Address>,
+    bytes: usize,
+) -> Status {
+    if bytes == 0 {
+        return forward();
+    }
+    let device = over.device();
+    over.observe(&Call::MallocManaged { device, bytes }, forward, || {
+        let ptr = DevicePtr(written(pointer).unwrap_or(Address::NULL).0);
+        over.known.add(Allocation::device(ptr, bytes, device, Kind::Managed));
+        Output::Memory(ptr)
+    })
+}
+
+pub(crate) fn hipDeviceEnablePeerAccess(over: &Interposed, forward: Forward<'_>, peer: i32) -> Status {
+    let device = over.device();
+    let peer = DeviceId(u32::try_from(peer).unwrap_or(u32::MAX));
+    over.observe(&Call::EnablePeerAccess { device, peer }, forward, || Output::None)
+}
+
+/// A function gives memory in a way that the layers do not know, perhaps where freed memory was.
+pub(crate) fn give_unknown(over: &Interposed, forward: Forward<'_>) -> Status {
+    over.known.forget_freed();
+    forward()
 }

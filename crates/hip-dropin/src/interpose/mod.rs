@@ -1,9 +1,9 @@
 //! Layers over AMD's own library.
 //!
-//! With validation or a timeline, the functions that trait [`Driver`](hip_driver::Driver) knows have a wrapper here. It
-//! makes the [`Call`] that its function is, with HIP's own handles, shows it to the layers, calls AMD's function once, and
-//! shows them the result. So each call of the program is one call of AMD's library, in the same order. All other functions
-//! go to AMD's library directly.
+//! With validation or a timeline, the functions that trait [`Driver`](hip_driver::Driver) knows have a wrapper, which follows from
+//! their row. It makes the [`Call`](hip_driver::Call) that its function is, with HIP's own handles, shows it to the layers, calls AMD's
+//! function once, and shows them the result. So each call of the program is one call of AMD's library, in the same order. All other
+//! functions go to AMD's library directly.
 //!
 //! What the layers can't know is kept from them, as a false report is worse than a missed one:
 //!
@@ -25,20 +25,19 @@
 //! | `entry_points.rs` | functions by their names |
 
 mod copies;
-mod entry_points;
-mod errors;
-mod events;
+pub(crate) mod entry_points;
+pub(crate) mod errors;
+pub(crate) mod events;
 mod fills;
-mod graphs;
+pub(crate) mod graphs;
 mod known;
 mod launches;
 mod layers;
-mod memory;
-mod modules;
-mod nodes;
-mod streams;
+pub(crate) mod memory;
+pub(crate) mod modules;
+pub(crate) mod nodes;
+pub(crate) mod streams;
 
-use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -51,12 +50,11 @@ use crate::process::real::{self, RealLibrary};
 use crate::process::write_trace;
 use crate::report::say;
 use crate::settings::LayerSettings;
-use crate::{exports, interpose};
 use known::Known;
 use layers::Layers;
 
 /// Calls AMD's function with the program's arguments.
-type Forward<'a> = &'a dyn Fn() -> Status;
+pub(crate) type Forward<'a> = &'a dyn Fn() -> Status;
 
 /// AMD's library with what the environment puts over it.
 pub(crate) struct Interposed {
@@ -87,15 +85,15 @@ pub(crate) fn opened() -> Option<&'static Interposed> {
 }
 
 /// Returns the wrapper of a function, if something is put over AMD's library and the function has one. `original` is AMD's function.
-pub(crate) fn wrapper(name: &CStr, original: *const ()) -> Option<*const ()> {
-    let LayerSettings { validate, count, trace, .. } = &opened()?.settings;
+pub(crate) fn wrapper(wrapper: Option<&'static Wrapper>, original: *const ()) -> Option<*const ()> {
+    let (LayerSettings { validate, count, trace, .. }, wrapper) = (&opened()?.settings, wrapper?);
     let layers = *validate || trace.is_some();
-    let name = name.to_str().ok()?;
     // Counts are complete if programs get only functions that count.
-    let tables = if layers { &TABLES[..] } else { &TABLES[..usize::from(*count)] };
-    let found = tables.iter().flat_map(|table| table.iter()).find(|wrapper| wrapper.name == name)?;
-    found.original.0.store(original.cast_mut(), Ordering::Release);
-    Some(found.function)
+    if !(layers || *count && wrapper.without_layers) {
+        return None;
+    }
+    wrapper.original.0.store(original.cast_mut(), Ordering::Release);
+    Some(wrapper.function)
 }
 
 impl Interposed {
@@ -107,9 +105,9 @@ impl Interposed {
         layers.as_ref().filter(|_| !layers::is_forked())
     }
 
-    /// How often each function was called, if the environment asks for it.
-    pub(crate) fn counts(&self) -> Option<Vec<(&'static str, u64)>> {
-        self.settings.count.then(exports::counts)
+    /// Whether the environment asks how often each function was called.
+    pub(crate) fn counts_calls(&self) -> bool {
+        self.settings.count
     }
 
     pub(crate) fn validation(&self) -> Option<&ValidationDriver> {
@@ -131,87 +129,37 @@ impl Interposed {
 }
 
 /// A wrapper of one of HIP's functions.
-struct Wrapper {
-    name: &'static str,
-    function: *const (),
-    original: &'static Original,
+pub(crate) struct Wrapper {
+    pub(crate) function: *const (),
+    pub(crate) original: &'static Original,
+    /// Whether it is used where only calls are counted, too.
+    pub(crate) without_layers: bool,
 }
 
 // SAFETY: the pointer is to code.
 unsafe impl Sync for Wrapper {}
 
 /// AMD's function, which is known before its wrapper is first called.
-struct Original(AtomicPtr<()>);
+pub(crate) struct Original(AtomicPtr<()>);
 
 impl Original {
-    const fn new() -> Original {
+    pub(crate) const fn new() -> Original {
         Original(AtomicPtr::new(std::ptr::null_mut()))
     }
 
-    fn get(&self) -> *const () {
+    pub(crate) fn get(&self) -> *const () {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// All wrappers, by file. The first ones are used without layers too.
-static TABLES: [&[Wrapper]; 14] = [
-    entry_points::WRAPPERS,
-    copies::WRAPPERS,
-    errors::WRAPPERS,
-    events::WRAPPERS,
-    fills::WRAPPERS,
-    graphs::CHANGES,
-    graphs::WRAPPERS,
-    launches::WRAPPERS,
-    memory::WRAPPERS,
-    memory::OTHERS,
-    modules::REGISTRATIONS,
-    modules::WRAPPERS,
-    nodes::WRAPPERS,
-    streams::WRAPPERS,
-];
-
-/// Declares wrappers: `name(arguments) = |layers, forward| body`. The body calls `forward` once, with which AMD's function
-/// gets the program's arguments, and returns the status for the program. Without layers, only AMD's function is called.
-macro_rules! wrappers {
-    ($($(#[$attribute:meta])* $name:ident($($argument:ident: $type:ty),* $(,)?) = |$over:pat_param, $forward:pat_param| $body:expr;)*) => {
-        $($(#[$attribute])* mod $name {
-            #[allow(unused_imports, reason = "the types of some arguments are in the prelude")]
-            use super::*;
-
-            pub(super) static ORIGINAL: $crate::interpose::Original = $crate::interpose::Original::new();
-
-            pub(super) extern "C" fn wrapper($($argument: $type),*) -> $crate::abi::status::Status {
-                let forward = || {
-                    // SAFETY: it is AMD's function of this name, whose declaration has these types.
-                    let original = unsafe {
-                        std::mem::transmute::<*const (), unsafe extern "C" fn($($type),*) -> $crate::abi::status::Status>(
-                            ORIGINAL.get(),
-                        )
-                    };
-                    // SAFETY: the arguments are those of the program, which calls the function.
-                    unsafe { original($($argument),*) }
-                };
-                $crate::interpose::observed(stringify!($name), &forward, |$over, $forward| $body)
-            }
-        })*
-
-        pub(in $crate::interpose) static WRAPPERS: &[$crate::interpose::Wrapper] = &[$($crate::interpose::Wrapper {
-            name: stringify!($name),
-            function: $name::wrapper as *const (),
-            original: &$name::ORIGINAL,
-        }),*];
-    };
-}
-pub(crate) use wrappers;
-
-/// Runs the body of a wrapper. If it panics, the program gets what AMD's function returned.
-fn observed(
+/// Runs the body of a wrapper, which calls `forward` once and returns the status for the program. Without layers, only AMD's function
+/// is called. If the body panics, the program gets what AMD's function returned.
+pub(crate) fn observed(
     name: &'static str,
     original: Forward<'_>,
     body: impl FnOnce(&'static Interposed, Forward<'_>) -> Status,
 ) -> Status {
-    let Some(over) = interpose::opened().filter(|over| over.layers().is_some()) else { return original() };
+    let Some(over) = opened().filter(|over| over.layers().is_some()) else { return original() };
     let returned = std::cell::Cell::new(None);
     let forward = || {
         errors::forget();

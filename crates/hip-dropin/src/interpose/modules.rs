@@ -4,7 +4,7 @@
 //! a device, and of its end when it is unregistered.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -13,12 +13,11 @@ use code_object::CodeObject;
 use hip_driver::{Call, DeviceId, DevicePtr, Driver, Output, RawFunction, RawModule};
 
 use super::known::lock;
-use super::{Forward, Interposed, wrappers};
-use crate::abi::c_caller::{Address, In, Out, Text};
+use super::{Forward, Interposed};
+use crate::abi::c_caller::{Address, Out, Text};
 use crate::abi::status::Status;
 use crate::kernel::Kernel;
 use crate::kernel::fat_binary::{self, FatBinaryHandle};
-use crate::kernel::image;
 use crate::kernel::module::{KernelHandle, ModuleHandle};
 use crate::memory::allocations::{Allocation, Kind};
 
@@ -141,7 +140,12 @@ impl Interposed {
     }
 }
 
-fn load(over: &Interposed, forward: Forward<'_>, made: Out<ModuleHandle>, image: Option<&[u8]>) -> Status {
+pub(crate) fn load(
+    over: &Interposed,
+    forward: Forward<'_>,
+    made: Out<ModuleHandle>,
+    image: Option<&[u8]>,
+) -> Status {
     let Some(image) = image else { return forward() };
     let device = over.device();
     over.observe(&Call::ModuleLoad { device, image }, forward, || {
@@ -154,7 +158,7 @@ fn load(over: &Interposed, forward: Forward<'_>, made: Out<ModuleHandle>, image:
     })
 }
 
-fn unload(over: &Interposed, forward: Forward<'_>, handle: ModuleHandle) -> Status {
+pub(crate) fn unload(over: &Interposed, forward: Forward<'_>, handle: ModuleHandle) -> Status {
     let known = lock(&over.known.modules.modules).remove(&handle.0);
     let Some(module) = known else { return forward() };
     let status =
@@ -169,7 +173,7 @@ fn unload(over: &Interposed, forward: Forward<'_>, handle: ModuleHandle) -> Stat
     status
 }
 
-fn get_function(
+pub(crate) fn get_function(
     over: &Interposed,
     forward: Forward<'_>,
     made: Out<KernelHandle>,
@@ -195,7 +199,7 @@ fn get_function(
     )
 }
 
-fn get_global(
+pub(crate) fn get_global(
     over: &Interposed,
     forward: Forward<'_>,
     (pointer, bytes): (Out<Address>, Out<usize>),
@@ -215,97 +219,39 @@ fn get_global(
     })
 }
 
-wrappers! {
-    hipModuleLoad(module: Out<ModuleHandle>, path: Text) = |over, forward| {
-        let image = path.get().ok().and_then(|path| std::fs::read(Path::new(OsStr::from_bytes(path.to_bytes()))).ok());
-        load(over, forward, module, image.as_deref())
-    };
-    hipModuleLoadData(module: Out<ModuleHandle>, image: In<u8>) = |over, forward| {
-        load(over, forward, module, image::at(image).ok())
-    };
-    hipModuleLoadDataEx(
-        module: Out<ModuleHandle>, image: In<u8>, _count: u32, _options: In<c_void>, _values: In<c_void>,
-    ) = |over, forward| load(over, forward, module, image::at(image).ok());
-    hipModuleLoadFatBinary(module: Out<ModuleHandle>, image: In<u8>) = |over, forward| {
-        load(over, forward, module, image::at(image).ok())
-    };
-    hipModuleUnload(module: ModuleHandle) = |over, forward| unload(over, forward, module);
-    hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHandle, name: Text) = |over, forward| {
-        get_function(over, forward, function, module, name)
-    };
-    hipModuleGetGlobal(pointer: Out<Address>, bytes: Out<usize>, module: ModuleHandle, name: Text) = |over, forward| {
-        get_global(over, forward, (pointer, bytes), module, name)
-    };
-    hipGetSymbolAddress(_pointer: Out<Address>, symbol: Address) = |over, forward| {
-        over.variable(symbol);
-        forward()
-    };
-    hipGetFuncBySymbol(handle: Out<KernelHandle>, function: Address) = |over, forward| {
-        let kernel = over.host_kernel(over.device(), function);
-        let status = forward();
-        if let (Status::SUCCESS, Ok(handle), Some(kernel)) = (status, handle.get(), kernel) {
-            lock(&over.known.modules.kernels).insert(handle.0, kernel);
-        }
-        status
-    };
+pub(crate) fn hipModuleLoad(
+    over: &Interposed,
+    forward: Forward<'_>,
+    module: Out<ModuleHandle>,
+    path: Text,
+) -> Status {
+    let image =
+        path.get().ok().and_then(|path| std::fs::read(Path::new(OsStr::from_bytes(path.to_bytes()))).ok());
+    load(over, forward, module, image.as_deref())
 }
 
-/// Registering and its end return no status, and come before and after everything else.
-macro_rules! registrations {
-    ($($name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty = |$forward:ident| $body:expr;)*) => {
-        $(mod $name {
-            use super::*;
-
-            pub(super) static ORIGINAL: $crate::interpose::Original = $crate::interpose::Original::new();
-
-            pub(super) extern "C" fn wrapper($($argument: $type),*) -> $result {
-                let $forward = || {
-                    // SAFETY: it is AMD's function of this name, which compilers declare so.
-                    let original = unsafe {
-                        std::mem::transmute::<*const (), unsafe extern "C" fn($($type),*) -> $result>(ORIGINAL.get())
-                    };
-                    // SAFETY: the arguments are those of the program.
-                    unsafe { original($($argument),*) }
-                };
-                $body
-            }
-        })*
-
-        pub(super) static REGISTRATIONS: &[$crate::interpose::Wrapper] = &[$($crate::interpose::Wrapper {
-            name: stringify!($name),
-            function: $name::wrapper as *const (),
-            original: &$name::ORIGINAL,
-        }),*];
-    };
+pub(crate) fn hipGetSymbolAddress(over: &Interposed, forward: Forward<'_>, symbol: Address) -> Status {
+    over.variable(symbol);
+    forward()
 }
 
-registrations! {
-    __hipRegisterFatBinary(wrapper: In<c_void>) -> FatBinaryHandle = |forward| {
-        let handle = forward();
-        fat_binary::insert(handle, wrapper);
-        handle
-    };
-    __hipRegisterFunction(
-        handle: FatBinaryHandle, function: Address, device_function: Text, name: Text, limit: u32, thread: In<c_void>,
-        block: In<c_void>, block_size: In<c_void>, grid_size: In<c_void>, wave_size: In<i32>,
-    ) -> () = |forward| {
-        fat_binary::__hipRegisterFunction(
-            handle, function, device_function, name, limit, thread, block, block_size, grid_size, wave_size,
-        );
-        forward();
-    };
-    __hipRegisterVar(
-        handle: FatBinaryHandle, variable: Address, host_name: Text, name: Text, external: i32, bytes: usize,
-        constant: i32, global: i32,
-    ) -> () = |forward| {
-        fat_binary::__hipRegisterVar(handle, variable, host_name, name, external, bytes, constant, global);
-        forward();
-    };
-    __hipUnregisterFatBinary(handle: FatBinaryHandle) -> () = |forward| {
-        if let Some(over) = crate::interpose::opened() {
-            over.forget_fat_binary(handle.0);
-        }
-        fat_binary::__hipUnregisterFatBinary(handle);
-        forward();
-    };
+pub(crate) fn hipGetFuncBySymbol(
+    over: &Interposed,
+    forward: Forward<'_>,
+    handle: Out<KernelHandle>,
+    function: Address,
+) -> Status {
+    let kernel = over.host_kernel(over.device(), function);
+    let status = forward();
+    if let (Status::SUCCESS, Ok(handle), Some(kernel)) = (status, handle.get(), kernel) {
+        lock(&over.known.modules.kernels).insert(handle.0, kernel);
+    }
+    status
+}
+
+/// A fat binary is about to be unregistered.
+pub(crate) fn unregister(over: Option<&Interposed>, handle: FatBinaryHandle) {
+    if let Some(over) = over {
+        over.forget_fat_binary(handle.0);
+    }
 }

@@ -7,23 +7,29 @@ use std::cell::Cell;
 
 use hip_driver::{AccessRange, Call, DeviceId, Output, RawGraph, RawGraphNode, Space, Work};
 
-use super::copies::Ends;
-use super::known::Place;
 use super::launches::Packed;
-use super::{Forward, Interposed, copies, fills, wrappers};
-use crate::abi::c_caller::{Address, In, Out};
+use super::{Forward, Interposed, copies, fills};
+use crate::abi::c_caller::{In, Out};
 use crate::abi::status::Status;
 use crate::abi::structs::{hipKernelNodeParams, hipMemcpy3DParms, hipMemsetParams};
+use crate::copy::boxes::of_memory;
+use crate::copy::bytes::{ByteCopy, SymbolCopy};
+use crate::copy::fill::Fill;
 use crate::graph::{GraphHandle, NodeHandle};
 use crate::kernel::launch::{Arguments, Shape};
+use crate::memory::allocations::Place;
 
 /// What a function that adds a node passes first.
 #[derive(Clone, Copy)]
-struct Added {
+pub(crate) struct Added {
     node: Out<NodeHandle>,
     graph: GraphHandle,
     after: In<NodeHandle>,
     count: usize,
+}
+
+pub(crate) fn added(node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize) -> Added {
+    Added { node, graph, after, count }
 }
 
 /// Shows the node that `work` describes, for the graph's device.
@@ -40,7 +46,7 @@ fn add(
     let status = Cell::new(None);
     let mut show = |work: &Work<'_>| {
         let pinned = |range: AccessRange| match range.space {
-            Space::Host => over.known.place(range.address) != Place::Unknown,
+            Space::Host => !matches!(over.known.place(range.address), Place::Pageable),
             Space::Device(_) => true,
         };
         let work = if work.access_ranges(device).all(pinned) { work } else { &Work::Empty };
@@ -60,23 +66,18 @@ fn add(
 }
 
 /// Adds a node that is empty to the layers.
-fn add_empty(over: &Interposed, forward: Forward<'_>, added: Added) -> Status {
+pub(crate) fn add_empty(over: &Interposed, forward: Forward<'_>, added: Added) -> Status {
     add(over, forward, added, |_, _| {})
 }
 
 /// Adds a node that makes the graph's order unknown to the layers.
-fn add_unknown(over: &Interposed, forward: Forward<'_>, graph: GraphHandle) -> Status {
+pub(crate) fn add_unknown(over: &Interposed, forward: Forward<'_>, graph: GraphHandle) -> Status {
     over.known.graphs.change_graph(graph.0);
     forward()
 }
 
 /// Adds a node with work of a device, if it is the graph's.
-fn add_work(
-    over: &Interposed,
-    forward: Forward<'_>,
-    added: Added,
-    work: Option<(Option<DeviceId>, Work<'static>)>,
-) -> Status {
+pub(crate) fn add_work(over: &Interposed, forward: Forward<'_>, added: Added, work: NodeWork) -> Status {
     add(over, forward, added, |device, show| {
         if let Some((on, work)) = work
             && on.is_none_or(|on| on == device)
@@ -87,7 +88,7 @@ fn add_work(
     })
 }
 
-fn add_kernel(
+pub(crate) fn add_kernel(
     over: &Interposed,
     forward: Forward<'_>,
     added: Added,
@@ -105,99 +106,41 @@ fn add_kernel(
     })
 }
 
-fn copy(over: &Interposed, ends: Ends, bytes: usize) -> Option<(Option<DeviceId>, Work<'static>)> {
-    copies::work(over, ends, bytes).filter(|_| bytes > 0 && ends.0 != ends.1)
+/// What a node does for a driver, and on which device.
+pub(crate) type NodeWork = Option<(Option<DeviceId>, Work<'static>)>;
+
+/// The work of a node that copies a range.
+pub(crate) fn copy(over: &Interposed, copy: ByteCopy) -> NodeWork {
+    copies::work(over, copy)
 }
 
-fn copy_box(over: &Interposed, params: In<hipMemcpy3DParms>) -> Option<(Option<DeviceId>, Work<'static>)> {
-    let (ends, (width, rows), (dst_pitch, src_pitch)) = copies::box_of(&params.get().ok()?)?;
-    let gapless = rows == 1 || (dst_pitch == width && src_pitch == width);
-    copy(over, ends, if gapless { width * rows } else { width })
+/// The work of a node that copies a box.
+pub(crate) fn copy_box(over: &Interposed, params: In<hipMemcpy3DParms>) -> NodeWork {
+    let parms = params.get().ok().filter(|parms| parms.srcArray == 0 && parms.dstArray == 0)?;
+    copies::work(over, copies::first_range(&of_memory(&parms)))
 }
 
-fn fill(over: &Interposed, params: In<hipMemsetParams>) -> Option<(Option<DeviceId>, Work<'static>)> {
+/// The work of a node that copies from or to a variable.
+pub(crate) fn copy_symbol(over: &Interposed, copy: SymbolCopy) -> NodeWork {
+    let (start, _) = over.variable(copy.symbol)?;
+    copies::work(over, copy.between(start.offset(copy.offset)))
+}
+
+/// The work of a node that fills memory.
+pub(crate) fn fill(over: &Interposed, params: In<hipMemsetParams>) -> NodeWork {
     let params = params.get().ok()?;
-    let element = params.elementSize as usize;
-    let count = fills::elements(params.pitch, element, params.width, params.height);
-    fills::work(over, params.dst, params.value, element, count).filter(|_| count > 0)
+    let row = Fill::row(params.dst, params.value, params.elementSize as usize, params.width);
+    fills::work(over, &Fill { pitch: params.pitch, height: params.height, ..row })
 }
 
-wrappers! {
-    hipGraphAddKernelNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, params: In<hipKernelNodeParams>,
-    ) = |over, forward| add_kernel(over, forward, Added { node, graph, after, count }, params);
-    hipGraphAddMemcpyNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, params: In<hipMemcpy3DParms>,
-    ) = |over, forward| add_work(over, forward, Added { node, graph, after, count }, copy_box(over, params));
-    hipGraphAddMemcpyNode1D(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, dst: Address, src: Address,
-        bytes: usize, kind: i32,
-    ) = |over, forward| add_work(over, forward, Added { node, graph, after, count }, copy(over, (dst, src, kind), bytes));
-    hipGraphAddMemcpyNodeToSymbol(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, symbol: Address, src: Address,
-        bytes: usize, offset: usize, kind: i32,
-    ) = |over, forward| {
-        let variable = over.variable(symbol).map(|(start, _)| start.offset(offset));
-        let work = variable.and_then(|variable| copy(over, (variable, src, kind), bytes));
-        add_work(over, forward, Added { node, graph, after, count }, work)
-    };
-    hipGraphAddMemcpyNodeFromSymbol(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, dst: Address, symbol: Address,
-        bytes: usize, offset: usize, kind: i32,
-    ) = |over, forward| {
-        let variable = over.variable(symbol).map(|(start, _)| start.offset(offset));
-        let work = variable.and_then(|variable| copy(over, (dst, variable, kind), bytes));
-        add_work(over, forward, Added { node, graph, after, count }, work)
-    };
-    hipGraphAddMemsetNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, params: In<hipMemsetParams>,
-    ) = |over, forward| add_work(over, forward, Added { node, graph, after, count }, fill(over, params));
-    hipGraphAddEmptyNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipGraphAddHostNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _params: Address,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipGraphAddChildGraphNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _child: GraphHandle,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipGraphAddMemAllocNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _params: Address,
-    ) = |over, forward| {
-        over.known.forget_freed();
-        add_empty(over, forward, Added { node, graph, after, count })
-    };
-    hipGraphAddMemFreeNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _memory: Address,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipDrvGraphAddMemFreeNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _memory: Address,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipDrvGraphAddMemcpyNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _params: Address, _context: Address,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipDrvGraphAddMemsetNode(
-        node: Out<NodeHandle>, graph: GraphHandle, after: In<NodeHandle>, count: usize, _params: Address, _context: Address,
-    ) = |over, forward| add_empty(over, forward, Added { node, graph, after, count });
-    hipGraphAddEventRecordNode(
-        _node: Out<NodeHandle>, graph: GraphHandle, _after: In<NodeHandle>, _count: usize, _event: Address,
-    ) = |over, forward| add_unknown(over, forward, graph);
-    hipGraphAddEventWaitNode(
-        _node: Out<NodeHandle>, graph: GraphHandle, _after: In<NodeHandle>, _count: usize, _event: Address,
-    ) = |over, forward| add_unknown(over, forward, graph);
-    hipGraphAddNode(
-        _node: Out<NodeHandle>, graph: GraphHandle, _after: In<NodeHandle>, _count: usize, _params: Address,
-    ) = |over, forward| {
-        over.known.forget_freed();
-        add_unknown(over, forward, graph)
-    };
-    hipGraphAddBatchMemOpNode(
-        _node: Out<NodeHandle>, graph: GraphHandle, _after: In<NodeHandle>, _count: usize, _params: Address,
-    ) = |over, forward| add_unknown(over, forward, graph);
-    hipGraphAddExternalSemaphoresSignalNode(
-        _node: Out<NodeHandle>, graph: GraphHandle, _after: In<NodeHandle>, _count: usize, _params: Address,
-    ) = |over, forward| add_unknown(over, forward, graph);
-    hipGraphAddExternalSemaphoresWaitNode(
-        _node: Out<NodeHandle>, graph: GraphHandle, _after: In<NodeHandle>, _count: usize, _params: Address,
-    ) = |over, forward| add_unknown(over, forward, graph);
+/// Adds a node that allocates, which is empty to the layers.
+pub(crate) fn add_allocation(over: &Interposed, forward: Forward<'_>, added: Added) -> Status {
+    over.known.forget_freed();
+    add_empty(over, forward, added)
+}
+
+/// Adds a node of a kind that is not known.
+pub(crate) fn add_any(over: &Interposed, forward: Forward<'_>, graph: GraphHandle) -> Status {
+    over.known.forget_freed();
+    add_unknown(over, forward, graph)
 }

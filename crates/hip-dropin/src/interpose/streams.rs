@@ -2,11 +2,10 @@
 
 use hip_driver::{Call, HostFunction, Output, RawEvent, RawStream, StreamOptions, Work};
 
-use super::{Forward, Interposed, wrappers};
-use crate::abi::c_caller::{Address, HostFn, In, Out, UserData};
+use super::{Forward, Interposed};
+use crate::abi::c_caller::Out;
 use crate::abi::status::Status;
 use crate::stream::StreamHandle;
-use crate::stream::callbacks::StreamCallback;
 use crate::stream::event::EventHandle;
 
 /// `hipStreamNonBlocking`.
@@ -14,7 +13,7 @@ const NON_BLOCKING: u32 = 1;
 /// HIP's number of version 6.0.
 const HIP_6: i32 = 60_000_000;
 
-fn create(
+pub(crate) fn create(
     over: &Interposed,
     forward: Forward<'_>,
     made: Out<StreamHandle>,
@@ -31,7 +30,7 @@ fn create(
     })
 }
 
-fn synchronize(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
+pub(crate) fn synchronize(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
     if over.hides_work() {
         return forward();
@@ -45,7 +44,7 @@ fn synchronize(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) ->
     status
 }
 
-fn query(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
+pub(crate) fn query(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
     if over.hides_work() {
         return forward();
@@ -54,7 +53,12 @@ fn query(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Statu
     over.observe_as(&call, forward, |status| (call, Output::Answer(status == Status::SUCCESS)))
 }
 
-fn wait(over: &Interposed, forward: Forward<'_>, stream: StreamHandle, event: EventHandle) -> Status {
+pub(crate) fn wait(
+    over: &Interposed,
+    forward: Forward<'_>,
+    stream: StreamHandle,
+    event: EventHandle,
+) -> Status {
     if event.is_null() {
         return forward();
     }
@@ -65,7 +69,7 @@ fn wait(over: &Interposed, forward: Forward<'_>, stream: StreamHandle, event: Ev
     over.observe(&Call::StreamWaitEvent { device, stream, event: RawEvent(event) }, forward, || Output::None)
 }
 
-fn host_function(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
+pub(crate) fn host_function(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
     let (device, stream) = over.stream(stream);
     if over.hides_work() {
         return forward();
@@ -78,71 +82,21 @@ fn host_function(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) 
     status
 }
 
-fn synchronize_device(over: &Interposed, forward: Forward<'_>) -> Status {
+pub(crate) fn synchronize_device(over: &Interposed, forward: Forward<'_>) -> Status {
     let device = over.device();
     over.observe(&Call::DeviceSynchronize { device }, forward, || Output::None)
 }
 
 /// A wait for what no call says.
-fn unknown_order(over: &Interposed, forward: Forward<'_>) -> Status {
+pub(crate) fn unknown_order(over: &Interposed, forward: Forward<'_>) -> Status {
     over.forget_order();
     forward()
 }
 
-wrappers! {
-    hipDeviceSynchronize() = |over, forward| synchronize_device(over, forward);
-    hipCtxSynchronize() = |over, forward| synchronize_device(over, forward);
-    hipStreamCreate(stream: Out<StreamHandle>) = |over, forward| create(over, forward, stream, 0, None);
-    hipStreamCreateWithFlags(stream: Out<StreamHandle>, flags: u32) = |over, forward| {
-        create(over, forward, stream, flags, None)
-    };
-    hipStreamCreateWithPriority(stream: Out<StreamHandle>, flags: u32, priority: i32) = |over, forward| {
-        create(over, forward, stream, flags, Some(priority))
-    };
-    hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, _words: u32, _mask: In<u32>) = |over, forward| {
-        create(over, forward, stream, 0, None)
-    };
-    hipStreamDestroy(stream: StreamHandle) = |over, forward| {
-        let (device, stream) = over.stream(stream);
-        if stream.is_default() {
-            return forward();
-        }
-        over.observe(&Call::StreamDestroy { device, stream }, forward, || Output::None)
-    };
-    hipStreamSynchronize(stream: StreamHandle) = |over, forward| synchronize(over, forward, stream);
-    hipStreamSynchronize_spt(stream: StreamHandle) = |over, forward| {
-        synchronize(over, forward, stream.or_per_thread())
-    };
-    hipStreamQuery(stream: StreamHandle) = |over, forward| query(over, forward, stream);
-    hipStreamQuery_spt(stream: StreamHandle) = |over, forward| query(over, forward, stream.or_per_thread());
-    hipStreamWaitEvent(stream: StreamHandle, event: EventHandle, _flags: u32) = |over, forward| {
-        wait(over, forward, stream, event)
-    };
-    hipStreamWaitEvent_spt(stream: StreamHandle, event: EventHandle, _flags: u32) = |over, forward| {
-        wait(over, forward, stream.or_per_thread(), event)
-    };
-    hipLaunchHostFunc(stream: StreamHandle, _function: HostFn, _data: UserData) = |over, forward| {
-        host_function(over, forward, stream)
-    };
-    hipLaunchHostFunc_spt(stream: StreamHandle, _function: HostFn, _data: UserData) = |over, forward| {
-        host_function(over, forward, stream.or_per_thread())
-    };
-    hipStreamAddCallback(stream: StreamHandle, _callback: StreamCallback, _data: UserData, _flags: u32) = |over, forward| {
-        host_function(over, forward, stream)
-    };
-    hipStreamAddCallback_spt(stream: StreamHandle, _callback: StreamCallback, _data: UserData, _flags: u32) = |over, forward| {
-        host_function(over, forward, stream.or_per_thread())
-    };
-    hipStreamWaitValue32(_stream: StreamHandle, _at: Address, _value: u32, _flags: u32, _mask: u32) = |over, forward| {
-        unknown_order(over, forward)
-    };
-    hipStreamWaitValue64(_stream: StreamHandle, _at: Address, _value: u64, _flags: u32, _mask: u64) = |over, forward| {
-        unknown_order(over, forward)
-    };
-    hipStreamBatchMemOp(_stream: StreamHandle, _count: u32, _operations: Address, _flags: u32) = |over, forward| {
-        unknown_order(over, forward)
-    };
-    hipWaitExternalSemaphoresAsync(_semaphores: Address, _params: Address, _count: u32, _stream: StreamHandle) = |over, forward| {
-        unknown_order(over, forward)
-    };
+pub(crate) fn hipStreamDestroy(over: &Interposed, forward: Forward<'_>, stream: StreamHandle) -> Status {
+    let (device, stream) = over.stream(stream);
+    if stream.is_default() {
+        return forward();
+    }
+    over.observe(&Call::StreamDestroy { device, stream }, forward, || Output::None)
 }

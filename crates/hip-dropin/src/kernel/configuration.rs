@@ -3,7 +3,6 @@
 use crate::abi::c_caller::{In, Out};
 use crate::abi::status::{HipResult, Status};
 use crate::abi::structs::Dim3;
-use crate::process::call::{call, without_process};
 use crate::process::thread::Kept;
 use crate::stream::StreamHandle;
 
@@ -24,32 +23,26 @@ thread_local! {
     static CONFIGURATIONS: Kept<[CallConfiguration; 4]> = Kept::default();
 }
 
-#[unsafe(export_name = "emulated___hipPushCallConfiguration")]
-extern "C" fn __hipPushCallConfiguration(
+pub(crate) fn __hipPushCallConfiguration(
     grid: Dim3,
     block: Dim3,
     lds: usize,
     stream: StreamHandle,
-) -> Status {
-    without_process("__hipPushCallConfiguration", || {
-        push_configuration(CallConfiguration { grid, block, lds, stream, arguments: Vec::new() })
-    })
+) -> HipResult {
+    push_configuration(CallConfiguration { grid, block, lds, stream, arguments: Vec::new() })
 }
 
-#[unsafe(export_name = "emulated___hipPopCallConfiguration")]
-extern "C" fn __hipPopCallConfiguration(
+pub(crate) fn __hipPopCallConfiguration(
     grid: Out<Dim3>,
     block: Out<Dim3>,
     lds: Out<usize>,
     stream: Out<StreamHandle>,
-) -> Status {
-    without_process("__hipPopCallConfiguration", || {
-        let configuration = pop_configuration()?;
-        grid.set(configuration.grid)?;
-        block.set(configuration.block)?;
-        lds.set(configuration.lds)?;
-        stream.set(configuration.stream)
-    })
+) -> HipResult {
+    let configuration = pop_configuration()?;
+    grid.set(configuration.grid)?;
+    block.set(configuration.block)?;
+    lds.set(configuration.lds)?;
+    stream.set(configuration.stream)
 }
 
 fn push_configuration(configuration: CallConfiguration) -> HipResult {
@@ -62,29 +55,21 @@ pub(crate) fn pop_configuration() -> HipResult<CallConfiguration> {
     popped.ok().flatten().ok_or(Status::MISSING_CONFIGURATION)
 }
 
-#[unsafe(export_name = "emulated_hipConfigureCall")]
-extern "C" fn hipConfigureCall(grid: Dim3, block: Dim3, lds: usize, stream: StreamHandle) -> Status {
-    call("hipConfigureCall", |_| {
-        push_configuration(CallConfiguration { grid, block, lds, stream, arguments: Vec::new() })
-    })
+pub(crate) fn hipConfigureCall(grid: Dim3, block: Dim3, lds: usize, stream: StreamHandle) -> HipResult {
+    push_configuration(CallConfiguration { grid, block, lds, stream, arguments: Vec::new() })
 }
 
 /// Sets the bytes of an argument at an offset, for `hipLaunchByPtr`.
-#[unsafe(export_name = "emulated_hipSetupArgument")]
-extern "C" fn hipSetupArgument(argument: In<u8>, bytes: usize, offset: usize) -> Status {
-    call("hipSetupArgument", |_| {
-        let argument = argument.array(bytes)?;
-        let end = offset
-            .checked_add(bytes)
-            .filter(|end| *end <= MOST_ARGUMENT_BYTES)
-            .ok_or(Status::INVALID_VALUE)?;
-        let set = CONFIGURATIONS.try_with(|stack| {
-            let mut stack = stack.borrow_mut();
-            let arguments = &mut stack.last_mut().ok_or(Status::MISSING_CONFIGURATION)?.arguments;
-            arguments.resize(arguments.len().max(end), 0);
-            arguments[offset..end].copy_from_slice(&argument);
-            Ok(())
-        });
-        set.unwrap_or(Err(Status::DEINITIALIZED))
-    })
+pub(crate) fn hipSetupArgument(argument: In<u8>, bytes: usize, offset: usize) -> HipResult {
+    let argument = argument.array(bytes)?;
+    let end =
+        offset.checked_add(bytes).filter(|end| *end <= MOST_ARGUMENT_BYTES).ok_or(Status::INVALID_VALUE)?;
+    let set = CONFIGURATIONS.try_with(|stack| {
+        let mut stack = stack.borrow_mut();
+        let arguments = &mut stack.last_mut().ok_or(Status::MISSING_CONFIGURATION)?.arguments;
+        arguments.resize(arguments.len().max(end), 0);
+        arguments[offset..end].copy_from_slice(&argument);
+        Ok(())
+    });
+    set.unwrap_or(Err(Status::DEINITIALIZED))
 }

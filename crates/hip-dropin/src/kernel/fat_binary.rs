@@ -3,7 +3,7 @@
 //! Registering only adds to maps. A fat binary is loaded on a device when a kernel or variable of it is first used there.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CString, c_void};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use code_object::TargetId;
@@ -16,7 +16,6 @@ use crate::kernel::image;
 use crate::kernel::module::Module;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::allocations::{Allocation, Kind};
-use crate::process::call::without_process;
 use crate::process::objects::{Objects, Recent};
 use crate::process::thread;
 use crate::process::{self, Process};
@@ -234,25 +233,19 @@ fn unpin(process: &Process, memory: Address) {
     }
 }
 
-#[unsafe(export_name = "emulated___hipRegisterFatBinary")]
-extern "C" fn __hipRegisterFatBinary(wrapper: In<c_void>) -> FatBinaryHandle {
-    let mut handle = FatBinaryHandle::NULL;
-    without_process("__hipRegisterFatBinary", || {
-        let binary = Arc::new(FatBinary::new(wrapper)?);
-        handle = FatBinaryHandle::new(Arc::as_ptr(&binary).addr() as u64);
-        register(|all| all.binaries.insert(handle.0, binary));
-        Ok(())
-    });
-    handle
+/// Adds a fat binary.
+pub(crate) fn register_binary(wrapper: In<c_void>) -> HipResult<FatBinaryHandle> {
+    let binary = Arc::new(FatBinary::new(wrapper)?);
+    let handle = FatBinaryHandle::new(Arc::as_ptr(&binary).addr() as u64);
+    register(|all| all.binaries.insert(handle.0, binary));
+    Ok(handle)
 }
 
 /// Adds a fat binary to which AMD's library gave a handle.
-pub(crate) fn insert(handle: FatBinaryHandle, wrapper: In<c_void>) {
-    without_process("__hipRegisterFatBinary", || {
-        let binary = Arc::new(FatBinary::new(wrapper)?);
-        register(|all| all.binaries.insert(handle.0, binary));
-        Ok(())
-    });
+pub(crate) fn insert(handle: FatBinaryHandle, wrapper: In<c_void>) -> HipResult {
+    let binary = Arc::new(FatBinary::new(wrapper)?);
+    register(|all| all.binaries.insert(handle.0, binary));
+    Ok(())
 }
 
 /// The handle of the fat binary with the kernel of a host function, and the kernel's name.
@@ -275,103 +268,73 @@ pub(crate) fn registered_image(handle: u64) -> Option<&'static [u8]> {
     registered(|all| all.binaries.get(&handle)?.image.ok())
 }
 
-#[unsafe(export_name = "emulated___hipUnregisterFatBinary")]
-pub(crate) extern "C" fn __hipUnregisterFatBinary(handle: FatBinaryHandle) {
-    without_process("__hipUnregisterFatBinary", || {
-        let Some(binary) = register(|all| {
-            let binary = all.binaries.remove(&handle.0)?;
-            all.variables.retain(|_, variable| !Arc::ptr_eq(&variable.binary, &binary));
-            Some(binary)
-        }) else {
-            return Ok(());
-        };
-        KERNELS.remove_where(|kernel| Arc::ptr_eq(&kernel.binary, &binary));
-        let Some(process) = Process::opened() else { return Ok(()) };
-        binary.modules.take().iter().for_each(|module| module.unload(process));
-        for variable in &*binary.managed.lock().unwrap_or_else(PoisonError::into_inner) {
-            unpin(process, variable.memory);
-        }
-        Ok(())
-    });
+/// Removes a fat binary, and unloads its code.
+pub(crate) fn unregister(handle: FatBinaryHandle) -> HipResult {
+    let Some(binary) = register(|all| {
+        let binary = all.binaries.remove(&handle.0)?;
+        all.variables.retain(|_, variable| !Arc::ptr_eq(&variable.binary, &binary));
+        Some(binary)
+    }) else {
+        return Ok(());
+    };
+    KERNELS.remove_where(|kernel| Arc::ptr_eq(&kernel.binary, &binary));
+    let Some(process) = Process::opened() else { return Ok(()) };
+    binary.modules.take().iter().for_each(|module| module.unload(process));
+    for variable in &*binary.managed.lock().unwrap_or_else(PoisonError::into_inner) {
+        unpin(process, variable.memory);
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated___hipRegisterFunction")]
-pub(crate) extern "C" fn __hipRegisterFunction(
-    handle: FatBinaryHandle,
-    function: Address,
-    _device_function: Text,
-    name: Text,
-    _thread_limit: u32,
-    _thread: In<c_void>,
-    _block: In<c_void>,
-    _block_size: In<c_void>,
-    _grid_size: In<c_void>,
-    _wave_size: In<i32>,
-) {
-    without_process("__hipRegisterFunction", || {
-        let name = name.get()?.to_owned();
-        let binary = registered(|all| all.binaries.get(&handle.0).cloned()).ok_or(Status::INVALID_HANDLE)?;
-        let kernel = HostKernel { binary, name, first: OnceLock::new(), others: PerDevice::new() };
-        KERNELS.insert(function.0, kernel);
-        Ok(())
-    });
+/// Adds a kernel.
+pub(crate) fn register_function(handle: FatBinaryHandle, function: Address, name: Text) -> HipResult {
+    let name = name.get()?.to_owned();
+    let binary = registered(|all| all.binaries.get(&handle.0).cloned()).ok_or(Status::INVALID_HANDLE)?;
+    let kernel = HostKernel { binary, name, first: OnceLock::new(), others: PerDevice::new() };
+    KERNELS.insert(function.0, kernel);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated___hipRegisterVar")]
-pub(crate) extern "C" fn __hipRegisterVar(
-    handle: FatBinaryHandle,
-    variable: Address,
-    _host_name: Text,
-    name: Text,
-    _external: i32,
-    _bytes: usize,
-    _constant: i32,
-    _global: i32,
-) {
-    without_process("__hipRegisterVar", || register_variable(handle, variable, name.get()?));
-}
-
-fn register_variable(handle: FatBinaryHandle, variable: Address, name: &CStr) -> HipResult {
+/// Adds a variable.
+pub(crate) fn register_variable(handle: FatBinaryHandle, variable: Address, name: Text) -> HipResult {
+    let name = name.get()?.to_owned();
     register(|all| {
         let binary = all.binaries.get(&handle.0).cloned().ok_or(Status::INVALID_HANDLE)?;
-        all.variables.insert(variable.0, Arc::new(HostVariable { binary, name: name.to_owned() }));
+        all.variables.insert(variable.0, Arc::new(HostVariable { binary, name }));
         Ok(())
     })
 }
 
-#[unsafe(export_name = "emulated___hipRegisterManagedVar")]
-extern "C" fn __hipRegisterManagedVar(
+pub(crate) fn __hipRegisterManagedVar(
     handle: FatBinaryHandle,
     pointer: Out<Address>,
     initial: In<u8>,
     name: Text,
     bytes: usize,
     _align: u32,
-) {
-    without_process("__hipRegisterManagedVar", || {
-        let name = name.get()?.to_owned();
-        // Kernels access whole pages, and the variable lives to the end of the process.
-        let room = bytes.max(1).next_multiple_of(4096);
-        let layout = std::alloc::Layout::from_size_align(room, 4096).map_err(|_| Status::INVALID_VALUE)?;
-        // SAFETY: the layout's size is not 0.
-        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
-        if memory.is_null() {
-            return Err(Status::OUT_OF_MEMORY);
-        }
-        if !initial.is_null() {
-            // SAFETY: `initial` has the variable's bytes, and `memory` was just allocated with at least as many.
-            unsafe { initial.pointer().copy_to_nonoverlapping(memory, bytes) };
-        }
-        let memory = Address(memory.expose_provenance() as u64);
-        pointer.set(memory)?;
-        if let Some(process) = Process::opened() {
-            pin(process, memory, room);
-        }
-        registered(|all| {
-            let binary = all.binaries.get(&handle.0).ok_or(Status::INVALID_HANDLE)?;
-            let mut managed = binary.managed.lock().unwrap_or_else(PoisonError::into_inner);
-            managed.push(ManagedVariable { name, memory, bytes: room });
-            Ok(())
-        })
-    });
+) -> HipResult {
+    let name = name.get()?.to_owned();
+    // Kernels access whole pages, and the variable lives to the end of the process.
+    let room = bytes.max(1).next_multiple_of(4096);
+    let layout = std::alloc::Layout::from_size_align(room, 4096).map_err(|_| Status::INVALID_VALUE)?;
+    // SAFETY: the layout's size is not 0.
+    let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+    if memory.is_null() {
+        return Err(Status::OUT_OF_MEMORY);
+    }
+    if !initial.is_null() {
+        // SAFETY: `initial` has the variable's bytes, and `memory` was just allocated with at least as many.
+        unsafe { initial.pointer().copy_to_nonoverlapping(memory, bytes) };
+    }
+    let memory = Address(memory.expose_provenance() as u64);
+    pointer.set(memory)?;
+    if let Some(process) = Process::opened() {
+        pin(process, memory, room);
+    }
+    registered(|all| {
+        let binary = all.binaries.get(&handle.0).ok_or(Status::INVALID_HANDLE)?;
+        let mut managed = binary.managed.lock().unwrap_or_else(PoisonError::into_inner);
+        managed.push(ManagedVariable { name, memory, bytes: room });
+        Ok(())
+    })
 }

@@ -11,7 +11,6 @@ use crate::kernel::Kernel;
 use crate::kernel::fat_binary;
 use crate::kernel::module::KernelHandle;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 use crate::stream::StreamHandle;
 
@@ -32,38 +31,41 @@ impl Process {
     }
 }
 
-#[unsafe(export_name = "emulated_hipFuncGetAttributes")]
-extern "C" fn hipFuncGetAttributes(attributes: Out<hipFuncAttributes>, function: Address) -> Status {
-    call("hipFuncGetAttributes", |process| {
-        attributes.check()?;
-        if function.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        let kernel = process.host_kernel(function)?;
-        attributes.set(kernel.attributes(process.current().properties.max_lds_per_block))
-    })
+pub(crate) fn hipFuncGetAttributes(
+    process: &Process,
+    attributes: Out<hipFuncAttributes>,
+    function: Address,
+) -> HipResult {
+    attributes.check()?;
+    if function.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let kernel = process.host_kernel(function)?;
+    attributes.set(kernel.attributes(process.current().properties.max_lds_per_block))
 }
 
-#[unsafe(export_name = "emulated_hipFuncGetAttribute")]
-extern "C" fn hipFuncGetAttribute(value: Out<i32>, attribute: i32, function: KernelHandle) -> Status {
-    call("hipFuncGetAttribute", |process| {
-        value.check()?;
-        let kernel = process.kernel(function)?;
-        let all = kernel.attributes(process.current().properties.max_lds_per_block);
-        // hipFunction_attribute.
-        value.set(match attribute {
-            0 => all.maxThreadsPerBlock,
-            1 => all.sharedSizeBytes as i32,
-            2 => all.constSizeBytes as i32,
-            3 => all.localSizeBytes as i32,
-            4 => all.numRegs,
-            5 => all.ptxVersion,
-            6 => all.binaryVersion,
-            7 => all.cacheModeCA,
-            8 => all.maxDynamicSharedSizeBytes,
-            9 => all.preferredShmemCarveout,
-            _ => return Err(Status::INVALID_VALUE),
-        })
+pub(crate) fn hipFuncGetAttribute(
+    process: &Process,
+    value: Out<i32>,
+    attribute: i32,
+    function: KernelHandle,
+) -> HipResult {
+    value.check()?;
+    let kernel = process.kernel(function)?;
+    let all = kernel.attributes(process.current().properties.max_lds_per_block);
+    // hipFunction_attribute.
+    value.set(match attribute {
+        0 => all.maxThreadsPerBlock,
+        1 => all.sharedSizeBytes as i32,
+        2 => all.constSizeBytes as i32,
+        3 => all.localSizeBytes as i32,
+        4 => all.numRegs,
+        5 => all.ptxVersion,
+        6 => all.binaryVersion,
+        7 => all.cacheModeCA,
+        8 => all.maxDynamicSharedSizeBytes,
+        9 => all.preferredShmemCarveout,
+        _ => return Err(Status::INVALID_VALUE),
     })
 }
 
@@ -71,53 +73,44 @@ extern "C" fn hipFuncGetAttribute(value: Out<i32>, attribute: i32, function: Ker
 const MOST_DYNAMIC_LDS: i32 = 8;
 const PREFERRED_CARVEOUT: i32 = 9;
 
-#[unsafe(export_name = "emulated_hipFuncSetAttribute")]
-extern "C" fn hipFuncSetAttribute(function: Address, attribute: i32, value: i32) -> Status {
-    call("hipFuncSetAttribute", |process| {
-        let kernel = process.host_kernel(function)?;
-        match attribute {
-            MOST_DYNAMIC_LDS => {
-                let most = process.current().properties.max_lds_per_block;
-                let most = most.saturating_sub(kernel.signature.group_segment_fixed_size);
-                let bytes = u32::try_from(value).ok().filter(|bytes| *bytes <= most);
-                kernel.most_dynamic_lds.store(bytes.ok_or(Status::INVALID_VALUE)?, Ordering::Relaxed);
-                Ok(())
-            }
-            PREFERRED_CARVEOUT if (-1..=100).contains(&value) => Ok(()),
-            _ => Err(Status::INVALID_VALUE),
+pub(crate) fn hipFuncSetAttribute(
+    process: &Process,
+    function: Address,
+    attribute: i32,
+    value: i32,
+) -> HipResult {
+    let kernel = process.host_kernel(function)?;
+    match attribute {
+        MOST_DYNAMIC_LDS => {
+            let most = process.current().properties.max_lds_per_block;
+            let most = most.saturating_sub(kernel.signature.group_segment_fixed_size);
+            let bytes = u32::try_from(value).ok().filter(|bytes| *bytes <= most);
+            kernel.most_dynamic_lds.store(bytes.ok_or(Status::INVALID_VALUE)?, Ordering::Relaxed);
+            Ok(())
         }
-    })
+        PREFERRED_CARVEOUT if (-1..=100).contains(&value) => Ok(()),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
-#[unsafe(export_name = "emulated_hipFuncSetCacheConfig")]
-extern "C" fn hipFuncSetCacheConfig(function: Address, _preference: i32) -> Status {
-    call("hipFuncSetCacheConfig", |process| process.host_kernel(function).map(drop))
-}
-
-#[unsafe(export_name = "emulated_hipFuncSetSharedMemConfig")]
-extern "C" fn hipFuncSetSharedMemConfig(function: Address, _banks: i32) -> Status {
-    call("hipFuncSetSharedMemConfig", |process| process.host_kernel(function).map(drop))
-}
-
-#[unsafe(export_name = "emulated_hipGetFuncBySymbol")]
-extern "C" fn hipGetFuncBySymbol(handle: Out<KernelHandle>, function: Address) -> Status {
-    call("hipGetFuncBySymbol", |process| {
-        handle.check()?;
-        let kernel = process.host_kernel(function)?;
-        handle.set(Handle::new(KERNELS.add_shared(kernel)))
-    })
+pub(crate) fn hipGetFuncBySymbol(
+    process: &Process,
+    handle: Out<KernelHandle>,
+    function: Address,
+) -> HipResult {
+    handle.check()?;
+    let kernel = process.host_kernel(function)?;
+    handle.set(Handle::new(KERNELS.add_shared(kernel)))
 }
 
 /// The name of a kernel of a module, or null.
-#[unsafe(export_name = "emulated_hipKernelNameRef")]
-extern "C" fn hipKernelNameRef(function: KernelHandle) -> StaticText {
+pub(crate) fn hipKernelNameRef(function: KernelHandle) -> StaticText {
     let name = Process::get().and_then(|process| process.kernel(function));
     name.map_or(StaticText::NULL, |kernel| StaticText::leaked(&kernel.name))
 }
 
 /// The name of the kernel of a host function, or null.
-#[unsafe(export_name = "emulated_hipKernelNameRefByPtr")]
-extern "C" fn hipKernelNameRefByPtr(function: Address, _stream: StreamHandle) -> StaticText {
+pub(crate) fn hipKernelNameRefByPtr(function: Address, _stream: StreamHandle) -> StaticText {
     let name = Process::get().and_then(|process| process.host_kernel(function));
     name.map_or(StaticText::NULL, |kernel| StaticText::leaked(&kernel.name))
 }

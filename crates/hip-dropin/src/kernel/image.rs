@@ -48,7 +48,7 @@ fn length(image: *const u8) -> Option<u64> {
     let number = |at: u64, width: usize| {
         let mut bytes = [0; 8];
         for (index, byte) in bytes[..width].iter_mut().enumerate() {
-            // SAFETY: within the header, as above.
+            // SAFETY: within the header, whose magic was read before: the image is as long as that.
             *byte = unsafe { image.add(at as usize + index).read() };
         }
         u64::from_le_bytes(bytes)

@@ -14,11 +14,10 @@ use crate::kernel::fat_binary;
 use crate::kernel::module::KernelHandle;
 use crate::kernel::{BUFFER_POINTER, BUFFER_SIZE, END, Kernarg, Kernel};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::objects::Recent;
 use crate::stream::StreamHandle;
 use crate::stream::event::EventHandle;
-use crate::stream::target::Target;
+use crate::stream::target::Queue;
 
 /// The size of a launch.
 #[derive(Clone, Copy)]
@@ -119,14 +118,14 @@ pub(crate) fn enqueue_node(
     kernel: &Kernel,
     shape: &Shape,
     kernarg: &[u8],
-    target: Target,
+    queue: Queue,
     cooperation: Cooperation,
 ) -> HipResult {
-    if kernel.device == target.device {
-        return enqueue(process, kernel, shape, kernarg, (target.device, target.stream), cooperation);
+    if kernel.device == queue.device {
+        return enqueue(process, kernel, shape, kernarg, (queue.device, queue.stream), cooperation);
     }
     with_work(process, kernel, shape, kernarg, cooperation, |work| {
-        process.enqueue_on(kernel.device, target, work)
+        process.enqueue_on(kernel.device, queue, work)
     })
 }
 
@@ -174,7 +173,7 @@ pub(crate) const NO_EVENTS: Events = Events { start: Handle::NULL, stop: Handle:
 
 /// The kernel that a launch names.
 #[derive(Clone, Copy)]
-enum Named {
+pub(crate) enum KernelRef {
     Host(Address),
     Module(KernelHandle),
 }
@@ -196,275 +195,110 @@ thread_local! {
     static RECENT: Recent<Kernel> = const { Recent::new() };
 }
 
-#[inline]
-fn launch(
+/// A launch, as the arguments of a call describe it.
+#[derive(Clone, Copy)]
+pub(crate) struct Launch {
+    pub(crate) kernel: KernelRef,
+    pub(crate) shape: Shape,
+    pub(crate) arguments: Arguments,
+    pub(crate) stream: StreamHandle,
+    pub(crate) cooperation: Cooperation,
+    pub(crate) events: Events,
+}
+
+impl Launch {
+    #[inline]
+    pub(crate) fn new(kernel: KernelRef, shape: Shape, arguments: Arguments, stream: StreamHandle) -> Launch {
+        Launch { kernel, shape, arguments, stream, cooperation: Cooperation::None, events: NO_EVENTS }
+    }
+
+    /// A launch of a registered kernel by its host function.
+    #[inline]
+    pub(crate) fn host(
+        function: Address,
+        shape: Shape,
+        parameters: In<In<u8>>,
+        stream: StreamHandle,
+    ) -> Launch {
+        Launch::new(KernelRef::Host(function), shape, Arguments::list(parameters), stream)
+    }
+
+    /// A launch of a function of a module.
+    #[inline]
+    pub(crate) fn module(
+        function: KernelHandle,
+        shape: Shape,
+        arguments: Arguments,
+        stream: StreamHandle,
+    ) -> Launch {
+        Launch::new(KernelRef::Module(function), shape, arguments, stream)
+    }
+
+    #[inline]
+    pub(crate) fn cooperating(self, cooperation: Cooperation) -> Launch {
+        Launch { cooperation, ..self }
+    }
+
+    pub(crate) fn with_events(self, start: EventHandle, stop: EventHandle) -> Launch {
+        Launch { events: Events { start, stop }, ..self }
+    }
+
+    /// Launches.
+    #[inline]
+    pub(crate) fn run(&self, process: &Process) -> HipResult {
+        if matches!(self.kernel, KernelRef::Host(function) if function.is_null()) {
+            return Err(Status::INVALID_DEVICE_FUNCTION);
+        }
+        let on = process.stream(self.stream)?;
+        let launch_on = |kernel: &Arc<Kernel>| self.run_kernel(process, kernel, on);
+        match self.kernel {
+            KernelRef::Host(function) => fat_binary::with_kernel(process, on.0, function, launch_on),
+            KernelRef::Module(handle) if handle.is_null() => Err(Status::INVALID_IMAGE),
+            KernelRef::Module(handle) => {
+                KERNELS.with_recent(&RECENT, handle.0, launch_on).unwrap_or(Err(Status::INVALID_HANDLE))
+            }
+        }
+    }
+
+    #[inline]
+    fn run_kernel(&self, process: &Process, kernel: &Arc<Kernel>, on: (DeviceId, RawStream)) -> HipResult {
+        let Launch { ref shape, arguments, stream, cooperation, events, .. } = *self;
+        if !arguments.parameters.is_null() && !arguments.extra.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        shape.check(process, kernel)?;
+        let mut kernarg = Kernarg::new();
+        kernel.pack(arguments.parameters, arguments.extra, &mut kernarg)?;
+        if !events.start.is_null() {
+            process.record(events.start, stream)?;
+        }
+        let function = match self.kernel {
+            KernelRef::Host(function) => function,
+            KernelRef::Module(handle) => Address(handle.0),
+        };
+        if !process.capture_kernel(on, kernel, function, shape, &kernarg, cooperation)? {
+            enqueue(process, kernel, shape, &kernarg, on, cooperation)?;
+            if process.blocks_launches {
+                Queue { device: on.0, stream: on.1, waits: true }.finish(process)?;
+            }
+        }
+        if !events.stop.is_null() {
+            process.record(events.stop, stream)?;
+        }
+        Ok(())
+    }
+}
+
+/// Launches with arguments in the form of `hipModuleLaunchKernel`'s `extra`.
+pub(crate) fn launch_ggl(
     process: &Process,
-    named: Named,
+    function: Address,
     shape: Shape,
-    arguments: Arguments,
     stream: StreamHandle,
-    cooperation: Cooperation,
-    events: Events,
+    extra: In<usize>,
 ) -> HipResult {
-    let on = process.stream(stream)?;
-    let go = |kernel: &Arc<Kernel>| {
-        launch_kernel(process, (named, kernel), &shape, arguments, (stream, on), cooperation, events)
-    };
-    match named {
-        Named::Host(function) => fat_binary::with_kernel(process, on.0, function, go),
-        Named::Module(handle) if handle.is_null() => Err(Status::INVALID_IMAGE),
-        Named::Module(handle) => {
-            KERNELS.with_recent(&RECENT, handle.0, go).unwrap_or(Err(Status::INVALID_HANDLE))
-        }
-    }
-}
-
-#[inline]
-fn launch_kernel(
-    process: &Process,
-    (named, kernel): (Named, &Arc<Kernel>),
-    shape: &Shape,
-    arguments: Arguments,
-    (stream, on): (StreamHandle, (DeviceId, RawStream)),
-    cooperation: Cooperation,
-    events: Events,
-) -> HipResult {
-    if !arguments.parameters.is_null() && !arguments.extra.is_null() {
-        return Err(Status::INVALID_VALUE);
-    }
-    shape.check(process, kernel)?;
-    let mut kernarg = Kernarg::new();
-    kernel.pack(arguments.parameters, arguments.extra, &mut kernarg)?;
-    if !events.start.is_null() {
-        process.record(events.start, stream)?;
-    }
-    let function = match named {
-        Named::Host(function) => function,
-        Named::Module(handle) => Address(handle.0),
-    };
-    if !process.capture_kernel(on, kernel, function, shape, &kernarg, cooperation)? {
-        enqueue(process, kernel, shape, &kernarg, on, cooperation)?;
-        if process.blocks_launches {
-            Target { device: on.0, stream: on.1, waits: true }.finish(process)?;
-        }
-    }
-    if !events.stop.is_null() {
-        process.record(events.stop, stream)?;
-    }
-    Ok(())
-}
-
-#[unsafe(export_name = "emulated_hipLaunchKernel")]
-pub(crate) extern "C" fn hipLaunchKernel(
-    function: Address,
-    grid: Dim3,
-    block: Dim3,
-    parameters: In<In<u8>>,
-    lds: usize,
-    stream: StreamHandle,
-) -> Status {
-    call("hipLaunchKernel", |process| {
-        if function.is_null() {
-            return Err(Status::INVALID_DEVICE_FUNCTION);
-        }
-        let shape = Shape::new(grid, block, lds);
-        let arguments = Arguments::list(parameters);
-        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    })
-}
-
-/// `hip_impl::hipLaunchKernelGGLImpl`, which programs call that were compiled with headers before HIP 4. `extra` is that of
-/// `hipModuleLaunchKernel`.
-#[unsafe(export_name = "emulated__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv")]
-extern "C" fn hipLaunchKernelGGLImpl(
-    function: Address,
-    grid: In<Dim3>,
-    block: In<Dim3>,
-    lds: u32,
-    stream: StreamHandle,
-    extra: In<usize>,
-) {
-    call("hipLaunchKernelGGLImpl", |process| {
-        let shape = Shape::new(grid.get()?, block.get()?, lds as usize);
-        let arguments = Arguments { parameters: In::of(std::ptr::null()), extra };
-        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    });
-}
-
-#[unsafe(export_name = "emulated_hipLaunchCooperativeKernel")]
-pub(crate) extern "C" fn hipLaunchCooperativeKernel(
-    function: Address,
-    grid: Dim3,
-    block: Dim3,
-    parameters: In<In<u8>>,
-    lds: u32,
-    stream: StreamHandle,
-) -> Status {
-    call("hipLaunchCooperativeKernel", |process| {
-        if function.is_null() {
-            return Err(Status::INVALID_DEVICE_FUNCTION);
-        }
-        let shape = Shape::new(grid, block, lds as usize);
-        let arguments = Arguments::list(parameters);
-        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipExtLaunchKernel")]
-extern "C" fn hipExtLaunchKernel(
-    function: Address,
-    grid: Dim3,
-    block: Dim3,
-    parameters: In<In<u8>>,
-    lds: usize,
-    stream: StreamHandle,
-    start: EventHandle,
-    stop: EventHandle,
-    _flags: i32,
-) -> Status {
-    call("hipExtLaunchKernel", |process| {
-        if function.is_null() {
-            return Err(Status::INVALID_DEVICE_FUNCTION);
-        }
-        let shape = Shape::new(grid, block, lds);
-        let (arguments, events) = (Arguments::list(parameters), Events { start, stop });
-        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, events)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleLaunchKernel")]
-extern "C" fn hipModuleLaunchKernel(
-    function: KernelHandle,
-    grid_x: u32,
-    grid_y: u32,
-    grid_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    lds: u32,
-    stream: StreamHandle,
-    parameters: In<In<u8>>,
-    extra: In<usize>,
-) -> Status {
-    call("hipModuleLaunchKernel", |process| {
-        let shape = Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
-        let arguments = Arguments { parameters, extra };
-        launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleLaunchCooperativeKernel")]
-extern "C" fn hipModuleLaunchCooperativeKernel(
-    function: KernelHandle,
-    grid_x: u32,
-    grid_y: u32,
-    grid_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    lds: u32,
-    stream: StreamHandle,
-    parameters: In<In<u8>>,
-) -> Status {
-    call("hipModuleLaunchCooperativeKernel", |process| {
-        let shape = Shape::whole([grid_x, grid_y, grid_z], [block_x, block_y, block_z], lds as usize);
-        let arguments = Arguments::list(parameters);
-        launch(process, Named::Module(function), shape, arguments, stream, Cooperation::Grid, NO_EVENTS)
-    })
-}
-
-/// The grid is in work-items, and need not consist of whole workgroups.
-#[unsafe(export_name = "emulated_hipExtModuleLaunchKernel")]
-extern "C" fn hipExtModuleLaunchKernel(
-    function: KernelHandle,
-    threads_x: u32,
-    threads_y: u32,
-    threads_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    lds: usize,
-    stream: StreamHandle,
-    parameters: In<In<u8>>,
-    extra: In<usize>,
-    start: EventHandle,
-    stop: EventHandle,
-    _flags: u32,
-) -> Status {
-    call("hipExtModuleLaunchKernel", |process| {
-        let shape = Shape::of_threads([threads_x, threads_y, threads_z], [block_x, block_y, block_z], lds);
-        let arguments = Arguments { parameters, extra };
-        let events = Events { start, stop };
-        launch(process, Named::Module(function), shape, arguments, stream, Cooperation::None, events)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipHccModuleLaunchKernel")]
-extern "C" fn hipHccModuleLaunchKernel(
-    function: KernelHandle,
-    threads_x: u32,
-    threads_y: u32,
-    threads_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    lds: usize,
-    stream: StreamHandle,
-    parameters: In<In<u8>>,
-    extra: In<usize>,
-    start: EventHandle,
-    stop: EventHandle,
-) -> Status {
-    hipExtModuleLaunchKernel(
-        function, threads_x, threads_y, threads_z, block_x, block_y, block_z, lds, stream, parameters, extra,
-        start, stop, 0,
-    )
-}
-
-/// The C++ declarations of the two functions above, whose symbols are mangled.
-#[unsafe(export_name = "emulated__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j")]
-extern "C" fn ext_module_launch_of_cpp(
-    function: KernelHandle,
-    threads_x: u32,
-    threads_y: u32,
-    threads_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    lds: usize,
-    stream: StreamHandle,
-    parameters: In<In<u8>>,
-    extra: In<usize>,
-    start: EventHandle,
-    stop: EventHandle,
-    flags: u32,
-) -> Status {
-    hipExtModuleLaunchKernel(
-        function, threads_x, threads_y, threads_z, block_x, block_y, block_z, lds, stream, parameters, extra,
-        start, stop, flags,
-    )
-}
-
-#[unsafe(export_name = "emulated__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_")]
-extern "C" fn hcc_module_launch_of_cpp(
-    function: KernelHandle,
-    threads_x: u32,
-    threads_y: u32,
-    threads_z: u32,
-    block_x: u32,
-    block_y: u32,
-    block_z: u32,
-    lds: usize,
-    stream: StreamHandle,
-    parameters: In<In<u8>>,
-    extra: In<usize>,
-    start: EventHandle,
-    stop: EventHandle,
-) -> Status {
-    hipExtModuleLaunchKernel(
-        function, threads_x, threads_y, threads_z, block_x, block_y, block_z, lds, stream, parameters, extra,
-        start, stop, 0,
-    )
+    let arguments = Arguments { parameters: In::of(std::ptr::null()), extra };
+    Launch::new(KernelRef::Host(function), shape, arguments, stream).run(process)
 }
 
 /// Launches on several devices, each on a stream of its own device.
@@ -475,22 +309,23 @@ fn launch_on_devices(
     cooperation: Cooperation,
 ) -> HipResult {
     let count = usize::try_from(count).ok().filter(|count| (1..=process.devices.len()).contains(count));
-    for params in launches.array(count.ok_or(Status::INVALID_VALUE)?)? {
-        let stream = StreamHandle::new(params.stream);
-        if RawStream(params.stream).is_default() {
-            return Err(Status::INVALID_HANDLE);
-        }
+    launches.array(count.ok_or(Status::INVALID_VALUE)?)?.into_iter().try_for_each(|params| {
         let shape = Shape::new(params.gridDim, params.blockDim, params.sharedMem);
-        let arguments = Arguments::list(params.args.values());
-        launch(process, Named::Host(params.func), shape, arguments, stream, cooperation, NO_EVENTS)?;
-    }
-    Ok(())
+        let stream = explicit_stream(params.stream)?;
+        let launch = Launch::host(params.func, shape, params.args.values(), stream);
+        launch.cooperating(cooperation).run(process)
+    })
+}
+
+/// The stream of a launch on one of several devices, which is no default stream.
+fn explicit_stream(stream: u64) -> HipResult<StreamHandle> {
+    if RawStream(stream).is_default() { Err(Status::INVALID_HANDLE) } else { Ok(StreamHandle::new(stream)) }
 }
 
 /// `hipFunctionLaunchParams`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct FunctionLaunchParams {
+pub(crate) struct FunctionLaunchParams {
     function: u64,
     grid: Dim3,
     block: Dim3,
@@ -499,55 +334,44 @@ struct FunctionLaunchParams {
     parameters: Address,
 }
 
-/// As for the function below.
-#[unsafe(export_name = "emulated_hipModuleLaunchCooperativeKernelMultiDevice")]
-extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
+/// As [`hipLaunchCooperativeKernelMultiDevice`].
+pub(crate) fn hipModuleLaunchCooperativeKernelMultiDevice(
+    process: &Process,
     launches: In<FunctionLaunchParams>,
     count: u32,
     flags: u32,
-) -> Status {
-    call("hipModuleLaunchCooperativeKernelMultiDevice", |process| {
-        if flags > 3 || count == 0 || count as usize > process.devices.len() {
-            return Err(Status::INVALID_VALUE);
-        }
-        for params in launches.array(count as usize)? {
-            if RawStream(params.stream).is_default() {
-                return Err(Status::INVALID_HANDLE);
-            }
-            let shape = Shape::new(params.grid, params.block, params.lds as usize);
-            let arguments = Arguments::list(params.parameters.values());
-            let named = Named::Module(KernelHandle::new(params.function));
-            let stream = StreamHandle::new(params.stream);
-            launch(process, named, shape, arguments, stream, Cooperation::Grid, NO_EVENTS)?;
-        }
-        Ok(())
+) -> HipResult {
+    if flags > 3 || count == 0 || count as usize > process.devices.len() {
+        return Err(Status::INVALID_VALUE);
+    }
+    launches.array(count as usize)?.into_iter().try_for_each(|params| {
+        let shape = Shape::new(params.grid, params.block, params.lds as usize);
+        let (kernel, stream) = (KernelHandle::new(params.function), explicit_stream(params.stream)?);
+        let launch = Launch::module(kernel, shape, Arguments::list(params.parameters.values()), stream);
+        launch.cooperating(Cooperation::Grid).run(process)
     })
 }
 
 /// Kernels of several devices can't wait for each other here: each device's grid can.
-#[unsafe(export_name = "emulated_hipLaunchCooperativeKernelMultiDevice")]
-extern "C" fn hipLaunchCooperativeKernelMultiDevice(
+pub(crate) fn hipLaunchCooperativeKernelMultiDevice(
+    process: &Process,
     launches: In<hipLaunchParams>,
     count: i32,
     flags: u32,
-) -> Status {
-    call("hipLaunchCooperativeKernelMultiDevice", |process| {
-        if flags > 3 {
-            return Err(Status::INVALID_VALUE);
-        }
-        launch_on_devices(process, launches, count, Cooperation::Grid)
-    })
+) -> HipResult {
+    if flags > 3 {
+        return Err(Status::INVALID_VALUE);
+    }
+    launch_on_devices(process, launches, count, Cooperation::Grid)
 }
 
-#[unsafe(export_name = "emulated_hipExtLaunchMultiKernelMultiDevice")]
-extern "C" fn hipExtLaunchMultiKernelMultiDevice(
+pub(crate) fn hipExtLaunchMultiKernelMultiDevice(
+    process: &Process,
     launches: In<hipLaunchParams>,
     count: i32,
     _flags: u32,
-) -> Status {
-    call("hipExtLaunchMultiKernelMultiDevice", |process| {
-        launch_on_devices(process, launches, count, Cooperation::None)
-    })
+) -> HipResult {
+    launch_on_devices(process, launches, count, Cooperation::None)
 }
 
 /// `hipLaunchAttribute`: its number, and the beginning of its value.
@@ -563,86 +387,38 @@ pub(crate) struct LaunchAttribute {
 /// `hipLaunchAttributeCooperative`.
 const COOPERATIVE: i32 = 2;
 
-pub(crate) fn cooperation(attributes: In<LaunchAttribute>, count: u32) -> HipResult<Cooperation> {
-    let attributes = attributes.array(count as usize)?;
-    let asks = attributes.iter().any(|attribute| attribute.id == COOPERATIVE && attribute.value != 0);
-    Ok(if asks { Cooperation::Grid } else { Cooperation::None })
-}
-
-/// `hipLaunchConfig_t`.
+/// `hipLaunchConfig_t`, where `L` is `usize`, and `HIP_LAUNCH_CONFIG`, where it is `u32`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct LaunchConfig {
-    pub(crate) grid: Dim3,
-    pub(crate) block: Dim3,
-    pub(crate) lds: usize,
-    pub(crate) stream: StreamHandle,
-    pub(crate) attributes: In<LaunchAttribute>,
-    pub(crate) attribute_count: u32,
+pub(crate) struct LaunchConfig<L> {
+    grid: Dim3,
+    block: Dim3,
+    lds: L,
+    stream: StreamHandle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: u32,
 }
 
-#[unsafe(export_name = "emulated_hipLaunchKernelExC")]
-extern "C" fn hipLaunchKernelExC(
-    config: In<LaunchConfig>,
-    function: Address,
-    parameters: In<In<u8>>,
-) -> Status {
-    call("hipLaunchKernelExC", |process| {
-        let config = config.get()?;
-        if function.is_null() {
-            return Err(Status::INVALID_DEVICE_FUNCTION);
-        }
-        let cooperation = cooperation(config.attributes, config.attribute_count)?;
-        let shape = Shape::new(config.grid, config.block, config.lds);
-        let arguments = Arguments::list(parameters);
-        launch(process, Named::Host(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
-    })
-}
-
-/// `HIP_LAUNCH_CONFIG`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct DriverLaunchConfig {
-    pub(crate) grid: Dim3,
-    pub(crate) block: Dim3,
-    pub(crate) lds: u32,
-    pub(crate) stream: StreamHandle,
-    pub(crate) attributes: In<LaunchAttribute>,
-    pub(crate) attribute_count: u32,
-}
-
-#[unsafe(export_name = "emulated_hipDrvLaunchKernelEx")]
-extern "C" fn hipDrvLaunchKernelEx(
-    config: In<DriverLaunchConfig>,
-    function: KernelHandle,
-    parameters: In<In<u8>>,
-    extra: In<usize>,
-) -> Status {
-    call("hipDrvLaunchKernelEx", |process| {
-        let config = config.get()?;
-        let cooperation = cooperation(config.attributes, config.attribute_count)?;
-        let shape = Shape::new(config.grid, config.block, config.lds as usize);
-        let arguments = Arguments { parameters, extra };
-        launch(process, Named::Module(function), shape, arguments, config.stream, cooperation, NO_EVENTS)
-    })
+impl<L: Copy + TryInto<usize>> LaunchConfig<L> {
+    /// The launch of a kernel with this configuration.
+    pub(crate) fn launch(&self, kernel: KernelRef, arguments: Arguments) -> HipResult<Launch> {
+        let attributes = self.attributes.array(self.attribute_count as usize)?;
+        let asks = attributes.iter().any(|attribute| attribute.id == COOPERATIVE && attribute.value != 0);
+        let lds = self.lds.try_into().map_err(|_| Status::INVALID_VALUE)?;
+        let launch = Launch::new(kernel, Shape::new(self.grid, self.block, lds), arguments, self.stream);
+        Ok(launch.cooperating(if asks { Cooperation::Grid } else { Cooperation::None }))
+    }
 }
 
 /// Launches with the configuration of `hipConfigureCall` and the arguments of `hipSetupArgument`.
-#[unsafe(export_name = "emulated_hipLaunchByPtr")]
-extern "C" fn hipLaunchByPtr(function: Address) -> Status {
-    call("hipLaunchByPtr", |process| {
-        let CallConfiguration { grid, block, lds, stream, arguments } = configuration::pop_configuration()?;
-        if function.is_null() {
-            return Err(Status::INVALID_DEVICE_FUNCTION);
-        }
-        let length = arguments.len();
-        let start = arguments.as_ptr().expose_provenance();
-        let length_at = (&raw const length).expose_provenance();
-        let extra = [BUFFER_POINTER, start, BUFFER_SIZE, length_at, END];
-        let arguments = Arguments { parameters: In::of(std::ptr::null()), extra: In::of(extra.as_ptr()) };
-        let shape = Shape::new(grid, block, lds);
-        launch(process, Named::Host(function), shape, arguments, stream, Cooperation::None, NO_EVENTS)
-    })
+pub(crate) fn hipLaunchByPtr(process: &Process, function: Address) -> HipResult {
+    let CallConfiguration { grid, block, lds, stream, arguments } = configuration::pop_configuration()?;
+    let length = arguments.len();
+    let start = arguments.as_ptr().expose_provenance();
+    let length_at = (&raw const length).expose_provenance();
+    let extra = [BUFFER_POINTER, start, BUFFER_SIZE, length_at, END];
+    let arguments = Arguments { parameters: In::of(std::ptr::null()), extra: In::of(extra.as_ptr()) };
+    Launch::new(KernelRef::Host(function), Shape::new(grid, block, lds), arguments, stream).run(process)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Libraries of kernels (HIP 7): code objects that are loaded on the current device when they are first used.
 
-use std::ffi::{OsStr, c_void};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,6 @@ use crate::kernel::Kernel;
 use crate::kernel::image;
 use crate::kernel::module::{KernelHandle, Module};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::objects::Objects;
 use crate::process::thread;
 
@@ -51,90 +50,66 @@ fn get(library: LibraryHandle) -> HipResult<Arc<Library>> {
     LIBRARIES.expect(library.0, Status::INVALID_VALUE)
 }
 
-#[unsafe(export_name = "emulated_hipLibraryLoadData")]
-extern "C" fn hipLibraryLoadData(
-    library: Out<LibraryHandle>,
-    image: In<u8>,
-    _jit_options: In<c_void>,
-    _jit_values: In<c_void>,
-    jit_count: u32,
-    _options: In<c_void>,
-    _values: In<c_void>,
-    _count: u32,
-) -> Status {
-    call("hipLibraryLoadData", |_| {
-        library.check()?;
-        if image.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        add(library, image::to_load(image)?, jit_count)
-    })
+/// Loads a library from an image.
+pub(crate) fn load_data(library: Out<LibraryHandle>, image: In<u8>, jit_options: u32) -> HipResult {
+    library.check()?;
+    if image.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    add(library, image::to_load(image)?, jit_options)
 }
 
-#[unsafe(export_name = "emulated_hipLibraryLoadFromFile")]
-extern "C" fn hipLibraryLoadFromFile(
-    library: Out<LibraryHandle>,
-    path: Text,
-    _jit_options: In<c_void>,
-    _jit_values: In<c_void>,
-    jit_count: u32,
-    _options: In<c_void>,
-    _values: In<c_void>,
-    _count: u32,
-) -> Status {
-    call("hipLibraryLoadFromFile", |_| {
-        library.check()?;
-        let path = Path::new(OsStr::from_bytes(path.get()?.to_bytes()));
-        let image = std::fs::read(path).map_err(|_| Status::INVALID_VALUE)?;
-        add(library, &image, jit_count)
-    })
+/// Loads a library from a file.
+pub(crate) fn load_file(library: Out<LibraryHandle>, path: Text, jit_options: u32) -> HipResult {
+    library.check()?;
+    let path = Path::new(OsStr::from_bytes(path.get()?.to_bytes()));
+    let image = std::fs::read(path).map_err(|_| Status::INVALID_VALUE)?;
+    add(library, &image, jit_options)
 }
 
-#[unsafe(export_name = "emulated_hipLibraryUnload")]
-extern "C" fn hipLibraryUnload(library: LibraryHandle) -> Status {
-    call("hipLibraryUnload", |process| {
-        process.captures_allow()?;
-        let library = LIBRARIES.remove(library.0).ok_or(Status::INVALID_HANDLE)?;
-        if let Some(Ok(module)) = library.module.get() {
-            module.unload(process);
-        }
-        Ok(())
-    })
+pub(crate) fn hipLibraryUnload(process: &Process, library: LibraryHandle) -> HipResult {
+    process.captures_allow()?;
+    let library = LIBRARIES.remove(library.0).ok_or(Status::INVALID_HANDLE)?;
+    if let Some(Ok(module)) = library.module.get() {
+        module.unload(process);
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipLibraryGetKernel")]
-extern "C" fn hipLibraryGetKernel(kernel: Out<KernelHandle>, library: LibraryHandle, name: Text) -> Status {
-    call("hipLibraryGetKernel", |process| {
-        kernel.check()?;
-        let name = name.get()?;
-        let (handle, _) = get(library)?.module(process)?.kernel(process, name)?;
-        kernel.set(Handle::new(handle))
-    })
+pub(crate) fn hipLibraryGetKernel(
+    process: &Process,
+    kernel: Out<KernelHandle>,
+    library: LibraryHandle,
+    name: Text,
+) -> HipResult {
+    kernel.check()?;
+    let name = name.get()?;
+    let (handle, _) = get(library)?.module(process)?.kernel(process, name)?;
+    kernel.set(Handle::new(handle))
 }
 
-#[unsafe(export_name = "emulated_hipLibraryGetKernelCount")]
-extern "C" fn hipLibraryGetKernelCount(count: Out<u32>, library: LibraryHandle) -> Status {
-    call("hipLibraryGetKernelCount", |process| {
-        count.check()?;
-        count.set(get(library)?.module(process)?.kernel_names().len() as u32)
-    })
+pub(crate) fn hipLibraryGetKernelCount(
+    process: &Process,
+    count: Out<u32>,
+    library: LibraryHandle,
+) -> HipResult {
+    count.check()?;
+    count.set(get(library)?.module(process)?.kernel_names().len() as u32)
 }
 
-#[unsafe(export_name = "emulated_hipLibraryEnumerateKernels")]
-extern "C" fn hipLibraryEnumerateKernels(
+pub(crate) fn hipLibraryEnumerateKernels(
+    process: &Process,
     kernels: Out<KernelHandle>,
     room: u32,
     library: LibraryHandle,
-) -> Status {
-    call("hipLibraryEnumerateKernels", |process| {
-        kernels.check()?;
-        let library = get(library)?;
-        let module = library.module(process)?;
-        let names = module.kernel_names();
-        let handle = |name: &std::ffi::CString| Ok(Handle::new(module.kernel(process, name)?.0));
-        let found = names.iter().take(room as usize).map(handle).collect::<HipResult<Vec<KernelHandle>>>()?;
-        kernels.set_array(found, room as usize)
-    })
+) -> HipResult {
+    kernels.check()?;
+    let library = get(library)?;
+    let module = library.module(process)?;
+    let names = module.kernel_names();
+    let handle = |name: &std::ffi::CString| Ok(Handle::new(module.kernel(process, name)?.0));
+    let found = names.iter().take(room as usize).map(handle).collect::<HipResult<Vec<KernelHandle>>>()?;
+    kernels.set_array(found, room as usize)
 }
 
 /// The library of a kernel, by its handle.
@@ -146,21 +121,15 @@ fn of_kernel(kernel: KernelHandle) -> HipResult<(u64, Arc<Library>)> {
     found.ok_or(Status::INVALID_HANDLE)
 }
 
-#[unsafe(export_name = "emulated_hipKernelGetLibrary")]
-extern "C" fn hipKernelGetLibrary(library: Out<LibraryHandle>, kernel: KernelHandle) -> Status {
-    call("hipKernelGetLibrary", |_| {
-        library.check()?;
-        library.set(Handle::new(of_kernel(kernel)?.0))
-    })
+pub(crate) fn hipKernelGetLibrary(library: Out<LibraryHandle>, kernel: KernelHandle) -> HipResult {
+    library.check()?;
+    library.set(Handle::new(of_kernel(kernel)?.0))
 }
 
-#[unsafe(export_name = "emulated_hipKernelGetName")]
-extern "C" fn hipKernelGetName(name: Out<Address>, kernel: KernelHandle) -> Status {
-    call("hipKernelGetName", |_| {
-        name.check()?;
-        let (_, library) = of_kernel(kernel)?;
-        let kernel = library.kernel(kernel).ok_or(Status::INVALID_HANDLE)?;
-        // The text lives as long as the library has the kernel.
-        name.set(Address(kernel.name.as_ptr().expose_provenance() as u64))
-    })
+pub(crate) fn hipKernelGetName(name: Out<Address>, kernel: KernelHandle) -> HipResult {
+    name.check()?;
+    let (_, library) = of_kernel(kernel)?;
+    let kernel = library.kernel(kernel).ok_or(Status::INVALID_HANDLE)?;
+    // The text lives as long as the library has the kernel.
+    name.set(Address(kernel.name.as_ptr().expose_provenance() as u64))
 }

@@ -175,7 +175,7 @@ fn buffer<'a>(extra: In<usize>) -> HipResult<&'a [u8]> {
         if key == END {
             break;
         }
-        // SAFETY: as above.
+        // SAFETY: the key is not END, so its pair has a value.
         let value = unsafe { extra.at(2 * pair + 1) };
         match key {
             BUFFER_POINTER => start = Some(value),

@@ -1,7 +1,7 @@
 //! Modules: loaded code objects with their kernels and variables.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, OsStr, c_void};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,6 @@ use crate::kernel::image;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::allocations::{Allocation, Kind};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::objects::Objects;
 use crate::process::thread;
 use crate::report::say_once;
@@ -147,95 +146,67 @@ fn load(process: &Process, module: Out<ModuleHandle>, image: &[u8]) -> HipResult
     module.set(Handle::new(handle))
 }
 
-#[unsafe(export_name = "emulated_hipModuleLoadData")]
-extern "C" fn hipModuleLoadData(module: Out<ModuleHandle>, image: In<u8>) -> Status {
-    call("hipModuleLoadData", |process| {
-        module.check()?;
-        load(process, module, image::to_load(image)?)
-    })
+pub(crate) fn hipModuleLoadData(process: &Process, module: Out<ModuleHandle>, image: In<u8>) -> HipResult {
+    module.check()?;
+    load(process, module, image::to_load(image)?)
 }
 
-#[unsafe(export_name = "emulated_hipModuleLoadDataEx")]
-extern "C" fn hipModuleLoadDataEx(
-    module: Out<ModuleHandle>,
-    image: In<u8>,
-    _options: u32,
-    _option: In<c_void>,
-    _values: In<c_void>,
-) -> Status {
-    hipModuleLoadData(module, image)
+pub(crate) fn hipModuleLoad(process: &Process, module: Out<ModuleHandle>, path: Text) -> HipResult {
+    module.check()?;
+    let path = path.get()?;
+    if path.is_empty() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let image = std::fs::read(path).map_err(|_| Status::FILE_NOT_FOUND)?;
+    load(process, module, &image)
 }
 
-#[unsafe(export_name = "emulated_hipModuleLoadFatBinary")]
-extern "C" fn hipModuleLoadFatBinary(module: Out<ModuleHandle>, image: In<u8>) -> Status {
-    hipModuleLoadData(module, image)
+pub(crate) fn hipModuleUnload(process: &Process, module: ModuleHandle) -> HipResult {
+    process.captures_allow()?;
+    let module = MODULES.remove(module.0).ok_or(Status::NOT_FOUND)?;
+    module.unload(process);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipModuleLoad")]
-extern "C" fn hipModuleLoad(module: Out<ModuleHandle>, path: Text) -> Status {
-    call("hipModuleLoad", |process| {
-        module.check()?;
-        let path = path.get()?;
-        if path.is_empty() {
-            return Err(Status::INVALID_VALUE);
-        }
-        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let image = std::fs::read(path).map_err(|_| Status::FILE_NOT_FOUND)?;
-        load(process, module, &image)
-    })
+pub(crate) fn hipModuleGetFunction(
+    process: &Process,
+    function: Out<KernelHandle>,
+    module: ModuleHandle,
+    name: Text,
+) -> HipResult {
+    function.check()?;
+    let name = name.get()?;
+    if name.is_empty() && Version::current() != Version::Hip5 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
+    let (handle, _) = module.kernel(process, name)?;
+    function.set(Handle::new(handle))
 }
 
-#[unsafe(export_name = "emulated_hipModuleUnload")]
-extern "C" fn hipModuleUnload(module: ModuleHandle) -> Status {
-    call("hipModuleUnload", |process| {
-        process.captures_allow()?;
-        let module = MODULES.remove(module.0).ok_or(Status::NOT_FOUND)?;
-        module.unload(process);
-        Ok(())
-    })
+pub(crate) fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -> HipResult {
+    let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
+    count.set(module.kernel_names().len() as u32)
 }
 
-#[unsafe(export_name = "emulated_hipModuleGetFunction")]
-extern "C" fn hipModuleGetFunction(function: Out<KernelHandle>, module: ModuleHandle, name: Text) -> Status {
-    call("hipModuleGetFunction", |process| {
-        function.check()?;
-        let name = name.get()?;
-        if name.is_empty() && Version::current() != Version::Hip5 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
-        let (handle, _) = module.kernel(process, name)?;
-        function.set(Handle::new(handle))
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleGetFunctionCount")]
-extern "C" fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -> Status {
-    call("hipModuleGetFunctionCount", |_| {
-        let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
-        count.set(module.kernel_names().len() as u32)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleGetGlobal")]
-extern "C" fn hipModuleGetGlobal(
+pub(crate) fn hipModuleGetGlobal(
+    process: &Process,
     pointer: Out<Address>,
     bytes: Out<usize>,
     module: ModuleHandle,
     name: Text,
-) -> Status {
-    call("hipModuleGetGlobal", |process| {
-        if pointer.is_null() && bytes.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        let name = name.get()?;
-        if name.is_empty() {
-            return Err(Status::INVALID_VALUE);
-        }
-        let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
-        let (address, size) = module.global(process, name)?;
-        pointer.set_if_wanted(address);
-        bytes.set_if_wanted(size);
-        Ok(())
-    })
+) -> HipResult {
+    if pointer.is_null() && bytes.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let name = name.get()?;
+    if name.is_empty() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
+    let (address, size) = module.global(process, name)?;
+    pointer.set_if_wanted(address);
+    bytes.set_if_wanted(size);
+    Ok(())
 }

@@ -1,13 +1,13 @@
 //! How many workgroups of a kernel fit on a compute unit, and which size of workgroup fills it best.
 
+use std::sync::Arc;
+
 use crate::abi::c_caller::{Address, Out};
 use crate::abi::status::{HipResult, Status};
 use crate::kernel::KERNELS;
 use crate::kernel::Kernel;
-use crate::kernel::launch::Shape;
-use crate::kernel::module::KernelHandle;
+use crate::kernel::launch::{KernelRef, Shape};
 use crate::process::Process;
-use crate::process::call::call;
 
 /// `hipOccupancyDisableCachingOverride`, the only flag, which has no effect.
 const KNOWN_FLAGS: u32 = 1;
@@ -27,21 +27,42 @@ pub(crate) fn check_cooperative(process: &Process, kernel: &Kernel, shape: &Shap
     if fits { Ok(()) } else { Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE) }
 }
 
-fn active_blocks(process: &Process, blocks: Out<i32>, kernel: &Kernel, block: i32, lds: usize) -> HipResult {
+fn find(process: &Process, kernel: KernelRef, flags: u32) -> HipResult<Arc<Kernel>> {
+    if flags > KNOWN_FLAGS {
+        return Err(Status::INVALID_VALUE);
+    }
+    match kernel {
+        KernelRef::Host(function) => process.host_kernel(function),
+        KernelRef::Module(handle) => KERNELS.expect(handle.0, Status::INVALID_VALUE),
+    }
+}
+
+/// Writes how many workgroups of a size fit on a compute unit.
+pub(crate) fn active_blocks(
+    process: &Process,
+    blocks: Out<i32>,
+    kernel: KernelRef,
+    (block, lds): (i32, usize),
+    flags: u32,
+) -> HipResult {
+    blocks.check()?;
+    let kernel = &*find(process, kernel, flags)?;
     let limits = &process.devices[kernel.device.0 as usize].properties;
     let block = u32::try_from(block).ok().filter(|block| (1..=limits.max_threads_per_block).contains(block));
     blocks.set(blocks_per_unit(process, kernel, block.ok_or(Status::INVALID_VALUE)?, lds)? as i32)
 }
 
-fn best_block(
+/// Writes the size of workgroups of at most `limit` work-items that fills the device best, and how many of them do.
+pub(crate) fn best_block(
     process: &Process,
     (grid, block): (Out<i32>, Out<i32>),
-    kernel: &Kernel,
-    lds: usize,
-    limit: i32,
+    kernel: KernelRef,
+    (lds, limit): (usize, i32),
+    flags: u32,
 ) -> HipResult {
     grid.check()?;
     block.check()?;
+    let kernel = &*find(process, kernel, flags)?;
     let limit = u32::try_from(limit).map_err(|_| Status::INVALID_VALUE)?;
     let properties = &process.devices[kernel.device.0 as usize].properties;
     let most = properties.max_threads_per_block.min(kernel.signature.max_flat_workgroup_size);
@@ -61,131 +82,16 @@ fn best_block(
     block.set(best as i32)
 }
 
-#[unsafe(export_name = "emulated_hipOccupancyMaxActiveBlocksPerMultiprocessor")]
-extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: Out<i32>,
-    function: Address,
-    block: i32,
-    lds: usize,
-) -> Status {
-    call("hipOccupancyMaxActiveBlocksPerMultiprocessor", |process| {
-        blocks.check()?;
-        active_blocks(process, blocks, &*process.host_kernel(function)?, block, lds)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")]
-extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    blocks: Out<i32>,
-    function: Address,
-    block: i32,
-    lds: usize,
-    flags: u32,
-) -> Status {
-    call("hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", |process| {
-        blocks.check()?;
-        if flags > KNOWN_FLAGS {
-            return Err(Status::INVALID_VALUE);
-        }
-        active_blocks(process, blocks, &*process.host_kernel(function)?, block, lds)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleOccupancyMaxActiveBlocksPerMultiprocessor")]
-extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: Out<i32>,
-    function: KernelHandle,
-    block: i32,
-    lds: usize,
-) -> Status {
-    call("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", |process| {
-        blocks.check()?;
-        let kernel = KERNELS.expect(function.0, Status::INVALID_VALUE)?;
-        active_blocks(process, blocks, &kernel, block, lds)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")]
-extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    blocks: Out<i32>,
-    function: KernelHandle,
-    block: i32,
-    lds: usize,
-    flags: u32,
-) -> Status {
-    call("hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", |process| {
-        blocks.check()?;
-        if flags > KNOWN_FLAGS {
-            return Err(Status::INVALID_VALUE);
-        }
-        let kernel = KERNELS.expect(function.0, Status::INVALID_VALUE)?;
-        active_blocks(process, blocks, &kernel, block, lds)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipOccupancyMaxPotentialBlockSize")]
-extern "C" fn hipOccupancyMaxPotentialBlockSize(
-    grid: Out<i32>,
-    block: Out<i32>,
-    function: Address,
-    lds: usize,
-    limit: i32,
-) -> Status {
-    call("hipOccupancyMaxPotentialBlockSize", |process| {
-        grid.check()?;
-        block.check()?;
-        best_block(process, (grid, block), &*process.host_kernel(function)?, lds, limit)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleOccupancyMaxPotentialBlockSize")]
-extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
-    grid: Out<i32>,
-    block: Out<i32>,
-    function: KernelHandle,
-    lds: usize,
-    limit: i32,
-) -> Status {
-    call("hipModuleOccupancyMaxPotentialBlockSize", |process| {
-        grid.check()?;
-        block.check()?;
-        let kernel = KERNELS.expect(function.0, Status::INVALID_VALUE)?;
-        best_block(process, (grid, block), &kernel, lds, limit)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipModuleOccupancyMaxPotentialBlockSizeWithFlags")]
-extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
-    grid: Out<i32>,
-    block: Out<i32>,
-    function: KernelHandle,
-    lds: usize,
-    limit: i32,
-    flags: u32,
-) -> Status {
-    call("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", |process| {
-        grid.check()?;
-        block.check()?;
-        if flags > KNOWN_FLAGS {
-            return Err(Status::INVALID_VALUE);
-        }
-        let kernel = KERNELS.expect(function.0, Status::INVALID_VALUE)?;
-        best_block(process, (grid, block), &kernel, lds, limit)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipOccupancyAvailableDynamicSMemPerBlock")]
-extern "C" fn hipOccupancyAvailableDynamicSMemPerBlock(
+pub(crate) fn hipOccupancyAvailableDynamicSMemPerBlock(
+    process: &Process,
     bytes: Out<usize>,
     function: Address,
     blocks: i32,
     _block: i32,
-) -> Status {
-    call("hipOccupancyAvailableDynamicSMemPerBlock", |process| {
-        bytes.check()?;
-        let kernel = process.host_kernel(function)?;
-        let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).ok_or(Status::INVALID_VALUE)?;
-        let each = process.current().properties.max_lds_per_block / blocks;
-        bytes.set(each.saturating_sub(kernel.signature.group_segment_fixed_size) as usize)
-    })
+) -> HipResult {
+    bytes.check()?;
+    let kernel = process.host_kernel(function)?;
+    let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).ok_or(Status::INVALID_VALUE)?;
+    let each = process.current().properties.max_lds_per_block / blocks;
+    bytes.set(each.saturating_sub(kernel.signature.group_segment_fixed_size) as usize)
 }

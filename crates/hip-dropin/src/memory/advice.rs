@@ -9,7 +9,6 @@ use crate::abi::structs::hipMemLocation;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::managed::check;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::StreamHandle;
 
 /// `hipInvalidDeviceId`: no device, or several.
@@ -91,7 +90,13 @@ fn accessed_by(advice: &mut dyn Iterator<Item = Advice>) -> Vec<i32> {
     devices
 }
 
-fn advise(process: &Process, pointer: Address, bytes: usize, advice: i32, device: i32) -> HipResult {
+pub(crate) fn advise(
+    process: &Process,
+    pointer: Address,
+    bytes: usize,
+    advice: i32,
+    device: i32,
+) -> HipResult {
     // hipMemoryAdvise.
     let advice = match advice {
         1 | 2 => Advice::ReadMostly(advice == 1),
@@ -106,7 +111,7 @@ fn advise(process: &Process, pointer: Address, bytes: usize, advice: i32, device
     Ok(())
 }
 
-fn prefetch(
+pub(crate) fn prefetch(
     process: &Process,
     pointer: Address,
     bytes: usize,
@@ -120,7 +125,7 @@ fn prefetch(
 }
 
 /// The device that a location names, or the host.
-fn device_of(location: hipMemLocation) -> HipResult<i32> {
+pub(crate) fn device_of(location: hipMemLocation) -> HipResult<i32> {
     // hipMemLocationType: a device, the host, and the host's NUMA nodes.
     match location.r#type {
         1 => Ok(location.id),
@@ -129,49 +134,22 @@ fn device_of(location: hipMemLocation) -> HipResult<i32> {
     }
 }
 
-#[unsafe(export_name = "emulated_hipMemAdvise")]
-extern "C" fn hipMemAdvise(pointer: Address, bytes: usize, advice: i32, device: i32) -> Status {
-    call("hipMemAdvise", |process| advise(process, pointer, bytes, advice, device))
-}
-
-#[unsafe(export_name = "emulated_hipMemAdvise_v2")]
-extern "C" fn hipMemAdvise_v2(
-    pointer: Address,
-    bytes: usize,
-    advice: i32,
-    location: hipMemLocation,
-) -> Status {
-    call("hipMemAdvise_v2", |process| advise(process, pointer, bytes, advice, device_of(location)?))
-}
-
-#[unsafe(export_name = "emulated_hipMemPrefetchAsync")]
-extern "C" fn hipMemPrefetchAsync(
-    pointer: Address,
-    bytes: usize,
-    device: i32,
-    stream: StreamHandle,
-) -> Status {
-    call("hipMemPrefetchAsync", |process| prefetch(process, pointer, bytes, device, stream))
-}
-
-#[unsafe(export_name = "emulated_hipMemPrefetchAsync_v2")]
-extern "C" fn hipMemPrefetchAsync_v2(
+pub(crate) fn hipMemPrefetchAsync_v2(
+    process: &Process,
     pointer: Address,
     bytes: usize,
     location: hipMemLocation,
     flags: u32,
     stream: StreamHandle,
-) -> Status {
-    call("hipMemPrefetchAsync_v2", |process| {
-        if flags != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        prefetch(process, pointer, bytes, device_of(location)?, stream)
-    })
+) -> HipResult {
+    if flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    prefetch(process, pointer, bytes, device_of(location)?, stream)
 }
 
 /// Writes an attribute (`hipMemRangeAttribute`) of a range.
-fn write(
+pub(crate) fn write(
     process: &Process,
     data: Address,
     data_bytes: usize,
@@ -209,35 +187,21 @@ fn write(
     if data_bytes == 4 { data.out().set(value) } else { Err(Status::INVALID_VALUE) }
 }
 
-#[unsafe(export_name = "emulated_hipMemRangeGetAttribute")]
-extern "C" fn hipMemRangeGetAttribute(
-    data: Address,
-    data_bytes: usize,
-    attribute: i32,
-    pointer: Address,
-    bytes: usize,
-) -> Status {
-    call("hipMemRangeGetAttribute", |process| write(process, data, data_bytes, attribute, pointer, bytes))
-}
-
-#[unsafe(export_name = "emulated_hipMemRangeGetAttributes")]
-extern "C" fn hipMemRangeGetAttributes(
+pub(crate) fn hipMemRangeGetAttributes(
+    process: &Process,
     data: In<Address>,
     data_bytes: In<usize>,
     attributes: In<i32>,
     count: usize,
     pointer: Address,
     bytes: usize,
-) -> Status {
-    call("hipMemRangeGetAttributes", |process| {
-        if count == 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let (data, sizes, attributes) =
-            (data.array(count)?, data_bytes.array(count)?, attributes.array(count)?);
-        for ((data, size), attribute) in data.into_iter().zip(sizes).zip(attributes) {
-            write(process, data, size, attribute, pointer, bytes)?;
-        }
-        Ok(())
-    })
+) -> HipResult {
+    if count == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (data, sizes, attributes) = (data.array(count)?, data_bytes.array(count)?, attributes.array(count)?);
+    for ((data, size), attribute) in data.into_iter().zip(sizes).zip(attributes) {
+        write(process, data, size, attribute, pointer, bytes)?;
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use hip_driver::{DeviceId, DevicePtr, MemoryReply, MemoryRequest, PinnedAllocation, RawModule};
+use hip_driver::{DeviceId, DevicePtr, PinnedAllocation, RawModule};
 
 use crate::abi::c_caller::Address;
 use crate::abi::status::{HipResult, Status};
@@ -181,19 +181,13 @@ impl Process {
 
     /// Says whether an allocation is fine-grained, which decides what floating-point atomics do there.
     pub(crate) fn set_fine_grained(&self, device: DeviceId, ptr: DevicePtr, is_fine: bool) -> HipResult {
-        // SAFETY: the request changes no memory.
-        unsafe { self.driver.memory(device, &MemoryRequest::SetFineGrained { ptr, is_fine }) }?;
-        Ok(())
+        Ok(self.driver.set_fine_grained(device, ptr, is_fine)?)
     }
 
     /// Says where an address is that is in no allocation of the program: kernels can pass on addresses of other memory,
     /// such as that of their `malloc` or of a module's variables.
     fn unknown_place(&self, address: Address) -> Place {
-        let request = MemoryRequest::Describe { ptr: DevicePtr(address.0) };
-        // SAFETY: the request only asks about an address.
-        match unsafe { self.driver.memory(DeviceId(0), &request) } {
-            Ok(MemoryReply::Owner(device)) => Place::Device(device),
-            _ => Place::Pageable,
-        }
+        let owner = self.driver.device_of_pointer(DeviceId(0), DevicePtr(address.0));
+        owner.map_or(Place::Pageable, Place::Device)
     }
 }

@@ -7,7 +7,6 @@ use crate::memory;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::allocations::{Allocation, Kind};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 
 const PORTABLE: u32 = 1;
@@ -18,7 +17,7 @@ const UNCACHED: u32 = 0x1000_0000;
 const COHERENT: u32 = 0x4000_0000;
 const NON_COHERENT: u32 = 0x8000_0000;
 
-fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) -> HipResult {
+pub(crate) fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) -> HipResult {
     pointer.check()?;
     let known = PORTABLE | MAPPED | WRITE_COMBINED | NUMA_USER | UNCACHED | COHERENT | NON_COHERENT;
     if flags & !known != 0 || flags & (COHERENT | NON_COHERENT) == COHERENT | NON_COHERENT {
@@ -42,37 +41,7 @@ fn allocate(process: &Process, pointer: Out<Address>, bytes: usize, flags: u32) 
     pointer.set(Address(allocation.base))
 }
 
-#[unsafe(export_name = "emulated_hipHostMalloc")]
-extern "C" fn hipHostMalloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
-    call("hipHostMalloc", |process| allocate(process, pointer, bytes, flags))
-}
-
-#[unsafe(export_name = "emulated_hipHostAlloc")]
-extern "C" fn hipHostAlloc(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
-    call("hipHostAlloc", |process| allocate(process, pointer, bytes, flags))
-}
-
-#[unsafe(export_name = "emulated_hipMallocHost")]
-extern "C" fn hipMallocHost(pointer: Out<Address>, bytes: usize) -> Status {
-    call("hipMallocHost", |process| allocate(process, pointer, bytes, 0))
-}
-
-#[unsafe(export_name = "emulated_hipMemAllocHost")]
-extern "C" fn hipMemAllocHost(pointer: Out<Address>, bytes: usize) -> Status {
-    call("hipMemAllocHost", |process| allocate(process, pointer, bytes, 0))
-}
-
-#[unsafe(export_name = "emulated_hipHostFree")]
-extern "C" fn hipHostFree(pointer: Address) -> Status {
-    call("hipHostFree", |process| free(process, pointer))
-}
-
-#[unsafe(export_name = "emulated_hipFreeHost")]
-extern "C" fn hipFreeHost(pointer: Address) -> Status {
-    call("hipFreeHost", |process| free(process, pointer))
-}
-
-fn free(process: &Process, pointer: Address) -> HipResult {
+pub(crate) fn free(process: &Process, pointer: Address) -> HipResult {
     if pointer.is_null() {
         return Ok(());
     }
@@ -101,41 +70,35 @@ fn is_mapped(start: Address, bytes: usize) -> bool {
     true
 }
 
-#[unsafe(export_name = "emulated_hipHostRegister")]
-extern "C" fn hipHostRegister(pointer: Address, bytes: usize, flags: u32) -> Status {
-    call("hipHostRegister", |process| {
-        if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        if !is_mapped(pointer, bytes) {
-            return Err(Status::INVALID_VALUE);
-        }
-        process.captures_allow()?;
-        let device = thread::device();
-        // HIP 5 lets a program register memory anew that it freed without unregistering it.
-        if Version::current() == Version::Hip5
-            && let Some(found) = ALLOCATIONS.take(pointer.0, |kind| kind == Kind::Registered)
-        {
-            unregister(process, &found)?;
-        }
-        // SAFETY: the program keeps the memory until it unregisters it, as HIP asks.
-        let pinned = unsafe { process.driver.host_register(device, pointer.host(), bytes) }?;
-        ALLOCATIONS.insert(Allocation::host(pinned, device, Kind::Registered, flags));
-        Ok(())
-    })
+pub(crate) fn hipHostRegister(process: &Process, pointer: Address, bytes: usize, flags: u32) -> HipResult {
+    if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if !is_mapped(pointer, bytes) {
+        return Err(Status::INVALID_VALUE);
+    }
+    process.captures_allow()?;
+    let device = thread::device();
+    // HIP 5 lets a program register memory anew that it freed without unregistering it.
+    if Version::current() == Version::Hip5
+        && let Some(found) = ALLOCATIONS.take(pointer.0, |kind| kind == Kind::Registered)
+    {
+        unregister(process, &found)?;
+    }
+    // SAFETY: the program keeps the memory until it unregisters it, as HIP asks.
+    let pinned = unsafe { process.driver.host_register(device, pointer.host(), bytes) }?;
+    ALLOCATIONS.insert(Allocation::host(pinned, device, Kind::Registered, flags));
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipHostUnregister")]
-extern "C" fn hipHostUnregister(pointer: Address) -> Status {
-    call("hipHostUnregister", |process| {
-        if pointer.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        process.captures_allow()?;
-        let found = ALLOCATIONS.take(pointer.0, |kind| kind == Kind::Registered);
-        unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)?;
-        process.report_faults()
-    })
+pub(crate) fn hipHostUnregister(process: &Process, pointer: Address) -> HipResult {
+    if pointer.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    process.captures_allow()?;
+    let found = ALLOCATIONS.take(pointer.0, |kind| kind == Kind::Registered);
+    unregister(process, &*found.ok_or(Status::HOST_MEMORY_NOT_REGISTERED)?)?;
+    process.report_faults()
 }
 
 fn unregister(process: &Process, registered: &Allocation) -> HipResult {
@@ -144,25 +107,23 @@ fn unregister(process: &Process, registered: &Allocation) -> HipResult {
     Ok(unsafe { process.driver.host_unregister(registered.device, pinned) }?)
 }
 
-#[unsafe(export_name = "emulated_hipHostGetDevicePointer")]
-extern "C" fn hipHostGetDevicePointer(device_pointer: Out<Address>, pointer: Address, flags: u32) -> Status {
-    call("hipHostGetDevicePointer", |_| {
-        device_pointer.check()?;
-        if pointer.is_null() || flags != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let found = ALLOCATIONS.find(pointer.0).filter(|found| found.pinned.is_some());
-        let found = found.ok_or(Status::INVALID_VALUE)?;
-        device_pointer.set(Address(found.device_address(pointer.0).0))
-    })
+pub(crate) fn hipHostGetDevicePointer(
+    device_pointer: Out<Address>,
+    pointer: Address,
+    flags: u32,
+) -> HipResult {
+    device_pointer.check()?;
+    if pointer.is_null() || flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let found = ALLOCATIONS.find(pointer.0).filter(|found| found.pinned.is_some());
+    let found = found.ok_or(Status::INVALID_VALUE)?;
+    device_pointer.set(Address(found.device_address(pointer.0).0))
 }
 
-#[unsafe(export_name = "emulated_hipHostGetFlags")]
-extern "C" fn hipHostGetFlags(flags: Out<u32>, pointer: Address) -> Status {
-    call("hipHostGetFlags", |_| {
-        flags.check()?;
-        let found = ALLOCATIONS.find(pointer.0);
-        let found = found.filter(|found| matches!(found.kind, Kind::Host | Kind::Registered));
-        flags.set(found.ok_or(Status::INVALID_VALUE)?.flags)
-    })
+pub(crate) fn hipHostGetFlags(flags: Out<u32>, pointer: Address) -> HipResult {
+    flags.check()?;
+    let found = ALLOCATIONS.find(pointer.0);
+    let found = found.filter(|found| matches!(found.kind, Kind::Host | Kind::Registered));
+    flags.set(found.ok_or(Status::INVALID_VALUE)?.flags)
 }

@@ -1,6 +1,6 @@
 //! Memory of other processes.
 
-use hip_driver::{DevicePtr, IpcHandle, MemoryKind, MemoryReply, MemoryRequest};
+use hip_driver::{DevicePtr, IpcHandle};
 
 use crate::abi::c_caller::{Address, Out};
 use crate::abi::status::{HipResult, Status};
@@ -8,7 +8,6 @@ use crate::abi::structs::hipIpcMemHandle_t;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::allocations::{Allocation, Kind};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 
 // The driver's handle has zero bytes where these are written: the process, the bytes of the allocation, and the offset of
@@ -28,10 +27,8 @@ fn this_process() -> u64 {
 fn handle_of(process: &Process, pointer: Address) -> HipResult<hipIpcMemHandle_t> {
     let found = ALLOCATIONS.find(pointer.0).filter(|found| found.kind == Kind::Device);
     let found = found.ok_or(Status::INVALID_VALUE)?;
-    let request = MemoryRequest::Share { ptr: DevicePtr(found.base) };
     // SAFETY: the memory is live. That nothing accesses it meanwhile is the program's part.
-    let reply = unsafe { process.driver.memory(found.device, &request) }?;
-    let MemoryReply::Handle(IpcHandle(mut reserved)) = reply else { return Err(Status::UNKNOWN) };
+    let IpcHandle(mut reserved) = unsafe { process.driver.ipc_handle(found.device, DevicePtr(found.base)) }?;
     if reserved[PROCESS..].iter().any(|byte| *byte != 0) {
         return Err(Status::NOT_SUPPORTED);
     }
@@ -43,49 +40,45 @@ fn handle_of(process: &Process, pointer: Address) -> HipResult<hipIpcMemHandle_t
     Ok(hipIpcMemHandle_t { reserved })
 }
 
-#[unsafe(export_name = "emulated_hipIpcGetMemHandle")]
-extern "C" fn hipIpcGetMemHandle(handle: Out<hipIpcMemHandle_t>, pointer: Address) -> Status {
-    call("hipIpcGetMemHandle", |process| {
-        handle.check()?;
-        handle.set(handle_of(process, pointer)?)
-    })
+pub(crate) fn hipIpcGetMemHandle(
+    process: &Process,
+    handle: Out<hipIpcMemHandle_t>,
+    pointer: Address,
+) -> HipResult {
+    handle.check()?;
+    handle.set(handle_of(process, pointer)?)
 }
 
-#[unsafe(export_name = "emulated_hipIpcOpenMemHandle")]
-extern "C" fn hipIpcOpenMemHandle(pointer: Out<Address>, handle: hipIpcMemHandle_t, flags: u32) -> Status {
-    call("hipIpcOpenMemHandle", |process| {
-        pointer.check()?;
-        // hipIpcMemLazyEnablePeerAccess must be given, which early headers define as 0.
-        if flags > 1 {
-            return Err(Status::INVALID_VALUE);
-        }
-        if number(&handle, PROCESS) == this_process() {
-            return Err(Status::INVALID_CONTEXT);
-        }
-        let bytes = number(&handle, BYTES) as usize;
-        let mut of_driver = handle.reserved;
-        of_driver[PROCESS..].fill(0);
-        let request = MemoryRequest::Open { handle: IpcHandle(of_driver), bytes };
-        let device = thread::device();
-        // SAFETY: opening memory has no requirements; a handle that is none is refused.
-        let reply = unsafe { process.driver.memory(device, &request) }?;
-        let MemoryReply::Memory { ptr, .. } = reply else { return Err(Status::UNKNOWN) };
-        ALLOCATIONS.insert(Allocation::device(ptr, bytes, device, Kind::Opened));
-        pointer.set(Address(ptr.0 + number(&handle, OFFSET)))
-    })
+pub(crate) fn hipIpcOpenMemHandle(
+    process: &Process,
+    pointer: Out<Address>,
+    handle: hipIpcMemHandle_t,
+    flags: u32,
+) -> HipResult {
+    pointer.check()?;
+    // hipIpcMemLazyEnablePeerAccess must be given, which early headers define as 0.
+    if flags > 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if number(&handle, PROCESS) == this_process() {
+        return Err(Status::INVALID_CONTEXT);
+    }
+    let bytes = number(&handle, BYTES) as usize;
+    let mut of_driver = handle.reserved;
+    of_driver[PROCESS..].fill(0);
+    let device = thread::device();
+    // SAFETY: a handle that is none is refused. That the other process keeps the memory is the program's part.
+    let ptr = unsafe { process.driver.ipc_open(device, IpcHandle(of_driver), bytes) }?;
+    ALLOCATIONS.insert(Allocation::device(ptr, bytes, device, Kind::Opened));
+    pointer.set(Address(ptr.0 + number(&handle, OFFSET)))
 }
 
-#[unsafe(export_name = "emulated_hipIpcCloseMemHandle")]
-extern "C" fn hipIpcCloseMemHandle(pointer: Address) -> Status {
-    call("hipIpcCloseMemHandle", |process| {
-        let found = ALLOCATIONS.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
-        let opened = ALLOCATIONS.take(found.base, |kind| kind == Kind::Opened);
-        let opened = opened.ok_or(Status::INVALID_VALUE)?;
-        // Work in flight may access the memory.
-        process.driver.device_synchronize(opened.device)?;
-        let request = MemoryRequest::Release { kind: MemoryKind::Opened, ptr: DevicePtr(opened.base) };
-        // SAFETY: the memory was live, and nobody finds it any more.
-        unsafe { process.driver.memory(opened.device, &request) }?;
-        Ok(())
-    })
+pub(crate) fn hipIpcCloseMemHandle(process: &Process, pointer: Address) -> HipResult {
+    let found = ALLOCATIONS.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
+    let opened = ALLOCATIONS.take(found.base, |kind| kind == Kind::Opened);
+    let opened = opened.ok_or(Status::INVALID_VALUE)?;
+    // Work in flight may access the memory.
+    process.driver.device_synchronize(opened.device)?;
+    // SAFETY: the memory was live, and nobody finds it any more.
+    Ok(unsafe { process.driver.ipc_close(opened.device, DevicePtr(opened.base)) }?)
 }

@@ -1,6 +1,8 @@
 //! Managed memory.
 
-use hip_driver::{MemoryKind, MemoryReply, MemoryRequest, PinnedAllocation};
+use std::ptr::NonNull;
+
+use hip_driver::PinnedAllocation;
 
 use crate::abi::c_caller::{Address, Out};
 use crate::abi::status::{HipResult, Status};
@@ -8,32 +10,31 @@ use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::allocations::{Allocation, Kind};
 use crate::memory::pool;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 use crate::stream::StreamHandle;
 
 /// `hipCpuDeviceId`.
 const HOST: i32 = -1;
 
-#[unsafe(export_name = "emulated_hipMallocManaged")]
-extern "C" fn hipMallocManaged(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
-    call("hipMallocManaged", |process| {
-        pointer.check()?;
-        // hipMemAttachGlobal or hipMemAttachHost.
-        if bytes == 0 || !matches!(flags, 1 | 2) {
-            return Err(Status::INVALID_VALUE);
-        }
-        process.captures_allow()?;
-        let device = thread::device();
-        let request = MemoryRequest::Allocate { kind: MemoryKind::Managed, bytes };
-        // SAFETY: allocating has no requirements.
-        let allocate = || unsafe { process.driver.memory(device, &request) };
-        let reply = pool::with_memory_of(process, device, allocate)?;
-        let MemoryReply::Memory { ptr, host: Some(host) } = reply else { return Err(Status::UNKNOWN) };
-        let pinned = PinnedAllocation { host, device: ptr, bytes };
-        ALLOCATIONS.insert(Allocation::host(pinned, device, Kind::Managed, flags));
-        pointer.set(Address(host.as_ptr().expose_provenance() as u64))
-    })
+pub(crate) fn hipMallocManaged(
+    process: &Process,
+    pointer: Out<Address>,
+    bytes: usize,
+    flags: u32,
+) -> HipResult {
+    pointer.check()?;
+    // hipMemAttachGlobal or hipMemAttachHost.
+    if bytes == 0 || !matches!(flags, 1 | 2) {
+        return Err(Status::INVALID_VALUE);
+    }
+    process.captures_allow()?;
+    let device = thread::device();
+    let ptr = pool::with_memory_of(process, device, || process.driver.malloc_managed(device, bytes))?;
+    // The host has it at the same address.
+    let host = NonNull::new(Address(ptr.0).host()).ok_or(Status::UNKNOWN)?;
+    let pinned = PinnedAllocation { host, device: ptr, bytes };
+    ALLOCATIONS.insert(Allocation::host(pinned, device, Kind::Managed, flags));
+    pointer.set(Address(ptr.0))
 }
 
 /// Fails unless the bytes are in managed memory, and the device exists or is the host.
@@ -49,21 +50,19 @@ pub(crate) fn check(process: &Process, pointer: Address, bytes: usize, device: i
     if found.is_managed() && fits { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-#[unsafe(export_name = "emulated_hipStreamAttachMemAsync")]
-extern "C" fn hipStreamAttachMemAsync(
+pub(crate) fn hipStreamAttachMemAsync(
+    process: &Process,
     stream: StreamHandle,
     pointer: Address,
     bytes: usize,
     flags: u32,
-) -> Status {
-    call("hipStreamAttachMemAsync", |process| {
-        process.stream(stream)?;
-        // hipMemAttachGlobal, hipMemAttachHost, hipMemAttachSingle.
-        if pointer.is_null() || !matches!(flags, 1 | 2 | 4) {
-            return Err(Status::INVALID_VALUE);
-        }
-        let found = ALLOCATIONS.find(pointer.0).filter(|found| found.is_managed());
-        let found = found.ok_or(Status::INVALID_VALUE)?;
-        if bytes == 0 || bytes == found.bytes { Ok(()) } else { Err(Status::INVALID_VALUE) }
-    })
+) -> HipResult {
+    process.stream(stream)?;
+    // hipMemAttachGlobal, hipMemAttachHost, hipMemAttachSingle.
+    if pointer.is_null() || !matches!(flags, 1 | 2 | 4) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let found = ALLOCATIONS.find(pointer.0).filter(|found| found.is_managed());
+    let found = found.ok_or(Status::INVALID_VALUE)?;
+    if bytes == 0 || bytes == found.bytes { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }

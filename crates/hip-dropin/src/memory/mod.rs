@@ -8,7 +8,7 @@ pub(crate) mod kept;
 pub(crate) mod managed;
 pub(crate) mod pool;
 
-use hip_driver::{DevicePtr, MemoryKind, MemoryRequest};
+use hip_driver::DevicePtr;
 
 use crate::abi::c_caller::{Address, In, Out};
 use crate::abi::status::{HipResult, Status};
@@ -17,7 +17,6 @@ use crate::abi::version::Version;
 use crate::memory::allocations::ALLOCATIONS;
 use crate::memory::allocations::{Allocation, Kind, Place};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::thread;
 
 /// The alignment in bytes of the rows of pitched memory.
@@ -39,7 +38,6 @@ pub(crate) fn allocate(process: &Process, bytes: usize) -> HipResult<Address> {
 pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     process.captures_allow()?;
     let (driver, device, ptr) = (&process.driver, allocation.device, DevicePtr(allocation.base));
-    let managed = MemoryRequest::Release { kind: MemoryKind::Managed, ptr };
     // SAFETY: the memory is live, as it was in the list, and of this kind. That no work uses it later is what HIP asks of
     // the program.
     unsafe {
@@ -51,7 +49,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
             }
             (Kind::Managed, _) => {
                 advice::forget(&allocation.range());
-                driver.memory(device, &managed)?;
+                driver.free(device, ptr)?;
             }
             (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),
@@ -79,12 +77,9 @@ fn can_be_freed(kind: Kind) -> bool {
     matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Host)
 }
 
-#[unsafe(export_name = "emulated_hipMalloc")]
-extern "C" fn hipMalloc(pointer: Out<Address>, bytes: usize) -> Status {
-    call("hipMalloc", |process| {
-        pointer.check()?;
-        pointer.set(allocate(process, bytes)?)
-    })
+pub(crate) fn hipMalloc(process: &Process, pointer: Out<Address>, bytes: usize) -> HipResult {
+    pointer.check()?;
+    pointer.set(allocate(process, bytes)?)
 }
 
 /// `hipDeviceMallocFinegrained` and `hipDeviceMallocUncached`: the host sees what kernels write while they run.
@@ -94,32 +89,34 @@ const UNCACHED: u32 = 3;
 /// `hipMallocSignalMemory`, which has 8 bytes.
 const SIGNAL: u32 = 2;
 
-#[unsafe(export_name = "emulated_hipExtMallocWithFlags")]
-extern "C" fn hipExtMallocWithFlags(pointer: Out<Address>, bytes: usize, flags: u32) -> Status {
-    call("hipExtMallocWithFlags", |process| {
-        pointer.check()?;
-        // Default, fine-grained, signal memory, uncached, contiguous.
-        if flags > 4 || (flags == SIGNAL && bytes != 8) {
-            return Err(Status::INVALID_VALUE);
+pub(crate) fn hipExtMallocWithFlags(
+    process: &Process,
+    pointer: Out<Address>,
+    bytes: usize,
+    flags: u32,
+) -> HipResult {
+    pointer.check()?;
+    // Default, fine-grained, signal memory, uncached, contiguous.
+    if flags > 4 || (flags == SIGNAL && bytes != 8) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if flags == SIGNAL {
+        // The host and the devices access it.
+        process.captures_allow()?;
+        let device = thread::device();
+        let pinned = process.driver.host_malloc(device, bytes)?;
+        let allocation = Allocation::host(pinned, device, Kind::Host, flags);
+        ALLOCATIONS.insert(allocation);
+        return pointer.set(Address(allocation.base));
+    }
+    let address = allocate(process, bytes)?;
+    if let Some(found) = ALLOCATIONS.take(address.0, |kind| kind == Kind::Device) {
+        if matches!(flags, FINE_GRAINED | UNCACHED) {
+            process.set_fine_grained(found.device, DevicePtr(found.base), true)?;
         }
-        if flags == SIGNAL {
-            // The host and the devices access it.
-            process.captures_allow()?;
-            let device = thread::device();
-            let pinned = process.driver.host_malloc(device, bytes)?;
-            let allocation = Allocation::host(pinned, device, Kind::Host, flags);
-            ALLOCATIONS.insert(allocation);
-            return pointer.set(Address(allocation.base));
-        }
-        let address = allocate(process, bytes)?;
-        if let Some(found) = ALLOCATIONS.take(address.0, |kind| kind == Kind::Device) {
-            if matches!(flags, FINE_GRAINED | UNCACHED) {
-                process.set_fine_grained(found.device, DevicePtr(found.base), true)?;
-            }
-            ALLOCATIONS.insert(Allocation { flags, ..*found });
-        }
-        pointer.set(address)
-    })
+        ALLOCATIONS.insert(Allocation { flags, ..*found });
+    }
+    pointer.set(address)
 }
 
 /// Allocates rows of `width` bytes, and returns the address and the distance of two rows in bytes.
@@ -129,103 +126,84 @@ fn allocate_rows(process: &Process, width: usize, rows: usize) -> HipResult<(Add
     Ok((allocate(process, bytes)?, pitch))
 }
 
-#[unsafe(export_name = "emulated_hipMallocPitch")]
-extern "C" fn hipMallocPitch(
+pub(crate) fn hipMallocPitch(
+    process: &Process,
     pointer: Out<Address>,
     pitch: Out<usize>,
     width: usize,
     height: usize,
-) -> Status {
-    call("hipMallocPitch", |process| {
-        pointer.check()?;
-        pitch.check()?;
-        if width == 0 || height == 0 {
-            return pointer.set(Address::NULL);
-        }
-        let (address, distance) = allocate_rows(process, width, height)?;
-        pointer.set(address)?;
-        pitch.set(distance)
-    })
+) -> HipResult {
+    pointer.check()?;
+    pitch.check()?;
+    if width == 0 || height == 0 {
+        return pointer.set(Address::NULL);
+    }
+    let (address, distance) = allocate_rows(process, width, height)?;
+    pointer.set(address)?;
+    pitch.set(distance)
 }
 
-#[unsafe(export_name = "emulated_hipMemAllocPitch")]
-extern "C" fn hipMemAllocPitch(
+pub(crate) fn hipMemAllocPitch(
+    process: &Process,
     pointer: Out<Address>,
     pitch: Out<usize>,
     width: usize,
     height: usize,
     element_bytes: u32,
-) -> Status {
-    call("hipMemAllocPitch", |process| {
-        pointer.check()?;
-        pitch.check()?;
-        if width == 0 || height == 0 || !matches!(element_bytes, 4 | 8 | 16) {
-            return Err(Status::INVALID_VALUE);
-        }
-        let (address, distance) = allocate_rows(process, width, height)?;
-        pointer.set(address)?;
-        pitch.set(distance)
-    })
+) -> HipResult {
+    pointer.check()?;
+    pitch.check()?;
+    if width == 0 || height == 0 || !matches!(element_bytes, 4 | 8 | 16) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (address, distance) = allocate_rows(process, width, height)?;
+    pointer.set(address)?;
+    pitch.set(distance)
 }
 
-#[unsafe(export_name = "emulated_hipMalloc3D")]
-extern "C" fn hipMalloc3D(pointer: Out<hipPitchedPtr>, extent: hipExtent) -> Status {
-    call("hipMalloc3D", |process| {
-        pointer.check()?;
-        let hipExtent { width, height, depth } = extent;
-        let rows = height.checked_mul(depth).ok_or(Status::OUT_OF_MEMORY)?;
-        let (ptr, pitch) = if width == 0 { (Address::NULL, 0) } else { allocate_rows(process, width, rows)? };
-        pointer.set(hipPitchedPtr { ptr, pitch, xsize: width, ysize: height })
-    })
+pub(crate) fn hipMalloc3D(process: &Process, pointer: Out<hipPitchedPtr>, extent: hipExtent) -> HipResult {
+    pointer.check()?;
+    let hipExtent { width, height, depth } = extent;
+    let rows = height.checked_mul(depth).ok_or(Status::OUT_OF_MEMORY)?;
+    let (ptr, pitch) = if width == 0 { (Address::NULL, 0) } else { allocate_rows(process, width, rows)? };
+    pointer.set(hipPitchedPtr { ptr, pitch, xsize: width, ysize: height })
 }
 
-#[unsafe(export_name = "emulated_hipFree")]
-extern "C" fn hipFree(pointer: Address) -> Status {
-    call("hipFree", |process| {
-        if pointer.is_null() {
-            return Ok(());
-        }
-        if is_of_graph(pointer) {
-            return process.graphs().memories.free(process, pointer);
-        }
-        let found = ALLOCATIONS.take(pointer.0, can_be_freed).ok_or(Status::INVALID_VALUE)?;
-        free(process, &found)
-    })
+pub(crate) fn hipFree(process: &Process, pointer: Address) -> HipResult {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    if is_of_graph(pointer) {
+        return process.graphs().memories.free(process, pointer);
+    }
+    let found = ALLOCATIONS.take(pointer.0, can_be_freed).ok_or(Status::INVALID_VALUE)?;
+    free(process, &found)
 }
 
-#[unsafe(export_name = "emulated_hipMemGetInfo")]
-extern "C" fn hipMemGetInfo(free: Out<usize>, total: Out<usize>) -> Status {
-    call("hipMemGetInfo", |process| {
-        let device = thread::device();
-        let info = process.driver.mem_info(device)?;
-        // HIP allocates pages, the driver bytes.
-        free.set_if_wanted(info.free.saturating_sub(ALLOCATIONS.padding(device)) as usize);
-        total.set_if_wanted(info.total as usize);
-        Ok(())
-    })
+pub(crate) fn hipMemGetInfo(process: &Process, free: Out<usize>, total: Out<usize>) -> HipResult {
+    let device = thread::device();
+    let info = process.driver.mem_info(device)?;
+    // HIP allocates pages, the driver bytes.
+    free.set_if_wanted(info.free.saturating_sub(ALLOCATIONS.padding(device)) as usize);
+    total.set_if_wanted(info.total as usize);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipMemPtrGetInfo")]
-extern "C" fn hipMemPtrGetInfo(pointer: Address, bytes: Out<usize>) -> Status {
-    call("hipMemPtrGetInfo", |_| {
-        bytes.check()?;
-        let found = ALLOCATIONS.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
-        bytes.set(found.bytes)
-    })
+pub(crate) fn hipMemPtrGetInfo(pointer: Address, bytes: Out<usize>) -> HipResult {
+    bytes.check()?;
+    let found = ALLOCATIONS.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
+    bytes.set(found.bytes)
 }
 
-#[unsafe(export_name = "emulated_hipMemGetAddressRange")]
-extern "C" fn hipMemGetAddressRange(base: Out<Address>, bytes: Out<usize>, pointer: Address) -> Status {
-    call("hipMemGetAddressRange", |_| {
-        base.check()?;
-        bytes.check()?;
-        if pointer.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        let found = ALLOCATIONS.find(pointer.0).ok_or(Status::NOT_FOUND)?;
-        base.set(Address(found.base))?;
-        bytes.set(found.bytes)
-    })
+pub(crate) fn hipMemGetAddressRange(base: Out<Address>, bytes: Out<usize>, pointer: Address) -> HipResult {
+    base.check()?;
+    bytes.check()?;
+    if pointer.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let found = ALLOCATIONS.find(pointer.0).ok_or(Status::NOT_FOUND)?;
+    base.set(Address(found.base))?;
+    bytes.set(found.bytes)
 }
 
 /// `hipMemoryType` of an allocation, or of memory that no call allocated. HIP 6 numbered the types anew.
@@ -240,35 +218,32 @@ fn memory_type(allocation: Option<&Allocation>) -> i32 {
     }
 }
 
-#[unsafe(export_name = "emulated_hipPointerGetAttributes")]
-extern "C" fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, pointer: Address) -> Status {
-    call("hipPointerGetAttributes", |_| {
-        attributes.check()?;
-        if pointer.is_null() {
+pub(crate) fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, pointer: Address) -> HipResult {
+    attributes.check()?;
+    if pointer.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let Some(found) = ALLOCATIONS.find(pointer.0) else {
+        // Before HIP 6, memory that HIP does not know is an error.
+        if Version::current() == Version::Hip5 {
             return Err(Status::INVALID_VALUE);
         }
-        let Some(found) = ALLOCATIONS.find(pointer.0) else {
-            // Before HIP 6, memory that HIP does not know is an error.
-            if Version::current() == Version::Hip5 {
-                return Err(Status::INVALID_VALUE);
-            }
-            return attributes.set(hipPointerAttribute_t {
-                memoryType: memory_type(None),
-                device: -2,
-                devicePointer: Address::NULL,
-                hostPointer: Address::NULL,
-                isManaged: 0,
-                allocationFlags: 0,
-            });
-        };
-        attributes.set(hipPointerAttribute_t {
-            memoryType: memory_type(Some(&found)),
-            device: found.device.0 as i32,
-            devicePointer: Address(found.device_address(pointer.0).0),
-            hostPointer: if found.pinned.is_some() { pointer } else { Address::NULL },
-            isManaged: i32::from(found.is_managed()),
-            allocationFlags: found.flags,
-        })
+        return attributes.set(hipPointerAttribute_t {
+            memoryType: memory_type(None),
+            device: -2,
+            devicePointer: Address::NULL,
+            hostPointer: Address::NULL,
+            isManaged: 0,
+            allocationFlags: 0,
+        });
+    };
+    attributes.set(hipPointerAttribute_t {
+        memoryType: memory_type(Some(&found)),
+        device: found.device.0 as i32,
+        devicePointer: Address(found.device_address(pointer.0).0),
+        hostPointer: if found.pinned.is_some() { pointer } else { Address::NULL },
+        isManaged: i32::from(found.is_managed()),
+        allocationFlags: found.flags,
     })
 }
 
@@ -315,56 +290,52 @@ impl AttributeValue {
     }
 }
 
-#[unsafe(export_name = "emulated_hipPointerGetAttribute")]
-extern "C" fn hipPointerGetAttribute(value: Address, wanted: i32, pointer: Address) -> Status {
-    call("hipPointerGetAttribute", |_| {
-        if value.is_null() || pointer.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        attribute(wanted, pointer)?.write(value)
-    })
+pub(crate) fn hipPointerGetAttribute(value: Address, wanted: i32, pointer: Address) -> HipResult {
+    if value.is_null() || pointer.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    attribute(wanted, pointer)?.write(value)
 }
 
-#[unsafe(export_name = "emulated_hipDrvPointerGetAttributes")]
-extern "C" fn hipDrvPointerGetAttributes(
+pub(crate) fn hipDrvPointerGetAttributes(
     count: u32,
     wanted: In<i32>,
     values: In<Address>,
     pointer: Address,
-) -> Status {
-    call("hipDrvPointerGetAttributes", |_| {
-        if pointer.is_null() {
-            return Err(Status::INVALID_VALUE);
+) -> HipResult {
+    if pointer.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (wanted, values) = (wanted.array(count as usize)?, values.array(count as usize)?);
+    for (wanted, value) in wanted.into_iter().zip(values) {
+        match attribute(wanted, pointer) {
+            Ok(found) => found.write(value)?,
+            // There is no address of the host.
+            Err(_) if wanted == HOST_POINTER => AttributeValue::Word(0).write(value)?,
+            Err(_) => {}
         }
-        let (wanted, values) = (wanted.array(count as usize)?, values.array(count as usize)?);
-        for (wanted, value) in wanted.into_iter().zip(values) {
-            match attribute(wanted, pointer) {
-                Ok(found) => found.write(value)?,
-                // There is no address of the host.
-                Err(_) if wanted == HOST_POINTER => AttributeValue::Word(0).write(value)?,
-                Err(_) => {}
-            }
-        }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipPointerSetAttribute")]
-extern "C" fn hipPointerSetAttribute(value: In<u32>, wanted: i32, pointer: Address) -> Status {
-    call("hipPointerSetAttribute", |process| {
-        // Only that of synchronous copies can be set (HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS): they are synchronous anyway.
-        value.get()?;
-        match process.place(pointer, 1)? {
-            Place::Device(_) if wanted == 6 => Ok(()),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
+pub(crate) fn hipPointerSetAttribute(
+    process: &Process,
+    value: In<u32>,
+    wanted: i32,
+    pointer: Address,
+) -> HipResult {
+    // Only that of synchronous copies can be set (HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS): they are synchronous anyway.
+    value.get()?;
+    match process.place(pointer, 1)? {
+        Place::Device(_) if wanted == 6 => Ok(()),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
 /// `hipMemAllocationProp`, as far as the granularity depends on it.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct AllocationProp {
+pub(crate) struct AllocationProp {
     kind: i32,
     handle_types: i32,
     location: hipMemLocation,
@@ -372,20 +343,18 @@ struct AllocationProp {
 
 /// Programs ask it before they decide whether to use virtual memory, which the library does not have: a page, as AMD's library
 /// answers.
-#[unsafe(export_name = "emulated_hipMemGetAllocationGranularity")]
-extern "C" fn hipMemGetAllocationGranularity(
+pub(crate) fn hipMemGetAllocationGranularity(
+    process: &Process,
     granularity: Out<usize>,
     prop: In<AllocationProp>,
     option: i32,
-) -> Status {
-    call("hipMemGetAllocationGranularity", |process| {
-        granularity.check()?;
-        let prop = prop.get()?;
-        // hipMemAllocationTypePinned, hipMemLocationTypeDevice; minimum and recommended.
-        if prop.kind != 1 || prop.location.r#type != 1 || !(0..=1).contains(&option) {
-            return Err(Status::INVALID_VALUE);
-        }
-        process.device(prop.location.id)?;
-        granularity.set(4096)
-    })
+) -> HipResult {
+    granularity.check()?;
+    let prop = prop.get()?;
+    // hipMemAllocationTypePinned, hipMemLocationTypeDevice; minimum and recommended.
+    if prop.kind != 1 || prop.location.r#type != 1 || !(0..=1).contains(&option) {
+        return Err(Status::INVALID_VALUE);
+    }
+    process.device(prop.location.id)?;
+    granularity.set(4096)
 }

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, MemoryRequest, RawStream};
+use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, RawStream};
 
 use crate::abi::c_caller::{Address, Handle, In, Out};
 use crate::abi::status::{HipResult, Status};
@@ -20,7 +20,6 @@ use crate::memory::allocations::{Allocation, Kind};
 use crate::memory::kept::{KeptMemory, Reuse};
 use crate::memory::{self, is_of_graph};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::objects::Objects;
 use crate::stream::StreamHandle;
 
@@ -236,7 +235,7 @@ pub(crate) fn with_memory_of<T>(
     }
 }
 
-fn allocate(
+pub(crate) fn allocate(
     process: &Process,
     pointer: Out<Address>,
     bytes: usize,
@@ -272,30 +271,12 @@ fn allocate(
     pointer.set(Address(ptr.0))
 }
 
-#[unsafe(export_name = "emulated_hipMallocAsync")]
-extern "C" fn hipMallocAsync(pointer: Out<Address>, bytes: usize, stream: StreamHandle) -> Status {
-    call("hipMallocAsync", |process| allocate(process, pointer, bytes, None, stream))
-}
-
-#[unsafe(export_name = "emulated_hipMallocFromPoolAsync")]
-extern "C" fn hipMallocFromPoolAsync(
-    pointer: Out<Address>,
-    bytes: usize,
-    pool: PoolHandle,
-    stream: StreamHandle,
-) -> Status {
-    call("hipMallocFromPoolAsync", |process| allocate(process, pointer, bytes, Some(pool), stream))
-}
-
-#[unsafe(export_name = "emulated_hipFreeAsync")]
-extern "C" fn hipFreeAsync(pointer: Address, stream: StreamHandle) -> Status {
-    call("hipFreeAsync", |process| {
-        let on = process.stream(stream)?;
-        if ALLOCATIONS.find(pointer.0).is_none_or(|found| found.base != pointer.0) {
-            return Err(Status::INVALID_VALUE);
-        }
-        if process.capture_free(on, pointer)? { Ok(()) } else { free(process, pointer, on) }
-    })
+pub(crate) fn hipFreeAsync(process: &Process, pointer: Address, stream: StreamHandle) -> HipResult {
+    let on = process.stream(stream)?;
+    if ALLOCATIONS.find(pointer.0).is_none_or(|found| found.base != pointer.0) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if process.capture_free(on, pointer)? { Ok(()) } else { free(process, pointer, on) }
 }
 
 /// Frees memory in stream order.
@@ -348,168 +329,155 @@ pub(crate) fn release(
     Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetDefaultMemPool")]
-extern "C" fn hipDeviceGetDefaultMemPool(pool: Out<PoolHandle>, device: i32) -> Status {
-    call("hipDeviceGetDefaultMemPool", |process| {
-        pool.check()?;
-        let (device, _) = process.device(device)?;
-        pool.set(Handle::new(process.pools().of_device(device, |pools| pools.0)))
-    })
+pub(crate) fn hipDeviceGetDefaultMemPool(process: &Process, pool: Out<PoolHandle>, device: i32) -> HipResult {
+    pool.check()?;
+    let (device, _) = process.device(device)?;
+    pool.set(Handle::new(process.pools().of_device(device, |pools| pools.0)))
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetMemPool")]
-extern "C" fn hipDeviceGetMemPool(pool: Out<PoolHandle>, device: i32) -> Status {
-    call("hipDeviceGetMemPool", |process| {
-        pool.check()?;
-        let (device, _) = process.device(device)?;
-        pool.set(Handle::new(process.pools().of_device(device, |pools| pools.1)))
-    })
+pub(crate) fn hipDeviceGetMemPool(process: &Process, pool: Out<PoolHandle>, device: i32) -> HipResult {
+    pool.check()?;
+    let (device, _) = process.device(device)?;
+    pool.set(Handle::new(process.pools().of_device(device, |pools| pools.1)))
 }
 
-#[unsafe(export_name = "emulated_hipDeviceSetMemPool")]
-extern "C" fn hipDeviceSetMemPool(device: i32, pool: PoolHandle) -> Status {
-    call("hipDeviceSetMemPool", |process| {
-        let (device, _) = process.device(device)?;
-        if process.pools().get(pool)?.device != device {
-            return Err(Status::INVALID_DEVICE);
+pub(crate) fn hipDeviceSetMemPool(process: &Process, device: i32, pool: PoolHandle) -> HipResult {
+    let (device, _) = process.device(device)?;
+    if process.pools().get(pool)?.device != device {
+        return Err(Status::INVALID_DEVICE);
+    }
+    process.pools().of_device(device, |pools| pools.1 = pool.0);
+    Ok(())
+}
+
+pub(crate) fn hipMemPoolCreate(
+    process: &Process,
+    pool: Out<PoolHandle>,
+    properties: In<hipMemPoolProps>,
+) -> HipResult {
+    pool.check()?;
+    let properties = properties.get()?;
+    // Pinned memory (hipMemAllocationTypePinned) of a device (hipMemLocationTypeDevice).
+    if properties.allocType != 1 || properties.location.r#type != 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (device, _) = process.device(properties.location.id).map_err(|_| Status::INVALID_VALUE)?;
+    pool.set(Handle::new(process.pools().add(device)))
+}
+
+pub(crate) fn hipMemPoolDestroy(process: &Process, pool: PoolHandle) -> HipResult {
+    let found = process.pools().get(pool)?;
+    let device = found.device;
+    let is_default = process.pools().of_device(device, |pools| {
+        if pools.1 == pool.0 {
+            pools.1 = pools.0;
         }
-        process.pools().of_device(device, |pools| pools.1 = pool.0);
-        Ok(())
-    })
+        pools.0 == pool.0
+    });
+    if is_default {
+        return Err(Status::INVALID_VALUE);
+    }
+    if !found.kept.is_empty() {
+        process.driver.device_synchronize(device)?;
+    }
+    process.pools().all.remove(pool.0);
+    found.trim(process, 0)
 }
 
-#[unsafe(export_name = "emulated_hipMemPoolCreate")]
-extern "C" fn hipMemPoolCreate(pool: Out<PoolHandle>, properties: In<hipMemPoolProps>) -> Status {
-    call("hipMemPoolCreate", |process| {
-        pool.check()?;
-        let properties = properties.get()?;
-        // Pinned memory (hipMemAllocationTypePinned) of a device (hipMemLocationTypeDevice).
-        if properties.allocType != 1 || properties.location.r#type != 1 {
-            return Err(Status::INVALID_VALUE);
+pub(crate) fn hipMemPoolTrimTo(process: &Process, pool: PoolHandle, keep: usize) -> HipResult {
+    let pool = process.pools().get(pool)?;
+    process.driver.trim_pool(pool.device, keep)?;
+    pool.trim(process, keep as u64)
+}
+
+pub(crate) fn hipMemPoolSetAttribute(
+    process: &Process,
+    pool: PoolHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    let pool = process.pools().get(pool)?;
+    match attribute {
+        FIRST_REUSE..=LAST_REUSE => {
+            let value: i32 = value.values().get()?;
+            pool.attributes_of_reuse()[(attribute - FIRST_REUSE) as usize] = value;
         }
-        let (device, _) = process.device(properties.location.id).map_err(|_| Status::INVALID_VALUE)?;
-        pool.set(Handle::new(process.pools().add(device)))
-    })
-}
-
-#[unsafe(export_name = "emulated_hipMemPoolDestroy")]
-extern "C" fn hipMemPoolDestroy(pool: PoolHandle) -> Status {
-    call("hipMemPoolDestroy", |process| {
-        let found = process.pools().get(pool)?;
-        let device = found.device;
-        let is_default = process.pools().of_device(device, |pools| {
-            if pools.1 == pool.0 {
-                pools.1 = pools.0;
+        RELEASE_THRESHOLD => {
+            pool.threshold.store(value.values().get()?, Ordering::Relaxed);
+            process.pools().look_at(&pool);
+        }
+        // The high marks can only be reset.
+        RESERVED_HIGH | USED_HIGH => {
+            if value.values::<u64>().get()? != 0 {
+                return Err(Status::INVALID_VALUE);
             }
-            pools.0 == pool.0
-        });
-        if is_default {
-            return Err(Status::INVALID_VALUE);
+            if attribute == RESERVED_HIGH {
+                pool.reserved_high.store(pool.reserved(), Ordering::Relaxed);
+                return Ok(());
+            }
+            pool.used_high.store(pool.used.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        if !found.kept.is_empty() {
-            process.driver.device_synchronize(device)?;
-        }
-        process.pools().all.remove(pool.0);
-        found.trim(process, 0)
-    })
+        _ => return Err(Status::INVALID_VALUE),
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipMemPoolTrimTo")]
-extern "C" fn hipMemPoolTrimTo(pool: PoolHandle, keep: usize) -> Status {
-    call("hipMemPoolTrimTo", |process| {
-        let pool = process.pools().get(pool)?;
-        // SAFETY: the request needs nothing of the caller.
-        unsafe { process.driver.memory(pool.device, &MemoryRequest::TrimPool { keep }) }?;
-        pool.trim(process, keep as u64)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipMemPoolSetAttribute")]
-extern "C" fn hipMemPoolSetAttribute(pool: PoolHandle, attribute: i32, value: Address) -> Status {
-    call("hipMemPoolSetAttribute", |process| {
-        let pool = process.pools().get(pool)?;
-        match attribute {
-            FIRST_REUSE..=LAST_REUSE => {
-                let value: i32 = value.values().get()?;
-                pool.attributes_of_reuse()[(attribute - FIRST_REUSE) as usize] = value;
-            }
-            RELEASE_THRESHOLD => {
-                pool.threshold.store(value.values().get()?, Ordering::Relaxed);
-                process.pools().look_at(&pool);
-            }
-            // The high marks can only be reset.
-            RESERVED_HIGH | USED_HIGH => {
-                if value.values::<u64>().get()? != 0 {
-                    return Err(Status::INVALID_VALUE);
-                }
-                if attribute == RESERVED_HIGH {
-                    pool.reserved_high.store(pool.reserved(), Ordering::Relaxed);
-                    return Ok(());
-                }
-                pool.used_high.store(pool.used.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
-            _ => return Err(Status::INVALID_VALUE),
+pub(crate) fn hipMemPoolGetAttribute(
+    process: &Process,
+    pool: PoolHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    let pool = process.pools().get(pool)?;
+    match attribute {
+        FIRST_REUSE..=LAST_REUSE => {
+            value.out().set(pool.attributes_of_reuse()[(attribute - FIRST_REUSE) as usize])
         }
-        Ok(())
-    })
-}
-
-#[unsafe(export_name = "emulated_hipMemPoolGetAttribute")]
-extern "C" fn hipMemPoolGetAttribute(pool: PoolHandle, attribute: i32, value: Address) -> Status {
-    call("hipMemPoolGetAttribute", |process| {
-        let pool = process.pools().get(pool)?;
-        match attribute {
-            FIRST_REUSE..=LAST_REUSE => {
-                value.out().set(pool.attributes_of_reuse()[(attribute - FIRST_REUSE) as usize])
-            }
-            RELEASE_THRESHOLD => value.out().set(pool.threshold.load(Ordering::Relaxed)),
-            RESERVED_NOW => value.out().set(pool.reserved()),
-            USED_NOW => value.out().set(pool.used.load(Ordering::Relaxed)),
-            RESERVED_HIGH => value.out().set(pool.reserved_high.load(Ordering::Relaxed)),
-            USED_HIGH => value.out().set(pool.used_high.load(Ordering::Relaxed)),
-            _ => Err(Status::INVALID_VALUE),
-        }
-    })
+        RELEASE_THRESHOLD => value.out().set(pool.threshold.load(Ordering::Relaxed)),
+        RESERVED_NOW => value.out().set(pool.reserved()),
+        USED_NOW => value.out().set(pool.used.load(Ordering::Relaxed)),
+        RESERVED_HIGH => value.out().set(pool.reserved_high.load(Ordering::Relaxed)),
+        USED_HIGH => value.out().set(pool.used_high.load(Ordering::Relaxed)),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
 /// `hipMemAccessFlagsProtReadWrite`.
 const READ_WRITE: i32 = 3;
 
-#[unsafe(export_name = "emulated_hipMemPoolSetAccess")]
-extern "C" fn hipMemPoolSetAccess(
+pub(crate) fn hipMemPoolSetAccess(
+    process: &Process,
     pool: PoolHandle,
     descriptions: In<hipMemAccessDesc>,
     count: usize,
-) -> Status {
-    call("hipMemPoolSetAccess", |process| {
-        let pool = process.pools().get(pool)?;
-        if descriptions.is_null() && count > 0 {
+) -> HipResult {
+    let pool = process.pools().get(pool)?;
+    if descriptions.is_null() && count > 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    for description in descriptions.array(count)? {
+        if description.location.r#type != 1 {
             return Err(Status::INVALID_VALUE);
         }
-        for description in descriptions.array(count)? {
-            if description.location.r#type != 1 {
-                return Err(Status::INVALID_VALUE);
-            }
-            let (peer, _) = process.device(description.location.id)?;
-            match description.flags {
-                READ_WRITE | 1 if peer != pool.device => {
-                    process.driver.enable_peer_access(peer, pool.device)?
-                }
-                0 if peer == pool.device => return Err(Status::INVALID_DEVICE),
-                0 | 1 | READ_WRITE => {}
-                _ => return Err(Status::INVALID_VALUE),
-            }
+        let (peer, _) = process.device(description.location.id)?;
+        match description.flags {
+            READ_WRITE | 1 if peer != pool.device => process.driver.enable_peer_access(peer, pool.device)?,
+            0 if peer == pool.device => return Err(Status::INVALID_DEVICE),
+            0 | 1 | READ_WRITE => {}
+            _ => return Err(Status::INVALID_VALUE),
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipMemPoolGetAccess")]
-extern "C" fn hipMemPoolGetAccess(flags: Out<i32>, pool: PoolHandle, location: In<hipMemLocation>) -> Status {
-    call("hipMemPoolGetAccess", |process| {
-        flags.check()?;
-        let pool = process.pools().get(pool)?;
-        let (device, _) = process.device(location.get()?.id)?;
-        flags.set(if device == pool.device { READ_WRITE } else { 0 })
-    })
+pub(crate) fn hipMemPoolGetAccess(
+    process: &Process,
+    flags: Out<i32>,
+    pool: PoolHandle,
+    location: In<hipMemLocation>,
+) -> HipResult {
+    flags.check()?;
+    let pool = process.pools().get(pool)?;
+    let (device, _) = process.device(location.get()?.id)?;
+    flags.set(if device == pool.device { READ_WRITE } else { 0 })
 }

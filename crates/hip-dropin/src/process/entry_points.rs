@@ -5,7 +5,6 @@ use std::ffi::{CStr, CString, c_void};
 use crate::abi::c_caller::{Address, Out, Text};
 use crate::abi::status::{HipResult, Status};
 use crate::abi::version::{self, Version};
-use crate::process::call::call;
 
 // hipDriverProcAddressQueryResult.
 const FOUND: i32 = 0;
@@ -43,7 +42,13 @@ fn variants(name: &CStr, version: i32, flags: u64) -> Vec<CString> {
     names.into_iter().filter_map(|name| CString::new(name).ok()).collect()
 }
 
-fn look_up(name: Text, pointer: Out<Address>, version: i32, flags: u64, result: Out<i32>) -> HipResult {
+pub(crate) fn look_up(
+    name: Text,
+    pointer: Out<Address>,
+    version: i32,
+    flags: u64,
+    result: Out<i32>,
+) -> HipResult {
     pointer.check()?;
     let name = name.get()?;
     if name.is_empty() {
@@ -60,35 +65,4 @@ fn look_up(name: Text, pointer: Out<Address>, version: i32, flags: u64, result: 
             Err(Status::INVALID_VALUE)
         }
     }
-}
-
-#[unsafe(export_name = "emulated_hipGetProcAddress")]
-extern "C" fn hipGetProcAddress(
-    name: Text,
-    pointer: Out<Address>,
-    version: i32,
-    flags: u64,
-    result: Out<i32>,
-) -> Status {
-    call("hipGetProcAddress", |_| look_up(name, pointer, version, flags, result))
-}
-
-#[unsafe(export_name = "emulated_hipGetDriverEntryPoint")]
-extern "C" fn hipGetDriverEntryPoint(
-    name: Text,
-    pointer: Out<Address>,
-    flags: u64,
-    result: Out<i32>,
-) -> Status {
-    call("hipGetDriverEntryPoint", |_| look_up(name, pointer, 0, flags, result))
-}
-
-#[unsafe(export_name = "emulated_hipGetDriverEntryPoint_spt")]
-extern "C" fn hipGetDriverEntryPoint_spt(
-    name: Text,
-    pointer: Out<Address>,
-    flags: u64,
-    result: Out<i32>,
-) -> Status {
-    call("hipGetDriverEntryPoint_spt", |_| look_up(name, pointer, 0, flags | 2, result))
 }

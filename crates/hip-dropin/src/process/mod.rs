@@ -174,7 +174,7 @@ impl Process {
             result = result.and(unsafe { driver.free_async(device, *ptr, stream) });
         }
         // A host function can't wait; then the memory is there a little later.
-        // SAFETY: as above.
+        // SAFETY: the stream is live to the end.
         if let Err(error) = unsafe { driver.stream_synchronize(device, stream) } {
             log::debug!("{error}");
         }
@@ -197,7 +197,7 @@ impl Process {
     /// How often each kind of driver call was made, if the environment asks for it.
     pub(crate) fn counts(&self) -> Option<Vec<(&'static str, u64)>> {
         let counts = self.counting.as_ref()?.layer().counts();
-        let made = counts.iter().filter(|(kind, count)| *count > 0 && kind.is_device_call());
+        let made = counts.calls().filter(|(kind, _)| kind.is_device_call());
         Some(made.map(|(kind, count)| (kind.name(), count)).collect())
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct RealLibrary {
 
 // SAFETY: the handle is only passed to `dlsym`, which any thread may call.
 unsafe impl Send for RealLibrary {}
-// SAFETY: as above.
+// SAFETY: `dlsym` may be called by several threads at once.
 unsafe impl Sync for RealLibrary {}
 
 static LIBRARY: OnceLock<Option<Result<RealLibrary, String>>> = OnceLock::new();
@@ -111,6 +111,6 @@ fn loader_message() -> String {
     if message.is_null() {
         return "unknown reason".to_owned();
     }
-    // SAFETY: as above.
+    // SAFETY: the loader's text, which lives until this thread's next call of the loader; this makes none.
     unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }

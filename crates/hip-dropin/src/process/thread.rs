@@ -11,8 +11,8 @@ use crate::abi::version::Version;
 
 thread_local! {
     static DEVICE: Cell<u32> = const { Cell::new(0) };
-    static LAST_ERROR: Cell<Status> = const { Cell::new(Status::SUCCESS) };
-    static LAST_CALL: Cell<Status> = const { Cell::new(Status::SUCCESS) };
+    pub(crate) static LAST_ERROR: Cell<Status> = const { Cell::new(Status::SUCCESS) };
+    pub(crate) static LAST_CALL: Cell<Status> = const { Cell::new(Status::SUCCESS) };
     /// The devices of the contexts that are below the current one.
     static CONTEXTS: Kept<[DeviceId; 8]> = Kept::default();
 }
@@ -54,19 +54,4 @@ pub(crate) fn set_last_error(status: Status) {
     if !keeps || (status != Status::SUCCESS && status != Status::NOT_READY) {
         LAST_ERROR.set(status);
     }
-}
-
-#[unsafe(export_name = "emulated_hipGetLastError")]
-extern "C" fn hipGetLastError() -> Status {
-    LAST_ERROR.replace(Status::SUCCESS)
-}
-
-#[unsafe(export_name = "emulated_hipPeekAtLastError")]
-extern "C" fn hipPeekAtLastError() -> Status {
-    LAST_ERROR.get()
-}
-
-#[unsafe(export_name = "emulated_hipExtGetLastError")]
-extern "C" fn hipExtGetLastError() -> Status {
-    LAST_CALL.replace(Status::SUCCESS)
 }

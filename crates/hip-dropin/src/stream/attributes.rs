@@ -4,7 +4,6 @@ use crate::abi::c_caller::Address;
 use crate::abi::status::{HipResult, Status};
 use crate::abi::structs::hipAccessPolicyWindow;
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::STREAMS;
 use crate::stream::{GREATEST, LEAST, StreamHandle};
 
@@ -87,27 +86,28 @@ fn with_attributes<R>(
     }
 }
 
-#[unsafe(export_name = "emulated_hipStreamSetAttribute")]
-extern "C" fn hipStreamSetAttribute(stream: StreamHandle, attribute: i32, value: Address) -> Status {
-    call("hipStreamSetAttribute", |process| {
-        with_attributes(process, stream, |attributes| attributes.set(attribute, value))
-    })
+pub(crate) fn hipStreamSetAttribute(
+    process: &Process,
+    stream: StreamHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    with_attributes(process, stream, |attributes| attributes.set(attribute, value))
 }
 
-#[unsafe(export_name = "emulated_hipStreamGetAttribute")]
-extern "C" fn hipStreamGetAttribute(stream: StreamHandle, attribute: i32, value: Address) -> Status {
-    call("hipStreamGetAttribute", |process| {
-        with_attributes(process, stream, |attributes| attributes.get(attribute, value))
-    })
+pub(crate) fn hipStreamGetAttribute(
+    process: &Process,
+    stream: StreamHandle,
+    attribute: i32,
+    value: Address,
+) -> HipResult {
+    with_attributes(process, stream, |attributes| attributes.get(attribute, value))
 }
 
-#[unsafe(export_name = "emulated_hipStreamCopyAttributes")]
-extern "C" fn hipStreamCopyAttributes(to: StreamHandle, from: StreamHandle) -> Status {
-    call("hipStreamCopyAttributes", |process| {
-        let source = with_attributes(process, from, |attributes| Ok(*attributes))?;
-        with_attributes(process, to, |attributes| {
-            *attributes = source;
-            Ok(())
-        })
+pub(crate) fn hipStreamCopyAttributes(process: &Process, to: StreamHandle, from: StreamHandle) -> HipResult {
+    let source = with_attributes(process, from, |attributes| Ok(*attributes))?;
+    with_attributes(process, to, |attributes| {
+        *attributes = source;
+        Ok(())
     })
 }

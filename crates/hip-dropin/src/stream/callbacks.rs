@@ -5,7 +5,6 @@ use hip_driver::{HostFunction, Work};
 use crate::abi::c_caller::{HostFn, UserData};
 use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::stream::StreamHandle;
 
 /// A `hipStreamCallback_t`.
@@ -23,37 +22,37 @@ pub(crate) fn enqueue(
     Ok(unsafe { process.driver.enqueue(device, raw, &Work::HostFunction(&function)) }?)
 }
 
-#[unsafe(export_name = "emulated_hipStreamAddCallback")]
-pub(crate) extern "C" fn hipStreamAddCallback(
+pub(crate) fn hipStreamAddCallback(
+    process: &'static Process,
     stream: StreamHandle,
     callback: StreamCallback,
     data: UserData,
     flags: u32,
-) -> Status {
-    call("hipStreamAddCallback", |process| {
-        let callback = callback.ok_or(Status::INVALID_VALUE)?;
-        if flags != 0 {
-            return Err(Status::INVALID_VALUE);
-        }
-        let (device, raw) = process.stream(stream)?;
-        process.not_captured((device, raw))?;
-        enqueue(process, stream, move || {
-            // The whole value, which may go to another thread.
-            let data = data;
-            let status = process.report_fault(device).err().unwrap_or(Status::SUCCESS);
-            // SAFETY: the caller passed the function with this argument to be called so.
-            unsafe { callback(stream, status, data) }
-        })
+) -> HipResult {
+    let callback = callback.ok_or(Status::INVALID_VALUE)?;
+    if flags != 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let (device, raw) = process.stream(stream)?;
+    process.not_captured((device, raw))?;
+    enqueue(process, stream, move || {
+        // The whole value, which may go to another thread.
+        let data = data;
+        let status = process.report_fault(device).err().unwrap_or(Status::SUCCESS);
+        // SAFETY: the caller passed the function with this argument to be called so.
+        unsafe { callback(stream, status, data) }
     })
 }
 
-#[unsafe(export_name = "emulated_hipLaunchHostFunc")]
-pub(crate) extern "C" fn hipLaunchHostFunc(stream: StreamHandle, function: HostFn, data: UserData) -> Status {
-    call("hipLaunchHostFunc", |process| {
-        function.check()?;
-        if process.capture_host_function(process.stream(stream)?, function, data)? {
-            return Ok(());
-        }
-        enqueue(process, stream, move || function.call(data))
-    })
+pub(crate) fn hipLaunchHostFunc(
+    process: &'static Process,
+    stream: StreamHandle,
+    function: HostFn,
+    data: UserData,
+) -> HipResult {
+    function.check()?;
+    if process.capture_host_function(process.stream(stream)?, function, data)? {
+        return Ok(());
+    }
+    enqueue(process, stream, move || function.call(data))
 }

@@ -8,7 +8,6 @@ use hip_driver::{DeviceId, ErrorCode, EventOptions, RawEvent, RawStream};
 use crate::abi::c_caller::{Handle, Out};
 use crate::abi::status::{HipResult, Status};
 use crate::process::Process;
-use crate::process::call::call;
 use crate::process::captures::{CapturedRecord, key};
 use crate::process::objects::Objects;
 use crate::process::thread;
@@ -106,7 +105,7 @@ impl Process {
     }
 }
 
-fn create(process: &Process, event: Out<EventHandle>, flags: u32) -> HipResult {
+pub(crate) fn create(process: &Process, event: Out<EventHandle>, flags: u32) -> HipResult {
     event.check()?;
     let released = (flags & RELEASE).count_ones();
     if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS | RELEASE) != 0 || released > 1 {
@@ -123,89 +122,69 @@ fn create(process: &Process, event: Out<EventHandle>, flags: u32) -> HipResult {
     event.set(Handle::new(raw.0))
 }
 
-#[unsafe(export_name = "emulated_hipEventCreate")]
-extern "C" fn hipEventCreate(event: Out<EventHandle>) -> Status {
-    call("hipEventCreate", |process| create(process, event, 0))
+pub(crate) fn hipEventDestroy(process: &Process, event: EventHandle) -> HipResult {
+    let removed = EVENTS.remove(event.0);
+    let missing = if event.is_null() { Status::INVALID_HANDLE } else { Status::CONTEXT_IS_DESTROYED };
+    let device = removed.ok_or(missing)?.device;
+    // SAFETY: the event was live, and nobody finds it any more.
+    Ok(unsafe { process.driver.event_destroy(device, RawEvent(event.0)) }?)
 }
 
-#[unsafe(export_name = "emulated_hipEventCreateWithFlags")]
-extern "C" fn hipEventCreateWithFlags(event: Out<EventHandle>, flags: u32) -> Status {
-    call("hipEventCreateWithFlags", |process| create(process, event, flags))
-}
-
-#[unsafe(export_name = "emulated_hipEventDestroy")]
-extern "C" fn hipEventDestroy(event: EventHandle) -> Status {
-    call("hipEventDestroy", |process| {
-        let removed = EVENTS.remove(event.0);
-        let missing = if event.is_null() { Status::INVALID_HANDLE } else { Status::CONTEXT_IS_DESTROYED };
-        let device = removed.ok_or(missing)?.device;
-        // SAFETY: the event was live, and nobody finds it any more.
-        Ok(unsafe { process.driver.event_destroy(device, RawEvent(event.0)) }?)
-    })
-}
-
-#[unsafe(export_name = "emulated_hipEventRecord")]
-pub(crate) extern "C" fn hipEventRecord(event: EventHandle, stream: StreamHandle) -> Status {
-    call("hipEventRecord", |process| process.record(event, stream))
-}
-
-#[unsafe(export_name = "emulated_hipEventRecordWithFlags")]
-extern "C" fn hipEventRecordWithFlags(event: EventHandle, stream: StreamHandle, flags: u32) -> Status {
-    call("hipEventRecordWithFlags", |process| {
-        // hipEventRecordExternal: on a captured stream, the graph records the event when it is launched.
-        match flags {
-            0 => {}
-            1 => {
-                process.event(event)?;
-                if process.capture_external(process.stream(stream)?, event, true)? {
-                    return Ok(());
-                }
+pub(crate) fn hipEventRecordWithFlags(
+    process: &Process,
+    event: EventHandle,
+    stream: StreamHandle,
+    flags: u32,
+) -> HipResult {
+    // hipEventRecordExternal: on a captured stream, the graph records the event when it is launched.
+    match flags {
+        0 => {}
+        1 => {
+            process.event(event)?;
+            if process.capture_external(process.stream(stream)?, event, true)? {
+                return Ok(());
             }
-            _ => return Err(Status::INVALID_VALUE),
         }
-        process.record(event, stream)
-    })
+        _ => return Err(Status::INVALID_VALUE),
+    }
+    process.record(event, stream)
 }
 
-#[unsafe(export_name = "emulated_hipEventQuery")]
-extern "C" fn hipEventQuery(event: EventHandle) -> Status {
-    call("hipEventQuery", |process| {
-        let (device, raw) = process.observed_event(event)?;
-        // SAFETY: the event is live.
-        let reached = unsafe { process.driver.event_query(device, raw) }?;
-        if reached { Ok(()) } else { Err(Status::NOT_READY) }
-    })
+pub(crate) fn hipEventQuery(process: &Process, event: EventHandle) -> HipResult {
+    let (device, raw) = process.observed_event(event)?;
+    // SAFETY: the event is live.
+    let reached = unsafe { process.driver.event_query(device, raw) }?;
+    if reached { Ok(()) } else { Err(Status::NOT_READY) }
 }
 
-#[unsafe(export_name = "emulated_hipEventSynchronize")]
-extern "C" fn hipEventSynchronize(event: EventHandle) -> Status {
-    call("hipEventSynchronize", |process| {
-        let (device, raw) = process.observed_event(event)?;
-        // SAFETY: the event is live.
-        unsafe { process.driver.event_synchronize(device, raw) }?;
-        process.pools().after_wait(process);
-        Ok(())
-    })
+pub(crate) fn hipEventSynchronize(process: &Process, event: EventHandle) -> HipResult {
+    let (device, raw) = process.observed_event(event)?;
+    // SAFETY: the event is live.
+    unsafe { process.driver.event_synchronize(device, raw) }?;
+    process.pools().after_wait(process);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipEventElapsedTime")]
-extern "C" fn hipEventElapsedTime(milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Status {
-    call("hipEventElapsedTime", |process| {
-        milliseconds.check()?;
-        let timed = |handle: EventHandle| {
-            let event = EVENTS.expect(handle.0, Status::INVALID_HANDLE)?;
-            let can = event.flags & DISABLE_TIMING == 0 && event.is_recorded();
-            if can { Ok(event.device) } else { Err(Status::INVALID_HANDLE) }
-        };
-        let (device, other) = (timed(start)?, timed(end)?);
-        if device != other {
-            return Err(Status::INVALID_HANDLE);
-        }
-        // SAFETY: the events are live and of one device.
-        let elapsed = unsafe { process.driver.event_elapsed_ms(device, RawEvent(start.0), RawEvent(end.0)) };
-        milliseconds.set(elapsed.map_err(|error| match error.code {
-            ErrorCode::ILLEGAL_STATE => Status::NOT_READY,
-            _ => error.into(),
-        })?)
-    })
+pub(crate) fn hipEventElapsedTime(
+    process: &Process,
+    milliseconds: Out<f32>,
+    start: EventHandle,
+    end: EventHandle,
+) -> HipResult {
+    milliseconds.check()?;
+    let timed = |handle: EventHandle| {
+        let event = EVENTS.expect(handle.0, Status::INVALID_HANDLE)?;
+        let can = event.flags & DISABLE_TIMING == 0 && event.is_recorded();
+        if can { Ok(event.device) } else { Err(Status::INVALID_HANDLE) }
+    };
+    let (device, other) = (timed(start)?, timed(end)?);
+    if device != other {
+        return Err(Status::INVALID_HANDLE);
+    }
+    // SAFETY: the events are live and of one device.
+    let elapsed = unsafe { process.driver.event_elapsed_ms(device, RawEvent(start.0), RawEvent(end.0)) };
+    milliseconds.set(elapsed.map_err(|error| match error.code {
+        ErrorCode::ILLEGAL_STATE => Status::NOT_READY,
+        _ => error.into(),
+    })?)
 }

@@ -12,7 +12,6 @@ use hip_driver::{DeviceId, RawEvent, RawStream, StreamOptions};
 use crate::abi::c_caller::{Handle, In, Out};
 use crate::abi::status::{HipResult, Status};
 use crate::abi::version::Version;
-use crate::process::call::call;
 use crate::process::objects::Objects;
 use crate::process::objects::Recent;
 use crate::process::thread;
@@ -99,7 +98,7 @@ impl Process {
     }
 }
 
-fn create(
+pub(crate) fn create(
     process: &Process,
     stream: Out<StreamHandle>,
     flags: u32,
@@ -120,167 +119,133 @@ fn create(
     stream.set(Handle::new(raw.0))
 }
 
-#[unsafe(export_name = "emulated_hipStreamCreate")]
-extern "C" fn hipStreamCreate(stream: Out<StreamHandle>) -> Status {
-    call("hipStreamCreate", |process| create(process, stream, 0, None, None))
-}
-
-#[unsafe(export_name = "emulated_hipStreamCreateWithFlags")]
-extern "C" fn hipStreamCreateWithFlags(stream: Out<StreamHandle>, flags: u32) -> Status {
-    call("hipStreamCreateWithFlags", |process| create(process, stream, flags, None, None))
-}
-
-#[unsafe(export_name = "emulated_hipStreamCreateWithPriority")]
-extern "C" fn hipStreamCreateWithPriority(stream: Out<StreamHandle>, flags: u32, priority: i32) -> Status {
-    call("hipStreamCreateWithPriority", |process| create(process, stream, flags, Some(priority), None))
-}
-
 /// The stream has all compute units, and keeps the mask for [`hipExtStreamGetCUMask`].
-#[unsafe(export_name = "emulated_hipExtStreamCreateWithCUMask")]
-extern "C" fn hipExtStreamCreateWithCUMask(stream: Out<StreamHandle>, words: u32, mask: In<u32>) -> Status {
-    call("hipExtStreamCreateWithCUMask", |process| {
-        if words == 0 || mask.is_null() {
-            return Err(Status::INVALID_VALUE);
-        }
-        create(process, stream, 0, None, Some(mask.array(words as usize)?.into()))
-    })
+pub(crate) fn hipExtStreamCreateWithCUMask(
+    process: &Process,
+    stream: Out<StreamHandle>,
+    words: u32,
+    mask: In<u32>,
+) -> HipResult {
+    if words == 0 || mask.is_null() {
+        return Err(Status::INVALID_VALUE);
+    }
+    create(process, stream, 0, None, Some(mask.array(words as usize)?.into()))
 }
 
-#[unsafe(export_name = "emulated_hipDeviceGetStreamPriorityRange")]
-extern "C" fn hipDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) -> Status {
-    call("hipDeviceGetStreamPriorityRange", |_| {
-        least.set_if_wanted(LEAST);
-        greatest.set_if_wanted(GREATEST);
-        Ok(())
-    })
+pub(crate) fn hipDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) -> HipResult {
+    least.set_if_wanted(LEAST);
+    greatest.set_if_wanted(GREATEST);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipStreamDestroy")]
-extern "C" fn hipStreamDestroy(stream: StreamHandle) -> Status {
-    call("hipStreamDestroy", |process| {
-        if RawStream(stream.0).is_default() {
-            return Err(Status::INVALID_HANDLE);
-        }
-        let found = STREAMS.remove(stream.0).ok_or(Status::CONTEXT_IS_DESTROYED)?;
-        process.forget_capture((found.device, RawStream(stream.0)))?;
-        // SAFETY: the stream was live, and nobody finds it any more.
-        Ok(unsafe { process.driver.stream_destroy(found.device, RawStream(stream.0)) }?)
-    })
+pub(crate) fn hipStreamDestroy(process: &Process, stream: StreamHandle) -> HipResult {
+    if RawStream(stream.0).is_default() {
+        return Err(Status::INVALID_HANDLE);
+    }
+    let found = STREAMS.remove(stream.0).ok_or(Status::CONTEXT_IS_DESTROYED)?;
+    process.forget_capture((found.device, RawStream(stream.0)))?;
+    // SAFETY: the stream was live, and nobody finds it any more.
+    Ok(unsafe { process.driver.stream_destroy(found.device, RawStream(stream.0)) }?)
 }
 
-#[unsafe(export_name = "emulated_hipStreamSynchronize")]
-pub(crate) extern "C" fn hipStreamSynchronize(stream: StreamHandle) -> Status {
-    call("hipStreamSynchronize", |process| {
-        let (device, raw) = process.stream(stream)?;
-        process.may_observe_stream((device, raw))?;
-        process.join_null_stream(stream, device)?;
-        // SAFETY: the stream is live.
-        unsafe { process.driver.stream_synchronize(device, raw) }?;
-        process.pools().after_wait(process);
-        Ok(())
-    })
+pub(crate) fn hipStreamSynchronize(process: &Process, stream: StreamHandle) -> HipResult {
+    let (device, raw) = process.stream(stream)?;
+    process.may_observe_stream((device, raw))?;
+    process.join_null_stream(stream, device)?;
+    // SAFETY: the stream is live.
+    unsafe { process.driver.stream_synchronize(device, raw) }?;
+    process.pools().after_wait(process);
+    Ok(())
 }
 
-#[unsafe(export_name = "emulated_hipStreamQuery")]
-pub(crate) extern "C" fn hipStreamQuery(stream: StreamHandle) -> Status {
-    call("hipStreamQuery", |process| {
-        let (device, raw) = process.stream(stream)?;
-        process.may_observe_stream((device, raw))?;
-        process.join_null_stream(stream, device)?;
-        // SAFETY: the stream is live.
-        let idle = unsafe { process.driver.stream_query(device, raw) }?;
-        if idle { Ok(()) } else { Err(Status::NOT_READY) }
-    })
+pub(crate) fn hipStreamQuery(process: &Process, stream: StreamHandle) -> HipResult {
+    let (device, raw) = process.stream(stream)?;
+    process.may_observe_stream((device, raw))?;
+    process.join_null_stream(stream, device)?;
+    // SAFETY: the stream is live.
+    let idle = unsafe { process.driver.stream_query(device, raw) }?;
+    if idle { Ok(()) } else { Err(Status::NOT_READY) }
 }
 
-#[unsafe(export_name = "emulated_hipStreamWaitEvent")]
-pub(crate) extern "C" fn hipStreamWaitEvent(stream: StreamHandle, event: EventHandle, flags: u32) -> Status {
-    call("hipStreamWaitEvent", |process| {
-        if flags > EXTERNAL {
-            return Err(Status::INVALID_VALUE);
-        }
-        if event.is_null() {
-            return Err(Status::INVALID_HANDLE);
-        }
-        let (device, raw) = process.stream(stream)?;
-        let found = EVENTS.expect(event.0, Status::INVALID_HANDLE)?;
-        if flags == EXTERNAL && process.capture_external((device, raw), event, false)? {
-            return Ok(());
-        }
-        if process.capture_wait((device, raw), &found)? {
-            return Ok(());
-        }
-        // SAFETY: the stream and the event are live.
-        Ok(unsafe { process.driver.stream_wait_event(device, raw, RawEvent(event.0)) }?)
-    })
+pub(crate) fn hipStreamWaitEvent(
+    process: &Process,
+    stream: StreamHandle,
+    event: EventHandle,
+    flags: u32,
+) -> HipResult {
+    if flags > EXTERNAL {
+        return Err(Status::INVALID_VALUE);
+    }
+    if event.is_null() {
+        return Err(Status::INVALID_HANDLE);
+    }
+    let (device, raw) = process.stream(stream)?;
+    let found = EVENTS.expect(event.0, Status::INVALID_HANDLE)?;
+    if flags == EXTERNAL && process.capture_external((device, raw), event, false)? {
+        return Ok(());
+    }
+    if process.capture_wait((device, raw), &found)? {
+        return Ok(());
+    }
+    // SAFETY: the stream and the event are live.
+    Ok(unsafe { process.driver.stream_wait_event(device, raw, RawEvent(event.0)) }?)
 }
 
-#[unsafe(export_name = "emulated_hipStreamGetFlags")]
-pub(crate) extern "C" fn hipStreamGetFlags(stream: StreamHandle, flags: Out<u32>) -> Status {
-    call("hipStreamGetFlags", |process| {
-        flags.check()?;
-        if stream.is_null() && Version::current() == Version::Hip5 {
-            return Err(Status::INVALID_VALUE);
-        }
-        process.stream(stream)?;
-        flags.set(STREAMS.with(stream.0, |stream| stream.flags).unwrap_or(0))
-    })
+pub(crate) fn hipStreamGetFlags(process: &Process, stream: StreamHandle, flags: Out<u32>) -> HipResult {
+    flags.check()?;
+    if stream.is_null() && Version::current() == Version::Hip5 {
+        return Err(Status::INVALID_VALUE);
+    }
+    process.stream(stream)?;
+    flags.set(STREAMS.with(stream.0, |stream| stream.flags).unwrap_or(0))
 }
 
-#[unsafe(export_name = "emulated_hipStreamGetPriority")]
-pub(crate) extern "C" fn hipStreamGetPriority(stream: StreamHandle, priority: Out<i32>) -> Status {
-    call("hipStreamGetPriority", |process| {
-        priority.check()?;
-        process.stream(stream)?;
-        priority.set(STREAMS.with(stream.0, |stream| stream.attributes().priority).unwrap_or(0))
-    })
+pub(crate) fn hipStreamGetPriority(process: &Process, stream: StreamHandle, priority: Out<i32>) -> HipResult {
+    priority.check()?;
+    process.stream(stream)?;
+    priority.set(STREAMS.with(stream.0, |stream| stream.attributes().priority).unwrap_or(0))
 }
 
-#[unsafe(export_name = "emulated_hipStreamGetDevice")]
-extern "C" fn hipStreamGetDevice(stream: StreamHandle, device: Out<i32>) -> Status {
-    call("hipStreamGetDevice", |process| {
-        device.check()?;
-        device.set(process.stream(stream)?.0.0 as i32)
-    })
+pub(crate) fn hipStreamGetDevice(process: &Process, stream: StreamHandle, device: Out<i32>) -> HipResult {
+    device.check()?;
+    device.set(process.stream(stream)?.0.0 as i32)
 }
 
-#[unsafe(export_name = "emulated_hipStreamGetId")]
-extern "C" fn hipStreamGetId(stream: StreamHandle, id: Out<u64>) -> Status {
-    call("hipStreamGetId", |process| {
-        id.check()?;
-        process.stream(stream)?;
-        id.set(stream.0)
-    })
+pub(crate) fn hipStreamGetId(process: &Process, stream: StreamHandle, id: Out<u64>) -> HipResult {
+    id.check()?;
+    process.stream(stream)?;
+    id.set(stream.0)
 }
 
 /// Returns the ordinal itself, and -1 for what is no stream. It is no `hipError_t`.
-#[unsafe(export_name = "emulated_hipGetStreamDeviceId")]
-extern "C" fn hipGetStreamDeviceId(stream: StreamHandle) -> i32 {
+pub(crate) fn hipGetStreamDeviceId(stream: StreamHandle) -> i32 {
     let device = Process::get().and_then(|process| process.stream(stream));
     device.map_or(-1, |(device, _)| device.0 as i32)
 }
 
-#[unsafe(export_name = "emulated_hipExtStreamGetCUMask")]
-extern "C" fn hipExtStreamGetCUMask(stream: StreamHandle, words: u32, mask: Out<u32>) -> Status {
-    call("hipExtStreamGetCUMask", |process| {
-        mask.check()?;
-        let (device, _) = process.stream(stream)?;
-        let units = process.devices[device.0 as usize].properties.compute_units;
-        if words < units.div_ceil(32) {
-            return Err(Status::INVALID_VALUE);
-        }
-        let bits = |word: u32| match units.saturating_sub(32 * word) {
-            left @ 0..32 => (1 << left) - 1,
-            _ => u32::MAX,
-        };
-        let all = (0..units.div_ceil(32)).map(bits);
-        // A mask without a compute unit of the device counts as none, as in clr.
-        let chosen = STREAMS.with(stream.0, |stream| stream.units.clone()).flatten().unwrap_or_default();
-        let chosen: Vec<u32> = chosen.iter().zip(all.clone()).map(|(chosen, all)| chosen & all).collect();
-        if chosen.iter().any(|word| *word != 0) {
-            mask.set_array(chosen, words as usize)
-        } else {
-            mask.set_array(all, words as usize)
-        }
-    })
+pub(crate) fn hipExtStreamGetCUMask(
+    process: &Process,
+    stream: StreamHandle,
+    words: u32,
+    mask: Out<u32>,
+) -> HipResult {
+    mask.check()?;
+    let (device, _) = process.stream(stream)?;
+    let units = process.devices[device.0 as usize].properties.compute_units;
+    if words < units.div_ceil(32) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let bits = |word: u32| match units.saturating_sub(32 * word) {
+        left @ 0..32 => (1 << left) - 1,
+        _ => u32::MAX,
+    };
+    let all = (0..units.div_ceil(32)).map(bits);
+    // A mask without a compute unit of the device counts as none, as in clr.
+    let chosen = STREAMS.with(stream.0, |stream| stream.units.clone()).flatten().unwrap_or_default();
+    let chosen: Vec<u32> = chosen.iter().zip(all.clone()).map(|(chosen, all)| chosen & all).collect();
+    if chosen.iter().any(|word| *word != 0) {
+        mask.set_array(chosen, words as usize)
+    } else {
+        mask.set_array(all, words as usize)
+    }
 }

@@ -77,7 +77,7 @@ impl Summary {
 
     fn of_interposed(over: &Interposed) -> Summary {
         Summary {
-            functions: over.counts(),
+            functions: over.counts_calls().then(exports::counts),
             emulated: None,
             compiled: (0, 0),
             validation: over.validation().map(Findings::of),

@@ -160,7 +160,7 @@ impl Point {
     }
 
     pub(super) fn case(self, method: LaunchMethod) -> String {
-        format!("{}/{}/{}", self.axis.row().name, self.label(), method.name())
+        format!("{}/{}/{}", self.axis.row().name, self.label(), method.row().name)
     }
 }
 

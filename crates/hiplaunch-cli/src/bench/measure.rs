@@ -173,7 +173,7 @@ impl<'a> Running<'a> {
         let times = time(&mut self.streams, self.job.depth, self.batches)?;
         let launches = (self.job.depth * self.batches) as f64;
         let threads = self.job.threads.max(1) as f64;
-        self.case.total.push(rounded(times.total.as_secs_f64() * 1e9 / launches / threads));
+        self.case.total.push(rounded(times.total().as_secs_f64() * 1e9 / launches / threads));
         self.case.host.push(rounded(times.host.as_secs_f64() * 1e9 / launches));
         check(&self.streams)
     }
@@ -198,31 +198,29 @@ impl<'a> Running<'a> {
     }
 }
 
-/// The times of some batches on all threads.
+/// The times of some batches on one thread, or on all: from the start of the first to the end of the last, and the time within
+/// launch calls, as the mean of the threads.
 pub(crate) struct Times {
-    /// The time from the start of the first thread to the end of the last.
-    pub(crate) total: Duration,
-    /// The time within launch calls, as the mean of the threads.
-    host: Duration,
-}
-
-/// The times of one thread.
-struct Ran {
     start: Instant,
     end: Instant,
     host: Duration,
 }
 
+impl Times {
+    pub(crate) fn total(&self) -> Duration {
+        self.end - self.start
+    }
+}
+
 /// Launches and reads `batches` batches of `depth` launches on each thread.
 pub(crate) fn time(streams: &mut Streams, depth: usize, batches: usize) -> Result<Times, Error> {
     if let [streams] = &mut streams[..] {
-        let ran = run(streams, depth, batches)?;
-        return Ok(Times { total: ran.end - ran.start, host: ran.host });
+        return run(streams, depth, batches);
     }
     // The threads wait for the lock until all of them are started. If one can't be, the others do nothing.
     let (all_started, threads) = (RwLock::new(false), streams.len().max(1));
     let mut starting = all_started.write().unwrap_or_else(PoisonError::into_inner);
-    let ran = thread::scope(|scope| -> Result<Vec<Ran>, Error> {
+    let all = thread::scope(|scope| -> Result<Vec<Times>, Error> {
         let mut running = Vec::new();
         for streams in streams.iter_mut() {
             let work = || match *all_started.read().unwrap_or_else(PoisonError::into_inner) {
@@ -241,12 +239,15 @@ pub(crate) fn time(streams: &mut Streams, depth: usize, batches: usize) -> Resul
             running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         Ok(joined.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().collect())
     })?;
-    let (start, end) = (ran.iter().map(|r| r.start).min(), ran.iter().map(|r| r.end).max());
-    let total = start.zip(end).map_or(Duration::ZERO, |(start, end)| end - start);
-    Ok(Times { total, host: ran.iter().map(|r| r.host).sum::<Duration>() / threads as u32 })
+    let now = Instant::now();
+    Ok(Times {
+        start: all.iter().map(|times| times.start).min().unwrap_or(now),
+        end: all.iter().map(|times| times.end).max().unwrap_or(now),
+        host: all.iter().map(|times| times.host).sum::<Duration>() / threads as u32,
+    })
 }
 
-fn run(streams: &mut [MethodStream], depth: usize, batches: usize) -> Result<Ran, Error> {
+fn run(streams: &mut [MethodStream], depth: usize, batches: usize) -> Result<Times, Error> {
     let start = Instant::now();
     let mut host = Duration::ZERO;
     for _ in 0..batches {
@@ -255,7 +256,7 @@ fn run(streams: &mut [MethodStream], depth: usize, batches: usize) -> Result<Ran
         host += before.elapsed();
         streams.iter_mut().try_for_each(|stream| stream.collect())?;
     }
-    Ok(Ran { start, end: Instant::now(), host })
+    Ok(Times { start, end: Instant::now(), host })
 }
 
 /// Enqueues a batch, on the streams in turn.

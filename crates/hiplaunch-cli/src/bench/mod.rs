@@ -145,8 +145,8 @@ fn report(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandE
     };
     let comparison = old.as_ref().map(|old| compare::compare(old, &results));
     let mut document = results.json();
-    if let (Some(comparison), Some(document)) = (&comparison, document.as_object_mut()) {
-        document.insert("compared".to_owned(), comparison.json());
+    if let Some(comparison) = &comparison {
+        document["compared"] = serde_json::json!(comparison);
     }
     let sections = report::sections(&results, comparison.as_ref());
     write(files.json, || document.to_string())?;
@@ -174,7 +174,7 @@ fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandErr
             out.line(format_args!(
                 "{:28}{}, by {}",
                 point.case(method),
-                method.title(),
+                method.row().title,
                 point.axis.row().unit
             ))?;
         }

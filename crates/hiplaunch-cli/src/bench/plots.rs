@@ -110,7 +110,7 @@ pub(super) fn bars(results: &Results) -> String {
             chart.plotting_area().draw(&Text::new(label.as_str(), end, text(13.0, &TEXT, HPos::Left)))?;
             let name = if method.is_floor() { &FAINT } else { &TEXT };
             let y = chart.plotting_area().map_coordinate(&(0.0, middle)).1;
-            area.draw_text(method.title(), &text(13.0, name, HPos::Right), (138, y))?;
+            area.draw_text(method.row().title, &text(13.0, name, HPos::Right), (138, y))?;
         }
         Ok(())
     })
@@ -171,7 +171,7 @@ pub(super) fn lines(points: &[&Measured], quantity: Quantity) -> Option<String> 
             }
             let y = 40 + 20 * row as i32;
             right.draw(&Rectangle::new([(0, y - 1), (12, y + 1)], colour.filled()))?;
-            right.draw_text(method.title(), &text(12.0, &colour, HPos::Left), (17, y))?;
+            right.draw_text(method.row().title, &text(12.0, &colour, HPos::Left), (17, y))?;
         }
         Ok(())
     }))

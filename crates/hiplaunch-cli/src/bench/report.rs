@@ -79,7 +79,7 @@ pub(super) fn sections(results: &Results, comparison: Option<&Comparison>) -> Ve
         text: "All do the same work: the kernel reads its arguments and writes the result, and the host reads the result. \
                Every method has its turn in every round. Results were compared with the host's."
             .to_owned(),
-        terms: methods(results).map(|method| (method.title(), method.description())).collect(),
+        terms: methods(results).map(|method| (method.row().title, method.row().description)).collect(),
         ..Section::default()
     });
     all
@@ -171,7 +171,7 @@ fn summary(results: &Results, typical: &Measured) -> Section {
                 LaunchMethod::Naive | LaunchMethod::Async => Style::Plain,
                 _ => Style::Good,
             };
-            (style, vec![method.title().to_owned()])
+            (style, vec![method.row().title.to_owned()])
         })
         .collect();
     for (name, meaning, figure) in COLUMNS {
@@ -208,7 +208,7 @@ fn matrix(results: &Results, axis: Axis, quantity: Quantity) -> Option<Section> 
             Some([median, ..]) => digits(*median),
             None => ".".to_owned(),
         });
-        let row = (style, std::iter::once(method.title().to_owned()).chain(cells).collect());
+        let row = (style, std::iter::once(method.row().title.to_owned()).chain(cells).collect());
         figures.iter().any(Option::is_some).then_some(row)
     };
     let rows: Vec<_> = LaunchMethod::all().filter_map(row).collect();
@@ -284,21 +284,18 @@ fn paragraph(text: &str, indent: usize, out: &mut Output, style: Style) -> std::
 
 /// Returns a time with three significant digits and a unit.
 pub(super) fn time(ns: f64) -> String {
-    match ns {
-        _ if ns < 1e3 => format!("{} ns", digits(ns)),
-        _ if ns < 1e6 => format!("{} us", digits(ns / 1e3)),
-        _ if ns < 1e9 => format!("{} ms", digits(ns / 1e6)),
-        _ => format!("{} s", digits(ns / 1e9)),
-    }
+    with_unit(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
 }
 
 /// Returns a number of launches a second, with a unit.
 fn rate(per_second: f64) -> String {
-    match per_second {
-        _ if per_second >= 1e6 => format!("{} M/s", digits(per_second / 1e6)),
-        _ if per_second >= 1e3 => format!("{} k/s", digits(per_second / 1e3)),
-        _ => format!("{} /s", digits(per_second)),
-    }
+    with_unit(per_second, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])
+}
+
+/// Returns a figure in the first unit that is not larger, or in the last.
+fn with_unit(figure: f64, units: &[(f64, &str)]) -> String {
+    let unit = units.iter().find(|(size, _)| figure >= *size).or(units.last());
+    unit.map_or_else(String::new, |(size, name)| format!("{} {name}", digits(figure / size)))
 }
 
 pub(super) fn times(ratio: f64) -> String {

@@ -95,7 +95,7 @@ impl Measured {
 
     /// This method's time divided by the time of the driver calls alone, for each round.
     pub(super) fn over_floor(&self, method: LaunchMethod) -> Option<Summary> {
-        let (floor, case) = (self.case(method.floor()?)?, self.case(method)?);
+        let (floor, case) = (self.case(method.row().floor?)?, self.case(method)?);
         summary(&ratios(&case.total, &floor.total))
     }
 
@@ -103,8 +103,8 @@ impl Measured {
         let job = self.point.job();
         let method = |case: &Case| {
             let figures = json!({
-                "title": case.method.title(),
-                "floor": case.method.floor(),
+                "title": case.method.row().title,
+                "floor": case.method.row().floor,
                 "total_ns": case.total(),
                 "host_ns": case.host(),
                 "times_as_fast_as_naive": self.over_naive(case.method),

@@ -83,7 +83,11 @@ impl Row {
     pub(super) fn description(self) -> String {
         let Case { depth, .. } = self.case;
         let read = if *depth == 1 { ", read before the next launch" } else { "" };
-        format!("{ARGUMENTS} bytes of arguments, {}{read}; {}", self.case.result(), self.method.description())
+        format!(
+            "{ARGUMENTS} bytes of arguments, {}{read}; {}",
+            self.case.result(),
+            self.method.row().description
+        )
     }
 
     /// Returns why the driver can't run the row; `None` if it can.

@@ -249,7 +249,7 @@ fn run_launches(streams: &mut Streams, depth: usize, launches: u64) -> Result<Du
     let (mut left, mut spent) = (launches, Duration::ZERO);
     while left > 0 {
         let batch = left.min(depth as u64);
-        spent += time(streams, batch as usize, 1)?.total;
+        spent += time(streams, batch as usize, 1)?.total();
         streams.iter().flatten().try_for_each(|stream| stream.check_results())?;
         left -= batch;
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hip_driver_layers::validation::{CallCounts, CallKind};
+use hip_driver_layers::validation::{CallCounts, CallGroup, CallKind, Counted};
 use hiplaunch::Device;
 use serde_json::{Value, json};
 
@@ -25,22 +25,29 @@ pub(super) struct Line {
 }
 
 /// The columns of calls, with the kinds in each.
-const COLUMNS: [(&str, &[CallKind]); 7] = [
-    ("alloc", &[CallKind::DeviceAllocation, CallKind::PinnedAllocation]),
-    ("free", &[CallKind::DeviceFree, CallKind::PinnedFree]),
-    ("H2D", &[CallKind::MemcpyHtod, CallKind::MemcpyHtodAsync]),
-    ("launch", &[CallKind::LaunchKernel]),
-    ("D2H", &[CallKind::MemcpyDtoh, CallKind::MemcpyDtohAsync]),
-    ("event", &[CallKind::EventCreate, CallKind::EventRecord, CallKind::EventDestroy]),
-    ("sync", &[CallKind::Synchronize]),
+const COLUMNS: [(&str, &[Counted]); 7] = [
+    ("alloc", &[Counted::Group(CallGroup::DeviceAllocation), Counted::Group(CallGroup::PinnedAllocation)]),
+    ("free", &[Counted::Group(CallGroup::DeviceFree), Counted::Group(CallGroup::PinnedFree)]),
+    ("H2D", &[Counted::Call(CallKind::MemcpyHtod), Counted::Call(CallKind::MemcpyHtodAsync)]),
+    ("launch", &[Counted::Call(CallKind::LaunchKernel)]),
+    ("D2H", &[Counted::Call(CallKind::MemcpyDtoh), Counted::Call(CallKind::MemcpyDtohAsync)]),
+    (
+        "event",
+        &[
+            Counted::Call(CallKind::EventCreate),
+            Counted::Call(CallKind::EventRecord),
+            Counted::Call(CallKind::EventDestroy),
+        ],
+    ),
+    ("sync", &[Counted::Group(CallGroup::Synchronize)]),
 ];
 
 /// Calls that wait for the device.
-const WAITS: [CallKind; 2] = [CallKind::BlockingCopy, CallKind::Synchronize];
+const WAITS: [Counted; 2] = [Counted::Group(CallGroup::BlockingCopy), Counted::Group(CallGroup::Synchronize)];
 
 /// Returns the calls of a launch: by column, other calls, all calls, and calls that wait.
 fn figures(counts: &CallCounts, launches: u64) -> Vec<(&'static str, f64)> {
-    let sum = |kinds: &[CallKind]| kinds.iter().map(|kind| counts.get(*kind)).sum::<u64>();
+    let sum = |counted: &[Counted]| counted.iter().map(|counted| counts.get(*counted)).sum::<u64>();
     let mut figures: Vec<(&str, u64)> = COLUMNS.iter().map(|(name, kinds)| (*name, sum(kinds))).collect();
     let all = counts.device_calls();
     let others = all.saturating_sub(figures.iter().map(|(_, n)| n).sum());
@@ -68,7 +75,7 @@ pub(super) fn head(out: &mut Output) -> io::Result<()> {
 
 pub(super) fn legend(out: &mut Output) -> io::Result<()> {
     out.line("")?;
-    let naive = ("naive".to_owned(), LaunchMethod::Naive.description().to_owned());
+    let naive = ("naive".to_owned(), LaunchMethod::Naive.row().description.to_owned());
     let rows = Row::all().filter(|row| !row.is_naive()).map(|row| (row.to_string(), row.description()));
     for (name, text) in rows.chain([naive]) {
         out.line(out.styled(Style::Faint, &format!("{name:26}{text}")))?;
@@ -105,7 +112,7 @@ impl Line {
 
     pub(super) fn json(&self) -> Value {
         let calls = self.counts.as_ref().map(|(counts, launches)| {
-            let kinds = counts.iter().filter(|(kind, n)| *n > 0 && kind.is_device_call());
+            let kinds = counts.calls().filter(|(kind, _)| kind.is_device_call());
             by_name(kinds.map(|(kind, n)| (kind.name(), n as f64 / *launches as f64)))
         });
         json!({
@@ -167,8 +174,13 @@ mod tests {
 
     #[test]
     fn every_call_is_in_one_column() {
-        for kind in CallKind::ALL.iter().filter(|kind| !kind.is_group()) {
-            let columns = COLUMNS.iter().filter(|(_, kinds)| kinds.contains(kind)).count();
+        for kind in CallKind::ALL {
+            let of = |counted: &Counted| match *counted {
+                Counted::Call(call) => call == *kind,
+                Counted::Group(group) => kind.groups().contains(&group),
+                Counted::Note(_) => false,
+            };
+            let columns = COLUMNS.iter().filter(|(_, counted)| counted.iter().any(of)).count();
             assert!(columns <= 1, "{kind:?}");
         }
         let names: Vec<&str> = figures(&CallCounts::default(), 1).into_iter().map(|(name, _)| name).collect();

@@ -46,14 +46,19 @@ pub(crate) fn counts(
     (before, after): (Counters, Counters),
     launches: u64,
 ) -> Result<Counts> {
-    let sum = |kinds: [CallKind; 3]| kinds.iter().map(|kind| calls.get(*kind)).sum::<u64>();
+    let sum = |kinds: &[CallKind]| kinds.iter().map(|kind| calls.get(*kind)).sum::<u64>();
     // How many queries there are depends on the machine's speed.
-    let queries = sum([CallKind::EventQuery, CallKind::StreamQuery, CallKind::StreamCapture]);
+    let queries = sum(&[
+        CallKind::EventQuery,
+        CallKind::StreamQuery,
+        CallKind::StreamCaptureInfo,
+        CallKind::ExchangeCaptureMode,
+    ]);
     let waits = [CallKind::EventSynchronize, CallKind::StreamSynchronize, CallKind::DeviceSynchronize];
     let mine = [
         ("launches", launches),
         ("driver_calls", calls.device_calls() - queries),
-        ("host_waits", sum(waits)),
+        ("host_waits", sum(&waits)),
         ("stream_waits_for_ranks", after.stream_waits - before.stream_waits),
         ("messages_sent", after.messages_sent - before.messages_sent),
         ("bytes_sent", after.bytes_sent - before.bytes_sent),

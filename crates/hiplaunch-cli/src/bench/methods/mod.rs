@@ -37,17 +37,20 @@ pub(crate) enum LaunchMethod {
 }
 
 /// What is known of a method.
-struct Row {
+pub(crate) struct Row {
     method: LaunchMethod,
-    name: &'static str,
-    title: &'static str,
-    /// The method that does the same with driver calls alone.
-    floor: Option<LaunchMethod>,
+    /// In cases, files and filters.
+    pub(crate) name: &'static str,
+    /// In tables and pictures.
+    pub(crate) title: &'static str,
+    /// The method that does the same with driver calls alone: no launcher can be faster.
+    pub(crate) floor: Option<LaunchMethod>,
     /// What the driver must be able to do, and the reason if it is not.
     needs: Option<(Capability, &'static str)>,
     /// Whether it can launch a kernel without arguments in a way that no other method has.
     empty: bool,
-    description: &'static str,
+    /// A launch in a sentence.
+    pub(crate) description: &'static str,
 }
 
 use LaunchMethod::{
@@ -131,34 +134,13 @@ impl LaunchMethod {
         ROWS.iter().map(|row| row.method)
     }
 
-    fn row(self) -> &'static Row {
+    pub(crate) fn row(self) -> &'static Row {
         &ROWS[self as usize]
-    }
-
-    /// The method's name in cases, files and filters.
-    pub(crate) fn name(self) -> &'static str {
-        self.row().name
-    }
-
-    /// The method's title in tables and pictures.
-    pub(crate) fn title(self) -> &'static str {
-        self.row().title
-    }
-
-    /// Describes a launch in a sentence.
-    pub(crate) fn description(self) -> &'static str {
-        self.row().description
-    }
-
-    /// The method that does the same with driver calls alone: no launcher can be faster. `None` for the methods of
-    /// driver calls alone themselves.
-    pub(crate) fn floor(self) -> Option<LaunchMethod> {
-        self.row().floor
     }
 
     /// Whether the method makes driver calls alone.
     pub(crate) fn is_floor(self) -> bool {
-        self.floor().is_none()
+        self.row().floor.is_none()
     }
 
     fn is_by_value(self) -> bool {
@@ -213,12 +195,6 @@ impl LaunchMethod {
             Ok(MethodStream { launches, on })
         };
         (0..job.threads).map(|_| (0..job.streams).map(|_| stream()).collect()).collect()
-    }
-}
-
-impl fmt::Display for LaunchMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -361,7 +337,7 @@ pub(crate) mod tests {
     fn every_method_has_its_row_and_name() {
         for (index, method) in LaunchMethod::all().enumerate() {
             assert_eq!(method as usize, index);
-            assert_eq!(serde_json::to_value(method).unwrap(), method.name());
+            assert_eq!(serde_json::to_value(method).unwrap(), method.row().name);
         }
     }
 }

@@ -1,13 +1,14 @@
-//! A driver that does nothing, so that the time of a launch is the launcher's own.
+//! A driver that does nothing, so that the time of a launch is the launcher's own: the backend 'noop' of Python and of the
+//! benchmarks.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hiplaunch::code_object::{Processor, TargetId};
+use code_object::{Processor, TargetId};
 
-use hip_driver::{
+use crate::{
     Capabilities, Capability, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError, DriverInfo,
     DriverResult, ErrorCode, EventOptions, HostFunction, MemInfo, PinnedAllocation, RawEvent, RawFunction,
     RawModule, RawStream, Recovery, StreamOptions, Work,
@@ -56,7 +57,7 @@ impl Driver for NoopDriver {
         DriverInfo {
             name: "noop".into(),
             version: "1.0.0".into(),
-            source: "benches".into(),
+            source: "this program".into(),
             recovery: Recovery::NewDriver,
         }
     }
