@@ -94,6 +94,27 @@ impl Comm {
         check(rank, "MPI_Comm_free", unsafe { ffi::MPI_Comm_free(&mut self.0) })
     }
 
+    /// Sends bytes with tag 0; waits.
+    pub(crate) fn send_bytes(self, rank: usize, to: usize, bytes: &[u8]) -> Result<()> {
+        let n = count("MPI_Send", bytes.len())?;
+        let from = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: the buffer has `n` bytes.
+        let code = unsafe { ffi::MPI_Send(from, n, ffi::RSMPI_UINT8_T, to as c_int, 0, self.0) };
+        check(rank, "MPI_Send", code)
+    }
+
+    /// Receives a message of as many bytes with tag 0; waits.
+    pub(crate) fn receive_bytes(self, rank: usize, from: usize, bytes: &mut [u8]) -> Result<()> {
+        let n = count("MPI_Recv", bytes.len())?;
+        let to = bytes.as_mut_ptr().cast::<c_void>();
+        // SAFETY: the buffer has room for `n` bytes.
+        let code = unsafe {
+            let ignore = ffi::RSMPI_STATUS_IGNORE;
+            ffi::MPI_Recv(to, n, ffi::RSMPI_UINT8_T, from as c_int, 0, self.0, ignore)
+        };
+        check(rank, "MPI_Recv", code)
+    }
+
     /// Gives every rank the `mine` of all ranks, in their order. Collective; waits.
     pub(crate) fn all_gather_u64(self, rank: usize, size: usize, mine: u64) -> Result<Vec<u64>> {
         let mut all = vec![0u64; size];
@@ -163,15 +184,9 @@ pub(crate) fn probe(comm: Comm, rank: usize) -> Result<Option<Received>> {
     Ok((found != 0).then(|| unsafe { Received::of(&status) }))
 }
 
-/// Receives a message that [`probe`] found.
+/// Receives a message with tag 0 that [`probe`] found.
 pub(crate) fn receive(comm: Comm, rank: usize, message: Received) -> Result<Vec<u8>> {
     let mut bytes = vec![0u8; message.bytes.unwrap_or(0)];
-    let (to, n) = (bytes.as_mut_ptr().cast::<c_void>(), count("MPI_Recv", bytes.len())?);
-    // SAFETY: the buffer has as many bytes as the message.
-    let code = unsafe {
-        let (from, tag) = (message.from as c_int, ffi::RSMPI_ANY_TAG);
-        ffi::MPI_Recv(to, n, ffi::RSMPI_UINT8_T, from, tag, comm.0, ffi::RSMPI_STATUS_IGNORE)
-    };
-    check(rank, "MPI_Recv", code)?;
+    comm.receive_bytes(rank, message.from, &mut bytes)?;
     Ok(bytes)
 }

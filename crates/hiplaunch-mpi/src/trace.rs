@@ -1,6 +1,5 @@
 //! The timelines of all ranks in one file, with one clock.
 
-use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -9,9 +8,8 @@ use std::time::Duration;
 
 use hiplaunch::Timeline;
 use hiplaunch_reports::{Rank, rank_trace, write_rank_traces};
-use mpi::ffi;
 
-use crate::calls::{Comm, check, count};
+use crate::calls::{Comm, count};
 use crate::environment::Mpi;
 use crate::error::{Error, Result};
 
@@ -92,27 +90,4 @@ fn offset_to_rank_0(comm: Comm, rank: usize, timeline: &Timeline) -> Result<i64>
         }
     }
     Ok(best.1)
-}
-
-impl Comm {
-    /// Sends bytes with tag 0; waits.
-    fn send_bytes(self, rank: usize, to: usize, bytes: &[u8]) -> Result<()> {
-        let n = count("MPI_Send", bytes.len())?;
-        let from = bytes.as_ptr().cast::<c_void>();
-        // SAFETY: the buffer has `n` bytes.
-        let code = unsafe { ffi::MPI_Send(from, n, ffi::RSMPI_UINT8_T, to as c_int, 0, self.0) };
-        check(rank, "MPI_Send", code)
-    }
-
-    /// Receives a message of as many bytes with tag 0; waits.
-    fn receive_bytes(self, rank: usize, from: usize, bytes: &mut [u8]) -> Result<()> {
-        let n = count("MPI_Recv", bytes.len())?;
-        let to = bytes.as_mut_ptr().cast::<c_void>();
-        // SAFETY: the buffer has room for `n` bytes.
-        let code = unsafe {
-            let ignore = ffi::RSMPI_STATUS_IGNORE;
-            ffi::MPI_Recv(to, n, ffi::RSMPI_UINT8_T, from as c_int, 0, self.0, ignore)
-        };
-        check(rank, "MPI_Recv", code)
-    }
 }

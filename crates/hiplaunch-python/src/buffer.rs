@@ -1,16 +1,18 @@
 //! Arrays in device memory.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use hiplaunch::{DeviceBuffer, DeviceView};
+use hip_driver::DevicePtr;
+use hiplaunch::{DeviceBuffer, DeviceView, PinnedBuffer};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyTuple};
 
 use crate::adopted::Adopted;
 use crate::array::ArrayBytes;
-use crate::dlpack::{self, Export};
+use crate::dlpack::{CPU, Export, ROCM, ROCM_HOST, Tensor};
 use crate::dtype::{ElementType, bytes_of};
 use crate::errors::{ClosedError, raise};
 use crate::live::{Live, Shared};
@@ -53,12 +55,56 @@ impl Buffer {
         stream: Option<&Stream>,
     ) -> PyResult<Buffer> {
         let bytes = bytes_of(&shape, element)?;
-        let stream = match stream {
-            Some(stream) => stream.0.open()?.clone(),
-            None => shared.default_stream(0)?,
-        };
+        let stream = shared.stream_or_default(stream, 0)?;
         let memory = DeviceBuffer::on(&stream, bytes).map_err(raise)?;
         Ok(Buffer::over(shared, memory, stream, shape, element, None))
+    }
+
+    /// Makes a buffer over the memory of an object that has `__dlpack__`.
+    pub(crate) fn from_dlpack(
+        shared: &Arc<Shared>,
+        object: &Bound<'_, PyAny>,
+        device: u32,
+    ) -> PyResult<Buffer> {
+        let launcher = shared.open()?;
+        let (kind, ordinal): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
+        let is_gpu = launcher.driver().info().name == "hip";
+        let stream = match (kind, u32::try_from(ordinal)) {
+            (CPU | ROCM_HOST, _) => shared.default_stream(device)?,
+            (ROCM, Ok(ordinal)) if is_gpu => shared.default_stream(ordinal)?,
+            _ => {
+                let problem = format!(
+                    "the array is on DLPack's device ({kind}, {ordinal}); this launcher has devices of kind {}, and uses memory of the host \
+                     (kind {CPU})",
+                    if is_gpu { ROCM } else { CPU }
+                );
+                return Err(PyBufferError::new_err(problem));
+            }
+        };
+        let tensor = Tensor::of(object, (kind == ROCM).then(|| stream.as_raw().0))?;
+        let (shape, element) = tensor.layout()?;
+        let bytes = bytes_of(&shape, element)?;
+        let place = stream.device().clone();
+        let (address, is_host) = (tensor.address(), tensor.device().0 != ROCM);
+        if bytes == 0 {
+            return Buffer::allocate(shared, shape, element, None);
+        }
+        let mut at = DevicePtr(address as u64);
+        let mut pinned = None;
+        // Pinned memory may come back from another library.
+        if is_host && !matches!(place.device_of_pointer(at), Ok(Some(_))) {
+            let start = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: the tensor keeps the memory until `Adopted` is dropped, which unpins it before.
+            let registered =
+                unsafe { PinnedBuffer::<u8>::register_raw(&place, start, bytes) }.map_err(raise)?;
+            at = registered.ptr();
+            pinned = Some(registered);
+        }
+        // SAFETY: the tensor keeps the memory until `Adopted` is dropped, which waits for the device.
+        let memory = unsafe { DeviceBuffer::borrow_raw(&place, at, bytes) }.map_err(raise)?;
+        let host = NonNull::new(std::ptr::with_exposed_provenance_mut(address)).filter(|_| is_host);
+        let adopted = Adopted { device: place, pinned, host, _tensor: tensor };
+        Ok(Buffer::over(shared, memory, stream, shape, element, Some(adopted)))
     }
 
     pub(crate) fn over(
@@ -409,8 +455,8 @@ impl Buffer {
     /// Where the memory is, as DLPack has it: (1, 0), which is the host, on the emulator; (10, ordinal), which is ROCm, on a GPU.
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
         match self.place()? {
-            Place::Host => Ok((dlpack::CPU, 0)),
-            Place::Gpu => Ok((dlpack::ROCM, self.ordinal() as i32)),
+            Place::Host => Ok((CPU, 0)),
+            Place::Gpu => Ok((ROCM, self.ordinal() as i32)),
         }
     }
 

@@ -53,12 +53,15 @@ struct DlTensor {
     byte_offset: u64,
 }
 
+/// Gets the address of the managed tensor that it is a field of.
+type Deleter = unsafe extern "C" fn(*mut c_void);
+
 /// `DLManagedTensor`, of before version 1.
 #[repr(C)]
 struct Unversioned {
     tensor: DlTensor,
     context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Unversioned)>,
+    deleter: Option<Deleter>,
 }
 
 /// `DLManagedTensorVersioned`.
@@ -66,7 +69,7 @@ struct Unversioned {
 struct Versioned {
     version: [u32; 2],
     context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    deleter: Option<Deleter>,
     flags: u64,
     tensor: DlTensor,
 }
@@ -94,7 +97,7 @@ struct Exported<T> {
 ///
 /// # Safety
 /// `tensor` is the address of an `Exported<T>` of `Box::into_raw`, which nobody uses any more.
-unsafe extern "C" fn delete<T>(tensor: *mut T) {
+unsafe extern "C" fn delete<T>(tensor: *mut c_void) {
     // SAFETY: the caller's promise.
     drop(unsafe { Box::from_raw(tensor.cast::<Exported<T>>()) });
 }
@@ -108,7 +111,7 @@ unsafe extern "C" fn drop_capsule<T>(capsule: *mut ffi::PyObject) {
         // SAFETY: a live capsule. Whoever took the tensor has renamed it.
         if unsafe { ffi::PyCapsule_IsValid(capsule, name.as_ptr()) } != 0 {
             // SAFETY: the capsule still owns its tensor, which is a `T`.
-            unsafe { delete(ffi::PyCapsule_GetPointer(capsule, name.as_ptr()).cast::<T>()) };
+            unsafe { delete::<T>(ffi::PyCapsule_GetPointer(capsule, name.as_ptr())) };
         }
     }
 }
@@ -173,14 +176,14 @@ impl Export {
     }
 }
 
-/// The tensor of a capsule that was taken out of it.
-enum Taken {
-    Unversioned(NonNull<Unversioned>),
-    Versioned(NonNull<Versioned>),
-}
-
 /// Somebody else's array. Dropping it tells its owner that it is not used any more.
-pub(crate) struct Tensor(Taken);
+pub(crate) struct Tensor {
+    /// Live until the deleter is called. Nobody changes it.
+    tensor: NonNull<DlTensor>,
+    read_only: bool,
+    managed: NonNull<c_void>,
+    deleter: Option<Deleter>,
+}
 
 // SAFETY: DLPack lets any thread use and delete a tensor, one at a time.
 unsafe impl Send for Tensor {}
@@ -190,20 +193,10 @@ unsafe impl Sync for Tensor {}
 impl Drop for Tensor {
     fn drop(&mut self) {
         // Some owners' deleters need the interpreter. After it has ended they are not called.
-        Python::try_attach(|_| match self.0 {
-            Taken::Unversioned(tensor) => {
+        Python::try_attach(|_| {
+            if let Some(deleter) = self.deleter {
                 // SAFETY: taken out of its capsule, and deleted here alone.
-                if let Some(deleter) = unsafe { tensor.as_ref() }.deleter {
-                    // SAFETY: as above.
-                    unsafe { deleter(tensor.as_ptr()) };
-                }
-            }
-            Taken::Versioned(tensor) => {
-                // SAFETY: as above.
-                if let Some(deleter) = unsafe { tensor.as_ref() }.deleter {
-                    // SAFETY: as above.
-                    unsafe { deleter(tensor.as_ptr()) };
-                }
+                unsafe { deleter(self.managed.as_ptr()) };
             }
         });
     }
@@ -243,29 +236,30 @@ impl Tensor {
             }
             Ok(tensor)
         };
-        if let Some(tensor) = take(NAME_VERSIONED, USED_VERSIONED)? {
-            let tensor = Tensor(Taken::Versioned(tensor.cast()));
-            return match &tensor.0 {
-                // SAFETY: the version is where every version has it.
-                Taken::Versioned(of) if unsafe { of.as_ref() }.version[0] != 1 => {
-                    Err(PyBufferError::new_err("the array is of a version of DLPack other than 1"))
-                }
-                _ => Ok(tensor),
-            };
+        if let Some(managed) = take(NAME_VERSIONED, USED_VERSIONED)? {
+            let raw = managed.cast::<Versioned>().as_ptr();
+            // SAFETY: live until it is deleted. The version and the deleter are where every version has them.
+            let (version, deleter) = unsafe { ((*raw).version[0], (*raw).deleter) };
+            // SAFETY: an address in the same structure.
+            let tensor = unsafe { NonNull::new_unchecked(&raw mut (*raw).tensor) };
+            let mut tensor = Tensor { tensor, read_only: true, managed, deleter };
+            if version != 1 {
+                return Err(PyBufferError::new_err("the array is of a version of DLPack other than 1"));
+            }
+            // SAFETY: as above; version 1 has flags.
+            tensor.read_only = unsafe { (*raw).flags } & READ_ONLY != 0;
+            return Ok(tensor);
         }
-        match take(NAME, USED)? {
-            Some(tensor) => Ok(Tensor(Taken::Unversioned(tensor.cast()))),
-            None => Err(PyTypeError::new_err("__dlpack__ returned no unused DLPack capsule")),
-        }
+        let managed = take(NAME, USED)?
+            .ok_or_else(|| PyTypeError::new_err("__dlpack__ returned no unused DLPack capsule"))?;
+        // SAFETY: live until it is deleted. The tensor is its first field.
+        let deleter = unsafe { managed.cast::<Unversioned>().as_ref() }.deleter;
+        Ok(Tensor { tensor: managed.cast(), read_only: false, managed, deleter })
     }
 
     fn tensor(&self) -> &DlTensor {
-        match &self.0 {
-            // SAFETY: live until `self` is dropped, and nobody changes it.
-            Taken::Unversioned(tensor) => unsafe { &(*tensor.as_ptr()).tensor },
-            // SAFETY: as above.
-            Taken::Versioned(tensor) => unsafe { &(*tensor.as_ptr()).tensor },
-        }
+        // SAFETY: live until `self` is dropped, and nobody changes it.
+        unsafe { self.tensor.as_ref() }
     }
 
     /// The kind of device and its ordinal.
@@ -283,10 +277,7 @@ impl Tensor {
     /// # Errors
     /// `ValueError` for another array.
     pub(crate) fn layout(&self) -> PyResult<(Vec<usize>, ElementType)> {
-        if let Taken::Versioned(tensor) = &self.0
-            // SAFETY: live until `self` is dropped.
-            && unsafe { tensor.as_ref() }.flags & READ_ONLY != 0
-        {
+        if self.read_only {
             return Err(PyValueError::new_err("the array can't be written: it is read-only"));
         }
         let tensor = self.tensor();

@@ -62,15 +62,10 @@ impl ElementType {
     /// `ValueError` for an unknown name, `TypeError` for what is no name and has none.
     pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<ElementType> {
         // numpy.float32 and the like are classes, numpy.dtype has a type string, torch.float32 is written so.
-        let text: String = if let Ok(text) = given.extract() {
-            text
-        } else if let Ok(text) = given.getattr("str").and_then(|text| text.extract()) {
-            text
-        } else if let Ok(text) = given.getattr("__name__").and_then(|text| text.extract()) {
-            text
-        } else {
-            given.str()?.extract()?
-        };
+        let text: String = (given.extract())
+            .or_else(|_| given.getattr("str")?.extract())
+            .or_else(|_: PyErr| given.getattr("__name__")?.extract())
+            .or_else(|_: PyErr| given.str()?.extract())?;
         let bare = text.rsplit('.').next().unwrap_or_default();
         let plain = bare.trim_start_matches(['<', '|', '=']);
         TYPES

@@ -2,73 +2,39 @@
 
 use pyo3::create_exception;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyList;
 
-create_exception!(
-    hiplaunch,
-    Error,
-    pyo3::exceptions::PyException,
-    "The base class of the package's exceptions."
-);
-create_exception!(
-    hiplaunch,
-    DriverError,
-    Error,
-    "A call of the driver failed. `code` is HIP's number of the error, `kernel` the kernel that was launched, or None."
-);
-create_exception!(hiplaunch, OutOfMemoryError, Error, "Device memory or pinned memory ran out.");
-create_exception!(
-    hiplaunch,
-    LaunchError,
-    Error,
-    "A launch does not fit the kernel or the device; nothing was enqueued. `kernel` is the kernel's name."
-);
-create_exception!(
-    hiplaunch,
-    CodeObjectError,
-    Error,
-    "A code object can't be read, is for another target, or lacks the kernel."
-);
-create_exception!(
-    hiplaunch,
-    CompileError,
-    Error,
-    "A source can't be compiled. `log` is what the compiler said, or None if it did not run."
-);
-create_exception!(
-    hiplaunch,
-    DeviceLostError,
-    Error,
-    "A kernel faulted, and the device is lost. `report` is a dict: device, call, code, detail, in_flight (the launches that had not \
-     finished). With the emulator, a new launcher works in the same process; on a GPU a new process is needed."
-);
-create_exception!(
-    hiplaunch,
-    GraphError,
-    Error,
-    "A graph can't be recorded, compiled or submitted. `node` is the node's number, or None."
-);
-create_exception!(hiplaunch, ClosedError, Error, "The launcher, or the object, was closed.");
-create_exception!(hiplaunch, ForkedError, Error, "The object was made before the process was forked.");
+use crate::dict::dict;
 
-/// Adds the exceptions to the module.
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    for (name, class) in [
-        ("Error", py.get_type::<Error>()),
-        ("DriverError", py.get_type::<DriverError>()),
-        ("OutOfMemoryError", py.get_type::<OutOfMemoryError>()),
-        ("LaunchError", py.get_type::<LaunchError>()),
-        ("CodeObjectError", py.get_type::<CodeObjectError>()),
-        ("CompileError", py.get_type::<CompileError>()),
-        ("DeviceLostError", py.get_type::<DeviceLostError>()),
-        ("GraphError", py.get_type::<GraphError>()),
-        ("ClosedError", py.get_type::<ClosedError>()),
-        ("ForkedError", py.get_type::<ForkedError>()),
-    ] {
-        module.add(name, class)?;
-    }
-    Ok(())
+macro_rules! exceptions {
+    ($($name:ident: $base:ty, $doc:literal;)*) => {
+        $(create_exception!(hiplaunch, $name, $base, $doc);)*
+
+        /// Adds the exceptions to the module.
+        pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add(stringify!($name), module.py().get_type::<$name>())?;)*
+            Ok(())
+        }
+    };
+}
+
+exceptions! {
+    Error: pyo3::exceptions::PyException, "The base class of the package's exceptions.";
+    DriverError: Error,
+        "A call of the driver failed. `code` is HIP's number of the error, `kernel` the kernel that was launched, or None.";
+    OutOfMemoryError: Error, "Device memory or pinned memory ran out.";
+    LaunchError: Error,
+        "A launch does not fit the kernel or the device; nothing was enqueued. `kernel` is the kernel's name.";
+    CodeObjectError: Error, "A code object can't be read, is for another target, or lacks the kernel.";
+    CompileError: Error,
+        "A source can't be compiled. `log` is what the compiler said, or None if it did not run.";
+    DeviceLostError: Error,
+        "A kernel faulted, and the device is lost. `report` is a dict: device, call, code, detail, in_flight (the launches that had not \
+         finished). With the emulator, a new launcher works in the same process; on a GPU a new process is needed.";
+    GraphError: Error,
+        "A graph can't be recorded, compiled or submitted. `node` is the node's number, or None.";
+    ClosedError: Error, "The launcher, or the object, was closed.";
+    ForkedError: Error, "The object was made before the process was forked.";
 }
 
 /// Turns an error of the library into an exception. Wrong arguments of a call are `ValueError`.
@@ -114,20 +80,15 @@ fn set_fields(py: Python<'_>, exception: &PyErr, error: &hiplaunch::Error) -> Py
         hiplaunch::Error::DeviceLost(report) => {
             let in_flight = PyList::empty(py);
             for launch in &report.in_flight {
-                let entry = PyDict::new(py);
+                let entry = dict!(py, launch => stream, position, grid, block);
                 entry.set_item("kernel", &*launch.kernel)?;
-                entry.set_item("stream", launch.stream)?;
-                entry.set_item("position", launch.position)?;
-                entry.set_item("grid", launch.grid)?;
-                entry.set_item("block", launch.block)?;
                 entry.set_item("lds", launch.dynamic_lds)?;
                 in_flight.append(entry)?;
             }
-            let fields = PyDict::new(py);
-            fields.set_item("device", report.device.0)?;
-            fields.set_item("call", report.call)?;
-            fields.set_item("code", report.code.0)?;
+            let fields = dict!(py, report => call);
             fields.set_item("detail", report.detail.as_deref())?;
+            fields.set_item("device", report.device.0)?;
+            fields.set_item("code", report.code.0)?;
             fields.set_item("in_flight", in_flight)?;
             value.setattr("report", fields)
         }

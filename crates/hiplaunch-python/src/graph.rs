@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hiplaunch::LaunchDims;
 use hiplaunch::graph::{self, Branches, GraphArg, NodeId};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -14,7 +13,7 @@ use crate::array::ArrayBytes;
 use crate::buffer::{Buffer, Kept};
 use crate::dtype::{ElementType, bytes_of, read_shape};
 use crate::errors::{GraphError, raise};
-use crate::kernel::{Inner, Kernel, dimensions};
+use crate::kernel::{Inner, Kernel, launch_dims};
 use crate::live::{Live, Shared};
 use crate::stream::Stream;
 use crate::ticket::Ticket;
@@ -107,8 +106,6 @@ pub(crate) struct Graph {
     device: u32,
 }
 
-type Guard<'a> = MutexGuard<'a, Option<Recording>>;
-
 impl Graph {
     pub(crate) fn new(shared: &Arc<Shared>, device: u32, streams: u32) -> PyResult<Graph> {
         let launcher = shared.open()?;
@@ -120,14 +117,23 @@ impl Graph {
         Ok(Graph { recording: Live::new(shared, Mutex::new(Some(recording))), device })
     }
 
-    fn lock(&self) -> PyResult<Guard<'_>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<Recording>>> {
         Ok(self.recording.open()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The graph, if it was not compiled yet.
-    fn open<'a>(guard: &'a mut Guard<'_>) -> PyResult<&'a mut Recording> {
-        guard.as_mut().ok_or_else(|| GraphError::new_err("the graph was compiled; record a new one"))
+    /// Calls a function with the graph, if it was not compiled yet.
+    fn with<R>(&self, record: impl FnOnce(&mut Recording) -> PyResult<R>) -> PyResult<R> {
+        record(self.lock()?.as_mut().ok_or_else(compiled)?)
     }
+
+    /// Records a node, and returns its number.
+    fn node(&self, record: impl FnOnce(&mut graph::Graph) -> hiplaunch::Result<NodeId>) -> PyResult<u32> {
+        self.with(|recording| Ok(record(&mut recording.graph).map_err(raise)?.0))
+    }
+}
+
+fn compiled() -> PyErr {
+    GraphError::new_err("the graph was compiled; record a new one")
 }
 
 impl Recording {
@@ -142,16 +148,11 @@ impl Recording {
     }
 }
 
-fn number(node: NodeId) -> u32 {
-    node.0
-}
-
 #[pymethods]
 impl Graph {
     /// Adds a Buffer, for nodes to read and write. The graph keeps its memory, even if it is closed.
     fn buffer(&self, buffer: &Bound<'_, Buffer>) -> PyResult<GraphValue> {
-        let mut guard = self.lock()?;
-        Graph::open(&mut guard)?.add(buffer.get(), self.recording.shared())
+        self.with(|recording| recording.add(buffer.get(), self.recording.shared()))
     }
 
     /// Adds memory that only the graph uses. What it holds before a node writes it is undefined.
@@ -159,8 +160,7 @@ impl Graph {
     fn temporary(&self, shape: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<GraphValue> {
         let element = dtype.map_or(Ok(ElementType::UINT8), ElementType::read)?;
         let bytes = bytes_of(&read_shape(shape)?, element)?;
-        let mut guard = self.lock()?;
-        let value = Graph::open(&mut guard)?.graph.temporary::<u8>(bytes).map_err(raise)?;
+        let value = self.with(|recording| recording.graph.temporary::<u8>(bytes).map_err(raise))?;
         Ok(GraphValue { value, access: Access::Both })
     }
 
@@ -182,11 +182,7 @@ impl Graph {
         if !inner.live.is_of(shared) {
             return Err(GraphError::new_err("the kernel is another launcher's"));
         }
-        let dims = LaunchDims {
-            grid: dimensions(grid, "grid")?,
-            block: dimensions(block, "block")?,
-            dynamic_lds: lds,
-        };
+        let dims = launch_dims(grid, block, lds)?;
         if args.len() != inner.parameters.len() {
             return Err(inner.wrong_count(args.len()));
         }
@@ -200,30 +196,28 @@ impl Graph {
         }
         // SAFETY: the bytes are copied by the launch, as those of a launch on a stream.
         let arguments: Vec<GraphArg<'_>> = converted.iter().map(|c| unsafe { c.as_arg() }).collect();
-        let mut guard = self.lock()?;
-        let recording = Graph::open(&mut guard)?;
-        // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        let node = unsafe { recording.graph.launch(registered.handle(), dims, &arguments) }.map_err(raise)?;
-        recording.keeps.launches.insert(number(node), inner.clone());
-        Ok(number(node))
+        self.with(|recording| {
+            // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
+            let node =
+                unsafe { recording.graph.launch(registered.handle(), dims, &arguments) }.map_err(raise)?;
+            recording.keeps.launches.insert(node.0, inner.clone());
+            Ok(node.0)
+        })
     }
 
     /// Records a copy of a value to another of the same size.
     fn copy(&self, source: &GraphValue, target: &GraphValue) -> PyResult<u32> {
-        let mut guard = self.lock()?;
-        Graph::open(&mut guard)?.graph.copy(&source.value, &target.value).map(number).map_err(raise)
+        self.node(|graph| graph.copy(&source.value, &target.value))
     }
 
     /// Records a fill of every byte of a value.
     fn fill(&self, value: &GraphValue, byte: u8) -> PyResult<u32> {
-        let mut guard = self.lock()?;
-        Graph::open(&mut guard)?.graph.fill_bytes(&value.value, byte).map(number).map_err(raise)
+        self.node(|graph| graph.fill_bytes(&value.value, byte))
     }
 
     /// Records a fill of every 32-bit word of a value.
     fn fill_words(&self, value: &GraphValue, word: u32) -> PyResult<u32> {
-        let mut guard = self.lock()?;
-        Graph::open(&mut guard)?.graph.fill_words(&value.value, word).map(number).map_err(raise)
+        self.node(|graph| graph.fill_words(&value.value, word))
     }
 
     /// Records a read: the host gets the value as the next output of the ticket, as bytes, or in the array `into`.
@@ -236,17 +230,16 @@ impl Graph {
                 return Err(pyo3::exceptions::PyValueError::new_err(problem));
             }
         }
-        let mut guard = self.lock()?;
-        let recording = Graph::open(&mut guard)?;
-        let node = recording.graph.read(&value.value).map_err(raise)?;
-        recording.keeps.outputs.push(into.map(Bound::unbind));
-        Ok(number(node))
+        self.with(|recording| {
+            let node = recording.graph.read(&value.value).map_err(raise)?;
+            recording.keeps.outputs.push(into.map(Bound::unbind));
+            Ok(node.0)
+        })
     }
 
     /// Orders a node after another, where what they read and write does not.
     fn order(&self, before: u32, after: u32) -> PyResult<()> {
-        let mut guard = self.lock()?;
-        Graph::open(&mut guard)?.graph.order(NodeId(before), NodeId(after)).map_err(raise)
+        self.with(|recording| recording.graph.order(NodeId(before), NodeId(after)).map_err(raise))
     }
 
     /// Plans the graph for a stream, or the default stream of its device, and returns a CompiledGraph. Nothing can be recorded
@@ -254,17 +247,8 @@ impl Graph {
     #[pyo3(signature = (stream=None))]
     fn compile(&self, py: Python<'_>, stream: Option<&Bound<'_, Stream>>) -> PyResult<CompiledGraph> {
         let shared = self.recording.shared();
-        let stream = match stream {
-            Some(stream) => stream.get().0.open()?.clone(),
-            None => shared.default_stream(self.device)?,
-        };
-        let mut guard = self.lock()?;
-        Graph::open(&mut guard)?;
-        let taken = guard.take();
-        drop(guard);
-        let Some(Recording { graph, keeps }) = taken else {
-            return Err(GraphError::new_err("the graph was compiled; record a new one"));
-        };
+        let stream = shared.stream_or_default(stream.map(Bound::get), self.device)?;
+        let Recording { graph, keeps } = self.lock()?.take().ok_or_else(compiled)?;
         let compiled = py.detach(|| graph.compile(&stream)).map_err(raise)?;
         let state = Mutex::new(Submittable { compiled, keeps });
         Ok(CompiledGraph { state: Live::new(shared, state), device: self.device })
@@ -272,8 +256,7 @@ impl Graph {
 
     /// The number of nodes that were recorded.
     fn __len__(&self) -> PyResult<usize> {
-        let mut guard = self.lock()?;
-        Ok(Graph::open(&mut guard)?.graph.len())
+        self.with(|recording| Ok(recording.graph.len()))
     }
 }
 

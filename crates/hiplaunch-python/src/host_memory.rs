@@ -55,7 +55,7 @@ impl HostMemory {
         nbytes: Option<usize>,
         device: u32,
     ) -> PyResult<HostMemory> {
-        let opened = shared.open()?.device(device).map_err(raise)?;
+        let opened = shared.device(device)?;
         let (start, len, view) = match (array.extract::<usize>(), nbytes) {
             (Ok(address), Some(nbytes)) => (std::ptr::with_exposed_provenance_mut(address), nbytes, None),
             (Ok(_), None) => return Err(PyTypeError::new_err("an address needs `nbytes`")),
@@ -81,7 +81,7 @@ impl HostMemory {
         element: ElementType,
         device: u32,
     ) -> PyResult<HostMemory> {
-        let opened = shared.open()?.device(device).map_err(raise)?;
+        let opened = shared.device(device)?;
         let memory = PinnedBuffer::<u8>::new(opened, bytes_of(&shape, element)?).map_err(raise)?;
         let host = memory.host().map_err(raise)?.as_ptr().expose_provenance();
         Ok(HostMemory::over(shared, memory, None, host, (shape, element)))

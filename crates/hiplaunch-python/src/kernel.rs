@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::arguments::{Converted, Kind, Parameter, convert, parameters};
 use crate::array::ArrayBytes;
 use crate::buffer::Buffer;
+use crate::dict::dict;
 use crate::errors::raise;
 use crate::live::{Live, Shared};
 use crate::packed::Packed;
@@ -160,8 +161,16 @@ impl Options<'_> {
     }
 }
 
-/// Reads a grid or a block.
-pub(crate) fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
+/// Reads a grid and a block.
+pub(crate) fn launch_dims(
+    grid: &Bound<'_, PyAny>,
+    block: &Bound<'_, PyAny>,
+    dynamic_lds: u32,
+) -> PyResult<LaunchDims> {
+    Ok(LaunchDims { grid: dimensions(grid, "grid")?, block: dimensions(block, "block")?, dynamic_lds })
+}
+
+fn dimensions(given: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
     let extent = |value: &Bound<'_, PyAny>| {
         value.extract::<u32>().map_err(|error| match value.is_instance_of::<PyInt>() {
             true => PyValueError::new_err(format!("{what}: {value} is not in 0 to 2^32 - 1")),
@@ -300,10 +309,7 @@ impl Kernel {
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let describe = |p: &Parameter| {
-            let dict = PyDict::new(py);
-            dict.set_item("name", p.name.as_deref())?;
-            dict.set_item("offset", p.offset)?;
-            dict.set_item("size", p.size)?;
+            let dict = dict!(py, p => name, offset, size);
             dict.set_item("kind", if p.kind == Kind::Pointer { "ptr" } else { "value" })?;
             PyResult::Ok(dict)
         };
@@ -317,20 +323,9 @@ impl Kernel {
         let registered = self.inner.live.open()?;
         let device = registered.launcher.device(device).map_err(raise)?;
         let a = registered.kernel.attributes(device).map_err(raise)?;
-        let dict = PyDict::new(py);
-        dict.set_item("vgprs", a.vgprs)?;
-        dict.set_item("agprs", a.agprs)?;
-        dict.set_item("sgprs", a.sgprs)?;
-        dict.set_item("spilled_vgprs", a.spilled_vgprs)?;
-        dict.set_item("spilled_sgprs", a.spilled_sgprs)?;
-        dict.set_item("static_lds", a.static_lds)?;
-        dict.set_item("private_bytes", a.private_bytes)?;
-        dict.set_item("uses_dynamic_stack", a.uses_dynamic_stack)?;
-        dict.set_item("max_threads_per_block", a.max_threads_per_block)?;
-        dict.set_item("required_block", a.required_block)?;
-        dict.set_item("wavefront_size", a.wavefront_size)?;
-        dict.set_item("kernarg_bytes", a.kernarg_bytes)?;
-        Ok(dict)
+        Ok(dict!(py, a =>
+            vgprs, agprs, sgprs, spilled_vgprs, spilled_sgprs, static_lds, private_bytes, uses_dynamic_stack,
+            max_threads_per_block, required_block, wavefront_size, kernarg_bytes))
     }
 
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<BoundKernel>> {
@@ -377,11 +372,7 @@ impl Kernel {
         cooperative: bool,
         into: Option<&Bound<'_, Buffer>>,
     ) -> PyResult<Ticket> {
-        let dims = LaunchDims {
-            grid: dimensions(grid, "grid")?,
-            block: dimensions(block, "block")?,
-            dynamic_lds: lds,
-        };
+        let dims = launch_dims(grid, block, lds)?;
         let shared = self.inner.live.shared();
         let default;
         let stream = match stream {
@@ -458,8 +449,7 @@ impl Kernel {
             3 => self.stream(key.get_item(2)?.cast::<Stream>().map_err(|_| wrong())?.get())?.clone(),
             _ => return Err(wrong()),
         };
-        let (grid, block) = (dimensions(&key.get_item(0)?, "grid")?, dimensions(&key.get_item(1)?, "block")?);
-        let dims = LaunchDims::new(grid, block);
+        let dims = launch_dims(&key.get_item(0)?, &key.get_item(1)?, 0)?;
         Ok(BoundKernel { inner: self.inner.clone(), dims, stream: Live::new(shared, stream) })
     }
 }

@@ -10,10 +10,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple};
 
-use crate::adopted::from_dlpack;
 use crate::array::ArrayBytes;
 use crate::buffer::Buffer;
 use crate::compile::CodeObject;
+use crate::dict::dict;
 use crate::dtype::{ElementType, read_shape};
 use crate::errors::raise;
 use crate::graph::Graph;
@@ -154,10 +154,9 @@ impl Launcher {
     /// Makes a stream on a device. A lower number is a higher priority; None is the driver's default.
     #[pyo3(signature = (device=0, *, priority=None))]
     fn stream(&self, device: u32, priority: Option<i32>) -> PyResult<Stream> {
-        let launcher = self.shared.open()?;
-        let device = launcher.device(device).map_err(raise)?;
         let options = StreamOptions { priority, ..StreamOptions::default() };
-        let stream = launcher.stream_with(device, options).map_err(raise)?;
+        let device = self.shared.device(device)?;
+        let stream = self.shared.open()?.stream_with(device, options).map_err(raise)?;
         Ok(Stream::new(&self.shared, stream))
     }
 
@@ -165,8 +164,7 @@ impl Launcher {
     /// `torch.cuda.current_stream().cuda_stream`; 0 is the null stream. It must live as long as this object.
     #[pyo3(signature = (handle, device=0))]
     fn stream_from_raw(&self, handle: u64, device: u32) -> PyResult<Stream> {
-        let launcher = self.shared.open()?;
-        let device = launcher.device(device).map_err(raise)?;
+        let (launcher, device) = (self.shared.open()?, self.shared.device(device)?);
         // SAFETY: the docstring asks for a live stream of the device.
         let stream =
             unsafe { launcher.stream_from_raw(device, hip_driver::RawStream(handle)) }.map_err(raise)?;
@@ -267,7 +265,7 @@ impl Launcher {
     /// the memory must have finished before its owner uses it again. Raises BufferError for memory elsewhere.
     #[pyo3(name = "from_dlpack", signature = (array, *, device=0))]
     fn adopt(&self, array: &Bound<'_, PyAny>, device: u32) -> PyResult<Buffer> {
-        from_dlpack(&self.shared, array, device)
+        Buffer::from_dlpack(&self.shared, array, device)
     }
 
     /// Allocates an array in pinned memory of the host, filled with zeros, which kernels access without a copy. `shape` is a number
@@ -357,7 +355,7 @@ pub(crate) struct Device {
 
 impl Device {
     fn device(&self) -> PyResult<&hiplaunch::Device> {
-        self.shared.open()?.device(self.ordinal).map_err(raise)
+        self.shared.device(self.ordinal)
     }
 }
 
@@ -384,40 +382,11 @@ impl Device {
     /// Limits and sizes, as a dict. Memory is in bytes, clocks are in kHz; None is what is not known.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        // All fields, so that a new one is not forgotten.
-        let DeviceProperties {
-            name,
-            target,
-            pci_bus_id,
-            total_memory,
-            compute_units,
-            wavefront_size,
-            max_threads_per_block,
-            max_block,
-            max_grid,
-            max_lds_per_block,
-            clock_khz,
-            memory_clock_khz,
-            memory_bus_bits,
-            l2_bytes,
-            registers_per_block,
-        } = self.device()?.properties();
-        let dict = PyDict::new(py);
-        dict.set_item("name", name)?;
-        dict.set_item("target", target.short())?;
-        dict.set_item("pci_bus_id", pci_bus_id)?;
-        dict.set_item("total_memory", total_memory)?;
-        dict.set_item("compute_units", compute_units)?;
-        dict.set_item("wavefront_size", wavefront_size)?;
-        dict.set_item("max_threads_per_block", max_threads_per_block)?;
-        dict.set_item("max_block", *max_block)?;
-        dict.set_item("max_grid", *max_grid)?;
-        dict.set_item("max_lds_per_block", max_lds_per_block)?;
-        dict.set_item("clock_khz", clock_khz)?;
-        dict.set_item("memory_clock_khz", memory_clock_khz)?;
-        dict.set_item("memory_bus_bits", memory_bus_bits)?;
-        dict.set_item("l2_bytes", l2_bytes)?;
-        dict.set_item("registers_per_block", registers_per_block)?;
+        let properties = self.device()?.properties();
+        let dict = dict!(py, DeviceProperties: properties =>
+            name, pci_bus_id, total_memory, compute_units, wavefront_size, max_threads_per_block, max_block, max_grid,
+            max_lds_per_block, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes, registers_per_block; target);
+        dict.set_item("target", properties.target.short())?;
         Ok(dict)
     }
 

@@ -9,6 +9,7 @@ mod array;
 mod buffer;
 mod command_line;
 mod compile;
+mod dict;
 mod dlpack;
 mod dtype;
 mod errors;

@@ -76,10 +76,14 @@ impl Shared {
         }
     }
 
+    /// Returns a device by its ordinal.
+    pub(crate) fn device(&self, ordinal: u32) -> PyResult<&hiplaunch::Device> {
+        self.open()?.device(ordinal).map_err(raise)
+    }
+
     /// Returns the default stream of a device.
     pub(crate) fn default_stream(&self, ordinal: u32) -> PyResult<hiplaunch::Stream> {
-        let launcher = self.open()?;
-        let device = launcher.device(ordinal).map_err(raise)?;
+        let (launcher, device) = (self.open()?, self.device(ordinal)?);
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Some(stream)) = streams.get(ordinal as usize) {
             return Ok(stream.clone());

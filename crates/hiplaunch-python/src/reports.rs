@@ -14,6 +14,7 @@ use hiplaunch_reports::{pool_json, pool_svg, write_chrome_trace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::dict::dict;
 use crate::live::{Live, Shared};
 
 /// The calls and the work of a launcher since it was opened with timeline=True. Launcher.timeline returns it.
@@ -127,28 +128,9 @@ impl PoolSnapshot {
     /// live_blocks, segments, hits, misses, steals and frees.
     #[getter]
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let c = &self.0.counters;
-        let dict = PyDict::new(py);
-        for (name, value) in [
-            ("requested", c.requested),
-            ("in_use", c.in_use),
-            ("held_back", c.held_back),
-            ("cached", c.cached),
-            ("reserved", c.reserved),
-            ("peak_reserved", c.peak_reserved),
-            ("peak_in_use", c.peak_in_use),
-            ("peak_requested", c.peak_requested),
-            ("largest_free", c.largest_free),
-            ("hits", c.hits),
-            ("misses", c.misses),
-            ("steals", c.steals),
-            ("frees", c.frees),
-            ("live_blocks", c.live_blocks),
-            ("segments", c.segments),
-        ] {
-            dict.set_item(name, value)?;
-        }
-        Ok(dict)
+        Ok(dict!(py, self.0.counters =>
+            requested, in_use, held_back, cached, reserved, peak_reserved, peak_in_use, peak_requested, largest_free,
+            hits, misses, steals, frees, live_blocks, segments))
     }
 
     /// Returns all of it in JSON: the counters, and the segments with their blocks. Sizes are in bytes.

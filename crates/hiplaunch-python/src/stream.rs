@@ -18,6 +18,20 @@ impl Stream {
     }
 }
 
+impl Shared {
+    /// Returns a stream, or the default stream of a device where none is given.
+    pub(crate) fn stream_or_default(
+        &self,
+        stream: Option<&Stream>,
+        device: u32,
+    ) -> PyResult<hiplaunch::Stream> {
+        match stream {
+            Some(stream) => stream.0.open().cloned(),
+            None => self.default_stream(device),
+        }
+    }
+}
+
 #[pymethods]
 impl Stream {
     /// The ordinal of its device.
@@ -69,8 +83,7 @@ pub(crate) struct Event(pub(crate) Live<hiplaunch::Event>);
 
 impl Event {
     pub(crate) fn new(shared: &Arc<Shared>, device: u32, timing: bool) -> PyResult<Event> {
-        let device = shared.open()?.device(device).map_err(raise)?;
-        let event = hiplaunch::Event::new(device, EventOptions { timing }).map_err(raise)?;
+        let event = hiplaunch::Event::new(shared.device(device)?, EventOptions { timing }).map_err(raise)?;
         Ok(Event(Live::new(shared, event)))
     }
 }

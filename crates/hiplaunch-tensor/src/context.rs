@@ -8,15 +8,10 @@ use hiplaunch::device::Device;
 use hiplaunch::graph::Branches;
 use hiplaunch::launcher::Launcher;
 use hiplaunch::memory::elements;
-use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
-use super::dag::VisitMark;
-use super::element::Element;
 use super::error::problem;
+use super::kept::Expressions;
 use super::kernels::Kernels;
-use super::lazy::LazyTensor;
-use super::lowered::Expressions;
-use super::node::{Node, Operation, Shape};
 
 /// The largest number of elements of a tensor. Kernels count elements in 32 bits, including those of the last
 /// workgroup.
@@ -147,65 +142,6 @@ impl Tensors {
         &self.0.kernels
     }
 
-    /// Creates a tensor from host data in row-major order. The memory is allocated and the upload enqueued at once;
-    /// `data` may be reused when this returns.
-    ///
-    /// # Errors
-    /// Returns [`Error::Operation`](crate::Error::Operation) if the length of `data` differs from the shape's or is too large, or an error of
-    /// [`DeviceBuffer::from_slice`].
-    pub fn from_slice<T: Element>(&self, data: &[T], shape: &[usize]) -> Result<LazyTensor<T>> {
-        if checked_len("from_slice", shape)? != data.len() {
-            let wrong = format!("{} elements do not fill the shape {shape:?}", data.len());
-            return Err(problem("from_slice", wrong));
-        }
-        let mut buffer = DeviceBuffer::from_slice(self.stream(), data)?;
-        buffer.reshape(shape)?;
-        Ok(self.data(Arc::new(buffer), shape.into()))
-    }
-
-    /// Creates a tensor from a buffer, with its shape and without a device call. It takes the buffer, or a share of it,
-    /// so that nothing writes it while expressions read it. Wait for work of other streams on the buffer first.
-    ///
-    /// # Errors
-    /// Returns [`Error::Operation`](crate::Error::Operation) for a buffer of another device, or one that is too large.
-    pub fn from_buffer<T: Element>(&self, buffer: impl Into<Arc<DeviceBuffer<T>>>) -> Result<LazyTensor<T>> {
-        let buffer: Arc<DeviceBuffer<T>> = buffer.into();
-        if buffer.device() != self.device() {
-            return Err(problem("from_buffer", other_device(self.device(), buffer.device())));
-        }
-        let shape = Shape::from_slice(buffer.shape());
-        checked_len("from_buffer", &shape)?;
-        Ok(self.data(buffer, shape))
-    }
-
-    /// Creates a tensor from a view of contiguous elements, with its shape and without a device call. The tensor keeps
-    /// the memory alive, but others may write it: if they do before the tensor's readers are computed, those see the
-    /// new elements, in the order of the stream. Wait for work of other streams on the memory.
-    ///
-    /// # Errors
-    /// Returns [`Error::Operation`](crate::Error::Operation) for a view of another device, one that is not contiguous, or one that is too large.
-    pub fn from_view<T: Element>(&self, view: &DeviceView<T>) -> Result<LazyTensor<T>> {
-        if view.device() != self.device() {
-            return Err(problem("from_view", other_device(self.device(), view.device())));
-        }
-        if !view.layout().is_contiguous() {
-            let (shape, strides) = (view.shape(), view.strides());
-            let wrong = format!(
-                "a view of shape {shape:?} and strides {strides:?} is not contiguous; copy it to a buffer first"
-            );
-            return Err(problem("from_view", wrong));
-        }
-        let (shape, tensors, mark) = (Shape::from_slice(view.shape()), self.clone(), VisitMark::default());
-        let len = checked_len("from_view", &shape)?;
-        Ok(LazyTensor(Arc::new(Node { tensors, shape, len, work: Operation::View(view.clone()), mark })))
-    }
-
-    pub(super) fn data<T: Element>(&self, buffer: Arc<DeviceBuffer<T>>, shape: Shape) -> LazyTensor<T> {
-        let len = buffer.len();
-        let (tensors, mark) = (self.clone(), VisitMark::default());
-        LazyTensor(Arc::new(Node { tensors, shape, len, work: Operation::Data(buffer), mark }))
-    }
-
     /// Returns why tensors of `self` and `other` can't be operands of one operation, or `None` if they can.
     pub(super) fn apart(&self, other: &Tensors) -> Option<String> {
         if Arc::ptr_eq(&self.0, &other.0) || self.stream() == other.stream() {
@@ -222,7 +158,7 @@ impl Tensors {
     }
 }
 
-fn other_device(this: &Device, other: &Device) -> String {
+pub(super) fn other_device(this: &Device, other: &Device) -> String {
     format!("the operand is on {}, not on {}; copy it first", other.id(), this.id())
 }
 

@@ -1,6 +1,5 @@
 //! Visits the nodes of an expression: each once, after its operands.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -15,37 +14,12 @@ pub(super) struct VisitedNode<'a, T: Element> {
     pub(super) reads: SmallVec<[u32; 3]>,
 }
 
-/// The last walk that visited the node, and the number that it gave to the node. Guarded by the walk lock of the node's
-/// stream.
-#[derive(Debug, Default)]
-pub(super) struct VisitMark {
-    walk: AtomicU64,
-    number: AtomicU32,
-}
-
-impl VisitMark {
-    fn is_of(&self, walk: u64) -> bool {
-        self.walk.load(Ordering::Relaxed) == walk
-    }
-
-    fn set(&self, walk: u64, number: u32) {
-        self.walk.store(walk, Ordering::Relaxed);
-        self.number.store(number, Ordering::Relaxed);
-    }
-
-    /// Returns the number of the node in the current walk.
-    #[inline]
-    pub(super) fn number(&self) -> u32 {
-        self.number.load(Ordering::Relaxed)
-    }
-}
-
 /// Counters of walks, each under a lock. All nodes of an expression are of one stream, and so under one lock. A mark in
 /// the node is an order of magnitude faster than a map of visited nodes.
 static WALKS: [Mutex<u64>; 64] = [const { Mutex::new(0) }; 64];
 
 /// Calls `visit` for every node that `root` is computed from, and last for `root`, each after its operands. Nodes are
-/// [numbered](VisitMark::number) in this order, from 0. Operands are visited first to last, so that the results of a
+/// [numbered](super::node::VisitMark::number) in this order, from 0. Operands are visited first to last, so that the results of a
 /// chain are used soon after they are computed.
 #[inline]
 pub(super) fn walk<'a, T: Element>(root: &'a Arc<Node<T>>, mut visit: impl FnMut(&'a Arc<Node<T>>)) {

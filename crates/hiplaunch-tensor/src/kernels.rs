@@ -11,7 +11,7 @@ use hiplaunch::launcher::{KernelHandle, Launcher, Registration};
 
 use super::element::ElementType;
 use super::fuse::FusedKernels;
-use super::node::Op;
+use super::op::Op;
 
 const BUNDLE: &[u8] = include_bytes!("../hip/tensor.hipfb");
 

@@ -18,17 +18,20 @@
 //! elementwise operations that only each other read become one kernel, with the same bits. The graph of an expression
 //! serves the next one that differs in data and scalars alone.
 
+mod clusters;
 mod compute;
 mod context;
 mod dag;
 mod element;
 mod error;
 mod fuse;
+mod kept;
 mod kernels;
 mod lazy;
 mod lower;
 mod lowered;
 mod node;
+mod op;
 
 pub use context::{MAX_ELEMENTS, Tensors};
 pub use element::{Element, ElementType, FloatElement};

@@ -7,13 +7,15 @@ use hiplaunch::launcher::{KernelHandle, LaunchDims};
 use hiplaunch::memory::DeviceBuffer;
 use smallvec::SmallVec;
 
+use super::clusters::{Clusters, clusters, structure};
 use super::context::Tensors;
 use super::dag::VisitedNode;
 use super::element::Element;
-use super::fuse::{Clusters, clusters, structure};
+use super::kept::GraphInputs;
 use super::kernels::KernelVariant;
 use super::lazy::ROW_SUM_FROM;
-use super::node::{Input, Node, Op, Operation};
+use super::node::{Input, Node, Operation};
+use super::op::Op;
 
 /// The number of work-items in a workgroup of an elementwise kernel.
 const BLOCK: u32 = 256;
@@ -24,16 +26,6 @@ const ROW_BLOCK: u32 = 256;
 const MAX_ROW_GROUPS: u32 = 1 << 12;
 /// `TILE` of hip/tensor.hip.
 const TILE: u32 = 16;
-
-/// The positions of an expression's data and scalars in its graph.
-#[derive(Debug)]
-pub(super) struct GraphInputs {
-    /// The graph values of the nodes that are data, in the order of the walk.
-    pub(super) leaves: Vec<u32>,
-    /// The immediates of the scalars, in the order of the walk.
-    pub(super) scalars: Vec<u32>,
-    pub(super) result: u32,
-}
 
 /// Records the graph that computes the last of `entries` into `result`.
 pub(super) fn record<T: Element>(

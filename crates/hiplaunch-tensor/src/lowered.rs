@@ -1,7 +1,7 @@
 //! Graphs of expressions that were computed before. The graph is found by the structure and shapes of an expression,
 //! and is submitted with the data and scalars of the new one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::error::Result;
 use hiplaunch::graph::{CachedGraph, GraphMemory};
@@ -9,11 +9,9 @@ use hiplaunch::memory::DeviceBuffer;
 
 use super::dag::{entries, walk};
 use super::element::Element;
-use super::lower::{GraphInputs, record};
+use super::kept::{GraphInputs, KeyWords, Lowered};
+use super::lower::record;
 use super::node::{Input, Node, Operation};
-
-/// The number of graphs that are kept for a stream.
-const KEPT: usize = 64;
 
 const DATA: u64 = 1;
 const ELEMENTWISE: u64 = 2;
@@ -28,23 +26,6 @@ pub(super) struct ExpressionKey<'a, T: Element> {
     leaves: Vec<&'a Arc<Node<T>>>,
     /// The scalars, in the order of the walk and of the operands.
     scalars: Vec<T>,
-}
-
-/// The words of a key with their hash.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct KeyWords {
-    // Compared first, because it usually differs.
-    hash: u64,
-    words: Vec<u64>,
-}
-
-impl KeyWords {
-    #[inline]
-    fn push(&mut self, word: u64) {
-        // The golden ratio's bits (Knuth). The rotation moves the well-mixed high half down.
-        self.hash = (self.hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
-        self.words.push(word);
-    }
 }
 
 impl<'a, T: Element> ExpressionKey<'a, T> {
@@ -111,61 +92,6 @@ impl<'a, T: Element> ExpressionKey<'a, T> {
             }
             Operation::Failed(_) | Operation::Gone => self.key.push(0),
         }
-    }
-}
-
-/// The graph of an expression.
-#[derive(Debug)]
-pub(super) struct Lowered {
-    graph: CachedGraph,
-    inputs: GraphInputs,
-}
-
-#[derive(Debug, Default)]
-struct CachedExpressions {
-    all: Vec<(KeyWords, Lowered, u64)>,
-    clock: u64,
-}
-
-/// The graphs of a stream's expressions. The least recently used one is dropped first.
-#[derive(Debug, Default)]
-pub(super) struct Expressions(Mutex<CachedExpressions>);
-
-impl Expressions {
-    fn lock(&self) -> std::sync::MutexGuard<'_, CachedExpressions> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Removes and returns a graph, which the caller binds and submits without the lock. Another thread that needs it
-    /// meanwhile records its own.
-    fn take(&self, key: &KeyWords) -> Option<Lowered> {
-        let mut kept = self.lock();
-        let found = kept.all.iter().position(|(k, ..)| k == key)?;
-        Some(kept.all.swap_remove(found).1)
-    }
-
-    fn put(&self, key: KeyWords, lowered: Lowered) {
-        let gone = {
-            let mut kept = self.lock();
-            kept.clock += 1;
-            let used = kept.clock;
-            let same = kept.all.iter().position(|(k, ..)| *k == key);
-            let goes = match same {
-                Some(same) => Some(same),
-                None if kept.all.len() >= KEPT => (0..kept.all.len()).min_by_key(|&i| kept.all[i].2),
-                None => None,
-            };
-            let gone = goes.map(|i| kept.all.swap_remove(i));
-            kept.all.push((key, lowered, used));
-            gone
-        };
-        // Dropped without the lock.
-        drop(gone);
-    }
-
-    /// Returns the number of graphs that are kept.
-    pub(super) fn len(&self) -> usize {
-        self.lock().all.len()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
@@ -10,34 +11,8 @@ use hiplaunch::graph::GraphMemory;
 use hiplaunch::memory::{DeviceBuffer, DeviceView};
 
 use super::context::Tensors;
-use super::dag::VisitMark;
 use super::element::Element;
-
-macro_rules! operations {
-    ($($op:ident $name:literal),*) => {
-        /// An elementwise operation. Its name is part of the kernels' names.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u8)]
-        pub(super) enum Op {
-            $($op,)*
-        }
-
-        impl Op {
-            pub(super) const ALL: [Op; Op::COUNT] = [$(Op::$op),*];
-            pub(super) const COUNT: usize = [$($name),*].len();
-
-            pub(super) const fn name(self) -> &'static str {
-                match self {
-                    $(Op::$op => $name,)*
-                }
-            }
-        }
-    };
-}
-
-operations!(
-    Neg "neg", Sqrt "sqrt", Exp "exp", Add "add", Sub "sub", Mul "mul", Div "div", Max "max", Min "min", Fma "fma"
-);
+use super::op::Op;
 
 /// The extents of the axes, outermost first.
 pub(super) type Shape = SmallVec<[usize; 4]>;
@@ -65,6 +40,31 @@ pub(super) enum Operation<T: Element> {
     Failed(Error),
     /// A node that is being dropped.
     Gone,
+}
+
+/// The last walk that visited the node, and the number that it gave to the node. Guarded by the walk lock of the node's
+/// stream.
+#[derive(Debug, Default)]
+pub(super) struct VisitMark {
+    walk: AtomicU64,
+    number: AtomicU32,
+}
+
+impl VisitMark {
+    pub(super) fn is_of(&self, walk: u64) -> bool {
+        self.walk.load(Ordering::Relaxed) == walk
+    }
+
+    pub(super) fn set(&self, walk: u64, number: u32) {
+        self.walk.store(walk, Ordering::Relaxed);
+        self.number.store(number, Ordering::Relaxed);
+    }
+
+    /// Returns the number of the node in the current walk.
+    #[inline]
+    pub(super) fn number(&self) -> u32 {
+        self.number.load(Ordering::Relaxed)
+    }
 }
 
 /// A node of an expression.

@@ -18,6 +18,9 @@
 //! with a budget of time it depends on the machine. [`verify`](verify()) shares no code with the algorithms, and
 //! accepts every plan that `plan` returns.
 //!
+//! A lifetime is an interval, or from a node of a graph to others. Where neither says which buffers may share bytes, the
+//! pairs that may not are given ([`Lifetime::Conflicts`]).
+//!
 //! ```
 //! use offset_planner::{Buffer, PlanOptions, Problem, plan, verify};
 //!

@@ -133,10 +133,10 @@ fn make(
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::structure;
     use super::*;
     use crate::LazyTensor;
     use crate::Tensors;
+    use crate::clusters::structure;
     use crate::dag::entries;
     use hiplaunch::Backend;
 

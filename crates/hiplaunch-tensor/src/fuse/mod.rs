@@ -1,12 +1,9 @@
 //! Fusion: computes a cluster of elementwise operations with one kernel, which is compiled at run time.
 //!
-//! `clusters` divides the operations, `source` writes the kernels, and `cache` compiles and keeps them. Every source
-//! contains the functions of `hip/tensor_math.h`, so that the bits are those of separate launches.
+//! `source` writes the kernels, and `cache` compiles and keeps them. Every source contains the functions of
+//! `hip/tensor_math.h`, so that the bits are those of separate launches.
 
 mod cache;
-mod clusters;
-mod source;
+pub(super) mod source;
 
 pub(super) use cache::FusedKernels;
-pub(super) use clusters::{Clusters, clusters};
-pub(super) use source::structure;

@@ -1,10 +1,11 @@
-//! Decides which operations are computed by one kernel.
+//! Decides which operations are computed by one kernel, and describes it.
 
 use smallvec::SmallVec;
 
 use crate::dag::VisitedNode;
 use crate::element::Element;
-use crate::node::Operation;
+use crate::fuse::source::{ARRAY, EARLIER, NONE, SCALAR, STEP, Structure};
+use crate::node::{Input, Operation};
 
 /// The largest number of operations of a kernel. Each has at most three operands of 8 bytes, so that all fit into the 4
 /// KiB of a launch's arguments.
@@ -12,7 +13,7 @@ const MOST: u32 = 128;
 
 /// A partition of an expression's elementwise operations.
 #[derive(Debug, Default)]
-pub(crate) struct Clusters {
+pub(super) struct Clusters {
     /// For each node, the last node of its cluster; the node itself if it is alone.
     last: Vec<u32>,
     /// For the last node of a cluster of two or more, all its nodes in order.
@@ -21,24 +22,24 @@ pub(crate) struct Clusters {
 
 impl Clusters {
     /// Puts every operation into a cluster of its own.
-    pub(crate) fn none() -> Clusters {
+    pub(super) fn none() -> Clusters {
         Clusters::default()
     }
 
     /// Returns whether only operations of its own cluster read a node, so that its result needs no memory.
-    pub(crate) fn is_inner(&self, entry: usize) -> bool {
+    pub(super) fn is_inner(&self, entry: usize) -> bool {
         self.last.get(entry).is_some_and(|&last| last as usize != entry)
     }
 
     /// Returns the operations of the cluster that ends at a node; empty if the node is alone.
-    pub(crate) fn ending_at(&self, entry: usize) -> &[u32] {
+    pub(super) fn ending_at(&self, entry: usize) -> &[u32] {
         self.members.get(entry).map_or(&[], |m| m)
     }
 }
 
 /// Adds an operation to the cluster of its readers if all of them are in one cluster. Then only the last operation of a
 /// cluster is read from outside, and no path leaves a cluster and returns to it.
-pub(crate) fn clusters<T: Element>(entries: &[VisitedNode<'_, T>]) -> Clusters {
+pub(super) fn clusters<T: Element>(entries: &[VisitedNode<'_, T>]) -> Clusters {
     // The clusters of the readers seen so far: no reader, all of them in one cluster, or in different ones.
     #[derive(Clone, Copy, PartialEq)]
     enum Readers {
@@ -71,4 +72,46 @@ pub(crate) fn clusters<T: Element>(entries: &[VisitedNode<'_, T>]) -> Clusters {
         }
     }
     Clusters { last, members }
+}
+
+/// Returns the structure of a cluster, the nodes whose arrays it reads, and its scalars.
+pub(super) fn structure<T: Element>(
+    entries: &[VisitedNode<'_, T>],
+    members: &[u32],
+) -> (Structure, Vec<u32>, Vec<T>) {
+    let (mut arrays, mut scalars): (Vec<u32>, Vec<T>) = (Vec::new(), Vec::new());
+    let mut steps = Vec::with_capacity(members.len() * STEP);
+    let places = members.iter().filter_map(|&m| entries.get(m as usize));
+    for entry in places {
+        let Operation::Elementwise(op, inputs) = &entry.node.work else { continue };
+        let mut reads = entry.reads.iter().copied();
+        let mut words = [*op as u32, NONE, NONE, NONE];
+        for (word, input) in words.iter_mut().skip(1).zip(inputs) {
+            *word = match input {
+                Input::Scalar(scalar) => {
+                    scalars.push(*scalar);
+                    SCALAR | (scalars.len() as u32 - 1)
+                }
+                Input::Tensor(_) => match reads.next().map(|read| (read, members.binary_search(&read))) {
+                    Some((_, Ok(step))) => EARLIER | step as u32,
+                    Some((read, Err(_))) => ARRAY | number(&mut arrays, read),
+                    None => NONE,
+                },
+            };
+        }
+        steps.extend(words);
+    }
+    let (arrays_len, scalars_len) = (arrays.len() as u32, scalars.len() as u32);
+    (Structure { element: T::TYPE, arrays: arrays_len, scalars: scalars_len, steps }, arrays, scalars)
+}
+
+/// Returns the number of a node's array, which is added if it is new.
+fn number(arrays: &mut Vec<u32>, entry: u32) -> u32 {
+    match arrays.iter().position(|a| *a == entry) {
+        Some(at) => at as u32,
+        None => {
+            arrays.push(entry);
+            arrays.len() as u32 - 1
+        }
+    }
 }
