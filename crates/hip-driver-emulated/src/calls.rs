@@ -118,7 +118,7 @@ impl Driver for EmulatedDriver {
             return self.unpin(call, device.id, ptr, Owner::Managed);
         }
         self.captures_allow(call)?;
-        self.release(call, &device, ptr)
+        self.release(call, device, ptr)
     }
 
     unsafe fn malloc_async(

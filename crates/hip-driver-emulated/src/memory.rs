@@ -151,7 +151,7 @@ impl EmulatedDriver {
         if lock(&self.shared.0).contains_key(&ptr.0) {
             return Err(invalid(call, format!("{ptr} is not the beginning of opened memory")));
         }
-        self.release(call, &device, ptr)
+        self.release(call, device, ptr)
     }
 
     /// Frees memory of a device when the work that was enqueued is done.
