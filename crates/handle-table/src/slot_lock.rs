@@ -13,7 +13,7 @@
 //! equals no key.
 //!
 //! A thread that has to wait sets the flag `waited for` and sleeps on a [`WaitQueue`]. The flag keeps new readers out
-//! too, so that a writer does not wait for ever. A thread that unlocks the slot and sees the flag clears it and wakes
+//! too, so that a writer does not wait forever. A thread that unlocks the slot and sees the flag clears it and wakes
 //! all. The flag is only set under the queue's lock, and the waking thread takes that lock after it cleared the flag.
 //! So each thread that sleeps, or was about to sleep, reads the word again.
 

@@ -89,7 +89,7 @@ struct Slot<T> {
 // SAFETY: the lock lets several threads read an object at once, which needs `Sync`, or one thread change, insert or
 // remove it, which needs `Send`. The other fields are atomics.
 unsafe impl<T: Send + Sync> Sync for Slot<T> {}
-// SAFETY: as above, for the slots behind the pointers, which the table owns.
+// SAFETY: the slots behind the pointers are the table's own, and may be used by several threads if `Slot` may.
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 /// The queues on which calls that wait for a slot sleep. There are several, because all threads of a queue are woken at

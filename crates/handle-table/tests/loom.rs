@@ -1,5 +1,5 @@
 //! The slots of a table under the interleavings that loom tries: no thread uses an object while it is changed or after
-//! it was removed, no thread sleeps for ever, an object that is inserted while its owner closes is removed by one of
+//! it was removed, no thread sleeps forever, an object that is inserted while its owner closes is removed by one of
 //! the two threads, and no free slot is returned twice.
 
 #![cfg(loom)]

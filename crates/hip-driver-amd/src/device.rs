@@ -15,7 +15,7 @@ struct Layout {
     size: usize,
 }
 
-/// `hipDeviceProp_t` of `hipGetDeviceProperties`. The symbol keeps this layout for ever; programs that are built with
+/// `hipDeviceProp_t` of `hipGetDeviceProperties`. The symbol keeps this layout forever; programs that are built with
 /// HIP 6.0 or later use the next one.
 const LAYOUT_R0000: Layout = Layout { call: "hipGetDeviceProperties", arch_name: 396, size: 792 };
 /// `hipDeviceProp_tR0600` of `hipGetDevicePropertiesR0600` (HIP 6.0).
@@ -61,7 +61,7 @@ pub(crate) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProper
         None => String::new(),
     };
     let pci_bus_id = match api.hipDeviceGetPCIBusId {
-        // SAFETY: as above.
+        // SAFETY: the function writes at most `len` bytes, including the terminating zero.
         Some(f) => text("hipDeviceGetPCIBusId", |buffer, len| unsafe { f(buffer, len, ordinal) })?,
         None => String::new(),
     };
@@ -114,7 +114,7 @@ fn target(api: &Api, ordinal: c_int) -> DriverResult<TargetId> {
         check(LAYOUT_R0600.call, unsafe { f((&raw mut *buffer).cast(), ordinal) })?;
         LAYOUT_R0600
     } else if let Some(f) = api.hipGetDeviceProperties {
-        // SAFETY: as above.
+        // SAFETY: the buffer is larger than the older struct, too, and aligned for it.
         check(LAYOUT_R0000.call, unsafe { f((&raw mut *buffer).cast(), ordinal) })?;
         LAYOUT_R0000
     } else {

@@ -171,7 +171,7 @@ impl HipDriver {
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
             let src = FILLED[usize::from(value)].as_ptr().cast();
             let kind = hipMemcpyKind::hipMemcpyHostToDevice;
-            // SAFETY: seven bytes at most, from memory that lives for ever; the rest is guaranteed by the caller.
+            // SAFETY: seven bytes at most, from memory that lives forever; the rest is guaranteed by the caller.
             return unsafe { self.add_copy(device, graph, pointer(dst.0), src, bytes, kind) };
         }
         // SAFETY: guaranteed by the caller.

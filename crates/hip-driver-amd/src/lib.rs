@@ -13,7 +13,7 @@
 //! * **Graphs.** The nodes run one after another, in the order in which they were added. HIP would run branches on
 //!   queues of its own, and loses some dependencies between them: in 5.2 (seen) and in 7.2 (reported).
 //! * **First calls.** HIP 5.2 sets up LLVM, and 7.2 the null stream, in the first call that needs it, where another thread's
-//!   call can meet it: no stream could be created then, or both waited for ever. The driver does it before.
+//!   call can meet it: no stream could be created then, or both waited forever. The driver does it before.
 //! * **Process exit.** The library is never unloaded, and its own destructors run at exit. It must not be called after
 //!   that, so nothing here has a destructor that calls it: the kernel driver frees what is alive at exit.
 //! * **Errors.** Errors, including sticky ones, are HIP's own, and so is the state of `hipGetLastError`.
@@ -350,7 +350,7 @@ impl Driver for HipDriver {
             Some(priority) => {
                 const CALL: &str = "hipStreamCreateWithPriority";
                 let create = self.optional(CALL, self.on(device, CALL)?.hipStreamCreateWithPriority)?;
-                // SAFETY: as above; HIP uses the nearest priority that it has.
+                // SAFETY: the pointer is to a live handle; HIP uses the nearest priority that it has.
                 check(CALL, unsafe { create(&mut stream, flags, priority) })?;
             }
         }
@@ -360,7 +360,7 @@ impl Driver for HipDriver {
     unsafe fn stream_destroy(&self, device: DeviceId, stream: RawStream) -> DriverResult<()> {
         const CALL: &str = "hipStreamDestroy";
         let api = self.on(device, CALL)?;
-        // HIP before 6.0 can loop for ever over memory in the device's pool that was freed. So the pool is emptied
+        // HIP before 6.0 can loop forever over memory in the device's pool that was freed. So the pool is emptied
         // first, and no thread may free in between. All streams must be idle, as memory that was freed on a busy one
         // stays in the pool.
         let _gate =

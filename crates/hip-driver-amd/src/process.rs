@@ -34,7 +34,7 @@ impl HipDriver {
     /// [`LoadError::NotFound`], with what was tried, if there is no usable library; other [`LoadError`]s if it is too
     /// old or HIP failed to start. No GPU is no error: [`device_count`](hip_driver::Driver::device_count) is 0 then.
     pub fn load() -> Result<Arc<HipDriver>, LoadError> {
-        // A forked child does not use the cell: in the parent, another thread may have been initialising it, for ever
+        // A forked child does not use the cell: in the parent, another thread may have been initialising it, forever
         // now.
         if load::is_forked_child() {
             return DRIVER.get().cloned().ok_or(LoadError::Forked);
@@ -118,7 +118,7 @@ impl HipDriver {
 
     /// Returns HIP's name of a result code.
     pub fn error_name(&self, code: ErrorCode) -> String {
-        // SAFETY: the function takes any number, and returns a C string that lives for ever, or null.
+        // SAFETY: the function takes any number, and returns a C string that lives forever, or null.
         unsafe {
             owned(if load::is_forked_child() {
                 ptr::null()
@@ -130,7 +130,7 @@ impl HipDriver {
 
     /// Returns HIP's text for a result code.
     pub fn error_text(&self, code: ErrorCode) -> String {
-        // SAFETY: as above.
+        // SAFETY: the function takes any number, and returns a C string that lives forever, or null.
         unsafe {
             owned(if load::is_forked_child() {
                 ptr::null()

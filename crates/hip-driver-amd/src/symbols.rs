@@ -58,7 +58,7 @@ macro_rules! table {
             /// Resolves the table with `find`. The error lists the required functions that are missing.
             ///
             /// # Safety
-            /// An address that `find` returns is that of HIP's function of that name, and valid for ever.
+            /// An address that `find` returns is that of HIP's function of that name, and valid forever.
             pub(crate) unsafe fn resolve(
                 mut find: impl FnMut(&'static str) -> Option<NonNull<c_void>>,
             ) -> Result<Api, Vec<&'static str>> {
@@ -76,9 +76,9 @@ macro_rules! table {
                     // SAFETY: function pointers and `NonNull` have the same size, the address is that of the function
                     // of this name (the caller's promise), and its type here is that of HIP's header (compared below).
                     $($req: match $req { Some(address) => unsafe { transmute_copy(&address) }, None => return Err(missing) },)*
-                    // SAFETY: as above.
+                    // SAFETY: the address is that of the function of this name, and has its type.
                     $($opt: find(stringify!($opt)).map(|address| unsafe { transmute_copy(&address) }),)*
-                    // SAFETY: as above, with the type of HIP's newer headers.
+                    // SAFETY: the address is that of the function of this name, with the type of HIP's newer headers.
                     $($new: find(stringify!($new)).map(|address| unsafe { transmute_copy(&address) }),)*
                 })
             }

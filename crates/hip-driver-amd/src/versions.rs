@@ -18,7 +18,7 @@ pub(crate) const MODULE_LAUNCHES_KNOW_THREAD_STREAMS: i32 = 60_443_484;
 /// Below this version, the arguments of a launch pass through state of the kernel that graphs do not lock: in 5.2.3,
 /// threads got each other's arguments. 6.4.3 is the oldest version seen without this. `tests/hip_quirks/` shows both.
 pub(crate) const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 60_443_484;
-/// Below this version, `hipStreamDestroy` can loop for ever: seen with 5.2, and mended in clr of 6.0.
+/// Below this version, `hipStreamDestroy` can loop forever: seen with 5.2, and mended in clr of 6.0.
 pub(crate) const STREAM_DESTROY_IS_MENDED: i32 = 60_000_000;
 /// From this version on, the first `hipMallocAsync` creates the null stream while it holds a lock that
 /// `hipDeviceSynchronize` waits for, and waits for one of that: seen with 7.2.4, and not with 6.4.3, the newest version

@@ -281,7 +281,7 @@ impl HipDriver {
         // remaining bytes then wraps around below 0 (clr, `FillBufferInfo::PackInfo`). Such a fill becomes a copy.
         if (bytes as u64) < dst.0.wrapping_neg() % 8 {
             let src = FILLED[usize::from(value)].as_ptr();
-            // SAFETY: seven bytes at most, from memory that lives for ever, as a captured copy needs; the rest is
+            // SAFETY: seven bytes at most, from memory that lives forever, as a captured copy needs; the rest is
             // guaranteed by the caller.
             return unsafe { self.copy_to_device(device, stream, dst, src, bytes) };
         }

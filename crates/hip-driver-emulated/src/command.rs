@@ -38,7 +38,7 @@ unsafe impl Send for HostSource {}
 unsafe impl Send for HostTarget {}
 // SAFETY: a shared reference gives only the address; each access is an unsafe operation of its own.
 unsafe impl Sync for HostSource {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives only the address; each access is an unsafe operation of its own.
 unsafe impl Sync for HostTarget {}
 
 /// Work that can be executed repeatedly, also as a node of a graph.

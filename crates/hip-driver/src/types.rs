@@ -114,7 +114,7 @@ pub struct PinnedAllocation {
 // SAFETY: it describes memory by address and length; it is neither an owner nor a reference. Every access through it is
 // an unsafe operation of its own.
 unsafe impl Send for PinnedAllocation {}
-// SAFETY: as above; a shared `PinnedAllocation` permits no change.
+// SAFETY: a shared `PinnedAllocation` gives its address and length, and permits no change.
 unsafe impl Sync for PinnedAllocation {}
 
 /// Names an allocation of a process for other processes (`hipIpcMemHandle_t`).

@@ -78,7 +78,7 @@ mod x86_64 {
                     interpose::wrapper(wrapper, original).unwrap_or(original)
                 }
             };
-            // A variable that is not understood is said where the other settings are read.
+            // A variable that is not understood is reported where the other settings are read.
             if settings::counts_calls().unwrap_or(false) {
                 self.callee.store(callee.cast_mut(), Ordering::Release);
                 self.target.store(self.counted.cast_mut(), Ordering::Release);

@@ -38,7 +38,7 @@
 //! # Adding a function
 //!
 //! A function is a row of `functions/table.rs`, under the heading of the file that has its body. Its export, symbol version, name in
-//! messages, `_spt` form, counts and wrapper follow from the row; how to read one is said there. The body is a function of the same
+//! messages, `_spt` form, counts and wrapper follow from the row; its head says how to read one. The body is a function of the same
 //! name that gets the process and the arguments; one of a line is in the row itself. A test compares the table with the
 //! symbols of AMD's libraries.
 

@@ -479,7 +479,7 @@ where
         let arrays = self.parts.arrays.fill(arrays.len(), |i| {
             let array = &arrays[i];
             reserved(array.reserved, "hiplaunch_array")?;
-            // SAFETY: as above.
+            // SAFETY: the caller's promise for what the struct points to.
             let host = || unsafe { bytes(array.data, array.size, "data of an array") };
             Ok::<_, Failure>(match enumerator(array.kind)? {
                 hiplaunch_arg_kind::HostIn => HostData::In(host()?),

@@ -40,7 +40,7 @@ struct Target {
 
 // SAFETY: the pointer is only passed to the callback, which hiplaunch_set_log requires to work on every thread.
 unsafe impl Send for Target {}
-// SAFETY: as above.
+// SAFETY: the callback works on every thread, at the same time too, as hiplaunch_set_log requires.
 unsafe impl Sync for Target {}
 
 static TARGET: RwLock<Option<Target>> = RwLock::new(None);

@@ -1,4 +1,4 @@
-//! Memory of others: borrowed addresses, pinned host memory, managed memory, memory of other processes.
+//! Foreign memory: borrowed addresses, pinned host memory, managed memory, memory of other processes.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn hiplaunch_view_open(
         let strides = if strides.is_null() {
             row_major(&shape)?
         } else {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise for arrays.
             let strides = unsafe { slice(strides, rank, "strides") }?;
             let scaled = strides.iter().map(|s| s.checked_mul(element as isize)).chain([Some(1)]);
             scaled.collect::<Option<_>>().ok_or_else(|| Failure::invalid("a stride overflows"))?

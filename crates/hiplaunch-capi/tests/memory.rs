@@ -1,4 +1,4 @@
-//! Memory of others from C: borrowed addresses, pinned host memory, managed memory, and handles of other processes.
+//! Foreign memory from C: borrowed addresses, pinned host memory, managed memory, and handles of other processes.
 
 use std::mem::MaybeUninit;
 use std::ptr::null;

@@ -13,7 +13,7 @@ pub(crate) struct Comm(pub(crate) ffi::MPI_Comm);
 
 // SAFETY: a handle of MPI may be used on every thread; `Mpi` makes sure of MPI_THREAD_MULTIPLE.
 unsafe impl Send for Comm {}
-// SAFETY: as above.
+// SAFETY: `Mpi` makes sure of MPI_THREAD_MULTIPLE, with which several threads may use a handle at once.
 unsafe impl Sync for Comm {}
 
 /// Turns the code of a call into an error of `rank`.

@@ -28,11 +28,11 @@ use crate::transfer::{Direction, Kernels, enqueue};
 pub struct Options {
     /// The memory from which MPI sends and into which it receives.
     pub staging: Staging,
-    /// How long an operation may wait for other ranks, from the time when its stream has come to it. `None`: for ever.
+    /// How long an operation may wait for other ranks, from the time when its stream has come to it. `None`: forever.
     pub timeout: Option<Duration>,
     /// Whether the ranks compare each collective operation before they make it: its name, its bytes, its root, type and
     /// reduction. It costs one more reduction of 16 bytes for each. Without it, what happens when they differ is MPI's choice:
-    /// an error, other numbers, or a wait for ever. All ranks have the same setting.
+    /// an error, other numbers, or a wait forever. All ranks have the same setting.
     pub check_collectives: bool,
 }
 

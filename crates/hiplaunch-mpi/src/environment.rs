@@ -108,7 +108,7 @@ impl Mpi {
     ///
     /// The local rank comes from the process manager ([`VARIABLES`](crate::local_rank::VARIABLES)), else from
     /// `MPI_Comm_split_type`. `HIP_VISIBLE_DEVICES` is respected, because the driver shows only those devices. That several
-    /// ranks share a device is said at `log::info`.
+    /// ranks share a device is reported at `log::info`.
     ///
     /// # Errors
     /// [`Error::NoDevice`] on the rank that has none, with `exclusive` also on one whose device other ranks have, and

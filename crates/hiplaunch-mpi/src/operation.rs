@@ -54,7 +54,7 @@ pub(crate) enum Part {
 // SAFETY: the addresses are of staging memory, which the communicator keeps until the operation is finished. The handles are
 // constants of MPI.
 unsafe impl Send for Part {}
-// SAFETY: as above; parts are never changed.
+// SAFETY: parts are never changed.
 unsafe impl Sync for Part {}
 
 impl Part {

@@ -16,7 +16,7 @@ pub(crate) struct Adopted {
 
 // SAFETY: the host's address is only handed out.
 unsafe impl Send for Adopted {}
-// SAFETY: as above.
+// SAFETY: a shared reference only hands out the address.
 unsafe impl Sync for Adopted {}
 
 impl Adopted {

@@ -195,9 +195,9 @@ impl Converted<'_> {
             Converted::Destination => Arg::Destination,
             // SAFETY: the caller's promise, here and below.
             Converted::Bytes(view) => Arg::Value(unsafe { view.bytes() }),
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             Converted::In(view) => Arg::Host(HostData::In(unsafe { view.bytes() })),
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             Converted::InOut(view, _) => Arg::Host(HostData::InOut(unsafe { view.bytes() })),
             Converted::Out(bytes, _) => Arg::Host(HostData::Out(*bytes)),
         }
@@ -387,7 +387,7 @@ fn convert_other<'a>(
     Err(PyTypeError::new_err(format!("{bytes} bytes for a value of {} bytes", parameter.size)))
 }
 
-/// The address of device memory of others: of an object with CuPy's array interface, or a tensor on a GPU.
+/// The address of foreign device memory: of an object with CuPy's array interface, or a tensor on a GPU.
 fn pointer<'a>(value: &Bound<'_, PyAny>) -> PyResult<Converted<'a>> {
     for interface in ["__hip_array_interface__", "__cuda_array_interface__"] {
         let Ok(interface) = value.getattr(interface) else { continue };

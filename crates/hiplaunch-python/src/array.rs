@@ -1,4 +1,4 @@
-//! Arrays of others, by Python's buffer protocol: bytes, bytearray, memoryview, array.array, ctypes, numpy arrays and scalars.
+//! Foreign arrays, by Python's buffer protocol: bytes, bytearray, memoryview, array.array, ctypes, numpy arrays and scalars.
 //!
 //! The functions of the protocol belong to the stable interface of Python only since 3.11, but every Python since 3.0 has them
 //! in this form (PEP 3118). So they are declared here.
@@ -40,7 +40,7 @@ pub(crate) struct ArrayBytes(Box<RawBuffer>);
 
 // SAFETY: released with the interpreter attached (see `Drop`); the bytes are accessed through the methods below alone.
 unsafe impl Send for ArrayBytes {}
-// SAFETY: as above; `&self` changes nothing.
+// SAFETY: `&self` changes nothing; the bytes are accessed through the methods below alone.
 unsafe impl Sync for ArrayBytes {}
 
 impl ArrayBytes {

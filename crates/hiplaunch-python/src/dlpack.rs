@@ -187,7 +187,7 @@ pub(crate) struct Tensor {
 
 // SAFETY: DLPack lets any thread use and delete a tensor, one at a time.
 unsafe impl Send for Tensor {}
-// SAFETY: as above; `&self` only reads.
+// SAFETY: `&self` only reads.
 unsafe impl Sync for Tensor {}
 
 impl Drop for Tensor {
@@ -246,7 +246,7 @@ impl Tensor {
             if version != 1 {
                 return Err(PyBufferError::new_err("the array is of a version of DLPack other than 1"));
             }
-            // SAFETY: as above; version 1 has flags.
+            // SAFETY: a live tensor of version 1, which has flags.
             tensor.read_only = unsafe { (*raw).flags } & READ_ONLY != 0;
             return Ok(tensor);
         }

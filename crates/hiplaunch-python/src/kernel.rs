@@ -215,10 +215,10 @@ impl Inner {
             // Whoever registers code in Python vouches for it and for its arguments, as the package's documentation says. `packed`
             // keeps the buffers until the launch is enqueued.
             return match wants_ticket {
-                // SAFETY: as above.
+                // SAFETY: who registers the code vouches for it.
                 true => unsafe { kernel.submit(stream, launch) }
                     .map(|ticket| Some(Ticket::new(self.live.shared(), ticket, SmallVec::new()))),
-                // SAFETY: as above.
+                // SAFETY: who registers the code vouches for it.
                 false => unsafe { kernel.enqueue(stream, launch) }.map(|()| None),
             }
             .map_err(raise);

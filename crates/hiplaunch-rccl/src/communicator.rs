@@ -31,7 +31,7 @@ pub struct Communicator {
 // SAFETY: NCCL's user guide ("Thread Safety"): a communicator may be used by any thread, by one at a time. Calls are made
 // under the lock of `streams`, but for `ncclCommGetAsyncError`, which may be called at any time ("Fault Tolerance").
 unsafe impl Send for Communicator {}
-// SAFETY: as above.
+// SAFETY: its calls are made under a lock, by one thread at a time.
 unsafe impl Sync for Communicator {}
 
 impl Communicator {
@@ -146,7 +146,7 @@ impl Drop for Communicator {
         let (call, code) = match &failed {
             // SAFETY: live, and not used after this.
             None => ("ncclCommDestroy", unsafe { (api.comm_destroy)(self.raw) }),
-            // SAFETY: as above.
+            // SAFETY: live, and not used after this.
             Some(_) => ("ncclCommAbort", unsafe { (api.comm_abort)(self.raw) }),
         };
         if let Some(error) = failed {

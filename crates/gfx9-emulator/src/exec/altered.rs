@@ -52,7 +52,7 @@ pub(crate) fn run(
             // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
             unsafe { (moved.exec)(w, cx, &moved) }
         } else {
-            // SAFETY: as above.
+            // SAFETY: the executor is one of the level that this machine has, as `moved.exec` is.
             unsafe { (i.exec)(w, cx, i) }
         };
         let flow = cx.unless_refused(flow);

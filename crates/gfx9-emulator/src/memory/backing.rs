@@ -33,7 +33,7 @@ enum Owner {
 
 // SAFETY: the memory is only accessed through atomic operations (`GuestRange`), and freed once, on drop.
 unsafe impl Send for Backing {}
-// SAFETY: as above.
+// SAFETY: the memory is only accessed through atomic operations, on any number of threads.
 unsafe impl Sync for Backing {}
 
 impl Backing {

@@ -16,7 +16,7 @@ pub(crate) struct GuestRange {
 // SAFETY: its accesses may race, as they go through `raw`. The holder of the range (`RangeTable`, `View`) keeps the
 // memory alive.
 unsafe impl Send for GuestRange {}
-// SAFETY: as above.
+// SAFETY: its accesses may race, as they go through `raw`.
 unsafe impl Sync for GuestRange {}
 
 impl GuestRange {

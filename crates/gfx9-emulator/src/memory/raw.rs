@@ -95,11 +95,11 @@ pub(super) unsafe fn read(p: *mut u8, out: &mut [u8]) {
         // SAFETY: as the caller guarantees.
         *byte = unsafe { load8(p.add(n)) };
     }
-    // SAFETY: as above.
+    // SAFETY: the words lie within the bytes that the caller guarantees.
     unsafe { host::read_words(p.add(head), words) };
     let at = head + words.len() * 8;
     for (n, byte) in last.iter_mut().enumerate() {
-        // SAFETY: as above.
+        // SAFETY: `at + n` is within the bytes that the caller guarantees.
         *byte = unsafe { load8(p.add(at + n)) };
     }
 }
@@ -116,11 +116,11 @@ pub(super) unsafe fn write(p: *mut u8, data: &[u8]) {
         // SAFETY: as the caller guarantees.
         unsafe { store8(p.add(n), *byte) };
     }
-    // SAFETY: as above.
+    // SAFETY: the words lie within the bytes that the caller guarantees.
     unsafe { host::write_words(p.add(head), words) };
     let at = head + words.len() * 8;
     for (n, byte) in last.iter().enumerate() {
-        // SAFETY: as above.
+        // SAFETY: `at + n` is within the bytes that the caller guarantees.
         unsafe { store8(p.add(at + n), *byte) };
     }
 }
@@ -338,7 +338,7 @@ mod host {
             /// Adds `value`. Returns the previous value.
             #[inline(always)]
             pub(super) unsafe fn $add(p: *mut u8, mut value: $ty) -> $ty {
-                // SAFETY: as above.
+                // SAFETY: it reads and writes valid bytes, with the effect that the module's documentation describes.
                 unsafe {
                     asm!(
                         concat!("lock xadd ", $size, " ptr [{p}], {value", $from, "}"),
@@ -352,7 +352,7 @@ mod host {
             /// Stores `value`. Returns the previous value.
             #[inline(always)]
             pub(super) unsafe fn $swap(p: *mut u8, mut value: $ty) -> $ty {
-                // SAFETY: as above; `xchg` locks without a prefix.
+                // SAFETY: it reads and writes valid bytes; `xchg` locks without a prefix.
                 unsafe {
                     asm!(
                         concat!("xchg ", $size, " ptr [{p}], {value", $from, "}"),

@@ -155,7 +155,7 @@ mod host {
         if WATCHES.load(Relaxed) > 0 && is_watched(address) && record(address, registers) {
             return;
         }
-        // SAFETY: as above.
+        // SAFETY: the kernel gave the handler these arguments.
         unsafe { pass_on(signal, info, context) }
     }
 

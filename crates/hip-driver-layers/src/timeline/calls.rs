@@ -160,7 +160,7 @@ impl Layer for TimelineLayer {
         }
     }
 
-    // On a driver without an observer no note comes, and a stream of others is taken in with its first work.
+    // On a driver without an observer no note comes, and a foreign stream is taken in with its first work.
     fn note(&self, note: &Note) {
         match *note {
             Note::StreamAdopt { device, stream } => self.0.add_others_stream(device, stream),

@@ -168,7 +168,7 @@ impl Recording {
 
     // Streams.
 
-    /// Takes in a stream of others, unless it is known.
+    /// Takes in a foreign stream, unless it is known.
     pub(super) fn add_others_stream(&self, device: DeviceId, stream: RawStream) {
         let id = identity(device, stream);
         if self.tracks.contains_key(&id) || !self.others.insert(id) {
@@ -180,7 +180,7 @@ impl Recording {
         }
     }
 
-    /// Forgets a stream of others; its handle may be given out again.
+    /// Forgets a foreign stream; its handle may be given out again.
     pub(super) fn release_stream(&self, stream: RawStream) {
         if self.others.remove(&stream).is_some()
             && let Some(track) = self.take_stream(stream)
@@ -202,7 +202,7 @@ impl Recording {
     fn add_track(&self, stream: RawStream, track: DriverResult<Track>) {
         match track {
             Ok(track) => {
-                // A stream of others that had the handle before.
+                // A foreign stream that had the handle before.
                 if let Some(before) = self.tracks.insert(stream, Arc::new(track)) {
                     self.leave_stream(before);
                 }
@@ -277,7 +277,7 @@ impl Recording {
     /// Lets go of what nobody else destroys, when the host has waited for the device.
     pub(super) fn let_go(&self) {
         self.collect();
-        // Events of others' streams go when all was read and no call stands between two of them.
+        // Events of foreign streams go when all was read and no call stands between two of them.
         for id in self.others.iter() {
             let done = |track: &Arc<Track>| Arc::strong_count(track) == 1 && track.is_empty();
             if let Some((_, track)) = self.tracks.remove_if(&id, |_, track| done(track)) {

@@ -568,7 +568,7 @@ impl State {
         clock
     }
 
-    /// Returns what happens before the event's last record. One of others that was not recorded here may have been recorded
+    /// Returns what happens before the event's last record. A foreign one that was not recorded here may have been recorded
     /// anywhere: everything on its device may happen before.
     pub(super) fn recorded(&self, event: RawEvent) -> Option<Clock> {
         let (device, state) = self.events.entry(event.0)?;

@@ -146,7 +146,7 @@ impl Text {
     }
 }
 
-/// Text that is returned to the caller. It lives for ever, but for [`borrowed`](StaticText::borrowed) text.
+/// Text that is returned to the caller. It lives forever, but for [`borrowed`](StaticText::borrowed) text.
 #[repr(transparent)]
 pub(crate) struct StaticText(*const c_char);
 
@@ -164,7 +164,7 @@ impl StaticText {
 
     pub(crate) const NULL: StaticText = StaticText(std::ptr::null());
 
-    /// A copy that is never freed: HIP's callers may keep it for ever.
+    /// A copy that is never freed: HIP's callers may keep it forever.
     pub(crate) fn leaked(text: &CStr) -> StaticText {
         StaticText(Box::leak(Box::<CStr>::from(text)).as_ptr())
     }

@@ -1,4 +1,4 @@
-//! Access of devices to the memory of others.
+//! Access of devices to the memory of other devices.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};

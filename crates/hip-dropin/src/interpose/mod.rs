@@ -8,7 +8,7 @@
 //! What the layers can't know is kept from them, as a false report is worse than a missed one:
 //!
 //! * memory that no wrapper saw being allocated is no part of a call, and handles that no wrapper saw being made are
-//!   adopted, as those of others are;
+//!   adopted, as foreign ones are;
 //! * work that cannot be told from the arguments, such as copies of arrays, is not shown;
 //! * a graph that was changed after its nodes were added is launched without being shown;
 //! * where order comes from something that no call says, such as a wait for a value in memory, everything before counts as
@@ -97,7 +97,7 @@ pub(crate) fn wrapper(wrapper: Option<&'static Wrapper>, original: *const ()) ->
 }
 
 impl Interposed {
-    /// The layers. `None` if they can't be made, which is said once, and in a child after a fork, in which HIP can't be used.
+    /// The layers. `None` if they can't be made, which is reported once, and in a child after a fork, in which HIP can't be used.
     fn layers(&self) -> Option<&Layers> {
         let layers = self
             .layers

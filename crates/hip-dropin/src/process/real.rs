@@ -39,7 +39,7 @@ fn opened() -> Option<&'static Result<RealLibrary, String>> {
 
 /// Runs when this library is loaded, before the program's constructors.
 extern "C" fn at_load() {
-    // A panic here is one in every later call, where it is said.
+    // A panic here is one in every later call, where it is reported.
     let _ = std::panic::catch_unwind(opened);
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn failure() -> Option<&'static str> {
 impl RealLibrary {
     /// The address of one of its functions.
     pub(crate) fn address(&self, name: &CStr) -> Option<*const ()> {
-        // SAFETY: the library is open for ever, and the name is text.
+        // SAFETY: the library is open forever, and the name is text.
         let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         (!address.is_null()).then(|| address.cast_const().cast())
     }

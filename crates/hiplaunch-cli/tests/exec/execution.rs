@@ -30,7 +30,7 @@ fn kernels_compute_what_a_gpu_computes() {
 }
 
 /// A workgroup that spins does not use up its turn while others could free it, and as many workgroups are resident as HIP's
-/// occupancy functions say: all of them can wait for each other. A time budget fails the test where one waits for ever.
+/// occupancy functions say: all of them can wait for each other. A time budget fails the test where one waits forever.
 #[test]
 fn workgroups_that_wait_for_others_end() {
     let Some(program) = program("spin.hip") else { return };

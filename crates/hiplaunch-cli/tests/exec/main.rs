@@ -412,7 +412,7 @@ fn a_library_with_kernels_and_hips_own_can_be_closed() {
     assert_eq!(ran.status.code(), Some(0));
 }
 
-/// The program waits for ever without a call of HIP, which would return the error.
+/// The program waits forever without a call of HIP, which would return the error.
 #[test]
 fn a_fault_is_said_at_once_to_a_program_that_waits() {
     use std::io::BufRead;

@@ -202,7 +202,7 @@ class Ticket:
 class Communicator:
     """The ranks of a communicator of mpi4py, and the device of this one. Making and closing it is collective.
 
-    ``device`` is the device's number; None: that of the local rank. ``timeout`` is in seconds; None: for ever.
+    ``device`` is the device's number; None: that of the local rank. ``timeout`` is in seconds; None: forever.
     """
 
     def __init__(self, comm: Any, device: int | None = None, timeout: float | None = None) -> None:

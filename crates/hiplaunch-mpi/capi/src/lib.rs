@@ -104,12 +104,12 @@ pub unsafe extern "C" fn hiplaunch_mpi_open(
             let raw = unsafe { mpi::ffi::RSMPI_Comm_f2c(fortran_comm) };
             let device = match u32::try_from(device) {
                 Ok(ordinal) => launcher.device(ordinal)?.clone(),
-                // SAFETY: as above.
+                // SAFETY: `raw` is the handle of a live communicator: the caller's promise.
                 Err(_) => unsafe { mpi.device_among(raw, &launcher, false) }?.device,
             };
             let timeout = (timeout > 0.0).then(|| Duration::try_from_secs_f64(timeout).ok()).flatten();
             let options = Options { timeout, ..Options::default() };
-            // SAFETY: as above.
+            // SAFETY: `raw` is the handle of a live communicator: the caller's promise.
             let communicator = unsafe { Communicator::from_raw(&mpi, raw, &launcher, &device, options) }?;
             Ok(hiplaunch_mpi_comm { communicator, streams: Mutex::default(), launcher, _mpi: mpi })
         })

@@ -217,7 +217,7 @@ pub(crate) fn overlap(rank: Rank) -> Outcome {
             let dims = LaunchDims::cover(N as u32, 256);
             // SAFETY: the buffer has N elements.
             unsafe { rank.launcher.launch(fill, &rank.stream, dims, &args![&interior, 3u32, N as i32]) }?;
-            // Would wait for ever if the interior waited for the receive.
+            // Would wait forever if the interior waited for the receive.
             assert_eq!(interior.to_vec(&rank.stream)?, [3; N]);
             assert!(!exchange.is_done()?, "nothing was sent");
             let go = comm.send(&rank.stream, &interior.view_strided(0, &[1], &[1])?, peer, 2)?;

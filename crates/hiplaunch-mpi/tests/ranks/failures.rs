@@ -1,4 +1,4 @@
-//! Exchange that fails: each rank gets an error that says which rank failed, and why; none waits for ever.
+//! Exchange that fails: each rank gets an error that says which rank failed, and why; none waits forever.
 
 use std::time::Duration;
 
