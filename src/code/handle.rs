@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Names a registered kernel. It is a plain `u64`, which compiled code can hold as a constant.
 ///
 /// No handle of a process is used twice. So the handle of another launcher, of a launcher that was dropped, or of a
-/// kernel that was unregistered is the error [`Error::StaleHandle`]. No handle is 0 or fits into 32 bits.
+/// kernel that was unregistered is the error [`Error::StaleHandle`](crate::Error::StaleHandle). No handle is 0 or fits into 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct KernelHandle(pub u64);

@@ -223,7 +223,7 @@ impl Launcher {
     /// Creates an empty graph, in which work for a device can be recorded.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a device of another launcher.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a device of another launcher.
     pub fn graph(&self, device: &Device) -> Result<Graph> {
         self.own(device)?;
         Ok(Graph::new(self, device))

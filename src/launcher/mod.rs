@@ -241,8 +241,8 @@ impl Launcher {
     /// Launches from now on run the new kernel. The old kernel's modules are kept until its last launch has finished.
     ///
     /// The new kernel may have another name and other parameters: each launch is checked against the kernel that it
-    /// runs. A launch that a [`Graph`] recorded before keeps the old kernel: [`Graph::compute`] runs it, while
-    /// [`Graph::compile`] and [`CompiledGraph::submit`](crate::graph::CompiledGraph::submit) refuse with
+    /// runs. A launch that a [`Graph`](crate::graph::Graph) recorded before keeps the old kernel: [`Graph::compute`](crate::graph::Graph::compute) runs it, while
+    /// [`Graph::compile`](crate::graph::Graph::compile) and [`CompiledGraph::submit`](crate::graph::CompiledGraph::submit) refuse with
     /// [`GraphProblem::KernelChanged`](crate::graph::GraphProblem::KernelChanged), after which the graph is recorded
     /// again.
     ///

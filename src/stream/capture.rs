@@ -158,7 +158,7 @@ impl Stream {
     /// for a whole device.
     ///
     /// # Errors
-    /// [`Error::Driver`] with `NOT_SUPPORTED` where the driver lacks [`Capability::StreamCapture`];
+    /// [`Error::Driver`] with `NOT_SUPPORTED` where the driver lacks [`Capability::StreamCapture`](hip_driver::Capability::StreamCapture);
     /// [`Error::Captured`] if the stream is captured already; else the driver's error, such as
     /// `STREAM_CAPTURE_UNSUPPORTED` for the null stream.
     pub fn begin_capture(&self, mode: CaptureMode) -> Result<()> {

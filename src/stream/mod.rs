@@ -190,7 +190,7 @@ impl Stream {
     /// own arguments.
     ///
     /// Call it before the last owner drops the block. It does not order the streams: make this stream wait for the
-    /// block's own stream first, with an [`Event`](crate::Event).
+    /// block's own stream first, with an [`Event`].
     #[inline]
     pub fn record_use(&self, block: &PoolBlock) {
         self.0.record_use(block);
