@@ -51,6 +51,7 @@ impl Key {
         self.0 & !INDEX | u64::from(index)
     }
 
+    /// Returns how many objects the slot has had, with this one.
     pub fn generation(self) -> u64 {
         generation(self.0)
     }
@@ -82,7 +83,9 @@ pub enum Entry {
 
 /// Where threads sleep that wait for one of several slots.
 pub struct WaitQueue {
+    /// Taken to sleep and to wake.
     pub lock: Mutex<()>,
+    /// Signalled when a slot of the queue was unlocked.
     pub left: Condvar,
 }
 

@@ -67,7 +67,7 @@ pub struct Found<T> {
 /// A table of objects of one kind.
 pub struct Table<T> {
     kind: u8,
-    /// Of each chunk, where the slot of index 0 would be if the chunk reached down to it; null until the chunk is needed.
+    /// The first slot of each chunk; null until the chunk is needed.
     chunks: [AtomicPtr<Slot<T>>; CHUNKS],
     free: FreeStack,
     /// The index of the first slot that was never used.
@@ -226,14 +226,15 @@ impl<T> Table<T> {
 
     #[inline(always)]
     fn slot(&self, index: u32) -> Option<&Slot<T>> {
+        let chunk = chunk_of(index);
         // `Acquire`: pairs with `grow`, so that the slots are initialized.
-        let origin = self.chunks.get(chunk_of(index))?.load(Ordering::Acquire);
-        if origin.is_null() {
+        let first = self.chunks.get(chunk)?.load(Ordering::Acquire);
+        if first.is_null() {
             return None;
         }
-        // SAFETY: the chunk has a slot of each index with this highest bit, and `origin` lies as many slots before the
-        // first of them as that one's index is. The slots live as long as the table.
-        Some(unsafe { &*origin.wrapping_add(index as usize) })
+        // SAFETY: the chunk has a slot for each index with this highest bit, in the order of the bits below it. The slots live
+        // as long as the table.
+        Some(unsafe { &*first.add((index ^ 1 << chunk) as usize) })
     }
 
     /// Puts an object into the table and returns its handle.
@@ -265,18 +266,17 @@ impl<T> Table<T> {
         let mut unused = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let index = *unused;
         let chunk = chunk_of(index);
-        let Some(origin) = self.chunks.get(chunk) else {
+        let Some(first) = self.chunks.get(chunk) else {
             return Err(Error::Full);
         };
-        if origin.load(Ordering::Relaxed).is_null() {
+        if first.load(Ordering::Relaxed).is_null() {
             let new = || Slot {
                 lock: SlotLock::new(self.kind),
                 next: AtomicU32::new(0),
                 found: UnsafeCell::new(MaybeUninit::uninit()),
             };
             let slots: Box<[Slot<T>]> = (0..1usize << chunk).map(|_| new()).collect();
-            let first: *mut Slot<T> = Box::into_raw(slots).cast();
-            origin.store(first.wrapping_sub(1 << chunk), Ordering::Release);
+            first.store(Box::into_raw(slots).cast(), Ordering::Release);
         }
         *unused += 1;
         drop(unused);
@@ -478,12 +478,12 @@ impl<T> Table<T> {
 
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
-        for (chunk, origin) in self.chunks.iter_mut().enumerate() {
-            let origin = *origin.get_mut();
-            if origin.is_null() {
+        for (chunk, first) in self.chunks.iter_mut().enumerate() {
+            let first = *first.get_mut();
+            if first.is_null() {
                 continue;
             }
-            let slots = std::ptr::slice_from_raw_parts_mut(origin.wrapping_add(1 << chunk), 1 << chunk);
+            let slots = std::ptr::slice_from_raw_parts_mut(first, 1 << chunk);
             // SAFETY: `grow` created the chunk from a box of that many slots, and this is the table's last user.
             for slot in unsafe { Box::from_raw(slots) } {
                 if slot.lock.look().is_some() {
