@@ -87,6 +87,8 @@ int main(int argc, char** argv) {
   CHECK(hiplaunch_mpi_send(comm, stream, NULL, 0, 0, &ticket) == HIPLAUNCH_MPI_INVALID);
   CHECK(hiplaunch_mpi_check_code(comm, "step", &rank, rank == 1 ? 4 : 0) == HIPLAUNCH_MPI_CODE_DIFFERS);
   CHECK(hiplaunch_mpi_check(comm) == HIPLAUNCH_MPI_OK);
+  /* Rank 1 fails when all have checked. */
+  MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {
     CHECK(hiplaunch_mpi_fail(comm, "the field has a NaN") == HIPLAUNCH_MPI_OK);
   } else {
