@@ -390,7 +390,7 @@ static void first_allocation_beside_device_synchronize(void) {
   pthread_create(&thread, NULL, synchronize_device_again_and_again, NULL);
   usleep(10000);
   CHECK(hipMallocAsync(&memory, 4096, s));
-  say("returns");
+  say("right");
 }
 
 /* ---- default streams ---- */
@@ -452,7 +452,7 @@ static const struct {
     {"host-function-beside-a-blocked-one", host_function_beside_a_blocked_one, 1},
     {"query-beside-device-synchronize", query_beside_device_synchronize, 1},
     {"destroy-beside-a-blocked-host-function", destroy_beside_a_blocked_host_function, 1},
-    {"first-allocation-beside-device-synchronize", first_allocation_beside_device_synchronize, 1},
+    {"first-allocation-beside-device-synchronize", first_allocation_beside_device_synchronize, 5},
 };
 
 /* ---- one process for each ---- */
