@@ -65,7 +65,7 @@ find_suites() { # find_suites NAME...: builds them
     sed -n 's|.*"manifest_path":"\([^"]*\)/Cargo.toml".*"kind":\["test"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*|\2 \1 \3|p')
   for name in "$@"; do [[ -n ${suite_binary[$name]:-} ]] || { echo "no tests $name"; return 1; }; done
 }
-suite() { # suite NAME ON ARGUMENT...: ON is a function that takes a command; what hangs fails after ten minutes
+suite() { # suite NAME ON ARGUMENT...: ON is a function that runs a command, and gives up what hangs
   local name=$1 on=$2
   (cd "${suite_folder[$name]}" && CARGO_MANIFEST_DIR=$PWD $on "${suite_binary[$name]}" "${@:3}")
 }

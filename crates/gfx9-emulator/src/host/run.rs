@@ -4,6 +4,9 @@
 //! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time
 //! slice of [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so
 //! that workgroups that wait for each other make progress with any number of threads.
+//!
+//! It is longer than other files because a workgroup's life, from its first turn to its end, is one subject: threads hand its
+//! state on between these functions alone.
 
 #![allow(clippy::vec_box, reason = "waves are moved between workgroups and the caches of threads")]
 
