@@ -11,7 +11,7 @@ use super::op::{ops2, ops3};
 
 /// Declares operations of two sources for any [`Float`].
 macro_rules! generic2 {
-    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident| $e:block $(=> $g:block)?)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident| $e:block $(=> $g:block)? $(; fast $x:block)?)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name<T>(PhantomData<T>);
         impl<T: Float> Op2 for $name<T> {
@@ -25,8 +25,18 @@ macro_rules! generic2 {
                 let d: T = $g;
                 d.flush(m, true)
             })?
+            $(
+                #[inline(always)]
+                fn fast(_: Mode, $a: T, $b: T) -> (T, u32) $x
+            )?
         }
     )*};
+}
+
+/// Returns 0 if none of the values is a NaN.
+#[inline(always)]
+fn any_nan<T: Float, const N: usize>(values: [T; N]) -> u32 {
+    values.into_iter().fold(0, |any, value| any | u32::from(value.is_nan()))
 }
 
 generic2! {
@@ -34,13 +44,14 @@ generic2! {
     Sub: |m, a, b| { let _ = m; a.sub(b) } => { a.add_in(m, b.negate()) }
     Subrev: |m, a, b| { let _ = m; b.sub(a) } => { b.add_in(m, a.negate()) }
     Mul: |m, a, b| { let _ = m; a.mul(b) } => { a.mul_in(m, b) }
-    Min: |m, a, b| { float::min(m, a, b) }
-    Max: |m, a, b| { float::max(m, a, b) }
+    Min: |m, a, b| { float::min(m, a, b) }; fast { (a.lesser(b), any_nan([a, b])) }
+    Max: |m, a, b| { float::max(m, a, b) }; fast { (a.greater(b), any_nan([a, b])) }
 }
 
 /// Declares operations of three sources for any [`Float`].
 macro_rules! generic3 {
-    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident, $c:ident| $e:block $(=> $g:block)?)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident, $c:ident| $e:block $(=> $g:block)?
+        $(; fast $x:block)?)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name<T>(PhantomData<T>);
         impl<T: Float> Op3 for $name<T> {
@@ -55,6 +66,10 @@ macro_rules! generic3 {
                 let d: T = $g;
                 d.flush(m, true)
             })?
+            $(
+                #[inline(always)]
+                fn fast(_: Mode, $a: T, $b: T, $c: T) -> (T, u32) $x
+            )?
         }
     )*};
 }
@@ -62,8 +77,12 @@ macro_rules! generic3 {
 generic3! {
     /// `v_fma`, `v_fmac` (the destination is the third source), `v_fmaak`, `v_fmamk`.
     Fma: |m, a, b, c| { let _ = m; a.fma(b, c) } => { a.fma_in(m, b, c) }
-    Min3: |m, a, b, c| { float::min(m, float::min(m, a, b), c) }
-    Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }
+    Min3: |m, a, b, c| { float::min(m, float::min(m, a, b), c) }; fast {
+        (a.lesser(b).lesser(c), any_nan([a, b, c]))
+    }
+    Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }; fast {
+        (a.greater(b).greater(c), any_nan([a, b, c]))
+    }
     Minimum3: |_, a, b, c| { float::minimum(float::minimum(a, b), c) }
     Maximum3: |_, a, b, c| { float::maximum(float::maximum(a, b), c) }
     Med3: |m, a, b, c| {
@@ -73,6 +92,12 @@ generic3! {
         let nan = a.is_nan() || b.is_nan() || c.is_nan();
         let low = float::min(m, float::min(m, a, b), c);
         if nan { low } else { float::max(m, p, q) }
+    }; fast {
+        let most = a.greater(b).greater(c);
+        let (first, second) = (most.eq(a), most.eq(b));
+        let p = if first { b } else { a };
+        let q = if first | second { c } else { b };
+        (p.greater(q), any_nan([a, b, c]))
     }
     /// `v_mad_f16`, `v_mac_f16`: the product is rounded, then the sum.
     Mad: |m, a, b, c| { let _ = m; a.mul(b).add(c) } => { a.mul_in(m, b).flush(m, true).add_in(m, c) }
@@ -105,8 +130,8 @@ ops3! {
     /// Multiplies and adds. A zero or denormal times anything, even infinity or NaN, is zero.
     MadLegacyF32: |m, a: f32, b: f32, c: f32| -> f32 {
         let _ = m;
-        let (p, q) = if is_small(a) || is_small(b) { (0.0, 0.0) } else { (a, b) };
-        mad_f32(p, q, c)
+        let small = is_small(a) | is_small(b);
+        mad_f32(if small { 0.0 } else { a }, if small { 0.0 } else { b }, c)
     } => {
         let (p, q) = if is_small(a) || is_small(b) { (0.0, 0.0) } else { (a, b) };
         mad_f32_in(m, p, q, c)
@@ -117,7 +142,7 @@ ops2! {
     /// Multiplies. Zero times anything, even infinity or NaN, is zero.
     MulLegacyF32: |m, a: f32, b: f32| -> f32 {
         let _ = m;
-        if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+        if (a == 0.0) | (b == 0.0) { 0.0 } else { a * b }
     } => {
         let (a, b) = (a.flush(m, false), b.flush(m, false));
         if a == 0.0 || b == 0.0 { 0.0 } else { a.mul_in(m, b).flush(m, true) }

@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Forms, Word, any, but_portable, by_exec, collect, load, scalar, store};
+use crate::exec::lanes::{Forms, Word, all, any, but_portable, by_exec, collect, load, scalar, store};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
 
@@ -159,6 +159,19 @@ pub(crate) trait OpFlag {
     type A: Word;
     type C: Word;
     fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, bool);
+    /// Computes the result of `f` faster, if its flag is false and the second number returned is 0.
+    #[inline(always)]
+    fn fast(_: Self::A, _: Self::A, _: Self::C) -> (Self::D, u32) {
+        (Self::D::ZERO, 1)
+    }
+}
+
+/// Adds 64-bit numbers and returns the carry, in operations of 32 bits, of which a vector has twice as many.
+#[inline(always)]
+fn add64(low: u32, high: u32, c: u64) -> (u64, bool) {
+    let (low, carry) = low.overflowing_add(c as u32);
+    let (high, carry) = add(high, (c >> 32) as u32, u32::from(carry));
+    (u64::from(low) | u64::from(high) << 32, carry)
 }
 
 /// Declares operations `Name(type of the product, of the factors): |a, b, c| (result, flag);`.
@@ -180,7 +193,10 @@ macro_rules! flag_ops {
 
 flag_ops! {
     /// `v_mad_u64_u32`.
-    MadU64U32(u64, u32): |a, b, c| (u64::from(a) * u64::from(b)).overflowing_add(c);
+    MadU64U32(u64, u32): |a, b, c| {
+        let high = (u64::from(a) * u64::from(b) >> 32) as u32;
+        add64(a.wrapping_mul(b), high, c)
+    };
     /// [`MadU64U32`] with the clamp bit.
     MadU64U32Clamp(u64, u32): |a, b, c| {
         let (d, over) = MadU64U32::f(a, b, c);
@@ -188,8 +204,10 @@ flag_ops! {
     };
     /// `v_mad_i64_i32`; the flag is bit 64 of the sum.
     MadI64I32(i64, i32): |a, b, c| {
-        let (sum, over) = (i64::from(a) * i64::from(b)).overflowing_add(c);
-        (sum, (sum < 0) != over)
+        let high = (i64::from(a) * i64::from(b) >> 32) as i32;
+        let (sum, carry) = add64(a.wrapping_mul(b) as u32, high as u32, c as u64);
+        // Bit 64 of a sum of sign-extended numbers.
+        (sum as i64, (high < 0) ^ (c < 0) ^ carry)
     };
     /// [`MadI64I32`] with the clamp bit.
     MadI64I32Clamp(i64, i32): |a, b, c| {
@@ -212,11 +230,16 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let e = operand::<_, SCALAR>(w, i, 2, c, sc);
-                let mut d = [O::D::ZERO; CHUNK];
+                let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
                 for j in 0..CHUNK {
-                    let (result, flag) = O::f(a[j], b[j], e[j]);
-                    d[j] = result;
-                    flags[c][j] = u8::from(flag);
+                    (d[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
+                }
+                if unsure.iter().fold(0, |any, one| any | one) != 0 {
+                    for j in 0..CHUNK {
+                        let (result, flag) = O::f(a[j], b[j], e[j]);
+                        d[j] = result;
+                        flags[c][j] = u8::from(flag);
+                    }
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
             }
@@ -239,5 +262,5 @@ impl<O: OpFlag> FormsFlag<O> {
         (4, but_portable(Self::ANY, two_columns::<FlagLanes<O, 4>>())),
         (6, but_portable(Self::ANY, two_columns::<FlagLanes<O, 6>>())),
     ];
-    pub(crate) const RARE: Forms = &[(0, Self::ANY)];
+    pub(crate) const RARE: Forms = &all(but_portable(Self::ANY, two_columns::<FlagLanes<O, ANY>>()));
 }

@@ -13,12 +13,12 @@ use crate::state::wave::Mode;
 use super::op::{ops1, ops2, ops3};
 
 ops1! {
-    CvtI32F64: |_, a: f64| -> i32 { a as i32 }
-    CvtU32F64: |_, a: f64| -> u32 { a as u32 }
+    CvtI32F64: |_, a: f64| -> i32 { a as i32 }; fast { (to_i32(a), 0) }
+    CvtU32F64: |_, a: f64| -> u32 { a as u32 }; fast { (to_u32(a), 0) }
     CvtF64I32: |_, a: i32| -> f64 { f64::from(a) }
     CvtF64U32: |_, a: u32| -> f64 { f64::from(a) }
-    CvtI32F32: |_, a: f32| -> i32 { a as i32 }
-    CvtU32F32: |_, a: f32| -> u32 { a as u32 }
+    CvtI32F32: |_, a: f32| -> i32 { a as i32 }; fast { (to_i32(f64::from(a)), 0) }
+    CvtU32F32: |_, a: f32| -> u32 { a as u32 }; fast { (to_u32(f64::from(a)), 0) }
     CvtF32I32: |m, a: i32| -> f32 { let _ = m; a as f32 } => {
         f32::of(soft::from_int(soft::F32, f32::rounding(m), i64::from(a)))
     }
@@ -35,8 +35,10 @@ ops1! {
         Half::of(soft::convert(soft::F32, soft::F16, Half::rounding(m), a.flush(m, false).bits())).flush(m, true)
     }
     /// Rounds to the nearest integer, halves up.
-    CvtRpiI32F32: |_, a: f32| -> i32 { (a + 0.5).floor() as i32 }
-    CvtFlrI32F32: |_, a: f32| -> i32 { a.floor() as i32 }
+    CvtRpiI32F32: |_, a: f32| -> i32 { (a + 0.5).floor() as i32 }; fast {
+        (to_i32(f64::from((a + 0.5).floor())), 0)
+    }
+    CvtFlrI32F32: |_, a: f32| -> i32 { a.floor() as i32 }; fast { (to_i32(f64::from(a.floor())), 0) }
     /// Converts a signed 4-bit number, in units of 1/16.
     CvtOffF32I4: |_, a: u32| -> f32 { ((a << 28) as i32 >> 28) as f32 / 16.0 }
     CvtF32Ubyte0: |_, a: u32| -> f32 { (a & 0xff) as f32 }
@@ -65,10 +67,32 @@ ops1! {
 
 ops1! {
     // The 8-bit floats of gfx950.
-    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.decode(a) as f32 }
-    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.decode(a) as f32 }
-    CvtPkF32OcpFp8: |_, a: u32| -> u64 { pair(FP8.decode(a) as f32, FP8.decode(a >> 8) as f32) }
-    CvtPkF32OcpBf8: |_, a: u32| -> u64 { pair(BF8.decode(a) as f32, BF8.decode(a >> 8) as f32) }
+    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.decode_f32(a) }
+    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.decode_f32(a) }
+    CvtPkF32OcpFp8: |_, a: u32| -> u64 { pair(FP8.decode_f32(a), FP8.decode_f32(a >> 8)) }
+    CvtPkF32OcpBf8: |_, a: u32| -> u64 { pair(BF8.decode_f32(a), BF8.decode_f32(a >> 8)) }
+}
+
+/// 2^52, and 1.5 * 2^52. Adding it leaves an integer, unsigned or signed, in the low bits.
+const INTEGERS: [f64; 2] = [4503599627370496.0, 6755399441055744.0];
+
+/// Converts as Rust's `as` does, in a form that the compiler vectorises.
+#[inline(always)]
+fn to_i32(a: f64) -> i32 {
+    let limits = [f64::from(i32::MIN), f64::from(i32::MAX)];
+    let above = if a > limits[0] { a } else { limits[0] };
+    let inside = if above < limits[1] { above } else { limits[1] };
+    let integer = (inside.trunc() + INTEGERS[1]).to_bits() as i32;
+    if a.is_nan() { 0 } else { integer }
+}
+
+/// Converts as [`to_i32`] does.
+#[inline(always)]
+fn to_u32(a: f64) -> u32 {
+    // A NaN is not above 0.
+    let above = if a > 0.0 { a } else { 0.0 };
+    let inside = if above < f64::from(u32::MAX) { above } else { f64::from(u32::MAX) };
+    (inside.trunc() + INTEGERS[0]).to_bits() as u32
 }
 
 fn pair(lo: f32, hi: f32) -> u64 {
@@ -79,24 +103,20 @@ fn pair(lo: f32, hi: f32) -> u64 {
 /// value. Returns zeros, infinities and NaNs unchanged, with power 0.
 #[inline(always)]
 fn frexp<T: Float>(a: T) -> (T, i32) {
-    let fraction_bits = T::FORMAT.precision - 1;
+    let precision = T::FORMAT.precision;
     let top = (1u64 << T::FORMAT.exponent) - 1;
-    let bias = (top / 2) as i32;
-    let sign = a.bits() & 1 << (fraction_bits + T::FORMAT.exponent);
-    let magnitude = a.bits() ^ sign;
-    let field = magnitude >> fraction_bits;
-    // A denormal is shifted up until it has the hidden bit.
-    let up = magnitude.leading_zeros() as i32 - (63 - fraction_bits as i32);
-    let denormal = field == 0;
-    let shifted = if denormal { magnitude.wrapping_shl(up as u32) } else { magnitude };
-    let exponent = if denormal { 1 - up } else { field as i32 };
-    let fraction = shifted & ((1 << fraction_bits) - 1);
-    let special = magnitude == 0 || field == top;
-    if special {
-        (if a.is_nan() { a.quiet() } else { a }, 0)
-    } else {
-        (T::of(sign | ((bias - 1) as u64) << fraction_bits | fraction), exponent - (bias - 1))
-    }
+    let bias = top / 2;
+    let field = |v: T| v.bits() >> (precision - 1) & top;
+    // A denormal is multiplied by a power of two that makes it normal.
+    let denormal = field(a) == 0;
+    let up = T::of((bias + u64::from(precision)) << (precision - 1));
+    let normal = if denormal { a.mul(up) } else { a };
+    let exponent = field(normal) as i32 - (bias as i32 - 1) - if denormal { precision as i32 } else { 0 };
+    let rest = normal.bits() & !(top << (precision - 1));
+    let fraction = T::of(rest | (bias - 1) << (precision - 1));
+    let special = a.eq(T::ZERO) | (field(a) == top);
+    let same = if a.is_nan() { a.quiet() } else { a };
+    (if special { same } else { fraction }, if special { 0 } else { exponent })
 }
 
 /// `v_frexp_mant`.
@@ -143,6 +163,10 @@ ops2! {
         a * power(first) * power(second) * power(third)
     } => {
         f64::of(soft::scale(soft::F64, f64::rounding(m), a.flush(m, false).bits(), n)).flush(m, true)
+    }; fast {
+        // Powers of two that are normal numbers.
+        let inside = n.clamp(-1022, 1023);
+        (a * power(inside), u32::from(inside != n))
     }
     LdexpF16: |m, a: Half, n: i16| -> Half {
         let _ = m;
@@ -168,17 +192,17 @@ ops2! {
         part(a) | part(b) << 16
     }
     CvtPkFp8F32: |m, a: f32, b: f32| -> u16 {
-        u16::from(f32_to_small::<3>(m, Round::Even, a)) | u16::from(f32_to_small::<3>(m, Round::Even, b)) << 8
+        u16::from(f32_to_small::<3, false>(m, a)) | u16::from(f32_to_small::<3, false>(m, b)) << 8
     }
     CvtPkBf8F32: |m, a: f32, b: f32| -> u16 {
-        u16::from(f32_to_small::<2>(m, Round::Even, a)) | u16::from(f32_to_small::<2>(m, Round::Even, b)) << 8
+        u16::from(f32_to_small::<2, false>(m, a)) | u16::from(f32_to_small::<2, false>(m, b)) << 8
     }
     /// Stochastic rounding: random bits are added below the last bit of the result, which is then truncated.
     CvtSrFp8F32: |m, a: f32, random: u32| -> u32 {
-        u32::from(f32_to_small::<3>(m, Round::Zero, dither(a, random >> 12)))
+        u32::from(f32_to_small::<3, true>(m, dither(a, random >> 12)))
     }
     CvtSrBf8F32: |m, a: f32, random: u32| -> u32 {
-        u32::from(f32_to_small::<2>(m, Round::Zero, dither(a, random >> 11)))
+        u32::from(f32_to_small::<2, true>(m, dither(a, random >> 11)))
     }
 }
 
@@ -201,7 +225,7 @@ ops2! {
 /// Rounds to the nearest 8-bit float of gfx950.
 #[inline(always)]
 fn nearest(format: Narrow, m: Mode, a: f32) -> u16 {
-    format.encode(Value::of_f32(a), Rounding::Nearest, m.fp16_ovfl()) as u16
+    format.nearest(a, m.fp16_ovfl()) as u16
 }
 
 /// Rounds at random, as the seed's upper bits say.
@@ -222,7 +246,7 @@ ops3! {
     /// Rounds to an integer as the mode says, saturates, and replaces byte `n` of `c`.
     CvtPkU8F32: |m, a: f32, n: u32, c: u32| -> u32 {
         let _ = m;
-        byte(a.round_ties_even() as u8, n, c)
+        byte(u32::from(a.round_ties_even() as u8), n, c)
     } => {
         let a = a.flush(m, false);
         let rounded = match f32::rounding(m) {
@@ -231,22 +255,35 @@ ops3! {
             Round::Down => a.floor(),
             Round::Zero => a.trunc(),
         };
-        byte(rounded as u8, n, c)
+        byte(u32::from(rounded as u8), n, c)
+    }; fast {
+        let above = if a > 0.0 { a } else { 0.0 };
+        let inside = if above < 255.0 { above } else { 255.0 };
+        // Adding 2^23 rounds to an integer, in the low bits.
+        (byte((inside + 8388608.0).to_bits() & 0xff, n, c), 0)
     }
 }
 
 /// Returns `c` with byte `n` replaced.
 #[inline(always)]
-fn byte(value: u8, n: u32, c: u32) -> u32 {
+fn byte(value: u32, n: u32, c: u32) -> u32 {
     let at = 8 * (n & 3);
-    u32::from(value) << at | c & !(0xff << at)
+    value << at | c & !(0xff << at)
 }
 
 #[inline(always)]
 fn towards_zero(a: f32) -> Half {
-    let near = Half::from_f32(a);
-    let over = near.to_f32().abs() > a.abs();
-    Half(near.0 - u16::from(over))
+    let bits = a.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    let exponent = magnitude >> 23;
+    // The unit of f16 denormals is 2^-24.
+    let denormal = (magnitude & 0x7f_ffff | 1 << 23) >> 126u32.saturating_sub(exponent).min(31);
+    let normal = magnitude.wrapping_sub((127 - 15) << 23) >> 13;
+    let finite = if exponent < 113 { denormal } else { normal };
+    let number = if exponent >= 127 + 16 { 0x7bff } else { finite };
+    let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
+    let special = if magnitude > 0x7f80_0000 { nan } else { 0x7c00 };
+    Half((bits >> 16 & 0x8000 | if exponent == 255 { special } else { number }) as u16)
 }
 
 #[inline(always)]
@@ -258,35 +295,18 @@ fn dither(a: f32, random: u32) -> f32 {
 /// the only NaN. The exponent's bias is one more than IEEE's rule gives (CDNA3 ISA, "FP8 and BF8").
 #[inline(always)]
 pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
-    let bias = 1 << (6 - FRACTION);
-    let fraction = i32::from(a) & ((1 << FRACTION) - 1);
-    let field = i32::from(a) >> FRACTION & ((1 << (7 - FRACTION)) - 1);
-    let mantissa = if field == 0 { fraction } else { fraction | 1 << FRACTION };
-    let exponent = field.max(1) - bias - FRACTION as i32;
-    let magnitude = mantissa as f32 * power(exponent) as f32;
+    let magnitude = narrow::widen(u32::from(a & 0x7f), FRACTION, 1 << (6 - FRACTION));
     let value = if a & 0x80 != 0 { -magnitude } else { magnitude };
     if a == 0x80 { f32::NAN } else { value }
 }
 
 /// Converts to an 8-bit float; see [`small_to_f32`]. A number that is too large gives NaN, or the largest number if the
 /// mode has FP16_OVFL.
-pub(crate) fn f32_to_small<const FRACTION: u32>(m: Mode, round: Round, a: f32) -> u8 {
-    if !a.is_finite() {
-        return 0x80;
-    }
-    // The powers of two of the last place of denormals, and of the last place of this number.
-    let lowest = 1 - (1 << (6 - FRACTION)) - FRACTION as i32;
-    let magnitude = f64::from(a.abs());
-    let last = ((magnitude.to_bits() >> 52) as i32 - 1023 - FRACTION as i32).max(lowest);
-    let units = magnitude * power(-last);
-    let whole = (if round == Round::Zero { units.trunc() } else { units.round_ties_even() }) as u32;
-    // The hidden bit of `whole` adds 1 to the exponent's field, and so does a carry into the next binade.
-    let code = ((last - lowest) as u32) * (1 << FRACTION) + whole;
-    let sign = if a < 0.0 { 0x80 } else { 0 };
-    match code {
-        0 => 0,
-        1..=0x7f => code as u8 | sign,
-        _ if m.fp16_ovfl() => 0x7f | sign,
-        _ => 0x80,
-    }
+#[inline(always)]
+pub(crate) fn f32_to_small<const FRACTION: u32, const TRUNCATE: bool>(m: Mode, a: f32) -> u8 {
+    let code = narrow::narrow::<TRUNCATE>(a, FRACTION, 1 << (6 - FRACTION));
+    let signed = code.min(0x7f) | if a < 0.0 { 0x80 } else { 0 };
+    let inside = if code == 0 { 0 } else { signed };
+    let is_nan = !a.is_finite() | ((code > 0x7f) & !m.fp16_ovfl());
+    (if is_nan { 0x80 } else { inside }) as u8
 }

@@ -1,16 +1,18 @@
-//! Sums of absolute differences, byte averages and cube maps. They are rare, so one copy serves all SIMD levels.
+//! Sums of absolute differences, byte averages and cube maps.
+
+#![allow(clippy::needless_range_loop, reason = "a number indexes several arrays")]
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Word, lane};
+use crate::exec::lanes::{Word, by_exec, load, store};
 use crate::exec::number::float::Float;
-use crate::state::wave::{Wave, lanes_of};
+use crate::state::wave::{CHUNK, CHUNKS, Wave};
 
 use super::op::ops3;
 
 /// Returns the four bytes of a dword.
 #[inline(always)]
 fn bytes(v: u32) -> [u32; 4] {
-    v.to_le_bytes().map(u32::from)
+    [v & 0xff, v >> 8 & 0xff, v >> 16 & 0xff, v >> 24]
 }
 
 /// Returns the sum of the absolute differences of the bytes. With `MASKED`, bytes whose reference (in `b`) is 0 don't
@@ -18,7 +20,12 @@ fn bytes(v: u32) -> [u32; 4] {
 #[inline(always)]
 fn sad<const MASKED: bool>(a: u32, b: u32) -> u32 {
     let (a, b) = (bytes(a), bytes(b));
-    (0..4).filter(|n| !MASKED || b[*n] != 0).map(|n| a[n].abs_diff(b[n])).sum()
+    let mut sum = 0;
+    for n in 0..4 {
+        let difference = a[n].max(b[n]) - a[n].min(b[n]);
+        sum += if MASKED && b[n] == 0 { 0 } else { difference };
+    }
+    sum
 }
 
 /// Returns four 16-bit sums. Sum `n` is [`sad`] of four bytes of `a`, from byte `n` on, and of `b`, plus part `n` of
@@ -51,7 +58,11 @@ ops3! {
     /// Averages bytes. An average is rounded up if the lowest bit of the third source's byte is set.
     LerpU8: |_, a: u32, b: u32, c: u32| -> u32 {
         let (a, b, c) = (bytes(a), bytes(b), bytes(c));
-        (0..4).map(|n| (a[n] + b[n] + (c[n] & 1)) >> 1 << (8 * n)).sum()
+        let mut d = 0;
+        for n in 0..4 {
+            d |= (a[n] + b[n] + (c[n] & 1)) >> 1 << (8 * n);
+        }
+        d
     }
     CubeidF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).face }
     CubescF32: |_, x: f32, y: f32, z: f32| -> f32 { cube(x, y, z).s }
@@ -80,15 +91,18 @@ struct Cube {
 /// `V_CUBEID_F32` and so on).
 #[inline(always)]
 fn cube(x: f32, y: f32, z: f32) -> Cube {
-    if z.abs() >= x.abs() && z.abs() >= y.abs() {
-        let back = z < 0.0;
-        Cube { face: if back { 5.0 } else { 4.0 }, s: if back { -x } else { x }, t: -y, major: z }
-    } else if y.abs() >= x.abs() {
-        let down = y < 0.0;
-        Cube { face: if down { 3.0 } else { 2.0 }, s: x, t: if down { -z } else { z }, major: y }
-    } else {
-        let left = x < 0.0;
-        Cube { face: if left { 1.0 } else { 0.0 }, s: if left { z } else { -z }, t: -y, major: x }
+    let z_is_major = (z.abs() >= x.abs()) & (z.abs() >= y.abs());
+    let y_is_major = !z_is_major & (y.abs() >= x.abs());
+    let pick = |of_z: f32, of_y: f32, of_x: f32| {
+        let other = if y_is_major { of_y } else { of_x };
+        if z_is_major { of_z } else { other }
+    };
+    let (back, down, left) = (z < 0.0, y < 0.0, x < 0.0);
+    Cube {
+        face: pick(if back { 5.0 } else { 4.0 }, if down { 3.0 } else { 2.0 }, if left { 1.0 } else { 0.0 }),
+        s: pick(if back { -x } else { x }, x, if left { z } else { -z }),
+        t: pick(-y, if down { -z } else { z }, -y),
+        major: pick(z, y, x),
     }
 }
 
@@ -97,16 +111,26 @@ pub(crate) struct MqsadU32U8<const CLAMP: bool>;
 impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
-        for l in lanes_of(w.exec()) {
-            let a: u64 = lane(w, i.src[0], false, l);
-            let b: u32 = lane(w, i.src[1], false, l);
-            let c: [u32; 4] = std::array::from_fn(|n| lane(w, i.src[2] + n as u16, false, l));
-            for (n, c) in c.into_iter().enumerate() {
-                let sum = sad::<true>((a >> (8 * n)) as u32, b);
-                let d = if CLAMP { sum.saturating_add(c) } else { sum.wrapping_add(c) };
-                w.v_mut(i.dst.wrapping_add(n as u16)).flat_mut()[l] = d;
+        by_exec!(w, MASKED => {
+            for chunk in 0..CHUNKS {
+                let lo: [u32; CHUNK] = load(w, i.src[0], chunk);
+                let hi: [u32; CHUNK] = load(w, i.src[0].wrapping_add(1), chunk);
+                let b: [u32; CHUNK] = load(w, i.src[1], chunk);
+                let mut d: [[u32; CHUNK]; 4] =
+                    std::array::from_fn(|n| load(w, i.src[2].wrapping_add(n as u16), chunk));
+                for n in 0..4 {
+                    for j in 0..CHUNK {
+                        // Four bytes from byte n on.
+                        let a = lo[j] >> (8 * n) | hi[j] << 1 << (31 - 8 * n);
+                        let sum = sad::<true>(a, b[j]);
+                        d[n][j] = if CLAMP { sum.saturating_add(d[n][j]) } else { sum.wrapping_add(d[n][j]) };
+                    }
+                }
+                for n in 0..4 {
+                    store::<_, MASKED>(w, i.dst.wrapping_add(n as u16), chunk, &d[n]);
+                }
             }
-        }
+        });
         Flow::Next
     }
 }

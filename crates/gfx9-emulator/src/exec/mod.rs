@@ -66,6 +66,8 @@ mod document_tests;
 #[cfg(test)]
 pub(crate) mod ds_tests;
 #[cfg(test)]
+mod fast_tests;
+#[cfg(test)]
 pub(crate) mod flat_tests;
 #[cfg(test)]
 pub(crate) mod flow_tests;

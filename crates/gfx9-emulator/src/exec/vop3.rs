@@ -89,6 +89,14 @@ impl<const ROW: usize> Exec for PermlaneSwap<ROW> {
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let exec = w.exec();
         let (first, second) = (*w.v(i.dst).flat(), *w.v(i.src[0]).flat());
+        if exec == !0 && i.dst != i.src[0] {
+            for even in (0..LANES).step_by(2 * ROW) {
+                let odd = even + ROW;
+                w.v_mut(i.src[0]).flat_mut()[even..odd].copy_from_slice(&first[odd..odd + ROW]);
+                w.v_mut(i.dst).flat_mut()[odd..odd + ROW].copy_from_slice(&second[even..odd]);
+            }
+            return Flow::Next;
+        }
         let read = |lanes: &[u32; LANES], lane: usize| match exec >> lane & 1 != 0 {
             active if active || i.imm & FETCH_INACTIVE != 0 => Some(lanes[lane]),
             _ => (i.imm & BOUND_CONTROL != 0).then_some(0),
@@ -112,8 +120,11 @@ executors! {
     /// low byte of [`Inst::imm`]. The next bits are op_sel.
     Bitop3<const HALF: bool> |w, _, i| {
         let (table, op_sel) = (i.imm & 0xff, i.imm >> 8);
-        // Each minterm as a mask of all bits or of none.
-        let minterms: [u32; 8] = std::array::from_fn(|n| (table >> n & 1).wrapping_neg());
+        // The coefficients of the table's polynomial modulo 2 (Reed-Muller), each as a mask of all bits or of none.
+        let sums = table ^ (table & 0x55) << 1;
+        let sums = sums ^ (sums & 0x33) << 2;
+        let sums = sums ^ (sums & 0x0f) << 4;
+        let k: [u32; 8] = std::array::from_fn(|n| (sums >> n & 1).wrapping_neg());
         let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
         let vector: [bool; 3] = std::array::from_fn(|n| i.flags >> n & 1 != 0);
         let scalars: [u32; 3] = std::array::from_fn(|n| if vector[n] { 0 } else { w.s32(i.src[n]) });
@@ -126,11 +137,9 @@ executors! {
                 let mut d = [0u32; CHUNK];
                 for j in 0..CHUNK {
                     let (x, y, z) = (x[j] >> shifts[0], y[j] >> shifts[1], z[j] >> shifts[2]);
-                    let mut bits = 0;
-                    for n in 0..8 {
-                        let pick = |bit: usize, v: u32| if n >> bit & 1 != 0 { v } else { !v };
-                        bits |= minterms[n] & pick(2, x) & pick(1, y) & pick(0, z);
-                    }
+                    let low = k[0] ^ k[1] & z ^ y & (k[2] ^ k[3] & z);
+                    let high = k[4] ^ k[5] & z ^ y & (k[6] ^ k[7] & z);
+                    let bits = low ^ x & high;
                     d[j] = match (HALF, op_sel >> 3 & 1) {
                         (false, _) => bits,
                         (true, 0) => bits & 0xffff,

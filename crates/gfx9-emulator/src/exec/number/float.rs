@@ -33,6 +33,19 @@ pub(crate) trait Float: Word {
     fn quiet(self) -> Self;
     fn negate(self) -> Self;
     fn is_negative(self) -> bool;
+    /// Returns the greater of two numbers; +0 is above -0. Neither is a NaN.
+    #[inline(always)]
+    fn greater(self, b: Self) -> Self {
+        // Of equal numbers, one is the one and one is the other.
+        let (one, other) = (if b.lt(self) { self } else { b }, if self.lt(b) { b } else { self });
+        Self::of(one.bits() & other.bits())
+    }
+    /// Returns the lesser of two numbers; see [`greater`](Self::greater).
+    #[inline(always)]
+    fn lesser(self, b: Self) -> Self {
+        let (one, other) = (if self.lt(b) { self } else { b }, if b.lt(self) { b } else { self });
+        Self::of(one.bits() | other.bits())
+    }
 
     #[inline]
     fn add_in(self, m: Mode, b: Self) -> Self {

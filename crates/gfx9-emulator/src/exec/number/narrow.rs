@@ -108,6 +108,29 @@ impl Narrow {
         if code >> (self.bits - 1) & 1 != 0 { -value } else { value }
     }
 
+    /// Returns the value of a code as an f32, as [`decode`](Self::decode) does. For formats of at most 8 bits.
+    #[inline(always)]
+    pub(crate) fn decode_f32(self, code: u32) -> f32 {
+        let magnitude = code & ((1 << (self.bits - 1)) - 1);
+        let sign = (code >> (self.bits - 1) & 1) << 31;
+        let finite = widen(magnitude, self.fraction, self.bias).to_bits();
+        let above = if self.above == Above::Ieee && magnitude == self.largest() + 1 {
+            f32::INFINITY.to_bits()
+        } else {
+            f32::NAN.to_bits()
+        };
+        f32::from_bits(sign | if magnitude <= self.largest() { finite } else { above })
+    }
+
+    /// Returns the code of the nearest number, as [`encode`](Self::encode) does, in a form that the compiler vectorises.
+    #[inline(always)]
+    pub(crate) fn nearest(self, a: f32, saturate: bool) -> u32 {
+        let code = narrow::<false>(a, self.fraction, self.bias);
+        let code = if a.is_infinite() | (code > self.largest()) { self.overflow(saturate) } else { code };
+        let code = if a.is_nan() { self.nan(false) } else { code };
+        code | self.sign(a.is_sign_negative())
+    }
+
     /// Returns the code of a number. Numbers that are too large become infinities, or NaNs if the format has none;
     /// the largest number if it has neither, or if `saturate` is set.
     #[inline(always)]
@@ -146,6 +169,35 @@ impl Narrow {
     }
 }
 
+/// Returns the value of a code without a sign in a format of less precision and a smaller range than f32, all of whose
+/// codes are finite.
+#[inline(always)]
+pub(crate) fn widen(magnitude: u32, fraction: u32, bias: i32) -> f32 {
+    // The fields are those of an f32 whose bias is 127. Denormals are denormals.
+    f32::from_bits(magnitude << (23 - fraction)) * f32::from_bits(((254 - bias) as u32) << 23)
+}
+
+/// Rounds the magnitude of an f32 to a code of a format, to nearest even or, with `TRUNCATE`, towards zero. Codes are not
+/// limited, and that of an infinity or a NaN is any.
+#[inline(always)]
+pub(crate) fn narrow<const TRUNCATE: bool>(a: f32, fraction: u32, bias: i32) -> u32 {
+    let magnitude = a.to_bits() & 0x7fff_ffff;
+    let drop = 23 - fraction;
+    // The least power of two whose exponent's field is not 0, with a field that is less by one.
+    let rebase = ((127 - bias) as u32) << 23;
+    let half = if TRUNCATE { 0 } else { (1 << (drop - 1)) - 1 + (magnitude >> drop & 1) };
+    let normal = magnitude.wrapping_sub(rebase).wrapping_add(half) >> drop;
+    let denormal = if TRUNCATE {
+        let down = (151 - bias - fraction as i32).saturating_sub((magnitude >> 23) as i32);
+        (magnitude & 0x007f_ffff | 1 << 23) >> down.clamp(0, 31)
+    } else {
+        // Adding this leaves the rounded multiple of the least denormal in the low bits.
+        let rounder = ((127 + 24 - bias - fraction as i32) as u32) << 23;
+        (f32::from_bits(magnitude) + f32::from_bits(rounder)).to_bits().wrapping_sub(rounder)
+    };
+    if magnitude < rebase + (1 << 23) { denormal } else { normal }
+}
+
 impl Value {
     /// Returns the value of an f32.
     #[inline(always)]
@@ -174,4 +226,39 @@ impl Value {
 #[inline(always)]
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::test_wave::Random;
+
+    #[test]
+    fn short_ways_give_what_encode_and_decode_do() {
+        let mut random = Random::new(5);
+        for format in [FP8, BF8, FP6, BF6, FP4] {
+            for code in 0..256 {
+                let (got, want) = (format.decode_f32(code), format.decode(code) as f32);
+                assert!(
+                    got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                    "{format:?} {code:#x}"
+                );
+            }
+            for n in 0..200_000 {
+                let bits = random.next();
+                // Any number, or one in the range of the formats, with a short fraction often.
+                let a = match n % 4 {
+                    0 => f32::from_bits(bits as u32),
+                    _ => f32::from_bits(
+                        (0x3500_0000 + (bits as u32 & 0x1fff_ffff) % 0x1400_0000 & !0 << (bits >> 40) % 24)
+                            | (bits >> 32) as u32 & 1 << 31,
+                    ),
+                };
+                for saturate in [false, true] {
+                    let want = format.encode(Value::of_f32(a), Rounding::Nearest, saturate);
+                    assert_eq!(format.nearest(a, saturate), want, "{format:?} {a:e} {saturate}");
+                }
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::exec::carry::*;
 use crate::exec::convert::*;
 use crate::exec::divide::*;
 use crate::exec::integer::*;
-use crate::exec::level::{columns, same};
+use crate::exec::level::{columns, two_columns};
 use crate::exec::media::*;
 use crate::exec::number::half16::Half;
 use crate::exec::scaled::Convert;
@@ -59,8 +59,8 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_qsad_pk_u16_u8 => rare_sat3::<QsadPkU16U8, QsadPkU16U8Clamp>(),
         Vop3::v_mqsad_pk_u16_u8 => rare_sat3::<MqsadPkU16U8, MqsadPkU16U8Clamp>(),
         Vop3::v_mqsad_u32_u8 => lanes_sat(
-            const { &[(0, same::<MqsadU32U8<false>>())] },
-            const { &[(0, same::<MqsadU32U8<true>>())] },
+            const { &[(0, two_columns::<MqsadU32U8<false>>())] },
+            const { &[(0, two_columns::<MqsadU32U8<true>>())] },
         ),
         Vop3::v_mad_u64_u32 => lanes_sat(FormsFlag::<MadU64U32>::F, FormsFlag::<MadU64U32Clamp>::RARE),
         Vop3::v_mad_i64_i32 => lanes_sat(FormsFlag::<MadI64I32>::RARE, FormsFlag::<MadI64I32Clamp>::RARE),
