@@ -24,6 +24,7 @@ mod race_tests;
 mod raw;
 pub(crate) mod refused;
 mod shadow;
+mod shared_pages;
 mod view;
 
 pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
