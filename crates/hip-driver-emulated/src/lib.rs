@@ -38,9 +38,11 @@ mod memory;
 mod module;
 mod options;
 mod pinned;
+mod queue;
 mod settings;
 mod stream;
 mod streams;
+mod sync;
 mod watch;
 
 use std::ffi::CStr;
@@ -68,7 +70,7 @@ use self::module::{Function, Module};
 pub use self::options::{EmulatorOptions, device_target};
 use self::pinned::PinnedMemory;
 pub use self::settings::{EmulatorSetting, SETTINGS, hsa_xnack};
-use self::stream::{Batch, Stream, on_worker};
+use self::stream::{Batch, Stream, runs_command};
 use self::watch::Watch;
 use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
 
@@ -225,7 +227,7 @@ impl Drop for EmulatedDriver {
             pinned: ManuallyDrop::new(self.pinned.drain()),
             devices: self.devices.clone(),
         };
-        if !on_worker() {
+        if !runs_command() {
             return remains.clear_up();
         }
         // The last reference was dropped in a host function. Its stream cannot continue until this returns, and other
