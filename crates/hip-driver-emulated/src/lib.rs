@@ -3,7 +3,8 @@
 //! # What is as on a GPU
 //!
 //! * **Asynchrony.** Each stream has a worker thread, and a call that enqueues work returns before the work has run. A
-//!   copy from pinned memory reads it when the copy runs, so that reusing the memory too early shows, as on a GPU.
+//!   thread that waits for a stream runs its work itself, if the worker does not run it already. A copy from pinned memory
+//!   reads it when the copy runs, so that reusing the memory too early shows, as on a GPU.
 //! * **Waiting.** A copy to pageable memory waits for its stream, `free` for its device, `host_free` for all devices.
 //! * **Addresses.** No two devices have an address in common, and pinned host memory has the same address on the host
 //!   and on every device. Each access of a kernel or copy is checked against the live memory.
