@@ -334,8 +334,9 @@ impl<C> Queue<C> {
             if is_stuck && self.is_turn_free() {
                 return true;
             }
-            let longest = if self.is_idle() { LONGEST_DOZE } else { LONGEST_WITH_WORK };
-            time = if now == before { (time * 2).min(longest) } else { SHORTEST_DOZE };
+            // Threads that wait for what they enqueue need no worker.
+            let longest = if now == before && self.is_idle() { LONGEST_DOZE } else { LONGEST_WITH_WORK };
+            time = (time * 2).min(longest);
             before = now;
         }
     }
