@@ -11,8 +11,8 @@ pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// polls.
 const BUSY_POLL: Duration = Duration::from_micros(2);
 
-/// How long a worker dozes first, and at most without and with work. Each time that nothing was enqueued meanwhile doubles it; after the
-/// longest, an idle worker parks.
+/// How long a worker dozes first, and at most without and with work. Each doze is twice as long as the one before; after
+/// the longest, an idle worker parks.
 pub(crate) const SHORTEST_DOZE: Duration = Duration::from_micros(50);
 pub(crate) const LONGEST_DOZE: Duration = Duration::from_millis(3);
 pub(crate) const LONGEST_WITH_WORK: Duration = Duration::from_micros(400);
