@@ -23,9 +23,9 @@ use crate::sync::{
 };
 use hip_driver::activity::correlation;
 
-/// The commands and bytes for which a new batch has space. The system provides the memory only when it is used.
-const BATCH_COMMANDS: usize = 4096;
-const BATCH_BYTES: usize = 1 << 20;
+/// The commands and bytes for which a stream's new batches have space. The system provides the memory only when it is used.
+pub(super) const BATCH_COMMANDS: usize = 4096;
+pub(super) const BATCH_BYTES: usize = 1 << 20;
 
 /// How long a thread polls before it sleeps. Waking a thread can take 50 us, longer than a small kernel.
 const WAIT_POLL: Duration = Duration::from_micros(100);
@@ -51,12 +51,8 @@ pub(super) struct Batch<C> {
 }
 
 impl<C> Batch<C> {
-    fn new() -> Self {
-        Batch { commands: VecDeque::with_capacity(BATCH_COMMANDS), bytes: Vec::with_capacity(BATCH_BYTES) }
-    }
-
-    fn unused() -> Self {
-        Batch { commands: VecDeque::new(), bytes: Vec::new() }
+    fn new(commands: usize, bytes: usize) -> Self {
+        Batch { commands: VecDeque::with_capacity(commands), bytes: Vec::with_capacity(bytes) }
     }
 
     /// Removes the bytes of commands that have run, and frees memory beyond an unusual size.
@@ -120,12 +116,14 @@ pub(super) struct Queue<C> {
 }
 
 impl<C> Queue<C> {
-    pub(super) fn new() -> Self {
+    /// Creates a queue whose batches have space for so many commands and bytes before they grow.
+    pub(super) fn new(commands: usize, bytes: usize) -> Self {
+        let batch = || Batch::new(commands, bytes);
         Queue {
-            inbox: Mutex::new(Inbox { batch: Batch::new(), worker: Worker::Awake, closed: false }),
+            inbox: Mutex::new(Inbox { batch: batch(), worker: Worker::Awake, closed: false }),
             work: Condvar::new(),
             is_taken: AtomicBool::new(false),
-            running: Mutex::new(Batch::new()),
+            running: Mutex::new(batch()),
             enqueued: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             is_self_served: AtomicBool::new(false),
@@ -310,11 +308,11 @@ impl<C> Queue<C> {
             let idle = self.is_idle();
             if idle && inbox.closed {
                 // An event may keep the stream alive for long, but the batches' memory is not needed.
-                inbox.batch = Batch::unused();
+                inbox.batch = Batch::new(0, 0);
                 if let Some(mut turn) = self.take_turn()
                     && let Some(batch) = &mut turn.batch
                 {
-                    **batch = Batch::unused();
+                    **batch = Batch::new(0, 0);
                 }
                 return false;
             }

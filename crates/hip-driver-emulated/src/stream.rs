@@ -128,7 +128,7 @@ impl Stream {
             kind,
             waits_for_null: AtomicU64::new(0),
             null_waits_for: AtomicU64::new(0),
-            queue: Queue::new(),
+            queue: Queue::new(queue::BATCH_COMMANDS, queue::BATCH_BYTES),
         }
     }
 
