@@ -38,7 +38,7 @@ def _attention(sequence):
 
 
 def _gemm(m, n, k, dtype, published=None, quick=False):
-    # The result is rounded to the type: half a unit in its last place is 2 ** -9 or 2 ** -12 of it.
+    # The result is rounded to the type: half a unit in its last place is at most 2 ** -8 or 2 ** -11 of it.
     tolerance = {"bf16": 4e-3, "f16": 6e-4}[dtype]
     seconds = None if published is None else (published, "a")
     return Case(f"GEMM {dtype} {m}x{n}x{k}", gemm.gemm, {"m": m, "n": n, "k": k, "dtype": dtype}, tolerance, seconds, quick)
@@ -84,8 +84,8 @@ AMD = [
     _gemm(1024, 128, 512, "f16"),
     _gemm(128, 1024, 512, "f16"),
     _gemm(128, 128, 2048, "f16"),
-    Case("attention bf16, window 128, sinks, 128", attention.window, _attention(128), 1e-2, (0.128, "a"), True),
-    Case("attention bf16, window 128, sinks, 256", attention.window, _attention(256), 1e-2, (0.309, "a")),
+    Case("attention bf16, window 128, sinks, 128", attention.window, _attention(128), 4.2e-3, (0.128, "a"), True),
+    Case("attention bf16, window 128, sinks, 256", attention.window, _attention(256), 4.2e-3, (0.309, "a")),
 ]
 
 OTHERS = [
@@ -123,7 +123,7 @@ OTHERS = [
         "paged attention f16, 8 sequences, 32 heads",
         attention.paged,
         {"sequences": 8, "heads": 32, "kv_heads": 4, "longest": 1024, "width": 128, "page": 16, "dtype": "f16"},
-        2e-3,
+        6e-4,
         None,
         True,
     ),

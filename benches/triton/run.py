@@ -62,7 +62,15 @@ class Measurement:
         """Returns the figure that the table shows, or None."""
         if self.state != "ok":
             return None
-        return {"median": statistics.median, "fastest": min}[figure](self.wall)
+        return FIGURES[figure][1](self)
+
+
+# What the table can show of the samples.
+FIGURES = {
+    "median": ("Seconds a launch with its wait, median", lambda found: statistics.median(found.wall)),
+    "fastest": ("Seconds a launch with its wait, fastest", lambda found: min(found.wall)),
+    "cpu": ("Seconds of the processor for a launch, all threads together, least", lambda found: min(found.cpu)),
+}
 
 
 def measure(case, setup, samples, warmups):
@@ -188,15 +196,17 @@ def options():
     parser.add_argument("--cases", metavar="PATTERN", default="*", help="names, with * and ?, such as 'GEMM*'")
     parser.add_argument("--samples", type=int, default=9, help="timed launches of each case (default: 9)")
     parser.add_argument("--warmups", type=int, default=3, help="launches before them (default: 3)")
-    parser.add_argument("--figure", choices=["median", "fastest"], default="median", help="what the table shows of the samples")
+    parser.add_argument("--figure", choices=FIGURES, default="median", help="what the table shows of the samples")
     parser.add_argument(
         "--sanitize", action="store_true", help="a further column for each target, with the sanitizer, of one launch"
     )
-    parser.add_argument("--quick", action="store_true", help="small cases, one sample, two threads: whether results are right")
+    parser.add_argument(
+        "--quick", action="store_true", help="small cases, two threads, one sample after one launch: whether results are right"
+    )
     parser.add_argument("--json", metavar="FILE", help="writes all samples to a file")
     chosen = parser.parse_args()
     if chosen.quick:
-        chosen.threads, chosen.samples, chosen.warmups = [2], 1, 0
+        chosen.threads, chosen.samples, chosen.warmups = [2], 1, 1
     if chosen.samples < 1 or chosen.warmups < 0:
         parser.error("at least one sample is needed")
     return chosen
@@ -219,7 +229,7 @@ def main():
             json.dump(as_json(cases, setups, measured), file, indent=1)
     here = machine()
     print("{date}: {processor}, {cores} cores; hiplaunch {hiplaunch}, Triton {triton}".format(**here))
-    print(f"Seconds a launch with its wait, {chosen.figure} of {chosen.samples} (10^9 multiply-adds a second).\n")
+    print(f"{FIGURES[chosen.figure][0]} of {chosen.samples} (10^9 multiply-adds a second).\n")
     print("\n".join(table(cases, setups, measured, chosen.figure)))
     keys = {case.published[1] for case in cases if case.published}
     print("".join(f"\n({key}) {text}." for key, text in MACHINES.items() if key in keys))

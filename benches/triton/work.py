@@ -1,5 +1,7 @@
 """What a case is made of: its inputs, its launch, and what its results have to be."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import typing
@@ -58,11 +60,13 @@ class Result:
     expected: numpy.ndarray
     # Whether the kernel adds to what is there, which is zero then. What others don't write is no number.
     accumulates: bool = False
+    # What a value's rounding errors are in proportion to, besides its own size, if that is not the same for all.
+    scale: numpy.ndarray | None = None
 
     @functools.cached_property
     def _sizes(self):
         sizes = numpy.abs(wide(self.expected))
-        return sizes + numpy.median(sizes)
+        return sizes + (numpy.median(sizes) if self.scale is None else self.scale)
 
     def reset(self):
         """Overwrites what an earlier launch wrote."""
@@ -71,7 +75,7 @@ class Result:
     def defect(self, tolerance):
         """Returns what is wrong with the array, or None.
 
-        A value may differ by `tolerance` times its own size and the median size of all.
+        A value may differ by `tolerance` times the sum of its own size and of `scale`, or of the median size of all.
         """
         if not tolerance:
             wrong = self.array != self.expected

@@ -58,8 +58,9 @@ def window(inputs, batch, heads, kv_heads, sequence, window, width, dtype):
     seen = (distance >= 0) & (distance < window)
     keys, values = (numpy.repeat(wide(x), group, 1) for x in (k, v))
     scores = numpy.where(seen, wide(q) @ keys.transpose(0, 1, 3, 2) * scale, -numpy.inf)
-    expected = weighted(scores, values, wide(sinks)[:, None, None])
-    return Work(launch, [Result("out", out, expected)], 2 * batch * heads * int(seen.sum()) * width)
+    # The weights are rounded to the type before they meet the values, whose signs differ.
+    expected, sizes = (weighted(scores, x, wide(sinks)[:, None, None]) for x in (values, numpy.abs(values)))
+    return Work(launch, [Result("out", out, expected, scale=sizes)], 2 * batch * heads * int(seen.sum()) * width)
 
 
 @triton.jit
@@ -104,8 +105,9 @@ def paged(inputs, sequences, heads, kv_heads, longest, width, page, dtype):
     def launch():
         paged_kernel[grid](q, keys, values, pages, lengths, out, scale, kv_heads, group, width, page, most_pages, 64, num_warps=4)
 
-    expected = numpy.empty(q.shape)
+    expected, sizes = numpy.empty(q.shape), numpy.empty(q.shape)
     for s, length in enumerate(lengths):
         key, value = (wide(x[pages[s]]).reshape(-1, kv_heads, width)[:length].transpose(1, 0, 2) for x in (keys, values))
-        expected[s] = weighted(wide(q[s]) @ key.transpose(0, 2, 1) * scale, value)
-    return Work(launch, [Result("out", out, expected)], 2 * heads * int(lengths.sum()) * width)
+        scores = wide(q[s]) @ key.transpose(0, 2, 1) * scale
+        expected[s], sizes[s] = weighted(scores, value), weighted(scores, numpy.abs(value))
+    return Work(launch, [Result("out", out, expected, scale=sizes)], 2 * heads * int(lengths.sum()) * width)
