@@ -31,6 +31,13 @@ pub(crate) trait HalfOp {
     fn chunk<V: Conversion>(m: Mode, x: [[u16; CHUNK]; 3]) -> [u16; CHUNK];
 }
 
+/// Returns a number that was an f16. LLVM knows that, and would round or compare it as an f16, lane by lane: it doesn't see
+/// through these products, which are exact.
+#[inline(always)]
+pub(crate) fn as_f32(a: f32) -> f32 {
+    a * 0.5 * 2.0
+}
+
 // No closures: they would be functions that the compiler need not inline into those with the host's features.
 
 /// Declares operations whose result in f32, rounded to f16, is that of one rounding: f32 has more than twice the precision.
@@ -61,12 +68,12 @@ in_f32! {
     Sub<Half>: 2 Each2, |a, b| a - b;
     Subrev<Half>: 2 Each2, |a, b| b - a;
     Mul<Half>: 2 Each2, |a, b| a * b;
-    Floor<Half>: 1 Each1, |a| a.floor();
-    Ceil<Half>: 1 Each1, |a| a.ceil();
-    Trunc<Half>: 1 Each1, |a| a.trunc();
-    Rndne<Half>: 1 Each1, |a| a.round_ties_even();
+    Floor<Half>: 1 Each1, |a| as_f32(a).floor();
+    Ceil<Half>: 1 Each1, |a| as_f32(a).ceil();
+    Trunc<Half>: 1 Each1, |a| as_f32(a).trunc();
+    Rndne<Half>: 1 Each1, |a| as_f32(a).round_ties_even();
     Fract<Half>: 1 Each1, |a| {
-        let d = a - a.floor();
+        let d = a - as_f32(a).floor();
         let below = 1.0 - 0.5f32.powi(11);
         if d > below { below } else { d }
     };
@@ -97,8 +104,8 @@ macro_rules! to_integers {
 }
 
 to_integers! {
-    CvtU16F16: |a| to_integer(a.trunc(), 0.0, 65535.0);
-    CvtI16F16: |a| to_integer(a.trunc(), -32768.0, 32767.0);
+    CvtU16F16: |a| to_integer(as_f32(a).trunc(), 0.0, 65535.0);
+    CvtI16F16: |a| to_integer(as_f32(a).trunc(), -32768.0, 32767.0);
     CvtNormI16F16: |a| to_integer(a * 32767.0, -32767.0, 32767.0);
     CvtNormU16F16: |a| to_integer(a * 65535.0, 0.0, 65535.0);
     FrexpExpI16F16: |a| frexp(a).1;

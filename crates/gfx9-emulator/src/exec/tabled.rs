@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use super::halves::{HalfOp, agree};
+use super::halves::{HalfOp, agree, as_f32};
 use super::transcendental::{CosF16, ExpF16, LogF16, RsqF16, SinF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Each1, Op1, any, by_exec, store};
@@ -40,7 +40,7 @@ macro_rules! tabled {
                 let a = V::widen(x);
                 let (mut above, mut below) = ([0.0; CHUNK], [0.0; CHUNK]);
                 for j in 0..CHUNK {
-                    let near = $near(a[j]);
+                    let near = $near(as_f32(a[j]));
                     (above[j], below[j]) = (near * (1.0 + ERROR), near * (1.0 - ERROR));
                 }
                 let (above, below) = (V::narrow(above), V::narrow(below));
@@ -120,8 +120,8 @@ fn exp2(a: f32) -> f32 {
     let inside = if inside < -30.0 { -30.0 } else { inside };
     let shifted = inside + ROUNDER;
     let p = polynomial(C, inside - (shifted - ROUNDER));
-    let d = f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23));
-    if a.is_nan() { f32::NAN } else { d }
+    // The low bits of a NaN that was an f16 are 0.
+    f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
 #[inline(always)]
