@@ -9,7 +9,8 @@ use gfx9_emulator::{Dispatch, Error, SimdLevel};
 use gfx9_isa::{Listing, Target};
 
 pub use stream::stream;
-use template::{assemble, machine};
+pub use template::assemble;
+use template::machine;
 
 /// Runs any words as code, which ends, faults, or is stopped.
 pub fn words(code: &[u8]) {

@@ -16,8 +16,12 @@ const ROOM: usize = 512;
 /// `s_endpgm`.
 const END: u32 = 0xbf81_0000;
 
-/// Returns the template's code object with this code.
-pub(crate) fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
+/// Returns a code object of one kernel with this code, of at most 512 dwords. The kernel has all registers, 1024 bytes of
+/// LDS and 256 of private memory.
+///
+/// # Panics
+/// If the template's code has changed.
+pub fn assemble(target: Target, words: &[u32]) -> Vec<u8> {
     let mut bytes = TEMPLATES[target as usize].to_vec();
     let filler = END.to_le_bytes().repeat(ROOM);
     let at = bytes.windows(filler.len()).position(|part| part == filler).expect("the template's code");
