@@ -1,6 +1,8 @@
 //! Conversions between number formats. Conversions to integers round towards zero and saturate, and a NaN gives 0, as
 //! with Rust's `as`.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};

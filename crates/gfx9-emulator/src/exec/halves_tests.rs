@@ -1,6 +1,8 @@
 //! Compares operations on chunks of f16 with the operations on one lane that they replace, which convert with integers:
 //! for all numbers of one source, for all pairs of special ones, and at random. Also those on floats of 8 bits.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use super::arith::{
     Add, Ceil, Floor, Fma, Fract, Mad, Max, Max3, Maximum3, Med3, Min, Min3, Minimum3, Mul, Rndne, Sub,
     Subrev, Trunc,

@@ -100,6 +100,7 @@ pub(crate) struct Dpp {
 
 /// How a register's lanes are permuted: in one of a few ways that vector instructions of the host can do.
 #[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant, reason = "decoding makes one, which is behind its instruction's pointer")]
 pub(super) enum Moves {
     /// All lanes of a row read the same lane, that of their row in the list; [`NO_LANE`] for none.
     Broadcast([u8; CHUNKS]),

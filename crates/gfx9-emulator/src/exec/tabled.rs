@@ -4,6 +4,8 @@
 //! lanes is approximated in f32 first, and looked up only if the approximation is so near a tie that it doesn't tell to
 //! which f16 the result rounds. That is once in some thirty chunks of any numbers. A test compares all results.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
