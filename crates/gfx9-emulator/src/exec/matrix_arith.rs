@@ -104,7 +104,7 @@ pub(crate) trait Kind {
 }
 
 /// The elements of A or B: `E` of each lane, and for each what [`Kind::P`] describes.
-pub(super) struct Operand<K: Kind, const E: usize> {
+pub(crate) struct Operand<K: Kind, const E: usize> {
     pub(super) values: [[K::T; LANES]; E],
     pub(super) exponents: [[K::P; LANES]; E],
 }
