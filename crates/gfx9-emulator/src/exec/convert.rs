@@ -1,14 +1,18 @@
 //! Conversions between number formats. Conversions to integers round towards zero and saturate, and a NaN gives 0, as
 //! with Rust's `as`.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use std::marker::PhantomData;
 
-use crate::exec::lanes::{Op1, Word};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::lanes::{Forms, Op1, Word, all, any, by_exec, store};
+use crate::exec::level::two_columns;
 use crate::exec::number::float::Float;
-use crate::exec::number::half16::Half;
-use crate::exec::number::narrow::{self, BF8, FP8, Narrow, Rounding, Value};
+use crate::exec::number::half16::{Half, to_integer};
+use crate::exec::number::narrow::{self, BF8, FP8, Narrow, to_bf16};
 use crate::exec::number::soft::{self, Round};
-use crate::state::wave::Mode;
+use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave};
 
 use super::op::{ops1, ops2, ops3};
 
@@ -59,20 +63,38 @@ ops1! {
     CvtF32Bf16: |_, a: u16| -> f32 { f32::from_bits(u32::from(a) << 16) } => { f32::from_bits(u32::from(a) << 16) }
     CvtF32Fp8: |_, a: u32| -> f32 { small_to_f32::<3>(a as u8) }
     CvtF32Bf8: |_, a: u32| -> f32 { small_to_f32::<2>(a as u8) }
-    CvtPkF32Fp8: |_, a: u32| -> u64 { pair(small_to_f32::<3>(a as u8), small_to_f32::<3>((a >> 8) as u8)) }
-    CvtPkF32Bf8: |_, a: u32| -> u64 { pair(small_to_f32::<2>(a as u8), small_to_f32::<2>((a >> 8) as u8)) }
 }
 
 ops1! {
     // The 8-bit floats of gfx950.
-    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.decode(a) as f32 }
-    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.decode(a) as f32 }
-    CvtPkF32OcpFp8: |_, a: u32| -> u64 { pair(FP8.decode(a) as f32, FP8.decode(a >> 8) as f32) }
-    CvtPkF32OcpBf8: |_, a: u32| -> u64 { pair(BF8.decode(a) as f32, BF8.decode(a >> 8) as f32) }
+    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.to_f32(a) }
+    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.to_f32(a) }
 }
 
-fn pair(lo: f32, hi: f32) -> u64 {
-    u64::from(lo.to_bits()) | u64::from(hi.to_bits()) << 32
+/// `v_cvt_pk_f32_fp8` and `v_cvt_pk_f32_bf8`: executes a conversion on the two low bytes.
+pub(crate) struct CvtPkF32<O>(PhantomData<O>);
+
+impl<O: Op1<A = u32, D = f32>> CvtPkF32<O> {
+    pub(crate) const FORMS: Forms = &all(two_columns::<Self>());
+}
+
+impl<O: Op1<A = u32, D = f32>> Exec for CvtPkF32<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let m = w.mode;
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = any::<u32, false>(w, i, 0, c);
+                let (mut low, mut high) = ([0.0; CHUNK], [0.0; CHUNK]);
+                for j in 0..CHUNK {
+                    (low[j], high[j]) = (O::f(m, a[j]), O::f(m, a[j] >> 8));
+                }
+                store::<_, MASKED>(w, i.dst, c, &low);
+                store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &high);
+            }
+        });
+        Flow::Next
+    }
 }
 
 /// Returns the fraction, with the sign and a magnitude from 0.5 to below 1, and the power of two whose product is the
@@ -153,14 +175,16 @@ ops2! {
     CvtPknormI16F32: |_, a: f32, b: f32| -> u32 { u32::from(snorm(a) as u16) | u32::from(snorm(b) as u16) << 16 }
     CvtPknormU16F32: |_, a: f32, b: f32| -> u32 { u32::from(unorm(a)) | u32::from(unorm(b)) << 16 }
     CvtPknormI16F16: |_, a: Half, b: Half| -> u32 {
-        u32::from(snorm(a.to_f32()) as u16) | u32::from(snorm(b.to_f32()) as u16) << 16
+        let part = |v: Half| u32::from(to_integer(v.to_f32() * 32767.0, -32767.0, 32767.0));
+        part(a) | part(b) << 16
     }
     CvtPknormU16F16: |_, a: Half, b: Half| -> u32 {
-        u32::from(unorm(a.to_f32())) | u32::from(unorm(b.to_f32())) << 16
+        let part = |v: Half| u32::from(to_integer(v.to_f32() * 65535.0, 0.0, 65535.0));
+        part(a) | part(b) << 16
     }
     /// Rounds towards zero in every mode.
     CvtPkrtzF16F32: |_, a: f32, b: f32| -> u32 {
-        u32::from(towards_zero(a).0) | u32::from(towards_zero(b).0) << 16
+        u32::from(Half::towards_zero(a).0) | u32::from(Half::towards_zero(b).0) << 16
     }
     CvtPkU16U32: |_, a: u32, b: u32| -> u32 { a.min(0xffff) | b.min(0xffff) << 16 }
     CvtPkI16I32: |_, a: i32, b: i32| -> u32 {
@@ -168,24 +192,24 @@ ops2! {
         part(a) | part(b) << 16
     }
     CvtPkFp8F32: |m, a: f32, b: f32| -> u16 {
-        u16::from(f32_to_small::<3>(m, Round::Even, a)) | u16::from(f32_to_small::<3>(m, Round::Even, b)) << 8
+        u16::from(f32_to_small::<3, false>(m, a)) | u16::from(f32_to_small::<3, false>(m, b)) << 8
     }
     CvtPkBf8F32: |m, a: f32, b: f32| -> u16 {
-        u16::from(f32_to_small::<2>(m, Round::Even, a)) | u16::from(f32_to_small::<2>(m, Round::Even, b)) << 8
+        u16::from(f32_to_small::<2, false>(m, a)) | u16::from(f32_to_small::<2, false>(m, b)) << 8
     }
     /// Stochastic rounding: random bits are added below the last bit of the result, which is then truncated.
     CvtSrFp8F32: |m, a: f32, random: u32| -> u32 {
-        u32::from(f32_to_small::<3>(m, Round::Zero, dither(a, random >> 12)))
+        u32::from(f32_to_small::<3, true>(m, dither(a, random >> 12)))
     }
     CvtSrBf8F32: |m, a: f32, random: u32| -> u32 {
-        u32::from(f32_to_small::<2>(m, Round::Zero, dither(a, random >> 11)))
+        u32::from(f32_to_small::<2, true>(m, dither(a, random >> 11)))
     }
 }
 
 ops2! {
     // The 8-bit floats of gfx950.
-    CvtPkOcpFp8F32: |m, a: f32, b: f32| -> u16 { nearest(FP8, m, a) | nearest(FP8, m, b) << 8 }
-    CvtPkOcpBf8F32: |m, a: f32, b: f32| -> u16 { nearest(BF8, m, a) | nearest(BF8, m, b) << 8 }
+    CvtPkOcpFp8F32: |m, a: f32, b: f32| -> u16 { nearest_pair(FP8, m, a, b) }
+    CvtPkOcpBf8F32: |m, a: f32, b: f32| -> u16 { nearest_pair(BF8, m, a, b) }
     CvtSrOcpFp8F32: |m, a: f32, seed: u32| -> u32 { random(FP8, m.fp16_ovfl(), a, seed) }
     CvtSrOcpBf8F32: |m, a: f32, seed: u32| -> u32 { random(BF8, m.fp16_ovfl(), a, seed) }
     CvtSrF16F32: |_, a: f32, seed: u32| -> Half { Half(random(narrow::F16, false, a, seed) as u16) }
@@ -198,24 +222,17 @@ ops2! {
     CvtPkBf16F32: |_, a: f32, b: f32| -> u32 { u32::from(to_bf16(a)) | u32::from(to_bf16(b)) << 16 }
 }
 
-/// Rounds to the nearest 8-bit float of gfx950.
+/// Rounds to the nearest 8-bit floats of gfx950.
 #[inline(always)]
-fn nearest(format: Narrow, m: Mode, a: f32) -> u16 {
-    format.encode(Value::of_f32(a), Rounding::Nearest, m.fp16_ovfl()) as u16
+fn nearest_pair(format: Narrow, m: Mode, a: f32, b: f32) -> u16 {
+    let saturate = m.fp16_ovfl();
+    (format.nearest(a, saturate) | format.nearest(b, saturate) << 8) as u16
 }
 
 /// Rounds at random, as the seed's upper bits say.
 #[inline(always)]
 fn random(format: Narrow, saturate: bool, a: f32, seed: u32) -> u32 {
-    format.encode(Value::of_f32(a), Rounding::Stochastic { seed, fraction: 23 }, saturate)
-}
-
-/// Rounds to the nearest bfloat16. NaNs keep the upper bits of their payload, and are quieted.
-#[inline(always)]
-fn to_bf16(a: f32) -> u16 {
-    let bits = a.to_bits();
-    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-    if a.is_nan() { (bits >> 16) as u16 | 0x40 } else { rounded as u16 }
+    format.random(a, seed, 23, saturate)
 }
 
 ops3! {
@@ -243,13 +260,6 @@ fn byte(value: u8, n: u32, c: u32) -> u32 {
 }
 
 #[inline(always)]
-fn towards_zero(a: f32) -> Half {
-    let near = Half::from_f32(a);
-    let over = near.to_f32().abs() > a.abs();
-    Half(near.0 - u16::from(over))
-}
-
-#[inline(always)]
 fn dither(a: f32, random: u32) -> f32 {
     if a.is_finite() { f32::from_bits(a.to_bits().wrapping_add(random)) } else { a }
 }
@@ -258,35 +268,20 @@ fn dither(a: f32, random: u32) -> f32 {
 /// the only NaN. The exponent's bias is one more than IEEE's rule gives (CDNA3 ISA, "FP8 and BF8").
 #[inline(always)]
 pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
-    let bias = 1 << (6 - FRACTION);
-    let fraction = i32::from(a) & ((1 << FRACTION) - 1);
-    let field = i32::from(a) >> FRACTION & ((1 << (7 - FRACTION)) - 1);
-    let mantissa = if field == 0 { fraction } else { fraction | 1 << FRACTION };
-    let exponent = field.max(1) - bias - FRACTION as i32;
-    let magnitude = mantissa as f32 * power(exponent) as f32;
-    let value = if a & 0x80 != 0 { -magnitude } else { magnitude };
+    let magnitude = narrow::small_to_f32(u32::from(a & 0x7f), FRACTION, 1 << (6 - FRACTION));
+    let value = f32::from_bits(magnitude.to_bits() | u32::from(a & 0x80) << 24);
     if a == 0x80 { f32::NAN } else { value }
 }
 
 /// Converts to an 8-bit float; see [`small_to_f32`]. A number that is too large gives NaN, or the largest number if the
 /// mode has FP16_OVFL.
-pub(crate) fn f32_to_small<const FRACTION: u32>(m: Mode, round: Round, a: f32) -> u8 {
-    if !a.is_finite() {
-        return 0x80;
-    }
-    // The powers of two of the last place of denormals, and of the last place of this number.
-    let lowest = 1 - (1 << (6 - FRACTION)) - FRACTION as i32;
-    let magnitude = f64::from(a.abs());
-    let last = ((magnitude.to_bits() >> 52) as i32 - 1023 - FRACTION as i32).max(lowest);
-    let units = magnitude * power(-last);
-    let whole = (if round == Round::Zero { units.trunc() } else { units.round_ties_even() }) as u32;
-    // The hidden bit of `whole` adds 1 to the exponent's field, and so does a carry into the next binade.
-    let code = ((last - lowest) as u32) * (1 << FRACTION) + whole;
-    let sign = if a < 0.0 { 0x80 } else { 0 };
-    match code {
-        0 => 0,
-        1..=0x7f => code as u8 | sign,
-        _ if m.fp16_ovfl() => 0x7f | sign,
-        _ => 0x80,
-    }
+#[inline(always)]
+fn f32_to_small<const FRACTION: u32, const DOWN: bool>(m: Mode, a: f32) -> u8 {
+    let code = narrow::f32_to_small::<DOWN>(a, FRACTION, 1 << (6 - FRACTION));
+    let sign = (a.to_bits() >> 24) as u8 & 0x80;
+    let large = if m.fp16_ovfl() { 0x7f | sign } else { 0x80 };
+    let number = if code > 0x7f { large } else { code as u8 | sign };
+    // There is no -0.
+    let number = if code == 0 { 0 } else { number };
+    if a.is_finite() { number } else { 0x80 }
 }

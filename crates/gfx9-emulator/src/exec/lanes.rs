@@ -8,6 +8,8 @@
 
 use std::marker::PhantomData;
 
+use gfx9_isa::flags::EXEC_OUT;
+
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave, lanes_of};
@@ -269,6 +271,33 @@ pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: u
     }
 }
 
+/// Executes an [`OpCmp`] with any operands. It is a `v_cmpx` if its row says so.
+pub(crate) struct CmpAny<O>(PhantomData<O>);
+
+impl<O: OpCmp> Exec for CmpAny<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let m = w.mode;
+        let x = i.row.is(EXEC_OUT);
+        if O::A::FLOAT && !m.is_default_float() {
+            return if x { EachCmp::<O, true>::run(w, i) } else { EachCmp::<O, false>::run(w, i) };
+        }
+        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        for c in 0..CHUNKS {
+            let (a, b) = (any::<O::A, false>(w, i, 0, c), any::<O::B, false>(w, i, 1, c));
+            for j in 0..CHUNK {
+                flags[c][j] = u8::from(O::f(m, a[j], b[j]));
+            }
+        }
+        let mask = collect(&flags) & w.exec();
+        w.set_s64(i.sdst, mask);
+        if x {
+            w.set_exec(mask);
+        }
+        Flow::Next
+    }
+}
+
 /// Executes an [`OpCmp`]. With `X`, it is a `v_cmpx`.
 pub(crate) struct CmpLanes<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
 
@@ -319,7 +348,7 @@ pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
 pub(crate) type Forms = &'static [(u8, Columns)];
 
 /// Returns forms that use one executor for all combinations of scalars.
-const fn all(each: Columns) -> [(u8, Columns); 8] {
+pub(crate) const fn all(each: Columns) -> [(u8, Columns); 8] {
     [(0, each), (1, each), (2, each), (3, each), (4, each), (5, each), (6, each), (7, each)]
 }
 
@@ -328,8 +357,8 @@ pub(crate) const fn but_portable(portable: Columns, columns: Columns) -> Columns
     [portable[0], columns[1], columns[2]]
 }
 
-// Each operation has three sets of forms. `RARE`, for instructions that compilers rarely use, is small and slow. `F`
-// uses AVX2, for vectors and for a scalar first source, as the short encodings allow. `HOT`, for instructions of inner
+// Each operation has three sets of forms. `RARE`, for instructions that compilers rarely use, has one copy for AVX2, for any
+// sources. `F` has two, for vectors and for a scalar first source, as the short encodings allow. `HOT`, for instructions of inner
 // loops, also has scalars in other sources, and a copy for AVX-512.
 
 /// Declares, for each number of sources, the trait of a lane operation, its executors and its forms. A source is given
@@ -431,7 +460,7 @@ macro_rules! lane_operations {
         impl<O: $Op> $Forms<O> {
             const EACH: Columns = same::<$Each<O>>();
             const ANY: Columns = same::<$Any<O, false>>();
-            pub(crate) const RARE: Forms = &all(Self::EACH);
+            pub(crate) const RARE: Forms = &all(but_portable(Self::EACH, two_columns::<$Any<O, false>>()));
             pub(crate) const F: Forms = &[
                 (0, but_portable(Self::EACH, two_columns::<$L<O, 0>>())),
                 (1, but_portable(Self::EACH, two_columns::<$L<O, 1>>())),
@@ -467,7 +496,7 @@ impl<O: Op3> Forms3<O> {
 pub(crate) struct FormsCmp<O, const X: bool>(PhantomData<O>);
 impl<O: OpCmp, const X: bool> FormsCmp<O, X> {
     const EACH: Columns = same::<EachCmp<O, X>>();
-    pub(crate) const RARE: Forms = &all(Self::EACH);
+    pub(crate) const RARE: Forms = &all(but_portable(Self::EACH, two_columns::<CmpAny<O>>()));
     pub(crate) const F: Forms = &[
         (0, but_portable(Self::EACH, two_columns::<CmpLanes<O, 0, X>>())),
         (1, but_portable(Self::EACH, two_columns::<CmpLanes<O, 1, X>>())),
