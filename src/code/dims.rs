@@ -1,7 +1,9 @@
 //! The dimensions of a launch.
 
 /// The grid, block and dynamic LDS of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// C has the same struct, so that one copies the other in a few wide moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct LaunchDims {
     /// The number of workgroups in x, y and z. With 0 in any axis no kernel runs.
     pub grid: [u32; 3],

@@ -84,6 +84,8 @@ conformance!({
         priorities_are_accepted,
         a_destroyed_stream_finishes_its_work,
         host_functions_run_in_order,
+        a_host_function_between_launches_runs_before_the_wait_ends,
+        work_runs_though_no_call_waits_for_it,
         a_free_waits_for_work_in_flight,
     ]
     default_streams: [
@@ -179,6 +181,7 @@ conformance!({
     threads: [
         threads_launch_on_their_own_streams,
         threads_launch_on_one_stream,
+        threads_wait_for_their_launches_on_one_stream,
         threads_create_use_and_destroy_everything_at_once,
         the_validation_layer_refuses_stale_handles,
     ]

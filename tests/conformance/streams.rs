@@ -1,6 +1,8 @@
 //! Streams: the order of a stream's work, waiting for it, and many streams at once.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use hiplaunch::driver::{Capability, HostFunction, StreamOptions, Work};
 
@@ -134,6 +136,49 @@ pub(crate) fn host_functions_run_in_order(rig: &Rig) {
     }
     rig.sync(stream);
     assert_eq!(*seen.lock().unwrap(), [(0, 64), (1, 128), (2, 192), (3, 256), (4, 320)]);
+}
+
+pub(crate) fn work_runs_though_no_call_waits_for_it(rig: &Rig) {
+    let (stream, probe, pinned) = (rig.stream(), rig.load(&PROBE), rig.pinned(4));
+    let counter = rig.upload(&[0u32], stream);
+    for round in 1..=3u32 {
+        probe.launch("atomic_count", 1, 64, stream, &[output(counter, 4)]).unwrap();
+        pinned.to_host(0, counter, 4, stream);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // SAFETY: aligned, and live until the rig ends. The copy that writes it is what is waited for.
+        while unsafe { pinned.host(0).cast::<u32>().read_volatile() } != 64 * round {
+            assert!(Instant::now() < deadline, "the work of round {round} did not run");
+            std::thread::yield_now();
+        }
+        // Longer than a driver's threads look for work.
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    rig.sync(stream);
+}
+
+pub(crate) fn a_host_function_between_launches_runs_before_the_wait_ends(rig: &Rig) {
+    if !rig.has(Capability::HostFunc) {
+        return;
+    }
+    let (stream, other, probe) = (rig.stream(), rig.stream(), rig.load(&PROBE));
+    let counter = rig.upload(&[0u32], stream);
+    let called = Arc::new(AtomicU32::new(0));
+    for round in 1..=50u32 {
+        probe.launch("atomic_count", 1, 64, stream, &[output(counter, 4)]).unwrap();
+        let counted = Arc::clone(&called);
+        let function = Box::new(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        // SAFETY: a live stream; the function makes no driver call.
+        unsafe { rig.driver.enqueue(D0, stream, &Work::HostFunction(&HostFunction::new(function))) }.unwrap();
+        probe.launch("atomic_count", 1, 64, stream, &[output(counter, 4)]).unwrap();
+        let event = rig.event();
+        rig.record(event, stream);
+        rig.wait(other, event);
+        rig.sync(other);
+        assert_eq!(called.load(Ordering::SeqCst), round);
+        assert_eq!(rig.read::<u32>(counter, 1, other), [128 * round]);
+    }
 }
 
 pub(crate) fn a_free_waits_for_work_in_flight(rig: &Rig) {

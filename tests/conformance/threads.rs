@@ -42,6 +42,27 @@ pub(crate) fn threads_launch_on_one_stream(rig: &Rig) {
     assert_eq!(rig.read::<u32>(counter, 1, stream), [THREADS as u32 * LAUNCHES * 64]);
 }
 
+pub(crate) fn threads_wait_for_their_launches_on_one_stream(rig: &Rig) {
+    let (stream, probe) = (rig.stream(), rig.load(&PROBE));
+    let counters = rig.upload(&[0u32; THREADS], stream);
+    std::thread::scope(|scope| {
+        for t in 0..THREADS as u64 {
+            let probe = &probe;
+            // A thread of a program may have a small stack.
+            let thread = std::thread::Builder::new().stack_size(128 << 10);
+            let waits = move || {
+                let counter = counters.offset(4 * t);
+                for round in 1..=40u32 {
+                    probe.launch("atomic_count", 1, 64, stream, &[output(counter, 4)]).unwrap();
+                    rig.sync(stream);
+                    assert_eq!(rig.read::<u32>(counter, 1, stream), [64 * round]);
+                }
+            };
+            thread.spawn_scoped(scope, waits).unwrap();
+        }
+    });
+}
+
 pub(crate) fn threads_create_use_and_destroy_everything_at_once(rig: &Rig) {
     let ready = rig.stream();
     let shared = rig.upload(&(0..256u32).collect::<Vec<_>>(), ready);

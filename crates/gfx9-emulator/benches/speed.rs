@@ -10,13 +10,23 @@ use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, LoadedProgram, Machine, MachineConfig, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
-const MATRICES: [(&str, &[u8]); 2] = [
+const MATRICES: [(&str, &[u8]); 3] = [
     ("gfx90a", include_bytes!("data/matrices.gfx90a.co")),
     ("gfx942", include_bytes!("data/matrices.gfx942.co")),
+    ("gfx950", include_bytes!("data/matrices.gfx950.co")),
 ];
 /// Kernels of matrix instructions, and the number of products that are added by each instruction.
-const MATRIX_KERNELS: [(&str, u64); 4] =
-    [("matrix_f32", 1024), ("matrix_f16", 4096), ("matrix_bf16", 4096), ("matrix_f8", 8192)];
+const MATRIX_KERNELS: [(&str, u64); 9] = [
+    ("matrix_f32", 1024),
+    ("matrix_f16", 4096),
+    ("matrix_bf16", 4096),
+    ("matrix_f8", 8192),
+    ("matrix_f16x2", 8192),
+    ("matrix_bf16x2", 8192),
+    ("matrix_f8f6f4", 32768),
+    ("matrix_scaled_f8", 32768),
+    ("matrix_scaled_f4", 32768),
+];
 
 /// The kernel's name, grid and block, and a function that returns the arguments for the addresses of two inputs and the
 /// output.
@@ -80,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (rate, instructions) = measure(&machine, &program, &case, buffers)?;
             // 32 matrix instructions in each of 200 iterations of four waves.
             let share = (4 * 200 * 32) as f64 / instructions as f64;
-            println!("{target} {name:12} {:6.2} G multiply-adds/s", rate * share * macs as f64 / 1e3);
+            println!("{target} {name:16} {:6.2} G multiply-adds/s", rate * share * macs as f64 / 1e3);
         }
     }
     if names.is_empty() || names.iter().any(|n| n == "load") {
@@ -95,6 +105,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if names.is_empty() || names.iter().any(|n| n == "memory") {
         memory(&machine)?;
+        stream(&machine, &program)?;
+        allocations(&machine)?;
     }
     if names.is_empty() || names.iter().any(|n| n == "launch") {
         launches(&machine, &program, buffers[2])?;
@@ -156,6 +168,54 @@ fn memory(machine: &Machine) -> Result<(), Box<dyn Error>> {
     })?;
     memory.free(a)?;
     memory.free(b)?;
+    Ok(())
+}
+
+/// Measures a kernel that adds two arrays of 32 MiB, beside the host's copy of as many bytes.
+fn stream(machine: &Machine, program: &LoadedProgram) -> Result<(), Box<dyn Error>> {
+    const BYTES: u64 = 32 << 20;
+    let memory = machine.memory();
+    let (a, b, c) = (memory.alloc(BYTES, 0)?, memory.alloc(BYTES, 0)?, memory.alloc(BYTES, 0)?);
+    let kernel = program.kernel_index("add").ok_or("no such kernel")?;
+    let words = BYTES as u32 / 4;
+    let kernarg = pack(&[a, b, c], &[words]);
+    let (grid, block) = ([words / 256, 1, 1], [256, 1, 1]);
+    let dispatch = Dispatch { cooperative: false, kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg };
+    let (mut best, mut best_copy) = (f64::MAX, f64::MAX);
+    // A copy reads and writes each byte.
+    let (x, mut y) = (vec![1u8; 3 * BYTES as usize / 2], vec![2u8; 3 * BYTES as usize / 2]);
+    for _ in 0..10 {
+        let start = Instant::now();
+        machine.dispatch(program, &dispatch)?;
+        best = best.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        y.copy_from_slice(std::hint::black_box(&x));
+        best_copy = best_copy.min(start.elapsed().as_secs_f64());
+        std::hint::black_box(&mut y);
+    }
+    let rate = |seconds: f64| 3.0 * BYTES as f64 / seconds / 1e9;
+    println!("kernel that adds two arrays: {:.2} GB/s; the host's copy {:.2}", rate(best), rate(best_copy));
+    for ptr in [a, b, c] {
+        memory.free(ptr)?;
+    }
+    Ok(())
+}
+
+/// Measures allocating memory, writing to each page, and freeing it.
+fn allocations(machine: &Machine) -> Result<(), Box<dyn Error>> {
+    for bytes in [64u64 << 10, 1 << 20, 64 << 20] {
+        let mut best = f64::MAX;
+        for _ in 0..20 {
+            let start = Instant::now();
+            let ptr = machine.memory().alloc(bytes, 0)?;
+            for page in (0..bytes).step_by(4096) {
+                machine.memory().write(ptr + page, &[1; 4])?;
+            }
+            machine.memory().free(ptr)?;
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        println!("allocation of {:5} KiB, each page written: {:8.1} us", bytes >> 10, best * 1e6);
+    }
     Ok(())
 }
 

@@ -132,7 +132,7 @@ impl Driver for EmulatedDriver {
         self.not_captured(call, &stream)?;
         match stream.device.allocate(call, bytes) {
             // The stream may be about to free enough memory, and this call is ordered after that.
-            Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.is_idle() => {
+            Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.mark().is_reached() => {
                 synchronize(call, &stream)?;
                 stream.device.allocate(call, bytes)
             }
@@ -282,7 +282,7 @@ impl Driver for EmulatedDriver {
     unsafe fn stream_query(&self, device: DeviceId, stream: RawStream) -> DriverResult<bool> {
         let call = "hipStreamQuery";
         let stream = self.observed_stream(call, device, stream)?;
-        let idle = stream.is_idle();
+        let idle = stream.mark().look();
         // Checked after the counter: a fault of work that the counter counts must be reported.
         stream.device.check(call)?;
         Ok(idle)
@@ -368,7 +368,7 @@ impl Driver for EmulatedDriver {
         let call = "hipEventQuery";
         let event = self.event_of(call, device, event)?;
         self.may_observe_event(call, &event)?;
-        let reached = event.mark().is_none_or(|mark| mark.is_reached());
+        let reached = event.mark().is_none_or(|mark| mark.look());
         self.device(call, device)?;
         Ok(reached)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use gfx9_emulator::{AddressSpace, Error, Machine, Notice, Profile};
 
 use super::listener::{DeviceFault, Listener};
-use super::stream::{Mark, Stream, StreamKind, on_worker};
+use super::stream::{Mark, Stream, StreamKind, runs_command};
 use super::watch::{Watch, Watched};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
 
@@ -370,7 +370,7 @@ fn wait_in_any_case(call: &'static str, mark: &Mark) -> DriverResult<()> {
 
 /// Fails in a host function, which must not wait for its own stream or for work that waits for it.
 pub(super) fn may_wait(call: &'static str) -> DriverResult<()> {
-    if on_worker() {
+    if runs_command() {
         let detail = "a host function must not wait for the driver";
         return Err(DriverError::with_detail(call, ErrorCode::ILLEGAL_STATE, detail));
     }

@@ -3,7 +3,8 @@
 //! # What is as on a GPU
 //!
 //! * **Asynchrony.** Each stream has a worker thread, and a call that enqueues work returns before the work has run. A
-//!   copy from pinned memory reads it when the copy runs, so that reusing the memory too early shows, as on a GPU.
+//!   thread that waits for a stream runs its work itself, if the worker does not run it already. A copy from pinned memory
+//!   reads it when the copy runs, so that reusing the memory too early shows, as on a GPU.
 //! * **Waiting.** A copy to pageable memory waits for its stream, `free` for its device, `host_free` for all devices.
 //! * **Addresses.** No two devices have an address in common, and pinned host memory has the same address on the host
 //!   and on every device. Each access of a kernel or copy is checked against the live memory.
@@ -38,9 +39,11 @@ mod memory;
 mod module;
 mod options;
 mod pinned;
+mod queue;
 mod settings;
 mod stream;
 mod streams;
+mod sync;
 mod watch;
 
 use std::ffi::CStr;
@@ -68,7 +71,7 @@ use self::module::{Function, Module};
 pub use self::options::{EmulatorOptions, device_target};
 use self::pinned::PinnedMemory;
 pub use self::settings::{EmulatorSetting, SETTINGS, hsa_xnack};
-use self::stream::{Batch, Stream, on_worker};
+use self::stream::{Batch, Stream, runs_command};
 use self::watch::Watch;
 use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
 
@@ -225,7 +228,7 @@ impl Drop for EmulatedDriver {
             pinned: ManuallyDrop::new(self.pinned.drain()),
             devices: self.devices.clone(),
         };
-        if !on_worker() {
+        if !runs_command() {
             return remains.clear_up();
         }
         // The last reference was dropped in a host function. Its stream cannot continue until this returns, and other

@@ -12,6 +12,10 @@ use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, PinnedAllocati
 /// devices. They need no memory.
 const GUARD: usize = 64 << 10;
 
+/// Allocations of at least this many bytes have large pages.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 4 << 20;
+
 /// Who owns pinned memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
@@ -79,6 +83,12 @@ impl PinnedMemory {
             DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, detail)
         };
         let mut map = MmapMut::map_anon(mapped).map_err(|_| out_of_memory())?;
+        // The first accesses would take longer to get small pages than to fill them. A host without large pages provides
+        // small ones.
+        #[cfg(target_os = "linux")]
+        if bytes >= LARGE {
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
         let host = NonNull::new(map.as_mut_ptr()).ok_or_else(out_of_memory)?;
         let memory = Memory { host, bytes, owner, _own: Some(map) };
         let device = DevicePtr(memory.address());

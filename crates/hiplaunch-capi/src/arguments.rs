@@ -16,7 +16,7 @@ use super::status::{Failure, Result, hiplaunch_status};
 use super::views::{VIEWS, hiplaunch_view};
 
 /// Grid, block and dynamic LDS of a launch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct hiplaunch_dims {
     /// The number of workgroups in x, y and z. With 0 in any axis, nothing is launched.
@@ -30,7 +30,7 @@ pub struct hiplaunch_dims {
 impl hiplaunch_dims {
     #[inline]
     pub(super) fn get(&self) -> LaunchDims {
-        LaunchDims { grid: self.grid, block: self.block, dynamic_lds: self.dynamic_lds }
+        bytemuck::must_cast(*self)
     }
 }
 
@@ -224,7 +224,7 @@ pub(super) unsafe fn read_common<'l>(
     for arg in args {
         // The kind; a reserved field that is not 0 makes it unequal to every kind.
         let kind = u64::from(arg.kind) | u64::from(arg.reserved) << 32;
-        let converted = if kind == SCALAR && (arg.size == 4 || arg.size == 8) {
+        let converted = if kind == SCALAR && (arg.size.wrapping_sub(4) | 4) == 4 {
             Arg::Scalar { bits: arg.bits, size: arg.size as u8 }
         } else if kind == BUFFER
             && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())

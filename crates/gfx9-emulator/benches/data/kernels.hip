@@ -60,3 +60,9 @@ extern "C" __global__ void nbody(const float4 *bodies, float4 *out, unsigned n) 
     }
     out[i] = make_float4(ax, ay, az, 0);
 }
+
+// Memory: two streams in, one out.
+extern "C" __global__ void add(const float *a, const float *b, float *c, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}

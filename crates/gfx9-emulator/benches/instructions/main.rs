@@ -172,9 +172,9 @@ impl Rig {
     fn registers(&self, case: &Case) -> (Vec<u32>, Vec<[u32; 64]>) {
         let (mut registers, mut images) = (Vec::new(), Vec::new());
         let mut random = 1_u64;
-        for slot in 0..3 {
+        for (slot, first) in SOURCES.into_iter().enumerate() {
             for n in 0..u32::from(case.row.src[slot].dwords()) {
-                registers.push(SOURCES[slot] + n);
+                registers.push(first + n);
                 images.push([0; 64].map(|_: u32| {
                     // splitmix64.
                     random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);

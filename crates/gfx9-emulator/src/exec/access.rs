@@ -5,26 +5,22 @@ use crate::exec::notices::Who;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::memory::bounds::Bounds;
 use crate::memory::lds::CheckedLds;
-use crate::memory::{Addresses, Checked, Element};
+use crate::memory::{Addresses, Checked, Element, Piece, Pieces};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
-use crate::state::wave::{Active, LANES, Lanes, Wave, lanes_of};
+use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, Wave, lanes_of};
 
 /// A kind of load: the type that it reads, and how a lane's register receives it. `put` must be `#[inline(always)]`.
 pub(crate) trait Load {
     type E: Element;
     /// Writes an element to a lane of the register.
     fn put(w: &mut Wave, dst: u16, lane: usize, value: Self::E);
-    /// Loads the elements of all lanes from global memory.
-    #[inline(always)]
-    fn all<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, Self::E>) {
-        from.each(|lane, value| Self::put(w, dst, lane, value));
-    }
-    /// Loads the elements of all lanes from LDS.
-    #[inline(always)]
-    fn all_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, Self::E>) {
-        from.each(|lane, value| Self::put(w, dst, lane, value));
-    }
+    /// Loads the elements of all lanes, which follow each other in memory.
+    fn run(w: &mut Wave, dst: u16, from: &impl Pieces);
+    /// Loads the elements of the active lanes from global memory.
+    fn each<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, Self::E>);
+    /// Loads the elements of the active lanes from LDS.
+    fn each_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, Self::E>);
     /// Loads the active lanes from private memory, each at the same `offset` in bytes. Returns false, without loading,
     /// if that is not a copy of whole rows.
     #[inline(always)]
@@ -39,16 +35,12 @@ pub(crate) trait Store {
     type E: Element;
     /// Returns the element that a lane stores.
     fn get(w: &Wave, src: u16, lane: usize) -> Self::E;
-    /// Stores the elements of all lanes to global memory.
-    #[inline(always)]
-    fn all<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, Self::E>) {
-        to.put(|lane| Self::get(w, src, lane));
-    }
-    /// Stores the elements of all lanes to LDS.
-    #[inline(always)]
-    fn all_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, Self::E>) {
-        to.put(|lane| Self::get(w, src, lane));
-    }
+    /// Stores the elements of all lanes, which follow each other in memory.
+    fn run(w: &Wave, src: u16, to: &mut impl Pieces);
+    /// Stores the elements of the active lanes to global memory.
+    fn each<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, Self::E>);
+    /// Stores the elements of the active lanes to LDS.
+    fn each_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, Self::E>);
     /// Stores the active lanes to private memory, each at the same `offset` in bytes. Returns false, without storing,
     /// if that is not a copy of whole rows.
     #[inline(always)]
@@ -71,14 +63,34 @@ impl<const N: usize> Load for Dwords<N> {
     }
 
     #[inline(always)]
-    fn all<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, [u32; N]>) {
+    fn run(w: &mut Wave, dst: u16, from: &impl Pieces) {
+        let Some(rows) = w.rows_mut::<N>(dst) else { return };
+        let mut pieces = [Piece::default(); N];
+        for c in 0..CHUNKS {
+            if N == 1 {
+                from.load(c, &mut rows[0].0[c]);
+                continue;
+            }
+            for (n, piece) in pieces.iter_mut().enumerate() {
+                from.load(c * N + n, piece);
+            }
+            for j in 0..CHUNK {
+                for n in 0..N {
+                    rows[n].0[c][j] = pieces.as_flattened()[j * N + n];
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn each<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, [u32; N]>) {
         if let Some(rows) = w.rows_mut(dst) {
             from.rows(rows);
         }
     }
 
     #[inline(always)]
-    fn all_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, [u32; N]>) {
+    fn each_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, [u32; N]>) {
         if let Some(rows) = w.rows_mut(dst) {
             from.rows([0], [rows]);
         }
@@ -108,14 +120,34 @@ impl<const N: usize> Store for Dwords<N> {
     }
 
     #[inline(always)]
-    fn all<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, [u32; N]>) {
+    fn run(w: &Wave, src: u16, to: &mut impl Pieces) {
+        let Some(rows) = w.rows::<N>(src) else { return };
+        let mut pieces = [Piece::default(); N];
+        for c in 0..CHUNKS {
+            if N == 1 {
+                to.store(c, &rows[0].0[c]);
+                continue;
+            }
+            for j in 0..CHUNK {
+                for n in 0..N {
+                    pieces.as_flattened_mut()[j * N + n] = rows[n].0[c][j];
+                }
+            }
+            for (n, piece) in pieces.iter().enumerate() {
+                to.store(c * N + n, piece);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn each<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, [u32; N]>) {
         if let Some(rows) = w.rows(src) {
             to.put_rows(rows);
         }
     }
 
     #[inline(always)]
-    fn all_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, [u32; N]>) {
+    fn each_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, [u32; N]>) {
         if let Some(rows) = w.rows(src) {
             to.put_rows(rows);
         }
@@ -155,6 +187,23 @@ macro_rules! narrow_loads {
     ($($(#[$doc:meta])* $name:ident($ty:ty): |$v:ident, $old:pat_param| $new:expr;)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
+        impl $name {
+            /// Writes the elements of the active lanes to the register.
+            #[inline(always)]
+            fn put_all(w: &mut Wave, dst: u16, values: &[$ty; LANES]) {
+                let (kept, exec) = (w.d16_kept, w.exec());
+                if exec == !0 {
+                    for (dword, $v) in w.v_mut(dst).flat_mut().iter_mut().zip(*values) {
+                        let $old = *dword & kept;
+                        *dword = $new;
+                    }
+                    return;
+                }
+                for lane in lanes_of(exec) {
+                    Self::put(w, dst, lane, values[lane]);
+                }
+            }
+        }
         impl Load for $name {
             type E = $ty;
             #[inline(always)]
@@ -163,6 +212,28 @@ macro_rules! narrow_loads {
                 let dword = &mut w.v_mut(dst).flat_mut()[lane];
                 let $old = *dword & kept;
                 *dword = $new;
+            }
+            #[inline(always)]
+            fn run(w: &mut Wave, dst: u16, from: &impl Pieces) {
+                let mut pieces = [Piece::default(); size_of::<$ty>()];
+                for (n, piece) in pieces.iter_mut().enumerate() {
+                    from.load(n, piece);
+                }
+                let bytes = pieces.map(|piece| piece.map(u32::to_le_bytes));
+                let (values, _) = bytes.as_flattened().as_flattened().as_chunks();
+                Self::put_all(w, dst, &std::array::from_fn(|lane| <$ty>::from_le_bytes(values[lane])));
+            }
+            #[inline(always)]
+            fn each<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, $ty>) {
+                let mut values = [0; LANES];
+                from.each(|lane, value| values[lane] = value);
+                Self::put_all(w, dst, &values);
+            }
+            #[inline(always)]
+            fn each_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, $ty>) {
+                let mut values = [0; LANES];
+                from.each(|lane, value| values[lane] = value);
+                Self::put_all(w, dst, &values);
             }
         }
     )*};
@@ -186,12 +257,37 @@ narrow_loads! {
 macro_rules! narrow_stores {
     ($($name:ident($ty:ty): |$v:ident| $value:expr;)*) => {$(
         pub(crate) struct $name;
+        impl $name {
+            /// Returns the elements of all lanes.
+            #[inline(always)]
+            fn get_all(w: &Wave, src: u16) -> [$ty; LANES] {
+                w.v(src).flat().map(|$v| $value)
+            }
+        }
         impl Store for $name {
             type E = $ty;
             #[inline(always)]
             fn get(w: &Wave, src: u16, lane: usize) -> $ty {
                 let $v = w.v(src).flat()[lane];
                 $value
+            }
+            #[inline(always)]
+            fn run(w: &Wave, src: u16, to: &mut impl Pieces) {
+                let bytes = Self::get_all(w, src).map(<$ty>::to_le_bytes);
+                let (dwords, _) = bytes.as_flattened().as_chunks();
+                for (n, dwords) in dwords.as_chunks::<CHUNK>().0.iter().enumerate() {
+                    to.store(n, &dwords.map(u32::from_le_bytes));
+                }
+            }
+            #[inline(always)]
+            fn each<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, $ty>) {
+                let values = Self::get_all(w, src);
+                to.put(|lane| values[lane]);
+            }
+            #[inline(always)]
+            fn each_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, $ty>) {
+                let values = Self::get_all(w, src);
+                to.put(|lane| values[lane]);
             }
         }
     )*};
@@ -243,32 +339,36 @@ impl FlatTarget {
 
 /// Declares the functions that load (or store) in global memory, in LDS, in private memory, and through flat addresses.
 ///
-/// `slot` identifies the instruction to the cache of `View::checked`. `some` accesses the active lanes of checked
-/// memory, `lane` one lane in private memory, and `each` the given lanes when they may be in different memories.
+/// `slot` identifies the instruction to the cache of `View::checked`. `lane` accesses one lane in private memory, and `each`
+/// the given lanes when they may be in different memories.
 macro_rules! transfers {
     (
         $Kind:ident, $access:ident;
         $global:ident, $global_apart:ident, $flat:ident, $flat_apart:ident, $lds:ident, $lds_apart:ident,
         $scratch:ident;
-        some |$w:ident, $register:ident, $cells:ident| $some:expr;
         lane $lane:ident;
         each $each:ident;
     ) => {
         /// Accesses global memory.
         #[inline(always)]
         pub(crate) fn $global<K: $Kind, A: Addresses>(
-            $w: &mut Wave,
+            w: &mut Wave,
             cx: &mut ExecContext,
             slot: u32,
-            $register: u16,
+            register: u16,
             at: &A,
         ) -> Flow {
-            let Some(active) = $w.active() else { return Flow::Next };
-            let (exec, all) = (active.exec(), active.all());
+            let Some(active) = w.active() else { return Flow::Next };
+            let exec = active.exec();
+            if active.all()
+                && let Some(mut run) = cx.mem.run::<A, K::E>(slot, at)
+            {
+                K::run(w, register, &mut run);
+                return Flow::Next;
+            }
             match cx.mem.checked::<A, K::E>(slot, at, &active) {
-                Some($cells) if all => K::all($w, $register, &$cells),
-                Some($cells) => $some,
-                None => return $global_apart::<K>($w, cx, slot, $register, &|lane| at.at(lane), exec),
+                Some(cells) => K::each(w, register, &cells),
+                None => return $global_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),
             }
             Flow::Next
         }
@@ -293,19 +393,24 @@ macro_rules! transfers {
         /// Accesses memory through flat addresses.
         #[inline(always)]
         pub(crate) fn $flat<K: $Kind, A: Addresses>(
-            $w: &mut Wave,
+            w: &mut Wave,
             cx: &mut ExecContext,
             slot: u32,
-            $register: u16,
+            register: u16,
             at: &A,
         ) -> Flow {
-            let Some(active) = $w.active() else { return Flow::Next };
-            let (exec, all) = (active.exec(), active.all());
+            let Some(active) = w.active() else { return Flow::Next };
+            let exec = active.exec();
             // No allocation overlaps an aperture.
+            if active.all()
+                && let Some(mut run) = cx.mem.run::<A, K::E>(slot, at)
+            {
+                K::run(w, register, &mut run);
+                return Flow::Next;
+            }
             match cx.mem.checked::<A, K::E>(slot, at, &active) {
-                Some($cells) if all => K::all($w, $register, &$cells),
-                Some($cells) => $some,
-                None => return $flat_apart::<K>($w, cx, slot, $register, &|lane| at.at(lane), exec),
+                Some(cells) => K::each(w, register, &cells),
+                None => return $flat_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),
             }
             Flow::Next
         }
@@ -335,19 +440,23 @@ macro_rules! transfers {
         /// Accesses LDS.
         #[inline(always)]
         pub(crate) fn $lds<K: $Kind>(
-            $w: &mut Wave,
+            w: &mut Wave,
             cx: &mut ExecContext,
             pc: u32,
-            $register: u16,
+            register: u16,
             at: &[u32; LANES],
         ) -> Flow {
-            let Some(active) = $w.active() else { return Flow::Next };
-            let (exec, all) = (active.exec(), active.all());
+            let Some(active) = w.active() else { return Flow::Next };
+            let exec = active.exec();
+            if active.all()
+                && let Some(mut run) = cx.lds.run(K::E::SIZE, at)
+            {
+                K::run(w, register, &mut run);
+                return Flow::Next;
+            }
             match cx.lds.checked::<K::E>(at, &active) {
-                Some(mut $cells) if all => K::all_lds($w, $register, &mut $cells),
-                #[allow(unused_mut, reason = "stores need it")]
-                Some(mut $cells) => $some,
-                None => return $lds_apart::<K>($w, cx, pc, $register, at, exec),
+                Some(mut cells) => K::each_lds(w, register, &mut cells),
+                None => return $lds_apart::<K>(w, cx, pc, register, at, exec),
             }
             Flow::Next
         }
@@ -397,7 +506,6 @@ macro_rules! transfers {
 transfers! {
     Load, Read;
     global_load, global_load_apart, flat_load, flat_load_apart, lds_load, lds_load_apart, scratch_load;
-    some |w, dst, from| from.each(|lane, value| K::put(w, dst, lane, value));
     lane load_lane;
     each load_each;
 }
@@ -405,7 +513,6 @@ transfers! {
 transfers! {
     Store, Write;
     global_store, global_store_apart, flat_store, flat_store_apart, lds_store, lds_store_apart, scratch_store;
-    some |w, src, to| to.put(|lane| K::get(w, src, lane));
     lane store_lane;
     each store_each;
 }

@@ -14,37 +14,37 @@ use crate::exec::ds::{addresses, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
 use crate::memory::bounds::Bounds;
-use crate::memory::{Addresses, Cell, Checked, Element, Wide};
+use crate::memory::{Addresses, Cell, Checked, Element, Wide, part_of};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
-use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
+use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, Mode, Wave, lanes_of};
 
 /// A value of 32 or 64 bits that atomics work on.
 pub(crate) trait Bits: Copy + Eq {
     type E: Element;
-    type Cell;
     /// The number of dwords.
     const N: u16;
     fn get(w: &Wave, index: u16, lane: usize) -> Self;
     fn set(self, w: &mut Wave, index: u16, lane: usize);
     fn element(self) -> Self::E;
     fn of_element(element: Self::E) -> Self;
-    /// Calls `f` with each active lane and its cell, in order; `None` if the cell is misaligned.
-    fn cells(from: &Checked<'_, Wide, Self::E>, f: impl FnMut(usize, Option<&Self::Cell>));
+    /// Returns the n-th value of those in 16 bytes.
+    fn nth(wide: u128, n: usize) -> Self;
+    /// Returns 16 bytes that have this as their n-th value, and are otherwise 0.
+    fn as_nth(self, n: usize) -> u128;
     /// Replaces the value with what `f` returns for it, and returns the previous value.
-    fn update(cell: &Self::Cell, f: impl FnMut(Self) -> Self) -> Self;
+    fn update(cell: &Cell<Self>, f: impl FnMut(Self) -> Self) -> Self;
     /// Calls `f` with the cell at an address. Returns `None` if the cell is out of bounds or misaligned.
     fn with_cell<R>(
         cx: &mut ExecContext,
         who: Who,
         address: u64,
-        f: impl FnOnce(&Self::Cell) -> R,
+        f: impl FnOnce(&Cell<Self>) -> R,
     ) -> Option<R>;
 }
 
 impl Bits for u32 {
     type E = [u32; 1];
-    type Cell = Cell<u32>;
     const N: u16 = 1;
     #[inline(always)]
     fn get(w: &Wave, index: u16, lane: usize) -> u32 {
@@ -63,8 +63,12 @@ impl Bits for u32 {
         value
     }
     #[inline(always)]
-    fn cells(from: &Checked<'_, Wide, [u32; 1]>, f: impl FnMut(usize, Option<&Cell<u32>>)) {
-        from.cells32(f);
+    fn nth(wide: u128, n: usize) -> u32 {
+        (wide >> (32 * n)) as u32
+    }
+    #[inline(always)]
+    fn as_nth(self, n: usize) -> u128 {
+        u128::from(self) << (32 * n)
     }
     #[inline(always)]
     fn update(cell: &Cell<u32>, f: impl FnMut(u32) -> u32) -> u32 {
@@ -84,7 +88,6 @@ impl Bits for u32 {
 
 impl Bits for u64 {
     type E = [u32; 2];
-    type Cell = Cell<u64>;
     const N: u16 = 2;
     #[inline(always)]
     fn get(w: &Wave, index: u16, lane: usize) -> u64 {
@@ -104,8 +107,12 @@ impl Bits for u64 {
         u64::from(lo) | u64::from(hi) << 32
     }
     #[inline(always)]
-    fn cells(from: &Checked<'_, Wide, [u32; 2]>, f: impl FnMut(usize, Option<&Cell<u64>>)) {
-        from.cells64(f);
+    fn nth(wide: u128, n: usize) -> u64 {
+        (wide >> (64 * n)) as u64
+    }
+    #[inline(always)]
+    fn as_nth(self, n: usize) -> u128 {
+        u128::from(self) << (64 * n)
     }
     #[inline(always)]
     fn update(cell: &Cell<u64>, f: impl FnMut(u64) -> u64) -> u64 {
@@ -134,7 +141,7 @@ pub(crate) trait Rmw {
     fn f(m: Mode, old: Self::T, a: Self::T, b: Self::T) -> Self::T;
     /// Applies the operation to memory that other threads may access, and returns the previous value.
     #[inline(always)]
-    fn atomic(cell: &<Self::T as Bits>::Cell, m: Mode, a: Self::T, b: Self::T) -> Self::T {
+    fn atomic(cell: &Cell<Self::T>, m: Mode, a: Self::T, b: Self::T) -> Self::T {
         Self::T::update(cell, |old| Self::f(m, old, a, b))
     }
 }
@@ -159,7 +166,7 @@ macro_rules! integer_ops {
             }
             $(
                 #[inline(always)]
-                fn atomic(cell: &<$ty as Bits>::Cell, _: Mode, a: $ty, _: $ty) -> $ty {
+                fn atomic(cell: &Cell<$ty>, _: Mode, a: $ty, _: $ty) -> $ty {
                     cell.$native(a)
                 }
             )?
@@ -459,21 +466,80 @@ fn memory_rmw<O: Rmw>(
     if O::FLOAT && cx.ignores_atomics(at.at(active.first())) {
         return memory_rmw_apart::<O>(w, cx, slot, at, exec, o, flat);
     }
+    if exec.count_ones() > 1 && cells.are_same() && rmw_same::<O>(w, &cells, m, exec, o).is_some() {
+        return Flow::Next;
+    }
     let mut misaligned = false;
-    O::T::cells(&cells, |lane, cell| {
-        let Some(cell) = cell else {
-            misaligned = true;
-            return;
-        };
-        let (a, b) = o.get::<O>(w, lane);
-        let old = O::atomic(cell, m, a, b);
-        o.put(w, lane, old);
-    });
+    for chunk in 0..CHUNKS {
+        if rmw_chunk::<O>(w, &cells, m, chunk, o).is_some() {
+            continue;
+        }
+        for lane in lanes_of(part_of(exec, chunk)) {
+            let Some(cell) = cells.cell::<O::T>(lane) else {
+                misaligned = true;
+                continue;
+            };
+            let (a, b) = o.get::<O>(w, lane);
+            let old = O::atomic(&cell, m, a, b);
+            o.put(w, lane, old);
+        }
+    }
     if misaligned {
         misaligned_fault(cx, MemorySpace::Global, &|lane| at.at(lane), exec, size)
     } else {
         Flow::Next
     }
+}
+
+/// Applies an operation for the lanes of `exec`, which have the same address, with one exchange. Returns `None`, without doing
+/// so, if the address is misaligned.
+#[inline(always)]
+fn rmw_same<O: Rmw>(
+    w: &mut Wave,
+    cells: &Checked<'_, Wide, <O::T as Bits>::E>,
+    m: Mode,
+    exec: u64,
+    o: Operands,
+) -> Option<()> {
+    let cell = cells.cell::<O::T>(exec.trailing_zeros() as usize)?;
+    let mut old = [O::T::nth(0, 0); LANES];
+    O::T::update(&cell, |value| {
+        lanes_of(exec).fold(value, |value, lane| {
+            old[lane] = value;
+            let (a, b) = o.get::<O>(w, lane);
+            O::f(m, value, a, b)
+        })
+    });
+    for lane in lanes_of(exec) {
+        o.put(w, lane, old[lane]);
+    }
+    Some(())
+}
+
+/// Applies an operation for a chunk of lanes whose words follow each other, with an exchange for each 16 bytes. Returns `None`,
+/// without doing so, if they do not, or the host has no such exchange.
+#[inline(always)]
+fn rmw_chunk<O: Rmw>(
+    w: &mut Wave,
+    cells: &Checked<'_, Wide, <O::T as Bits>::E>,
+    m: Mode,
+    chunk: usize,
+    o: Operands,
+) -> Option<()> {
+    let together = 16 / <O::T as Bits>::E::SIZE;
+    for (n, cell) in cells.wide_cells(chunk)?.enumerate() {
+        let first = chunk * CHUNK + n * together;
+        let old = cell.update(|old| {
+            (0..together).fold(0, |new, k| {
+                let (a, b) = o.get::<O>(w, first + k);
+                new | O::f(m, O::T::nth(old, k), a, b).as_nth(k)
+            })
+        })?;
+        for k in 0..together {
+            o.put(w, first + k, O::T::nth(old, k));
+        }
+    }
+    Some(())
 }
 
 /// Does what [`memory_rmw`] does when the lanes are not all in one allocation, or in a fine-grained one.
@@ -634,21 +700,28 @@ fn lds_exchange<T: Bits>(
 ) -> Flow {
     let Some(active) = w.active() else { return Flow::Next };
     let (exec, size) = (active.exec(), T::E::SIZE);
-    let low = lanes_of(exec).fold(0, |low, lane| low | at[lane]);
+    let low = if active.all() {
+        at.iter().fold(0, |low, at| low | at)
+    } else {
+        at.iter().enumerate().fold(0, |low, (lane, at)| low | at & active.keep(lane))
+    };
     if low as usize % size != 0 {
         return misaligned_fault(cx, MemorySpace::Lds, &|lane| u64::from(at[lane]), exec, size);
     }
     let Some(mut cells) = cx.lds.checked::<T::E>(at, &active) else {
         return lds_exchange_apart(w, cx, pc, at, exec, &f, back);
     };
-    cells.modify(|lane, old| {
-        let old = T::of_element(old);
-        let new = f(w, lane, old);
-        if let Some(back) = back {
-            old.set(w, back, lane);
-        }
-        new.element()
-    });
+    cells.modify(
+        w,
+        |w, lane, old| f(w, lane, T::of_element(old)).element(),
+        |w, lanes, old| {
+            if let Some(back) = back {
+                for (lane, old) in lanes.zip(old) {
+                    T::of_element(*old).set(w, back, lane);
+                }
+            }
+        },
+    );
     Flow::Next
 }
 

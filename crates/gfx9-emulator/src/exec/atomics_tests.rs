@@ -303,14 +303,23 @@ fn operations() {
                     (_, Target::Gfx90a) => 0xc0,
                     _ => 0xf0,
                 };
-                // Few different addresses, so that lanes access the same ones.
                 let data = if op.encoding == Encoding::Mubuf { 30 } else { 20 };
                 let second = if op.is_ds() { 24 } else { data + dwords as u16 };
                 let space = if op.encoding == Encoding::Flat { b.below(4) } else { 0 };
-                let mut want = Vec::new();
-                let mut stores = Vec::new();
+                let (mut want, mut stores) = (Vec::new(), Vec::new());
+                // Private memory has few words.
+                let kind = if space < 2 { b.below(5) } else { 0 };
+                let first = b.below(8);
                 for lane in 0..LANES {
-                    let byte = bytes * b.below(8);
+                    let word = match kind {
+                        // Few different addresses, so that lanes access the same ones.
+                        0 => b.below(8),
+                        1 => first,
+                        2 => first + lane,
+                        3 => first + lane % 16 * (lane / 32),
+                        _ => first + lane ^ usize::from(lane == 40),
+                    };
+                    let byte = bytes * word;
                     let at = match (op.encoding, space) {
                         (Encoding::Ds, _) | (_, 1) => At::Lds(byte),
                         (_, 2) => At::Scratch(byte),
@@ -531,9 +540,10 @@ fn flat_atomics_fault_in_apertures() {
     }
 }
 
-/// Runs an instruction several times on each of several threads. All lanes access the same few addresses.
+/// Runs an instruction several times on each of several threads. `place` says what each lane accesses, in bytes from `base`.
 fn from_threads(
     name: &'static str,
+    place: impl Fn(usize) -> u64 + Sync,
     setup: impl Fn(&mut TestWave, usize) + Sync,
     base: u64,
     rig: &TestWave,
@@ -543,11 +553,11 @@ fn from_threads(
         FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: true, bit13: false };
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let setup = &setup;
+            let (place, setup) = (&place, &setup);
             scope.spawn(move || {
                 let mut own = TestWave::new(rig.target, rig.level);
                 for lane in 0..LANES {
-                    let address = base + 8 * (lane as u64 % 4);
+                    let address = base + place(lane);
                     own.w.v_mut(10).flat_mut()[lane] = address as u32;
                     own.w.v_mut(11).flat_mut()[lane] = (address >> 32) as u32;
                 }
@@ -563,10 +573,10 @@ fn from_threads(
 fn sums_from_several_threads() {
     const TIMES: usize = 50;
     let rig = TestWave::new(Target::Gfx942, SimdLevel::best());
-    let base = rig.space.alloc(64, 0).unwrap();
-    let read = |rig: &TestWave, n: u64| {
+    let base = rig.space.alloc(512, 0).unwrap();
+    let read = |at: u64| {
         let mut bytes = [0; 8];
-        rig.space.read(base + 8 * n, &mut bytes).unwrap();
+        rig.space.read(base + at, &mut bytes).unwrap();
         u64::from_le_bytes(bytes)
     };
     let one = |bits: u64| {
@@ -577,30 +587,38 @@ fn sums_from_several_threads() {
             }
         }
     };
-    // 16 lanes of 4 threads access each address.
-    let count = 16 * 4 * TIMES as u64;
-    let cases: [(&str, u64, u64); 8] = [
-        ("global_atomic_add", 3, 3 * count),
-        ("global_atomic_add_x2", 1 << 33, count << 33),
-        ("global_atomic_sub", 1, count.wrapping_neg() & 0xffff_ffff),
-        ("global_atomic_inc", 0xffff_ffff, count),
-        ("global_atomic_add_f32", 1f32.to_bits().into(), (count as f32).to_bits().into()),
-        ("global_atomic_add_f64", 0.5f64.to_bits(), (count as f64 / 2.0).to_bits()),
-        ("global_atomic_xor", 5, 0),
-        ("global_atomic_umax_x2", 9 << 40, 9 << 40),
+    let few = |lane: usize| 8 * (lane as u64 % 4);
+    let cases: [(&str, u64, fn(u64) -> u64); 8] = [
+        ("global_atomic_add", 3, |count| 3 * count),
+        ("global_atomic_add_x2", 1 << 33, |count| count << 33),
+        ("global_atomic_sub", 1, |count| count.wrapping_neg() & 0xffff_ffff),
+        ("global_atomic_inc", 0xffff_ffff, |count| count),
+        ("global_atomic_add_f32", 1f32.to_bits().into(), |count| (count as f32).to_bits().into()),
+        ("global_atomic_add_f64", 0.5f64.to_bits(), |count| (count as f64 / 2.0).to_bits()),
+        ("global_atomic_xor", 5, |_| 0),
+        ("global_atomic_umax_x2", 9 << 40, |_| 9 << 40),
     ];
     for (name, data, want) in cases {
-        rig.space.write(base, &[0; 64]).unwrap();
-        from_threads(name, one(data), base, &rig, TIMES);
-        for n in 0..4 {
-            assert_eq!(read(&rig, n), want, "{name}");
+        let size = if name.ends_with("_x2") || name.ends_with("64") { 8 } else { 4 };
+        // A few words each of 16 lanes, one word of all lanes, and a word of each lane.
+        let consecutive = |lane: usize| size * lane as u64;
+        let places: [(&(dyn Fn(usize) -> u64 + Sync), u64); 3] =
+            [(&few, 16), (&|_| 8, 64), (&consecutive, 1)];
+        for (place, lanes) in places {
+            rig.space.write(base, &[0; 512]).unwrap();
+            from_threads(name, place, one(data), base, &rig, TIMES);
+            for lane in 0..LANES {
+                let value = read(place(lane) / 8 * 8) >> (place(lane) % 8 * 8);
+                let value = if size == 4 { value & 0xffff_ffff } else { value };
+                assert_eq!(value, want(lanes * 4 * TIMES as u64), "{name}, {lanes}");
+            }
         }
     }
     // The counts stay below 2048, up to which f16 has all integers.
-    rig.space.write(base, &[0; 64]).unwrap();
-    from_threads("global_atomic_pk_add_f16", one(0x3c00_4000), base, &rig, 8);
+    rig.space.write(base, &[0; 512]).unwrap();
+    from_threads("global_atomic_pk_add_f16", few, one(0x3c00_4000), base, &rig, 8);
     let total = |unit: f32| u64::from(f16::from_f32(unit * (16 * 4 * 8) as f32).to_bits());
-    assert_eq!(read(&rig, 0), total(2.0) | total(1.0) << 16);
+    assert_eq!(read(0), total(2.0) | total(1.0) << 16);
 }
 
 #[test]
@@ -612,7 +630,7 @@ fn racing_stores_do_not_tear() {
             *rig.w.v_mut(register).flat_mut() = [0x0101_0101 * thread as u32; LANES];
         }
     };
-    from_threads("global_store_dword", own, base, &rig, 200);
+    from_threads("global_store_dword", |lane| 8 * (lane as u64 % 4), own, base, &rig, 200);
     let mut bytes = [0; 64];
     rig.space.read(base, &mut bytes).unwrap();
     for n in 0..4 {

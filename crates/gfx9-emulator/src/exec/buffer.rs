@@ -123,12 +123,33 @@ impl Reach {
 
     /// Returns the lanes of `exec` whose `size` bytes are all in range.
     pub(crate) fn whole(&self, exec: u64, size: u32) -> u64 {
+        if self.all_inside(size) {
+            return exec;
+        }
         lanes_of(exec).filter(|lane| self.inside(*lane, 0, size)).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// Returns whether `size` bytes of each lane are in range, of the lanes that are not active, too.
+    fn all_inside(&self, size: u32) -> bool {
+        let largest = |of: &[u32; LANES]| of.iter().fold(0, |largest, one| largest.max(*one));
+        match self.range {
+            Range::None => true,
+            Range::Bytes(bytes) => bytes.checked_sub(size).is_some_and(|last| largest(&self.offset) <= last),
+            Range::Records(records) => largest(&self.index) < records,
+        }
     }
 
     /// Returns the address of every lane.
     pub(crate) fn addresses(&self) -> Wide {
-        Wide(std::array::from_fn(|lane| self.address(lane, 0)))
+        if self.swizzle {
+            return Wide(std::array::from_fn(|lane| self.address(lane, 0)));
+        }
+        // The stride has 18 bits.
+        let stride = u64::from(self.stride as u32);
+        Wide(std::array::from_fn(|lane| {
+            let offset = u64::from(self.index[lane]) * stride + u64::from(self.offset[lane]);
+            self.base.wrapping_add(offset)
+        }))
     }
 
     /// Returns whether `size` bytes of a lane have consecutive addresses.

@@ -1,14 +1,18 @@
 //! Conversions between number formats. Conversions to integers round towards zero and saturate, and a NaN gives 0, as
 //! with Rust's `as`.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use std::marker::PhantomData;
 
-use crate::exec::lanes::{Op1, Word};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::lanes::{Forms, Op1, Word, all, any, by_exec, store};
+use crate::exec::level::two_columns;
 use crate::exec::number::float::Float;
-use crate::exec::number::half16::Half;
-use crate::exec::number::narrow::{self, BF8, FP8, Narrow, Rounding, Value};
+use crate::exec::number::half16::{Half, to_integer};
+use crate::exec::number::narrow::{self, BF8, FP8, Narrow, to_bf16};
 use crate::exec::number::soft::{self, Round};
-use crate::state::wave::Mode;
+use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave};
 
 use super::op::{ops1, ops2, ops3};
 
@@ -61,16 +65,12 @@ ops1! {
     CvtF32Bf16: |_, a: u16| -> f32 { f32::from_bits(u32::from(a) << 16) } => { f32::from_bits(u32::from(a) << 16) }
     CvtF32Fp8: |_, a: u32| -> f32 { small_to_f32::<3>(a as u8) }
     CvtF32Bf8: |_, a: u32| -> f32 { small_to_f32::<2>(a as u8) }
-    CvtPkF32Fp8: |_, a: u32| -> u64 { pair(small_to_f32::<3>(a as u8), small_to_f32::<3>((a >> 8) as u8)) }
-    CvtPkF32Bf8: |_, a: u32| -> u64 { pair(small_to_f32::<2>(a as u8), small_to_f32::<2>((a >> 8) as u8)) }
 }
 
 ops1! {
     // The 8-bit floats of gfx950.
-    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.decode_f32(a) }
-    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.decode_f32(a) }
-    CvtPkF32OcpFp8: |_, a: u32| -> u64 { pair(FP8.decode_f32(a), FP8.decode_f32(a >> 8)) }
-    CvtPkF32OcpBf8: |_, a: u32| -> u64 { pair(BF8.decode_f32(a), BF8.decode_f32(a >> 8)) }
+    CvtF32OcpFp8: |_, a: u32| -> f32 { FP8.to_f32(a) }
+    CvtF32OcpBf8: |_, a: u32| -> f32 { BF8.to_f32(a) }
 }
 
 /// 2^52, and 1.5 * 2^52. Adding it leaves an integer, unsigned or signed, in the low bits.
@@ -95,8 +95,30 @@ fn to_u32(a: f64) -> u32 {
     (inside.trunc() + INTEGERS[0]).to_bits() as u32
 }
 
-fn pair(lo: f32, hi: f32) -> u64 {
-    u64::from(lo.to_bits()) | u64::from(hi.to_bits()) << 32
+/// `v_cvt_pk_f32_fp8` and `v_cvt_pk_f32_bf8`: executes a conversion on the two low bytes.
+pub(crate) struct CvtPkF32<O>(PhantomData<O>);
+
+impl<O: Op1<A = u32, D = f32>> CvtPkF32<O> {
+    pub(crate) const FORMS: Forms = &all(two_columns::<Self>());
+}
+
+impl<O: Op1<A = u32, D = f32>> Exec for CvtPkF32<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let m = w.mode;
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let a = any::<u32, false>(w, i, 0, c);
+                let (mut low, mut high) = ([0.0; CHUNK], [0.0; CHUNK]);
+                for j in 0..CHUNK {
+                    (low[j], high[j]) = (O::f(m, a[j]), O::f(m, a[j] >> 8));
+                }
+                store::<_, MASKED>(w, i.dst, c, &low);
+                store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &high);
+            }
+        });
+        Flow::Next
+    }
 }
 
 /// Returns the fraction, with the sign and a magnitude from 0.5 to below 1, and the power of two whose product is the
@@ -177,14 +199,16 @@ ops2! {
     CvtPknormI16F32: |_, a: f32, b: f32| -> u32 { u32::from(snorm(a) as u16) | u32::from(snorm(b) as u16) << 16 }
     CvtPknormU16F32: |_, a: f32, b: f32| -> u32 { u32::from(unorm(a)) | u32::from(unorm(b)) << 16 }
     CvtPknormI16F16: |_, a: Half, b: Half| -> u32 {
-        u32::from(snorm(a.to_f32()) as u16) | u32::from(snorm(b.to_f32()) as u16) << 16
+        let part = |v: Half| u32::from(to_integer(v.to_f32() * 32767.0, -32767.0, 32767.0));
+        part(a) | part(b) << 16
     }
     CvtPknormU16F16: |_, a: Half, b: Half| -> u32 {
-        u32::from(unorm(a.to_f32())) | u32::from(unorm(b.to_f32())) << 16
+        let part = |v: Half| u32::from(to_integer(v.to_f32() * 65535.0, 0.0, 65535.0));
+        part(a) | part(b) << 16
     }
     /// Rounds towards zero in every mode.
     CvtPkrtzF16F32: |_, a: f32, b: f32| -> u32 {
-        u32::from(towards_zero(a).0) | u32::from(towards_zero(b).0) << 16
+        u32::from(Half::towards_zero(a).0) | u32::from(Half::towards_zero(b).0) << 16
     }
     CvtPkU16U32: |_, a: u32, b: u32| -> u32 { a.min(0xffff) | b.min(0xffff) << 16 }
     CvtPkI16I32: |_, a: i32, b: i32| -> u32 {
@@ -208,8 +232,8 @@ ops2! {
 
 ops2! {
     // The 8-bit floats of gfx950.
-    CvtPkOcpFp8F32: |m, a: f32, b: f32| -> u16 { nearest(FP8, m, a) | nearest(FP8, m, b) << 8 }
-    CvtPkOcpBf8F32: |m, a: f32, b: f32| -> u16 { nearest(BF8, m, a) | nearest(BF8, m, b) << 8 }
+    CvtPkOcpFp8F32: |m, a: f32, b: f32| -> u16 { nearest_pair(FP8, m, a, b) }
+    CvtPkOcpBf8F32: |m, a: f32, b: f32| -> u16 { nearest_pair(BF8, m, a, b) }
     CvtSrOcpFp8F32: |m, a: f32, seed: u32| -> u32 { random(FP8, m.fp16_ovfl(), a, seed) }
     CvtSrOcpBf8F32: |m, a: f32, seed: u32| -> u32 { random(BF8, m.fp16_ovfl(), a, seed) }
     CvtSrF16F32: |_, a: f32, seed: u32| -> Half { Half(random(narrow::F16, false, a, seed) as u16) }
@@ -222,24 +246,17 @@ ops2! {
     CvtPkBf16F32: |_, a: f32, b: f32| -> u32 { u32::from(to_bf16(a)) | u32::from(to_bf16(b)) << 16 }
 }
 
-/// Rounds to the nearest 8-bit float of gfx950.
+/// Rounds to the nearest 8-bit floats of gfx950.
 #[inline(always)]
-fn nearest(format: Narrow, m: Mode, a: f32) -> u16 {
-    format.nearest(a, m.fp16_ovfl()) as u16
+fn nearest_pair(format: Narrow, m: Mode, a: f32, b: f32) -> u16 {
+    let saturate = m.fp16_ovfl();
+    (format.nearest(a, saturate) | format.nearest(b, saturate) << 8) as u16
 }
 
 /// Rounds at random, as the seed's upper bits say.
 #[inline(always)]
 fn random(format: Narrow, saturate: bool, a: f32, seed: u32) -> u32 {
-    format.encode(Value::of_f32(a), Rounding::Stochastic { seed, fraction: 23 }, saturate)
-}
-
-/// Rounds to the nearest bfloat16. NaNs keep the upper bits of their payload, and are quieted.
-#[inline(always)]
-fn to_bf16(a: f32) -> u16 {
-    let bits = a.to_bits();
-    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-    if a.is_nan() { (bits >> 16) as u16 | 0x40 } else { rounded as u16 }
+    format.random(a, seed, 23, saturate)
 }
 
 ops3! {
@@ -272,21 +289,6 @@ fn byte(value: u32, n: u32, c: u32) -> u32 {
 }
 
 #[inline(always)]
-fn towards_zero(a: f32) -> Half {
-    let bits = a.to_bits();
-    let magnitude = bits & 0x7fff_ffff;
-    let exponent = magnitude >> 23;
-    // The unit of f16 denormals is 2^-24.
-    let denormal = (magnitude & 0x7f_ffff | 1 << 23) >> 126u32.saturating_sub(exponent).min(31);
-    let normal = magnitude.wrapping_sub((127 - 15) << 23) >> 13;
-    let finite = if exponent < 113 { denormal } else { normal };
-    let number = if exponent >= 127 + 16 { 0x7bff } else { finite };
-    let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
-    let special = if magnitude > 0x7f80_0000 { nan } else { 0x7c00 };
-    Half((bits >> 16 & 0x8000 | if exponent == 255 { special } else { number }) as u16)
-}
-
-#[inline(always)]
 fn dither(a: f32, random: u32) -> f32 {
     if a.is_finite() { f32::from_bits(a.to_bits().wrapping_add(random)) } else { a }
 }
@@ -295,18 +297,20 @@ fn dither(a: f32, random: u32) -> f32 {
 /// the only NaN. The exponent's bias is one more than IEEE's rule gives (CDNA3 ISA, "FP8 and BF8").
 #[inline(always)]
 pub(crate) fn small_to_f32<const FRACTION: u32>(a: u8) -> f32 {
-    let magnitude = narrow::widen(u32::from(a & 0x7f), FRACTION, 1 << (6 - FRACTION));
-    let value = if a & 0x80 != 0 { -magnitude } else { magnitude };
+    let magnitude = narrow::small_to_f32(u32::from(a & 0x7f), FRACTION, 1 << (6 - FRACTION));
+    let value = f32::from_bits(magnitude.to_bits() | u32::from(a & 0x80) << 24);
     if a == 0x80 { f32::NAN } else { value }
 }
 
 /// Converts to an 8-bit float; see [`small_to_f32`]. A number that is too large gives NaN, or the largest number if the
 /// mode has FP16_OVFL.
 #[inline(always)]
-pub(crate) fn f32_to_small<const FRACTION: u32, const TRUNCATE: bool>(m: Mode, a: f32) -> u8 {
-    let code = narrow::narrow::<TRUNCATE>(a, FRACTION, 1 << (6 - FRACTION));
-    let signed = code.min(0x7f) | if a < 0.0 { 0x80 } else { 0 };
-    let inside = if code == 0 { 0 } else { signed };
-    let is_nan = !a.is_finite() | ((code > 0x7f) & !m.fp16_ovfl());
-    (if is_nan { 0x80 } else { inside }) as u8
+fn f32_to_small<const FRACTION: u32, const DOWN: bool>(m: Mode, a: f32) -> u8 {
+    let code = narrow::f32_to_small::<DOWN>(a, FRACTION, 1 << (6 - FRACTION));
+    let sign = (a.to_bits() >> 24) as u8 & 0x80;
+    let large = if m.fp16_ovfl() { 0x7f | sign } else { 0x80 };
+    let number = if code > 0x7f { large } else { code as u8 | sign };
+    // There is no -0.
+    let number = if code == 0 { 0 } else { number };
+    if a.is_finite() { number } else { 0x80 }
 }

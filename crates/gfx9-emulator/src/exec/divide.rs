@@ -296,12 +296,16 @@ impl Op3 for DivFixupF16 {
     type C = Half;
     #[inline(always)]
     fn f(_: Mode, quotient: Half, denominator: Half, numerator: Half) -> Half {
-        let magnitude = |v: Half| v.0 & 0x7fff;
-        let zero = [magnitude(denominator) == 0, magnitude(numerator) == 0];
-        let infinite = [magnitude(denominator) == 0x7c00, magnitude(numerator) == 0x7c00];
-        let negative = denominator.is_negative() != numerator.is_negative();
+        // Without branches, so that the loop over lanes vectorises. What comes later has precedence; compare [`special`].
+        let sign = (denominator.0 ^ numerator.0) & 0x8000;
+        let (below, above) = (denominator.0 & 0x7fff, numerator.0 & 0x7fff);
         let quiet = if quotient.is_nan() { 0x200 } else { 0 };
-        let ordinary = Half(magnitude(quotient) | u16::from(negative) << 15 | quiet);
-        special(denominator, numerator, zero, infinite, Half(0xfe00)).unwrap_or(ordinary)
+        let mut d = quotient.0 & 0x7fff | sign | quiet;
+        d = if (below == 0x7c00) | (above == 0) { sign } else { d };
+        d = if (below == 0) | (above == 0x7c00) { sign | 0x7c00 } else { d };
+        let both = (below == above) & ((below == 0) | (below == 0x7c00));
+        d = if both { 0xfe00 } else { d };
+        d = if denominator.is_nan() { denominator.quiet().0 } else { d };
+        Half(if numerator.is_nan() { numerator.quiet().0 } else { d })
     }
 }

@@ -3,7 +3,7 @@
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors, flag};
 use crate::report::fault::FaultCause;
-use crate::state::wave::{Active, Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
+use crate::state::wave::{Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
 
 /// Returns each lane's address plus an offset. The sum wraps, as the address may be negative.
 #[inline(always)]
@@ -52,7 +52,7 @@ executors! {
     /// `ds_read2_*`: loads `N` dwords from each of two addresses, with offsets in units of `UNIT` bytes.
     Read2<const N: usize, const UNIT: u32> |w, cx, i| {
         let (first, second) = two_offsets(i, UNIT);
-        if load_pairs::<N>(w, cx, i, [first, second]) {
+        if load_runs::<N>(w, cx, i, [first, second]) || load_pairs::<N>(w, cx, i, [first, second]) {
             return Flow::Next;
         }
         // Computed before the first load, whose destination may be the address register.
@@ -64,13 +64,47 @@ executors! {
     }
 }
 
-/// Loads `N` dwords from each of two offsets behind the addresses of all lanes. Returns false, without loading, if not
-/// all lanes are active, or one is out of bounds.
+/// Loads `N` dwords from each of two offsets, where those of a lane follow those of the previous lane. Returns false, without
+/// loading, if they do not, not all lanes are active, or one is out of bounds.
+#[inline(always)]
+fn load_runs<const N: usize>(
+    w: &mut Wave,
+    cx: &mut ExecContext,
+    i: &Inst,
+    [first, second]: [u32; 2],
+) -> bool {
+    if w.exec() != !0 {
+        return false;
+    }
+    let (at, size) = (addresses(w, i, first), 4 * N);
+    let distance = second.wrapping_sub(first);
+    if distance as usize == size
+        && let Some(both) = cx.lds.run(2 * size, &at)
+    {
+        match N {
+            1 => <Dwords<2> as Load>::run(w, i.dst, &both),
+            _ => <Dwords<4> as Load>::run(w, i.dst, &both),
+        }
+        return true;
+    }
+    let behind = at[0].wrapping_add(distance);
+    if cx.lds.run_from(size, behind).is_none() {
+        return false;
+    }
+    let Some(one) = cx.lds.run(size, &at) else { return false };
+    <Dwords<N> as Load>::run(w, i.dst, &one);
+    let Some(two) = cx.lds.run_from(size, behind) else { return false };
+    <Dwords<N> as Load>::run(w, i.dst + N as u16, &two);
+    true
+}
+
+/// Loads `N` dwords from each of two offsets behind the addresses of all lanes. Returns false, without loading, if one is out
+/// of bounds.
 #[inline(always)]
 fn load_pairs<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, offsets: [u32; 2]) -> bool {
     // A copy, as the destination may be the address register.
     let at = Aligned(*w.v(i.src[0]).flat());
-    let Some(active) = w.active().filter(Active::all) else { return false };
+    let Some(active) = w.active() else { return true };
     let Some(cells) = cx.lds.checked_up_to::<[u32; N]>(offsets[0].max(offsets[1]), &at, &active) else {
         return false;
     };

@@ -4,8 +4,9 @@
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
 use crate::exec::inst::{Flow, Inst, executors};
 use crate::exec::notices::Who;
+use crate::memory::opaque;
 use crate::report::access::AccessKind;
-use crate::state::wave::{LANES, Wave, lanes_of, sreg};
+use crate::state::wave::{Aligned, LANES, Wave, lanes_of, sreg};
 
 /// Writes each active lane's value to the destination.
 #[inline(always)]
@@ -38,58 +39,125 @@ fn active_data(w: &mut Wave, register: u16) -> [u32; LANES] {
     data
 }
 
+/// Returns the number whose exclusive or with a lane's number is the number in `lanes` for that lane; `None` if there is none.
+/// Reductions exchange lanes so.
+#[inline(always)]
+fn exchange(lanes: &[u32; LANES]) -> Option<u32> {
+    let first = opaque(&lanes[0]);
+    let differ = (0..LANES).fold(0, |differ, lane| differ | (lanes[lane] ^ lane as u32 ^ first));
+    (differ == 0).then_some(first)
+}
+
+/// Returns the data of the lanes whose numbers are those of the lanes, with an exclusive or with `by`. The distances below 8
+/// are constants, so that each is one instruction for a vector.
+#[inline(always)]
+fn exchanged(data: &[u32; LANES], by: u32) -> [u32; LANES] {
+    let mut near = *data;
+    if by & 1 != 0 {
+        near = std::array::from_fn(|lane| near[lane ^ 1]);
+    }
+    if by & 2 != 0 {
+        near = std::array::from_fn(|lane| near[lane ^ 2]);
+    }
+    if by & 4 != 0 {
+        near = std::array::from_fn(|lane| near[lane ^ 4]);
+    }
+    let (parts, _) = near.as_chunks::<8>();
+    let mut out = [0; LANES];
+    for (n, part) in out.as_chunks_mut().0.iter_mut().enumerate() {
+        *part = parts[(n ^ by as usize / 8) % parts.len()];
+    }
+    out
+}
+
+/// Writes to each active lane the data of the lane that `from` gives for it. Inactive lanes have the data 0.
+#[inline(always)]
+fn gather(w: &mut Wave, i: &Inst, data: u16, from: &[u32; LANES]) -> Flow {
+    let data = Aligned(active_data(w, data));
+    let of = |lane: usize| data[from[lane] as usize % LANES];
+    if w.exec() == !0 {
+        if let Some(by) = exchange(from) {
+            return put(w, i, &exchanged(&data, by));
+        }
+        // Written where it stays, as a copy would wait for the last of these stores.
+        for (lane, d) in w.v_mut(i.dst).flat_mut().iter_mut().enumerate() {
+            *d = of(lane);
+        }
+        return Flow::Next;
+    }
+    put(w, i, &std::array::from_fn(of))
+}
+
+/// Returns the lane that each lane's address selects.
+#[inline(always)]
+fn selected(w: &Wave, i: &Inst) -> Aligned<[u32; LANES]> {
+    let at = w.v(i.src[0]).flat();
+    Aligned(std::array::from_fn(|lane| at[lane].wrapping_add(i.imm) / 4 % LANES as u32))
+}
+
 executors! {
     /// `ds_bpermute_b32`: each lane reads the data of the lane that its address selects.
     Bpermute |w, _, i| {
-        let data = active_data(w, i.src[1]);
-        let at = w.v(i.src[0]).flat();
-        let mut out = [0; LANES];
-        for lane in 0..LANES {
-            out[lane] = data[(at[lane].wrapping_add(i.imm) / 4) as usize % LANES];
-        }
-        put(w, i, &out)
+        let from = selected(w, i);
+        gather(w, i, i.src[1], &from)
     }
     /// `ds_permute_b32`: each lane writes its data to the lane that its address selects. If several select one lane, the
     /// last of them wins.
     Permute |w, _, i| {
-        let (at, data) = (w.v(i.src[0]).flat(), w.v(i.src[1]).flat());
+        let (to, data) = (selected(w, i), Aligned(*w.v(i.src[1]).flat()));
+        if w.exec() == !0 {
+            if let Some(by) = exchange(&to) {
+                return put(w, i, &exchanged(&data, by));
+            }
+            // Written where it stays, as a copy would wait for the last of these stores.
+            let out = w.v_mut(i.dst).flat_mut();
+            *out = [0; LANES];
+            for lane in 0..LANES {
+                out[to[lane] as usize % LANES] = data[lane];
+            }
+            return Flow::Next;
+        }
         let mut out = [0; LANES];
         for lane in lanes_of(w.exec()) {
-            out[(at[lane].wrapping_add(i.imm) / 4) as usize % LANES] = data[lane];
+            out[to[lane] as usize % LANES] = data[lane];
         }
         put(w, i, &out)
     }
 }
 
-/// Returns the lane from which `lane` reads in `ds_swizzle_b32` (CDNA3 ISA, `DS_SWIZZLE_B32`).
-fn swizzled(offset: u32, lane: u32) -> u32 {
-    let (half, i) = (lane & 32, lane & 31);
+/// Returns what `f` returns for each lane. It is given the half of the wave that the lane is in, and its number there.
+#[inline(always)]
+fn each_lane(f: impl Fn(u32, u32) -> u32) -> [u32; LANES] {
+    std::array::from_fn(|lane| f(lane as u32 & 32, lane as u32 & 31))
+}
+
+/// Returns the lanes from which the lanes read in `ds_swizzle_b32` (CDNA3 ISA, `DS_SWIZZLE_B32`).
+#[inline(always)]
+fn swizzled(offset: u32) -> [u32; LANES] {
     let field = |at: u32| offset >> at & 31;
     match offset {
         // FFT: the lane's number reversed, except for the bits of the mask.
         0xe000.. => {
             let mask = field(0);
-            let reversed = i.reverse_bits() >> 27;
-            half | reversed >> mask.count_ones() | i & mask
+            each_lane(|half, i| half | (i.reverse_bits() >> 27) >> mask.count_ones() | i & mask)
         }
         // Rotation within each group of lanes whose numbers have equal masked bits.
         0xc000.. => {
             let mask = field(0);
             let rotate = if offset >> 10 & 1 != 0 { field(5).wrapping_neg() } else { field(5) };
-            half | i & mask | i.wrapping_add(rotate) & 31 & !mask
+            each_lane(|half, i| half | i & mask | i.wrapping_add(rotate) & 31 & !mask)
         }
         // Any permutation of each four lanes.
-        0x8000.. => lane & !3 | offset >> (2 * (lane & 3)) & 3,
-        _ => half | (i & field(0) | field(5)) ^ field(10),
+        0x8000.. => each_lane(|half, i| half | i & !3 | offset >> (2 * (i & 3)) & 3),
+        _ => each_lane(|half, i| half | (i & field(0) | field(5)) ^ field(10)),
     }
 }
 
 executors! {
     /// `ds_swizzle_b32`.
     Swizzle |w, _, i| {
-        let data = active_data(w, i.src[0]);
-        let out = std::array::from_fn(|lane| data[swizzled(i.imm, lane as u32) as usize % LANES]);
-        put(w, i, &out)
+        let from = Aligned(swizzled(i.imm));
+        gather(w, i, i.src[0], &from)
     }
 }
 

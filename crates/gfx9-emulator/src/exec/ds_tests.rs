@@ -69,11 +69,16 @@ fn two_addresses() {
             };
             let dwords = if rest.ends_with("64") { 2 } else { 1 };
             let unit = 4 * dwords * if rest.starts_with("st64") { 64 } else { 1 };
-            for _ in 0..32 {
+            for trial in 0..32 {
                 let exec = b.exec();
-                let offsets = [b.below(256), b.below(256)];
+                let mut offsets = [b.below(256), b.below(256)];
                 b.scramble(10..40);
-                let base = b.places(256, 4, 1);
+                let mut base = b.places(256, 4, 1);
+                if trial % 4 == 0 {
+                    // Each lane's two follow each other, and those of the previous lane.
+                    offsets = [offsets[0] / 2, offsets[0] / 2 + 1];
+                    base = std::array::from_fn(|lane| base[0] + 8 * dwords * lane);
+                }
                 let mut want = Vec::new();
                 for lane in 0..LANES {
                     want.push(b.get(30, lane, 2 * dwords));
@@ -203,10 +208,17 @@ fn permutes() {
             let exec = b.exec();
             b.scramble(10..40);
             let offset = b.below(1024) as u32;
-            if trial % 2 == 0 {
+            if trial % 4 == 0 {
                 for lane in 0..LANES {
                     let value = 4 * b.below(64) as u32;
                     b.set(10, lane, value);
+                }
+            } else if trial % 4 == 2 {
+                // An exchange of lanes, sometimes of all but one.
+                let (by, other) = (b.below(64), b.below(128));
+                for lane in 0..LANES {
+                    let from = if lane == other { 0 } else { lane ^ by };
+                    b.set(10, lane, (4 * from as u32).wrapping_sub(offset));
                 }
             }
             let read = |b: &MemoryModel, register: u16| -> Vec<u32> {

@@ -109,13 +109,13 @@ ops3! {
     Med3U16: |_, a: u16, b: u16, c: u16| -> u16 { a.min(b).max(a.max(b).min(c)) }
 
     /// `v_dot2c_i32_i16`; the destination is the third source.
-    Dot2cI32I16: |_, a: u32, b: u32, c: u32| -> u32 { c.wrapping_add(dot(a, b, 16) as u32) }
+    Dot2cI32I16: |_, a: u32, b: u32, c: u32| -> u32 { c.wrapping_add(wrapping_dot::<16>(a, b)) }
     Dot2cI32I16Clamp: |_, a: u32, b: u32, c: i32| -> i32 { saturate(i64::from(c) + dot(a, b, 16)) }
     /// `v_dot4c_i32_i8`.
-    Dot4cI32I8: |_, a: u32, b: u32, c: u32| -> u32 { c.wrapping_add(dot(a, b, 8) as u32) }
+    Dot4cI32I8: |_, a: u32, b: u32, c: u32| -> u32 { c.wrapping_add(wrapping_dot::<8>(a, b)) }
     Dot4cI32I8Clamp: |_, a: u32, b: u32, c: i32| -> i32 { saturate(i64::from(c) + dot(a, b, 8)) }
     /// `v_dot8c_i32_i4`.
-    Dot8cI32I4: |_, a: u32, b: u32, c: u32| -> u32 { c.wrapping_add(dot(a, b, 4) as u32) }
+    Dot8cI32I4: |_, a: u32, b: u32, c: u32| -> u32 { c.wrapping_add(wrapping_dot::<4>(a, b)) }
     Dot8cI32I4Clamp: |_, a: u32, b: u32, c: i32| -> i32 { saturate(i64::from(c) + dot(a, b, 4)) }
 }
 
@@ -124,6 +124,18 @@ ops3! {
 fn dot(a: u32, b: u32, bits: u32) -> i64 {
     let part = |v: u32, n: u32| i64::from((v << (32 - bits * (n + 1))) as i32 >> (32 - bits));
     (0..32 / bits).map(|n| part(a, n) * part(b, n)).sum()
+}
+
+/// Returns the low 32 bits of [`dot`].
+#[inline(always)]
+fn wrapping_dot<const BITS: u32>(a: u32, b: u32) -> u32 {
+    let mut sum = 0u32;
+    for n in 0..32 / BITS {
+        let (up, down) = (32 - BITS * (n + 1), 32 - BITS);
+        let (a, b) = ((a << up) as i32 >> down, (b << up) as i32 >> down);
+        sum = sum.wrapping_add(a.wrapping_mul(b) as u32);
+    }
+    sum
 }
 
 #[inline(always)]

@@ -96,6 +96,11 @@ pub(crate) const fn two_columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
 
+/// Returns copies of an executor `X` for the portable level, and of `Y` for the levels that have F16C, which `Y` may use.
+pub(crate) const fn with_f16c<X: Exec, Y: Exec>() -> Columns {
+    [portable::<X>, avx2::<Y>, avx2::<Y>]
+}
+
 /// Returns the same copies as [`two_columns`]. For executors that are bound by memory.
 pub(crate) const fn narrow<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]

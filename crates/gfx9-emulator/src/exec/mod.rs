@@ -23,6 +23,7 @@ pub(crate) mod ds_permute;
 pub(crate) mod flat;
 pub(crate) mod fork;
 pub(crate) mod gws;
+pub(crate) mod halves;
 pub(crate) mod hwreg;
 pub(crate) mod inst;
 pub(crate) mod integer;
@@ -45,6 +46,7 @@ pub(crate) mod salu;
 pub(crate) mod scaled;
 pub(crate) mod smem;
 pub(crate) mod table;
+pub(crate) mod tabled;
 pub(crate) mod to_lds;
 pub(crate) mod transcendental;
 pub(crate) mod vop3;
@@ -75,6 +77,8 @@ pub(crate) mod flow_tests;
 pub(crate) mod fork_tests;
 #[cfg(test)]
 mod gws_tests;
+#[cfg(test)]
+mod halves_tests;
 #[cfg(test)]
 pub(crate) mod idle_tests;
 #[cfg(test)]

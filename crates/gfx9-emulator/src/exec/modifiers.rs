@@ -4,6 +4,8 @@
 //! modified and merged into the destination. Instructions without modifiers therefore have no cost for them, and
 //! operations need not implement them.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use gfx9_isa::Ty;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, ModifierInst};
@@ -13,9 +15,9 @@ use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
 use crate::exec::operand::{
-    Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
+    Dpp, DwordPart, Moves, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
 };
-use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, Wave, lanes_of, sreg};
+use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand, sreg};
 
 /// Writes to [`Regs::s`](crate::state::wave::Regs::s) the scalars that operands use and that are not kept there: VCCZ,
 /// EXECZ and spilled constants.
@@ -46,14 +48,7 @@ impl Exec for Modified {
         let before = w.exec();
         for (n, fix) in ext.fixes.iter().enumerate() {
             if let Some(fix) = fix {
-                let to = temp(n);
-                fetch(w, fix, to);
-                if n == 0
-                    && let Some(dpp) = &ext.dpp
-                {
-                    permute(w, dpp, fix.ty.dwords(), to);
-                }
-                modify(w, fix, to);
+                prepare(w, fix, ext.dpp.as_ref().filter(|_| n == 0), temp(n));
             }
         }
         // SAFETY: it was decoded for the same SIMD level as this instruction, which is executing, so the level is
@@ -69,57 +64,110 @@ impl Exec for Modified {
     }
 }
 
-/// Copies a source to the temporary register `to` and, if it has 64 bits, to the next one.
+/// Writes a source to the temporary register `to` and, if it has 64 bits, to the next one: moves it between lanes, selects
+/// the part, takes the magnitude, then negates.
 #[inline(always)]
-fn fetch(w: &mut Wave, fix: &SourceModifier, to: u16) {
-    for d in 0..fix.ty.dwords().min(2) as u16 {
-        *w.v_mut(to + d) = match fix.from {
-            Operand::Vector(v) => *w.v(v.wrapping_add(d)),
-            Operand::Scalar(s) => splat(w.s32(s.wrapping_add(d))),
-            Operand::None => Lanes::ZERO,
+fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
+    let dwords = u16::from(fix.ty.dwords().min(2));
+    let mut from = fix.from;
+    if let (Some(dpp), Operand::Vector(v)) = (dpp, from) {
+        permute(w, dpp, dwords, v, to);
+        from = Operand::Vector(to);
+        if !fix.abs && !fix.neg {
+            return;
+        }
+    }
+    let (up, down) = fix.part.shifts();
+    for d in 0..dwords {
+        // Of an f64, the second dword has the sign.
+        let sign = match (fix.ty, d) {
+            (Ty::F16 | Ty::Bf16, _) => 1u32 << 15,
+            (Ty::F64 | Ty::B64, 1) => 1 << 31,
+            (Ty::F64 | Ty::B64, _) | (_, 1) => 0,
+            _ => 1 << 31,
         };
+        let part = if fix.signed { !0 } else { !0 >> down };
+        let keep = if fix.abs { part & !sign } else { part };
+        let flip = if fix.neg { sign } else { 0 };
+        let v = match from {
+            Operand::Vector(v) => v.wrapping_add(d),
+            Operand::Scalar(s) => {
+                *w.v_mut(to + d) = splat(w.s32(s.wrapping_add(d)));
+                to + d
+            }
+            Operand::None => continue,
+        };
+        let x = *w.v(v);
+        for (to, x) in w.v_mut(to + d).flat_mut().iter_mut().zip(x.flat()) {
+            *to = ((*x << up) as i32 >> down) as u32 & keep ^ flip;
+        }
     }
 }
 
-/// Moves the dwords from register `to` on between lanes, and removes from EXEC the lanes that must not be written.
-#[inline(never)]
-fn permute(w: &mut Wave, dpp: &Dpp, dwords: u8, to: u16) {
+/// Moves the dwords from register `v` on between lanes, to those from register `to` on, and removes from EXEC the lanes that
+/// must not be written.
+#[inline(always)]
+fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
     let exec = w.exec();
-    let mut valid = 0;
-    for (lane, from) in dpp.from.iter().enumerate() {
-        let from = u32::from(*from);
-        valid |= u64::from(from < 64 && exec >> (from & 63) & 1 != 0) << lane;
+    let valid = dpp.moves.of_bits(exec);
+    for d in 0..dwords {
+        move_lanes(w, &dpp.moves, v.wrapping_add(d), to + d);
     }
-    for d in 0..u16::from(dwords.min(2)) {
-        let old = *w.v(to + d);
-        let new = w.v_mut(to + d).flat_mut();
-        *new = [0; LANES];
-        for lane in lanes_of(valid) {
-            new[lane] = old.flat()[usize::from(dpp.from[lane])];
+    if dpp.bound_ctrl && exec != !0 {
+        // Lanes whose source is inactive read 0.
+        let mut mask = Lanes::ZERO;
+        expand(valid, &mut mask);
+        for d in 0..dwords {
+            for (lane, mask) in w.v_mut(to + d).flat_mut().iter_mut().zip(mask.flat()) {
+                *lane &= mask;
+            }
         }
     }
     w.set_exec(exec & dpp.enabled & if dpp.bound_ctrl { !0 } else { valid });
 }
 
-/// Applies the modifiers of a source: selects the part, then takes the magnitude, then negates.
+/// Moves register `v` between lanes, to register `to`. Lanes that read no lane become 0.
 #[inline(always)]
-fn modify(w: &mut Wave, fix: &SourceModifier, to: u16) {
-    if fix.part != DwordPart::ALL {
-        for lane in w.v_mut(to).flat_mut() {
-            *lane = fix.part.get(*lane, fix.signed);
+fn move_lanes(w: &mut Wave, moves: &Moves, v: u16, to: u16) {
+    let mut out = Lanes::ZERO;
+    match moves {
+        Moves::Broadcast(rows) => {
+            for c in 0..CHUNKS {
+                out.0[c] = [w.v(v).flat().get(usize::from(rows[c])).copied().unwrap_or(0); CHUNK];
+            }
+        }
+        Moves::Mirror => {
+            for c in 0..CHUNKS {
+                for j in 0..CHUNK {
+                    out.0[c][j] = w.v(v).0[c][j ^ 15];
+                }
+            }
+        }
+        Moves::HalfMirror => {
+            for c in 0..CHUNKS {
+                for j in 0..CHUNK {
+                    out.0[c][j] = w.v(v).0[c][j ^ 7];
+                }
+            }
+        }
+        Moves::Shifts(shifts) => {
+            let mut v = v;
+            if v == 0 {
+                // A window of the first register may not begin before it.
+                *w.v_mut(to) = *w.v(v);
+                v = to;
+            }
+            for shift in shifts.iter().take_while(|shift| shift.lanes != 0) {
+                for c in 0..CHUNKS {
+                    let x = w.window(v, (CHUNK * c) as isize + isize::from(shift.by));
+                    for j in 0..CHUNK {
+                        out.0[c][j] |= x[j] & shift.mask.0[c][j];
+                    }
+                }
+            }
         }
     }
-    if fix.abs || fix.neg {
-        let (top, sign) = match fix.ty {
-            Ty::F64 | Ty::B64 => (to + 1, 1 << 31),
-            Ty::F16 | Ty::Bf16 => (to, 1 << 15),
-            _ => (to, 1u32 << 31),
-        };
-        let (clear, flip) = (if fix.abs { sign } else { 0 }, if fix.neg { sign } else { 0 });
-        for lane in w.v_mut(top).flat_mut() {
-            *lane = *lane & !clear ^ flip;
-        }
-    }
+    *w.v_mut(to) = out;
 }
 
 /// Applies output modifiers to the result in [`TEMP_DST`] and stores it to the active lanes.
@@ -146,29 +194,27 @@ fn finish(w: &mut Wave, post: &ResultModifier) {
             _ => {}
         }
     }
+    // The part of the result goes to its place in the dword, the rest of which is 0, the sign, or what it was.
+    let part = post.part;
+    let (_, down) = part.shifts();
+    let mask = !0 >> down << part.shift;
+    let written = if post.rest == UnwrittenBits::Sign { !0 } else { mask };
+    let kept = if post.rest == UnwrittenBits::Keep { !mask } else { 0 };
     by_exec!(w, MASKED => {
         for d in 0..u16::from(post.ty.dwords()) {
             for c in 0..CHUNKS {
                 let mut v: [u32; CHUNK] = load(w, TEMP_DST + d, c);
-                if post.part != DwordPart::ALL {
+                if part != DwordPart::ALL {
                     let old: [u32; CHUNK] = load(w, post.dst, c);
                     for j in 0..CHUNK {
-                        v[j] = place(v[j], old[j], post.part, post.rest);
+                        let placed = ((v[j] << down) as i32 >> down << part.shift) as u32;
+                        v[j] = placed & written | old[j] & kept;
                     }
                 }
                 store::<_, MASKED>(w, post.dst.wrapping_add(d), c, &v);
             }
         }
     });
-}
-
-/// Returns dword `old` with the part replaced by `v`.
-#[inline(always)]
-fn place(v: u32, old: u32, part: DwordPart, rest: UnwrittenBits) -> u32 {
-    let low = DwordPart { shift: 0, ..part };
-    let field = low.get(v, rest == UnwrittenBits::Sign) << part.shift;
-    let mask = low.get(!0, false) << part.shift;
-    if rest == UnwrittenBits::Keep { field | old & !mask } else { field }
 }
 
 #[inline(always)]
@@ -188,13 +234,15 @@ fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
     let nan_to_zero = m.dx10_clamp();
     for c in 0..CHUNKS {
         let mut v: [T; CHUNK] = load(w, at, c);
-        for x in &mut v {
-            if omod {
+        if omod {
+            for x in &mut v {
                 *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
             }
-            if post.clamp {
+        }
+        if post.clamp {
+            for x in &mut v {
                 let upper = if T::ONE.lt(*x) { T::ONE } else { *x };
-                let keep = T::ZERO.lt(upper) || x.is_nan() && !nan_to_zero;
+                let keep = T::ZERO.lt(upper) | (x.is_nan() & !nan_to_zero);
                 *x = if keep { upper } else { T::ZERO };
             }
         }

@@ -3,7 +3,7 @@
 
 use gfx9_isa::{Ty, fields};
 
-use crate::state::wave::{LANES, SSLOTS, TEMP};
+use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, SSLOTS, TEMP, expand};
 
 /// The location of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +45,11 @@ impl DwordPart {
         }
     }
 
-    /// Returns the bits of the part of `v`, shifted down.
+    /// Returns the numbers of bits by which a dword is shifted up, then down, so that the part's bits alone remain.
     #[inline(always)]
-    pub(super) fn get(self, v: u32, signed: bool) -> u32 {
-        let up = 32 - u32::from(self.bits);
-        let top = v >> self.shift << up;
-        if signed { (top as i32 >> up) as u32 } else { top >> up }
+    pub(super) fn shifts(self) -> (u32, u32) {
+        let down = 32 - u32::from(self.bits);
+        (down - u32::from(self.shift), down)
     }
 }
 
@@ -89,58 +88,137 @@ pub(crate) struct ResultModifier {
     pub(crate) rest: UnwrittenBits,
 }
 
-/// The lane that each lane reads its first source from.
-#[derive(Debug, Clone, Copy)]
+/// The lanes that DPP reads the first source from.
+#[derive(Clone, Copy)]
 pub(crate) struct Dpp {
-    /// The lane; [`LANES`] if it is beyond the row or the wave.
-    pub(super) from: [u8; LANES],
+    pub(super) moves: Moves,
     /// The lanes that the row and bank masks let write.
     pub(super) enabled: u64,
     /// Lanes without a source read 0; otherwise they are not written.
     pub(super) bound_ctrl: bool,
 }
 
+/// How a register's lanes are permuted: in one of a few ways that vector instructions of the host can do.
+#[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant, reason = "decoding makes one, which is behind its instruction's pointer")]
+pub(super) enum Moves {
+    /// All lanes of a row read the same lane, that of their row in the list; [`NO_LANE`] for none.
+    Broadcast([u8; CHUNKS]),
+    /// Each row of 16 lanes is reversed.
+    Mirror,
+    /// Each half of a row is reversed.
+    HalfMirror,
+    /// Some lanes read the lane so far above or below them.
+    Shifts([Shift; MAX_SHIFTS]),
+}
+
+/// A shift by some lanes, and the lanes for which it is.
+#[derive(Clone, Copy)]
+pub(super) struct Shift {
+    /// The number of the lane that is read, less that of the lane that reads it.
+    pub(super) by: i8,
+    /// The lanes that read, as bits and as a mask. Unused shifts have none.
+    pub(super) lanes: u64,
+    pub(super) mask: Lanes,
+}
+
+/// A permutation of four lanes has at most as many distances.
+const MAX_SHIFTS: usize = 4;
+/// The lane that lanes read whose source is beyond the row or the wave.
+pub(super) const NO_LANE: u8 = LANES as u8;
+
 impl Dpp {
     /// Returns the lanes that a control dword selects (CDNA2 ISA, "DPP"); `None` if its control is invalid.
     pub(crate) fn new(fields: &fields::Dpp) -> Option<Dpp> {
-        let control = fields.control;
-        let n = (control & 15) as i32;
-        let mut dpp = Dpp { from: [LANES as u8; LANES], enabled: 0, bound_ctrl: fields.bound_ctrl };
+        let mut from = [NO_LANE; LANES];
+        let mut enabled = 0;
         for lane in 0..LANES as i32 {
-            let (row, column) = (lane & !15, lane & 15);
-            let in_row = |column: i32| if (0..16).contains(&column) { row + column } else { -1 };
-            let from = match control {
-                0..=0xff => (lane & !3) + (control >> (2 * (lane & 3)) & 3) as i32,
-                // row_shl moves data to lower lanes.
-                0x101..=0x10f => in_row(column + n),
-                0x111..=0x11f => in_row(column - n),
-                0x121..=0x12f => row + ((column - n) & 15),
-                0x130 => lane + 1,
-                0x134 => (lane + 1) & 63,
-                0x138 => lane - 1,
-                0x13c => (lane - 1) & 63,
-                0x140 => row + 15 - column,
-                0x141 => (lane & !7) + 7 - (lane & 7),
-                0x142 => row - 1,
-                0x143 => {
-                    if lane < 32 {
-                        -1
-                    } else {
-                        31
-                    }
-                }
-                0x150..=0x15f => row + n,
-                _ => return None,
-            };
-            if (0..LANES as i32).contains(&from) {
-                dpp.from[lane as usize] = from as u8;
+            let source = source_lane(fields.control, lane)?;
+            if (0..LANES as i32).contains(&source) {
+                from[lane as usize] = source as u8;
             }
             let (rows, banks) = (fields.row_mask, fields.bank_mask);
-            if rows >> (lane / 16) & 1 != 0 && banks >> (column / 4) & 1 != 0 {
-                dpp.enabled |= 1 << lane;
+            if rows >> (lane / 16) & 1 != 0 && banks >> (lane % 16 / 4) & 1 != 0 {
+                enabled |= 1 << lane;
             }
         }
-        Some(dpp)
+        Some(Dpp { moves: Moves::of(&from), enabled, bound_ctrl: fields.bound_ctrl })
+    }
+}
+
+/// Returns the lane that `lane` reads: none if that is not a lane of the wave. `None` if the control is invalid.
+fn source_lane(control: u32, lane: i32) -> Option<i32> {
+    let n = (control & 15) as i32;
+    let (row, column) = (lane & !15, lane & 15);
+    let in_row = |column: i32| if (0..16).contains(&column) { row + column } else { -1 };
+    Some(match control {
+        0..=0xff => (lane & !3) + (control >> (2 * (lane & 3)) & 3) as i32,
+        // row_shl moves data to lower lanes.
+        0x101..=0x10f => in_row(column + n),
+        0x111..=0x11f => in_row(column - n),
+        0x121..=0x12f => row + ((column - n) & 15),
+        0x130 => lane + 1,
+        0x134 => (lane + 1) & 63,
+        0x138 => lane - 1,
+        0x13c => (lane - 1) & 63,
+        0x140 => row + 15 - column,
+        0x141 => (lane & !7) + 7 - (lane & 7),
+        0x142 => row - 1,
+        0x143 => {
+            if lane < 32 {
+                -1
+            } else {
+                31
+            }
+        }
+        0x150..=0x15f => row + n,
+        _ => return None,
+    })
+}
+
+impl Moves {
+    /// Returns how the lanes are permuted of which each reads lane `from`.
+    fn of(from: &[u8; LANES]) -> Moves {
+        let flipped = |bits: usize| (0..LANES).all(|lane| usize::from(from[lane]) == lane ^ bits);
+        if from.chunks(CHUNK).all(|row| row.iter().all(|lane| *lane == row[0])) {
+            return Moves::Broadcast(std::array::from_fn(|row| from[CHUNK * row]));
+        }
+        if flipped(15) {
+            return Moves::Mirror;
+        }
+        if flipped(7) {
+            return Moves::HalfMirror;
+        }
+        let mut shifts = [Shift { by: 0, lanes: 0, mask: Lanes::ZERO }; MAX_SHIFTS];
+        for (lane, from) in (0i8..).zip(from).filter(|(_, from)| **from != NO_LANE) {
+            let by = *from as i8 - lane;
+            if let Some(shift) = shifts.iter_mut().find(|shift| shift.lanes == 0 || shift.by == by) {
+                shift.by = by;
+                shift.lanes |= 1 << lane;
+                expand(shift.lanes, &mut shift.mask);
+            }
+        }
+        Moves::Shifts(shifts)
+    }
+
+    /// Returns the bits of `lanes` that each lane reads; 0 where it reads none.
+    #[inline(always)]
+    pub(super) fn of_bits(&self, lanes: u64) -> u64 {
+        match self {
+            Moves::Broadcast(rows) => (0..).zip(rows).fold(0, |all, (row, from)| {
+                let bit = *from != NO_LANE && lanes >> (from & 63) & 1 != 0;
+                all | (u64::from(bit) * 0xffff) << (16 * row)
+            }),
+            Moves::Mirror => {
+                let rows: [u16; CHUNKS] = bytemuck::must_cast(lanes);
+                bytemuck::must_cast(rows.map(u16::reverse_bits))
+            }
+            Moves::HalfMirror => u64::from_le_bytes(lanes.to_le_bytes().map(u8::reverse_bits)),
+            Moves::Shifts(shifts) => shifts.iter().fold(0, |all, shift| {
+                let by = u32::from(shift.by.unsigned_abs());
+                all | shift.lanes & if shift.by < 0 { lanes << by } else { lanes >> by }
+            }),
+        }
     }
 }
 

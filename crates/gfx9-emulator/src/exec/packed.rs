@@ -239,7 +239,7 @@ fn half<O: Packed, const CLAMP: bool>(m: Mode, v: [u16; 3]) -> u16 {
 
 #[cold]
 #[inline(never)]
-fn slow_halves<O: Packed>(w: &mut Wave, i: &Inst, src: [u16; 3]) -> Flow {
+pub(super) fn slow_halves<O: Packed>(w: &mut Wave, i: &Inst, src: [u16; 3]) -> Flow {
     let m = w.mode;
     for l in lanes_of(w.exec()) {
         let mut d = 0;

@@ -4,12 +4,15 @@
 //! divided that become small floats. The exponent 255 gives NaN (CDNA4 ISA, 7.3, and the pseudocode of each instruction;
 //! ROCm's headers, `amd_hip_ocp_host.hpp`, for what overflows, NaN and random rounding give).
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use gfx9_isa::Row;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::Word;
-use crate::exec::number::narrow::{BF6, BF8, BF16, F16, FP4, FP6, FP8, Narrow, Rounding, Value};
-use crate::state::wave::{Mode, Wave, lanes_of};
+use crate::exec::number::half16::Half;
+use crate::exec::number::narrow::{BF6, BF8, BF16, F16, FP4, FP6, FP8, Narrow, to_bf16};
+use crate::state::wave::{LANES, Mode, Wave};
 
 /// A format of a source or destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,14 +109,9 @@ impl Plan {
         self.field(at, 1) != 0
     }
 
-    /// Returns the scale's exponent of a lane, without its bias; `None` for NaN.
-    fn scale(self, w: &Wave, i: &Inst, lane: usize) -> Option<i32> {
-        let exponent = source(w, i, self.field(SCALE, 2) as usize, 0, lane) >> 23 & 0xff;
-        (exponent != 0xff).then_some(exponent as i32 - 127)
-    }
-
-    /// Returns element `n` of the source.
-    fn element(self, w: &Wave, i: &Inst, n: u32, lane: usize) -> u32 {
+    /// Returns element `n` of the source, of each lane.
+    #[inline(always)]
+    fn elements(self, w: &Wave, i: &Inst, n: u32) -> Row64 {
         let (bits, count) = (self.from().bits(), self.field(COUNT, 6));
         // The pair of `v_cvt_scalef32_pk_fp8_f32` and of `pk_fp4_f32` is in two sources, that of `sr_pk_fp4_f32` in one.
         let apart = count == 2 && bits == 32 && !self.is_set(RANDOM);
@@ -132,54 +130,93 @@ impl Plan {
         };
         let at = first + n * bits;
         let (dword, shift) = ((at / 32) as u16, at % 32);
-        let low = source(w, i, from, dword, lane);
-        let both = match shift + bits > 32 {
-            true => u64::from(low) | u64::from(source(w, i, from, dword + 1, lane)) << 32,
-            false => u64::from(low),
-        };
-        let mut code = (both >> shift) as u32 & (u32::MAX >> (32 - bits));
-        if !self.from().is_small() {
-            let sign = 1 << (bits - 1);
-            if self.field(ABS, 3) >> from & 1 != 0 {
-                code &= !sign;
-            }
-            if self.field(NEG, 3) >> from & 1 != 0 {
-                code ^= sign;
-            }
+        let low = source(w, i, from, dword);
+        let high = if shift + bits > 32 { source(w, i, from, dword + 1) } else { [0; LANES] };
+        let mask = u32::MAX >> (32 - bits);
+        let sign = if self.from().is_small() { 0 } else { 1 << (bits - 1) };
+        let keep = if self.field(ABS, 3) >> from & 1 != 0 { mask & !sign } else { mask };
+        let flip = if self.field(NEG, 3) >> from & 1 != 0 { sign } else { 0 };
+        let mut out = [0; LANES];
+        for l in 0..LANES {
+            // If the element ends in this dword, `high` is 0.
+            out[l] = (low[l] >> shift | high[l] << (32 - shift).min(31)) & keep ^ flip;
         }
-        code
+        out
     }
 
-    /// Returns the code of a converted element.
-    fn convert(self, m: Mode, code: u32, scale: Option<i32>, seed: u32) -> u32 {
-        let (from, to) = (self.from(), self.to());
-        let value = match from {
-            Kind::F32 => Value::of_f32(f32::from_bits(code).flush(m, false)),
-            Kind::Narrow(format) if from.is_small() => {
-                let value = format.decode(code);
-                Value { negative: value.is_sign_negative(), magnitude: value.abs() }
-            }
-            Kind::Narrow(format) => Value::of_bits(format, code),
-        };
-        // Small floats are multiplied by the scale, other numbers are divided by it.
-        let value = match scale {
-            Some(scale) => value.scaled(if from.is_small() { scale } else { -scale }),
-            None => Value { magnitude: f64::NAN, ..value },
-        };
-        match to {
+    /// Returns the values of elements, times or divided by the scale: NaN if the scale is. Those of f32 and smaller formats
+    /// are exact in f32 unless they are denormals, of which the least formats have none.
+    #[inline(always)]
+    fn values(self, m: Mode, codes: &Row64, scale: &Row64) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        match self.from() {
             Kind::F32 => {
-                let magnitude = if value.magnitude.is_nan() { f32::NAN } else { value.magnitude as f32 };
-                magnitude.abs().to_bits() | u32::from(value.negative) << 31
+                for l in 0..LANES {
+                    out[l] = f32::from_bits(codes[l]).flush(m, false);
+                }
             }
-            Kind::Narrow(format) if to.is_small() => {
-                let rounding = match self.is_set(RANDOM) {
-                    true => Rounding::Stochastic { seed, fraction: from.fraction() },
-                    false => Rounding::Nearest,
-                };
-                format.encode(value, rounding, m.fp16_ovfl())
+            Kind::Narrow(F16) => {
+                for l in 0..LANES {
+                    out[l] = Half(codes[l] as u16).to_f32();
+                }
             }
-            Kind::Narrow(format) => format.encode(value, Rounding::Nearest, false),
+            Kind::Narrow(BF16) => {
+                for l in 0..LANES {
+                    out[l] = f32::from_bits(codes[l] << 16);
+                }
+            }
+            Kind::Narrow(format) => {
+                for l in 0..LANES {
+                    out[l] = format.to_f32(codes[l]);
+                }
+            }
         }
+        let small = self.from().is_small();
+        for l in 0..LANES {
+            let exponent = scale[l] >> 23 & 0xff;
+            // Small floats are multiplied by the scale, other numbers are divided by it.
+            let factor = power(if small { exponent } else { 254u32.wrapping_sub(exponent) & 0xff });
+            let value = out[l] * factor;
+            let nan = f32::from_bits(f32::NAN.to_bits() | out[l].to_bits() & 0x8000_0000);
+            out[l] = if exponent == 0xff || value.is_nan() { nan } else { value };
+        }
+        out
+    }
+
+    /// Returns the codes of converted elements.
+    #[inline(always)]
+    fn codes(self, m: Mode, values: &[f32; LANES], seeds: &Row64) -> Row64 {
+        let mut out = [0; LANES];
+        match self.to() {
+            Kind::F32 => {
+                for l in 0..LANES {
+                    out[l] = values[l].to_bits();
+                }
+            }
+            Kind::Narrow(F16) => {
+                for l in 0..LANES {
+                    out[l] = u32::from(Half::from_f32(values[l]).0);
+                }
+            }
+            Kind::Narrow(BF16) => {
+                for l in 0..LANES {
+                    out[l] = u32::from(to_bf16(values[l]));
+                }
+            }
+            Kind::Narrow(format) if self.is_set(RANDOM) => {
+                let (fraction, saturate) = (self.from().fraction(), m.fp16_ovfl());
+                for l in 0..LANES {
+                    out[l] = format.random(values[l], seeds[l], fraction, saturate);
+                }
+            }
+            Kind::Narrow(format) => {
+                let saturate = m.fp16_ovfl();
+                for l in 0..LANES {
+                    out[l] = format.nearest(values[l], saturate);
+                }
+            }
+        }
+        out
     }
 
     /// Returns the part of the destination that is written, if that is not whole dwords: the first bit and the number
@@ -194,35 +231,66 @@ impl Plan {
         }
     }
 
-    fn lane(self, w: &mut Wave, i: &Inst, lane: usize) {
-        let (m, scale, count, bits) =
-            (w.mode, self.scale(w, i, lane), self.field(COUNT, 6), self.to().bits());
-        let mut seed = if self.is_set(RANDOM) { source(w, i, 1, 0, lane) } else { 0 };
+    /// Converts the elements of all lanes.
+    #[inline(always)]
+    fn convert(self, w: &mut Wave, i: &Inst) {
+        let (m, count, bits) = (w.mode, self.field(COUNT, 6), self.to().bits());
+        let scale = source(w, i, self.field(SCALE, 2) as usize, 0);
+        let mut seeds = if self.is_set(RANDOM) { source(w, i, 1, 0) } else { [0; LANES] };
         // At most 32 elements of 32 bits.
-        let mut out = [0u32; 33];
+        let mut out = [[0u32; LANES]; 33];
         for n in 0..count {
-            let code = u64::from(self.convert(m, self.element(w, i, n, lane), scale, seed));
-            let (at, code) = ((n * bits / 32) as usize, code << (n * bits % 32));
-            out[at] |= code as u32;
-            out[at + 1] |= (code >> 32) as u32;
-            seed = next_random(seed);
+            let values = self.values(m, &self.elements(w, i, n), &scale);
+            let codes = self.codes(m, &values, &seeds);
+            let (at, shift) = ((n * bits / 32) as usize, n * bits % 32);
+            for l in 0..LANES {
+                out[at][l] |= codes[l] << shift;
+            }
+            if shift + bits > 32 {
+                for l in 0..LANES {
+                    out[at + 1][l] |= codes[l] >> (32 - shift);
+                }
+            }
+            for seed in &mut seeds {
+                *seed = next_random(*seed);
+            }
         }
-        if let Some((first, bits)) = self.part() {
-            let mask = (u32::MAX >> (32 - bits)) << first;
-            let to = &mut w.v_mut(i.dst).flat_mut()[lane];
-            *to = *to & !mask | out[0] << first & mask;
-            return;
+        let (first, mask) = match self.part() {
+            Some((first, bits)) => (first, (u32::MAX >> (32 - bits)) << first),
+            None => (0, u32::MAX),
+        };
+        let exec = w.exec();
+        w.refresh_mask(exec);
+        let active = *w.mask.flat();
+        for (n, dword) in out.iter().enumerate().take((count * bits).div_ceil(32) as usize) {
+            let to = w.v_mut(i.dst + n as u16).flat_mut();
+            for l in 0..LANES {
+                let written = active[l] & mask;
+                to[l] = dword[l] << first & written | to[l] & !written;
+            }
         }
-        for (n, dword) in out.iter().enumerate().take((count * bits / 32) as usize) {
-            w.v_mut(i.dst + n as u16).flat_mut()[lane] = *dword;
-        }
+    }
+
+    /// Returns the bits for [`Inst::imm`].
+    pub(crate) fn bits(self) -> u32 {
+        self.0
     }
 }
 
+/// A dword of each lane.
+type Row64 = [u32; LANES];
+
 /// Returns dword `dword` of source `n`.
-fn source(w: &Wave, i: &Inst, n: usize, dword: u16, lane: usize) -> u32 {
+#[inline(always)]
+fn source(w: &Wave, i: &Inst, n: usize, dword: u16) -> Row64 {
     let at = i.src[n].wrapping_add(dword);
-    if i.flags >> n & 1 != 0 { w.v(at).flat()[lane] } else { w.s32(at) }
+    if i.flags >> n & 1 != 0 { *w.v(at).flat() } else { [w.s32(at); LANES] }
+}
+
+/// Returns the power of two with a biased exponent from 0 to 254. The first is a denormal.
+#[inline(always)]
+fn power(exponent: u32) -> f32 {
+    f32::from_bits(if exponent == 0 { 1 << 22 } else { exponent << 23 })
 }
 
 /// Returns the number after `seed` in the sequence of `v_prng_b32`.
@@ -236,22 +304,7 @@ pub(crate) struct Convert;
 impl Exec for Convert {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
-        run(w, i);
+        Plan(i.imm).convert(w, i);
         Flow::Next
-    }
-}
-
-#[inline(never)]
-fn run(w: &mut Wave, i: &Inst) {
-    let plan = Plan(i.imm);
-    for lane in lanes_of(w.exec()) {
-        plan.lane(w, i, lane);
-    }
-}
-
-impl Plan {
-    /// Returns the bits for [`Inst::imm`].
-    pub(crate) fn bits(self) -> u32 {
-        self.0
     }
 }

@@ -1,11 +1,13 @@
 //! VOP3P except matrices: packed integers, moves of pairs, mixed precision, dot products, moves to and from AGPRs.
 
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{L1, Op1, Op3, Word, by_exec, load, store};
+use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, all, any, by_exec, load, store};
+use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
-use crate::exec::number::half16::Half;
+use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
 use crate::exec::number::soft::{self, Round};
-use crate::exec::operand::temp;
 use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
 
 use super::integer::{
@@ -98,54 +100,75 @@ pub(crate) const MIX_HI: u8 = 2;
 /// `v_fma_mix_f32`, `v_fma_mixlo_f16`, `v_fma_mixhi_f16`: computes an f32 fused multiply-add. `op_sel_hi` says which
 /// sources are f16, and `neg_hi` of which to take the magnitude. An f16 result is rounded again; the other half of the
 /// destination is kept.
-pub(crate) struct FmaMix<const TO: u8>;
+pub(crate) struct FmaMix<const TO: u8, V>(std::marker::PhantomData<V>);
 
 /// Returns a source of `v_fma_mix` as an f32, with its modifiers.
-#[inline(always)]
 fn mixed(m: Mode, select: Select, n: usize, x: u32) -> f32 {
     let half = Half((x >> (16 * select.lo(n))) as u16);
-    let value = if select.hi(n) != 0 {
-        (if m.is_default_float() { half } else { half.flush(m, false) }).to_f32()
+    let value =
+        if select.hi(n) != 0 { half.flush(m, false).to_f32() } else { f32::from_bits(x).flush(m, false) };
+    value.signed(select.neg_hi(n), select.neg_lo(n))
+}
+
+/// Returns one chunk of lanes of [`mixed`] in the default mode.
+#[inline(always)]
+fn mixed_chunk<V: Conversion>(w: &Wave, i: &Inst, n: usize, c: usize) -> [f32; CHUNK] {
+    let select = Select(i.imm);
+    let x = chunk(w, i, n, 0, c);
+    let mut out = [0.0; CHUNK];
+    if select.hi(n) != 0 {
+        let mut half = [0; CHUNK];
+        for j in 0..CHUNK {
+            half[j] = (x[j] >> (16 * select.lo(n))) as u16;
+        }
+        out = V::widen(half);
     } else {
-        let value = f32::from_bits(x);
-        if m.is_default_float() { value } else { value.flush(m, false) }
-    };
-    let magnitude = if select.neg_hi(n) != 0 { value.abs() } else { value };
-    f32::from_bits(magnitude.to_bits() ^ select.neg_lo(n) << 31)
+        for j in 0..CHUNK {
+            out[j] = f32::from_bits(x[j]);
+        }
+    }
+    for v in &mut out {
+        *v = v.signed(select.neg_hi(n), select.neg_lo(n));
+    }
+    out
 }
 
 /// Returns the register `old` with the result in the half that `TO` selects.
 #[inline(always)]
-fn place<const TO: u8>(old: u32, half: Half) -> u32 {
+fn place<const TO: u8>(old: u32, half: u16) -> u32 {
     match TO {
-        MIX_LO => old & 0xffff_0000 | u32::from(half.0),
-        _ => old & 0xffff | u32::from(half.0) << 16,
+        MIX_LO => old & 0xffff_0000 | u32::from(half),
+        _ => old & 0xffff | u32::from(half) << 16,
     }
 }
 
-impl<const TO: u8> Exec for FmaMix<TO> {
+impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (m, select) = (w.mode, Select(i.imm));
         if !m.is_default_float() {
             return slow_mix::<TO>(w, i);
         }
-        for n in 0..3 {
-            for c in 0..CHUNKS {
-                w.v_mut(temp(n)).0[c] = chunk(w, i, n, 0, c).map(|x| mixed(m, select, n, x).to_bits());
-            }
-        }
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
-                let [a, b, e]: [[f32; CHUNK]; 3] = [0, 1, 2].map(|n| load(w, temp(n), c));
-                let old = w.v(i.dst).0[c];
-                let mut d = [0u32; CHUNK];
+                let a = mixed_chunk::<V>(w, i, 0, c);
+                let b = mixed_chunk::<V>(w, i, 1, c);
+                let e = mixed_chunk::<V>(w, i, 2, c);
+                let mut r = [0.0; CHUNK];
                 for j in 0..CHUNK {
-                    let r = a[j].mul_add(b[j], e[j]);
-                    let r = if select.clamp() { unit(m, r) } else { r };
-                    d[j] = if TO == MIX_F32 { r.to_bits() } else { place::<TO>(old[j], Half::from_f32(r)) };
+                    let sum = a[j].mul_add(b[j], e[j]);
+                    r[j] = if select.clamp() { unit(m, sum) } else { sum };
                 }
-                store::<_, MASKED>(w, i.dst, c, &d);
+                if TO == MIX_F32 {
+                    store::<_, MASKED>(w, i.dst, c, &r);
+                } else {
+                    let (old, half) = (w.v(i.dst).0[c], V::narrow(r));
+                    let mut d = [0; CHUNK];
+                    for j in 0..CHUNK {
+                        d[j] = place::<TO>(old[j], half[j]);
+                    }
+                    store::<_, MASKED>(w, i.dst, c, &d);
+                }
             }
         });
         Flow::Next
@@ -165,7 +188,8 @@ fn slow_mix<const TO: u8>(w: &mut Wave, i: &Inst) -> Flow {
             let bits = soft::convert(soft::F32, soft::F16, Round::of(m.round64()), r.bits());
             Half(bits as u16).flush(m, true)
         };
-        w.v_mut(i.dst).flat_mut()[l] = if TO == MIX_F32 { r.to_bits() } else { place::<TO>(old, to_half()) };
+        w.v_mut(i.dst).flat_mut()[l] =
+            if TO == MIX_F32 { r.to_bits() } else { place::<TO>(old, to_half().0) };
     }
     Flow::Next
 }
@@ -228,35 +252,63 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
             let sum: u64 = (0..32 / BITS).map(|n| u64::from(part(a, n) * part(b, n))).sum();
             sum.saturating_add(u64::from(c)).min(u64::from(u32::MAX)) as u32
         } else {
-            (0..32 / BITS).fold(c, |sum, n| sum.wrapping_add(part(a, n) * part(b, n)))
+            let mut sum = c;
+            for n in 0..32 / BITS {
+                sum = sum.wrapping_add(part(a, n) * part(b, n));
+            }
+            sum
         }
     }
 }
 
-/// `v_dot2_f32_f16` and `v_dot2c_f32_f16`, clamped with `CLAMP`: two fused multiply-adds, the one of the second pair
-/// first. LLVM replaces this sequence with its `fdot2`.
+/// `v_dot2_f32_f16` and, with `SHORT`, `v_dot2c_f32_f16`, which has no modifiers: two fused multiply-adds, the one of the
+/// second pair first. LLVM replaces this sequence with its `fdot2`.
 ///
 /// In any MODE they round to nearest even, and flush denormals of sources and of results (CDNA2 and CDNA3 ISA, 6.4).
-pub(crate) struct Dot2F32F16<const CLAMP: bool>;
-impl<const CLAMP: bool> Op3 for Dot2F32F16<CLAMP> {
-    type D = f32;
-    type A = u32;
-    type B = u32;
-    type C = f32;
+pub(crate) struct DotF16<const SHORT: bool, V>(std::marker::PhantomData<V>);
+
+impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
     #[inline(always)]
-    fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        let part = |v: u32, n: u32| {
-            let v = (v >> (16 * n)) as u16;
-            Half(if v & 0x7c00 == 0 { v & 0x8000 } else { v }).to_f32()
-        };
-        let high = flush(part(a, 1).mul_add(part(b, 1), flush(c)));
-        let d = flush(part(a, 0).mul_add(part(b, 0), high));
-        if CLAMP { unit(m, d) } else { d }
-    }
-    fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
-        Self::f(m, a, b, c)
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let m = w.mode;
+        let clamp = !SHORT && Select(i.imm).clamp();
+        let src = if SHORT { i.src } else { halves(w, i, 3) };
+        by_exec!(w, MASKED => {
+            for c in 0..CHUNKS {
+                let mut x = [[0; CHUNK]; 3];
+                for n in 0..3 {
+                    x[n] = if SHORT { any::<u32, false>(w, i, n, c) } else { w.v(src[n]).0[c] };
+                }
+                let ([low_a, high_a], [low_b, high_b]) = (flushed_pair::<V>(x[0]), flushed_pair::<V>(x[1]));
+                let mut d = [0.0; CHUNK];
+                for j in 0..CHUNK {
+                    let high = flush(high_a[j].mul_add(high_b[j], flush(f32::from_bits(x[2][j]))));
+                    let sum = flush(low_a[j].mul_add(low_b[j], high));
+                    d[j] = if clamp { unit(m, sum) } else { sum };
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
     }
 }
+
+/// Returns the low and the high f16 of dwords. Denormals become zeros of the same sign.
+#[inline(always)]
+fn flushed_pair<V: Conversion>(x: [u32; CHUNK]) -> [[f32; CHUNK]; 2] {
+    let (mut low, mut high) = ([0; CHUNK], [0; CHUNK]);
+    for j in 0..CHUNK {
+        (low[j], high[j]) = (flush_half(x[j] as u16), flush_half((x[j] >> 16) as u16));
+    }
+    [V::widen(low), V::widen(high)]
+}
+
+#[inline(always)]
+fn flush_half(x: u16) -> u16 {
+    if x & 0x7c00 == 0 { x & 0x8000 } else { x }
+}
+
+pub(crate) const DOT2C_F32_F16: Forms = &all(with_f16c::<DotF16<true, InLoops>, DotF16<true, F16c>>());
 
 /// `v_dot2_f32_bf16`, clamped with `CLAMP`: adds the product of the second pair to that of the first, then the third
 /// source (CDNA4 ISA, `V_DOT2_F32_BF16`). Denormals of bfloat16 are those of f32 to MODE, as their exponents are.
@@ -312,7 +364,6 @@ fn flushed(m: Mode, (low, high): (f32, f32)) -> (f32, f32) {
 }
 
 pub(crate) type DotBf16 = Dot<Dot2F32Bf16<false>, Dot2F32Bf16<true>>;
-pub(crate) type DotF16 = Dot<Dot2F32F16<false>, Dot2F32F16<true>>;
 pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
 pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;
 pub(crate) type DotI4 = Dot<Dot8cI32I4, Dot8cI32I4Clamp>;

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use crate::exec::lanes::{OpCmp, Word};
 use crate::exec::number::float::Float;
+use crate::exec::number::half16::Half;
 use crate::state::wave::Mode;
 
 /// A value that can be compared.
@@ -29,7 +30,7 @@ macro_rules! compare_integers {
 
 compare_integers!(u16 i16 u32 i32 u64 i64 f32 f64);
 
-impl Compare for crate::exec::number::half16::Half {
+impl Compare for Half {
     #[inline(always)]
     fn less(self, b: Self) -> bool {
         self.lt(b)
@@ -59,18 +60,18 @@ macro_rules! comparisons {
 comparisons! {
     Lt: |a, b| a.less(b);
     Eq: |a, b| a.equal(b);
-    Le: |a, b| a.less(b) || a.equal(b);
+    Le: |a, b| a.less(b) | a.equal(b);
     Gt: |a, b| b.less(a);
     /// Less or greater.
-    Lg: |a, b| a.less(b) || b.less(a);
-    Ge: |a, b| b.less(a) || a.equal(b);
+    Lg: |a, b| a.less(b) | b.less(a);
+    Ge: |a, b| b.less(a) | a.equal(b);
     /// Neither is a NaN.
-    O: |a, b| a.equal(a) && b.equal(b);
-    U: |a, b| !(a.equal(a) && b.equal(b));
-    Nge: |a, b| !(b.less(a) || a.equal(b));
-    Nlg: |a, b| !(a.less(b) || b.less(a));
+    O: |a, b| a.equal(a) & b.equal(b);
+    U: |a, b| !(a.equal(a) & b.equal(b));
+    Nge: |a, b| !(b.less(a) | a.equal(b));
+    Nlg: |a, b| !(a.less(b) | b.less(a));
     Ngt: |a, b| !b.less(a);
-    Nle: |a, b| !(a.less(b) || a.equal(b));
+    Nle: |a, b| !(a.less(b) | a.equal(b));
     /// `v_cmp_neq`, which is `v_cmp_ne` for integers.
     Neq: |a, b| !a.equal(b);
     Nlt: |a, b| !a.less(b);
@@ -108,5 +109,20 @@ impl<T: Float> OpCmp for Class<T> {
         let number = if a.is_negative() { 5 - size } else { 6 + size };
         let nan = if a.is_signaling() { 0 } else { 1 };
         b >> (if a.is_nan() { nan } else { number }) & 1 != 0
+    }
+}
+
+/// [`Class`] of f16. It has no branches, so that the loop over lanes vectorises.
+pub(crate) struct ClassF16;
+impl OpCmp for ClassF16 {
+    type A = u32;
+    type B = u32;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32) -> bool {
+        let magnitude = a & 0x7fff;
+        let size = u32::from(magnitude != 0) + u32::from(magnitude >= 0x400) + u32::from(magnitude >= 0x7c00);
+        let number = if a & 0x8000 != 0 { 5 - size } else { 6 + size };
+        let class = if magnitude > 0x7c00 { a >> 9 & 1 } else { number };
+        b >> class & 1 != 0
     }
 }

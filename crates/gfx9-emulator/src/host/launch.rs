@@ -37,7 +37,7 @@ const PRELOAD_PROLOGUE: u64 = 256;
 const BLOCK_BASE: u64 = 0x0f00_0000_0000;
 const PACKET: u64 = BLOCK_BASE;
 const QUEUE: u64 = BLOCK_BASE + 0x100;
-const KERNARG: u64 = BLOCK_BASE + 0x1000;
+const KERNARG: u64 = BLOCK_BASE + 0x400;
 
 /// Describes one dispatch of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -474,13 +474,15 @@ fn all_waves(items: &[WorkItems], grid: [u32; 3], remainder: [u32; 3]) -> u64 {
 /// of `mask` are kept. Lanes without a work-item have 0.
 fn item_ids(block: [u32; 3], mask: u32) -> Box<[Lanes]> {
     let [bx, by, bz] = block;
-    let mut waves = vec![Lanes::ZERO; (bx * by * bz).div_ceil(LANES as u32) as usize];
-    let ids = (0..bz).flat_map(|z| (0..by).flat_map(move |y| (0..bx).map(move |x| x | y << 10 | z << 20)));
-    let lanes = waves.iter_mut().flat_map(|wave| wave.flat_mut());
-    for (lane, id) in lanes.zip(ids) {
-        *lane = id & mask;
+    let mut waves = vec![Lanes::ZERO; (bx * by * bz).div_ceil(LANES as u32) as usize].into_boxed_slice();
+    let lanes: &mut [u32] = bytemuck::cast_slice_mut(&mut waves);
+    for (row, lanes) in (0..by * bz).zip(lanes.chunks_mut(bx.max(1) as usize)) {
+        let (y, z) = (row % by, row / by);
+        for (x, lane) in (0..bx).zip(lanes) {
+            *lane = (x | y << 10 | z << 20) & mask;
+        }
     }
-    waves.into_boxed_slice()
+    waves
 }
 
 /// Writes the hidden arguments that the metadata lists.

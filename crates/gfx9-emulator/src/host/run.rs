@@ -296,12 +296,19 @@ impl ThreadRecruiter<'_> {
 }
 
 /// Decrements [`Job::active`] when it is dropped.
-struct ActiveGuard<'a>(&'a Job);
+struct ActiveGuard<'a> {
+    job: &'a Job,
+    /// The number of the thread.
+    thread: usize,
+}
 
 impl Drop for ActiveGuard<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.active) -= 1;
-        self.0.idle.notify_all();
+        *lock(&self.job.active) -= 1;
+        // Only the first thread waits. Notifying costs a system call even if no thread does.
+        if self.thread != 0 {
+            self.job.idle.notify_all();
+        }
     }
 }
 
@@ -365,7 +372,7 @@ impl Job {
     /// dispatch and not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
         *lock(&self.active) += 1;
-        let _active = ActiveGuard(self);
+        let _active = ActiveGuard { job: self, thread };
         // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written,
         // as after a fault. Nothing else is in an inconsistent state.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {

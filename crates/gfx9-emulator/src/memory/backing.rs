@@ -8,14 +8,22 @@ use std::ptr::NonNull;
 use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
 
+use super::shared_pages::{LARGEST, Part};
+
 /// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for
 /// the allocator to return zero pages that are not accessed before they are used. (Guest addresses have their own.)
 const HOST_ALIGN: usize = 16;
-/// Allocations of at least this many bytes are mapped: the allocator would reuse freed memory and zero all of it.
-const MAPPED: usize = 128 << 10;
-/// Allocations of at least this many bytes have large pages: two of x86-64.
-#[cfg(all(target_os = "linux", not(miri)))]
-const LARGE: usize = 4 << 20;
+/// Allocations of at least this many bytes share pages, up to [`LARGEST`]; larger ones are mapped. The allocator would give
+/// their pages back to the host, or zero all of them at once.
+const PAGE: usize = 4096;
+
+/// Asks the host for large pages. Otherwise the first accesses would take longer to get small pages than to fill them. A host
+/// that has no large pages provides small ones.
+pub(super) fn with_large_pages(map: &MmapMut) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    let _ = map.advise(Advice::HugePage);
+    let _ = map;
+}
 
 /// Host memory, and how it is freed.
 pub(crate) struct Backing {
@@ -25,6 +33,8 @@ pub(crate) struct Backing {
 
 enum Owner {
     Heap(Layout),
+    /// Accessed only through `ptr`.
+    Part(#[allow(dead_code, reason = "kept for its drop")] Part),
     /// Accessed only through `ptr`; unmapped when it is dropped.
     Map(#[allow(dead_code, reason = "kept for its drop")] MmapMut),
     /// The caller frees a host range.
@@ -40,16 +50,15 @@ impl Backing {
     /// Allocates at least `bytes` bytes of zeroed memory; `bytes` must not be 0. The host provides pages when they are
     /// accessed.
     pub(crate) fn zeroed(bytes: usize) -> Option<Backing> {
-        if bytes >= MAPPED {
+        if bytes > LARGEST {
             let mut map = MmapMut::map_anon(bytes).ok()?;
-            // Of a large allocation, the first accesses would take longer to get small pages than to fill them. A host
-            // that has no large pages provides small ones.
-            #[cfg(all(target_os = "linux", not(miri)))]
-            if bytes >= LARGE {
-                let _ = map.advise(Advice::HugePage);
-            }
+            with_large_pages(&map);
             let ptr = NonNull::new(map.as_mut_ptr())?;
             return Some(Backing { ptr, owner: Owner::Map(map) });
+        }
+        if bytes >= PAGE {
+            let part = Part::zeroed(bytes)?;
+            return Some(Backing { ptr: part.ptr(), owner: Owner::Part(part) });
         }
         let layout = Layout::from_size_align(bytes.checked_next_multiple_of(HOST_ALIGN)?, HOST_ALIGN).ok()?;
         if layout.size() == 0 {
@@ -101,7 +110,7 @@ mod tests {
 
     #[test]
     fn zeroed_memory_is_zero_for_every_size_and_after_reuse() {
-        for bytes in [1, 16, 100, MAPPED - 1, MAPPED, 3 * MAPPED + 5] {
+        for bytes in [1, 16, 100, PAGE - 1, PAGE, 3 * PAGE + 5, LARGEST, LARGEST + 1] {
             for _ in 0..3 {
                 let memory = Backing::zeroed(bytes).unwrap();
                 // SAFETY: `bytes` bytes of memory that nothing else accesses.

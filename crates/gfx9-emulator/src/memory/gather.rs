@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::guest_range::GuestRange;
-use super::raw::{self, Cell};
+use super::raw::{self, Cell, Piece};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
@@ -101,6 +101,9 @@ pub(crate) unsafe trait Addresses {
 
     /// Returns the pattern of a chunk of lanes, each of which accesses `size` bytes.
     fn pattern(&self, chunk: usize, size: u32) -> Pattern;
+
+    /// Returns whether the `size` bytes of each lane follow those of the previous lane.
+    fn is_run(&self, size: u32) -> bool;
 }
 
 /// The pattern of the addresses of a chunk of lanes.
@@ -168,12 +171,20 @@ unsafe impl Addresses for Wide {
             Pattern::Scattered
         }
     }
+
+    #[inline(always)]
+    fn is_run(&self, size: u32) -> bool {
+        let first = opaque(&self.0[0]);
+        let follows = |lane: usize| self.0[lane] ^ first.wrapping_add(lane as u64 * u64::from(size));
+        // Comparing one of them first excludes most others.
+        follows(LANES - 1) == 0 && (0..LANES).fold(0, |differ, lane| differ | follows(lane)) == 0
+    }
 }
 
 /// Returns a value without the compiler's knowing that it is this one. Otherwise it leaves out the lanes that it knows to
 /// be equal, and what remains are not whole vectors.
 #[inline(always)]
-fn opaque<T: Copy>(value: &T) -> T {
+pub(crate) fn opaque<T: Copy>(value: &T) -> T {
     // SAFETY: a reference is valid for reads.
     unsafe { std::ptr::read_volatile(value) }
 }
@@ -219,7 +230,71 @@ unsafe impl Addresses for Based {
         let (parts, _) = self.offsets.as_chunks::<CHUNK>();
         offsets_pattern(&parts[chunk], size)
     }
+
+    #[inline(always)]
+    fn is_run(&self, size: u32) -> bool {
+        offsets_are_run(&self.offsets, size)
+    }
 }
+
+/// Returns whether the `size` bytes at each offset follow those at the previous one.
+#[inline(always)]
+pub(super) fn offsets_are_run(offsets: &[u32; LANES], size: u32) -> bool {
+    let first = opaque(&offsets[0]);
+    let follows = |lane: usize| offsets[lane] ^ first.wrapping_add(lane as u32 * size);
+    // Comparing one of them first excludes most others. Offsets that wrap around 2^32 are no run.
+    follows(LANES - 1) == 0
+        && offsets[LANES - 1] > first
+        && (0..LANES).fold(0, |differ, lane| differ | follows(lane)) == 0
+}
+
+/// The bytes of all lanes, one lane's after the other's, as pieces of 64 bytes: one for each byte of a lane.
+pub(crate) trait Pieces {
+    /// Loads a piece.
+    fn load(&self, n: usize, out: &mut Piece);
+    /// Stores a piece.
+    fn store(&mut self, n: usize, piece: &Piece);
+}
+
+/// The elements of all lanes of a wave in one range, one after the other.
+pub(crate) struct Run<E> {
+    start: *mut u8,
+    element: PhantomData<E>,
+}
+
+impl<E: Element> Run<E> {
+    /// Returns the elements from an address on; `None` if the range does not contain them.
+    #[inline(always)]
+    pub(super) fn new(range: GuestRange, first: u64) -> Option<Self> {
+        Some(Run { start: range.at(first, (E::SIZE * LANES) as u64)?, element: PhantomData })
+    }
+}
+
+impl<E: Element> Pieces for Run<E> {
+    #[inline(always)]
+    fn load(&self, n: usize, out: &mut Piece) {
+        assert!(n < E::SIZE);
+        // SAFETY: `new` has checked the bounds of as many pieces as an element has bytes. Guest memory is only accessed
+        // through `raw`, and the caller of `new` keeps the range alive.
+        unsafe { raw::load_piece(self.start.wrapping_add(size_of::<Piece>() * n), out) }
+    }
+
+    #[inline(always)]
+    fn store(&mut self, n: usize, piece: &Piece) {
+        assert!(n < E::SIZE);
+        // SAFETY: as in `load`.
+        unsafe { raw::store_piece(self.start.wrapping_add(size_of::<Piece>() * n), piece) }
+    }
+}
+
+/// The lanes of `exec` in a chunk.
+#[inline(always)]
+pub(crate) fn part_of(exec: u64, chunk: usize) -> u64 {
+    exec & WHOLE << (CHUNK * chunk)
+}
+
+/// All lanes of the first chunk.
+pub(super) const WHOLE: u64 = (1 << CHUNK) - 1;
 
 /// Returns the pattern of 32-bit offsets, at each of which `size` bytes are accessed.
 #[inline(always)]
@@ -313,42 +388,47 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
     }
 }
 
-impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
-    /// Returns whether the elements of all lanes are one after the other.
+impl<A: Addresses, E: Element> Checked<'_, A, E> {
+    /// Returns the pattern of a chunk; `None` if not all of its lanes are active.
     #[inline(always)]
-    fn is_run(&self) -> bool {
-        let follows = |c: usize| {
-            self.addresses.at(c * CHUNK) == self.addresses.at(0).wrapping_add((4 * N * CHUNK * c) as u64)
-        };
-        (1..CHUNKS).all(follows)
-            && (0..CHUNKS).all(|c| self.addresses.pattern(c, 4 * N as u32) == Pattern::Row)
+    fn pattern(&self, chunk: usize) -> Option<Pattern> {
+        let all = part_of(self.exec, chunk) == WHOLE << (CHUNK * chunk);
+        all.then(|| self.addresses.pattern(chunk, E::SIZE as u32))
     }
+}
 
-    /// Loads the dwords of all lanes to registers. Does nothing unless all lanes are active.
+impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
+    /// Loads the dwords of the active lanes to registers.
     #[inline(always)]
     pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
-        if self.exec != !0 {
-            return;
-        }
         for c in 0..CHUNKS {
-            match self.addresses.pattern(c, 4 * N as u32) {
-                Pattern::Same => {
-                    // SAFETY: all lanes are active.
+            match self.pattern(c) {
+                Some(Pattern::Same) => {
+                    // SAFETY: the pattern says that the lane is active.
                     let value = unsafe { self.load(c * CHUNK) };
                     for n in 0..N {
                         rows[n].0[c] = [value[n]; CHUNK];
                     }
                 }
-                Pattern::Row if N == 1 => {
-                    // SAFETY: all lanes are active, and their dwords are one after the other.
-                    unsafe { load_row(self.pointer(c * CHUNK), &mut rows[0].0[c]) };
+                Some(Pattern::Row) if N == 1 => {
+                    // SAFETY: the pattern says that the lanes are active, and their dwords one after the other.
+                    unsafe { raw::load_piece(self.pointer(c * CHUNK), &mut rows[0].0[c]) };
                 }
-                _ => {
+                Some(_) => {
                     for j in 0..CHUNK {
-                        // SAFETY: all lanes are active.
+                        // SAFETY: as above.
                         let value = unsafe { self.load(c * CHUNK + j) };
                         for n in 0..N {
                             rows[n].0[c][j] = value[n];
+                        }
+                    }
+                }
+                None => {
+                    for lane in lanes_of(part_of(self.exec, c)) {
+                        // SAFETY: the lane is active.
+                        let value = unsafe { self.load(lane) };
+                        for n in 0..N {
+                            rows[n].flat_mut()[lane] = value[n];
                         }
                     }
                 }
@@ -356,155 +436,63 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
         }
     }
 
-    /// Stores the dwords of all lanes from registers. Does nothing unless all lanes are active.
+    /// Stores the dwords of the active lanes from registers.
     #[inline(always)]
     pub(crate) fn put_rows(&self, rows: &[Lanes; N]) {
-        if self.exec != !0 {
-            return;
-        }
-        if N > 1 && self.is_run() {
-            let mut all = [[[0; CHUNK]; CHUNKS]; N];
-            let flat = all.as_flattened_mut().as_flattened_mut();
-            for lane in 0..LANES {
-                for n in 0..N {
-                    flat[lane * N + n] = rows[n].flat()[lane];
-                }
-            }
-            // SAFETY: all lanes are active.
-            let start = unsafe { self.pointer(0) };
-            if N == 4 && start.addr().is_multiple_of(16) {
-                // Each lane's bytes are stored at once.
-                for (lane, value) in flat.as_chunks::<4>().0.iter().enumerate() {
-                    // SAFETY: as in `put`.
-                    unsafe { raw::store128(start.wrapping_add(16 * lane), *value) };
-                }
-                return;
-            }
-            for (n, part) in all.as_flattened().iter().enumerate() {
-                // SAFETY: as in `rows`.
-                unsafe { store_row(self.pointer(0).wrapping_add(4 * CHUNK * n), part) };
-            }
-            return;
-        }
+        let store = |lane: usize| {
+            let value: [u32; N] = std::array::from_fn(|n| rows[n].flat()[lane]);
+            // SAFETY: as in `load`; only called for active lanes.
+            unsafe { value.store(self.pointer(lane)) };
+        };
         for c in 0..CHUNKS {
-            if N == 1 && self.addresses.pattern(c, 4) == Pattern::Row {
+            match self.pattern(c) {
                 // SAFETY: as in `rows`.
-                unsafe { store_row(self.pointer(c * CHUNK), &rows[0].0[c]) };
-                continue;
-            }
-            for j in 0..CHUNK {
-                let value: [u32; N] = std::array::from_fn(|n| rows[n].0[c][j]);
-                // SAFETY: as in `put`.
-                unsafe { value.store(self.pointer(c * CHUNK + j)) };
+                Some(Pattern::Row) if N == 1 => unsafe {
+                    raw::store_piece(self.pointer(c * CHUNK), &rows[0].0[c]);
+                },
+                Some(_) => (c * CHUNK..(c + 1) * CHUNK).for_each(store),
+                None => lanes_of(part_of(self.exec, c)).for_each(store),
             }
         }
     }
+}
 
-    /// Calls `f` with every active lane and its dword for atomic operations, in order; `None` if the dword is
-    /// misaligned. `N` must be 1.
+/// The words that atomic operations of a wave change: dwords, or 64-bit words.
+impl<E: Element> Checked<'_, Wide, E> {
+    /// Returns whether all active lanes have the same address.
     #[inline(always)]
-    pub(crate) fn cells32(&self, mut f: impl FnMut(usize, Option<&Cell<u32>>)) {
-        const { assert!(N == 1) };
-        for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active, so its element is in bounds. Guest memory is only accessed through `raw`, and
-            // the caller of `new` keeps the range alive.
-            let cell = unsafe {
-                let p = self.pointer(lane);
-                (p.addr() & 3 == 0).then(|| Cell::<u32>::new(p))
-            };
-            f(lane, cell.as_ref());
+    pub(crate) fn are_same(&self) -> bool {
+        let first = self.addresses.at(self.exec.trailing_zeros() as usize);
+        lanes_of(self.exec).all(|lane| self.addresses.at(lane) == first)
+    }
+
+    /// Returns an active lane's word; `None` if it is misaligned.
+    #[inline(always)]
+    pub(crate) fn cell<T>(&self, lane: usize) -> Option<Cell<T>> {
+        assert!(self.exec >> lane & 1 != 0 && E::SIZE == size_of::<T>());
+        // SAFETY: the lane is active, so its element is in bounds. Guest memory is only accessed through `raw`, and the
+        // caller of `new` keeps the range alive.
+        unsafe {
+            let p = self.pointer(lane);
+            p.addr().is_multiple_of(size_of::<T>()).then(|| Cell::new(p))
         }
     }
 
-    /// Calls `f` with every active lane and its 64-bit word for atomic operations, in order; `None` if the word is
-    /// misaligned. `N` must be 2.
+    /// Returns the 16 bytes, one after the other, that a chunk's words are in; `None` if they are not such bytes, or
+    /// misaligned.
     #[inline(always)]
-    pub(crate) fn cells64(&self, mut f: impl FnMut(usize, Option<&Cell<u64>>)) {
-        const { assert!(N == 2) };
-        for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active, so its element is in bounds. Guest memory is only accessed through `raw`, and
-            // the caller of `new` keeps the range alive.
-            let cell = unsafe {
-                let p = self.pointer(lane);
-                (p.addr() & 7 == 0).then(|| Cell::<u64>::new(p))
-            };
-            f(lane, cell.as_ref());
+    pub(crate) fn wide_cells(&self, chunk: usize) -> Option<impl Iterator<Item = Cell<u128>>> {
+        if self.pattern(chunk) != Some(Pattern::Row) {
+            return None;
         }
-    }
-}
-
-/// Loads a chunk of dwords, which are one after the other in memory.
-///
-/// # Safety
-/// `p` must point to that many valid dwords, which are only accessed through [`raw`] and in this module.
-#[inline(always)]
-unsafe fn load_row(p: *mut u8, out: &mut [u32; CHUNK]) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: reads 64 valid bytes and writes the 64 of `out`.
-    unsafe {
-        copy_row(p, out.as_mut_ptr().cast());
-    }
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    // SAFETY: as the caller guarantees.
-    unsafe {
-        *out = <[u32; CHUNK]>::load(p);
-    }
-}
-
-/// Stores a chunk of dwords, one after the other in memory.
-///
-/// # Safety
-/// The same as for [`load_row`].
-#[inline(always)]
-unsafe fn store_row(p: *mut u8, values: &[u32; CHUNK]) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: reads the 64 bytes of `values` and writes 64 valid ones.
-    unsafe {
-        copy_row(values.as_ptr().cast(), p);
-    }
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    // SAFETY: as the caller guarantees.
-    unsafe {
-        values.store(p);
-    }
-}
-
-/// Copies a chunk of dwords. To Rust's abstract machine these are relaxed atomic loads and stores of bytes, as in
-/// [`raw`].
-///
-/// An x86-64 processor loads and stores each aligned dword of a wider access at once. This uses general registers:
-/// vector instructions must be encoded like those around them, which inline assembly can't know, or they cost hundreds
-/// of cycles.
-///
-/// # Safety
-/// Both pointers must point to 64 valid bytes. If other threads may access the bytes, they must do so only through
-/// [`raw`] and in this module.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-unsafe fn copy_row(from: *const u8, to: *mut u8) {
-    // SAFETY: as the caller guarantees.
-    unsafe {
-        std::arch::asm!(
-            "mov {a}, [{from}]",
-            "mov {b}, [{from} + 8]",
-            "mov {c}, [{from} + 16]",
-            "mov {d}, [{from} + 24]",
-            "mov [{to}], {a}",
-            "mov [{to} + 8], {b}",
-            "mov [{to} + 16], {c}",
-            "mov [{to} + 24], {d}",
-            "mov {a}, [{from} + 32]",
-            "mov {b}, [{from} + 40]",
-            "mov {c}, [{from} + 48]",
-            "mov {d}, [{from} + 56]",
-            "mov [{to} + 32], {a}",
-            "mov [{to} + 40], {b}",
-            "mov [{to} + 48], {c}",
-            "mov [{to} + 56], {d}",
-            from = in(reg) from,
-            to = in(reg) to,
-            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
-            options(nostack, preserves_flags),
-        );
+        // SAFETY: the pattern says that the lane is active.
+        let start = unsafe { self.pointer(chunk * CHUNK) };
+        let cells = (0..CHUNK * E::SIZE / 16).map(move |n| {
+            // SAFETY: the pattern says that all lanes are active and their words one after the other, so that the bytes are
+            // in bounds, and they are aligned. Guest memory is only accessed through `raw`, and the caller of `Checked::new`
+            // keeps the range alive.
+            unsafe { Cell::new(start.wrapping_add(16 * n)) }
+        });
+        start.addr().is_multiple_of(16).then_some(cells)
     }
 }

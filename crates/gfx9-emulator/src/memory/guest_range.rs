@@ -75,7 +75,7 @@ impl GuestRange {
         let p = self.at(address, 4).filter(|p| p.addr() & 3 == 0)?;
         // SAFETY: it is in bounds and aligned, guest memory is only accessed through `raw`, and the holder of the range
         // keeps it alive.
-        Some(unsafe { Cell::<u32>::new(p) })
+        Some(unsafe { Cell::new(p) })
     }
 
     /// Returns the 64-bit word at `address` for atomic operations; `None` if it is out of bounds or `address` is not a
@@ -84,7 +84,7 @@ impl GuestRange {
     pub(crate) fn atomic_u64(&self, address: u64) -> Option<Cell<u64>> {
         let p = self.at(address, 8).filter(|p| p.addr() & 7 == 0)?;
         // SAFETY: as in `atomic_u32`.
-        Some(unsafe { Cell::<u64>::new(p) })
+        Some(unsafe { Cell::new(p) })
     }
 
     /// Copies bytes out of the range. The caller has checked the bounds; if they are not in the range, nothing is

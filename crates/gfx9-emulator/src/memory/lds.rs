@@ -1,10 +1,12 @@
 //! LDS, the memory that the waves of one workgroup share. One host thread runs a workgroup, so this is plain memory.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use gfx9_isa::Target;
 
-use super::gather::{Element, Pattern, offsets_pattern};
+use super::gather::{Element, Pattern, Pieces, WHOLE, offsets_are_run, offsets_pattern, part_of};
+use super::raw::Piece;
 use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
 
 /// The largest LDS of a workgroup, in bytes: that of gfx950. See [`max_lds`].
@@ -130,6 +132,43 @@ impl Lds {
     }
 }
 
+/// The elements of all lanes, one after the other.
+pub(crate) struct LdsRun<'a>(&'a mut [[u8; size_of::<Piece>()]]);
+
+impl Lds {
+    /// Returns the elements of `size` bytes of all lanes at `addresses`, if they follow each other and are in bounds.
+    #[inline(always)]
+    pub(crate) fn run(&mut self, size: usize, addresses: &[u32; LANES]) -> Option<LdsRun<'_>> {
+        if !offsets_are_run(addresses, size as u32) {
+            return None;
+        }
+        self.run_from(size, addresses[0])
+    }
+
+    /// Returns the elements of `size` bytes of all lanes, one after the other, from an address on.
+    #[inline(always)]
+    pub(crate) fn run_from(&mut self, size: usize, address: u32) -> Option<LdsRun<'_>> {
+        let bytes = self.bytes_mut().get_mut(address as usize..)?.get_mut(..size * LANES)?;
+        Some(LdsRun(bytes.as_chunks_mut().0))
+    }
+}
+
+impl Pieces for LdsRun<'_> {
+    #[inline(always)]
+    fn load(&self, n: usize, out: &mut Piece) {
+        for (dword, bytes) in out.iter_mut().zip(self.0[n].as_chunks().0) {
+            *dword = u32::from_le_bytes(*bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn store(&mut self, n: usize, piece: &Piece) {
+        for (dword, bytes) in piece.iter().zip(self.0[n].as_chunks_mut().0) {
+            *bytes = dword.to_le_bytes();
+        }
+    }
+}
+
 /// The elements of the active lanes, after a check that all of them are in bounds.
 pub(crate) struct CheckedLds<'a, E> {
     /// The bytes of LDS, which are borrowed mutably for `'a`.
@@ -206,76 +245,118 @@ impl<E: Element> CheckedLds<'_, E> {
         }
     }
 
-    /// Replaces the element of every active lane with what `f` returns for it, in order.
+    /// Returns the pattern of a chunk; `None` if not all of its lanes are active.
     #[inline(always)]
-    pub(crate) fn modify(&mut self, mut f: impl FnMut(usize, E) -> E) {
-        for lane in lanes_of(self.exec) {
-            // SAFETY: the lane is active.
-            unsafe {
-                let new = f(lane, self.load(lane));
-                self.store(lane, new);
+    fn pattern(&self, chunk: usize) -> Option<Pattern> {
+        let all = part_of(self.exec, chunk) == WHOLE << (CHUNK * chunk);
+        all.then(|| offsets_pattern(&self.addresses.as_chunks::<CHUNK>().0[chunk], E::SIZE as u32))
+    }
+
+    /// Returns the elements of a chunk whose pattern is a row.
+    ///
+    /// # Safety
+    /// [`pattern`](Self::pattern) must have said so.
+    #[inline(always)]
+    unsafe fn row(&self, chunk: usize) -> [E; CHUNK] {
+        let at = self.addresses[chunk * CHUNK] as usize;
+        // SAFETY: all lanes are active, their elements are in the bytes, which are borrowed, and one after the other.
+        let bytes = unsafe { std::slice::from_raw_parts(self.bytes.add(at), CHUNK * E::SIZE) };
+        std::array::from_fn(|j| {
+            let mut element = [0; 16];
+            element[..E::SIZE].copy_from_slice(&bytes[j * E::SIZE..(j + 1) * E::SIZE]);
+            E::from_bytes(element)
+        })
+    }
+
+    /// Replaces the element of every active lane with what `f` returns for it, as if in order of the lanes. Calls `done`
+    /// with the previous elements of some lanes, which have been replaced.
+    #[inline(always)]
+    pub(crate) fn modify<W>(
+        &mut self,
+        w: &mut W,
+        f: impl Fn(&W, usize, E) -> E,
+        done: impl Fn(&mut W, Range<usize>, &[E]),
+    ) {
+        for c in 0..CHUNKS {
+            let lanes = c * CHUNK..(c + 1) * CHUNK;
+            match self.pattern(c) {
+                Some(Pattern::Row) => {
+                    // SAFETY: that is the pattern.
+                    let old = unsafe { self.row(c) };
+                    let new: [E; CHUNK] = std::array::from_fn(|j| f(w, c * CHUNK + j, old[j]));
+                    let at = self.addresses[c * CHUNK] as usize;
+                    // SAFETY: as in `row`, and `self` is borrowed mutably.
+                    let bytes =
+                        unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), CHUNK * E::SIZE) };
+                    for (to, new) in bytes.chunks_exact_mut(E::SIZE).zip(new) {
+                        to.copy_from_slice(&new.to_bytes()[..E::SIZE]);
+                    }
+                    done(w, lanes, &old);
+                }
+                Some(Pattern::Same) => {
+                    // SAFETY: the pattern says that the lanes are active.
+                    let mut value = unsafe { self.load(c * CHUNK) };
+                    let old: [E; CHUNK] = std::array::from_fn(|j| {
+                        let old = value;
+                        value = f(w, c * CHUNK + j, old);
+                        old
+                    });
+                    // SAFETY: as above.
+                    unsafe { self.store(c * CHUNK, value) };
+                    done(w, lanes, &old);
+                }
+                _ => {
+                    for lane in lanes_of(part_of(self.exec, c)) {
+                        // SAFETY: the lane is active.
+                        unsafe {
+                            let old = self.load(lane);
+                            self.store(lane, f(w, lane, old));
+                            done(w, lane..lane + 1, &[old]);
+                        }
+                    }
+                }
             }
         }
     }
 }
 
 impl<const N: usize> CheckedLds<'_, [u32; N]> {
-    /// Returns whether the elements of all lanes are one after the other.
-    #[inline(always)]
-    fn is_run(&self) -> bool {
-        let size = 4 * N as u32;
-        let (parts, _) = self.addresses.as_chunks::<CHUNK>();
-        parts.iter().zip(0..).all(|(part, c)| {
-            part[0] == self.addresses[0].wrapping_add(c * CHUNK as u32 * size)
-                && offsets_pattern(part, size) == Pattern::Row
-        })
-    }
-
-    /// Loads the dwords at each of some offsets, at most the span, behind the addresses of all lanes to registers. Does
-    /// nothing unless all lanes are active.
+    /// Loads the dwords at each of some offsets, at most the span, behind the addresses of the active lanes to registers.
     #[inline(always)]
     pub(crate) fn rows<const M: usize>(&self, offsets: [u32; M], mut rows: [&mut [Lanes; N]; M]) {
-        if self.exec != !0 {
-            return;
-        }
         let offsets = offsets.map(|offset| offset.min(self.span) as usize);
-        if N > 1 && self.is_run() {
-            for (offset, rows) in offsets.iter().zip(&mut rows) {
-                let at = self.addresses[0] as usize + offset;
-                // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
-                let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
-                let (all, _) = all.as_chunks::<4>();
-                for lane in 0..LANES {
-                    for n in 0..N {
-                        rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
-                    }
-                }
-            }
-            return;
-        }
-        for (c, part) in self.addresses.as_chunks::<CHUNK>().0.iter().enumerate() {
-            let pattern = offsets_pattern(part, 4 * N as u32);
+        for c in 0..CHUNKS {
+            let pattern = self.pattern(c);
             for (offset, rows) in offsets.iter().zip(&mut rows) {
                 match pattern {
-                    Pattern::Same => {
-                        // SAFETY: all lanes are active.
+                    Some(Pattern::Same) => {
+                        // SAFETY: the pattern says that the lane is active.
                         let value = unsafe { self.load_behind(c * CHUNK, *offset) };
                         for n in 0..N {
                             rows[n].0[c] = [value[n]; CHUNK];
                         }
                     }
-                    Pattern::Row if N == 1 => {
-                        let at = part[0] as usize + offset;
+                    Some(Pattern::Row) if N == 1 => {
+                        let at = self.addresses[c * CHUNK] as usize + offset;
                         // SAFETY: all lanes are active, and their dwords are one after the other.
                         let all = unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().read() };
                         rows[0].0[c] = all.map(u32::from_le_bytes);
                     }
-                    _ => {
+                    Some(_) => {
                         for j in 0..CHUNK {
-                            // SAFETY: all lanes are active.
+                            // SAFETY: the pattern says that the lanes are active.
                             let value = unsafe { self.load_behind(c * CHUNK + j, *offset) };
                             for n in 0..N {
                                 rows[n].0[c][j] = value[n];
+                            }
+                        }
+                    }
+                    None => {
+                        for lane in lanes_of(part_of(self.exec, c)) {
+                            // SAFETY: the lane is active.
+                            let value = unsafe { self.load_behind(lane, *offset) };
+                            for n in 0..N {
+                                rows[n].flat_mut()[lane] = value[n];
                             }
                         }
                     }
@@ -284,37 +365,28 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
         }
     }
 
-    /// Stores the dwords of all lanes from registers. Does nothing unless all lanes are active.
+    /// Stores the dwords of the active lanes from registers.
     #[inline(always)]
     pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
-        if self.exec != !0 {
-            return;
-        }
-        if N > 1 && self.is_run() {
-            let at = self.addresses[0] as usize;
-            // SAFETY: as in `rows`, and `self` is borrowed mutably.
-            let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * N * LANES) };
-            let (all, _) = all.as_chunks_mut::<4>();
-            for lane in 0..LANES {
-                for n in 0..N {
-                    all[lane * N + n] = rows[n].flat()[lane].to_le_bytes();
-                }
-            }
-            return;
-        }
         for c in 0..CHUNKS {
-            let part = &self.addresses.as_chunks::<CHUNK>().0[c];
-            if N == 1 && offsets_pattern(part, 4) == Pattern::Row {
-                let at = part[0] as usize;
+            let pattern = self.pattern(c);
+            if N == 1 && pattern == Some(Pattern::Row) {
+                let at = self.addresses[c * CHUNK] as usize;
                 let all = rows[0].0[c].map(u32::to_le_bytes);
                 // SAFETY: all lanes are active, their dwords are one after the other, and `self` is borrowed mutably.
                 unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().write(all) };
                 continue;
             }
-            for j in 0..CHUNK {
-                let value = std::array::from_fn(|n| rows[n].0[c][j]);
-                // SAFETY: all lanes are active.
-                unsafe { self.store(c * CHUNK + j, value) };
+            let part = part_of(self.exec, c);
+            let store = |lane: usize| {
+                let value = std::array::from_fn(|n| rows[n].flat()[lane]);
+                // SAFETY: only called for active lanes.
+                unsafe { self.store(lane, value) };
+            };
+            if pattern.is_some() {
+                (c * CHUNK..(c + 1) * CHUNK).for_each(store);
+            } else {
+                lanes_of(part).for_each(store);
             }
         }
     }

@@ -24,10 +24,11 @@ mod race_tests;
 mod raw;
 pub(crate) mod refused;
 mod shadow;
+mod shared_pages;
 mod view;
 
 pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
-pub(crate) use gather::{Addresses, Based, Checked, Element, Wide};
+pub(crate) use gather::{Addresses, Based, Checked, Element, Pieces, Wide, opaque, part_of};
 pub(crate) use guest_range::GuestRange;
-pub(crate) use raw::Cell;
+pub(crate) use raw::{Cell, Piece};
 pub(crate) use view::{DispatchMemory, Memory, View};

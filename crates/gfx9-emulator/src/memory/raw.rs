@@ -26,17 +26,19 @@ pub(crate) struct Cell<T> {
     value: PhantomData<T>,
 }
 
+impl<T> Cell<T> {
+    /// # Safety
+    /// `p` must point to as many bytes as the type has, aligned to that number. They must be valid as long as the value is
+    /// used, and only be accessed by this module.
+    #[inline(always)]
+    pub(super) unsafe fn new(p: *mut u8) -> Cell<T> {
+        Cell { p, value: PhantomData }
+    }
+}
+
 macro_rules! cells {
     ($($ty:ty, $load:ident, $exchange:ident, $add:ident, $swap:ident;)*) => {$(
         impl Cell<$ty> {
-            /// # Safety
-            /// `p` must point to as many bytes as the type has, aligned to that number. They must be valid as long as
-            /// the value is used, and only be accessed by this module.
-            #[inline(always)]
-            pub(super) unsafe fn new(p: *mut u8) -> Cell<$ty> {
-                Cell { p, value: PhantomData }
-            }
-
             /// Replaces the value with what `f` returns for it, and returns the previous value.
             #[inline(always)]
             pub(crate) fn update(&self, mut f: impl FnMut($ty) -> $ty) -> $ty {
@@ -80,6 +82,94 @@ impl Cell<u64> {
     pub(super) fn load(&self) -> u64 {
         // SAFETY: as the caller of `new` guarantees.
         unsafe { load64(self.p) }
+    }
+}
+
+impl Cell<u128> {
+    /// Replaces the value with what `f` returns for it, and returns the previous value; `None`, without doing so, if the
+    /// host has no instruction for that.
+    #[inline(always)]
+    pub(crate) fn update(&self, mut f: impl FnMut(u128) -> u128) -> Option<u128> {
+        // The halves may be of different times; then the exchange fails.
+        // SAFETY: as the caller of `new` guarantees.
+        let [low, high] = unsafe { [load64(self.p), load64(self.p.add(8))] };
+        let mut old = u128::from(low) | u128::from(high) << 64;
+        loop {
+            // SAFETY: as the caller of `new` guarantees.
+            let seen = unsafe { host::exchange128(self.p, old, f(old)) }?;
+            if seen == old {
+                return Some(old);
+            }
+            old = seen;
+        }
+    }
+}
+
+/// The dwords of 64 bytes of guest memory.
+pub(crate) type Piece = [u32; 16];
+
+/// Loads 64 bytes. Each naturally aligned value of 1, 2, 4 or 8 bytes in them is loaded at once, and of 16 on hosts that can.
+///
+/// # Safety
+/// As for [`read`].
+#[inline(always)]
+pub(super) unsafe fn load_piece(p: *mut u8, out: &mut Piece) {
+    // SAFETY: as the caller guarantees.
+    unsafe { host::load_piece(p, out) }
+}
+
+/// Stores 64 bytes, at once where [`load_piece`] loads at once.
+///
+/// # Safety
+/// As for [`read`].
+#[inline(always)]
+pub(super) unsafe fn store_piece(p: *mut u8, value: &Piece) {
+    // SAFETY: as the caller guarantees.
+    unsafe { host::store_piece(p, value) }
+}
+
+/// Loads 64 bytes by the largest values of up to 8 bytes that are aligned.
+///
+/// # Safety
+/// As for [`read`].
+unsafe fn load_parts(p: *mut u8, out: &mut Piece) {
+    let (words, _) = out.as_chunks_mut::<2>();
+    for (n, word) in words.iter_mut().enumerate() {
+        let at = |byte: usize| p.wrapping_add(8 * n + byte);
+        // SAFETY: the 8 bytes lie within the 64 that the caller guarantees.
+        let value = unsafe {
+            match p.addr().trailing_zeros() {
+                0 => (0..8).fold(0, |all, b| all | u64::from(load8(at(b))) << (8 * b)),
+                1 => (0..4).fold(0, |all, h| all | u64::from(load16(at(2 * h))) << (16 * h)),
+                2 => u64::from(load32(at(0))) | u64::from(load32(at(4))) << 32,
+                _ => load64(at(0)),
+            }
+        };
+        *word = [value as u32, (value >> 32) as u32];
+    }
+}
+
+/// Stores 64 bytes as [`load_parts`] loads them.
+///
+/// # Safety
+/// As for [`read`].
+unsafe fn store_parts(p: *mut u8, value: &Piece) {
+    let (words, _) = value.as_chunks::<2>();
+    for (n, [low, high]) in words.iter().enumerate() {
+        let at = |byte: usize| p.wrapping_add(8 * n + byte);
+        let value = u64::from(*low) | u64::from(*high) << 32;
+        // SAFETY: the 8 bytes lie within the 64 that the caller guarantees.
+        unsafe {
+            match p.addr().trailing_zeros() {
+                0 => (0..8).for_each(|b| store8(at(b), (value >> (8 * b)) as u8)),
+                1 => (0..4).for_each(|h| store16(at(2 * h), (value >> (16 * h)) as u16)),
+                2 => {
+                    store32(at(0), *low);
+                    store32(at(4), *high);
+                }
+                _ => store64(at(0), value),
+            }
+        }
     }
 }
 
@@ -285,6 +375,71 @@ mod host {
         }
     }
 
+    #[inline(always)]
+    pub(super) unsafe fn load_piece(p: *mut u8, out: &mut super::Piece) {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: as the caller guarantees.
+            return unsafe { super::load_parts(p, out) };
+        }
+        // SAFETY: as the caller guarantees, and `out` has 64 bytes.
+        unsafe { copy_piece(p, out.as_mut_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn store_piece(p: *mut u8, value: &super::Piece) {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: as the caller guarantees.
+            return unsafe { super::store_parts(p, value) };
+        }
+        // SAFETY: as the caller guarantees, and `value` has 64 bytes.
+        unsafe { copy_piece(value.as_ptr().cast(), p) }
+    }
+
+    /// Copies 64 bytes. The processor must have AVX. Each part of 16 bytes is one access, or two on both sides of the end of a
+    /// cache line, which every naturally aligned value is on one side of.
+    #[inline(always)]
+    unsafe fn copy_piece(from: *const u8, to: *mut u8) {
+        // SAFETY: it reads and writes valid bytes, with the effect that the module's documentation describes.
+        unsafe {
+            asm!(
+                "vmovdqu {a}, [{from}]",
+                "vmovdqu {b}, [{from} + 16]",
+                "vmovdqu {c}, [{from} + 32]",
+                "vmovdqu {d}, [{from} + 48]",
+                "vmovdqu [{to}], {a}",
+                "vmovdqu [{to} + 16], {b}",
+                "vmovdqu [{to} + 32], {c}",
+                "vmovdqu [{to} + 48], {d}",
+                from = in(reg) from, to = in(reg) to,
+                a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
+    /// Stores `new` if the value is `old`. Returns the previous value; `None`, without storing, if the processor has no
+    /// instruction for it.
+    #[inline(always)]
+    pub(super) unsafe fn exchange128(p: *mut u8, old: u128, new: u128) -> Option<u128> {
+        if !std::arch::is_x86_feature_detected!("cmpxchg16b") {
+            return None;
+        }
+        let (low, high): (u64, u64);
+        // SAFETY: it reads and writes valid bytes, with the effect that the module's documentation describes. `rbx`, which
+        // can't be an operand, has its value again at the end.
+        unsafe {
+            asm!(
+                "xchg rsi, rbx",
+                "lock cmpxchg16b xmmword ptr [rdi]",
+                "mov rbx, rsi",
+                in("rdi") p, inout("rsi") new as u64 => _, in("rcx") (new >> 64) as u64,
+                inout("rax") old as u64 => low, inout("rdx") (old >> 64) as u64 => high,
+                options(nostack),
+            );
+        }
+        Some(u128::from(low) | u128::from(high) << 64)
+    }
+
     /// The number of words from which on the processor's string instruction is faster than a loop.
     const STRING: usize = 64;
 
@@ -375,7 +530,8 @@ mod host {
 #[cfg(miri)]
 mod host {
     pub(super) use super::{
-        load_halves as load128, read_each as read_words, store_halves as store128, write_each as write_words,
+        load_halves as load128, load_parts as load_piece, read_each as read_words, store_halves as store128,
+        store_parts as store_piece, write_each as write_words,
     };
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
     use std::sync::{Mutex, PoisonError};
@@ -403,6 +559,12 @@ mod host {
         load16, store16, u16;
         load32, store32, u32;
         load64, store64, u64;
+        load_wide, store_wide, u128;
+    }
+
+    pub(super) unsafe fn exchange128(p: *mut u8, old: u128, new: u128) -> Option<u128> {
+        // SAFETY: as the caller guarantees.
+        Some(unsafe { modify(p, |value| if value == old { new } else { value }, load_wide, store_wide) })
     }
 
     macro_rules! modify {
@@ -448,7 +610,8 @@ mod host {
 #[cfg(not(any(target_arch = "x86_64", miri)))]
 mod host {
     pub(super) use super::{
-        load_halves as load128, read_each as read_words, store_halves as store128, write_each as write_words,
+        load_halves as load128, load_parts as load_piece, read_each as read_words, store_halves as store128,
+        store_parts as store_piece, write_each as write_words,
     };
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};
     use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
@@ -513,6 +676,11 @@ mod host {
                 <$ty>::from_le(unsafe { <$atomic>::from_ptr(p.cast()) }.swap(value.to_le(), SeqCst))
             }
         )*};
+    }
+
+    /// Rust has no atomic operation of this size.
+    pub(super) unsafe fn exchange128(_: *mut u8, _: u128, _: u128) -> Option<u128> {
+        None
     }
 
     modify! {

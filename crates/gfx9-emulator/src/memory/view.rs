@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::address_space::{AddressSpace, RangeTable, Region, ShadowRange};
 use super::backing::Backing;
 use super::blocks::{BlockAt, BlockTable};
-use super::gather::{Addresses, Checked, Element};
+use super::gather::{Addresses, Checked, Element, Run};
 use super::guest_range::GuestRange;
 use crate::report::error::{Error, Result};
-use crate::state::wave::Active;
+use crate::state::wave::{Active, LANES};
 
 /// The bytes within which a read may end past an allocation.
 const GRANULE: u64 = 16;
@@ -241,6 +241,24 @@ impl View {
         let range = self.range(addresses.at(active.first()), E::SIZE as u64)?;
         self.recent[slot] = range;
         Checked::new(range, addresses, active)
+    }
+
+    /// Returns the elements of all lanes, if they follow each other and are in one range. `slot` is as for
+    /// [`checked`](Self::checked).
+    #[inline(always)]
+    pub(crate) fn run<A: Addresses, E: Element>(&mut self, slot: u32, addresses: &A) -> Option<Run<E>> {
+        if !addresses.is_run(E::SIZE as u32) {
+            return None;
+        }
+        let slot = slot as usize % SLOTS;
+        let first = addresses.at(0);
+        let run = Run::new(self.recent[slot], first);
+        if run.is_some() {
+            return run;
+        }
+        let range = self.range(first, (E::SIZE * LANES) as u64)?;
+        self.recent[slot] = range;
+        Run::new(range, first)
     }
 
     /// Loads the element of one lane; `None` if it is out of bounds.

@@ -204,11 +204,11 @@ impl Float for Half {
     }
     #[inline(always)]
     fn lt(self, b: Self) -> bool {
-        self.to_f32() < b.to_f32()
+        (self.rank() < b.rank()) & !self.is_nan() & !b.is_nan()
     }
     #[inline(always)]
     fn eq(self, b: Self) -> bool {
-        self.to_f32() == b.to_f32()
+        (self.rank() == b.rank()) & !self.is_nan() & !b.is_nan()
     }
     #[inline(always)]
     fn is_nan(self) -> bool {

@@ -1,7 +1,8 @@
-//! f16 values of lanes ([`Half`]), with conversions that have no branches, so that loops over lanes vectorise.
+//! f16 values of lanes ([`Half`]), with conversions that have no branches, so that loops over lanes vectorise, and the
+//! host's own conversions ([`F16c`]).
 
 use crate::exec::lanes::Word;
-use crate::state::wave::Mode;
+use crate::state::wave::{CHUNK, Mode};
 
 /// An f16 in the low half of a register. Storing it as a result clears the high half, as gfx9's 16-bit instructions do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,10 @@ impl Word for Half {
         let keep = m.denorm64() >> u32::from(result) & 1 != 0;
         if self.0 & 0x7c00 == 0 && !keep { Half(self.0 & 0x8000) } else { self }
     }
+    #[inline(always)]
+    fn signed(self, abs: u32, neg: u32) -> Self {
+        Half(self.0 & !((abs as u16) << 15) ^ (neg as u16) << 15)
+    }
 }
 
 impl Half {
@@ -45,6 +50,13 @@ impl Half {
         let finite = if exponent == 0 { denormal.to_bits() } else { rebased };
         let bits = if exponent == EXPONENT { special } else { finite };
         f32::from_bits(bits | u32::from(self.0 & 0x8000) << 16)
+    }
+
+    /// Returns an integer that is ordered as the numbers are; equal zeros have an equal one.
+    #[inline(always)]
+    pub(crate) fn rank(self) -> i16 {
+        let sign = self.0 as i16 >> 15;
+        ((self.0 & 0x7fff) as i16 ^ sign) - sign
     }
 
     #[inline(always)]
@@ -68,6 +80,14 @@ impl Half {
         Half((sign | if magnitude > 0x7f80_0000 { nan } else { number }) as u16)
     }
 
+    /// Rounds towards zero.
+    #[inline(always)]
+    pub(crate) fn towards_zero(x: f32) -> Half {
+        let near = Half::from_f32(x);
+        let over = near.to_f32().abs() > x.abs();
+        Half(near.0 - u16::from(over))
+    }
+
     /// Rounds to nearest even, once.
     #[inline(always)]
     pub(crate) fn from_f64(x: f64) -> Half {
@@ -80,6 +100,94 @@ impl Half {
         let truncated = near.to_bits().wrapping_sub(towards_zero & inexact);
         Half::from_f32(f32::from_bits(truncated | inexact))
     }
+}
+
+/// Conversions of sixteen f16 at a time, which give what [`Half::to_f32`] and [`Half::from_f32`] do.
+pub(crate) trait Conversion {
+    fn widen(x: [u16; CHUNK]) -> [f32; CHUNK];
+    fn narrow(x: [f32; CHUNK]) -> [u16; CHUNK];
+    /// Rounds towards zero, otherwise as `narrow`.
+    fn truncate(x: [f32; CHUNK]) -> [u16; CHUNK];
+}
+
+/// Conversions that every host has.
+pub(crate) struct InLoops;
+
+impl Conversion for InLoops {
+    #[inline(always)]
+    fn widen(x: [u16; CHUNK]) -> [f32; CHUNK] {
+        x.map(|v| Half(v).to_f32())
+    }
+    #[inline(always)]
+    fn narrow(x: [f32; CHUNK]) -> [u16; CHUNK] {
+        x.map(|v| Half::from_f32(v).0)
+    }
+    #[inline(always)]
+    fn truncate(x: [f32; CHUNK]) -> [u16; CHUNK] {
+        x.map(|v| Half::towards_zero(v).0)
+    }
+}
+
+/// The host's instructions, which are intrinsics because no loop compiles to them. Without them, f16 arithmetic takes four
+/// times as long, nearly all of it for conversions.
+///
+/// Only executors of SIMD levels with F16C may use them: [`with_f16c`](crate::exec::level::with_f16c).
+pub(crate) struct F16c;
+
+#[cfg(target_arch = "x86_64")]
+impl Conversion for F16c {
+    #[inline(always)]
+    fn widen(x: [u16; CHUNK]) -> [f32; CHUNK] {
+        use std::arch::x86_64::{__m128i, _mm256_cvtph_ps};
+        let [low, high]: [__m128i; 2] = bytemuck::must_cast(x);
+        // SAFETY: the type's documentation requires that the host has F16C.
+        bytemuck::must_cast(unsafe { [_mm256_cvtph_ps(low), _mm256_cvtph_ps(high)] })
+    }
+    #[inline(always)]
+    fn narrow(x: [f32; CHUNK]) -> [u16; CHUNK] {
+        narrowed::<{ std::arch::x86_64::_MM_FROUND_TO_NEAREST_INT }>(x)
+    }
+    #[inline(always)]
+    fn truncate(x: [f32; CHUNK]) -> [u16; CHUNK] {
+        narrowed::<{ std::arch::x86_64::_MM_FROUND_TO_ZERO }>(x)
+    }
+}
+
+/// Converts with F16C, with a rounding as its instruction encodes it.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn narrowed<const ROUNDING: i32>(x: [f32; CHUNK]) -> [u16; CHUNK] {
+    use std::arch::x86_64::{__m256, _mm256_cvtps_ph};
+    let [low, high]: [__m256; 2] = bytemuck::must_cast(x);
+    // SAFETY: the documentation of `F16c` requires that the host has F16C.
+    bytemuck::must_cast(unsafe { [_mm256_cvtps_ph::<ROUNDING>(low), _mm256_cvtps_ph::<ROUNDING>(high)] })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Conversion for F16c {
+    #[inline(always)]
+    fn widen(x: [u16; CHUNK]) -> [f32; CHUNK] {
+        InLoops::widen(x)
+    }
+    #[inline(always)]
+    fn narrow(x: [f32; CHUNK]) -> [u16; CHUNK] {
+        InLoops::narrow(x)
+    }
+    #[inline(always)]
+    fn truncate(x: [f32; CHUNK]) -> [u16; CHUNK] {
+        InLoops::truncate(x)
+    }
+}
+
+/// Rounds to the nearest integer within limits; 0 for NaN. The conversions of Rust take several times as long.
+#[inline(always)]
+pub(crate) fn to_integer(a: f32, least: f32, most: f32) -> u16 {
+    // 1.5 * 2^23. Adding it rounds a number to an integer, in the low bits.
+    const ROUNDER: f32 = 12_582_912.0;
+    let inside = if a < most { a } else { most };
+    let inside = if inside > least { inside } else { least };
+    let bits = (inside + ROUNDER).to_bits() as u16;
+    if a.is_nan() { 0 } else { bits }
 }
 
 #[cfg(test)]

@@ -7,16 +7,19 @@
 //! | `one` | scalar and memory instructions | one for all SIMD levels |
 //! | `narrow` | memory instructions of inner loops | also one for AVX2 |
 //! | `plain` | what has a loop over lanes, but is no lane operation | one for each SIMD level |
-//! | `rare1`, `rare2`, ... | lane operations of that many sources, seldom used | one for all levels and operands |
+//! | `rare1`, `rare2`, ... | lane operations of that many sources, seldom used | one for AVX2 and any operands, a small one |
+//! | `half`, `packed_half` | operations on f16, with the host's conversions | as `rare`; it applies the signs of sources |
 //! | `op1`, `op2`, ... | lane operations | forms for vectors, and for a scalar first source |
 //! | `hot1`, `hot2`, ... | lane operations of inner loops | also forms for other scalar sources, and for AVX-512 |
 //! | `signed2`, `signed3` | as `hot`, of floats | also one that applies the signs of sources |
 //! | `sat2`, `hot_sat3`, ... | integer operations that saturate | also one with the clamp bit |
 
 use crate::exec::carry::{FormsCarry, FormsFlag, OpCarry, OpFlag};
+use crate::exec::halves::{HalfForms, HalfOp, PackedHalves};
 use crate::exec::inst::Exec;
 use crate::exec::lanes::{Forms, Forms1, Forms2, Forms3, FormsCmp, Op1, Op2, Op3, OpCmp};
 use crate::exec::level::{self, Columns, columns, same};
+use crate::exec::packed::{Halves, Packed};
 
 /// The executors of an instruction.
 #[derive(Clone, Copy)]
@@ -48,6 +51,11 @@ pub(super) const fn narrow<X: Exec>() -> Impl {
 /// For scalar and memory instructions: has one copy for all levels.
 pub(super) const fn one<X: Exec>() -> Impl {
     Impl::Plain(same::<X>())
+}
+
+/// For packed operations on f16.
+pub(super) const fn packed_half<P: Packed, O: HalfOp>() -> Impl {
+    Impl::Plain(level::with_f16c::<Halves<P>, PackedHalves<P, O>>())
 }
 
 /// For lane operations.
@@ -89,6 +97,7 @@ of_operations! {
     sat3<O: Op3, C: Op3> => lanes_sat(Forms3::<O>::F, Forms3::<C>::RARE);
     hot_sat3<O: Op3, C: Op3> => lanes_sat(Forms3::<O>::HOT, Forms3::<C>::RARE);
     rare_sat3<O: Op3, C: Op3> => lanes_sat(Forms3::<O>::RARE, Forms3::<C>::RARE);
+    half<O: HalfOp> => Impl::Lanes { forms: HalfForms::<O>::FORMS, clamp: None, signs: Some(HalfForms::<O>::ANY) };
     cmp<O: OpCmp> => lanes(FormsCmp::<O, false>::F);
     hot_cmp<O: OpCmp> => lanes(FormsCmp::<O, false>::HOT);
     rare_cmp<O: OpCmp> => lanes(FormsCmp::<O, false>::RARE);

@@ -7,9 +7,10 @@ use crate::exec::arith::*;
 use crate::exec::bits::*;
 use crate::exec::carry::*;
 use crate::exec::convert::*;
+use crate::exec::halves::PK_FMAC;
 use crate::exec::integer::*;
 use crate::exec::number::half16::Half;
-use crate::exec::vop3p::{Dot2F32F16, Dot2cF32Bf16};
+use crate::exec::vop3p::{DOT2C_F32_F16, Dot2cF32Bf16};
 
 #[rustfmt::skip]
 pub(super) fn vop2(op: Vop2) -> Impl {
@@ -47,13 +48,13 @@ pub(super) fn vop2(op: Vop2) -> Impl {
         Vop2::v_addc_co_u32 => carry::<AddcCo>(),
         Vop2::v_subb_co_u32 => carry::<SubbCo>(),
         Vop2::v_subbrev_co_u32 => carry::<SubbrevCo>(),
-        Vop2::v_add_f16 => op2::<Add<Half>>(),
-        Vop2::v_sub_f16 => op2::<Sub<Half>>(),
-        Vop2::v_subrev_f16 => op2::<Subrev<Half>>(),
-        Vop2::v_mul_f16 => op2::<Mul<Half>>(),
-        Vop2::v_mac_f16 => rare3::<Mad<Half>>(),
-        Vop2::v_madmk_f16 => rare3::<Mad<Half>>(),
-        Vop2::v_madak_f16 => rare3::<Mad<Half>>(),
+        Vop2::v_add_f16 => half::<Add<Half>>(),
+        Vop2::v_sub_f16 => half::<Sub<Half>>(),
+        Vop2::v_subrev_f16 => half::<Subrev<Half>>(),
+        Vop2::v_mul_f16 => half::<Mul<Half>>(),
+        Vop2::v_mac_f16 => half::<Mad<Half>>(),
+        Vop2::v_madmk_f16 => half::<Mad<Half>>(),
+        Vop2::v_madak_f16 => half::<Mad<Half>>(),
         Vop2::v_add_u16 => sat2::<AddU16, AddU16Clamp>(),
         Vop2::v_sub_u16 => sat2::<SubU16, SubU16Clamp>(),
         Vop2::v_subrev_u16 => sat2::<SubrevU16, SubrevU16Clamp>(),
@@ -61,22 +62,22 @@ pub(super) fn vop2(op: Vop2) -> Impl {
         Vop2::v_lshlrev_b16 => rare2::<LshlrevB16>(),
         Vop2::v_lshrrev_b16 => rare2::<LshrrevB16>(),
         Vop2::v_ashrrev_i16 => rare2::<AshrrevI16>(),
-        Vop2::v_max_f16 => op2::<Max<Half>>(),
-        Vop2::v_min_f16 => op2::<Min<Half>>(),
+        Vop2::v_max_f16 => half::<Max<Half>>(),
+        Vop2::v_min_f16 => half::<Min<Half>>(),
         Vop2::v_max_u16 => rare2::<MaxU16>(),
         Vop2::v_max_i16 => rare2::<MaxI16>(),
         Vop2::v_min_u16 => rare2::<MinU16>(),
         Vop2::v_min_i16 => rare2::<MinI16>(),
-        Vop2::v_ldexp_f16 => rare2::<LdexpF16>(),
+        Vop2::v_ldexp_f16 => half::<LdexpF16>(),
         Vop2::v_add_u32 => hot_sat2::<AddU32, AddU32Clamp>(),
         Vop2::v_sub_u32 => hot_sat2::<SubU32, SubU32Clamp>(),
         Vop2::v_subrev_u32 => hot_sat2::<SubrevU32, SubrevU32Clamp>(),
-        Vop2::v_dot2c_f32_f16 => rare3::<Dot2F32F16<false>>(),
+        Vop2::v_dot2c_f32_f16 => lanes(DOT2C_F32_F16),
         Vop2::v_dot2c_i32_i16 => sat3::<Dot2cI32I16, Dot2cI32I16Clamp>(),
         Vop2::v_dot4c_i32_i8 => sat3::<Dot4cI32I8, Dot4cI32I8Clamp>(),
         Vop2::v_dot8c_i32_i4 => sat3::<Dot8cI32I4, Dot8cI32I4Clamp>(),
         Vop2::v_fmac_f32 => signed3::<Fma<f32>>(),
-        Vop2::v_pk_fmac_f16 => op3::<PkFmacF16>(),
+        Vop2::v_pk_fmac_f16 => lanes(PK_FMAC),
         Vop2::v_xnor_b32 => op2::<XnorB32>(),
         Vop2::v_dot2c_f32_bf16 => rare3::<Dot2cF32Bf16>(),
     }

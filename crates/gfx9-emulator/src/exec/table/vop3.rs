@@ -8,8 +8,9 @@ use crate::exec::bits::*;
 use crate::exec::carry::*;
 use crate::exec::convert::*;
 use crate::exec::divide::*;
+use crate::exec::halves::CvtPk;
 use crate::exec::integer::*;
-use crate::exec::level::{columns, two_columns};
+use crate::exec::level::{columns, same, two_columns};
 use crate::exec::media::*;
 use crate::exec::number::half16::Half;
 use crate::exec::scaled::Convert;
@@ -64,23 +65,23 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         ),
         Vop3::v_mad_u64_u32 => lanes_sat(FormsFlag::<MadU64U32>::F, FormsFlag::<MadU64U32Clamp>::RARE),
         Vop3::v_mad_i64_i32 => lanes_sat(FormsFlag::<MadI64I32>::RARE, FormsFlag::<MadI64I32Clamp>::RARE),
-        Vop3::v_mad_legacy_f16 => rare3::<Mad<Half>>(),
+        Vop3::v_mad_legacy_f16 => half::<Mad<Half>>(),
         Vop3::v_mad_legacy_u16 => sat3::<MadU16, MadU16Clamp>(),
         Vop3::v_mad_legacy_i16 => sat3::<MadU16, MadI16Clamp>(),
         Vop3::v_perm_b32 => hot3::<PermB32>(),
-        Vop3::v_fma_legacy_f16 => op3::<Fma<Half>>(),
+        Vop3::v_fma_legacy_f16 => half::<Fma<Half>>(),
         Vop3::v_div_fixup_legacy_f16 => rare3::<DivFixupF16>(),
         Vop3::v_cvt_pkaccum_u8_f32 => rare3::<CvtPkU8F32>(),
         Vop3::v_mad_u32_u16 => sat3::<MadU32U16, MadU32U16Clamp>(),
         Vop3::v_mad_i32_i16 => sat3::<MadI32I16, MadI32I16Clamp>(),
         Vop3::v_xad_u32 => hot3::<XadU32>(),
-        Vop3::v_min3_f16 => rare3::<Min3<Half>>(),
+        Vop3::v_min3_f16 => half::<Min3<Half>>(),
         Vop3::v_min3_i16 => rare3::<Min3I16>(),
         Vop3::v_min3_u16 => rare3::<Min3U16>(),
-        Vop3::v_max3_f16 => rare3::<Max3<Half>>(),
+        Vop3::v_max3_f16 => half::<Max3<Half>>(),
         Vop3::v_max3_i16 => rare3::<Max3I16>(),
         Vop3::v_max3_u16 => rare3::<Max3U16>(),
-        Vop3::v_med3_f16 => rare3::<Med3<Half>>(),
+        Vop3::v_med3_f16 => half::<Med3<Half>>(),
         Vop3::v_med3_i16 => rare3::<Med3I16>(),
         Vop3::v_med3_u16 => rare3::<Med3U16>(),
         Vop3::v_lshl_add_u32 => hot3::<LshlAddU32>(),
@@ -89,10 +90,10 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_lshl_or_b32 => hot3::<LshlOrB32>(),
         Vop3::v_and_or_b32 => hot3::<AndOrB32>(),
         Vop3::v_or3_b32 => hot3::<Or3B32>(),
-        Vop3::v_mad_f16 => rare3::<Mad<Half>>(),
+        Vop3::v_mad_f16 => half::<Mad<Half>>(),
         Vop3::v_mad_u16 => sat3::<MadU16, MadU16Clamp>(),
         Vop3::v_mad_i16 => sat3::<MadU16, MadI16Clamp>(),
-        Vop3::v_fma_f16 => op3::<Fma<Half>>(),
+        Vop3::v_fma_f16 => half::<Fma<Half>>(),
         Vop3::v_div_fixup_f16 => rare3::<DivFixupF16>(),
         Vop3::v_lshl_add_u64 => hot3::<LshlAddU64>(),
         Vop3::v_add_f64 => signed2::<Add<f64>>(),
@@ -116,7 +117,7 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_bfm_b32 => op2::<BfmB32>(),
         Vop3::v_cvt_pknorm_i16_f32 => rare2::<CvtPknormI16F32>(),
         Vop3::v_cvt_pknorm_u16_f32 => rare2::<CvtPknormU16F32>(),
-        Vop3::v_cvt_pkrtz_f16_f32 => op2::<CvtPkrtzF16F32>(),
+        Vop3::v_cvt_pkrtz_f16_f32 => lanes(CvtPk::<CvtPkrtzF16F32, true>::FORMS),
         Vop3::v_cvt_pk_u16_u32 => rare2::<CvtPkU16U32>(),
         Vop3::v_cvt_pk_i16_i32 => rare2::<CvtPkI16I32>(),
         Vop3::v_cvt_pknorm_i16_f16 => rare2::<CvtPknormI16F16>(),
@@ -139,7 +140,7 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_bitop3_b32 => plain::<vop3::Bitop3<false>>(),
         Vop3::v_ashr_pk_i8_i32 => op3::<AshrPkI8I32>(),
         Vop3::v_ashr_pk_u8_i32 => op3::<AshrPkU8I32>(),
-        Vop3::v_cvt_pk_f16_f32 => hot2::<CvtPkF16F32>(),
+        Vop3::v_cvt_pk_f16_f32 => lanes(CvtPk::<CvtPkF16F32, false>::FORMS),
         Vop3::v_cvt_pk_bf16_f32 => hot2::<CvtPkBf16F32>(),
         Vop3::v_cvt_sr_f16_f32 => op2::<CvtSrF16F32>(),
         Vop3::v_cvt_sr_bf16_f32 => op2::<CvtSrBf16F32>(),
@@ -193,6 +194,6 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         | Vop3::v_cvt_scalef32_pk32_f16_bf6
         | Vop3::v_cvt_scalef32_pk32_bf16_bf6
         | Vop3::v_cvt_scalef32_pk_bf16_fp8
-        | Vop3::v_cvt_scalef32_pk_bf16_bf8 => one::<Convert>(),
+        | Vop3::v_cvt_scalef32_pk_bf16_bf8 => Impl::Plain(two_columns::<Convert>()),
     }
 }

@@ -5,17 +5,22 @@ use gfx9_isa::{Target, Vop3p};
 use super::notation::*;
 use crate::exec::arith::{Add, Fma, Max, Maximum3, Min, Minimum3, Mul};
 use crate::exec::inst::Exec;
-use crate::exec::level::two_columns;
+use crate::exec::level::{two_columns, with_f16c};
 use crate::exec::matrix::{Mfma, MfmaF64, Smfmac};
 use crate::exec::matrix_arith as mx;
 use crate::exec::matrix_scaled::{LoadScales, MfmaScaled};
-use crate::exec::number::half16::Half;
+use crate::exec::number::half16::{F16c, Half, InLoops};
 use crate::exec::packed::{Halves, Pairs, Three, Two};
 use crate::exec::vop3p::*;
 
 /// For matrices of unusual shape. AVX-512 uses the copy for AVX2, as each copy is large.
 const fn rare<X: Exec>() -> Impl {
     Impl::Plain(two_columns::<X>())
+}
+
+/// For what `Y` computes with F16C, and `X` without.
+const fn f16c<X: Exec, Y: Exec>() -> Impl {
+    Impl::Plain(with_f16c::<X, Y>())
 }
 
 pub(super) fn vop3p(op: Vop3p, target: Target) -> Impl {
@@ -46,8 +51,8 @@ fn gfx950(op: Vop3p) -> Option<Impl> {
         Vop3p::v_smfmac_f32_32x32x32_fp8_bf8 => rare::<Smfmac<mx::Ocp, 32, 8, 16, false>>(),
         Vop3p::v_smfmac_f32_32x32x32_fp8_fp8 => rare::<Smfmac<mx::Ocp, 32, 8, 16, false>>(),
         Vop3p::v_dot2_f32_bf16 => plain::<DotBf16>(),
-        Vop3p::v_pk_minimum3_f16 => plain::<Halves<Three<Minimum3<Half>>>>(),
-        Vop3p::v_pk_maximum3_f16 => plain::<Halves<Three<Maximum3<Half>>>>(),
+        Vop3p::v_pk_minimum3_f16 => packed_half::<Three<Minimum3<Half>>, Minimum3<Half>>(),
+        Vop3p::v_pk_maximum3_f16 => packed_half::<Three<Maximum3<Half>>, Maximum3<Half>>(),
         Vop3p::v_mfma_ld_scale_b32 => plain::<LoadScales>(),
         Vop3p::v_mfma_f32_16x16x128_f8f6f4 => plain::<MfmaScaled<16>>(),
         Vop3p::v_mfma_f32_32x32x64_f8f6f4 => plain::<MfmaScaled<32>>(),
@@ -95,15 +100,15 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_pk_sub_u16 => plain::<Halves<PkSubU16>>(),
         Vop3p::v_pk_max_u16 => plain::<Halves<PkMaxU16>>(),
         Vop3p::v_pk_min_u16 => plain::<Halves<PkMinU16>>(),
-        Vop3p::v_pk_fma_f16 => plain::<Halves<Three<Fma<Half>>>>(),
-        Vop3p::v_pk_add_f16 => plain::<Halves<Two<Add<Half>>>>(),
-        Vop3p::v_pk_mul_f16 => plain::<Halves<Two<Mul<Half>>>>(),
-        Vop3p::v_pk_min_f16 => plain::<Halves<Two<Min<Half>>>>(),
-        Vop3p::v_pk_max_f16 => plain::<Halves<Two<Max<Half>>>>(),
-        Vop3p::v_fma_mix_f32 => plain::<FmaMix<MIX_F32>>(),
-        Vop3p::v_fma_mixlo_f16 => plain::<FmaMix<MIX_LO>>(),
-        Vop3p::v_fma_mixhi_f16 => plain::<FmaMix<MIX_HI>>(),
-        Vop3p::v_dot2_f32_f16 => plain::<DotF16>(),
+        Vop3p::v_pk_fma_f16 => packed_half::<Three<Fma<Half>>, Fma<Half>>(),
+        Vop3p::v_pk_add_f16 => packed_half::<Two<Add<Half>>, Add<Half>>(),
+        Vop3p::v_pk_mul_f16 => packed_half::<Two<Mul<Half>>, Mul<Half>>(),
+        Vop3p::v_pk_min_f16 => packed_half::<Two<Min<Half>>, Min<Half>>(),
+        Vop3p::v_pk_max_f16 => packed_half::<Two<Max<Half>>, Max<Half>>(),
+        Vop3p::v_fma_mix_f32 => f16c::<FmaMix<MIX_F32, InLoops>, FmaMix<MIX_F32, F16c>>(),
+        Vop3p::v_fma_mixlo_f16 => f16c::<FmaMix<MIX_LO, InLoops>, FmaMix<MIX_LO, F16c>>(),
+        Vop3p::v_fma_mixhi_f16 => f16c::<FmaMix<MIX_HI, InLoops>, FmaMix<MIX_HI, F16c>>(),
+        Vop3p::v_dot2_f32_f16 => f16c::<DotF16<false, InLoops>, DotF16<false, F16c>>(),
         Vop3p::v_dot2_i32_i16 => plain::<DotI16>(),
         Vop3p::v_dot2_u32_u16 => plain::<DotU16>(),
         Vop3p::v_dot4_i32_i8 => plain::<DotI8>(),

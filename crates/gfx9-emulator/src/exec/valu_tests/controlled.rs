@@ -8,8 +8,9 @@ use gfx9_isa::flags::SDST;
 use gfx9_isa::{Encoding, Row, Target, Ty, disassemble};
 
 use super::{DST, Form, PLAIN, SDST_AT, SGPR, SRC, check, is_float, rigs};
+use crate::exec::level::SimdLevel;
 use crate::state::wave::LANES;
-use crate::testing::test_wave::{Random, disassembly, is_for};
+use crate::testing::test_wave::{Random, TestWave, disassembly, is_for};
 
 crate::testing::tally::verified!(sdwa, dpp);
 
@@ -258,4 +259,44 @@ fn sdwa() {
 
 fn dpp() {
     sweep("_dpp", dpp_form, 92);
+}
+
+/// Every permutation, with registers beside the source that must not be read, at each level.
+#[test]
+fn every_permutation_moves_a_register() {
+    let controls = (0..0x100)
+        .chain(0x101..=0x10f)
+        .chain(0x111..=0x11f)
+        .chain(0x121..=0x12f)
+        .chain([0x130, 0x134, 0x138, 0x13c])
+        .chain(0x140..=0x143)
+        .chain(0x150..=0x15f);
+    let mut random = Random::new(93);
+    for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+        // gfx90a alone has the shifts of a wave, and only later targets `row_newbcast`.
+        let mut rig = TestWave::new(Target::Gfx90a, level);
+        for control in controls.clone() {
+            // v0 is the first register of all.
+            for (src, exec, rest) in [
+                (0, !0, 0xff00_0000),
+                (0, !0, 0xff08_0000),
+                (5, random.next(), 0xff00_0000),
+                (7, random.next(), 0xff08_0000),
+            ] {
+                let control = rest | control << 8 | src;
+                for register in 0..10 {
+                    rig.w.v_mut(register).flat_mut().fill_with(|| random.next() as u32);
+                }
+                let before = *rig.w.v(9).flat();
+                let (seen, writes) = moved(control, exec, &rig.w.v(src as u16).flat().map(u64::from));
+                rig.w.set_exec(exec);
+                // v_mov_b32_dpp v9
+                rig.run(&[0x7e00_02fa | 9 << 17, control]);
+                for lane in 0..LANES {
+                    let want = if writes >> lane & 1 != 0 { seen[lane] as u32 } else { before[lane] };
+                    assert_eq!(rig.w.v(9).flat()[lane], want, "{control:#x}, lane {lane}");
+                }
+            }
+        }
+    }
 }
