@@ -211,34 +211,8 @@ fn fused_scaled<T: Divide>(w: &Wave, i: &Inst, l: usize, scaled: bool) -> T {
     T::of(soft::fma_scaled(T::FORMAT, T::rounding(m), a.bits(), b.bits(), c.bits(), n)).flush(m, true)
 }
 
-/// Returns the quotient of special operands: zeros, infinities and NaNs. `None` for other operands.
-#[inline(always)]
-fn special<T: Float>(
-    denominator: T,
-    numerator: T,
-    zero: [bool; 2],
-    infinite: [bool; 2],
-    indefinite: T,
-) -> Option<T> {
-    let negative = denominator.is_negative() != numerator.is_negative();
-    let signed = |v: T| if negative { v.negate() } else { v };
-    if numerator.is_nan() {
-        Some(numerator.quiet())
-    } else if denominator.is_nan() {
-        Some(denominator.quiet())
-    } else if zero == [true, true] || infinite == [true, true] {
-        Some(indefinite)
-    } else if zero[0] || infinite[1] {
-        Some(signed(T::INFINITY))
-    } else if infinite[0] || zero[1] {
-        Some(signed(T::ZERO))
-    } else {
-        None
-    }
-}
-
-/// Returns the final quotient. For special operands it is the result of [`special`]. For a quotient that is out of the
-/// format's range it is one of `out_of_range`: the first if it is too small, the second if it is too large. Otherwise it
+/// Returns the final quotient. What comes later in the function has precedence: special operands (zeros, infinities and
+/// NaNs) decide alone. For a quotient that is out of the format's range it is one of `out_of_range`: the first if it is too small, the second if it is too large. Otherwise it
 /// is `quotient` with the right sign.
 ///
 /// If the operands are not special, an infinite quotient has overflowed, and a NaN comes from infinite intermediate
@@ -296,7 +270,7 @@ impl Op3 for DivFixupF16 {
     type C = Half;
     #[inline(always)]
     fn f(_: Mode, quotient: Half, denominator: Half, numerator: Half) -> Half {
-        // Without branches, so that the loop over lanes vectorises. What comes later has precedence; compare [`special`].
+        // Without branches, so that the loop over lanes vectorises. What comes later has precedence, as in [`fixup`].
         let sign = (denominator.0 ^ numerator.0) & 0x8000;
         let (below, above) = (denominator.0 & 0x7fff, numerator.0 & 0x7fff);
         let quiet = if quotient.is_nan() { 0x200 } else { 0 };

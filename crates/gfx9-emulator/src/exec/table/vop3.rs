@@ -10,7 +10,7 @@ use crate::exec::convert::*;
 use crate::exec::divide::*;
 use crate::exec::halves::CvtPk;
 use crate::exec::integer::*;
-use crate::exec::level::{columns, same, two_columns};
+use crate::exec::level::{columns, two_columns};
 use crate::exec::media::*;
 use crate::exec::number::half16::Half;
 use crate::exec::scaled::Convert;
