@@ -10,13 +10,23 @@ use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, LoadedProgram, Machine, MachineConfig, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
-const MATRICES: [(&str, &[u8]); 2] = [
+const MATRICES: [(&str, &[u8]); 3] = [
     ("gfx90a", include_bytes!("data/matrices.gfx90a.co")),
     ("gfx942", include_bytes!("data/matrices.gfx942.co")),
+    ("gfx950", include_bytes!("data/matrices.gfx950.co")),
 ];
 /// Kernels of matrix instructions, and the number of products that are added by each instruction.
-const MATRIX_KERNELS: [(&str, u64); 4] =
-    [("matrix_f32", 1024), ("matrix_f16", 4096), ("matrix_bf16", 4096), ("matrix_f8", 8192)];
+const MATRIX_KERNELS: [(&str, u64); 9] = [
+    ("matrix_f32", 1024),
+    ("matrix_f16", 4096),
+    ("matrix_bf16", 4096),
+    ("matrix_f8", 8192),
+    ("matrix_f16x2", 8192),
+    ("matrix_bf16x2", 8192),
+    ("matrix_f8f6f4", 32768),
+    ("matrix_scaled_f8", 32768),
+    ("matrix_scaled_f4", 32768),
+];
 
 /// The kernel's name, grid and block, and a function that returns the arguments for the addresses of two inputs and the
 /// output.
@@ -80,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (rate, instructions) = measure(&machine, &program, &case, buffers)?;
             // 32 matrix instructions in each of 200 iterations of four waves.
             let share = (4 * 200 * 32) as f64 / instructions as f64;
-            println!("{target} {name:12} {:6.2} G multiply-adds/s", rate * share * macs as f64 / 1e3);
+            println!("{target} {name:16} {:6.2} G multiply-adds/s", rate * share * macs as f64 / 1e3);
         }
     }
     if names.is_empty() || names.iter().any(|n| n == "load") {

@@ -3,6 +3,10 @@ typedef float f4 __attribute__((ext_vector_type(4)));
 typedef _Float16 h4 __attribute__((ext_vector_type(4)));
 typedef short s4 __attribute__((ext_vector_type(4)));
 
+typedef _Float16 h8 __attribute__((ext_vector_type(8)));
+typedef __bf16 b8 __attribute__((ext_vector_type(8)));
+typedef int i8 __attribute__((ext_vector_type(8)));
+
 #define KERNEL(name, A, value, product)                                                     \
     extern "C" __attribute__((global)) void name(float *out, int n) {                       \
         unsigned lane = __builtin_amdgcn_workitem_id_x();                                   \
@@ -30,14 +34,37 @@ __attribute__((device)) static s4 as_bf16(unsigned n) {
     }
     return out;
 }
+__attribute__((device)) static h8 as_f16x8(unsigned n) {
+    h4 low = as_f16(n), high = as_f16(n + 4);
+    return h8{low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+}
+__attribute__((device)) static b8 as_bf16x8(unsigned n) {
+    s4 parts[2] = {as_bf16(n), as_bf16(n + 4)};
+    return __builtin_bit_cast(b8, parts);
+}
 // Finite in all formats of 8 bits.
 __attribute__((device)) static long as_f8(unsigned n) {
     return 0x3030303030303030 | (0x0706050403020100 + n * 0x0101010101010101) & 0x0f0f0f0f0f0f0f0f;
 }
+
+__attribute__((device)) static i8 as_f8x32(unsigned n) {
+    long parts[4] = {as_f8(n), as_f8(n + 1), as_f8(n + 2), as_f8(n + 3)};
+    return __builtin_bit_cast(i8, parts);
+}
+#define F8F6F4(a, b, c, ...) __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, 0, 0, 0, 0, 0, 0)
+#define SCALED(a, b, c, ...) __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, 0, 0, 0, 126, 0, 126)
+#define F4(a, b, c, ...) __builtin_amdgcn_mfma_scale_f32_16x16x128_f8f6f4(a, b, c, 4, 4, 0, 126, 0, 126)
 
 KERNEL(matrix_f32, float, as_f32, __builtin_amdgcn_mfma_f32_16x16x4f32)
 KERNEL(matrix_f16, h4, as_f16, __builtin_amdgcn_mfma_f32_16x16x16f16)
 KERNEL(matrix_bf16, s4, as_bf16, __builtin_amdgcn_mfma_f32_16x16x16bf16_1k)
 #ifdef FP8
 KERNEL(matrix_f8, long, as_f8, __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8)
+#endif
+#ifdef GFX950
+KERNEL(matrix_f16x2, h8, as_f16x8, __builtin_amdgcn_mfma_f32_16x16x32_f16)
+KERNEL(matrix_bf16x2, b8, as_bf16x8, __builtin_amdgcn_mfma_f32_16x16x32_bf16)
+KERNEL(matrix_f8f6f4, i8, as_f8x32, F8F6F4)
+KERNEL(matrix_scaled_f8, i8, as_f8x32, SCALED)
+KERNEL(matrix_scaled_f4, i8, as_f8x32, F4)
 #endif

@@ -17,11 +17,11 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{load, scalar, store};
+use crate::exec::lanes::{Word, load, scalar, store};
 use crate::exec::operand::TEMP_DST;
-use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
+use crate::state::wave::{Aligned, CHUNK, CHUNKS, LANES, Wave};
 
-use super::matrix_arith::Kind;
+use super::matrix_arith::{Kind, Operand, Register, hidden};
 use super::packed::is_vector;
 
 /// The modifiers of a matrix instruction, in `Inst::imm`.
@@ -88,38 +88,16 @@ impl Controls {
     }
 }
 
-/// The elements of A or B: `E` of each lane, and for each what [`Kind::P`] describes.
-pub(super) struct Operand<K: Kind, const E: usize> {
-    pub(super) values: [[K::T; LANES]; E],
-    pub(super) exponents: [[K::P; LANES]; E],
-}
-
 /// Reads the `E` elements of A, source 0, or B, source 1, that each lane has.
 #[inline(always)]
-fn read<K: Kind, const E: usize>(w: &Wave, i: &Inst, source: usize) -> Operand<K, E> {
-    let fp8 = Controls(i.imm).fp8(source);
-    let mut out = Operand { values: [[K::T::default(); LANES]; E], exponents: [[K::P::default(); LANES]; E] };
-    let per_dword = 32 / K::BITS as usize;
-    for e in 0..E {
-        let dwords = w.v(i.src[source].wrapping_add((e / per_dword) as u16)).flat();
-        let shift = K::BITS * (e % per_dword) as u32;
-        for l in 0..LANES {
-            (out.values[e][l], out.exponents[e][l]) = K::get(dwords[l] >> shift, fp8);
-        }
+fn read<K: Kind, const E: usize>(operand: &mut Operand<K, E>, w: &Wave, i: &Inst, source: usize) {
+    let controls = Controls(i.imm);
+    K::read(operand, w, i.src[source], controls.fp8(source));
+    K::obey(operand.values.as_flattened_mut(), w.mode);
+    if source == 1 && controls.blgp() != 0 {
+        exchange(&mut operand.values, controls);
+        exchange(&mut operand.exponents, controls);
     }
-    K::obey(out.values.as_flattened_mut(), w.mode);
-    out
-}
-
-/// Returns what the elements of A and B say about their products.
-#[inline(always)]
-fn range<K: Kind, const E: usize, const E2: usize>(a: &Operand<K, E>, b: &Operand<K, E2>) -> K::Range {
-    K::range(
-        a.values.as_flattened(),
-        a.exponents.as_flattened(),
-        b.values.as_flattened(),
-        b.exponents.as_flattened(),
-    )
 }
 
 /// Exchanges lanes as [`Controls::b_lane`] says.
@@ -136,7 +114,7 @@ fn exchange<T: Copy, const E: usize>(rows: &mut [[T; LANES]; E], controls: Contr
 
 /// Returns 16 consecutive elements.
 #[inline(always)]
-fn run<T>(row: &[T; LANES], first: usize) -> &[T; CHUNK] {
+pub(super) fn run<T>(row: &[T; LANES], first: usize) -> &[T; CHUNK] {
     // Always in range: blocks, groups and columns add up to 64 lanes.
     row[first..].first_chunk().unwrap_or_else(|| unreachable!())
 }
@@ -152,6 +130,34 @@ fn safe_c(w: &mut Wave, c: u16, d: u16, registers: u16) -> u16 {
         *w.v_mut(TEMP_DST + r) = *w.v(c + r);
     }
     TEMP_DST
+}
+
+/// Loads the accumulators of register `r`, or a scalar for all.
+#[inline(always)]
+fn load_register<C: Word>(w: &Wave, vector: bool, first: u16, r: usize) -> Register<C> {
+    if vector {
+        std::array::from_fn(|c| load(w, first + r as u16, c))
+    } else {
+        [[scalar(w, first); CHUNK]; CHUNKS]
+    }
+}
+
+/// Loads the accumulators of all registers.
+#[inline(always)]
+fn accumulators<C: Word>(
+    w: &Wave,
+    vector: bool,
+    first: u16,
+    registers: usize,
+) -> impl Iterator<Item = Register<C>> {
+    (0..if vector { registers } else { 1 }).map(move |r| load_register(w, vector, first, r))
+}
+
+#[inline(always)]
+fn store_register<C: Word>(w: &mut Wave, index: u16, acc: &Register<C>) {
+    for (c, acc) in acc.iter().enumerate() {
+        store::<_, false>(w, index, c, acc);
+    }
 }
 
 /// Returns the block, the row and the first column of chunk `c` of register `r` of D.
@@ -183,70 +189,101 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let controls = Controls(i.imm);
-        let a: Operand<K, E> = read(w, i, 0);
-        let mut b: Operand<K, E> = read(w, i, 1);
-        if controls.blgp() != 0 {
-            exchange(&mut b.values, controls);
-            exchange(&mut b.exponents, controls);
-        }
-        Self::multiply(w, i, &a, &b, |block| controls.a_block::<BLOCKS>(block));
+        let (mut a, mut b) = (Operand::new(), Operand::new());
+        read(&mut a, w, i, 0);
+        read(&mut b, w, i, 1);
+        let range = Self::with_accumulators(K::range(&a, &b), w, i);
+        K::settle(range, a.values.as_flattened_mut());
+        Self::multiply(w, i, &a, &b, range, |block| controls.a_block::<BLOCKS>(block), |_, _, _| ());
         Flow::Next
     }
 }
 
 impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BLOCKS, E> {
-    /// Adds the products of A and B to C, and stores D. `a_block` returns the block whose A a block uses.
+    /// Returns the range for all accumulators.
+    #[inline(always)]
+    pub(super) fn with_accumulators(range: K::Range, w: &Wave, i: &Inst) -> K::Range {
+        let vector = is_vector(i, 2);
+        accumulators(w, vector, i.src[2], Self::REGISTERS).fold(range, |range, acc| K::with(range, &acc))
+    }
+
+    /// Adds the products from `k0` on to the accumulators of chunk `c` of register `r`.
+    #[inline(always)]
+    fn add(
+        acc: &mut [K::C; CHUNK],
+        (a, b): (&Operand<K, E>, &Operand<K, E>),
+        (r, c, k0): (usize, usize, usize),
+        range: K::Range,
+        a_block: &impl Fn(usize) -> usize,
+        scale: &impl Fn(usize, usize, &mut [i32; CHUNK]),
+    ) {
+        let (block, row, column) = place::<N>(r, c);
+        // The lanes of this block, and of the block whose A it uses, in the first group.
+        let (b_lane, a_lane) = (block * N + column, a_block(block) * N + row);
+        let group = N * BLOCKS;
+        let (g, last) = (k0 / E, LANES - Self::SPAN * group);
+        // The limits are never exceeded. They save checks in the loop over products, whose addresses then have
+        // constant distances.
+        let e = if E > Self::GROUP { (k0 % E).min(E - Self::GROUP) } else { 0 };
+        let a_first = (g * group + a_lane).min(last - 1);
+        let b_first = (g * group + b_lane).min(last - CHUNK);
+        K::add(
+            acc,
+            Self::GROUP,
+            range,
+            |k, j| {
+                let lane = if N == 4 {
+                    // A chunk is four columns of each of four blocks.
+                    (a_block(block + j / 4) * 4 + row) % LANES
+                } else {
+                    a_first + k / E * group
+                };
+                (a.values[e + k % E][lane], a.exponents[e + k % E][lane])
+            },
+            |k| {
+                let first = b_first + k / E * group;
+                (run(&b.values[e + k % E], first), run(&b.exponents[e + k % E], first))
+            },
+            |tops| scale(a_first, b_first, tops),
+        );
+    }
+
+    /// Adds the products of A and B to C, and stores D. `a_block` returns the block whose A a block uses, `scale` scales
+    /// the powers of two of sums of products of a lane's elements of A and of those of 16 lanes of B.
     #[inline(always)]
     pub(super) fn multiply(
         w: &mut Wave,
         i: &Inst,
         a: &Operand<K, E>,
         b: &Operand<K, E>,
+        range: K::Range,
         a_block: impl Fn(usize) -> usize,
+        scale: impl Fn(usize, usize, &mut [i32; CHUNK]),
     ) {
-        let range = range(a, b);
         let vector = is_vector(i, 2);
         let from = if vector { safe_c(w, i.src[2], i.dst, Self::REGISTERS as u16) } else { i.src[2] };
         for r in 0..Self::REGISTERS {
-            for c in 0..CHUNKS {
-                let (block, row, column) = place::<N>(r, c);
-                // The lanes of this block, and of the block whose A it uses, in the first group.
-                let b_lane = block * N + column;
-                let a_lane = a_block(block) * N + row;
-                let group = N * BLOCKS;
-                let mut acc: [K::C; CHUNK] =
-                    if vector { load(w, from + r as u16, c) } else { [scalar(w, from); CHUNK] };
-                let range = K::start(&mut acc, range);
-                for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
-                    // The limits are never exceeded. They save checks in the loop over products, whose addresses then
-                    // have constant distances.
-                    let g = k0 / E;
-                    let e = if E > Self::GROUP { (k0 % E).min(E - Self::GROUP) } else { 0 };
-                    let last = LANES - Self::SPAN * group;
-                    let a_first = (g * group + a_lane).min(last - 1);
-                    let b_first = (g * group + b_lane).min(last - CHUNK);
-                    K::add(
-                        &mut acc,
-                        Self::GROUP,
-                        range,
-                        |k, j| {
-                            let lane = if N == 4 {
-                                // A chunk is four columns of each of four blocks.
-                                (a_block(block + j / 4) * 4 + row) % LANES
-                            } else {
-                                a_first + k / E * group
-                            };
-                            (a.values[e + k % E][lane], a.exponents[e + k % E][lane])
-                        },
-                        |k| {
-                            let first = b_first + k / E * group;
-                            (run(&b.values[e + k % E], first), run(&b.exponents[e + k % E], first))
-                        },
-                    );
+            let mut acc = Aligned(load_register::<K::C>(w, vector, from, r));
+            if K::BY_CHUNK {
+                for c in (0..CHUNKS).map(hidden) {
+                    let mut chunk = acc[c];
+                    K::start(&mut chunk);
+                    for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
+                        Self::add(&mut chunk, (a, b), (r, c, k0), range, &a_block, &scale);
+                    }
+                    K::finish(&mut chunk, range);
+                    acc.0[c] = chunk;
                 }
-                K::finish(&mut acc);
-                store::<_, false>(w, i.dst + r as u16, c, &acc);
+            } else {
+                acc.0.iter_mut().for_each(K::start);
+                for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
+                    for c in (0..CHUNKS).map(hidden) {
+                        Self::add(&mut acc.0[c], (a, b), (r, c, k0), range, &a_block, &scale);
+                    }
+                }
+                acc.0.iter_mut().for_each(|chunk| K::finish(chunk, range));
             }
+            store_register(w, i.dst + r as u16, &acc.0);
         }
     }
 }
@@ -297,26 +334,25 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let controls = Controls(i.imm);
-        let a: Operand<K, E> = read(w, i, 0);
-        let mut b: Operand<K, E2> = read(w, i, 1);
-        if controls.blgp() != 0 {
-            exchange(&mut b.values, controls);
-            exchange(&mut b.exponents, controls);
-        }
-        let range = range(&a, &b);
+        let (mut a, mut b): (Operand<K, E>, Operand<K, E2>) = (Operand::new(), Operand::new());
+        read(&mut a, w, i, 0);
+        read(&mut b, w, i, 1);
+        let range =
+            accumulators(w, true, i.dst, N * N / LANES).fold(K::range(&a, &b), |r, acc| K::with(r, &acc));
+        K::settle(range, a.values.as_flattened_mut());
         let shift = if controls.cbsz() == 0 { (2 * E * controls.abid()) % 32 } else { 0 };
         let indices = w.v(i.src[2]).flat().map(|v| v >> shift);
         // The number of stored elements in a row of A.
         let depth = E * LANES / N;
         let products = if K::GROUP < depth { K::GROUP } else { depth };
         for r in 0..N * N / LANES {
-            for c in 0..CHUNKS {
-                let (_, row, column) = place::<N>(r, c);
-                let mut acc: [K::C; CHUNK] = load(w, i.dst + r as u16, c);
-                let range = K::start(&mut acc, range);
-                for k0 in (0..depth).step_by(products) {
+            let mut acc = Aligned(load_register::<K::C>(w, true, i.dst, r));
+            acc.0.iter_mut().for_each(K::start);
+            for k0 in (0..depth).step_by(products) {
+                for c in (0..CHUNKS).map(hidden) {
+                    let (_, row, column) = place::<N>(r, c);
                     K::add(
-                        &mut acc,
+                        &mut acc.0[c],
                         products,
                         range,
                         |k, _| {
@@ -331,11 +367,12 @@ impl<K: Kind, const N: usize, const E: usize, const E2: usize, const LONG: bool>
                             let first = (g * N + column) % LANES;
                             (run(&b.values[e], first), run(&b.exponents[e], first))
                         },
+                        |_| (),
                     );
                 }
-                K::finish(&mut acc);
-                store::<_, false>(w, i.dst + r as u16, c, &acc);
             }
+            acc.0.iter_mut().for_each(|chunk| K::finish(chunk, range));
+            store_register(w, i.dst + r as u16, &acc.0);
         }
         Flow::Next
     }

@@ -14,14 +14,25 @@
 //! instructions (`v_smfmac`) add as many products at once as dense ones, in the order of A's elements; gfx950 computes
 //! as gfx942 does, and all its formats of 8 bits or less as 8-bit floats.
 
+use std::hint::black_box;
 use std::marker::PhantomData;
 
 use crate::exec::lanes::Word;
-use crate::state::wave::{CHUNK, Mode};
+use crate::state::wave::{CHUNK, CHUNKS, LANES, Mode, Wave};
 
 use super::matrix_formats::{Bf8, Element, Fp8, OcpBf8, OcpFp8, power};
 pub(crate) use super::matrix_formats::{Bf16, F16, Xf32};
 use super::matrix_sums::{self, Range, with_exponent};
+
+/// The accumulators of one register.
+pub(crate) type Register<C> = [[C; CHUNK]; CHUNKS];
+
+/// Returns the number of a chunk, which the compiler doesn't know then. Otherwise it keeps what is the same in all chunks in
+/// registers, of which it has too few, or makes vectors of one column in all chunks.
+#[inline(always)]
+pub(crate) fn hidden(c: usize) -> usize {
+    black_box(c) % CHUNKS
+}
 
 /// The arithmetic of a matrix instruction.
 pub(crate) trait Kind {
@@ -35,6 +46,17 @@ pub(crate) trait Kind {
     type C: Word;
     /// The number of products that are added at once.
     const GROUP: usize;
+    /// Whether all products are added in one chunk before those in the next.
+    const BY_CHUNK: bool = false;
+
+    /// Reads the elements that each lane has, packed from the low bits of register `first` on.
+    #[inline(always)]
+    fn read<const E: usize>(operand: &mut Operand<Self, E>, w: &Wave, first: u16, fp8: bool)
+    where
+        Self: Sized,
+    {
+        read_each(operand, w, first, fp8);
+    }
 
     /// Returns the element in the low bits. `fp8` says which of the two formats of 8-bit floats it has.
     fn get(bits: u32, fp8: bool) -> (Self::T, Self::P);
@@ -43,31 +65,75 @@ pub(crate) trait Kind {
     #[inline(always)]
     fn obey(_: &mut [Self::T], _: Mode) {}
 
-    /// Prepares the accumulators before the first products. Returns what `add` has to know about them and the products.
+    /// What all elements of A and B say about their products; `()` if nothing matters.
+    type Range: Copy;
+    fn range<const E: usize, const E2: usize>(a: &Operand<Self, E>, b: &Operand<Self, E2>) -> Self::Range
+    where
+        Self: Sized;
+
+    /// Returns what `add` has to know about the products and these accumulators.
     #[inline(always)]
-    fn start(_: &mut [Self::C; CHUNK], range: Self::Range) -> Self::Range {
+    fn with(range: Self::Range, _: &Register<Self::C>) -> Self::Range {
         range
     }
 
-    /// What all elements of A and B say about their products; `()` if nothing matters.
-    type Range: Copy;
-    fn range(a: &[Self::T], a_exponents: &[Self::P], b: &[Self::T], b_exponents: &[Self::P]) -> Self::Range;
+    /// Changes the elements of A to what `add` wants in this range, which is that for all accumulators.
+    #[inline(always)]
+    fn settle(_: Self::Range, _: &mut [Self::T]) {}
+
+    /// Prepares the accumulators before the first products.
+    #[inline(always)]
+    fn start(_: &mut [Self::C; CHUNK]) {}
 
     /// Adds the products `0..count` in 16 columns. `a` returns the element of A that is the factor `k` in a column, `b`
-    /// those of B in all columns.
+    /// those of B in all columns, `scale` scales the powers of two of the sums.
     fn add<'a>(
         acc: &mut [Self::C; CHUNK],
         count: usize,
         range: Self::Range,
         a: impl Fn(usize, usize) -> (Self::T, Self::P),
         b: impl Fn(usize) -> (&'a [Self::T; CHUNK], &'a [Self::P; CHUNK]),
+        scale: impl Fn(&mut [i32; CHUNK]),
     ) where
         Self::T: 'a,
         Self::P: 'a;
 
     /// Finishes the accumulators after the last products.
     #[inline(always)]
-    fn finish(_: &mut [Self::C; CHUNK]) {}
+    fn finish(_: &mut [Self::C; CHUNK], _: Self::Range) {}
+}
+
+/// The elements of A or B: `E` of each lane, and for each what [`Kind::P`] describes.
+pub(crate) struct Operand<K: Kind, const E: usize> {
+    pub(crate) values: [[K::T; LANES]; E],
+    pub(crate) exponents: [[K::P; LANES]; E],
+}
+
+impl<K: Kind, const E: usize> Operand<K, E> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Operand { values: [[K::T::default(); LANES]; E], exponents: [[K::P::default(); LANES]; E] }
+    }
+}
+
+/// Reads any elements.
+#[inline(always)]
+fn read_each<K: Kind, const E: usize>(operand: &mut Operand<K, E>, w: &Wave, first: u16, fp8: bool) {
+    let per_dword = 32 / K::BITS as usize;
+    for e in 0..E {
+        let dwords = w.v(first.wrapping_add((e / per_dword) as u16)).flat();
+        let shift = K::BITS * (e % per_dword) as u32;
+        for l in 0..LANES {
+            (operand.values[e][l], operand.exponents[e][l]) = K::get(dwords[l] >> shift, fp8);
+        }
+    }
+}
+
+/// The same as [`read_each`], not inlined, for elements that are seldom.
+#[cold]
+#[inline(never)]
+fn read_special<K: Kind, const E: usize>(operand: &mut Operand<K, E>, w: &Wave, first: u16, fp8: bool) {
+    read_each(operand, w, first, fp8);
 }
 
 /// Replaces each NaN with the one that the matrix unit returns.
@@ -104,6 +170,7 @@ impl Kind for Fma {
     type P = ();
     type C = f32;
     const GROUP: usize = 1;
+    const BY_CHUNK: bool = true;
 
     type Range = ();
 
@@ -120,7 +187,7 @@ impl Kind for Fma {
     }
 
     #[inline(always)]
-    fn range(_: &[f32], _: &[()], _: &[f32], _: &[()]) {}
+    fn range<const E: usize, const E2: usize>(_: &Operand<Self, E>, _: &Operand<Self, E2>) {}
 
     #[inline(always)]
     fn add<'a>(
@@ -129,6 +196,7 @@ impl Kind for Fma {
         _: (),
         a: impl Fn(usize, usize) -> (f32, ()),
         b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
+        _: impl Fn(&mut [i32; CHUNK]),
     ) {
         for k in 0..count {
             let b = b(k).0;
@@ -139,7 +207,7 @@ impl Kind for Fma {
     }
 
     #[inline(always)]
-    fn finish(acc: &mut [f32; CHUNK]) {
+    fn finish(acc: &mut [f32; CHUNK], _: Self::Range) {
         one_nan(acc);
     }
 }
@@ -162,7 +230,7 @@ impl Kind for Int8 {
     }
 
     #[inline(always)]
-    fn range(_: &[i32], _: &[()], _: &[i32], _: &[()]) {}
+    fn range<const E: usize, const E2: usize>(_: &Operand<Self, E>, _: &Operand<Self, E2>) {}
 
     #[inline(always)]
     fn add<'a>(
@@ -171,6 +239,7 @@ impl Kind for Int8 {
         _: (),
         a: impl Fn(usize, usize) -> (i32, ()),
         b: impl Fn(usize) -> (&'a [i32; CHUNK], &'a [(); CHUNK]),
+        _: impl Fn(&mut [i32; CHUNK]),
     ) {
         for k in 0..count {
             let b = b(k).0;
@@ -226,6 +295,7 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     type P = ();
     type C = f32;
     const GROUP: usize = GROUP;
+    const BY_CHUNK: bool = true;
     /// Whether a product or a sum may be denormal.
     type Range = bool;
 
@@ -239,16 +309,15 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     /// the product of the least elements. If this is 2^-102 or more, no sum with a normal accumulator is denormal: the
     /// accumulator is less than half of it, or has no place below 2^-126.
     #[inline(always)]
-    fn range(a: &[f32], _: &[()], b: &[f32], _: &[()]) -> bool {
-        least_exponent(a) + least_exponent(b) < -102 + 20
+    fn range<const E: usize, const E2: usize>(a: &Operand<Self, E>, b: &Operand<Self, E2>) -> bool {
+        least_exponent(a.values.as_flattened()) + least_exponent(b.values.as_flattened()) < -102 + 20
     }
 
     #[inline(always)]
-    fn start(acc: &mut [f32; CHUNK], denormals: bool) -> bool {
+    fn start(acc: &mut [f32; CHUNK]) {
         for x in acc {
             *x = if x.abs() < f32::MIN_POSITIVE { 0.0 } else { *x };
         }
-        denormals
     }
 
     #[inline(always)]
@@ -258,6 +327,7 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
         denormals: bool,
         a: impl Fn(usize, usize) -> (f32, ()),
         b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [(); CHUNK]),
+        _: impl Fn(&mut [i32; CHUNK]),
     ) {
         if denormals {
             add_pairs::<true, GROUP>(acc, a, b);
@@ -267,7 +337,7 @@ impl<S: Element, const GROUP: usize> Kind for Ftz<S, GROUP> {
     }
 
     #[inline(always)]
-    fn finish(acc: &mut [f32; CHUNK]) {
+    fn finish(acc: &mut [f32; CHUNK], _: Self::Range) {
         one_nan(acc);
     }
 }
@@ -313,18 +383,38 @@ impl<F: Element, B: Element, const GROUP: usize, const SPLIT: bool> Kind for Sum
     type Range = Range;
 
     #[inline(always)]
+    fn read<const E: usize>(operand: &mut Operand<Self, E>, w: &Wave, first: u16, fp8: bool) {
+        let register = |r: usize| w.v(first.wrapping_add(r as u16));
+        let finite = if fp8 {
+            matrix_sums::read_finite::<F, E>(register, &mut operand.values, &mut operand.exponents)
+        } else {
+            matrix_sums::read_finite::<B, E>(register, &mut operand.values, &mut operand.exponents)
+        };
+        if !finite {
+            read_special(operand, w, first, fp8);
+        }
+    }
+
+    #[inline(always)]
     fn get(bits: u32, fp8: bool) -> (f32, i16) {
         if fp8 { with_exponent::<F>(bits) } else { with_exponent::<B>(bits) }
     }
 
     #[inline(always)]
-    fn range(_: &[f32], a: &[i16], _: &[f32], b: &[i16]) -> Range {
-        Range::of(a, b)
+    fn range<const E: usize, const E2: usize>(a: &Operand<Self, E>, b: &Operand<Self, E2>) -> Range {
+        Range::of(a.exponents.as_flattened(), b.exponents.as_flattened(), [0; 2])
     }
 
     #[inline(always)]
-    fn start(acc: &mut [f32; CHUNK], range: Range) -> Range {
-        range.with(acc)
+    fn with(range: Range, acc: &Register<f32>) -> Range {
+        range.with(acc.as_flattened())
+    }
+
+    #[inline(always)]
+    fn settle(range: Range, a: &mut [f32]) {
+        if SPLIT {
+            range.settle(a);
+        }
     }
 
     #[inline(always)]
@@ -334,13 +424,16 @@ impl<F: Element, B: Element, const GROUP: usize, const SPLIT: bool> Kind for Sum
         range: Range,
         a: impl Fn(usize, usize) -> (f32, i16),
         b: impl Fn(usize) -> (&'a [f32; CHUNK], &'a [i16; CHUNK]),
+        scale: impl Fn(&mut [i32; CHUNK]),
     ) {
-        matrix_sums::add::<f32, SPLIT>(acc, count, range, a, b);
+        matrix_sums::add::<f32, SPLIT>(acc, count, range, a, b, scale);
     }
 
     #[inline(always)]
-    fn finish(acc: &mut [f32; CHUNK]) {
-        one_nan(acc);
+    fn finish(acc: &mut [f32; CHUNK], range: Range) {
+        if !range.is_narrow() {
+            one_nan(acc);
+        }
     }
 }
 
@@ -362,7 +455,7 @@ impl Kind for Far {
     }
 
     #[inline(always)]
-    fn range(_: &[f64], _: &[i16], _: &[f64], _: &[i16]) -> Range {
+    fn range<const E: usize, const E2: usize>(_: &Operand<Self, E>, _: &Operand<Self, E2>) -> Range {
         Range::ANY
     }
 
@@ -373,12 +466,13 @@ impl Kind for Far {
         range: Range,
         a: impl Fn(usize, usize) -> (f64, i16),
         b: impl Fn(usize) -> (&'a [f64; CHUNK], &'a [i16; CHUNK]),
+        scale: impl Fn(&mut [i32; CHUNK]),
     ) {
-        matrix_sums::add::<f64, true>(acc, count, range, a, b);
+        matrix_sums::add::<f64, true>(acc, count, range, a, b, scale);
     }
 
     #[inline(always)]
-    fn finish(acc: &mut [f32; CHUNK]) {
+    fn finish(acc: &mut [f32; CHUNK], _: Self::Range) {
         one_nan(acc);
     }
 }

@@ -5,8 +5,12 @@ pub(crate) trait Element {
     const BITS: u32;
     /// The exponent of the smallest normal number.
     const LOWEST: i32;
+    /// The mask and the value of the bits of an infinity or a NaN, in the low bits of an element.
+    const SPECIAL: (u32, u32);
     /// Returns the value of the element in the low bits.
     fn value(bits: u32) -> f32;
+    /// Returns the same of an element that is neither infinite nor NaN. Other bits of `bits` may be set.
+    fn finite(bits: u32) -> f32;
 }
 
 pub(crate) struct F16;
@@ -32,24 +36,39 @@ pub(crate) type Fp4 = Small<2, 1>;
 impl Element for F16 {
     const BITS: u32 = 16;
     const LOWEST: i32 = -14;
+    const SPECIAL: (u32, u32) = (0x7c00, 0x7c00);
     #[inline(always)]
     fn value(bits: u32) -> f32 {
         rebias::<5, 10>(bits, 15, 0x7c00)
+    }
+    #[inline(always)]
+    fn finite(bits: u32) -> f32 {
+        widen::<5, 10>(bits, 15)
     }
 }
 
 impl Element for Bf16 {
     const BITS: u32 = 16;
     const LOWEST: i32 = -126;
+    const SPECIAL: (u32, u32) = (0x7f80, 0x7f80);
     #[inline(always)]
     fn value(bits: u32) -> f32 {
         f32::from_bits(bits << 16)
+    }
+    #[inline(always)]
+    fn finite(bits: u32) -> f32 {
+        Self::value(bits)
     }
 }
 
 impl Element for Xf32 {
     const BITS: u32 = 32;
     const LOWEST: i32 = -126;
+    const SPECIAL: (u32, u32) = (0x7f80_0000, 0x7f80_0000);
+    #[inline(always)]
+    fn finite(bits: u32) -> f32 {
+        f32::from_bits(bits & !0x1fff)
+    }
     #[inline(always)]
     fn value(bits: u32) -> f32 {
         // A NaN whose upper bits are zero stays a NaN.
@@ -61,24 +80,43 @@ impl Element for Xf32 {
 impl Element for Fp8 {
     const BITS: u32 = 8;
     const LOWEST: i32 = -7;
+    const SPECIAL: (u32, u32) = (0xff, 0x80);
     #[inline(always)]
     fn value(bits: u32) -> f32 {
         fnuz::<4, 3>(bits)
+    }
+    #[inline(always)]
+    fn finite(bits: u32) -> f32 {
+        widen::<4, 3>(bits, 8)
     }
 }
 
 impl Element for Bf8 {
     const BITS: u32 = 8;
     const LOWEST: i32 = -15;
+    const SPECIAL: (u32, u32) = (0xff, 0x80);
     #[inline(always)]
     fn value(bits: u32) -> f32 {
         fnuz::<5, 2>(bits)
+    }
+    #[inline(always)]
+    fn finite(bits: u32) -> f32 {
+        widen::<5, 2>(bits, 16)
     }
 }
 
 impl<const EXPONENT: u32, const FRACTION: u32> Element for Small<EXPONENT, FRACTION> {
     const BITS: u32 = 1 + EXPONENT + FRACTION;
     const LOWEST: i32 = 2 - (1 << (EXPONENT - 1));
+    const SPECIAL: (u32, u32) = match (EXPONENT, FRACTION) {
+        (5, 2) => (0x7c, 0x7c),
+        (4, 3) => (0x7f, 0x7f),
+        _ => (0, 1),
+    };
+    #[inline(always)]
+    fn finite(bits: u32) -> f32 {
+        widen::<EXPONENT, FRACTION>(bits, 1 - Self::LOWEST)
+    }
     #[inline(always)]
     fn value(bits: u32) -> f32 {
         let special = match (EXPONENT, FRACTION) {
@@ -105,6 +143,16 @@ fn rebias<const EXPONENT: u32, const FRACTION: u32>(bits: u32, bias: i32, specia
     let number = f32::from_bits(magnitude << (23 - FRACTION)) * power(127 - bias) as f32;
     let payload = (magnitude.wrapping_sub(special)) << (23 - FRACTION) | 0x7f80_0000;
     f32::from_bits(if magnitude >= special { payload } else { number.to_bits() } | sign)
+}
+
+/// Returns the value of a number, which is neither infinite nor NaN, in the low bits of `bits`.
+#[inline(always)]
+fn widen<const EXPONENT: u32, const FRACTION: u32>(bits: u32, bias: i32) -> f32 {
+    // The sign is at its place, with copies of it between it and the exponent, whose last bit is at its place.
+    let fields = (bits << (31 - EXPONENT - FRACTION)) as i32 >> (8 - EXPONENT);
+    let mask = 1 << 31 | ((1 << EXPONENT) - 1) << 23 | ((1 << FRACTION) - 1) << (23 - FRACTION);
+    // The fields are those of an f32 with another bias.
+    f32::from_bits(fields as u32 & mask) * power(127 - bias) as f32
 }
 
 /// Returns the value of one of gfx942's 8-bit floats. They have no infinities. The code of -0 is the only NaN.

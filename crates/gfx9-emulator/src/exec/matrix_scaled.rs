@@ -11,12 +11,12 @@ use std::ops::MulAssign;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::operand::SCALES;
-use crate::state::wave::{CHUNKS, LANES, Wave};
+use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, Wave};
 
-use super::matrix::{Controls, Mfma, Operand};
-use super::matrix_arith::{self, Far, Ocp};
-use super::matrix_formats::{Bf6, Element, Fp4, Fp6, OcpBf8, OcpFp8, power};
-use super::matrix_sums::{INFINITE, with_exponent};
+use super::matrix::{Controls, Mfma, run};
+use super::matrix_arith::{self, Far, Kind as _, Ocp, Operand};
+use super::matrix_formats::{Bf6, Fp4, Fp6, OcpBf8, OcpFp8, power};
+use super::matrix_sums::{INFINITE, Range, read_finite, scaled};
 use super::packed::{Select, chunk};
 
 /// The number of elements of A, and of B, in each lane.
@@ -53,28 +53,46 @@ impl<const N: usize> Exec for MfmaScaled<N> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let controls = Controls(i.imm);
-        let mut a = read::<N>(w, i.src[0], controls.cbsz());
-        let mut b = read::<N>(w, i.src[1], controls.blgp());
-        if !controls.is_scaled() {
-            Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
-            return Flow::Next;
+        let mut operands = [Operand::new(), Operand::new()];
+        for (n, format) in [controls.cbsz(), controls.blgp()].into_iter().enumerate() {
+            read::<N>(&mut operands[n], w, i.src[n], format);
         }
-        let codes = [0, 1].map(|n| *w.v(SCALES + n).flat());
+        let [a, b] = &mut operands;
+        let codes = [0, 1].map(|n| if controls.is_scaled() { *w.v(SCALES + n).flat() } else { [127; LANES] });
+        let scales = codes.map(|codes| codes.map(|code| code as i32 - 127));
+        let least = scales.map(|scales| scales.iter().fold(i32::MAX, |x, y| x.min(*y)));
+        let most = scales.map(|scales| scales.iter().fold(i32::MIN, |x, y| x.max(*y)));
+        let limits = [least[0] + least[1], most[0] + most[1]];
+        let range = Range::of(a.exponents.as_flattened(), b.exponents.as_flattened(), limits);
+        let range = if most[0].max(most[1]) == NAN { Range::ANY } else { range };
+        let range = Mfma::<Kind, N, 1, EACH>::with_accumulators(range, w, i);
         let near = |code: &u32| code.abs_diff(127) <= NEAR || *code == 255;
-        if codes.as_flattened().iter().all(near) {
-            scale(&codes[0], |code| value(code) as f32, &mut a);
-            scale(&codes[1], |code| value(code) as f32, &mut b);
-            Mfma::<Kind, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+        if range.is_narrow() {
+            // All elements of a sum have the same two scales, so that the sum is scaled instead.
+            Kind::settle(range, a.values.as_flattened_mut());
+            let scale = |a: usize, b: usize, tops: &mut [i32; CHUNK]| {
+                let (row, columns) = (scales[0][a], run(&scales[1], b));
+                for j in 0..CHUNK {
+                    tops[j] = scaled(tops[j], row + columns[j]);
+                }
+            };
+            Mfma::<Kind, N, 1, EACH>::multiply(w, i, a, b, range, |block| block, scale);
+        } else if codes.as_flattened().iter().all(near) {
+            scale(&codes[0], |code| value(code) as f32, a);
+            scale(&codes[1], |code| value(code) as f32, b);
+            Mfma::<Kind, N, 1, EACH>::multiply(w, i, a, b, range, |block| block, |_, _, _| ());
         } else {
-            let (mut a, mut b) = (far(&a), far(&b));
+            let (mut a, mut b) = (far(a), far(b));
             scale(&codes[0], value, &mut a);
             scale(&codes[1], value, &mut b);
-            Mfma::<Far, N, 1, EACH>::multiply(w, i, &a, &b, |block| block);
+            Mfma::<Far, N, 1, EACH>::multiply(w, i, &a, &b, Range::ANY, |block| block, |_, _, _| ());
         }
         Flow::Next
     }
 }
 
+/// The exponent of a scale's code that is NaN.
+const NAN: i32 = 255 - 127;
 /// The largest magnitude of a scale's exponent with which f32 represents all elements.
 const NEAR: u32 = 100;
 
@@ -112,44 +130,52 @@ fn far(operand: &Operand<Kind, EACH>) -> Operand<Far, EACH> {
 }
 
 /// Reads the elements of A or B, in the places of a format of less than 8 bits.
-fn read<const N: usize>(w: &Wave, first: u16, format: u32) -> Operand<Kind, EACH> {
+#[inline(always)]
+fn read<const N: usize>(operand: &mut Operand<Kind, EACH>, w: &Wave, first: u16, format: u32) {
+    let register = |r: usize| w.v(first + r as u16);
+    let to = (&mut operand.values, &mut operand.exponents);
     match format {
-        0 => moved::<N>(&unpack::<OcpFp8>(w, first)),
-        1 => moved::<N>(&unpack::<OcpBf8>(w, first)),
-        2 => unpack::<Fp6>(w, first),
-        3 => unpack::<Bf6>(w, first),
-        _ => unpack::<Fp4>(w, first),
+        0 | 1 => {
+            let bytes = moved::<N>(register);
+            let finite = if format == 0 {
+                read_finite::<OcpFp8, EACH>(|r| &bytes[r], to.0, to.1)
+            } else {
+                read_finite::<OcpBf8, EACH>(|r| &bytes[r], to.0, to.1)
+            };
+            if !finite {
+                read_special(operand, &bytes, format == 0);
+            }
+        }
+        // These have neither infinities nor NaNs.
+        2 => _ = read_finite::<Fp6, EACH>(register, to.0, to.1),
+        3 => _ = read_finite::<Bf6, EACH>(register, to.0, to.1),
+        _ => _ = read_finite::<Fp4, EACH>(register, to.0, to.1),
     }
 }
 
-/// Returns the elements that each lane has. They follow each other from the low bits of the first register on.
-fn unpack<S: Element>(w: &Wave, first: u16) -> Operand<Kind, EACH> {
-    let mut out = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
+/// Reads any elements of 8 bits.
+#[cold]
+#[inline(never)]
+fn read_special(operand: &mut Operand<Kind, EACH>, bytes: &[Lanes; EACH / 4], fp8: bool) {
     for e in 0..EACH {
-        let bit = S::BITS * e as u32;
-        let (dword, shift) = (first + (bit / 32) as u16, bit % 32);
-        // An element may begin in one register and end in the next.
-        let next = if shift + S::BITS > 32 { dword + 1 } else { dword };
-        let (low, high) = (w.v(dword).flat(), w.v(next).flat());
-        for l in 0..LANES {
-            let both = u64::from(low[l]) | u64::from(high[l]) << 32;
-            (out.values[e][l], out.exponents[e][l]) = with_exponent::<S>((both >> shift) as u32);
+        for (l, dword) in bytes[e / 4].flat().iter().enumerate() {
+            (operand.values[e][l], operand.exponents[e][l]) = Kind::get(dword >> (8 * (e % 4)), fp8);
         }
     }
-    out
 }
 
-/// Moves elements of 8 bits to where smaller ones are.
-fn moved<const N: usize>(from: &Operand<Kind, EACH>) -> Operand<Kind, EACH> {
+/// Moves elements of 8 bits, four in a dword, to where smaller ones are.
+#[inline(always)]
+fn moved<'a, const N: usize>(register: impl Fn(usize) -> &'a Lanes) -> [Lanes; EACH / 4] {
     let groups = LANES / N;
-    let mut to = Operand { values: [[0.0; LANES]; EACH], exponents: [[0; LANES]; EACH] };
-    for e in 0..EACH {
-        for l in 0..LANES {
-            let k = l / N * EACH + e;
-            let (run, place) = (k / 16, k % 16);
-            let (from_e, from_l) = (run / groups * 16 + place, run % groups * N + l % N);
-            to.values[e][l] = from.values[from_e][from_l];
-            to.exponents[e][l] = from.exponents[from_e][from_l];
+    let mut to = [Lanes::ZERO; EACH / 4];
+    for (r, to) in to.iter_mut().enumerate() {
+        for group in 0..groups {
+            // The run of 16 elements, of those of a row or column, that this is in.
+            let run = 2 * group + r / 4;
+            let from = register(run / groups * 4 + r % 4).flat();
+            let first = run % groups * N;
+            to.flat_mut()[group * N..][..N].copy_from_slice(&from[first..][..N]);
         }
     }
     to

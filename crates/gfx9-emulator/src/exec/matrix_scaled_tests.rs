@@ -245,6 +245,31 @@ fn scales_are_those_of_the_instruction_before() {
     }
 }
 
+/// Zeros have no exponent, whatever their scale, but a scale may be NaN.
+#[test]
+fn scales_of_zeros() {
+    let c = 1.5e-9f32;
+    for level in levels() {
+        for zero in [0, 8] {
+            let mut rig = TestWave::new(Target::Gfx950, level);
+            for r in 0..8 {
+                rig.w.v_mut(8 - zero + r).flat_mut().fill(0x3838_3838);
+            }
+            rig.w.v_mut(20).flat_mut().fill(0xfe_7fff);
+            rig.w.v_mut(60).flat_mut().fill(c.to_bits());
+            let code = Code { dst: 40, a: 0, b: 8, c: 256 + 60, abid: 1, ..Code::default() };
+            let mut run = |bytes| {
+                rig.run(&[load_scales([276, 276], bytes).as_slice(), &code.words(opcode(16))].concat());
+                f32::from_bits(rig.w.v(40).flat()[0])
+            };
+            assert_eq!(run([1, 1]), c, "{level:?}");
+            assert_eq!(run([2, 1]), c, "{level:?}");
+            assert_eq!(run([2, 2]), c, "{level:?}");
+            assert!(run([0, 1]).is_nan() && run([1, 0]).is_nan(), "{level:?}");
+        }
+    }
+}
+
 #[test]
 fn scales_without_the_instruction_before_are_illegal() {
     let mut rig = TestWave::new(Target::Gfx950, SimdLevel::best());

@@ -2,9 +2,10 @@
 //! implementations with the same results.
 //!
 //! In f64 ([`cut`], [`accumulate`]) all steps are exact for any operands. Integers ([`cut_in_range`],
-//! [`accumulate_in_range`]) are faster, but numbers have to be in the range that [`Range::of`] and they check.
+//! [`accumulate_in_range`]) are faster, but numbers have to be in the range that [`Range::of`] and [`Range::with`] check.
+//! Each column's sum is a lane of the host's vectors, so that the order of additions costs nothing.
 
-use crate::state::wave::CHUNK;
+use crate::state::wave::{Aligned, CHUNK, LANES, Lanes};
 
 use super::matrix_formats::{Element, power};
 
@@ -29,6 +30,61 @@ pub(crate) fn with_exponent<S: Element>(bits: u32) -> (f32, i16) {
     (value, if value.to_bits() << 1 == 0 { ZERO } else { exponent })
 }
 
+/// Reads the elements that each lane has, packed from the low bits of the first register on, and their exponents, unless
+/// one is infinite or NaN. Returns whether none is.
+#[inline(always)]
+pub(crate) fn read_finite<'a, S: Element, const E: usize>(
+    register: impl Fn(usize) -> &'a Lanes,
+    values: &mut [[f32; LANES]; E],
+    exponents: &mut [[i16; LANES]; E],
+) -> bool {
+    if (0..(E * S::BITS as usize).div_ceil(32)).any(|r| has_special::<S>(register(r))) {
+        return false;
+    }
+    for e in 0..E {
+        let (values, exponents) = (&mut values[e], &mut exponents[e]);
+        let bit = e as u32 * S::BITS;
+        let (r, shift) = ((bit / 32) as usize, bit % 32);
+        let low = register(r).flat();
+        // An element may begin in one register and end in the next.
+        if shift + S::BITS > 32 {
+            let high = register(r + 1).flat();
+            for l in 0..LANES {
+                values[l] = S::finite(low[l] >> shift | high[l] << (32 - shift));
+            }
+        } else {
+            for l in 0..LANES {
+                values[l] = S::finite(low[l] >> shift);
+            }
+        }
+        for l in 0..LANES {
+            let field = (values[l].abs().to_bits() >> 23) as i16;
+            let exponent = field.max(S::LOWEST as i16 + 127) - 127;
+            // Where no element is a denormal f32, only 0 has this field.
+            let zero = if S::LOWEST == -126 { values[l] == 0.0 } else { field == 0 };
+            exponents[l] = if zero { ZERO } else { exponent };
+        }
+    }
+    true
+}
+
+/// Returns whether a register has an infinity or a NaN.
+#[inline(always)]
+fn has_special<S: Element>(register: &Lanes) -> bool {
+    let (mask, special) = S::SPECIAL;
+    match S::BITS {
+        8 => {
+            let elements: &[u8; 4 * LANES] = bytemuck::must_cast_ref(register.flat());
+            elements.iter().fold(false, |any, x| any | (x & mask as u8 == special as u8))
+        }
+        16 => {
+            let elements: &[u16; 2 * LANES] = bytemuck::must_cast_ref(register.flat());
+            elements.iter().fold(false, |any, x| any | (x & mask as u16 == special as u16))
+        }
+        _ => register.flat().iter().fold(false, |any, x| any | (x & mask == special)),
+    }
+}
+
 /// What the exponents of all elements of A and B say about their products.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range {
@@ -36,27 +92,37 @@ pub(crate) struct Range {
     narrow: bool,
     /// A product may be infinite or NaN.
     special: bool,
+    /// If products of 8-bit elements have so few places that step 1 cuts none: an exponent of which all are multiples.
+    unit: Option<i32>,
 }
 
 impl Range {
     /// Any elements.
-    pub(crate) const ANY: Range = Range { narrow: false, special: true };
+    pub(crate) const ANY: Range = Range { narrow: false, special: true, unit: None };
 
-    /// Returns the range of elements with the exponents `a` and `b`.
+    /// Returns the range of elements with the exponents `a` and `b`, before these are scaled by powers of two with exponents
+    /// of `scales`.
     #[inline(always)]
-    pub(crate) fn of(a: &[i16], b: &[i16]) -> Range {
+    pub(crate) fn of(a: &[i16], b: &[i16], scales: [i32; 2]) -> Range {
         let ([least_a, most_a], [least_b, most_b]) = (extremes(a), extremes(b));
         let infinite = most_a >= MAX_FINITE.into() || most_b >= MAX_FINITE.into();
+        let (least, most) = (least_a + least_b, most_a + most_b);
+        let unit = least - 2 * FRACTION;
         Range {
-            narrow: !infinite && least_a + least_b >= -LIMIT && most_a + most_b <= LIMIT,
-            special: infinite || most_a + most_b >= 126,
+            narrow: !infinite && least + scales[0] >= -LIMIT && most + scales[1] <= LIMIT,
+            special: infinite || most + scales[1] >= 126,
+            unit: if most_a.min(most_b) > MIN_NONZERO.into() && most - unit <= 24 {
+                Some(unit)
+            } else {
+                None
+            },
         }
     }
 
     /// Returns the range for sums with these accumulators. Those that have been added to remain in range: they are below
     /// 2^71, as at most 128 products are added, and 2^-92 divides them.
     #[inline(always)]
-    pub(crate) fn with(self, acc: &[f32; CHUNK]) -> Range {
+    pub(crate) fn with(self, acc: &[f32]) -> Range {
         let mut outside = false;
         for x in acc {
             let exponent = (x.to_bits() >> 23 & 0xff) as i32 - 127;
@@ -64,7 +130,26 @@ impl Range {
         }
         Range { narrow: self.narrow & !outside, ..self }
     }
+
+    /// Returns whether the products can be added as integers. No sum is NaN then.
+    #[inline(always)]
+    pub(crate) fn is_narrow(self) -> bool {
+        self.narrow
+    }
+
+    /// Multiplies the elements of A so that all products are integers, if step 1 cuts none.
+    #[inline(always)]
+    pub(crate) fn settle(self, a: &mut [f32]) {
+        if let (true, Some(unit)) = (self.narrow, self.unit) {
+            for x in a {
+                *x *= f32::from_bits(field(-unit) as u32);
+            }
+        }
+    }
 }
+
+/// The number of places of an 8-bit float after its first one, at most.
+const FRACTION: i32 = 3;
 
 /// Returns the least exponent of a number that isn't zero, and the largest exponent.
 #[inline(always)]
@@ -98,11 +183,9 @@ impl Value for f64 {
     }
 }
 
-/// Adds up to 16 products to the accumulators. `SPLIT` is that of [`Sums`](super::matrix_arith::Sums). `a` returns the
-/// element of A that is the factor `k` in a column, and its exponent; `b` those of B for all columns.
-///
-/// The loop is over columns, and all of a column's sum is in its body, so that it is compiled to vectors that stay in
-/// registers.
+/// Adds up to 16 products to the accumulators of a chunk. `SPLIT` is that of [`Sums`](super::matrix_arith::Sums). `a`
+/// returns the element of A that is the factor `k` in a column, and its exponent, `b` those of B for all columns. `scale`
+/// scales, in a narrow range, the powers of two of the sums.
 #[inline(always)]
 pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
     acc: &mut [f32; CHUNK],
@@ -110,28 +193,39 @@ pub(crate) fn add<'a, T: Value + 'a, const SPLIT: bool>(
     range: Range,
     a: impl Fn(usize, usize) -> (T, i16),
     b: impl Fn(usize) -> Row<'a, T>,
+    scale: impl Fn(&mut [i32; CHUNK]),
 ) {
-    if range.narrow {
-        let rows = rows(count, &b);
-        let mut sums = [0f32; CHUNK];
-        for j in 0..CHUNK {
-            let left = |k: usize| (a(k, j).0.narrow(), a(k, j).1);
-            let right = |k: usize| (rows[k].0[j].narrow(), rows[k].1[j]);
-            let (top, sum) = if SPLIT {
-                let (even_top, even) = cut_in_range(count, 0, 2, left, right);
-                let (odd_top, odd) = cut_in_range(count, 1, 2, left, right);
-                let top = even_top.max(odd_top);
-                let down = |sum: i32, of: i32| sum >> ((top - of) as u32).min(31);
-                (top, down(even, even_top) + down(odd, odd_top))
-            } else {
-                cut_in_range(count, 0, 1, left, right)
-            };
-            sums[j] = accumulate_in_range::<SPLIT>(acc[j], top, sum);
-        }
-        *acc = sums;
+    let rows = rows(count, &b);
+    if !range.narrow {
+        add_any::<T, SPLIT>(acc, count, range, a, &rows);
         return;
     }
-    let rows = rows(count, &b);
+    let (mut tops, sums) = match range.unit {
+        Some(unit) if SPLIT => add_exact(count, unit, a, &rows),
+        _ if SPLIT => add_split(count, a, &rows),
+        _ => add_in_range(count, a, &rows),
+    };
+    scale(&mut tops.0);
+    for j in 0..CHUNK {
+        acc[j] = accumulate_in_range::<SPLIT>(acc[j], tops[j], sums[j]);
+    }
+}
+
+/// Sums in all columns, and the fields of their powers of two.
+type Columns = (Aligned<[i32; CHUNK]>, Aligned<[i32; CHUNK]>);
+
+/// Adds products to the accumulators of a chunk in f64.
+///
+/// The loop is over columns, and all of a column's sum is in its body, so that it is compiled to vectors that stay in
+/// registers.
+#[inline(always)]
+fn add_any<'a, T: Value + 'a, const SPLIT: bool>(
+    acc: &mut [f32; CHUNK],
+    count: usize,
+    range: Range,
+    a: impl Fn(usize, usize) -> (T, i16),
+    rows: &[Row<'a, T>; PRODUCTS],
+) {
     let mut sums = [0f32; CHUNK];
     for j in 0..CHUNK {
         let left = |k: usize| (a(k, j).0.into(), a(k, j).1);
@@ -175,65 +269,153 @@ fn rows<'a, T>(count: usize, b: &impl Fn(usize) -> Row<'a, T>) -> [Row<'a, T>; P
     rows
 }
 
-/// Computes step 1 for every `step`th product from `first` on. Returns the largest exponent of the products, at least
-/// -`LIMIT`, and their sum in units of 2^-24 of it.
+/// Returns the largest exponent of every `step`th product from `first` on, at least -`LIMIT`, in each column, as the field
+/// of an f32.
+///
+/// Exponents have loops of their own, which are compiled to vectors of twice as many columns.
 #[inline(always)]
-fn cut_in_range(
-    count: usize,
-    first: usize,
-    step: usize,
-    a: impl Fn(usize) -> (f32, i16),
-    b: impl Fn(usize) -> (f32, i16),
-) -> (i32, i32) {
-    let mut top = -LIMIT as i16;
-    for k in (first..count).step_by(step) {
-        top = top.max(a(k).1.wrapping_add(b(k).1));
+fn tops<T: Value>(
+    (count, first, step): (usize, usize, usize),
+    a: &impl Fn(usize, usize) -> (T, i16),
+    rows: &[Row<T>; PRODUCTS],
+) -> Aligned<[i32; CHUNK]> {
+    let mut tops = Aligned([0i16; CHUNK]);
+    for j in 0..CHUNK {
+        let exponents = (first..count).step_by(step).map(|k| a(k, j).1.wrapping_add(rows[k].1[j]));
+        tops.0[j] = exponents.fold(-LIMIT as i16, i16::max);
     }
-    let top = i32::from(top);
-    let scale = power32(24 - top);
+    let mut fields = Aligned([0; CHUNK]);
+    for j in 0..CHUNK {
+        fields.0[j] = field(tops.0[j].into());
+    }
+    fields
+}
+
+/// Computes step 1 for every `step`th product from `first` on, in one column. Returns the sum in units of 2^-24 of the
+/// largest exponent.
+#[inline(always)]
+fn cut_in_range<T: Value>(
+    (count, first, step): (usize, usize, usize),
+    j: usize,
+    top: i32,
+    a: &impl Fn(usize, usize) -> (T, i16),
+    rows: &[Row<T>; PRODUCTS],
+) -> i32 {
+    let scale = inverse_power(top, 24);
     let mut sum = 0i32;
     for k in (first..count).step_by(step) {
-        let product = a(k).0 * b(k).0 * scale;
-        // SAFETY: the range is narrow, so no element is infinite or NaN. The product of two is below 4 * 2^top, as
-        // `top` is at least the sum of their exponents, and so below 2^26 after scaling.
+        let product = a(k, j).0.narrow() * rows[k].0[j].narrow() * scale;
+        // SAFETY: the range is narrow, so no element is infinite or NaN. The product of two is below 4 times the power of
+        // two of `top`, as this is at least the sum of their exponents, and so below 2^26 after scaling.
         sum += unsafe { product.to_int_unchecked::<i32>() };
     }
-    (top, sum)
+    sum
 }
 
-/// Returns 2^exponent, which must be a normal f32.
+/// Adds products as integers.
 #[inline(always)]
-pub(crate) fn power32(exponent: i32) -> f32 {
-    f32::from_bits(((127 + exponent) as u32) << 23)
+fn add_in_range<T: Value>(
+    count: usize,
+    a: impl Fn(usize, usize) -> (T, i16),
+    rows: &[Row<T>; PRODUCTS],
+) -> Columns {
+    let mut sums = Aligned([0; CHUNK]);
+    let all = (count, 0, 1);
+    let tops = tops(all, &a, rows);
+    for j in 0..CHUNK {
+        sums.0[j] = cut_in_range(all, j, tops[j], &a, rows);
+    }
+    (tops, sums)
 }
 
-/// Computes steps 2 and 3, like [`accumulate`].
+/// Adds products that are integers in units of 2^`unit`, after [`Range::settle`]. As step 1 cuts none, those of even and of
+/// odd index need not be separate.
+#[inline(always)]
+fn add_exact<T: Value>(
+    count: usize,
+    unit: i32,
+    a: impl Fn(usize, usize) -> (T, i16),
+    rows: &[Row<T>; PRODUCTS],
+) -> Columns {
+    let mut sums = Aligned([0; CHUNK]);
+    let tops = tops((count, 0, 1), &a, rows);
+    for j in 0..CHUNK {
+        let mut sum = 0i32;
+        for k in 0..count {
+            let product = a(k, j).0.narrow() * rows[k].0[j].narrow();
+            // SAFETY: the largest exponent is at most `unit` + 24, so a product is below 2^26.
+            sum += unsafe { product.to_int_unchecked::<i32>() };
+        }
+        // The shift is at least 0, unless all products are.
+        sums.0[j] = sum << (((field(unit + 24) - tops[j]) as u32) >> 23).min(31);
+    }
+    (tops, sums)
+}
+
+/// Adds products as integers, those of even and of odd index separately.
+#[inline(always)]
+fn add_split<T: Value>(
+    count: usize,
+    a: impl Fn(usize, usize) -> (T, i16),
+    rows: &[Row<T>; PRODUCTS],
+) -> Columns {
+    let mut sums = Aligned([0; CHUNK]);
+    let (even, odd) = ((count, 0, 2), (count, 1, 2));
+    let (evens, odds) = (tops(even, &a, rows), tops(odd, &a, rows));
+    let mut tops = Aligned([0; CHUNK]);
+    for j in 0..CHUNK {
+        let top = evens[j].max(odds[j]);
+        let down = |sum: i32, of: i32| sum >> (top - of >> 23).min(31);
+        sums.0[j] = down(cut_in_range(even, j, evens[j], &a, rows), evens[j])
+            + down(cut_in_range(odd, j, odds[j], &a, rows), odds[j]);
+        tops.0[j] = top;
+    }
+    (tops, sums)
+}
+
+/// Multiplies the power of two of a sum, which is a field of an f32, by another. That of a sum of zeros stays the least.
+#[inline(always)]
+pub(crate) fn scaled(top: i32, exponent: i32) -> i32 {
+    if top == field(-LIMIT) { top } else { top.wrapping_add(exponent << 23) }
+}
+
+/// Returns 2^`exponent` divided by a power of two, which is a field of an f32.
+#[inline(always)]
+fn inverse_power(power: i32, exponent: i32) -> f32 {
+    f32::from_bits((field(exponent) - (power - field(0))) as u32)
+}
+
+/// Returns an exponent as the field of an f32.
+#[inline(always)]
+const fn field(exponent: i32) -> i32 {
+    (127 + exponent) << 23
+}
+
+/// Computes steps 2 and 3, like [`accumulate`], in an i32. `sum` is below 2^30, `top` the field of its exponent.
 ///
-/// The total in units of 2^(f - 32), rounded down, is `256 * high + low`, of which `low` has 8 bits.
+/// The total's unit is that of `sum`, as long as the accumulator has at most 5 places more, and is then below 2^30. Both are
+/// exact. Otherwise the accumulator's first place is 2^29, and the sum is shifted right. Only if the total is a tie do the
+/// places that are lost matter, and of these only the ones that step 3 keeps: they become the last places of a total that
+/// has more places than an f32.
 #[inline(always)]
-fn accumulate_in_range<const WINDOW: bool>(acc: f32, top: i32, sum: i32) -> f32 {
-    let exponent = (acc.to_bits() >> 23 & 0xff) as i32 - 127;
-    let both = top.max(exponent);
-    let usable = if WINDOW && exponent < both - 25 { 0.0 } else { acc };
-    let addend = (usable * power32(24 - both)).floor();
+fn accumulate_in_range<const SPLIT: bool>(acc: f32, top: i32, sum: i32) -> f32 {
+    let exponent = (acc.to_bits() & 0x7f80_0000) as i32;
+    let usable = if SPLIT && exponent < top - (25 << 23) { 0.0 } else { acc };
+    // 2^24 units are 2^first.
+    let first = (exponent - (5 << 23)).max(top);
+    let addend = usable * inverse_power(first, 24);
     // SAFETY: `Range::with` has excluded infinities and NaNs, and what was added since is finite. The accumulator is
-    // below 2^(both + 1), so the product is below 2^25.
-    let addend = unsafe { addend.to_int_unchecked::<i32>() };
-    // The sum is rounded down, if it has places below those of `low`.
-    let down = (both - top) as u32;
-    let few = down.min(8);
-    let sum = sum >> (down - few).min(31);
-    let high = addend + (sum >> few);
-    let low = (sum as u32) << (8 - few) & 0xff;
-    // Only 32 bits count, from the first one of the magnitude on.
-    let magnitude = high ^ (high >> 31);
-    let first = (magnitude as f32).to_bits() >> 23;
-    let drop = first.max(127 + 23) - (127 + 23);
-    let low = low & u32::MAX << drop.min(31);
-    // Both are exact, so the sum is rounded once.
-    let upper = (high & !0xff) as f32 * 256.0;
-    let lower = ((high & 0xff) << 8 | low as i32) as f32;
-    (upper + lower) * power32(both - 32)
+    // below 2^6 times that of `first`, so the product is below 2^30.
+    let addend = unsafe { addend.floor().to_int_unchecked::<i32>() };
+    let down = ((first - top) as u32 >> 23).min(31);
+    let total = addend + (sum >> down);
+    // The first three places that are lost, without those after the 31st of the total.
+    let lost = (sum as u32) << 1 << (31 - down) >> 29;
+    let magnitude = total.unsigned_abs();
+    let lost = lost & !(magnitude >> 29 | magnitude >> 30);
+    // The total has at least five places more than an f32 if places are lost; with `SPLIT`, at least two.
+    let lost = if SPLIT { lost.min(1) } else { lost };
+    (total | lost as i32) as f32 * f32::from_bits((first - (24 << 23)) as u32)
 }
 
 /// Returns the reciprocal of a power of two.

@@ -675,6 +675,47 @@ fn sums_round_as_measured() {
     }
 }
 
+/// Accumulators and products whose sum is at or near the middle between two f32, where places far below the accumulator's
+/// last one matter, and signs and numbers of places change.
+#[test]
+fn ties_are_rounded_as_measured() {
+    let mut random = Random::new(12);
+    for (name, group, split) in [
+        ("v_mfma_f32_16x16x16_f16", 8, false),
+        ("v_mfma_f32_16x16x16_bf16", 8, false),
+        ("v_mfma_f32_16x16x32_bf8_bf8", 16, true),
+    ] {
+        let shape = Shape::named(name);
+        let power = |e: i32| match shape.formats[0].as_str() {
+            "f16" => u64::from(half::f16::from_f64(2f64.powi(e)).to_bits()),
+            "bf16" => u64::from(half::bf16::from_f64(2f64.powi(e)).to_bits()),
+            format => small(format, 2f32.powi(e)),
+        };
+        let negative = 1 << (shape.bits() - 1);
+        for _ in 0..1500 {
+            let mut below = |n: u64| random.next() % n;
+            let e = 10 + below(11) as i32;
+            let fraction = [0, 1, 2, 0x7f_fffe, 0x7f_ffff, below(1 << 23) as u32][below(6) as usize];
+            let c = f32::from_bits((127 + e as u32) << 23 | fraction | (below(2) as u32) << 31);
+            let (mut a, mut b, mut products) = (vec![], vec![], vec![]);
+            for n in 0..1 + below(6) {
+                // Half of C's last place, or nearly, then up to 2^-14 of it.
+                let down = if n == 0 { below(3) as i32 - 1 } else { below(16) as i32 - 1 };
+                let size = e - 24 - down;
+                let sign = below(2);
+                a.push(power(size / 2) | sign * negative);
+                b.push(power(size - size / 2));
+                products.push((2f64.powi(size) * if sign == 0 { 1.0 } else { -1.0 }, size));
+            }
+            let want = gfx942(&products, group, split, c);
+            for level in levels() {
+                let got = dot_of(&shape, &a, &b, c, level);
+                assert_eq!(got, want, "{name} {level:?}: {products:?} + {c:e}");
+            }
+        }
+    }
+}
+
 #[test]
 fn denormals_are_flushed_on_gfx90a_only() {
     let tiny = u64::from(half::f16::from_f64(2f64.powi(-20)).to_bits());
