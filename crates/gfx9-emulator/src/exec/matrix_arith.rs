@@ -105,13 +105,13 @@ pub(crate) trait Kind {
 
 /// The elements of A or B: `E` of each lane, and for each what [`Kind::P`] describes.
 pub(crate) struct Operand<K: Kind, const E: usize> {
-    pub(super) values: [[K::T; LANES]; E],
-    pub(super) exponents: [[K::P; LANES]; E],
+    pub(crate) values: [[K::T; LANES]; E],
+    pub(crate) exponents: [[K::P; LANES]; E],
 }
 
 impl<K: Kind, const E: usize> Operand<K, E> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Operand { values: [[K::T::default(); LANES]; E], exponents: [[K::P::default(); LANES]; E] }
     }
 }
