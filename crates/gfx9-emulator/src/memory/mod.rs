@@ -30,4 +30,5 @@ pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
 pub(crate) use gather::{Addresses, Based, Checked, Element, Wide};
 pub(crate) use guest_range::GuestRange;
 pub(crate) use raw::Cell;
+pub(crate) use shadow::words;
 pub(crate) use view::{DispatchMemory, Memory, View};

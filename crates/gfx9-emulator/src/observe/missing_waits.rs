@@ -13,7 +13,7 @@ use crate::exec::altered;
 use crate::exec::inst::{ExecContext, Inst};
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{Info, InstructionClass};
-use crate::observe::operands::{Operands, REGISTERS, RegisterUse, SCALAR};
+use crate::observe::operands::{Operands, RegisterSet, RegisterUse, SCALAR};
 use crate::observe::registers::Register;
 use crate::observe::sanitizer::{Place, Sanitizer};
 use crate::observe::waits::{
@@ -62,36 +62,18 @@ pub(super) struct Moment {
     pub(super) barrier: u32,
 }
 
-const WORDS: usize = REGISTERS.div_ceil(64) as usize;
-
 #[derive(Default)]
 struct WaveWaits {
     outstanding: Outstanding<Item>,
-    /// A bit for each register that an outstanding operation still has to write or read.
-    pending: [u64; WORDS],
+    /// The registers that an outstanding operation still has to write or read.
+    pending: RegisterSet,
 }
 
 impl WaveWaits {
-    /// Returns whether an operand has registers of outstanding operations.
-    fn is_pending(&self, operand: RegisterUse) -> bool {
-        operand
-            .registers()
-            .any(|n| self.pending.get(usize::from(n / 64)).is_some_and(|word| word >> (n % 64) & 1 != 0))
-    }
-
-    fn set_pending(&mut self, registers: RegisterUse) {
-        for n in registers.registers() {
-            if let Some(word) = self.pending.get_mut(usize::from(n / 64)) {
-                *word |= 1 << (n % 64);
-            }
-        }
-    }
-
     fn find_pending(&mut self) {
-        self.pending = [0; WORDS];
-        let all: Vec<RegisterUse> =
-            self.outstanding.iter_mut().filter_map(|(_, _, item)| item.registers).collect();
-        all.into_iter().for_each(|registers| self.set_pending(registers));
+        self.pending = RegisterSet::default();
+        let registers = self.outstanding.iter().filter_map(|(_, item)| item.registers);
+        registers.for_each(|registers| self.pending.insert(registers));
     }
 
     /// Returns the position of an outstanding operation that has not delivered or read registers of `operand`, and
@@ -159,9 +141,20 @@ impl Waits {
         self.crossed.retain(|crossed| crossed.ended.is_none_or(|ended| ended.barrier >= barrier));
     }
 
+    /// Returns whether a wave has no outstanding operations.
+    pub(super) fn is_idle(&self, wave: usize) -> bool {
+        self.waves.get(wave).is_none_or(|state| state.outstanding.is_empty())
+    }
+
     /// Checks the instruction that a wave executes next.
     pub(super) fn see(&mut self, shared: &Sanitizer, cx: &ExecContext, next: &Next<'_>) {
         let wave = next.w.id as usize;
+        if next.info.is_quiet {
+            if !self.is_idle(wave) {
+                self.check_registers(shared, cx, next, &[]);
+            }
+            return;
+        }
         let Waits { waves, crossed, .. } = self;
         let Some(state) = waves.get_mut(wave) else { return };
         let mut any = false;
@@ -218,7 +211,7 @@ impl Waits {
             operands = &moved;
         }
         for operand in operands.uses() {
-            if !state.is_pending(*operand) {
+            if !state.pending.intersects(*operand) {
                 continue;
             }
             let lanes = operands.lanes(next.w, next.i);
@@ -383,7 +376,7 @@ impl Waits {
                 crossed: None,
             };
             if let Some(registers) = registers {
-                state.set_pending(registers);
+                state.pending.insert(registers);
             }
             state.outstanding.issue(begun.counter, begun.order, item);
         }
