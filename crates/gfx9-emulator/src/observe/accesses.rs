@@ -40,54 +40,61 @@ impl AccessedBytes {
             // The lanes from `lane` on that are active without a gap.
             let active = (!(left.checked_shr(lane)?)).trailing_zeros();
             let run = self.run(lane as usize, active as usize);
-            left &= u64::MAX.checked_shl(lane + u32::from(run.count)).unwrap_or(0);
+            left &= u64::MAX.checked_shl(lane + run.lanes().len() as u32).unwrap_or(0);
             Some(run)
         })
     }
 
     /// Returns the longest run that begins with `lane` and has at most `most` lanes.
     fn run(&self, lane: usize, most: usize) -> Run {
-        let mut run = Run::of_lane(lane, self.at[lane], self.size);
-        let Run { address, size, .. } = run;
         let at = &self.at[lane..lane + most];
-        if most == 1 || !matches!(size, 1 | 2 | 4 | 8 | 12 | 16) {
-            return run;
+        let (address, size) = (at[0], u64::from(self.size));
+        let mut count = 1;
+        let step = at.get(1).map_or(size, |second| second.wrapping_sub(address));
+        if most > 1 && self.may_run(step) {
+            let expected = |n: usize| address.wrapping_add(step * n as u64);
+            let all = || at.iter().enumerate().fold(0, |differ, (n, at)| differ | (at ^ expected(n))) == 0;
+            count = match at[most - 1] == expected(most - 1) && all() {
+                true => most,
+                false => (2..most).find(|n| at[*n] != expected(*n)).unwrap_or(most),
+            };
         }
-        let step = at[1].wrapping_sub(address);
-        if step != 0 && step != size {
-            return run;
+        let step = if count == 1 { size } else { step };
+        let mut rounds = 1;
+        if count < most && at[count] == address {
+            rounds = (count..most).find(|n| at[*n] != at[*n - count]).unwrap_or(most) / count;
         }
-        let expected = |n: usize| address.wrapping_add(step * n as u64);
-        let all = || at.iter().enumerate().fold(0, |differ, (n, at)| differ | (at ^ expected(n))) == 0;
-        let count = match at[most - 1] == expected(most - 1) && all() {
-            true => most,
-            false => (1..most).find(|n| at[*n] != expected(*n)).unwrap_or(most),
-        };
-        run.count = count as u8;
-        run.repeats = step == 0;
-        run
+        Run { lane: lane as u8, count: count as u8, rounds: rounds as u8, address, step, size }
+    }
+
+    /// Returns whether lanes at this distance in bytes can be one run: without gaps, or as loads of several neighbors.
+    fn may_run(&self, step: u64) -> bool {
+        let has_neighbors = matches!(self.size, 8 | 12 | 16) && self.access != AccessKind::Atomic;
+        matches!(self.size, 1 | 2 | 4 | 8 | 12 | 16) && step == self.size.into() || has_neighbors && step == 4
     }
 }
 
-/// Consecutive lanes, each of which accesses the `size` bytes behind those of the lane before; or all of them the same bytes.
+/// Consecutive lanes, each of which accesses the `size` bytes that begin `step` bytes after those of the lane before. In several
+/// rounds, lanes access the same bytes again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The first lane.
     pub(crate) lane: u8,
-    /// The number of lanes.
+    /// The number of lanes of a round.
     pub(crate) count: u8,
+    pub(crate) rounds: u8,
     /// The address of the first lane.
     pub(crate) address: u64,
+    /// The size, or 4.
+    pub(crate) step: u64,
     /// The number of bytes of each lane.
     pub(crate) size: u64,
-    /// All lanes access the same bytes.
-    pub(crate) repeats: bool,
 }
 
 impl Run {
     /// Returns the access of a lane.
     pub(crate) fn of_lane(lane: usize, address: u64, size: u32) -> Run {
-        Run { lane: lane as u8, count: 1, address, size: size.into(), repeats: false }
+        Run { lane: lane as u8, count: 1, rounds: 1, address, step: size.into(), size: size.into() }
     }
 
     /// Returns the lowest address of some runs, and the number of bytes from there to the end of the last.
@@ -99,31 +106,33 @@ impl Run {
 
     /// Returns the number of bytes that the lanes access together.
     pub(crate) fn bytes(&self) -> u64 {
-        if self.repeats { self.size } else { self.size * u64::from(self.count) }
+        self.step * u64::from(self.count - 1) + self.size
     }
 
-    pub(crate) fn lanes(&self) -> std::ops::Range<u8> {
+    /// Returns the lanes of the first round.
+    pub(crate) fn round(&self) -> std::ops::Range<u8> {
         self.lane..self.lane + self.count
+    }
+
+    /// Returns the lanes of all rounds.
+    pub(crate) fn lanes(&self) -> std::ops::Range<u8> {
+        self.lane..self.lane + self.count * self.rounds
+    }
+
+    /// Returns the number of lanes between the first round and the last.
+    pub(crate) fn between(&self) -> u8 {
+        self.count * (self.rounds - 1)
     }
 
     /// Returns the address of one of the lanes.
     pub(crate) fn address_of(&self, lane: u8) -> u64 {
-        let step = if self.repeats { 0 } else { self.size };
-        self.address.wrapping_add(step * u64::from(lane - self.lane))
-    }
-
-    /// Returns the access of one of the lanes.
-    pub(crate) fn one(&self, lane: u8) -> Run {
-        Run { lane, count: 1, address: self.address_of(lane), repeats: false, ..*self }
+        self.address + self.step * u64::from((lane - self.lane) % self.count)
     }
 
     /// Returns the number of dwords from the first on that are filled; 0 if the first is not.
     pub(crate) fn whole_dwords(&self) -> u64 {
-        if self.address.is_multiple_of(4) && (self.size < 3 || self.size.is_multiple_of(4)) {
-            self.bytes() / 4
-        } else {
-            0
-        }
+        let is_whole = self.address.is_multiple_of(4) && (self.size < 3 || self.size.is_multiple_of(4));
+        if is_whole { self.bytes() / 4 } else { 0 }
     }
 }
 

@@ -15,8 +15,10 @@ use super::races::{AccessContext, Kind, RecordedAccess, SCALAR};
 const PAGE: usize = 512;
 /// The number of dwords that are compared at a time.
 const CHUNK: usize = 16;
+/// The same, where all of them have the same executions.
+const WIDE_CHUNK: usize = 64;
 /// The number of executions from which on a page looks for those that it needs no more.
-const EXECUTIONS: usize = 128;
+const EXECUTIONS: usize = 64;
 
 /// An access to a dword: the mask of bytes; from bit 8 on the lane; from bit 16 on the number of the execution in
 /// [`Page::executions`], counted from 1. 0 is no access.
@@ -39,6 +41,8 @@ pub(crate) struct Page {
     executions: Vec<RecordedAccess>,
     /// The number of executions at which [`Page::collect`] is called.
     limit: usize,
+    /// The last execution, with its slot.
+    last: Option<(RecordedAccess, Slot)>,
     /// By kind, then by dword. `None` until there is such an access.
     slots: [Option<Box<[Slot; PAGE]>>; 4],
 }
@@ -61,56 +65,60 @@ impl Page {
         let mut race = None;
         let mut chunk = at.start..at.start;
         while chunk.end < at.end {
-            chunk = chunk.end..((chunk.end / CHUNK + 1) * CHUNK).min(at.end);
+            let up_to = |size: usize| chunk.end..((chunk.end / size + 1) * size).min(at.end);
+            chunk = if self.is_uniform(up_to(WIDE_CHUNK)) { up_to(WIDE_CHUNK) } else { up_to(CHUNK) };
             let from = from + (chunk.start - at.start) as u32;
             if !self.may_race(chunk.clone(), access, context) {
                 self.put(chunk.clone(), own, lanes, from, access);
                 continue;
             }
             for (dword, n) in chunk.clone().zip(from..) {
-                for (lane, bytes) in lanes.of_dword(n) {
-                    let found = self.record_one(dword, own, lane, bytes, access, context);
-                    race = race.or(found.map(|other| (lane, other)));
+                for (lane, bytes) in lanes.first(n) {
+                    let found = self.record_one(dword, own | lane << 8 | bytes, access, context);
+                    race = race.or(found.map(|other| (lane as u8, other)));
                 }
+                self.put_one(dword, own | lanes.last(n), access);
             }
         }
         race
     }
 
-    /// Records an access of one lane to bytes of a dword. Returns an earlier one that it races with. `own` is what
-    /// [`execution`](Self::execution) has returned for it.
+    /// Records an access of one lane to bytes of a dword. Returns an earlier one that it races with.
     fn record_one(
         &mut self,
         dword: usize,
-        own: Slot,
-        lane: u8,
-        bytes: u8,
+        slot: Slot,
         access: &RecordedAccess,
         context: AccessContext,
     ) -> Option<RecordedAccess> {
-        let races = |m: &RecordedAccess| !access.is_after(m, context) && access.conflicts(m, context);
-        let race = (0..kinds(access)).find_map(|kind| {
-            let slot = self.slot(kind, dword);
-            let execution = self.of_slot(slot).filter(|m| races(m))?;
-            let found = RecordedAccess { lane: (slot >> 8) as u8, bytes: slot as u8, ..*execution };
-            (found.bytes & bytes != 0).then_some(found)
+        let race = self.slots[..kinds(access)].iter().flatten().find_map(|slots| {
+            let earlier = slots[dword];
+            if earlier & slot & 0xff == 0 || (earlier ^ slot) >> EXECUTION == 0 {
+                return None;
+            }
+            let execution = self.of_slot(earlier)?;
+            let races = !access.is_after(execution, context) && access.conflicts(execution, context);
+            let found = RecordedAccess { lane: (earlier >> 8) as u8, bytes: earlier as u8, ..*execution };
+            races.then_some(found)
         });
-        self.put_one(dword, own | u32::from(lane) << 8 | u32::from(bytes), access);
+        self.put_one(dword, slot, access);
         race
     }
 
     /// Returns the slot of an execution, without lane and bytes.
     fn execution(&mut self, access: &RecordedAccess) -> Slot {
-        let recent = self.executions.len().saturating_sub(4);
-        let known = self.executions.iter().skip(recent).rposition(|execution| execution == access);
-        let at = known.map(|n| recent + n).unwrap_or_else(|| {
-            if self.executions.len() >= self.limit.max(EXECUTIONS) {
-                self.collect();
-            }
-            self.executions.push(*access);
-            self.executions.len() - 1
-        });
-        (at as Slot + 1) << EXECUTION
+        if let Some((last, slot)) = &self.last
+            && last == access
+        {
+            return *slot;
+        }
+        if self.executions.len() >= self.limit.max(EXECUTIONS) {
+            self.collect();
+        }
+        self.executions.push(*access);
+        let slot = (self.executions.len() as Slot) << EXECUTION;
+        self.last = Some((*access, slot));
+        slot
     }
 
     /// Removes the executions that no slot names. A page has 2048 slots, so that 16 bits suffice for the numbers of the others.
@@ -147,6 +155,11 @@ impl Page {
         self.slots[kind].get_or_insert_with(|| Box::new([0; PAGE]))
     }
 
+    /// Returns whether the histories of these dwords have the same executions.
+    fn is_uniform(&self, at: Range<usize>) -> bool {
+        self.slots.iter().flatten().all(|slots| is_uniform(&slots[at.clone()]))
+    }
+
     /// Returns whether an access to some byte of these dwords may race with an earlier one.
     fn may_race(&self, at: Range<usize>, access: &RecordedAccess, context: AccessContext) -> bool {
         (0..kinds(access)).any(|kind| {
@@ -163,9 +176,8 @@ impl Page {
         if is(self.of_slot(first)) {
             return true;
         }
-        let differ = slots.iter().fold(0, |differ, slot| differ | (slot ^ first));
         let mut last = first;
-        differ >> EXECUTION != 0
+        !is_uniform(slots)
             && slots.iter().any(|slot| {
                 let is_same = (slot ^ last) >> EXECUTION == 0;
                 last = *slot;
@@ -194,22 +206,21 @@ impl Page {
         };
         let Some(kind) = kind else {
             for (dword, n) in at.zip(from..) {
-                self.put_one(dword, own | lanes.slot(n), access);
+                self.put_one(dword, own | lanes.last(n), access);
             }
             return;
         };
         for (slot, n) in self.slots_mut(kind)[at].iter_mut().zip(from..) {
-            *slot = own | lanes.slot(n);
+            *slot = own | lanes.last(n);
         }
     }
 
     /// Makes an access the last one to a dword.
-    fn put_one(&mut self, dword: usize, own: Slot, access: &RecordedAccess) {
-        let replaces = |m: Option<&RecordedAccess>| m.is_none_or(|m| m.same_wave(access));
+    fn put_one(&mut self, dword: usize, slot: Slot, access: &RecordedAccess) {
         let kind = match access.kind {
-            Kind::Read if replaces(self.of_slot(self.slot(READ, dword))) => READ,
+            Kind::Read if self.replaces(READ, dword, slot, access) => READ,
             Kind::Read => {
-                if !replaces(self.of_slot(self.slot(OTHER_READ, dword))) {
+                if !self.replaces(OTHER_READ, dword, slot, access) {
                     self.slots_mut(READ)[dword] = self.slot(OTHER_READ, dword);
                 }
                 OTHER_READ
@@ -223,8 +234,20 @@ impl Page {
             }
             Kind::Atomic | Kind::CompareSwap => ATOMIC,
         };
-        self.slots_mut(kind)[dword] = own;
+        self.slots_mut(kind)[dword] = slot;
     }
+
+    /// Returns whether a read of a dword replaces one: there is none, or it was by the same wave.
+    fn replaces(&self, kind: usize, dword: usize, slot: Slot, access: &RecordedAccess) -> bool {
+        let earlier = self.slot(kind, dword);
+        (earlier ^ slot) >> EXECUTION == 0 || self.of_slot(earlier).is_none_or(|m| m.same_wave(access))
+    }
+}
+
+/// Returns whether slots have the same execution.
+fn is_uniform(slots: &[Slot]) -> bool {
+    let first = slots.first().copied().unwrap_or(0);
+    slots.iter().fold(0, |differ, slot| differ | (slot ^ first)) >> EXECUTION == 0
 }
 
 /// Returns the number of kinds with which an access may race: reads don't race with reads.
@@ -235,18 +258,24 @@ fn kinds(access: &RecordedAccess) -> usize {
 /// The lanes that access consecutive dwords, each of which they fill.
 #[derive(Clone, Copy)]
 struct Lanes {
-    /// The lane of dword `n` is `first + (n * step >> shift)`; if there are several, the first of them.
-    first: u32,
-    step: u32,
+    /// The first lane.
+    lane: u32,
+    /// The next dword has lane `(n * times >> shift)` more; if there are several, of which this is the first.
+    times: u32,
     shift: u32,
-    /// The number of lanes that access each dword.
+    /// The number of lanes that fill a dword together.
     parts: u32,
+    /// The number of lanes before that access a dword, too, and that of the last lane.
+    before: u32,
+    most: u32,
+    /// The number of lanes to the last round.
+    between: u32,
 }
 
 impl Lanes {
     /// Returns the lanes of a run that begins with a whole dword.
     fn of(run: &Run, lane: u8) -> Lanes {
-        let (step, shift, parts) = match run.size {
+        let (times, shift, parts) = match run.step {
             1 => (4, 0, 4),
             2 => (2, 0, 2),
             _ if run.count == 1 => (0, 0, 1),
@@ -256,12 +285,14 @@ impl Lanes {
             12 => (43691, 17, 1),
             _ => (1, 2, 1),
         };
-        Lanes { first: lane.into(), step, shift, parts }
+        let before = if run.step < run.size { (run.size / 4) as u32 - 1 } else { 0 };
+        let most = u32::from(run.count) - 1;
+        Lanes { lane: lane.into(), times, shift, parts, before, most, between: run.between().into() }
     }
 
     /// Returns lane and bytes of the last access to dword `n`.
-    fn slot(self, n: u32) -> Slot {
-        let lane = self.first + (n * self.step >> self.shift) + self.parts - 1;
+    fn last(self, n: u32) -> Slot {
+        let lane = self.lane + (n * self.times >> self.shift).min(self.most) + self.parts - 1 + self.between;
         let bytes = match self.parts {
             1 => 0b1111,
             2 => 0b1100,
@@ -270,11 +301,11 @@ impl Lanes {
         lane << 8 | bytes
     }
 
-    /// Returns the lanes that access dword `n`, and the bytes of each.
-    fn of_dword(self, n: u32) -> impl Iterator<Item = (u8, u8)> {
-        let first = self.first + (n * self.step >> self.shift);
+    /// Returns the first lanes that access dword `n`, and the bytes of each.
+    fn first(self, n: u32) -> impl Iterator<Item = (u32, u32)> {
+        let first = self.lane + (n * self.times >> self.shift).saturating_sub(self.before);
         let size = 4 / self.parts;
-        (0..self.parts).map(move |part| ((first + part) as u8, (((1 << size) - 1) << (part * size)) as u8))
+        (0..self.parts).map(move |part| (first + part, ((1 << size) - 1) << (part * size)))
     }
 }
 
@@ -297,6 +328,8 @@ pub(crate) fn pages_of(bytes: u32) -> usize {
 }
 
 /// Records the accesses of a run of lanes, or of the wave ([`SCALAR`]). Returns the first race; the lane of a wave's access is 0.
+///
+/// Of several lanes that access the same bytes, the first finds what there is to find, and the last is what is left.
 pub(crate) fn record(
     pages: &mut impl Pages,
     run: &Run,
@@ -305,43 +338,50 @@ pub(crate) fn record(
     is_scalar: bool,
 ) -> Option<Race> {
     let name = |lane: u8| if is_scalar { SCALAR } else { lane };
-    let mut race = None;
-    if run.repeats {
-        // The lanes between the first and the last find nothing more, and leave nothing.
-        for lane in [run.lane, run.lane + run.count - 1] {
-            race = race.or(record(pages, &run.one(lane), access, context, is_scalar));
-        }
-        return race;
-    }
     // A single lane's few dwords are not worth being compared together.
     let whole = if run.count == 1 && run.size <= 16 { 0 } else { run.whole_dwords() };
-    let (mut dword, end) = (run.address / 4, run.address / 4 + whole);
-    let lanes = Lanes::of(run, name(run.lane));
-    while dword < end {
-        let next = (dword / PAGE as u64 + 1) * PAGE as u64;
-        let (first, count) = ((dword % PAGE as u64) as usize, next.min(end) - dword);
-        let from = (dword - run.address / 4) as u32;
-        if let Some(page) = pages.page(dword / PAGE as u64) {
-            let at = first..first + count as usize;
-            race = race.or(page.record_whole(at, lanes, from, &access, context));
-        }
-        dword += count;
+    let mut race = None;
+    if whole > 0 {
+        race = record_whole(pages, run.address / 4, whole, Lanes::of(run, name(run.lane)), access, context);
     }
-    for lane in run.lanes().skip((4 * whole / run.size) as usize) {
-        let (address, lane) = (run.address_of(lane), name(lane));
+    let done = if 4 * whole == run.bytes() { run.count.into() } else { 4 * whole / run.size };
+    for lane in run.round().skip(done as usize) {
+        let address = run.address_of(lane);
         for dword in address / 4..=(address + run.size - 1) / 4 {
-            let bytes = bytes_of(address, run.size, dword);
             let Some(page) = pages.page(dword / PAGE as u64) else { continue };
-            let own = page.execution(&access);
-            let other = page.record_one((dword % PAGE as u64) as usize, own, lane, bytes, &access, context);
+            let left = Slot::from(name(lane + run.between()));
+            let slot = page.execution(&access) | left << 8 | bytes_of(address, run.size, dword);
+            let other = page.record_one((dword % PAGE as u64) as usize, slot, &access, context);
             race = race.or(other.map(|other| (lane, other)));
         }
     }
     race.map(|(lane, other)| (if is_scalar { 0 } else { lane }, other))
 }
 
+/// Records accesses to `count` dwords from `first` on, which are filled.
+fn record_whole(
+    pages: &mut impl Pages,
+    first: u64,
+    count: u64,
+    lanes: Lanes,
+    access: RecordedAccess,
+    context: AccessContext,
+) -> Option<Race> {
+    let (mut race, mut dword, end) = (None, first, first + count);
+    while dword < end {
+        let next = (dword / PAGE as u64 + 1) * PAGE as u64;
+        let (at, count) = ((dword % PAGE as u64) as usize, (next.min(end) - dword) as usize);
+        if let Some(page) = pages.page(dword / PAGE as u64) {
+            let from = (dword - first) as u32;
+            race = race.or(page.record_whole(at..at + count, lanes, from, &access, context));
+        }
+        dword += count as u64;
+    }
+    race
+}
+
 /// Returns a mask of the bytes of a dword that an access contains, which are some.
-fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
+fn bytes_of(address: u64, size: u64, dword: u64) -> Slot {
     let (from, to) = (address.saturating_sub(4 * dword), (address + size - 4 * dword).min(4));
     (1 << to) - (1 << from)
 }

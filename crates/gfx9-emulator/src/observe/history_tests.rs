@@ -154,17 +154,20 @@ fn accessed(random: &mut Random) -> AccessedBytes {
     let is_scalar = random.next() % 8 == 0;
     let aligned = if random.next() % 4 == 0 { 1 } else { u64::from(size).min(4) };
     let base = (random.next() % 1024).next_multiple_of(aligned);
-    let (shape, group) = (random.next() % 5, 1 << (random.next() % 7));
+    let (shape, group) = (random.next() % 7, 1 << (random.next() % 7));
     let at = std::array::from_fn(|lane| {
         let lane = lane as u64;
-        base + u64::from(size)
-            * match shape {
-                0 => 0,
-                1 => lane,
-                2 => lane * 3,
-                3 => lane / group * 2 + lane % group,
-                _ => random.next() % 64,
-            }
+        let element = match shape {
+            0 => 0,
+            1 => lane,
+            2 => lane * 3,
+            3 => lane / group * 2 + lane % group,
+            4 => lane % group,
+            // Loads of several neighbors.
+            5 => return base + 4 * (lane % group),
+            _ => random.next() % 64,
+        };
+        base + u64::from(size) * element
     });
     let lanes = match random.next() % 3 {
         _ if is_scalar => 1,
@@ -220,7 +223,7 @@ fn many_lanes_at_once_are_recorded_like_one_after_the_other() {
             }
             let (mut global, mut local) = (None, None);
             for run in accessed.runs() {
-                fewer += u32::from(run.count) - 1;
+                fewer += run.lanes().len() - 1;
                 global = global.or(record(&mut pages, &run, this, context, accessed.is_scalar));
                 local = local.or(record(&mut lds, &run, this, context, accessed.is_scalar));
             }

@@ -112,6 +112,8 @@ pub(super) struct Waits {
     crossed: Vec<Crossed>,
     /// The number of operations that have been in `crossed`.
     crossings: u64,
+    /// Empty lists of the accesses of operations that have ended.
+    spare: Vec<Vec<AccessedBytes>>,
 }
 
 /// The instruction that a wave executes next.
@@ -133,6 +135,7 @@ impl Waits {
             waves: std::iter::repeat_with(WaveWaits::default).take(waves).collect(),
             crossed: Vec::new(),
             crossings: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -146,6 +149,15 @@ impl Waits {
         self.waves.get(wave).is_none_or(|state| state.outstanding.is_empty())
     }
 
+    /// Returns whether an instruction that only computes registers may use those of outstanding operations.
+    pub(super) fn concerns(&self, w: &Wave, info: &Info) -> bool {
+        self.waves.get(w.id as usize).is_some_and(|state| {
+            let is_pending = |operand: &RegisterUse| state.pending.intersects(*operand);
+            let is_moved = info.operands.is_indexed || w.mode.alters();
+            !state.outstanding.is_empty() && (is_moved || info.operands.uses().iter().any(is_pending))
+        })
+    }
+
     /// Checks the instruction that a wave executes next.
     pub(super) fn see(&mut self, shared: &Sanitizer, cx: &ExecContext, next: &Next<'_>) {
         let wave = next.w.id as usize;
@@ -155,11 +167,15 @@ impl Waits {
             }
             return;
         }
-        let Waits { waves, crossed, .. } = self;
+        let Waits { waves, crossed, spare, .. } = self;
         let Some(state) = waves.get_mut(wave) else { return };
         let mut any = false;
-        let mut ended = |item: Item| {
+        let mut ended = |mut item: Item| {
             any = true;
+            if !item.lds.is_empty() {
+                item.lds.clear();
+                spare.push(std::mem::take(&mut item.lds));
+            }
             if let Some(entry) = crossed.iter_mut().find(|entry| Some(entry.number) == item.crossed) {
                 entry.ended = Some(next.now);
             }
@@ -362,6 +378,14 @@ impl Waits {
             let to_lds = next.info.counting == Counting::Memory;
             let accesses =
                 next.accesses.iter().filter(|a| a.space == MemorySpace::Lds && (several || to_lds));
+            let accesses = accesses.filter(|_| begun.lanes != 0);
+            let mut lds = Vec::new();
+            for accessed in accesses {
+                if lds.is_empty() {
+                    lds = self.spare.pop().unwrap_or_default();
+                }
+                lds.push(accessed.clone());
+            }
             let item = Item {
                 inst: next.at,
                 access: next.accesses.first().map_or(AccessKind::Read, |accessed| accessed.access),
@@ -372,7 +396,7 @@ impl Waits {
                 registers,
                 lanes: begun.lanes,
                 bits: registers.map_or(ALL_BITS, |registers| loaded_bits(next.i, registers, next.w.d16_kept)),
-                lds: accesses.filter(|_| begun.lanes != 0).cloned().collect(),
+                lds,
                 crossed: None,
             };
             if let Some(registers) = registers {

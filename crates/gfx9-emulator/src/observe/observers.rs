@@ -116,9 +116,8 @@ impl Observer for WorkgroupObserver {
             counter.count(w, i.row.name, info.class, info.addressing, &self.accesses, cx.code.target);
         }
         if let Some(sanitizer) = &mut self.sanitizer {
-            sanitizer.see(w, cx, at, i, info, &self.accesses);
-            let alone = self.counter.is_none() && self.tracer.is_none() && self.late.is_none();
-            if alone && sanitizer.is_idle(w.id as usize) {
+            let is_idle = sanitizer.see(w, cx, at, i, info, &self.accesses);
+            if is_idle && self.counter.is_none() && self.tracer.is_none() && self.late.is_none() {
                 next = info.next_loud as usize;
             }
         }

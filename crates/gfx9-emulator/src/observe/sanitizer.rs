@@ -21,7 +21,7 @@ use crate::observe::unwritten::{self, Origin, Unwritten};
 use crate::observe::written::WrittenBytes;
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind, Site};
-use crate::state::wave::{LANES, Wave};
+use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// The largest number of instructions, or pairs of them, that are reported.
 const REPORTS: usize = 64;
@@ -247,7 +247,8 @@ impl Local {
         }
     }
 
-    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses.
+    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses. Returns whether
+    /// the wave is [idle](Self::is_idle) then.
     pub(crate) fn see(
         &mut self,
         w: &mut Wave,
@@ -256,11 +257,17 @@ impl Local {
         i: &Inst,
         info: &Info,
         accesses: &[AccessedBytes],
-    ) {
+    ) -> bool {
         let wave = w.id as usize;
         self.settle(wave);
-        if info.is_quiet && self.is_idle(wave) {
-            return;
+        if info.is_quiet {
+            if self.is_idle(wave) {
+                return true;
+            }
+            let follows = self.hazards.is_some() || self.unwritten.get(wave).is_some_and(|u| !u.is_idle());
+            if !follows && !self.waits.concerns(w, info) {
+                return false;
+            }
         }
         let now = Moment { time: self.shared.memory.time(), barrier: self.barrier };
         let acquired = self.waves.get(wave).map_or(0, |wave| wave.acquired);
@@ -271,63 +278,74 @@ impl Local {
         }
         self.follow(w, cx, at, i, info);
         if info.is_quiet {
-            return;
+            return self.is_idle(wave);
         }
-        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")
             && let Some(order) = self.waves.get_mut(wave)
         {
             order.pending = true;
         }
-        for (number, accessed) in accesses.iter().enumerate() {
-            if accessed.space == MemorySpace::Scratch {
-                if let Some(unwritten) = self.unwritten.get_mut(wave) {
-                    unwritten.private(w, i, info, (number, accessed));
-                }
-                continue;
+        for number in 0..accesses.len() {
+            self.access(w, cx, (at, i, info), (number, accesses));
+        }
+        self.is_idle(wave)
+    }
+
+    /// Checks access `number` of an instruction.
+    fn access(
+        &mut self,
+        w: &Wave,
+        cx: &mut ExecContext,
+        (at, i, info): (usize, &Inst, &Info),
+        (number, accesses): (usize, &[AccessedBytes]),
+    ) {
+        let (wave, Some(accessed)) = (w.id as usize, accesses.get(number)) else { return };
+        if accessed.space == MemorySpace::Scratch {
+            if let Some(unwritten) = self.unwritten.get_mut(wave) {
+                unwritten.private(w, i, info, (number, accessed));
             }
-            let kind = kind(cx.code.target, i, accessed);
-            let in_lds = accessed.space == MemorySpace::Lds;
-            let atomic_load = kind == Kind::Read && bypasses_caches(cx.code.target, inner) && !in_lds;
-            if (atomic_load || kind.is_rmw() && returns(i, info.addressing))
-                && let Some(order) = self.waves.get_mut(wave)
-            {
-                order.pending = true;
-            }
-            let access = self.recorded(wave, at, kind);
-            let context = AccessContext {
-                acquired: self.waves.get(wave).map_or(0, |wave| wave.acquired),
-                stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
-            };
-            if kind != Kind::Read {
-                self.writes(cx, wave, access);
-            }
-            let check =
-                Check { accessed, access, context, may_race: !atomic_load, found: FoundLanes::default() };
-            let mut runs = std::mem::take(&mut self.runs);
-            runs.clear();
-            runs.extend(accessed.runs());
-            let found = match in_lds {
-                true => self.lds(cx.lds.size(), &runs, check),
-                false => self.global(cx, &runs, check),
-            };
-            self.runs = runs;
-            self.move_unwritten(w, cx, (i, info), (number, accesses), access, &found);
-            if let Some((lane, other)) = found.race
-                && !(kind == Kind::Write
-                    && other.kind == Kind::Write
-                    && stores_same(w, cx, inner, info.addressing, number, accessed))
-            {
-                let access =
-                    RecordedAccess { lane: if accessed.is_scalar { SCALAR } else { lane }, ..access };
-                self.race(cx, accessed, lane, access, other);
-            }
+            return;
+        }
+        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+        let kind = kind(cx.code.target, i, accessed);
+        let in_lds = accessed.space == MemorySpace::Lds;
+        let atomic_load = kind == Kind::Read && bypasses_caches(cx.code.target, inner) && !in_lds;
+        if (atomic_load || kind.is_rmw() && returns(i, info.addressing))
+            && let Some(order) = self.waves.get_mut(wave)
+        {
+            order.pending = true;
+        }
+        let access = self.recorded(wave, at, kind);
+        let context = AccessContext {
+            acquired: self.waves.get(wave).map_or(0, |wave| wave.acquired),
+            stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
+        };
+        if kind != Kind::Read {
+            self.writes(cx, wave, access);
+        }
+        let check = Check { accessed, access, context, may_race: !atomic_load, found: FoundLanes::default() };
+        let mut runs = std::mem::take(&mut self.runs);
+        runs.clear();
+        runs.extend(accessed.runs());
+        let found = match in_lds {
+            true => self.lds(cx.lds.size(), &runs, check),
+            false => self.global(cx, &runs, check),
+        };
+        self.runs = runs;
+        self.move_unwritten(w, cx, (i, info), (number, accesses), access, &found);
+        if let Some((lane, other)) = found.race
+            && !(kind == Kind::Write
+                && other.kind == Kind::Write
+                && stores_same(w, cx, inner, info.addressing, number, accessed))
+        {
+            let access = RecordedAccess { lane: if accessed.is_scalar { SCALAR } else { lane }, ..access };
+            self.race(cx, accessed, lane, access, other);
         }
     }
 
     /// Returns whether there is nothing to check of the instructions of a wave that only compute registers: it waits for nothing,
     /// has no unwritten bytes, and has not just executed an acquire.
-    pub(crate) fn is_idle(&self, wave: usize) -> bool {
+    fn is_idle(&self, wave: usize) -> bool {
         self.hazards.is_none()
             && self.waits.is_idle(wave)
             && self.unwritten.get(wave).is_none_or(Unwritten::is_idle)
@@ -381,9 +399,9 @@ impl Local {
         };
         if accessed.access == AccessKind::Write {
             let loaded = if number > 0 && is_to_lds(number) { std::mem::take(to_lds) } else { 0 };
-            for (_, address) in accessed.each().filter(|(lane, _)| loaded >> lane & 1 != 0) {
+            for lane in lanes_of(loaded & accessed.lanes) {
                 for byte in 0..u64::from(accessed.size) {
-                    forget(cx, lds_written, accessed.space, address + byte);
+                    forget(cx, lds_written, accessed.space, accessed.at[lane] + byte);
                 }
             }
             if unwritten.is_empty() {
@@ -469,8 +487,8 @@ impl Local {
             runs.iter().for_each(|run| check.global(run, &range, address, pages));
             return check.found;
         }
-        // Some lanes may be outside, or the lanes are in several ranges.
-        for (lane, address) in accessed.each() {
+        // Some lanes may be outside, or the lanes are in several ranges. A single one is outside.
+        for (lane, address) in accessed.each().filter(|_| accessed.lanes.count_ones() > 1) {
             let run = Run::of_lane(lane, address, accessed.size);
             let range = cx.mem.tracked(address, run.size);
             if !matches!(range, ShadowRange::Outside) {
@@ -566,8 +584,7 @@ fn unwritten_lanes(run: &Run, access: AccessKind, is_written: impl Fn(u64, u64) 
         return 0;
     }
     // Of atomics to the same bytes, the first writes them.
-    let lanes =
-        if access == AccessKind::Atomic && run.repeats { run.lane..run.lane + 1 } else { run.lanes() };
+    let lanes = if access == AccessKind::Atomic { run.round() } else { run.lanes() };
     let unwritten = lanes.filter(|lane| !is_written(run.address_of(*lane), run.size));
     unwritten.fold(0, |lanes, lane| lanes | 1 << lane)
 }
