@@ -10,6 +10,7 @@ use code_object::CodeObject;
 use gfx9_emulator::{Dispatch, LoadedProgram, Machine, MachineConfig, SimdLevel};
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
+const MEMORY: &[u8] = include_bytes!("data/memory.gfx90a.co");
 const MATRICES: [(&str, &[u8]); 3] = [
     ("gfx90a", include_bytes!("data/matrices.gfx90a.co")),
     ("gfx942", include_bytes!("data/matrices.gfx942.co")),
@@ -39,6 +40,17 @@ const CASES: &[Case] = &[
     ("nbody", [16, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[4096])),
 ];
 
+/// Kernels of `data/memory.hip`, in workgroups of 256.
+const MEMORY_CASES: &[Case] = &[
+    ("add", [256, 1, 1], [256, 1, 1], |[a, b, out]| pack(&[a, b, out], &[])),
+    ("copy16", [64, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[])),
+    ("add16", [256, 1, 1], [256, 1, 1], |[a, b, out]| pack(&[a, b, out], &[])),
+    ("gather", [256, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[])),
+    ("rows", [16, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[])),
+    ("softmax", [16, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[])),
+    ("histogram", [64, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[])),
+];
+
 fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
     let mut bytes: Vec<u8> = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
     bytes.extend(words.iter().flat_map(|w| w.to_le_bytes()));
@@ -66,14 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let machine = Machine::new(config)?;
     let program = machine.load(&CodeObject::parse(KERNELS)?)?;
-    let buffers = [256 << 10, 256 << 10, 2 << 20].map(|bytes| machine.memory().alloc(bytes, 0));
-    let [a, b, out] = buffers;
-    let buffers = [a?, b?, out?];
+    let buffers = inputs_and_output(&machine)?;
     let large = machine.memory().alloc(32 << 20, 0)?;
-    let floats: Vec<u8> =
-        (0..65536u32).flat_map(|n| ((n * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
-    machine.memory().write(buffers[0], &floats)?;
-    machine.memory().write(buffers[1], &floats)?;
     println!("{} thread(s), {:?}", machine.config().threads, machine.config().level);
     for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|n| n == case.0)) {
         let (rate, instructions) = measure(&machine, &program, case, buffers)?;
@@ -103,6 +109,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (waves, micros) = (4096 * 16, instructions as f64 / rate);
         println!("a wave of {} instructions: {:.0} ns", instructions / waves, micros * 1e3 / waves as f64);
     }
+    if names.is_empty() || names.iter().any(|n| n == "sanitized") {
+        sanitized(machine.config())?;
+    }
     if names.is_empty() || names.iter().any(|n| n == "memory") {
         memory(&machine)?;
         stream(&machine, &program)?;
@@ -111,6 +120,43 @@ fn main() -> Result<(), Box<dyn Error>> {
     if names.is_empty() || names.iter().any(|n| n == "launch") {
         launches(&machine, &program, buffers[2])?;
     }
+    Ok(())
+}
+
+/// Allocates and fills two inputs, and allocates an output.
+fn inputs_and_output(machine: &Machine) -> Result<[u64; 3], Box<dyn Error>> {
+    let memory = machine.memory();
+    let buffers = [memory.alloc(256 << 10, 0)?, memory.alloc(256 << 10, 0)?, memory.alloc(2 << 20, 0)?];
+    let floats: Vec<u8> =
+        (0..65536u32).flat_map(|n| ((n * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
+    memory.write(buffers[0], &floats)?;
+    memory.write(buffers[1], &floats)?;
+    Ok(buffers)
+}
+
+/// Measures how much slower kernels are with the sanitizer.
+fn sanitized(config: &MachineConfig) -> Result<(), Box<dyn Error>> {
+    let (mut logarithms, mut count) = (0.0, 0);
+    for (object, cases) in [(KERNELS, CASES), (MEMORY, MEMORY_CASES)] {
+        for case in cases {
+            let mut rates = [0.0; 2];
+            for (rate, sanitize) in rates.iter_mut().zip([false, true]) {
+                let machine = Machine::new(MachineConfig { sanitize, ..config.clone() })?;
+                let program = machine.load(&CodeObject::parse(object)?)?;
+                let buffers = inputs_and_output(&machine)?;
+                // Fills the output, so that atomics find it written.
+                machine.memory().fill(buffers[2], &[0], 2 << 20)?;
+                *rate = measure(&machine, &program, case, buffers)?.0;
+            }
+            let factor = rates[0] / rates[1];
+            println!(
+                "{:12} {:8.1} M/s, sanitized {:8.1}: {factor:5.2} times slower",
+                case.0, rates[0], rates[1]
+            );
+            (logarithms, count) = (logarithms + factor.ln(), count + 1);
+        }
+    }
+    println!("sanitized: {:.2} times slower in the geometric mean", (logarithms / f64::from(count)).exp());
     Ok(())
 }
 

@@ -317,8 +317,9 @@ pub(crate) enum StopReason {
 
 /// Observes the instructions that waves execute.
 pub(crate) trait Observer: Send {
-    /// Called before `w` executes `i`, which is at index `at` of the code.
-    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst);
+    /// Called before `w` executes `i`, which is at index `at` of the code. Returns the index of the next instruction that the
+    /// observer has to see, unless the wave jumps before.
+    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) -> usize;
     /// Called after `w` has executed the instruction that [`before`](Self::before) was called with.
     fn after(&mut self, w: &mut Wave, cx: &mut ExecContext);
 }

@@ -15,7 +15,7 @@ pub(crate) fn run_wave(w: &mut Wave, cx: &mut ExecContext, code: &Code, slice: u
     interpret::<false, false>(w, cx, code, slice, None)
 }
 
-/// Runs a wave like [`run_wave`], but calls the observer for each instruction, and stops after exactly `slice`
+/// Runs a wave like [`run_wave`], but calls the observer for each instruction that it has to see, and stops after exactly `slice`
 /// instructions.
 pub(crate) fn run_wave_observed(
     w: &mut Wave,
@@ -44,19 +44,22 @@ fn interpret<const OBSERVED: bool, const REFUSED: bool>(
     }
     let mut at = w.next as usize;
     let mut count = 0;
+    // The next instruction that the observer has to see.
+    let mut seen = at;
     let stop = loop {
         // Decoding ends every sequence of instructions with one that jumps or faults, so `at` is in range.
         let i = &insts[at];
         at += 1;
         count += 1;
-        if OBSERVED && let Some(observer) = &mut observer {
-            observer.before(w, cx, at - 1, i);
+        let is_seen = OBSERVED && at > seen;
+        if is_seen && let Some(observer) = &mut observer {
+            seen = observer.before(w, cx, at - 1, i);
         }
         // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
         let flow = unsafe { (i.exec)(w, cx, i) };
         let flow = if REFUSED { cx.unless_refused(flow) } else { flow };
         if OBSERVED {
-            if let Some(observer) = &mut observer {
+            if is_seen && let Some(observer) = &mut observer {
                 observer.after(w, cx);
             }
         } else if flow == Flow::Next {
@@ -66,6 +69,7 @@ fn interpret<const OBSERVED: bool, const REFUSED: bool>(
             Flow::Next => {}
             Flow::Jump => {
                 at = w.next as usize;
+                seen = at;
                 if count >= slice {
                     break StopReason::Slice;
                 }
@@ -78,6 +82,7 @@ fn interpret<const OBSERVED: bool, const REFUSED: bool>(
                 w.next = at as u32;
                 let stop = altered::run(w, cx, code, slice.saturating_sub(count), observer.as_deref_mut());
                 at = w.next as usize;
+                seen = at;
                 if let Some(stop) = stop {
                     break stop;
                 }

@@ -40,8 +40,8 @@ pub struct MachineConfig {
     /// slower. Off by default.
     pub profile: bool,
     /// Looks for data races, for reads of bytes that were never written, and for missing waits. A dispatch that has one
-    /// of these runs to its end and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines them. Kernels run very
-    /// much slower, and use about twenty bytes of host memory for each byte that they access. Off by default.
+    /// of these runs to its end and then fails with [`Error::Sanitizer`](crate::Error::Sanitizer); OBSERVING.md defines them. Kernels run a
+    /// few times slower, and use about four bytes of host memory for each byte that they access. Off by default.
     pub sanitize: bool,
     /// Whether the sanitizer also looks for hazards: pairs of instructions that need more wait states between them than
     /// there are. Only code that no compiler has scheduled can have any. Off by default; without

@@ -31,4 +31,5 @@ pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
 pub(crate) use gather::{Addresses, Based, Checked, Element, Pieces, Wide, opaque, part_of};
 pub(crate) use guest_range::GuestRange;
 pub(crate) use raw::{Cell, Piece};
+pub(crate) use shadow::words;
 pub(crate) use view::{DispatchMemory, Memory, View};

@@ -17,6 +17,12 @@ fn mask(from: u64, to: u64) -> u64 {
     below(to) & !below(from)
 }
 
+/// Returns the index of each word of 64 bits that has bits of `from..to`, and a mask of them.
+pub(crate) fn words(from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
+    let words = from / 64..if from < to { to.div_ceil(64) } else { from / 64 };
+    words.map(move |n| (n, mask(from.saturating_sub(64 * n), (to - 64 * n).min(64))))
+}
+
 impl Shadow {
     /// Creates the bits for an allocation of `len` bytes, none of them written; `None` if the host has no memory left.
     pub(crate) fn new(len: u64) -> Option<Shadow> {
@@ -28,9 +34,7 @@ impl Shadow {
 
     /// Returns the index of each word with bits of bytes `offset..offset + len`, and a mask of these bits.
     fn masks(&self, offset: u64, len: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let end = offset.saturating_add(len).min(self.len);
-        let words = offset / 64..if offset < end { end.div_ceil(64) } else { offset / 64 };
-        words.map(move |n| (n, mask(offset.saturating_sub(64 * n), (end - 64 * n).min(64))))
+        words(offset, offset.saturating_add(len).min(self.len))
     }
 
     /// Marks bytes as written.

@@ -31,6 +31,109 @@ impl AccessedBytes {
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, u64)> {
         lanes_of(self.lanes).map(|lane| (lane, self.at[lane]))
     }
+
+    /// Returns the accesses of all lanes in their order, as few runs.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
+        let mut left = self.lanes;
+        std::iter::from_fn(move || {
+            let lane = left.trailing_zeros();
+            // The lanes from `lane` on that are active without a gap.
+            let active = (!(left.checked_shr(lane)?)).trailing_zeros();
+            let run = self.run(lane as usize, active as usize);
+            left &= u64::MAX.checked_shl(lane + run.lanes().len() as u32).unwrap_or(0);
+            Some(run)
+        })
+    }
+
+    /// Returns the longest run that begins with `lane` and has at most `most` lanes.
+    fn run(&self, lane: usize, most: usize) -> Run {
+        let at = &self.at[lane..lane + most];
+        let (address, size) = (at[0], u64::from(self.size));
+        let mut count = 1;
+        let step = at.get(1).map_or(size, |second| second.wrapping_sub(address));
+        if most > 1 && self.may_run(step) {
+            let expected = |n: usize| address.wrapping_add(step * n as u64);
+            let all = || at.iter().enumerate().fold(0, |differ, (n, at)| differ | (at ^ expected(n))) == 0;
+            count = match at[most - 1] == expected(most - 1) && all() {
+                true => most,
+                false => (2..most).find(|n| at[*n] != expected(*n)).unwrap_or(most),
+            };
+        }
+        let step = if count == 1 { size } else { step };
+        let mut rounds = 1;
+        if count < most && at[count] == address {
+            rounds = (count..most).find(|n| at[*n] != at[*n - count]).unwrap_or(most) / count;
+        }
+        Run { lane: lane as u8, count: count as u8, rounds: rounds as u8, address, step, size }
+    }
+
+    /// Returns whether lanes at this distance in bytes can be one run: without gaps, or as loads of several neighbors.
+    fn may_run(&self, step: u64) -> bool {
+        let has_neighbors = matches!(self.size, 8 | 12 | 16) && self.access != AccessKind::Atomic;
+        matches!(self.size, 1 | 2 | 4 | 8 | 12 | 16) && step == self.size.into() || has_neighbors && step == 4
+    }
+}
+
+/// Consecutive lanes, each of which accesses the `size` bytes that begin `step` bytes after those of the lane before. In several
+/// rounds, lanes access the same bytes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The first lane.
+    pub(crate) lane: u8,
+    /// The number of lanes of a round.
+    pub(crate) count: u8,
+    pub(crate) rounds: u8,
+    /// The address of the first lane.
+    pub(crate) address: u64,
+    /// The size, or 4.
+    pub(crate) step: u64,
+    /// The number of bytes of each lane.
+    pub(crate) size: u64,
+}
+
+impl Run {
+    /// Returns the access of a lane.
+    pub(crate) fn of_lane(lane: usize, address: u64, size: u32) -> Run {
+        Run { lane: lane as u8, count: 1, rounds: 1, address, step: size.into(), size: size.into() }
+    }
+
+    /// Returns the lowest address of some runs, and the number of bytes from there to the end of the last.
+    pub(crate) fn extent(runs: &[Run]) -> (u64, u64) {
+        let low = runs.iter().fold(u64::MAX, |low, run| low.min(run.address));
+        let high = runs.iter().fold(low, |high, run| high.max(run.address.saturating_add(run.bytes())));
+        (low, high - low)
+    }
+
+    /// Returns the number of bytes that the lanes access together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.step * u64::from(self.count - 1) + self.size
+    }
+
+    /// Returns the lanes of the first round.
+    pub(crate) fn round(&self) -> std::ops::Range<u8> {
+        self.lane..self.lane + self.count
+    }
+
+    /// Returns the lanes of all rounds.
+    pub(crate) fn lanes(&self) -> std::ops::Range<u8> {
+        self.lane..self.lane + self.count * self.rounds
+    }
+
+    /// Returns the number of lanes between the first round and the last.
+    pub(crate) fn between(&self) -> u8 {
+        self.count * (self.rounds - 1)
+    }
+
+    /// Returns the address of one of the lanes.
+    pub(crate) fn address_of(&self, lane: u8) -> u64 {
+        self.address + self.step * u64::from((lane - self.lane) % self.count)
+    }
+
+    /// Returns the number of dwords from the first on that are filled; 0 if the first is not.
+    pub(crate) fn whole_dwords(&self) -> u64 {
+        let is_whole = self.address.is_multiple_of(4) && (self.size < 3 || self.size.is_multiple_of(4));
+        if is_whole { self.bytes() / 4 } else { 0 }
+    }
 }
 
 /// Replaces the contents of `out` with the bytes that `i` is about to access, in the order in which it accesses them.
@@ -176,12 +279,18 @@ impl Finder<'_> {
     fn flat(&mut self, access: AccessKind, size: u32) {
         let at = address::wide(self.w, self.i);
         let targets: [FlatTarget; LANES] = std::array::from_fn(|lane| FlatTarget::of(at.at(lane)));
-        for space in [MemorySpace::Global, MemorySpace::Lds, MemorySpace::Scratch] {
-            let there = lanes_of(self.exec)
-                .filter(|lane| targets[*lane].space() == space)
-                .fold(0, |mask, lane| mask | 1 << lane);
-            if there != 0 {
-                self.lanes(space, access, size, there, targets.map(FlatTarget::offset));
+        let (mut lds, mut scratch) = (0, 0);
+        for (lane, target) in targets.iter().enumerate() {
+            lds |= u64::from(matches!(target, FlatTarget::Lds(_))) << lane;
+            scratch |= u64::from(matches!(target, FlatTarget::Scratch(_))) << lane;
+        }
+        for (space, there) in [
+            (MemorySpace::Global, !(lds | scratch)),
+            (MemorySpace::Lds, lds),
+            (MemorySpace::Scratch, scratch),
+        ] {
+            if there & self.exec != 0 {
+                self.lanes(space, access, size, there & self.exec, targets.map(FlatTarget::offset));
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The class of each instruction, and how it computes the addresses that it accesses. Both follow from its row.
 
 use gfx9_isa::flags::{BRANCH, BY_LANE, COUNT, DESCRIPTOR, FORMAT, MATRIX, ST64, TO_LDS, TWO, WAVE_SCRATCH};
-use gfx9_isa::{Encoding, MemoryAccess, Row};
+use gfx9_isa::{Encoding, MemoryAccess, Row, Target};
 
 use crate::exec::inst::Inst;
+use crate::observe::hazards::Traits;
 use crate::observe::operands::Operands;
 use crate::observe::waits::Counting;
 use crate::report::access::AccessKind;
@@ -111,7 +112,7 @@ pub(crate) enum AddressingKind {
 }
 
 /// The information for observers about an instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Info {
     pub(crate) class: InstructionClass,
     pub(crate) addressing: AddressingKind,
@@ -119,32 +120,53 @@ pub(crate) struct Info {
     /// decoded instructions.
     pub(crate) is_known: bool,
     pub(crate) counting: Counting,
+    /// Whether the instruction only computes registers: it accesses no memory, is no barrier and does nothing to the counters.
+    pub(crate) is_quiet: bool,
+    /// The index of the next instruction of the program that is not quiet.
+    pub(crate) next_loud: u32,
     /// The registers that the instruction uses.
     pub(crate) operands: Operands,
+    /// What decides which hazards the instruction has; `None` of a row.
+    pub(crate) traits: Option<Traits>,
 }
 
 impl Info {
     /// Returns the information about an instruction.
-    pub(crate) fn of_instruction(i: &Inst) -> Info {
-        Info { operands: Operands::of(i), ..Info::of(i.row) }
+    pub(crate) fn of_instruction(i: &Inst, target: Target) -> Info {
+        let info = Info { operands: Operands::of(i), ..Info::of(i.row) };
+        Info { traits: Some(Traits::of(i, &info, target)), ..info }
     }
 
-    /// Returns the information about any instruction of a row, without its operands.
+    /// Returns the information about any instruction of a row, without its operands and traits.
     pub(crate) fn of(row: &Row) -> Info {
         match row.encoding() {
-            Some(encoding) => Info {
-                class: class(encoding, row),
-                addressing: addressing(encoding, row),
-                is_known: true,
-                counting: Counting::of(row),
-                operands: Operands::default(),
-            },
+            Some(encoding) => {
+                let (class, addressing) = (class(encoding, row), addressing(encoding, row));
+                let counting = Counting::of(row);
+                let is_quiet = addressing == AddressingKind::None
+                    && class != InstructionClass::Barrier
+                    && counting == Counting::Nothing;
+                let (next_loud, operands) = (0, Operands::default());
+                Info {
+                    class,
+                    addressing,
+                    is_known: true,
+                    counting,
+                    is_quiet,
+                    next_loud,
+                    operands,
+                    traits: None,
+                }
+            }
             None => Info {
                 class: InstructionClass::Other,
                 addressing: AddressingKind::None,
                 is_known: false,
                 counting: Counting::Nothing,
+                is_quiet: true,
+                next_loud: 0,
                 operands: Operands::default(),
+                traits: None,
             },
         }
     }

@@ -121,15 +121,38 @@ fn is_vector_memory(row: &Row) -> bool {
     )
 }
 
+/// What the instructions are that others have to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Earlier {
+    Valu,
+    Salu,
+    Matrix,
+    Dot,
+    /// A store whose data the hardware reads late.
+    LateData,
+}
+
+const EARLIER: [Earlier; 5] =
+    [Earlier::Valu, Earlier::Salu, Earlier::Matrix, Earlier::Dot, Earlier::LateData];
+
 /// What decides which hazards an instruction has.
 #[derive(Debug, Clone, Copy)]
-struct Traits {
+pub(crate) struct Traits {
     row: &'static Row,
     matrix: Option<Matrix>,
     is_dpp: bool,
     /// The result is not in the low bits of its register, or is only a part of it.
     is_shifted: bool,
     reads_m0: bool,
+    is_lane_access: bool,
+    is_salu: bool,
+    /// One of MUBUF, MTBUF, FLAT, GLOBAL and SCRATCH.
+    is_memory: bool,
+    /// A jump through a register.
+    jumps: bool,
+    is_double_fma: bool,
+    /// The number of wait states.
+    states: u64,
     /// The hardware register of `s_setreg` or `s_getreg`.
     hardware_register: Option<u32>,
     /// The registers of a store's data that the hardware reads late.
@@ -137,7 +160,7 @@ struct Traits {
 }
 
 impl Traits {
-    fn of(i: &Inst, info: &Info, target: Target) -> Traits {
+    pub(crate) fn of(i: &Inst, info: &Info, target: Target) -> Traits {
         let row = i.row;
         let encoding = i.row.encoding();
         let short = matches!(encoding, Some(Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc));
@@ -159,6 +182,16 @@ impl Traits {
             is_dpp: control == 250,
             is_shifted: control == 249 && part != DwordPart::ALL || part == DwordPart::HIGH,
             reads_m0: to_lds || row.is(M0_IN),
+            is_lane_access: matches!(row.name, "v_readlane_b32" | "v_readfirstlane_b32" | "v_writelane_b32"),
+            is_salu: matches!(
+                encoding,
+                Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
+            ),
+            is_memory,
+            jumps: info.class == InstructionClass::Branch
+                && matches!(row.name, "s_setpc_b64" | "s_swappc_b64" | "s_call_b64"),
+            is_double_fma: matches!(row.name, "v_fma_f64" | "v_fmac_f64"),
+            states: if row.name == "s_nop" { 1 + u64::from(i.imm & 15) } else { 1 },
             hardware_register: matches!(row.name, "s_setreg_b32" | "s_setreg_imm32_b32" | "s_getreg_b32")
                 .then_some(i.imm & 63),
             late_data: data.filter(|_| stores && !buffer_with_offset),
@@ -169,23 +202,19 @@ impl Traits {
         self.hardware_register.is_some() && self.row.name != "s_getreg_b32"
     }
 
-    fn is_salu(&self) -> bool {
-        matches!(
-            self.row.encoding(),
-            Some(Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc | Encoding::Sopp)
-        )
-    }
-
-    fn is_memory(&self) -> bool {
-        is_vector_memory(self.row)
-    }
-
     fn is_lds(&self) -> bool {
         self.row.encoding() == Some(Encoding::Ds)
     }
 
-    fn is_lane_access(&self) -> bool {
-        matches!(self.row.name, "v_readlane_b32" | "v_readfirstlane_b32" | "v_writelane_b32")
+    /// Returns whether other instructions may have to wait for this one as `earlier`.
+    fn is(&self, earlier: Earlier) -> bool {
+        match earlier {
+            Earlier::Valu => self.row.is_valu(),
+            Earlier::Salu => self.is_salu,
+            Earlier::Matrix => self.matrix.is_some(),
+            Earlier::Dot => self.row.is(DOT),
+            Earlier::LateData => self.late_data.is_some(),
+        }
     }
 }
 
@@ -215,10 +244,18 @@ fn addend(row: &Row) -> usize {
 }
 
 /// The instructions that a wave has executed in the last wait states.
-#[derive(Default)]
 struct History {
     clock: u64,
     past: VecDeque<Past>,
+    /// The time at which the last instruction of each kind in [`EARLIER`] had been issued.
+    last: [u64; EARLIER.len()],
+}
+
+impl Default for History {
+    fn default() -> History {
+        // Later than any wait of an instruction that would have been issued at 0.
+        History { clock: LONGEST + 1, past: VecDeque::new(), last: [0; EARLIER.len()] }
+    }
 }
 
 /// A hazard: the wait states that are needed after an earlier instruction, and the register.
@@ -229,25 +266,42 @@ struct Hazard {
 }
 
 impl History {
-    /// Returns a hazard if the last instruction that `is` selects is fewer than `needed` wait states ago.
+    /// Returns a hazard if the last instruction of a kind that `is` selects is fewer than `needed` wait states ago, which are
+    /// at most `most`.
     fn check(
         &self,
-        register: &str,
+        kind: Earlier,
+        most: u64,
+        register: impl FnOnce() -> String,
         is: impl Fn(&Past) -> bool,
         needed: impl Fn(&Past) -> u64,
     ) -> Option<Hazard> {
-        let past = self.past.iter().rev().find(|past| is(past))?;
+        if self.clock - self.last[kind as usize] >= most {
+            return None;
+        }
+        let recent = self.past.iter().rev().take_while(|past| self.clock - past.end < most);
+        let past = recent.into_iter().find(|past| past.traits.is(kind) && is(past))?;
         let since = self.clock - past.end;
         let missing = needed(past).checked_sub(since).filter(|missing| *missing > 0)?;
-        Some(Hazard { inst: past.inst, missing, register: register.into() })
+        Some(Hazard { inst: past.inst, missing, register: register() })
     }
 
     fn push(&mut self, past: Past) {
         self.clock = past.end;
+        for (last, kind) in self.last.iter_mut().zip(EARLIER) {
+            if past.traits.is(kind) {
+                *last = past.end;
+            }
+        }
         self.past.push_back(past);
         while self.past.front().is_some_and(|past| self.clock - past.end > LONGEST) {
             self.past.pop_front();
         }
+    }
+
+    fn clear(&mut self) {
+        self.past.clear();
+        self.last = [0; EARLIER.len()];
     }
 }
 
@@ -274,7 +328,7 @@ impl Hazards {
     ) {
         let Some(history) = self.waves.get_mut(w.id as usize) else { return };
         let target = cx.code.target;
-        let traits = Traits::of(i, info, target);
+        let Some(traits) = info.traits else { return };
         let mut hazards = of_operands(history, &traits, i, info, target);
         hazards.extend(of_state(history, &traits, target));
         // An instruction that waits long enough for one hazard waits for the others.
@@ -294,17 +348,14 @@ impl Hazards {
                 count: 1,
             });
         }
-        if info.class == InstructionClass::Branch
-            && matches!(i.row.name, "s_setpc_b64" | "s_swappc_b64" | "s_call_b64")
-        {
-            history.past.clear();
+        if traits.jumps {
+            history.clear();
             return;
         }
-        let states = if i.row.name == "s_nop" { 1 + u64::from(i.imm & 15) } else { 1 };
         let mut uses = [RegisterUse::default(); 6];
         uses.iter_mut().zip(info.operands.uses()).for_each(|(to, from)| *to = *from);
         // The states of `s_nop` come after what was issued before it, and before what follows.
-        history.push(Past { inst: at, end: history.clock + states, traits, uses });
+        history.push(Past { inst: at, end: history.clock + traits.states, traits, uses });
     }
 }
 
@@ -341,23 +392,30 @@ fn of_operands(history: &History, now: &Traits, i: &Inst, info: &Info, target: T
 }
 
 impl OperandSearch<'_> {
-    /// Adds a hazard if the last instruction that `is` selects is fewer than `needed` wait states ago.
-    fn check(&mut self, is: impl Fn(&Past) -> bool, needed: impl Fn(&Past) -> u64) {
-        self.found.extend(self.history.check(&name(self.operand), is, needed));
+    /// Adds a hazard if the last instruction of a kind that `is` selects is fewer than `needed` wait states ago.
+    fn check(&mut self, kind: Earlier, is: impl Fn(&Past) -> bool, needed: impl Fn(&Past) -> u64) {
+        self.found.extend(self.history.check(kind, LONGEST, || name(self.operand), is, needed));
+    }
+
+    /// Adds a hazard if the last vector instruction that writes the operand and that `is` selects is fewer than `needed` wait
+    /// states ago.
+    fn check_valu(&mut self, needed: u64, is: impl Fn(&Past) -> bool) {
+        let writes = |past: &Past| past.writes(self.operand) && is(past);
+        let found = self.history.check(Earlier::Valu, needed, || name(self.operand), writes, |_| needed);
+        self.found.extend(found);
     }
 
     fn scalar_read(&mut self, selects_lane: bool) {
         let (now, operand) = (self.now, self.operand);
-        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
-        if now.is_memory() {
-            self.check(by_valu, |_| 5);
+        if now.is_memory {
+            self.check_valu(5, |_| true);
         }
         let divides = matches!(now.row.name, "v_div_fmas_f32" | "v_div_fmas_f64");
         if selects_lane || divides && operand.first == SCALAR + sreg::VCC {
-            self.check(by_valu, |_| 4);
+            self.check_valu(4, |_| true);
         }
         if self.target != Target::Gfx90a && now.row.is_valu() {
-            self.check(by_valu, |_| 2);
+            self.check_valu(2, |_| true);
         }
     }
 
@@ -366,26 +424,22 @@ impl OperandSearch<'_> {
     fn vector_read(&mut self, is_matrix_c: bool, is_third: bool) {
         let (now, operand, target) = (self.now, self.operand, self.target);
         let gfx90a = target == Target::Gfx90a;
-        let by_valu = |past: &Past| past.traits.row.is_valu() && past.writes(operand);
         if now.is_dpp {
-            self.check(by_valu, |_| 2);
+            self.check_valu(2, |_| true);
         }
         if !gfx90a && matches!(now.row.name, "v_readlane_b32" | "v_readfirstlane_b32") {
-            self.check(by_valu, |_| 1);
+            self.check_valu(1, |_| true);
         }
         if !gfx90a && now.row.is_valu() {
-            self.check(|past| by_valu(past) && past.traits.is_shifted, |_| 1);
+            self.check_valu(1, |past| past.traits.is_shifted);
             if !now.row.is(TRANS) {
-                self.check(|past| by_valu(past) && past.traits.row.is(TRANS), |_| 1);
+                self.check_valu(1, |past| past.traits.row.is(TRANS));
             }
         }
-        let by_matrix = |past: &Past| past.traits.matrix.is_some() && past.writes(operand);
+        let writes = |past: &Past| past.writes(operand);
         if let Some(matrix) = now.matrix {
-            self.check(
-                |past| by_valu(past) && past.traits.matrix.is_none() && !past.traits.row.is(DOT),
-                |_| 2,
-            );
-            self.check(by_matrix, |past| match past.traits.matrix {
+            self.check_valu(2, |past| past.traits.matrix.is_none() && !past.traits.row.is(DOT));
+            self.check(Earlier::Matrix, writes, |past| match past.traits.matrix {
                 Some(earlier) if is_matrix_c => {
                     let is_same = past.uses.contains(&RegisterUse { is_write: true, ..operand });
                     earlier.before_addend(matrix, is_same, target)
@@ -393,16 +447,15 @@ impl OperandSearch<'_> {
                 Some(earlier) => earlier.before_factor(target),
                 None => 0,
             });
-        } else if now.row.is_valu() || now.is_memory() || now.is_lds() {
-            let in_memory = now.is_memory() || now.is_lds();
-            self.check(by_matrix, |past| {
+        } else if now.row.is_valu() || now.is_memory || now.is_lds() {
+            let in_memory = now.is_memory || now.is_lds();
+            self.check(Earlier::Matrix, writes, |past| {
                 past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, in_memory))
             });
             // The same instruction may add to the result at once.
-            self.check(
-                |past| past.traits.row.is(DOT) && past.writes(operand),
-                |past| if past.traits.row.name == now.row.name && is_third { 0 } else { 3 },
-            );
+            self.check(Earlier::Dot, writes, |past| {
+                if past.traits.row.name == now.row.name && is_third { 0 } else { 3 }
+            });
         }
     }
 
@@ -410,26 +463,28 @@ impl OperandSearch<'_> {
         let (now, operand, target) = (self.now, self.operand, self.target);
         if now.row.is_valu() {
             let needed = if target == Target::Gfx90a { 1 } else { 2 };
-            self.check(|past| past.traits.late_data.is_some_and(|data| overlap(data, operand)), |_| needed);
+            let reads_late = |past: &Past| past.traits.late_data.is_some_and(|data| overlap(data, operand));
+            self.check(Earlier::LateData, reads_late, |_| needed);
         }
-        if now.matrix.is_some() || !(now.row.is_valu() || now.is_memory() || now.is_lds()) {
+        if now.matrix.is_some() || !(now.row.is_valu() || now.is_memory || now.is_lds()) {
             return;
         }
-        self.check(
-            |past| past.traits.matrix.is_some() && past.writes(operand),
-            |past| past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false)),
-        );
-        self.check(
-            |past| past.traits.row.is(DOT) && past.writes(operand),
-            |past| if past.traits.row.name == now.row.name { 0 } else { 3 },
-        );
+        let writes = |past: &Past| past.writes(operand);
+        self.check(Earlier::Matrix, writes, |past| {
+            past.traits.matrix.map_or(0, |earlier| earlier.before_other(target, false))
+        });
+        self.check(Earlier::Dot, writes, |past| if past.traits.row.name == now.row.name { 0 } else { 3 });
         let before_overwrite =
             |past: &Past| past.traits.matrix.map_or(0, |matrix| matrix.before_overwrite(target));
         let reads_addend = |past: &Past| {
             let reads = past.uses.iter().filter(|other| !other.is_write && other.count > 0);
             reads.skip(addend(past.traits.row)).any(|other| overlap(*other, operand))
         };
-        self.check(|past| before_overwrite(past) > 0 && reads_addend(past), before_overwrite);
+        self.check(
+            Earlier::Matrix,
+            |past| before_overwrite(past) > 0 && reads_addend(past),
+            before_overwrite,
+        );
     }
 }
 
@@ -437,27 +492,29 @@ impl OperandSearch<'_> {
 fn of_state(history: &History, now: &Traits, target: Target) -> Vec<Hazard> {
     let mut found = Vec::new();
     let exec = RegisterUse { first: SCALAR + sreg::EXEC, count: 2, is_write: false };
-    let writes_exec =
-        |past: &Past| past.traits.row.is_valu() && (past.traits.row.is(EXEC_OUT) || past.writes(exec));
+    let writes_exec = |past: &Past| past.traits.row.is(EXEC_OUT) || past.writes(exec);
+    let mut by_valu = |needed: u64| {
+        found.extend(history.check(Earlier::Valu, needed, || "exec".into(), writes_exec, |_| needed));
+    };
     if now.is_dpp {
-        found.extend(history.check("exec", writes_exec, |_| 5));
+        by_valu(5);
     }
-    if now.matrix.is_some() || target != Target::Gfx90a && now.is_lane_access() {
-        found.extend(history.check("exec", writes_exec, |_| 4));
+    if now.matrix.is_some() || target != Target::Gfx90a && now.is_lane_access {
+        by_valu(4);
     }
     if now.reads_m0 {
         let m0 = RegisterUse { first: SCALAR + sreg::M0, count: 1, is_write: false };
-        found.extend(history.check("m0", |past| past.traits.is_salu() && past.writes(m0), |_| 1));
+        found.extend(history.check(Earlier::Salu, 1, || "m0".into(), |past| past.writes(m0), |_| 1));
     }
     if let Some(register) = now.hardware_register {
         let same = |past: &Past| {
             past.traits.writes_hardware_register() && past.traits.hardware_register == Some(register)
         };
-        found.extend(history.check("hardware register", same, |_| 2));
+        found.extend(history.check(Earlier::Salu, 2, || "hardware register".into(), same, |_| 2));
     }
-    if matches!(now.row.name, "v_fma_f64" | "v_fmac_f64") {
+    if now.is_double_fma {
         let double = |past: &Past| past.traits.matrix.is_some_and(|matrix| matrix.is_double);
-        found.extend(history.check("matrix unit", double, |_| 2));
+        found.extend(history.check(Earlier::Matrix, 2, || "matrix unit".into(), double, |_| 2));
     }
     found
 }

@@ -13,7 +13,7 @@ use crate::exec::altered;
 use crate::exec::inst::{ExecContext, Inst};
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{Info, InstructionClass};
-use crate::observe::operands::{Operands, REGISTERS, RegisterUse, SCALAR};
+use crate::observe::operands::{Operands, RegisterSet, RegisterUse, SCALAR};
 use crate::observe::registers::Register;
 use crate::observe::sanitizer::{Place, Sanitizer};
 use crate::observe::waits::{
@@ -62,36 +62,18 @@ pub(super) struct Moment {
     pub(super) barrier: u32,
 }
 
-const WORDS: usize = REGISTERS.div_ceil(64) as usize;
-
 #[derive(Default)]
 struct WaveWaits {
     outstanding: Outstanding<Item>,
-    /// A bit for each register that an outstanding operation still has to write or read.
-    pending: [u64; WORDS],
+    /// The registers that an outstanding operation still has to write or read.
+    pending: RegisterSet,
 }
 
 impl WaveWaits {
-    /// Returns whether an operand has registers of outstanding operations.
-    fn is_pending(&self, operand: RegisterUse) -> bool {
-        operand
-            .registers()
-            .any(|n| self.pending.get(usize::from(n / 64)).is_some_and(|word| word >> (n % 64) & 1 != 0))
-    }
-
-    fn set_pending(&mut self, registers: RegisterUse) {
-        for n in registers.registers() {
-            if let Some(word) = self.pending.get_mut(usize::from(n / 64)) {
-                *word |= 1 << (n % 64);
-            }
-        }
-    }
-
     fn find_pending(&mut self) {
-        self.pending = [0; WORDS];
-        let all: Vec<RegisterUse> =
-            self.outstanding.iter_mut().filter_map(|(_, _, item)| item.registers).collect();
-        all.into_iter().for_each(|registers| self.set_pending(registers));
+        self.pending = RegisterSet::default();
+        let registers = self.outstanding.iter().filter_map(|(_, item)| item.registers);
+        registers.for_each(|registers| self.pending.insert(registers));
     }
 
     /// Returns the position of an outstanding operation that has not delivered or read registers of `operand`, and
@@ -130,6 +112,8 @@ pub(super) struct Waits {
     crossed: Vec<Crossed>,
     /// The number of operations that have been in `crossed`.
     crossings: u64,
+    /// Empty lists of the accesses of operations that have ended.
+    spare: Vec<Vec<AccessedBytes>>,
 }
 
 /// The instruction that a wave executes next.
@@ -151,6 +135,7 @@ impl Waits {
             waves: std::iter::repeat_with(WaveWaits::default).take(waves).collect(),
             crossed: Vec::new(),
             crossings: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -159,14 +144,38 @@ impl Waits {
         self.crossed.retain(|crossed| crossed.ended.is_none_or(|ended| ended.barrier >= barrier));
     }
 
+    /// Returns whether a wave has no outstanding operations.
+    pub(super) fn is_idle(&self, wave: usize) -> bool {
+        self.waves.get(wave).is_none_or(|state| state.outstanding.is_empty())
+    }
+
+    /// Returns whether an instruction that only computes registers may use those of outstanding operations.
+    pub(super) fn concerns(&self, w: &Wave, info: &Info) -> bool {
+        self.waves.get(w.id as usize).is_some_and(|state| {
+            let is_pending = |operand: &RegisterUse| state.pending.intersects(*operand);
+            let is_moved = info.operands.is_indexed || w.mode.alters();
+            !state.outstanding.is_empty() && (is_moved || info.operands.uses().iter().any(is_pending))
+        })
+    }
+
     /// Checks the instruction that a wave executes next.
     pub(super) fn see(&mut self, shared: &Sanitizer, cx: &ExecContext, next: &Next<'_>) {
         let wave = next.w.id as usize;
-        let Waits { waves, crossed, .. } = self;
+        if next.info.is_quiet {
+            if !self.is_idle(wave) {
+                self.check_registers(shared, cx, next, &[]);
+            }
+            return;
+        }
+        let Waits { waves, crossed, spare, .. } = self;
         let Some(state) = waves.get_mut(wave) else { return };
         let mut any = false;
-        let mut ended = |item: Item| {
+        let mut ended = |mut item: Item| {
             any = true;
+            if !item.lds.is_empty() {
+                item.lds.clear();
+                spare.push(std::mem::take(&mut item.lds));
+            }
             if let Some(entry) = crossed.iter_mut().find(|entry| Some(entry.number) == item.crossed) {
                 entry.ended = Some(next.now);
             }
@@ -218,7 +227,7 @@ impl Waits {
             operands = &moved;
         }
         for operand in operands.uses() {
-            if !state.is_pending(*operand) {
+            if !state.pending.intersects(*operand) {
                 continue;
             }
             let lanes = operands.lanes(next.w, next.i);
@@ -369,6 +378,14 @@ impl Waits {
             let to_lds = next.info.counting == Counting::Memory;
             let accesses =
                 next.accesses.iter().filter(|a| a.space == MemorySpace::Lds && (several || to_lds));
+            let accesses = accesses.filter(|_| begun.lanes != 0);
+            let mut lds = Vec::new();
+            for accessed in accesses {
+                if lds.is_empty() {
+                    lds = self.spare.pop().unwrap_or_default();
+                }
+                lds.push(accessed.clone());
+            }
             let item = Item {
                 inst: next.at,
                 access: next.accesses.first().map_or(AccessKind::Read, |accessed| accessed.access),
@@ -379,11 +396,11 @@ impl Waits {
                 registers,
                 lanes: begun.lanes,
                 bits: registers.map_or(ALL_BITS, |registers| loaded_bits(next.i, registers, next.w.d16_kept)),
-                lds: accesses.filter(|_| begun.lanes != 0).cloned().collect(),
+                lds,
                 crossed: None,
             };
             if let Some(registers) = registers {
-                state.set_pending(registers);
+                state.pending.insert(registers);
             }
             state.outstanding.issue(begun.counter, begun.order, item);
         }

@@ -10,6 +10,9 @@ mod class;
 mod hazards;
 #[cfg(test)]
 mod hazards_tests;
+mod history;
+#[cfg(test)]
+mod history_tests;
 mod late;
 mod lock;
 mod missing_waits;
@@ -26,6 +29,7 @@ mod sanitizer;
 mod trace;
 mod unwritten;
 mod waits;
+mod written;
 
 pub(crate) use class::Info;
 pub use class::InstructionClass;

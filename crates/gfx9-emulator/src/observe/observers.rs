@@ -16,7 +16,15 @@ use crate::state::wave::Wave;
 
 /// Returns the information for observers about each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
-    code.insts.iter().map(Info::of_instruction).collect()
+    let mut infos: Vec<Info> = code.insts.iter().map(|i| Info::of_instruction(i, code.target)).collect();
+    let mut loud = infos.len() as u32;
+    for (at, info) in infos.iter_mut().enumerate().rev() {
+        info.next_loud = loud;
+        if !info.is_quiet {
+            loud = at as u32;
+        }
+    }
+    infos.into()
 }
 
 /// The observers of a dispatch.
@@ -93,8 +101,9 @@ impl WorkgroupObserver {
 }
 
 impl Observer for WorkgroupObserver {
-    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) {
-        let Some(info) = self.infos.get(at).filter(|info| info.is_known) else { return };
+    fn before(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst) -> usize {
+        let mut next = at + 1;
+        let Some(info) = self.infos.get(at).filter(|info| info.is_known) else { return next };
         self.accesses.clear();
         if let Some(late) = &mut self.late {
             late.deliver(w, cx, i, info);
@@ -107,7 +116,10 @@ impl Observer for WorkgroupObserver {
             counter.count(w, i.row.name, info.class, info.addressing, &self.accesses, cx.code.target);
         }
         if let Some(sanitizer) = &mut self.sanitizer {
-            sanitizer.see(w, cx, at, i, info, &self.accesses);
+            let is_idle = sanitizer.see(w, cx, at, i, info, &self.accesses);
+            if is_idle && self.counter.is_none() && self.tracer.is_none() && self.late.is_none() {
+                next = info.next_loud as usize;
+            }
         }
         if let Some(tracer) = &mut self.tracer {
             tracer.before(w, &cx.code, i);
@@ -115,6 +127,7 @@ impl Observer for WorkgroupObserver {
         if let Some(late) = &mut self.late {
             late.before(w, cx, i, info, &self.accesses);
         }
+        next
     }
 
     fn after(&mut self, w: &mut Wave, cx: &mut ExecContext) {

@@ -39,6 +39,38 @@ impl RegisterUse {
     }
 }
 
+/// A set of registers: a bit for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RegisterSet([u64; REGISTERS.div_ceil(64) as usize]);
+
+impl RegisterSet {
+    /// Returns the index of the first word with bits of registers, and the bits from there on. An operand has at most 64.
+    fn bits(registers: RegisterUse) -> (usize, u128) {
+        let mask = (1u128 << registers.count.min(64)) - 1;
+        (usize::from(registers.first / 64), mask << (registers.first % 64))
+    }
+
+    pub(crate) fn insert(&mut self, registers: RegisterUse) {
+        let (first, mask) = RegisterSet::bits(registers);
+        for (word, mask) in self.0.iter_mut().skip(first).zip([mask as u64, (mask >> 64) as u64]) {
+            *word |= mask;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, register: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(register / 64)) {
+            *word &= !(1 << (register % 64));
+        }
+    }
+
+    /// Returns whether some of these registers are in the set.
+    pub(crate) fn intersects(&self, registers: RegisterUse) -> bool {
+        let (first, mask) = RegisterSet::bits(registers);
+        let word = |n: usize| self.0.get(n).map_or(0, |word| u128::from(*word));
+        (word(first) | word(first + 1) << 64) & mask != 0
+    }
+}
+
 /// The largest number of operands of an instruction: `v_swap` and atomics of buffers have this many.
 const MAX_OPERANDS: usize = 6;
 

@@ -9,18 +9,19 @@ use gfx9_isa::{Target, Ty, disassemble_words};
 
 use crate::exec::inst::{ExecContext, Inst, REPORTED, flag};
 use crate::memory::image::Image;
-use crate::memory::lds::MAX_LDS;
 use crate::memory::{AddressSpace, ShadowRange};
-use crate::observe::accesses::AccessedBytes;
+use crate::observe::accesses::{AccessedBytes, Run};
 use crate::observe::class::{AddressingKind, Info};
 use crate::observe::hazards::Hazards;
+use crate::observe::history::{self, GlobalHistory, Page, Pages, Race};
 use crate::observe::lock::lock;
 use crate::observe::missing_waits::{Moment, Next, Waits};
-use crate::observe::races::{AccessContext, DwordHistory, GlobalHistory, Kind, RecordedAccess, SCALAR};
+use crate::observe::races::{AccessContext, Kind, RecordedAccess, SCALAR};
 use crate::observe::unwritten::{self, Origin, Unwritten};
+use crate::observe::written::WrittenBytes;
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind, Site};
-use crate::state::wave::{LANES, Wave};
+use crate::state::wave::{LANES, Wave, lanes_of};
 
 /// The largest number of instructions, or pairs of them, that are reported.
 const REPORTS: usize = 64;
@@ -180,10 +181,11 @@ pub(crate) struct Local {
     unwritten: Vec<Unwritten>,
     /// The lanes of which the instruction loads unwritten bytes to LDS.
     to_lds: u64,
-    /// A bit for each byte of LDS that was written.
-    lds_written: Vec<u64>,
-    /// A history for each dword of LDS.
-    lds: Vec<DwordHistory>,
+    lds_written: WrittenBytes,
+    /// The histories of LDS.
+    lds: Vec<Page>,
+    /// The runs of lanes of the access that is checked.
+    runs: Vec<Run>,
 }
 
 /// The order of a wave with others.
@@ -218,8 +220,9 @@ impl Local {
             hazards: shared.hazards.then(|| Hazards::new(group as u32, waves)),
             unwritten: std::iter::repeat_with(Unwritten::default).take(waves).collect(),
             to_lds: 0,
-            lds_written: vec![0; MAX_LDS as usize / 64],
+            lds_written: WrittenBytes::default(),
             lds: Vec::new(),
+            runs: Vec::new(),
         }
     }
 
@@ -244,7 +247,8 @@ impl Local {
         }
     }
 
-    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses.
+    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses. Returns whether
+    /// the wave is [idle](Self::is_idle) then.
     pub(crate) fn see(
         &mut self,
         w: &mut Wave,
@@ -253,9 +257,18 @@ impl Local {
         i: &Inst,
         info: &Info,
         accesses: &[AccessedBytes],
-    ) {
+    ) -> bool {
         let wave = w.id as usize;
         self.settle(wave);
+        if info.is_quiet {
+            if self.is_idle(wave) {
+                return true;
+            }
+            let follows = self.hazards.is_some() || self.unwritten.get(wave).is_some_and(|u| !u.is_idle());
+            if !follows && !self.waits.concerns(w, info) {
+                return false;
+            }
+        }
         let now = Moment { time: self.shared.memory.time(), barrier: self.barrier };
         let acquired = self.waves.get(wave).map_or(0, |wave| wave.acquired);
         let next = Next { w, at: at as u32, i, info, accesses, now, acquired };
@@ -263,52 +276,80 @@ impl Local {
         if let Some(hazards) = &mut self.hazards {
             hazards.see(&self.shared, cx, w, at as u32, i, info);
         }
-        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+        self.follow(w, cx, at, i, info);
+        if info.is_quiet {
+            return self.is_idle(wave);
+        }
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")
             && let Some(order) = self.waves.get_mut(wave)
         {
             order.pending = true;
         }
-        self.follow(w, cx, at, i, info);
-        for (number, accessed) in accesses.iter().enumerate() {
-            if accessed.space == MemorySpace::Scratch {
-                if let Some(unwritten) = self.unwritten.get_mut(wave) {
-                    unwritten.private(w, i, info, (number, accessed));
-                }
-                continue;
-            }
-            let kind = kind(cx.code.target, i, accessed);
-            let in_lds = accessed.space == MemorySpace::Lds;
-            let atomic_load = kind == Kind::Read && bypasses_caches(cx.code.target, inner) && !in_lds;
-            if (atomic_load || kind.is_rmw() && returns(i, info.addressing))
-                && let Some(order) = self.waves.get_mut(wave)
-            {
-                order.pending = true;
-            }
-            let access = self.recorded(wave, at, kind);
-            let context = AccessContext {
-                acquired: self.waves.get(wave).map_or(0, |wave| wave.acquired),
-                stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
-            };
-            if kind != Kind::Read {
-                self.writes(cx, wave, access);
-            }
-            let found = if in_lds {
-                self.lds(cx.lds.size(), accessed, access, context)
-            } else {
-                self.global(cx, accessed, access, context, atomic_load)
-            };
-            self.move_unwritten(w, cx, (i, info), (number, accesses), access, &found);
-            if let Some((lane, other)) = found.race
-                && !(kind == Kind::Write
-                    && other.kind == Kind::Write
-                    && stores_same(w, cx, inner, info.addressing, number, accessed))
-            {
-                let access =
-                    RecordedAccess { lane: if accessed.is_scalar { SCALAR } else { lane }, ..access };
-                self.race(cx, accessed, lane, access, other);
-            }
+        for number in 0..accesses.len() {
+            self.access(w, cx, (at, i, info), (number, accesses));
         }
+        self.is_idle(wave)
+    }
+
+    /// Checks access `number` of an instruction.
+    fn access(
+        &mut self,
+        w: &Wave,
+        cx: &mut ExecContext,
+        (at, i, info): (usize, &Inst, &Info),
+        (number, accesses): (usize, &[AccessedBytes]),
+    ) {
+        let (wave, Some(accessed)) = (w.id as usize, accesses.get(number)) else { return };
+        if accessed.space == MemorySpace::Scratch {
+            if let Some(unwritten) = self.unwritten.get_mut(wave) {
+                unwritten.private(w, i, info, (number, accessed));
+            }
+            return;
+        }
+        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+        let kind = kind(cx.code.target, i, accessed);
+        let in_lds = accessed.space == MemorySpace::Lds;
+        let atomic_load = kind == Kind::Read && bypasses_caches(cx.code.target, inner) && !in_lds;
+        if (atomic_load || kind.is_rmw() && returns(i, info.addressing))
+            && let Some(order) = self.waves.get_mut(wave)
+        {
+            order.pending = true;
+        }
+        let access = self.recorded(wave, at, kind);
+        let context = AccessContext {
+            acquired: self.waves.get(wave).map_or(0, |wave| wave.acquired),
+            stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
+        };
+        if kind != Kind::Read {
+            self.writes(cx, wave, access);
+        }
+        let check = Check { accessed, access, context, may_race: !atomic_load, found: FoundLanes::default() };
+        let mut runs = std::mem::take(&mut self.runs);
+        runs.clear();
+        runs.extend(accessed.runs());
+        let found = match in_lds {
+            true => self.lds(cx.lds.size(), &runs, check),
+            false => self.global(cx, &runs, check),
+        };
+        self.runs = runs;
+        self.move_unwritten(w, cx, (i, info), (number, accesses), access, &found);
+        if let Some((lane, other)) = found.race
+            && !(kind == Kind::Write
+                && other.kind == Kind::Write
+                && stores_same(w, cx, inner, info.addressing, number, accessed))
+        {
+            let access = RecordedAccess { lane: if accessed.is_scalar { SCALAR } else { lane }, ..access };
+            self.race(cx, accessed, lane, access, other);
+        }
+    }
+
+    /// Returns whether there is nothing to check of the instructions of a wave that only compute registers: it waits for nothing,
+    /// has no unwritten bytes, and has not just executed an acquire.
+    fn is_idle(&self, wave: usize) -> bool {
+        self.hazards.is_none()
+            && self.waits.is_idle(wave)
+            && self.unwritten.get(wave).is_none_or(Unwritten::is_idle)
+            && self.waves.get(wave).is_none_or(|order| !order.pending)
     }
 
     fn recorded(&self, wave: usize, at: usize, kind: Kind) -> RecordedAccess {
@@ -327,6 +368,9 @@ impl Local {
     /// Follows unwritten bytes through the registers, and reports those that the instruction uses.
     fn follow(&mut self, w: &mut Wave, cx: &mut ExecContext, at: usize, i: &Inst, info: &Info) {
         let wave = w.id as usize;
+        if self.unwritten.get(wave).is_none_or(Unwritten::is_idle) {
+            return;
+        }
         let used = self.unwritten.get_mut(wave).map(|unwritten| unwritten.step(w, cx, i, info));
         for origin in used.unwrap_or_default() {
             let user = self.recorded(wave, at, Kind::Read);
@@ -355,13 +399,16 @@ impl Local {
         };
         if accessed.access == AccessKind::Write {
             let loaded = if number > 0 && is_to_lds(number) { std::mem::take(to_lds) } else { 0 };
-            for (_, address) in accessed.each().filter(|(lane, _)| loaded >> lane & 1 != 0) {
+            for lane in lanes_of(loaded & accessed.lanes) {
                 for byte in 0..u64::from(accessed.size) {
-                    forget(cx, lds_written, accessed.space, address + byte);
+                    forget(cx, lds_written, accessed.space, accessed.at[lane] + byte);
                 }
             }
+            if unwritten.is_empty() {
+                return;
+            }
             let stored = unwritten.stored(i, info.addressing, (number, accessed));
-            for (lane, address) in accessed.each().filter(|_| !unwritten.is_empty()) {
+            for (lane, address) in accessed.each() {
                 for byte in 0..accessed.size {
                     if stored(lane, byte).is_some() {
                         forget(cx, lds_written, accessed.space, address + u64::from(byte));
@@ -370,10 +417,13 @@ impl Local {
             }
             return;
         }
-        let copies = unwritten::copies(info, accesses);
         if number == 0 && is_to_lds(1) {
             *to_lds = found.unwritten & !found.past_end;
         }
+        if found.unwritten == 0 {
+            return;
+        }
+        let copies = unwritten::copies(info, accesses);
         let reported = if copies || number == 0 && is_to_lds(1) { found.past_end } else { found.unwritten };
         if reported != 0 {
             shared.report(cx, DefectKind::UninitializedRead, accessed, reported, access, None);
@@ -428,83 +478,44 @@ impl Local {
     }
 
     /// Checks an access to global memory.
-    fn global(
-        &self,
-        cx: &mut ExecContext,
-        accessed: &AccessedBytes,
-        access: RecordedAccess,
-        context: AccessContext,
-        atomic_load: bool,
-    ) -> FoundLanes {
-        let size = u64::from(accessed.size);
-        let mut found = FoundLanes::default();
-        let mut histories = self.shared.memory.histories();
-        for (lane, address) in accessed.each() {
-            match cx.mem.tracked(address, size) {
-                ShadowRange::Outside => continue,
-                ShadowRange::Untracked => {}
-                ShadowRange::At(shadow, offset, own) => {
-                    if accessed.access != AccessKind::Write && !shadow.is_written(offset, size) {
-                        found.unwritten |= 1 << lane;
-                        if offset + size > own {
-                            found.past_end |= 1 << lane;
-                        }
-                    }
-                    if accessed.access != AccessKind::Read {
-                        shadow.mark(offset, size);
-                    }
-                }
-            }
-            if atomic_load {
-                continue;
-            }
-            for dword in address / 4..=(address + size - 1) / 4 {
-                let access = RecordedAccess {
-                    lane: lane_of(accessed, lane),
-                    bytes: bytes_of(address, size, dword),
-                    ..access
-                };
-                let other = histories.get(dword).and_then(|history| history.record(access, context));
-                found.race = found.race.or(other.map(|other| (lane as u8, other)));
+    fn global(&self, cx: &mut ExecContext, runs: &[Run], mut check: Check<'_>) -> FoundLanes {
+        let accessed = check.accessed;
+        let pages = &mut self.shared.memory.pages();
+        let (address, bytes) = Run::extent(runs);
+        let range = cx.mem.tracked(address, bytes);
+        if !matches!(range, ShadowRange::Outside) {
+            runs.iter().for_each(|run| check.global(run, &range, address, pages));
+            return check.found;
+        }
+        // Some lanes may be outside, or the lanes are in several ranges. A single one is outside.
+        for (lane, address) in accessed.each().filter(|_| accessed.lanes.count_ones() > 1) {
+            let run = Run::of_lane(lane, address, accessed.size);
+            let range = cx.mem.tracked(address, run.size);
+            if !matches!(range, ShadowRange::Outside) {
+                check.global(&run, &range, address, pages);
             }
         }
-        found
+        check.found
     }
 
     /// Checks an access to LDS, like [`global`](Self::global).
-    fn lds(
-        &mut self,
-        len: u32,
-        accessed: &AccessedBytes,
-        access: RecordedAccess,
-        context: AccessContext,
-    ) -> FoundLanes {
-        let size = u64::from(accessed.size);
-        self.lds.resize((len as usize).div_ceil(4), DwordHistory::default());
-        let mut found = FoundLanes::default();
-        for (lane, address) in accessed.each().filter(|(_, address)| address + size <= u64::from(len)) {
-            for byte in address..address + size {
-                let Some(word) = self.lds_written.get_mut(byte as usize / 64) else { continue };
-                let bit = 1 << (byte % 64);
-                if accessed.access != AccessKind::Write && *word & bit == 0 {
-                    found.unwritten |= 1 << lane;
-                }
-                if accessed.access != AccessKind::Read {
-                    *word |= bit;
-                }
-            }
-            for dword in address / 4..=(address + size - 1) / 4 {
-                let access = RecordedAccess {
-                    lane: lane_of(accessed, lane),
-                    bytes: bytes_of(address, size, dword),
-                    ..access
-                };
-                let other =
-                    self.lds.get_mut(dword as usize).and_then(|history| history.record(access, context));
-                found.race = found.race.or(other.map(|other| (lane as u8, other)));
+    fn lds(&mut self, len: u32, runs: &[Run], mut check: Check<'_>) -> FoundLanes {
+        self.lds.resize_with(history::pages_of(len), Page::default);
+        self.lds_written.resize(len);
+        let accessed = check.accessed;
+        let is_inside = |address: u64, bytes: u64| address + bytes <= u64::from(len);
+        let (address, bytes) = Run::extent(runs);
+        if is_inside(address, bytes) {
+            runs.iter().for_each(|run| check.lds(run, &mut self.lds_written, &mut self.lds));
+            return check.found;
+        }
+        for (lane, address) in accessed.each() {
+            if is_inside(address, accessed.size.into()) {
+                let run = Run::of_lane(lane, address, accessed.size);
+                check.lds(&run, &mut self.lds_written, &mut self.lds);
             }
         }
-        found
+        check.found
     }
 }
 
@@ -516,7 +527,66 @@ struct FoundLanes {
     /// Those of them that read past the end of an allocation.
     past_end: u64,
     /// A lane that races, with the other access.
-    race: Option<(u8, RecordedAccess)>,
+    race: Option<Race>,
+}
+
+/// An access that is checked.
+struct Check<'a> {
+    accessed: &'a AccessedBytes,
+    access: RecordedAccess,
+    context: AccessContext,
+    /// Whether it can race.
+    may_race: bool,
+    found: FoundLanes,
+}
+
+impl Check<'_> {
+    /// Checks a run of lanes. `range` is what is known of the bytes from `base` on, of which those of the run are some.
+    fn global(&mut self, run: &Run, range: &ShadowRange<'_>, base: u64, pages: &mut impl Pages) {
+        if let ShadowRange::At(shadow, offset, own) = *range {
+            let offset_of = |address: u64| offset + (address - base);
+            let is_written = |address: u64, bytes| shadow.is_written(offset_of(address), bytes);
+            let unwritten = unwritten_lanes(run, self.accessed.access, is_written);
+            if unwritten != 0 {
+                self.found.unwritten |= unwritten;
+                let is_past_end = |lane: &u8| offset_of(run.address_of(*lane)) + run.size > own;
+                let past_end = run.lanes().filter(is_past_end).fold(0, |lanes, lane| lanes | 1 << lane);
+                self.found.past_end |= unwritten & past_end;
+            }
+            if self.accessed.access != AccessKind::Read {
+                shadow.mark(offset_of(run.address), run.bytes());
+            }
+        }
+        if self.may_race {
+            self.record(run, pages);
+        }
+    }
+
+    fn lds(&mut self, run: &Run, written: &mut WrittenBytes, pages: &mut impl Pages) {
+        let is_written = |address: u64, bytes| written.is_written(address, bytes);
+        self.found.unwritten |= unwritten_lanes(run, self.accessed.access, is_written);
+        if self.accessed.access != AccessKind::Read {
+            written.mark(run.address, run.bytes());
+        }
+        self.record(run, pages);
+    }
+
+    fn record(&mut self, run: &Run, pages: &mut impl Pages) {
+        let race = history::record(pages, run, self.access, self.context, self.accessed.is_scalar);
+        self.found.race = self.found.race.or(race);
+    }
+}
+
+/// Returns the lanes of a run that read bytes which were never written. `is_written` says of an address and a number of bytes
+/// whether they were.
+fn unwritten_lanes(run: &Run, access: AccessKind, is_written: impl Fn(u64, u64) -> bool) -> u64 {
+    if access == AccessKind::Write || is_written(run.address, run.bytes()) {
+        return 0;
+    }
+    // Of atomics to the same bytes, the first writes them.
+    let lanes = if access == AccessKind::Atomic { run.round() } else { run.lanes() };
+    let unwritten = lanes.filter(|lane| !is_written(run.address_of(*lane), run.size));
+    unwritten.fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
 /// Returns the kind of an access of an instruction.
@@ -546,9 +616,9 @@ fn returns(i: &Inst, addressing: AddressingKind) -> bool {
 }
 
 /// Returns whether a byte of global memory or LDS was written, or is not tracked.
-fn is_written(cx: &mut ExecContext, lds_written: &[u64], space: MemorySpace, address: u64) -> bool {
+fn is_written(cx: &mut ExecContext, lds_written: &WrittenBytes, space: MemorySpace, address: u64) -> bool {
     if space == MemorySpace::Lds {
-        return lds_written.get(address as usize / 64).is_none_or(|word| word >> (address % 64) & 1 != 0);
+        return lds_written.is_written(address, 1);
     }
     match cx.mem.tracked(address, 1) {
         ShadowRange::At(shadow, offset, _) => shadow.is_written(offset, 1),
@@ -557,23 +627,12 @@ fn is_written(cx: &mut ExecContext, lds_written: &[u64], space: MemorySpace, add
 }
 
 /// Records that a byte has the value of one that was never written.
-fn forget(cx: &mut ExecContext, lds_written: &mut [u64], space: MemorySpace, address: u64) {
+fn forget(cx: &mut ExecContext, lds_written: &mut WrittenBytes, space: MemorySpace, address: u64) {
     if space == MemorySpace::Lds {
-        if let Some(word) = lds_written.get_mut(address as usize / 64) {
-            *word &= !(1 << (address % 64));
-        }
+        lds_written.clear(address);
     } else if let ShadowRange::At(shadow, offset, _) = cx.mem.tracked(address, 1) {
         shadow.clear(offset);
     }
-}
-
-fn lane_of(accessed: &AccessedBytes, lane: usize) -> u8 {
-    if accessed.is_scalar { SCALAR } else { lane as u8 }
-}
-
-/// Returns a mask of the bytes of a dword that an access contains.
-fn bytes_of(address: u64, size: u64, dword: u64) -> u8 {
-    (0..4).filter(|n| (address..address + size).contains(&(4 * dword + n))).fold(0, |mask, n| mask | 1 << n)
 }
 
 /// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on

@@ -19,7 +19,7 @@ use gfx9_isa::{Encoding, Row};
 use crate::exec::inst::{ExecContext, Inst};
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::{AddressingKind, Info, InstructionClass};
-use crate::observe::operands::{RegisterUse, SCALAR};
+use crate::observe::operands::{RegisterSet, RegisterUse, SCALAR};
 use crate::observe::races::RecordedAccess;
 use crate::observe::waits::bits_written;
 use crate::report::access::AccessKind;
@@ -52,6 +52,8 @@ struct Bits {
 pub(super) struct Unwritten {
     /// By [`RegisterUse`]'s numbers.
     registers: BTreeMap<u16, Bits>,
+    /// Those that are in `registers`.
+    held: RegisterSet,
     /// By lane and offset in bytes.
     scratch: HashMap<(usize, u64), Arc<Origin>>,
     /// A bit operation has set SCC by unwritten bits.
@@ -79,7 +81,7 @@ impl Unwritten {
         if is_scalar {
             self.scc = None;
         }
-        if !self.registers.is_empty() {
+        if info.operands.uses().iter().any(|operand| self.held.intersects(*operand)) {
             let reads = || info.operands.uses().iter().filter(|operand| !operand.is_write);
             let found = reads().find_map(|operand| self.any(*operand, !0));
             if let Some(origin) = found.filter(|_| is_pure(i, info) && !w.mode.alters()) {
@@ -97,7 +99,7 @@ impl Unwritten {
                     info.operands.lanes(w, i)
                 };
                 let data = data(i, info.addressing);
-                let uses = reads().filter(|operand| !data.contains(&operand.first));
+                let uses = reads().filter(|operand| !data.contains(&Some(operand.first)));
                 used.extend(uses.filter_map(|operand| self.any(*operand, lanes)));
                 self.overwrite(w, i, info);
             }
@@ -139,6 +141,7 @@ impl Unwritten {
         if let Some(origin) = origin.filter(|_| any) {
             let none = || Bits { of_lanes: Box::new([0; LANES]), origin: Arc::clone(origin) };
             self.registers.entry(register).or_insert_with(none).origin = Arc::clone(origin);
+            self.held.insert(RegisterUse { first: register, count: 1, is_write: true });
         }
         let Some(of_register) = self.registers.get_mut(&register) else { return };
         for lane in lanes_of(lanes) {
@@ -147,6 +150,7 @@ impl Unwritten {
         }
         if of_register.of_lanes.iter().all(|bits| *bits == 0) {
             self.registers.remove(&register);
+            self.held.remove(register);
         }
     }
 
@@ -234,8 +238,8 @@ impl Unwritten {
     ) -> impl Fn(usize, u32) -> Option<&'a Arc<Origin>> + use<'a> {
         let data = data(i, addressing);
         let first = match addressing {
-            AddressingKind::DsTwo(..) => data.get(number).copied(),
-            _ => data.first().map(|first| first + number as u16 * accessed.size.div_ceil(4) as u16),
+            AddressingKind::DsTwo(..) => data.get(number).copied().flatten(),
+            _ => data[0].map(|first| first + number as u16 * accessed.size.div_ceil(4) as u16),
         };
         let shift = if i.row.is(HIGH) { 2 } else { 0 };
         move |lane, byte| {
@@ -273,6 +277,11 @@ impl Unwritten {
                 self.scratch = scratch;
             }
         }
+    }
+
+    /// Returns whether no instruction can use or pass on any.
+    pub(super) fn is_idle(&self) -> bool {
+        self.registers.is_empty() && self.scc.is_none()
     }
 
     /// Returns whether the wave has none.
@@ -327,20 +336,20 @@ pub(super) fn copies(info: &Info, accesses: &[AccessedBytes]) -> bool {
 
 /// Returns the first registers of what a memory instruction stores as it is; none if it converts it, or combines it with what is
 /// in memory.
-fn data(i: &Inst, addressing: AddressingKind) -> Vec<u16> {
+fn data(i: &Inst, addressing: AddressingKind) -> [Option<u16>; 2] {
     let i = i.ext.as_ref().map_or(i, |ext| &ext.inner);
     match addressing {
         AddressingKind::Scalar(AccessKind::Write, _)
         | AddressingKind::ScalarBuffer(AccessKind::Write, _)
-        | AddressingKind::ScalarScratch(AccessKind::Write, _) => vec![SCALAR + i.dst],
-        AddressingKind::DsTwo(AccessKind::Write, ..) => vec![i.src[1], i.src[2]],
-        AddressingKind::DsByLane(AccessKind::Write) => vec![i.src[0]],
+        | AddressingKind::ScalarScratch(AccessKind::Write, _) => [Some(SCALAR + i.dst), None],
+        AddressingKind::DsTwo(AccessKind::Write, ..) => [Some(i.src[1]), Some(i.src[2])],
+        AddressingKind::DsByLane(AccessKind::Write) => [Some(i.src[0]), None],
         AddressingKind::Ds(AccessKind::Write, _)
         | AddressingKind::Flat(AccessKind::Write, _)
         | AddressingKind::Global(AccessKind::Write, _)
         | AddressingKind::Scratch(AccessKind::Write, _)
-        | AddressingKind::Buffer(AccessKind::Write, _) => vec![i.src[1]],
-        _ => Vec::new(),
+        | AddressingKind::Buffer(AccessKind::Write, _) => [Some(i.src[1]), None],
+        _ => [None; 2],
     }
 }
 
