@@ -680,6 +680,7 @@ fn sums_round_as_measured() {
 #[test]
 fn ties_are_rounded_as_measured() {
     let mut random = Random::new(12);
+    let mut ties = 0;
     for (name, group, split) in [
         ("v_mfma_f32_16x16x16_f16", 8, false),
         ("v_mfma_f32_16x16x16_bf16", 8, false),
@@ -708,12 +709,15 @@ fn ties_are_rounded_as_measured() {
                 products.push((2f64.powi(size) * if sign == 0 { 1.0 } else { -1.0 }, size));
             }
             let want = gfx942(&products, group, split, c);
+            let exact = products.iter().fold(f64::from(c), |sum, (p, _)| sum + p);
+            ties += usize::from(want != exact as f32);
             for level in levels() {
                 let got = dot_of(&shape, &a, &b, c, level);
                 assert_eq!(got, want, "{name} {level:?}: {products:?} + {c:e}");
             }
         }
     }
+    assert!(ties > 10, "{ties}");
 }
 
 #[test]
