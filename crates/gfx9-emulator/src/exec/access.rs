@@ -448,7 +448,9 @@ macro_rules! transfers {
         ) -> Flow {
             let Some(active) = w.active() else { return Flow::Next };
             let exec = active.exec();
+            // Wider elements are faster by themselves.
             if active.all()
+                && K::E::SIZE <= 4
                 && let Some(mut run) = cx.lds.run(K::E::SIZE, at)
             {
                 K::run(w, register, &mut run);

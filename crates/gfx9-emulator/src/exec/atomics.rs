@@ -14,10 +14,10 @@ use crate::exec::ds::{addresses, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
 use crate::memory::bounds::Bounds;
-use crate::memory::{Addresses, Cell, Checked, Element, Wide, part_of};
+use crate::memory::{Addresses, Cell, Element, Wide};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
-use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, Mode, Wave, lanes_of};
+use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 
 /// A value of 32 or 64 bits that atomics work on.
 pub(crate) trait Bits: Copy + Eq {
@@ -28,10 +28,6 @@ pub(crate) trait Bits: Copy + Eq {
     fn set(self, w: &mut Wave, index: u16, lane: usize);
     fn element(self) -> Self::E;
     fn of_element(element: Self::E) -> Self;
-    /// Returns the n-th value of those in 16 bytes.
-    fn nth(wide: u128, n: usize) -> Self;
-    /// Returns 16 bytes that have this as their n-th value, and are otherwise 0.
-    fn as_nth(self, n: usize) -> u128;
     /// Replaces the value with what `f` returns for it, and returns the previous value.
     fn update(cell: &Cell<Self>, f: impl FnMut(Self) -> Self) -> Self;
     /// Calls `f` with the cell at an address. Returns `None` if the cell is out of bounds or misaligned.
@@ -61,14 +57,6 @@ impl Bits for u32 {
     #[inline(always)]
     fn of_element([value]: [u32; 1]) -> u32 {
         value
-    }
-    #[inline(always)]
-    fn nth(wide: u128, n: usize) -> u32 {
-        (wide >> (32 * n)) as u32
-    }
-    #[inline(always)]
-    fn as_nth(self, n: usize) -> u128 {
-        u128::from(self) << (32 * n)
     }
     #[inline(always)]
     fn update(cell: &Cell<u32>, f: impl FnMut(u32) -> u32) -> u32 {
@@ -105,14 +93,6 @@ impl Bits for u64 {
     #[inline(always)]
     fn of_element([lo, hi]: [u32; 2]) -> u64 {
         u64::from(lo) | u64::from(hi) << 32
-    }
-    #[inline(always)]
-    fn nth(wide: u128, n: usize) -> u64 {
-        (wide >> (64 * n)) as u64
-    }
-    #[inline(always)]
-    fn as_nth(self, n: usize) -> u128 {
-        u128::from(self) << (64 * n)
     }
     #[inline(always)]
     fn update(cell: &Cell<u64>, f: impl FnMut(u64) -> u64) -> u64 {
@@ -466,80 +446,21 @@ fn memory_rmw<O: Rmw>(
     if O::FLOAT && cx.ignores_atomics(at.at(active.first())) {
         return memory_rmw_apart::<O>(w, cx, slot, at, exec, o, flat);
     }
-    if exec.count_ones() > 1 && cells.are_same() && rmw_same::<O>(w, &cells, m, exec, o).is_some() {
-        return Flow::Next;
-    }
     let mut misaligned = false;
-    for chunk in 0..CHUNKS {
-        if rmw_chunk::<O>(w, &cells, m, chunk, o).is_some() {
+    for lane in lanes_of(exec) {
+        let Some(cell) = cells.cell::<O::T>(lane) else {
+            misaligned = true;
             continue;
-        }
-        for lane in lanes_of(part_of(exec, chunk)) {
-            let Some(cell) = cells.cell::<O::T>(lane) else {
-                misaligned = true;
-                continue;
-            };
-            let (a, b) = o.get::<O>(w, lane);
-            let old = O::atomic(&cell, m, a, b);
-            o.put(w, lane, old);
-        }
+        };
+        let (a, b) = o.get::<O>(w, lane);
+        let old = O::atomic(&cell, m, a, b);
+        o.put(w, lane, old);
     }
     if misaligned {
         misaligned_fault(cx, MemorySpace::Global, &|lane| at.at(lane), exec, size)
     } else {
         Flow::Next
     }
-}
-
-/// Applies an operation for the lanes of `exec`, which have the same address, with one exchange. Returns `None`, without doing
-/// so, if the address is misaligned.
-#[inline(always)]
-fn rmw_same<O: Rmw>(
-    w: &mut Wave,
-    cells: &Checked<'_, Wide, <O::T as Bits>::E>,
-    m: Mode,
-    exec: u64,
-    o: Operands,
-) -> Option<()> {
-    let cell = cells.cell::<O::T>(exec.trailing_zeros() as usize)?;
-    let mut old = [O::T::nth(0, 0); LANES];
-    O::T::update(&cell, |value| {
-        lanes_of(exec).fold(value, |value, lane| {
-            old[lane] = value;
-            let (a, b) = o.get::<O>(w, lane);
-            O::f(m, value, a, b)
-        })
-    });
-    for lane in lanes_of(exec) {
-        o.put(w, lane, old[lane]);
-    }
-    Some(())
-}
-
-/// Applies an operation for a chunk of lanes whose words follow each other, with an exchange for each 16 bytes. Returns `None`,
-/// without doing so, if they do not, or the host has no such exchange.
-#[inline(always)]
-fn rmw_chunk<O: Rmw>(
-    w: &mut Wave,
-    cells: &Checked<'_, Wide, <O::T as Bits>::E>,
-    m: Mode,
-    chunk: usize,
-    o: Operands,
-) -> Option<()> {
-    let together = 16 / <O::T as Bits>::E::SIZE;
-    for (n, cell) in cells.wide_cells(chunk)?.enumerate() {
-        let first = chunk * CHUNK + n * together;
-        let old = cell.update(|old| {
-            (0..together).fold(0, |new, k| {
-                let (a, b) = o.get::<O>(w, first + k);
-                new | O::f(m, O::T::nth(old, k), a, b).as_nth(k)
-            })
-        })?;
-        for k in 0..together {
-            o.put(w, first + k, O::T::nth(old, k));
-        }
-    }
-    Some(())
 }
 
 /// Does what [`memory_rmw`] does when the lanes are not all in one allocation, or in a fine-grained one.

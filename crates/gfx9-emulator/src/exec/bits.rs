@@ -93,16 +93,5 @@ ops3! {
             d |= (if selector < 8 { byte } else { picked }) << (8 * n);
         }
         d
-    }; fast {
-        // Selectors of bytes, and 12, which gives 0.
-        let mut d = 0;
-        for n in 0..4 {
-            let selector = c >> (8 * n);
-            let from = if selector & 4 != 0 { a } else { b };
-            d |= (from >> (8 * (selector & 3)) & 0xff) << (8 * n);
-        }
-        let constant = c & 0x0808_0808;
-        let zeros = (constant << 5).wrapping_sub(constant >> 3);
-        (d & !zeros, c & 0xf0f0_f0f0 | (c ^ 0x0404_0404) & 0x0707_0707 & zeros)
     }
 }

@@ -459,13 +459,6 @@ impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
 
 /// The words that atomic operations of a wave change: dwords, or 64-bit words.
 impl<E: Element> Checked<'_, Wide, E> {
-    /// Returns whether all active lanes have the same address.
-    #[inline(always)]
-    pub(crate) fn are_same(&self) -> bool {
-        let first = self.addresses.at(self.exec.trailing_zeros() as usize);
-        lanes_of(self.exec).all(|lane| self.addresses.at(lane) == first)
-    }
-
     /// Returns an active lane's word; `None` if it is misaligned.
     #[inline(always)]
     pub(crate) fn cell<T>(&self, lane: usize) -> Option<Cell<T>> {
@@ -476,23 +469,5 @@ impl<E: Element> Checked<'_, Wide, E> {
             let p = self.pointer(lane);
             p.addr().is_multiple_of(size_of::<T>()).then(|| Cell::new(p))
         }
-    }
-
-    /// Returns the 16 bytes, one after the other, that a chunk's words are in; `None` if they are not such bytes, or
-    /// misaligned.
-    #[inline(always)]
-    pub(crate) fn wide_cells(&self, chunk: usize) -> Option<impl Iterator<Item = Cell<u128>>> {
-        if self.pattern(chunk) != Some(Pattern::Row) {
-            return None;
-        }
-        // SAFETY: the pattern says that the lane is active.
-        let start = unsafe { self.pointer(chunk * CHUNK) };
-        let cells = (0..CHUNK * E::SIZE / 16).map(move |n| {
-            // SAFETY: the pattern says that all lanes are active and their words one after the other, so that the bytes are
-            // in bounds, and they are aligned. Guest memory is only accessed through `raw`, and the caller of `Checked::new`
-            // keeps the range alive.
-            unsafe { Cell::new(start.wrapping_add(16 * n)) }
-        });
-        start.addr().is_multiple_of(16).then_some(cells)
     }
 }

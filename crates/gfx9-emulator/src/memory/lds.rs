@@ -321,10 +321,30 @@ impl<E: Element> CheckedLds<'_, E> {
 }
 
 impl<const N: usize> CheckedLds<'_, [u32; N]> {
+    /// Returns whether the elements of all lanes are one after the other.
+    #[inline(always)]
+    fn is_run(&self) -> bool {
+        self.exec == !0 && offsets_are_run(self.addresses, 4 * N as u32)
+    }
+
     /// Loads the dwords at each of some offsets, at most the span, behind the addresses of the active lanes to registers.
     #[inline(always)]
     pub(crate) fn rows<const M: usize>(&self, offsets: [u32; M], mut rows: [&mut [Lanes; N]; M]) {
         let offsets = offsets.map(|offset| offset.min(self.span) as usize);
+        if N > 1 && self.is_run() {
+            for (offset, rows) in offsets.iter().zip(&mut rows) {
+                let at = self.addresses[0] as usize + offset;
+                // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
+                let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
+                let (all, _) = all.as_chunks::<4>();
+                for lane in 0..LANES {
+                    for n in 0..N {
+                        rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
+                    }
+                }
+            }
+            return;
+        }
         for c in 0..CHUNKS {
             let pattern = self.pattern(c);
             for (offset, rows) in offsets.iter().zip(&mut rows) {
@@ -368,6 +388,18 @@ impl<const N: usize> CheckedLds<'_, [u32; N]> {
     /// Stores the dwords of the active lanes from registers.
     #[inline(always)]
     pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
+        if N > 1 && self.is_run() {
+            let at = self.addresses[0] as usize;
+            // SAFETY: as in `rows`, and `self` is borrowed mutably.
+            let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * N * LANES) };
+            let (all, _) = all.as_chunks_mut::<4>();
+            for lane in 0..LANES {
+                for n in 0..N {
+                    all[lane * N + n] = rows[n].flat()[lane].to_le_bytes();
+                }
+            }
+            return;
+        }
         for c in 0..CHUNKS {
             let pattern = self.pattern(c);
             if N == 1 && pattern == Some(Pattern::Row) {

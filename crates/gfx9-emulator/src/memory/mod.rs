@@ -28,7 +28,7 @@ mod shared_pages;
 mod view;
 
 pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
-pub(crate) use gather::{Addresses, Based, Checked, Element, Pieces, Wide, opaque, part_of};
+pub(crate) use gather::{Addresses, Based, Checked, Element, Pieces, Wide, opaque};
 pub(crate) use guest_range::GuestRange;
 pub(crate) use raw::{Cell, Piece};
 pub(crate) use shadow::words;

@@ -85,26 +85,6 @@ impl Cell<u64> {
     }
 }
 
-impl Cell<u128> {
-    /// Replaces the value with what `f` returns for it, and returns the previous value; `None`, without doing so, if the
-    /// host has no instruction for that.
-    #[inline(always)]
-    pub(crate) fn update(&self, mut f: impl FnMut(u128) -> u128) -> Option<u128> {
-        // The halves may be of different times; then the exchange fails.
-        // SAFETY: as the caller of `new` guarantees.
-        let [low, high] = unsafe { [load64(self.p), load64(self.p.add(8))] };
-        let mut old = u128::from(low) | u128::from(high) << 64;
-        loop {
-            // SAFETY: as the caller of `new` guarantees.
-            let seen = unsafe { host::exchange128(self.p, old, f(old)) }?;
-            if seen == old {
-                return Some(old);
-            }
-            old = seen;
-        }
-    }
-}
-
 /// The dwords of 64 bytes of guest memory.
 pub(crate) type Piece = [u32; 16];
 
@@ -417,29 +397,6 @@ mod host {
         }
     }
 
-    /// Stores `new` if the value is `old`. Returns the previous value; `None`, without storing, if the processor has no
-    /// instruction for it.
-    #[inline(always)]
-    pub(super) unsafe fn exchange128(p: *mut u8, old: u128, new: u128) -> Option<u128> {
-        if !std::arch::is_x86_feature_detected!("cmpxchg16b") {
-            return None;
-        }
-        let (low, high): (u64, u64);
-        // SAFETY: it reads and writes valid bytes, with the effect that the module's documentation describes. `rbx`, which
-        // can't be an operand, has its value again at the end.
-        unsafe {
-            asm!(
-                "xchg rsi, rbx",
-                "lock cmpxchg16b xmmword ptr [rdi]",
-                "mov rbx, rsi",
-                in("rdi") p, inout("rsi") new as u64 => _, in("rcx") (new >> 64) as u64,
-                inout("rax") old as u64 => low, inout("rdx") (old >> 64) as u64 => high,
-                options(nostack),
-            );
-        }
-        Some(u128::from(low) | u128::from(high) << 64)
-    }
-
     /// The number of words from which on the processor's string instruction is faster than a loop.
     const STRING: usize = 64;
 
@@ -559,12 +516,6 @@ mod host {
         load16, store16, u16;
         load32, store32, u32;
         load64, store64, u64;
-        load_wide, store_wide, u128;
-    }
-
-    pub(super) unsafe fn exchange128(p: *mut u8, old: u128, new: u128) -> Option<u128> {
-        // SAFETY: as the caller guarantees.
-        Some(unsafe { modify(p, |value| if value == old { new } else { value }, load_wide, store_wide) })
     }
 
     macro_rules! modify {
@@ -676,11 +627,6 @@ mod host {
                 <$ty>::from_le(unsafe { <$atomic>::from_ptr(p.cast()) }.swap(value.to_le(), SeqCst))
             }
         )*};
-    }
-
-    /// Rust has no atomic operation of this size.
-    pub(super) unsafe fn exchange128(_: *mut u8, _: u128, _: u128) -> Option<u128> {
-        None
     }
 
     modify! {
