@@ -69,7 +69,8 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "calls, memory, settings, streams",
             "capture + command + device + event + graph + module + stream + watch, options",
-            "handles, listener, pinned",
+            "handles, listener, pinned, queue",
+            "sync",
         ],
     ),
     (
