@@ -112,6 +112,8 @@ impl Mark {
         let reached = self.is_reached();
         if !reached {
             self.stream.queue.wake_worker();
+            // A thread that asks again and again may have the core that the worker needs.
+            std::thread::yield_now();
         }
         reached
     }
