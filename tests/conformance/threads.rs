@@ -49,7 +49,7 @@ pub(crate) fn threads_wait_for_their_launches_on_one_stream(rig: &Rig) {
         for t in 0..THREADS as u64 {
             let probe = &probe;
             // A thread of a program may have a small stack.
-            let thread = std::thread::Builder::new().stack_size(128 << 10);
+            let thread = std::thread::Builder::new().stack_size(512 << 10);
             let waits = move || {
                 let counter = counters.offset(4 * t);
                 for round in 1..=40u32 {
