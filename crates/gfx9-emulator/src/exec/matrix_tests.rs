@@ -1,6 +1,8 @@
 //! Compares matrix instructions with products of matrices. The elements are mapped from register and lane to row and
 //! column ("AMD Matrix Instruction Calculator", register-to-element mapping), the opposite direction of the executors,
 //! and the shapes come from the mnemonics. The arithmetic is compared with that of integers.
+//!
+//! It is longer than other files because every test uses this one mapping and the sums that were measured.
 
 use gfx9_isa::{Encoding, Row, Target};
 
