@@ -7,8 +7,8 @@ use hiplaunch::driver::validation::CallKind;
 use hiplaunch::driver::{Capability, DeviceId, ErrorCode, StreamOptions, Work};
 use hiplaunch::stream::CaptureMode;
 use hiplaunch::{
-    Arg, CapturedGraph, Destination, DeviceBuffer, Error, Event, EventOptions, HostData, Launch, LaunchDims,
-    LaunchProblem, Stream, args,
+    Arg, BufferArg, CapturedGraph, Destination, DeviceBuffer, Error, Event, EventOptions, HostData, Launch,
+    LaunchDims, LaunchProblem, Stream, args,
 };
 
 use hiplaunch_testing::rig::{self, *};
@@ -83,7 +83,7 @@ fn a_graph_does_what_was_captured_with_one_call() {
 #[test]
 fn a_graph_keeps_what_it_uses() {
     on_each(|rig| {
-        let (words, dropped) = (buffer(rig, &[5; 64]), buffer(rig, &[5; 64]));
+        let (words, dropped, named) = (buffer(rig, &[5; 64]), buffer(rig, &[5; 64]), buffer(rig, &[5; 64]));
         let kernel = rig.kernel(&PROBE, "bump");
         let other = rig.launcher.stream(&rig.device).unwrap();
         rig.stream.synchronize().unwrap();
@@ -91,13 +91,18 @@ fn a_graph_keeps_what_it_uses() {
         let dims = LaunchDims::linear(1, 64);
         rig.launch(kernel, dims, &args![&words, 64i32]).unwrap();
         rig.launch(kernel, dims, &args![&dropped, 64i32]).unwrap().read().unwrap();
-        let address = dropped.ptr();
-        drop(dropped);
+        let buffers = [BufferArg::from(&named)];
+        let mut packed = [0; 12];
+        packed[..8].copy_from_slice(&buffers[0].ptr().0.to_le_bytes());
+        packed[8..].copy_from_slice(&64i32.to_le_bytes());
+        rig.submit(kernel, Launch::new(dims).packed_with(&packed, &buffers)).unwrap();
+        let addresses = [dropped.ptr(), named.ptr()];
+        drop((dropped, named));
         rig.launcher.unregister(kernel).unwrap();
         let graph = rig.stream.end_capture().unwrap();
         // The memory is not given to others while the graph may use it.
         let others: Vec<_> = (0..8).map(|_| buffer(rig, &[0; 64])).collect();
-        assert!(others.iter().all(|other| other.ptr() != address));
+        assert!(others.iter().all(|other| !addresses.contains(&other.ptr())));
         rig.stream.synchronize().unwrap();
         (0..3).for_each(|_| run(&graph, &other));
         // Its last launch is in flight.

@@ -70,7 +70,7 @@ impl<'a> BufferArg<'a> {
 
     /// The first bytes of a buffer, of the pool or not.
     #[inline]
-    pub(crate) fn of_buffer<T: Pod>(buffer: &'a DeviceBuffer<T>, bytes: u64) -> BufferArg<'a> {
+    pub(super) fn of_buffer<T: Pod>(buffer: &'a DeviceBuffer<T>, bytes: u64) -> BufferArg<'a> {
         let ptr = buffer.address();
         BufferArg { block: buffer.block(), ptr, range: (ptr.0, bytes) }
     }
@@ -202,7 +202,7 @@ impl From<DevicePtr> for Arg<'_> {
 impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for Arg<'a> {
     #[inline]
     fn from(buffer: &'a DeviceBuffer<T>) -> Self {
-        Arg::Buffer(BufferArg::of_buffer(buffer, buffer.bytes() as u64))
+        Arg::Buffer(BufferArg::from(buffer))
     }
 }
 
@@ -218,6 +218,13 @@ impl<'a, T: Pod> From<&'a PinnedBuffer<T>> for Arg<'a> {
     #[inline]
     fn from(buffer: &'a PinnedBuffer<T>) -> Self {
         Arg::Pointer(buffer.ptr())
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for BufferArg<'a> {
+    #[inline]
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        BufferArg::of_buffer(buffer, buffer.bytes() as u64)
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::error::{Error, LaunchProblem};
 use crate::stream::{EnqueueState, StreamState};
 
-use super::args::Arg;
+use super::args::BufferArg;
 use super::description::Launch;
 use super::image::ImageSizes;
-use super::launch::{Arguments, DeferredDrops, KernelRef, LaunchFailure, StagedImage, pack, submit};
+use super::launch::{DeferredDrops, KernelRef, LaunchFailure, StagedImage, pack, submit};
 
 /// Enqueues a launch on a stream, which is locked, and on which nothing else may be enqueued, as `error` says: one
 /// that is captured takes it. What is put into `drops` is to be dropped once the lock is released.
@@ -56,13 +56,7 @@ pub(super) fn enqueue(
     .map_err(|failure| Box::new(LaunchFailure::Failed(failure.failure, kernel.name.clone())))?;
     let mut kept = stream_state.captured();
     kept.module(kernel.module());
-    if let Arguments::Args(args) = launch.arguments {
-        let buffers = args.iter().filter_map(|arg| match arg {
-            Arg::Buffer(buffer) => buffer.block(),
-            _ => None,
-        });
-        buffers.for_each(|block| kept.block(block));
-    }
+    launch.arguments.buffers().filter_map(BufferArg::block).for_each(|block| kept.block(block));
     if let Some(block) = launch.destination.and_then(|destination| destination.buffer.block()) {
         kept.block(block);
     }

@@ -3,7 +3,7 @@
 use crate::code::{LaunchDims, LazyModule, Module};
 use lds_layout::LdsLayout;
 
-use super::args::{Arg, Staging};
+use super::args::{Arg, BufferArg, Staging};
 use super::destination::{Destination, Placement};
 use super::launch::{Arguments, DestinationArg};
 
@@ -90,9 +90,22 @@ impl<'a> Launch<'a> {
     /// The bytes of a C struct with the arguments as its fields can be used. Bytes after the last explicit argument are
     /// ignored, up to the kernarg segment's size or the struct's padding, whichever ends later. Hidden arguments are
     /// never read from them.
+    ///
+    /// Addresses among the bytes are the caller's: the memory stays valid until the kernel has run, and its use is recorded
+    /// ([`Stream::record_use`](crate::Stream::record_use)). [`packed_with`](Launch::packed_with) does that for buffers.
     #[inline]
-    pub const fn packed(mut self, bytes: &'a [u8]) -> Launch<'a> {
-        self.arguments = Arguments::Packed(bytes);
+    pub const fn packed(self, bytes: &'a [u8]) -> Launch<'a> {
+        self.packed_with(bytes, &[])
+    }
+
+    /// Sets the arguments as [`packed`](Launch::packed) does, and names the buffers whose addresses are among the bytes.
+    ///
+    /// For these the launch does what it does for buffers among [`args`](Launch::args): it records that its stream uses them,
+    /// so that they may be dropped right after it, keeps them in the graph of a captured stream, and tells the validation
+    /// layer what the kernel may access. It does not look for their addresses in the bytes.
+    #[inline]
+    pub const fn packed_with(mut self, bytes: &'a [u8], buffers: &'a [BufferArg<'a>]) -> Launch<'a> {
+        self.arguments = Arguments::Packed(bytes, buffers);
         self
     }
 

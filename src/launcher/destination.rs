@@ -165,7 +165,7 @@ pub(super) fn launch_into<R: LaunchResult>(
         }
         match arguments {
             Arguments::Args(args) => kernel.check_args(args),
-            Arguments::Packed(bytes) => kernel.check_packed(bytes.len()),
+            Arguments::Packed(bytes, _) => kernel.check_packed(bytes.len()),
         }
     };
     let enqueue = |buffer: BufferArg<'_>| {
@@ -229,7 +229,7 @@ fn parameter_of(kernel: &DeviceKernel, arguments: Arguments<'_>, named: Option<u
                 _ => refuse(kernel, "the arguments have to name `Arg::Destination` exactly once"),
             }
         }
-        Arguments::Packed(_) => {
+        Arguments::Packed(..) => {
             let Some(index) = named else {
                 return refuse(kernel, "packed arguments need `destination_parameter`");
             };
@@ -279,15 +279,19 @@ fn check_aliases(
     };
     let args = match arguments {
         Arguments::Args(args) => args,
-        Arguments::Packed(bytes) => {
+        Arguments::Packed(bytes, buffers) => {
             for (index, p) in kernel.parameters.iter().enumerate() {
                 let address = bytes.get(p.offset as usize..).and_then(|b| b.first_chunk::<8>());
                 if p.kind == ParameterKind::Pointer
                     && index != parameter
                     && let Some(address) = address
                 {
-                    // The number of bytes that the kernel reads there is not known, so only the first is checked.
-                    check(index, u64::from_le_bytes(*address), 1)?;
+                    let address = u64::from_le_bytes(*address);
+                    // Of an address that is no named buffer's, it is not known how many bytes the kernel reads there, so only
+                    // the first is checked.
+                    let named = buffers.iter().find(|buffer| buffer.ptr().0 == address);
+                    let (first, bytes) = named.map_or((address, 1), BufferArg::range);
+                    check(index, first, bytes)?;
                 }
             }
             return Ok(());

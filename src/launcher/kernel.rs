@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use code_object::KernelSignature;
+use code_object::{ArgSignature, KernelSignature, ValueKind};
 
 use crate::code::{DeviceKernel, KernelHandle, KernelOptions, check_limits};
 use crate::device::Device;
@@ -35,8 +35,10 @@ pub struct Kernel {
     source: KernelSource,
     /// The devices that it is for.
     devices: Vec<Device>,
-    /// What its code says, as far as that was known when it was registered.
+    /// What its code says, as far as that was known when it was registered: the first device's.
     signature: Option<KernelSignature>,
+    /// Whether the code of all devices was known then, with the same places for the explicit parameters.
+    is_same_on_all: bool,
     /// Of the devices whose code was known then, the one with the least LDS left: static LDS and the device's LDS, in bytes.
     lds: Option<(u32, u32)>,
     state: Mutex<KernelState>,
@@ -70,6 +72,7 @@ impl Kernel {
                 KernelSource::LazyModule(_) => devices.to_vec(),
             },
             signature: None,
+            is_same_on_all: false,
             lds: None,
             state: Mutex::new(KernelState {
                 options: KernelOptions { in_place: *in_place, lds_layout: 0 },
@@ -90,6 +93,11 @@ impl Kernel {
             kernel.lds =
                 Some(kernel.lds.map_or(lds, |least| if left(lds) < left(least) { lds } else { least }));
         }
+        let places = |(_, of): &(&Device, KernelSignature)| -> Vec<(u32, u32, ValueKind)> {
+            of.explicit_args().iter().map(|arg| (arg.offset, arg.size, arg.kind)).collect()
+        };
+        kernel.is_same_on_all = signatures.len() == kernel.devices.len()
+            && signatures.windows(2).all(|pair| places(&pair[0]) == places(&pair[1]));
         kernel.signature = signatures.into_iter().next().map(|(_, signature)| signature);
         if let Some(bytes) = lds_bytes {
             kernel.set_lds_layout(*bytes)?;
@@ -108,6 +116,13 @@ impl Kernel {
     /// Returns the kernel's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the kernel's explicit parameters, for a caller that packs arguments ([`Launch::packed`]). `None` if they differ
+    /// between the devices that the kernel is for, or the code for a device is still to be compiled.
+    pub fn explicit_args(&self) -> Option<&[ArgSignature]> {
+        let signature = self.signature.as_ref().filter(|_| self.is_same_on_all);
+        signature.map(KernelSignature::explicit_args)
     }
 
     /// Launches the kernel, as [`Launcher::submit`](crate::Launcher::submit) does, without looking up a handle.

@@ -38,8 +38,21 @@ const MAX_IMAGE: u64 = 1 << 31;
 pub(super) enum Arguments<'a> {
     /// One value for each parameter.
     Args(&'a [Arg<'a>]),
-    /// The explicit part of the kernarg segment, as bytes that the caller laid out, perhaps with padding after it.
-    Packed(&'a [u8]),
+    /// The explicit part of the kernarg segment, as bytes that the caller laid out, perhaps with padding after it, and the
+    /// pool memory whose addresses are among them, as far as the caller names it.
+    Packed(&'a [u8], &'a [BufferArg<'a>]),
+}
+
+impl<'a> Arguments<'a> {
+    /// The buffers among them.
+    pub(super) fn buffers(self) -> impl Iterator<Item = &'a BufferArg<'a>> {
+        let (args, packed): (&[Arg<'_>], &[BufferArg<'_>]) = match self {
+            Arguments::Args(args) => (args, &[]),
+            Arguments::Packed(_, buffers) => (&[], buffers),
+        };
+        let buffer = |arg: &'a Arg<'a>| if let Arg::Buffer(buffer) = arg { Some(buffer) } else { None };
+        args.iter().filter_map(buffer).chain(packed)
+    }
 }
 
 /// Kernels that a launch has done with, which are dropped once the stream's lock is released: dropping the last reference
@@ -276,8 +289,9 @@ pub(super) fn pack(
 ) -> Result<()> {
     match launch.arguments {
         // What follows the explicit bytes is padding, or where hidden arguments go.
-        Arguments::Packed(bytes) => {
+        Arguments::Packed(bytes, buffers) => {
             kernel.check_packed(bytes.len())?;
+            buffers.iter().filter_map(BufferArg::block).for_each(|block| stream_state.record_use(block));
             put(kernarg, 0, bytes.get(..kernel.explicit_bytes as usize).unwrap_or_default());
         }
         Arguments::Args(args) => {
@@ -535,13 +549,7 @@ fn accesses(launch: &Launch<'_>, image: &ImageSizes, staged: &StagedImage) -> Ve
         access((staged.input, image.input), false),
         access((staged.to_host, image.inout + image.output), true),
     ];
-    if let Arguments::Args(args) = launch.arguments {
-        for arg in args {
-            if let Arg::Buffer(buffer) = arg {
-                all.push(access(buffer.range(), false));
-            }
-        }
-    }
+    all.extend(launch.arguments.buffers().map(|buffer| access(buffer.range(), false)));
     if let Some(destination) = launch.destination {
         all.push(access(destination.buffer.range(), true));
     }

@@ -3,8 +3,8 @@
 
 use hiplaunch::driver::validation::CallKind;
 use hiplaunch::{
-    Arg, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, LaunchProblem, Module, Registration, Staging,
-    args,
+    Arg, BufferArg, DeviceBuffer, Error, KernelHandle, Launch, LaunchDims, LaunchProblem, Module,
+    Registration, Staging, args,
 };
 
 use hiplaunch_testing::rig::*;
@@ -121,6 +121,11 @@ fn wrong_combinations_of_packed_arguments_and_a_destination_are_refused() {
         let alias = packed(from, to + 8, 0, N as i32);
         let aliased = Launch::new(DIMS).packed(&alias).destination_parameter(2).destination(&mut out, &[N]);
         says(refused(aliased), "argument 1");
+        // An input that begins before the destination reaches into it, which is known if its buffer is named.
+        let (part, named) = (out.view_strided(16, &[N - 16], &[1]).unwrap(), [BufferArg::from(&out)]);
+        let whole = packed(to, from, 0, N as i32);
+        let reaching = Launch::new(DIMS).packed_with(&whole, &named).destination_parameter(2);
+        says(refused(reaching.destination(&part, &[N - 16])), "argument 0");
         // With `args`, the argument `Arg::Destination` takes the destination, and no other.
         let args = args![&x, &x, Arg::Destination, N as i32];
         let other = Launch::new(DIMS).args(&args).destination(&mut out, &[N]).destination_parameter(1);

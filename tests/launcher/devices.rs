@@ -5,8 +5,8 @@ use hiplaunch::driver::noop::NoopDriver;
 use hiplaunch::driver::{CallKind, Capabilities, Capability, DeviceId, ErrorCode};
 use hiplaunch::graph::GraphArg;
 use hiplaunch::{
-    Arg, Backend, Device, DeviceBuffer, Error, Event, EventOptions, FatBinary, KernelHandle, Launch,
-    LaunchDims, LaunchProblem, Launcher, LazyModule, Registration, Stream, args,
+    Arg, Backend, BufferArg, Device, DeviceBuffer, Error, Event, EventOptions, FatBinary, KernelHandle,
+    Launch, LaunchDims, LaunchProblem, Launcher, LazyModule, Registration, Stream, args,
 };
 use hiplaunch_testing::rig::{VECTOR, backends};
 
@@ -409,7 +409,7 @@ fn a_kernel_reads_the_memory_of_a_peer_once_that_is_allowed() {
 
 #[test]
 fn without_permission_a_kernel_does_not_read_a_peers_memory() {
-    for validate in [true, false] {
+    for (validate, is_packed) in [(true, false), (true, true), (false, false), (false, true)] {
         let options = EmulatorOptions { devices: 2, ..EmulatorOptions::default() };
         let builder = Launcher::builder().backend(Backend::Emulator).emulator(options).validate(validate);
         let launcher = builder.build().unwrap();
@@ -419,8 +419,16 @@ fn without_permission_a_kernel_does_not_read_a_peers_memory() {
         let x = DeviceBuffer::<f32>::new(there, 64).unwrap();
         let sum = DeviceBuffer::<f32>::on(&stream, 64).unwrap();
         let args = args![&x, &x, &sum, 64i32];
+        let buffers = [&x, &x, &sum].map(BufferArg::from);
+        let mut packed = [0; 28];
+        for (place, buffer) in packed.chunks_exact_mut(8).zip(&buffers) {
+            place.copy_from_slice(&buffer.ptr().0.to_le_bytes());
+        }
+        packed[24..].copy_from_slice(&64i32.to_le_bytes());
+        let launch = Launch::new(LaunchDims::linear(1, 64));
+        let launch = if is_packed { launch.packed_with(&packed, &buffers) } else { launch.args(&args) };
         // SAFETY: the validation layer refuses the launch; the emulator stops the kernel.
-        let launched = unsafe { launcher.launch(kernel, &stream, LaunchDims::linear(1, 64), &args) };
+        let launched = unsafe { launcher.enqueue(kernel, &stream, launch) };
         let error = launched.and_then(|_| stream.synchronize()).unwrap_err();
         let expected = if validate { ErrorCode::INVALID_DEVICE_POINTER } else { ErrorCode::ILLEGAL_ADDRESS };
         assert_eq!(error.code(), Some(expected), "{error}");

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 use hip_driver::DevicePtr;
-use hiplaunch::{DeviceBuffer, DeviceView, PinnedBuffer};
+use hiplaunch::{BufferArg, DeviceBuffer, DeviceView, PinnedBuffer};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyTuple};
+use smallvec::SmallVec;
 
 use crate::adopted::Adopted;
 use crate::array::ArrayBytes;
@@ -46,6 +47,12 @@ pub(crate) struct Kept {
 
 /// The memory of a buffer, which can't be closed meanwhile.
 pub(crate) type Memory<'a> = RwLockReadGuard<'a, Option<DeviceBuffer<u8>>>;
+
+/// The memory whose addresses are among a launch's packed arguments.
+#[inline]
+pub(crate) fn named<'m>(memory: &'m [Memory<'_>]) -> SmallVec<[BufferArg<'m>; 8]> {
+    memory.iter().filter_map(|memory| memory.as_ref()).map(BufferArg::from).collect()
+}
 
 impl Buffer {
     pub(crate) fn allocate(
@@ -169,9 +176,9 @@ impl Buffer {
         }
     }
 
-    /// Writes the address for a launch on a stream to `place`, of 8 bytes, and records that the stream uses the memory, which can't
-    /// be closed as long as what is returned lives. `None` if the buffer was closed, is of another device or launcher, or is no memory
-    /// of the pool.
+    /// Writes the address for a launch on a stream to `place`, of 8 bytes, and returns the memory, which can't be closed as long as that
+    /// lives; the launch names it ([`named`]). `None` if the buffer was closed, is of another device or launcher, or is no memory of the
+    /// pool.
     #[inline]
     pub(crate) fn pack(
         &self,
@@ -185,7 +192,6 @@ impl Buffer {
         }
         let memory = self.memory.constant().read().unwrap_or_else(PoisonError::into_inner);
         let block = memory.as_ref()?.block()?;
-        stream.record_use(block);
         place.copy_from_slice(&block.ptr().0.to_le_bytes());
         Some(memory)
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hiplaunch::launcher::{Destination, Registration};
-use hiplaunch::{Arg, KernelHandle, Launch, LaunchDims, LazyModule};
+use hiplaunch::{Arg, BufferArg, KernelHandle, Launch, LaunchDims, LazyModule};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
@@ -211,7 +211,8 @@ impl Inner {
         if packed.pack(arguments, &self.parameters, self.live.shared(), stream)
             && let Some(bytes) = packed.bytes(self.explicit_bytes)
         {
-            let launch = options.launch().packed(bytes);
+            let buffers = packed.buffers();
+            let launch = options.launch().packed_with(bytes, &buffers);
             // Whoever registers code in Python vouches for it and for its arguments, as the package's documentation says. `packed`
             // keeps the buffers until the launch is enqueued.
             return match wants_ticket {
@@ -424,18 +425,21 @@ impl Kernel {
         }
     }
 
-    /// Launches with the bytes of the explicit arguments, and without a ticket.
+    /// Launches with the bytes of the explicit arguments and the buffers among them, and without a ticket.
     pub(crate) fn enqueue_packed(
         &self,
         stream: &hiplaunch::Stream,
         dims: LaunchDims,
         cooperative: bool,
         bytes: &[u8],
+        buffers: &[BufferArg<'_>],
     ) -> PyResult<()> {
         let options = Options { dims, cooperative, into: None };
         // SAFETY: whoever registers code in Python vouches for it and for its arguments, as the package's documentation says.
-        unsafe { self.inner.live.open()?.kernel.enqueue(stream, options.launch().packed(bytes)) }
-            .map_err(raise)
+        unsafe {
+            self.inner.live.open()?.kernel.enqueue(stream, options.launch().packed_with(bytes, buffers))
+        }
+        .map_err(raise)
     }
 
     fn bind(&self, key: &Bound<'_, PyAny>) -> PyResult<BoundKernel> {

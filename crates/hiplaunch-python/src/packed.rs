@@ -1,11 +1,12 @@
 //! The arguments that most launches have, buffers and plain numbers, packed at once: nothing is allocated.
 
+use hiplaunch::BufferArg;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
 use crate::arguments::{Kind, Parameter, number};
-use crate::buffer::{Buffer, Memory};
+use crate::buffer::{Buffer, Memory, named};
 use crate::live::Shared;
 
 /// The most bytes of explicit arguments that are packed.
@@ -23,8 +24,7 @@ impl<'a> Packed<'a> {
         Packed { bytes: [0; BYTES], memory: SmallVec::new() }
     }
 
-    /// Packs as many arguments as there are parameters, and records that the stream uses the buffers among them. Returns whether
-    /// that could be done: if not, [`arguments::convert`](crate::arguments::convert) says what is wrong, or takes them.
+    /// Packs as many arguments as there are parameters. Returns whether that could be done: if not, [`arguments::convert`](crate::arguments::convert) says what is wrong, or takes them.
     #[inline(always)]
     pub(crate) fn pack(
         &mut self,
@@ -55,6 +55,12 @@ impl<'a> Packed<'a> {
             }
         }
         true
+    }
+
+    /// The buffers among the arguments.
+    #[inline(always)]
+    pub(crate) fn buffers(&self) -> SmallVec<[BufferArg<'_>; 8]> {
+        named(&self.memory)
     }
 
     /// The bytes of explicit arguments that end at `end`, if they were packed.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use smallvec::SmallVec;
 
-use crate::buffer::{Buffer, Memory};
+use crate::buffer::{Buffer, Memory, named};
 use crate::kernel::Kernel;
 use crate::stream::Stream;
 
@@ -184,7 +184,7 @@ impl Prepared {
         }
         if grid.iter().all(|extent| *extent != 0) {
             let dims = LaunchDims { grid, block: [self.block, 1, 1], dynamic_lds: self.lds };
-            kernel.enqueue_packed(on, dims, self.cooperative, &bytes[..self.bytes])?;
+            kernel.enqueue_packed(on, dims, self.cooperative, &bytes[..self.bytes], &named(&memory))?;
         }
         drop(memory);
         if !leave.is_none() {
