@@ -8,7 +8,7 @@ use hiplaunch::Stream;
 use hiplaunch::launcher::{Arg, ArgumentBlock, BufferArg, HostData, LaunchDims, Patch, PatchTarget};
 use hiplaunch::memory::{DeviceBuffer, DeviceView, PoolBlock};
 
-use super::arena::{Arena, Few, Room};
+use super::arena::{Arena, Room};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
 use super::handles::{Lock, Owner, kept_by, same_owner};
 use super::input::{Versioned, bytes, enumeration, enumerator, reserved, slice, versioned};
@@ -199,49 +199,6 @@ struct Reader<'h, 'a, 'b, 'c, 'r, 'q> {
     clones: Option<&'h Clones<'c>>,
     parts: &'h Parts<'r, 'a>,
     blocks: &'b Arena<'q, ArgumentBlock<'h>, 2>,
-}
-
-/// The greatest number of arguments that [`read_common`] reads.
-pub(super) const MOST_COMMON: usize = 12;
-
-/// Reads the arguments if they are numbers of 4 or 8 bytes and buffers that can be locked without waiting, as in most
-/// launches. Returns false if there is any other argument, or an error.
-///
-/// # Safety
-/// `locks` and `all` are empty. `locks` must live at least as long as the arguments are used.
-#[inline(always)]
-pub(super) unsafe fn read_common<'l>(
-    args: &[hiplaunch_arg],
-    owner: Owner,
-    locks: &mut Few<'_, Lock, MOST_COMMON>,
-    all: &mut Few<'_, Arg<'l>, MOST_COMMON>,
-) -> bool {
-    const SCALAR: u64 = hiplaunch_arg_kind::Scalar as u64;
-    const BUFFER: u64 = hiplaunch_arg_kind::Buffer as u64;
-    if args.len() > MOST_COMMON {
-        return false;
-    }
-    for arg in args {
-        // The kind; a reserved field that is not 0 makes it unequal to every kind.
-        let kind = u64::from(arg.kind) | u64::from(arg.reserved) << 32;
-        let converted = if kind == SCALAR && (arg.size.wrapping_sub(4) | 4) == 4 {
-            Arg::Scalar { bits: arg.bits, size: arg.size as u8 }
-        } else if kind == BUFFER
-            && let Some(held) = BUFFERS.quick(arg.data.cast::<hiplaunch_buffer>())
-            && held.owner == owner
-        {
-            // SAFETY: the lock is kept next, and lives as long as the arguments are used: the caller's promise.
-            let (lock, found) = unsafe { held.split() };
-            // SAFETY: at most one for each of at most `MOST_COMMON` arguments.
-            unsafe { locks.push(lock) };
-            Arg::from(&found.value)
-        } else {
-            return false;
-        };
-        // SAFETY: one for each of at most `MOST_COMMON` arguments.
-        unsafe { all.push(converted) };
-    }
-    true
 }
 
 /// Runs `launch` on the converted arguments. Converting them allocates only if there are very many.

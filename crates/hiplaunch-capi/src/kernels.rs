@@ -12,6 +12,7 @@ use super::input::{bytes, text, wanted};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of, launcher_that_owns};
 use super::layouts::{LAYOUTS, LayoutObject, hiplaunch_lds_layout};
 use super::modules::{MODULES, hiplaunch_module, load};
+use super::packed::Parameters;
 use super::status::{Failure, Result, call, hiplaunch_status};
 
 /// As a device of hiplaunch_register: all devices of the launcher.
@@ -25,11 +26,14 @@ pub struct hiplaunch_kernel {
 /// A registered kernel, kept so that a launch does not look it up in the launcher's registry.
 pub(super) struct KernelObject {
     pub(super) kernel: Arc<Kernel>,
+    /// Its parameters, if its arguments can be packed.
+    pub(super) parameters: Option<Parameters>,
 }
 
 impl KernelObject {
     fn new(launcher: &Launcher, handle: KernelHandle) -> Result<KernelObject> {
-        Ok(KernelObject { kernel: launcher.kernel(handle)? })
+        let kernel = launcher.kernel(handle)?;
+        Ok(KernelObject { parameters: Parameters::of(&kernel), kernel })
     }
 
     /// Unregisters the kernel. Drops the object's own reference first, so that the module can be unloaded.
@@ -84,8 +88,8 @@ fn replace(
     // The change runs without the handle's lock, for which launches wait. The launcher's kernel is read under that
     // lock, so that after several calls at once the handle has the kernel that was registered last.
     let replaced = KERNELS.with(kernel, |found| {
-        let new = launcher.kernel(handle)?;
-        Ok::<_, Failure>(std::mem::replace(&mut found.value.kernel, new))
+        let new = KernelObject::new(&launcher, handle)?;
+        Ok::<_, Failure>(std::mem::replace(&mut found.value, new))
     })??;
     drop(replaced);
     // `replaced` may have been the old kernel's last reference.

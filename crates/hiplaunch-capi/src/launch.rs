@@ -6,12 +6,12 @@ use std::mem::MaybeUninit;
 use hiplaunch::Stream;
 use hiplaunch::launcher::{Arg, Kernel, Launch, Staging};
 
-use super::arena::{Few, Room};
-use super::arguments::{Hold, MOST_COMMON, hiplaunch_arg, hiplaunch_dims, read_common, with_args};
+use super::arguments::{Hold, hiplaunch_arg, hiplaunch_dims, with_args};
 use super::buffers::{BUFFERS, hiplaunch_buffer};
-use super::handles::{Found, Lock, Owner, Reading, same_owner};
+use super::handles::{Found, Owner, Reading, same_owner};
 use super::input::{Versioned, bytes, enumeration, enumerator, given, slice, versioned};
 use super::kernels::{KERNELS, KernelObject, hiplaunch_kernel};
+use super::packed::Place;
 use super::status::{Failure, Result, call, hiplaunch_status};
 use super::streams::{STREAMS, hiplaunch_stream};
 use super::tickets::{hand_out_beside_stream, hiplaunch_ticket};
@@ -140,18 +140,17 @@ pub unsafe extern "C" fn hiplaunch_launch(
     call("hiplaunch_launch", || {
         let dims = given(dims, "dims")?;
         let target = target(kernel, stream)?;
-        let (Found { owner, value: KernelObject { kernel } }, stream) = target.get()?;
+        let (Found { owner, value: KernelObject { kernel, parameters } }, stream) = target.get()?;
         // SAFETY: the caller's promises for arrays, for what arguments point to, and for the kernel.
         unsafe {
             let args = slice(args, arg_count, "args")?;
-            // The common case with the fewest instructions. `with_args` would do the same.
-            let (mut locks, mut all) = (Room::new(), Room::new());
-            let mut locks: Few<'_, Lock, MOST_COMMON> = Few::new(&mut locks);
-            let mut all: Few<'_, Arg<'_>, MOST_COMMON> = Few::new(&mut all);
-            if read_common(args, *owner, &mut locks, &mut all) {
-                return go(kernel, stream, Launch::new(dims.get()).args(all.all()), *owner, ticket);
+            let mut place = Place::new();
+            if let Some(parameters) = parameters
+                && let Some(packed) = place.pack(args, parameters, *owner)
+            {
+                let launch = Launch::new(dims.get()).packed_with(packed.bytes(), packed.buffers());
+                return go(kernel, stream, launch, *owner, ticket);
             }
-            drop(locks);
             with_args(args, stream, *owner, Hold::Locks, |args| {
                 go(kernel, stream, Launch::new(dims.get()).args(args), *owner, ticket)
             })
@@ -187,7 +186,7 @@ pub unsafe extern "C" fn hiplaunch_submit(
             n => return Err(Failure::invalid(format!("`cooperative` is {n}; it is 0 or 1"))),
         };
         let target = target(kernel, stream)?;
-        let (Found { owner, value: KernelObject { kernel } }, stream) = target.get()?;
+        let (Found { owner, value: KernelObject { kernel, .. } }, stream) = target.get()?;
         // SAFETY: the caller's promises for arrays.
         let (args, shape, packed) = unsafe {
             let packed = bytes(options.packed, options.packed_size, "packed")?;

@@ -32,6 +32,7 @@ mod logging;
 mod memory;
 mod modules;
 mod offsets;
+mod packed;
 mod parameters;
 mod peers;
 mod pool;

@@ -97,7 +97,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "attributes, devices, launch, parameters, peers, pool, timeline",
             "arguments + buffers + capture + compiled_graph + events + graph + graph_values + kernels + launcher + \
-             memory + modules + streams + tickets + views",
+             memory + modules + packed + streams + tickets + views",
             "layouts",
             "lds, logging, offsets",
             "compile + handles + input + status + text",
