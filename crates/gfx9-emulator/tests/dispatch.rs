@@ -57,6 +57,25 @@ fn ids_and_sizes_in_three_dimensions() {
     }
 }
 
+/// Every launch of these tests also compares what was executed with the longest wave (`common`).
+#[test]
+fn the_longest_wave_is_known_where_there_are_no_loops_and_calls() {
+    let known = |rig: &Rig, kernel: &str| rig.program.longest_wave(rig.program.kernel_index(kernel).unwrap());
+    for rig in Rig::all(&threads(1)) {
+        let length = known(&rig, "launch_shape");
+        // Without optimisation it calls functions.
+        let is_known = !rig.name.contains("-O0");
+        assert_eq!(length.is_some_and(|n| (20..1000).contains(&n)), is_known, "{}: {length:?}", rig.name);
+        // A recursive call, and a call of a function that a table names.
+        assert_eq!((known(&rig, "recurse"), known(&rig, "pointers")), (None, None), "{}", rig.name);
+    }
+    for rig in Rig::waiting(&threads(1)) {
+        assert_eq!((known(&rig, "forever"), known(&rig, "locked")), (None, None), "{}", rig.name);
+        let (straight, branches) = (known(&rig, "store_at"), known(&rig, "trap_if"));
+        assert!(straight.is_some() && branches.is_some(), "{}: {straight:?} {branches:?}", rig.name);
+    }
+}
+
 /// CDNA3 ISA, 3.13: TG_SIZE is `{first_wave, 6'h00, wave_id_in_group[4:0], 2'h0, 14'h0, work_group_size_in_waves[5:0]}`.
 /// LLVM's AMDGPUUsage ("Initial Kernel Execution State") has no number of the wave, and gfx90a gets none.
 #[test]

@@ -87,6 +87,26 @@ pub(super) enum Command {
     Free(DevicePtr),
 }
 
+impl Command {
+    /// Returns the most work that it is, in units of a wave instruction or of 16 bytes that are copied; `None` if that is not
+    /// known, or it may wait for something.
+    pub(super) fn work(&self) -> Option<u64> {
+        let bytes = match self {
+            Command::Step(Step::Launch { function, grid, block, .. }, _) => {
+                return function.most_instructions(*grid, *block);
+            }
+            Command::Step(step, _) => step.device_memory().map(|(_, bytes)| bytes).sum(),
+            Command::Write { bytes, .. } => bytes.len(),
+            Command::WriteLarge { bytes, .. } => bytes.len(),
+            Command::CopyPeer { bytes, .. } => *bytes,
+            Command::EventReached { .. } | Command::Free(_) => 0,
+            Command::Wait(mark) if mark.is_reached() => 0,
+            Command::Graph(..) | Command::Wait(_) | Command::HostFunc(_) => return None,
+        };
+        Some(bytes as u64 / 16)
+    }
+}
+
 /// A step whose kernel arguments are not staged yet.
 pub(super) struct Prepared<'a> {
     step: Step,

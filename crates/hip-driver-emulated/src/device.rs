@@ -181,10 +181,11 @@ impl Device {
         Ok(stream)
     }
 
-    /// The streams for which the null stream waits, destroyed ones included that still have work.
-    pub(super) fn blocking_streams(&self) -> Vec<Arc<Stream>> {
+    /// The streams with work for which the null stream waits, destroyed ones included.
+    pub(super) fn busy_blocking_streams(&self) -> Vec<Arc<Stream>> {
         let streams = lock(&self.streams);
-        streams.iter().filter(|s| s.kind() == StreamKind::Blocking).map(Arc::clone).collect()
+        let is_busy = |s: &&Arc<Stream>| s.kind() == StreamKind::Blocking && !s.mark().is_reached();
+        streams.iter().filter(is_busy).map(Arc::clone).collect()
     }
 
     /// Waits for what work on the null stream would wait for. Fails if the device is lost.
@@ -210,7 +211,9 @@ impl Device {
 
     /// Waits as [`synchronize`](Device::synchronize) does, but for a call that works on a lost device, too: freeing.
     pub(super) fn drain(&self, call: &'static str) -> DriverResult<()> {
-        let marks: Vec<Mark> = lock(&self.streams).iter().map(Stream::mark).collect();
+        let streams = lock(&self.streams);
+        let marks: Vec<Mark> = streams.iter().map(Stream::mark).filter(|mark| !mark.is_reached()).collect();
+        drop(streams);
         marks.iter().try_for_each(|mark| wait_in_any_case(call, mark))
     }
 

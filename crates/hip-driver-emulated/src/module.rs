@@ -1,7 +1,7 @@
 //! Loaded code objects, their kernels, and the limits of a launch.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use code_object::{CodeObject, KernelKind, KernelSignature};
 use gfx9_emulator::{Dispatch, LoadedProgram};
@@ -32,6 +32,8 @@ pub(super) struct Function {
     pub(super) index: usize,
     /// The number of bytes of the kernarg segment that the caller fills.
     explicit_size: usize,
+    /// See [`LoadedProgram::longest_wave`].
+    longest_wave: OnceLock<Option<u64>>,
 }
 
 impl Module {
@@ -124,7 +126,14 @@ fn construct(call: &'static str, device: &Device, program: &LoadedProgram) -> Dr
 impl Function {
     pub(super) fn new(module: Arc<Module>, index: usize) -> Self {
         let explicit_size = module.program.code_object().kernels()[index].explicit_size() as usize;
-        Function { module, index, explicit_size }
+        Function { module, index, explicit_size, longest_wave: OnceLock::new() }
+    }
+
+    /// Returns the most instructions that all waves of a launch execute together; `None` if that is not known.
+    pub(super) fn most_instructions(&self, grid: [u32; 3], block: [u32; 3]) -> Option<u64> {
+        let longest = self.longest_wave.get_or_init(|| self.module.program.longest_wave(self.index));
+        let waves = block.iter().product::<u32>().div_ceil(self.module.device.properties.wavefront_size);
+        Some(grid.iter().fold((*longest)?.saturating_mul(waves.into()), |n, &g| n.saturating_mul(g.into())))
     }
 
     pub(super) fn signature(&self) -> &KernelSignature {

@@ -109,6 +109,9 @@ pub(super) struct Queue<C> {
     completed: AtomicU64,
     /// Whether the last command was run by a thread that waited for it.
     is_self_served: AtomicBool,
+    /// Whether a thread has looked for a command that it leaves to the worker, since the worker last waited for a thread that
+    /// runs commands itself.
+    is_left: AtomicBool,
     /// The lowest number for which a thread sleeps.
     awaited: AtomicU64,
     done_lock: Mutex<()>,
@@ -127,6 +130,7 @@ impl<C> Queue<C> {
             enqueued: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             is_self_served: AtomicBool::new(false),
+            is_left: AtomicBool::new(false),
             awaited: AtomicU64::new(NOBODY),
             done_lock: Mutex::new(()),
             done: Condvar::new(),
@@ -176,8 +180,14 @@ impl<C> Queue<C> {
     }
 
     /// Wakes the worker if it sleeps: a thread expects that commands run without it.
-    pub(super) fn wake_worker(&self) {
+    fn wake_worker(&self) {
         self.wake(lock(&self.inbox));
+    }
+
+    /// Has the worker run the commands: the calling thread does not wait for them.
+    pub(super) fn leave_to_worker(&self) {
+        self.is_left.store(true, Ordering::Relaxed);
+        self.wake_worker();
     }
 
     fn wake(&self, mut inbox: MutexGuard<'_, Inbox<C>>) {
@@ -200,8 +210,10 @@ impl<C> Queue<C> {
             return Stop::Reached;
         }
         let Some(mut turn) = self.take_turn() else { return Stop::Busy };
-        self.is_self_served.store(true, Ordering::Relaxed);
-        turn.run(until, leave, &mut run)
+        turn.run(until, leave, &mut |entry, bytes| {
+            self.is_self_served.store(true, Ordering::Relaxed);
+            run(entry, bytes);
+        })
     }
 
     fn take_turn(&self) -> Option<Turn<'_, C>> {
@@ -293,7 +305,7 @@ impl<C> Queue<C> {
             return false;
         }
         // A thread that waits for the command takes the turn at once.
-        poll(GRACE, || self.is_idle());
+        poll(GRACE, || self.is_idle() || self.is_left.swap(false, Ordering::Relaxed));
         is_left()
     }
 

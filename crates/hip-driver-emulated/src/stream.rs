@@ -24,6 +24,9 @@ use super::sync::CORES;
 /// The number of idle workers that poll now. Polling on more than half the cores would take time from the kernels.
 static POLLING: AtomicUsize = AtomicUsize::new(0);
 
+/// The work that a thread which does not wait runs itself, as [`Command::work`] counts it: at most some 100 us.
+const BRIEF: u64 = 5_000;
+
 thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
 }
@@ -67,6 +70,10 @@ impl Staged {
         Staged { start, len: bytes.len() }
     }
 
+    pub(super) fn len(self) -> usize {
+        self.len
+    }
+
     pub(super) fn of(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start..self.start + self.len).unwrap_or_default()
     }
@@ -106,12 +113,12 @@ impl Mark {
         self.stream.queue.is_reached(self.sequence)
     }
 
-    /// Returns whether it is reached. If it is not, the stream's worker makes it so: the caller may look again and wait for
-    /// nothing.
+    /// Returns whether it is reached. What is sure to end soon is run first. The worker does the rest: the caller may look again
+    /// and wait for nothing.
     pub(super) fn look(&self) -> bool {
-        let reached = self.is_reached();
+        let reached = self.stream.run_briefly(self.sequence);
         if !reached {
-            self.stream.queue.wake_worker();
+            self.stream.queue.leave_to_worker();
             // A thread that asks again and again may have the core that the worker needs.
             std::thread::yield_now();
         }
@@ -156,7 +163,7 @@ impl Stream {
                 }
             }
             StreamKind::Null => {
-                for stream in self.device.blocking_streams() {
+                for stream in self.device.busy_blocking_streams() {
                     self.wait_behind(stream.mark(), &stream.null_waits_for);
                 }
             }
@@ -197,6 +204,21 @@ impl Stream {
                 }
             }
         }
+    }
+
+    /// Runs commands up to the number `sequence`, if no other thread does, as long as they are sure to end soon. Returns whether
+    /// all have run.
+    fn run_briefly(&self, sequence: u64) -> bool {
+        let left = Cell::new(BRIEF);
+        let leave = |command: &Command| match command.work().and_then(|work| left.get().checked_sub(work)) {
+            Some(rest) => {
+                left.set(rest);
+                None
+            }
+            None => Some(()),
+        };
+        let stop = self.queue.run_until(sequence, leave, |entry, bytes| self.run_command(entry, bytes));
+        matches!(stop, Stop::Reached)
     }
 
     /// Closes the stream: nothing can be enqueued any more, and the worker ends when everything that is enqueued has run.

@@ -68,11 +68,24 @@ impl Model {
         self.queue.push(|_| command).unwrap()
     }
 
+    fn run_until(&self, number: u64) -> Stop<()> {
+        let left = |command: &Command| (*command >= 100).then_some(());
+        self.queue.run_until(number, left, |entry, _| self.run(entry))
+    }
+
+    /// Looks as a stream's mark does.
+    fn look(&self, number: u64) -> bool {
+        let is_reached = matches!(self.run_until(number), Stop::Reached);
+        if !is_reached {
+            self.queue.leave_to_worker();
+        }
+        is_reached
+    }
+
     /// Waits as a stream does.
     fn wait(&self, number: u64) {
         loop {
-            let left = |command: &Command| (*command >= 100).then_some(());
-            match self.queue.run_until(number, left, |entry, _| self.run(entry)) {
+            match self.run_until(number) {
                 Stop::Reached => return,
                 Stop::At(()) => return self.queue.wait_for_worker(number),
                 Stop::Busy if self.queue.wait_beside(number) => return,
@@ -171,5 +184,19 @@ fn commands_for_which_nobody_waits() {
         }
         model.push(2);
         assert_eq!(model.end(worker), [1, 2]);
+    });
+}
+
+#[test]
+fn a_thread_that_looks_and_runs_some_commands_itself() {
+    check(|| {
+        let (model, worker) = Model::new();
+        model.push(1);
+        let last = model.push(100);
+        while !model.look(last) {
+            thread::yield_now();
+        }
+        assert_eq!(*model.ran.lock().unwrap(), [1, 100]);
+        assert_eq!(model.end(worker), [1, 100]);
     });
 }

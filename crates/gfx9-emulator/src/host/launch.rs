@@ -195,7 +195,7 @@ impl OwnMemory {
 }
 
 /// Returns the index of the kernel's first instruction.
-fn entry(program: &program::Inner, code: &Code, k: &KernelSignature) -> Result<u32> {
+pub(super) fn entry(program: &program::Inner, code: &Code, k: &KernelSignature) -> Result<u32> {
     let kd = &k.descriptor;
     let start = code.index_of(program.guest(kd.entry));
     let start = match kd.preload_length() {
@@ -269,7 +269,7 @@ pub(crate) struct DispatchSetup {
     /// The work-items of the last workgroup along each axis; 0 for as many as the others have.
     remainder: [u32; 3],
     /// The work-items of each kind of workgroup, by the axes along which it is partial: x is bit 0.
-    items: Box<[WorkItems]>,
+    items: Arc<[WorkItems]>,
     flat_scratch: bool,
     /// The size of the workgroup's LDS in bytes.
     pub(crate) lds: u32,
@@ -347,15 +347,15 @@ impl DispatchSetup {
             grid: d.grid,
             block_size: d.block,
             remainder,
-            items: kinds_of_workgroups(
-                d.block,
+            items: program.items(Shape {
+                block: d.block,
                 remainder,
-                match kd.enable_vgpr_workitem_id() {
+                mask: match kd.enable_vgpr_workitem_id() {
                     WorkitemIds::X => 0x3ff,
                     WorkitemIds::XY => 0xf_ffff,
                     WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
                 },
-            ),
+            }),
             flat_scratch: target >= Target::Gfx942,
             lds,
             dynamic_lds: d.dynamic_lds,
@@ -388,8 +388,9 @@ impl DispatchSetup {
     /// The bytes of LDS that a workgroup can access: with [`Bounds::Pages`] whole granules, which the hardware allocates and checks
     /// (LLVM's `AMDGPU::IsaInfo::getLdsDwGranularity`: 512 bytes, on gfx950 1,280).
     pub(crate) fn accessible_lds(&self, bounds: Bounds) -> u32 {
-        match (bounds, LdsCapacity::of(processor(self.code.target))) {
-            (Bounds::Pages, Some(capacity)) => capacity.taken(self.lds.into()) as u32,
+        match bounds {
+            Bounds::Pages if self.lds > 0 => LdsCapacity::of(processor(self.code.target))
+                .map_or(self.lds, |capacity| capacity.taken(self.lds.into()) as u32),
             _ => self.lds,
         }
     }
@@ -448,8 +449,18 @@ impl DispatchSetup {
     }
 }
 
-/// The work-items of each kind of workgroup: whole ones alone, or all combinations of axes. A kind that there is not has none.
-fn kinds_of_workgroups(block: [u32; 3], remainder: [u32; 3], mask: u32) -> Box<[WorkItems]> {
+/// What the work-items of a dispatch's workgroups depend on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    block: [u32; 3],
+    remainder: [u32; 3],
+    /// The bits of v0 in which the kernel gets ids.
+    mask: u32,
+}
+
+/// Returns the work-items of each kind of workgroup: whole ones alone, or all combinations of axes. A kind that there is not
+/// has none.
+pub(super) fn kinds_of_workgroups(Shape { block, remainder, mask }: Shape) -> Arc<[WorkItems]> {
     let kinds = if remainder == [0; 3] { 1 } else { 8 };
     let of_kind = |kind: usize| {
         let size = std::array::from_fn(|n| if kind >> n & 1 == 1 { remainder[n] } else { block[n] });
@@ -563,8 +574,9 @@ mod tests {
 
     #[test]
     fn waves_of_partial_workgroups_are_counted() {
-        let waves =
-            |grid, block, remainder| all_waves(&kinds_of_workgroups(block, remainder, !0), grid, remainder);
+        let waves = |grid, block, remainder| {
+            all_waves(&kinds_of_workgroups(Shape { block, remainder, mask: !0 }), grid, remainder)
+        };
         assert_eq!(waves([3, 2, 1], [128, 1, 1], [0; 3]), 12);
         // Two of 128, one of 44.
         assert_eq!(waves([3, 1, 1], [128, 1, 1], [44, 0, 0]), 5);

@@ -12,3 +12,4 @@ pub(crate) mod program;
 pub(crate) mod run;
 mod schedule;
 mod spin;
+pub(crate) mod workgroup;

@@ -1,7 +1,7 @@
 //! A loaded code object. Its code is decoded when one of its kernels is first dispatched.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use code_object::{CodeObject, KernelSignature};
 use gfx9_isa::Target;
@@ -9,6 +9,7 @@ use gfx9_isa::Target;
 use crate::exec::inst::Code;
 use crate::exec::level::SimdLevel;
 use crate::host::images;
+use crate::host::launch::{self, Shape, WorkItems};
 use crate::memory::AddressSpace;
 use crate::memory::image::Image;
 use crate::observe::{self, Info};
@@ -31,6 +32,8 @@ pub(crate) struct Inner {
     level: SimdLevel,
     code: OnceLock<Arc<Code>>,
     infos: OnceLock<Arc<[Info]>>,
+    /// The work-items of the last dispatch. The next is often of the same shape.
+    items: Mutex<Option<(Shape, Arc<[WorkItems]>)>>,
 }
 
 impl fmt::Debug for LoadedProgram {
@@ -53,7 +56,14 @@ impl LoadedProgram {
         let target = Target::of(object)?;
         images::refuse(object, target)?;
         let image = Arc::new(Image::load(object, space)?);
-        let inner = Inner { image, target, level, code: OnceLock::new(), infos: OnceLock::new() };
+        let inner = Inner {
+            image,
+            target,
+            level,
+            code: OnceLock::new(),
+            infos: OnceLock::new(),
+            items: Mutex::new(None),
+        };
         Ok(LoadedProgram { inner: Arc::new(inner) })
     }
 
@@ -70,6 +80,13 @@ impl LoadedProgram {
     /// Returns the signatures of the kernels, in the order of their numbers.
     pub fn kernels(&self) -> &[KernelSignature] {
         self.inner.object().kernels()
+    }
+
+    /// Returns the most instructions that a wave of the kernel with a number executes. `None` if that is not known before it
+    /// runs, because its code has a loop or a call.
+    pub fn longest_wave(&self, kernel: usize) -> Option<u64> {
+        let (code, kernel) = (self.inner.code().ok()?, self.kernels().get(kernel)?);
+        code.length_without_loops(launch::entry(&self.inner, &code, kernel).ok()?)
     }
 
     /// Returns the guest address and the size in bytes of the device variable with a name.
@@ -106,6 +123,15 @@ impl Inner {
     /// Returns the information for observers about each instruction of `code`, which is this program's code.
     pub(crate) fn infos(&self, code: &Code) -> Arc<[Info]> {
         Arc::clone(self.infos.get_or_init(|| observe::infos(code)))
+    }
+
+    /// Returns the work-items of a dispatch's workgroups.
+    pub(super) fn items(&self, shape: Shape) -> Arc<[WorkItems]> {
+        let mut last = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((known, items)) if *known == shape => Arc::clone(items),
+            _ => Arc::clone(&last.insert((shape, launch::kinds_of_workgroups(shape))).1),
+        }
     }
 
     /// Returns the decoded code. The first call decodes it.

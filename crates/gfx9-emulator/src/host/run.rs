@@ -5,11 +5,6 @@
 //! slice of [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so
 //! that workgroups that wait for each other make progress with any number of threads.
 //!
-//! It is longer than other files because a workgroup's life, from its first turn to its end, is one subject: threads hand its
-//! state on between these functions alone.
-
-#![allow(clippy::vec_box, reason = "waves are moved between workgroups and the caches of threads")]
-
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,15 +20,15 @@ use crate::host::float_environment::FloatEnvironment;
 use crate::host::launch::DispatchSetup;
 use crate::host::notices;
 use crate::host::program::LoadedProgram;
-use crate::host::schedule::{Schedule, ScheduleRng};
-use crate::host::spin::{self, Registers};
+use crate::host::schedule::Schedule;
+use crate::host::spin;
+use crate::host::workgroup::{Member, State, Workgroup, WorkgroupCache};
 use crate::memory::blocks::BlockTable;
 use crate::memory::bounds::Bounds;
 use crate::memory::grain::FineGrainedAtomics;
-use crate::memory::lds::Lds;
 use crate::memory::refused::Watch;
 use crate::memory::{AddressSpace, RangeTable, View};
-use crate::observe::{Observers, Profile, WorkgroupObserver};
+use crate::observe::{Observers, Profile};
 use crate::report::access::{LaneAddress, MemorySpace};
 use crate::report::defect::Defect;
 use crate::report::error::{Error, Result};
@@ -76,23 +71,6 @@ pub struct DispatchStats {
     pub notices: Vec<Notice>,
 }
 
-/// A wave of a workgroup, and its scheduling state.
-struct Member {
-    /// `None` until it first runs, and after it has ended. A wave that ends without waiting for another leaves its
-    /// registers, which are then in the nearest cache, to the next one.
-    wave: Option<Box<Wave>>,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ready,
-    AtBarrier,
-    /// The wave waits for waves of other workgroups; `Wave::wait` says for what.
-    Waiting,
-    Ended,
-}
-
 /// The reason why a workgroup's turn ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TurnResult {
@@ -128,79 +106,16 @@ impl Queue {
     }
 }
 
-/// A workgroup that has begun.
-struct Workgroup {
-    members: Vec<Member>,
-    /// Indices into `members`, in the order in which they run.
-    order: Vec<usize>,
-    /// The registers of waves that have ended, and those for waves that have not begun.
-    spare: Vec<Box<Wave>>,
-    cx: ExecContext,
-    /// Observes the workgroup's instructions; `None` if the dispatch is not observed.
-    observer: Option<Box<WorkgroupObserver>>,
-    /// Shuffles `order`, and selects the lengths of slices and turns; `None` without a schedule seed.
-    rng: Option<ScheduleRng>,
-    /// Whether its waves spun when it was parked.
-    spins: bool,
-    /// Registers that are compared to find that out.
-    kept: Registers,
-}
-
-/// The registers and LDS of workgroups that have ended, which the next ones reuse. Each host thread has its own,
-/// because they are in the caches of the core that used them last.
-pub(crate) struct WorkgroupCache {
-    threads: Box<[Mutex<ThreadCache>]>,
-}
-
-#[derive(Default)]
-#[repr(align(128))]
-struct ThreadCache {
-    waves: Vec<Box<Wave>>,
-    lds: Vec<Lds>,
-}
-
-/// The number of waves that a cache keeps, divided among its threads.
-const CACHED_WAVES: usize = 256;
-/// The number of waves that each thread may keep in any case: those of two full workgroups.
-const MIN_CACHED_WAVES: usize = 32;
-
-impl WorkgroupCache {
-    pub(crate) fn new(threads: usize) -> WorkgroupCache {
-        WorkgroupCache { threads: (0..threads).map(|_| Mutex::default()).collect() }
-    }
-
-    /// Returns the cache of a thread. A thread whose number is too high shares the cache of another.
-    fn of_thread(&self, thread: usize) -> Option<MutexGuard<'_, ThreadCache>> {
-        self.threads.get(thread % self.threads.len().max(1)).map(lock)
-    }
-
-    /// Removes up to `count` waves and one LDS, and returns them. Their contents are arbitrary.
-    fn take(&self, thread: usize, count: usize) -> (Vec<Box<Wave>>, Option<Lds>) {
-        let Some(mut thread_cache) = self.of_thread(thread) else { return (Vec::new(), None) };
-        let from = thread_cache.waves.len().saturating_sub(count);
-        (thread_cache.waves.split_off(from), thread_cache.lds.pop())
-    }
-
-    fn put_back(&self, thread: usize, waves: impl Iterator<Item = Box<Wave>>, lds: Lds) {
-        let most = (CACHED_WAVES / self.threads.len().max(1)).max(MIN_CACHED_WAVES);
-        let Some(mut thread_cache) = self.of_thread(thread) else { return };
-        let room = most.saturating_sub(thread_cache.waves.len());
-        thread_cache.waves.extend(waves.take(room));
-        if thread_cache.lds.len() < most / 16 {
-            thread_cache.lds.push(lds);
-        }
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read
-/// the rest of the job all the time.
+/// the rest of the job all the time: padding does that, since memory of an alignment takes much longer to allocate.
 #[derive(Default)]
-#[repr(align(128))]
+#[repr(C)]
 struct Counts {
+    _before: [u64; 16],
     /// The number of workgroups that have begun.
     next: AtomicU64,
     /// The number of workgroups that have ended.
@@ -209,6 +124,7 @@ struct Counts {
     resident: AtomicUsize,
     /// The number of wave instructions. Without a budget it is updated only at the end of a workgroup's turn.
     instructions: AtomicU64,
+    _after: [u64; 16],
 }
 
 /// A dispatch that is being run, by one or more threads.
@@ -238,6 +154,8 @@ pub(crate) struct Job {
     /// The number of workgroups that are resident: that have begun and not ended.
     resident: usize,
     bounds: Bounds,
+    /// See [`DispatchSetup::accessible_lds`].
+    accessible_lds: u32,
     fine_grained_atomics: FineGrainedAtomics,
     /// Whether the sanitizer's findings fail the dispatch.
     sanitizes: bool,
@@ -327,11 +245,16 @@ impl Job {
         gws: Arc<CounterTable>,
     ) -> Job {
         let total = grid.iter().fold(1, |total: u64, n| total.saturating_mul((*n).into()));
-        // As many as the device holds. A kernel that fits nowhere was refused.
-        let on_a_unit = setup.occupancy(&program.inner, kernel).map_or(1, |found| found.blocks_per_cu.max(1));
-        let resident = on_a_unit as usize * config.compute_units.max(1) as usize;
+        // As many as the device holds, at least one on each unit: a kernel that fits nowhere was refused.
+        let units = config.compute_units.max(1);
+        let on_a_unit = match total <= units.into() {
+            true => 1,
+            false => setup.occupancy(&program.inner, kernel).map_or(1, |found| found.blocks_per_cu.max(1)),
+        };
+        let resident = on_a_unit as usize * units as usize;
         Job {
             resident,
+            accessible_lds: setup.accessible_lds(config.bounds),
             program,
             kernel,
             setup,
@@ -387,12 +310,15 @@ impl Job {
         let _watch = (!of_callers.is_empty()).then(|| Watch::begin(of_callers));
         let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
+        // A workgroup that has ended, in whose place the next one begins.
+        let mut ended = None;
         while !self.stop.load(Relaxed) {
-            let Some(mut workgroup) = self.take(thread) else { break };
+            let Some(mut workgroup) = self.take(thread, &mut ended) else { break };
             let changes = self.gws.changes();
             match self.run(&mut workgroup, &mut recruiter) {
                 TurnResult::Ended => {
-                    self.finish(*workgroup, thread);
+                    self.finish(&mut workgroup);
+                    ended = Some(workgroup);
                     // If the dispatch was stopped, the workgroup may not have run to its end.
                     if !self.stop.load(Relaxed) {
                         self.counts.ended.fetch_add(1, Relaxed);
@@ -409,6 +335,9 @@ impl Job {
                     queue.blocked.push_back(workgroup);
                 }
             }
+        }
+        if let Some(workgroup) = ended {
+            self.cache.put_back(thread, *workgroup);
         }
     }
 
@@ -433,7 +362,10 @@ impl Job {
         self.gws.keep();
         let mut defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
         let noted = std::mem::take(&mut *lock(&self.notices));
-        let notices = notices::list(&self.program.inner, &self.setup.code, &self.kernel_name(), noted);
+        let notices = match noted.is_empty() {
+            true => Vec::new(),
+            false => notices::list(&self.program.inner, &self.setup.code, &self.kernel_name(), noted),
+        };
         if self.sanitizes {
             let ignored = notices.iter().filter(|notice| notice.kind == NoticeKind::FineGrainedAtomic);
             defects.extend(ignored.map(Defect::from));
@@ -475,9 +407,9 @@ impl Job {
 
     /// Returns a workgroup to run. Returns `None` if none is left, and the thread then no longer counts as running. If
     /// workgroups are blocked and no other thread is running, they wait for each other, and the dispatch fails.
-    fn take(&self, thread: usize) -> Option<Box<Workgroup>> {
+    fn take(&self, thread: usize, ended: &mut Option<Box<Workgroup>>) -> Option<Box<Workgroup>> {
         loop {
-            let found = self.find(thread);
+            let found = self.find(thread, ended);
             if found.is_some() {
                 return found;
             }
@@ -505,7 +437,7 @@ impl Job {
 
     /// Returns a new workgroup, or, if as many have begun as the device holds, the one that was parked first. With a
     /// schedule seed it chooses at random between the two.
-    fn find(&self, thread: usize) -> Option<Box<Workgroup>> {
+    fn find(&self, thread: usize, ended: &mut Option<Box<Workgroup>>) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
             && let Some(workgroup) = self.take_parked()
         {
@@ -515,7 +447,7 @@ impl Job {
             let number = self.counts.next.fetch_add(1, Relaxed);
             if number < self.total {
                 let number = self.schedule.as_ref().map_or(number, |s| s.workgroup(number, self.total));
-                return Some(Box::new(self.begin(number, thread)));
+                return Some(self.begin(number, thread, ended.take()));
             }
         }
         self.counts.resident.fetch_sub(1, Relaxed);
@@ -535,14 +467,20 @@ impl Job {
         }
     }
 
-    fn begin(&self, number: u64, thread: usize) -> Workgroup {
+    /// Begins the workgroup with a number, in place of one that has ended, if there is one.
+    fn begin(&self, number: u64, thread: usize, ended: Option<Box<Workgroup>>) -> Box<Workgroup> {
         let [x, y, _] = self.grid.map(u64::from);
-        let workgroup = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
-        let count = self.setup.items_of(workgroup).waves.len();
-        let (spare, lds) = self.cache.take(thread, count);
-        let mut lds = lds.unwrap_or_else(Lds::new);
-        lds.reset(self.setup.accessible_lds(self.bounds));
-        let members: Vec<Member> = (0..count).map(|_| Member { wave: None, state: State::Ready }).collect();
+        let place = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
+        let waves = self.setup.items_of(place).waves.len();
+        let mut workgroup = ended.unwrap_or_else(|| Box::new(self.new_workgroup(thread, waves)));
+        workgroup.begin(place, waves, self.accessible_lds);
+        workgroup.observer = self.observers.as_ref().map(|observers| observers.begin(number, place, waves));
+        workgroup.rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
+        workgroup
+    }
+
+    fn new_workgroup(&self, thread: usize, waves: usize) -> Workgroup {
+        let (spare, lds) = self.cache.take(thread, waves);
         let cx = ExecContext {
             code: Arc::clone(&self.setup.code),
             mem: View::new(
@@ -555,7 +493,7 @@ impl Job {
             fault: None,
             count: 0,
             ticks: 0,
-            workgroup,
+            workgroup: [0; 3],
             host: self.setup.hostcall.clone().map(|hostcall| hostcall as Arc<dyn Host>),
             gws: Arc::clone(&self.gws),
             notices: Notices {
@@ -564,26 +502,22 @@ impl Job {
                 ..Notices::default()
             },
         };
-        let observer = self.observers.as_ref().map(|observers| observers.begin(number, workgroup, count));
-        let order = (0..count).collect();
-        let rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
-        Workgroup { members, order, spare, cx, observer, rng, spins: false, kept: Registers::default() }
+        Workgroup::new(cx, spare)
     }
 
-    fn finish(&self, mut workgroup: Workgroup, thread: usize) {
+    /// Takes the results of a workgroup that has ended, or was stopped.
+    fn finish(&self, workgroup: &mut Workgroup) {
         if let (Some(observers), Some(observer)) = (&self.observers, workgroup.observer.take()) {
             observers.end(*observer);
         }
         self.counts.resident.fetch_sub(1, Relaxed);
-        let Workgroup { members, spare, cx, .. } = workgroup;
-        if !cx.notices.seen.is_empty() {
+        let seen = &mut workgroup.cx.notices.seen;
+        if !seen.is_empty() {
             let mut notices = lock(&self.notices);
-            for (place, noted) in cx.notices.seen {
+            for (place, noted) in std::mem::take(seen) {
                 notices.entry(place).and_modify(|known| known.merge(&noted)).or_insert(noted);
             }
         }
-        let unfinished = members.into_iter().filter_map(|member| member.wave);
-        self.cache.put_back(thread, spare.into_iter().chain(unfinished), cx.lds);
     }
 
     /// Runs a workgroup for one turn, and counts its instructions.

@@ -76,6 +76,13 @@ impl View {
         View { live: Some(space), ..self }
     }
 
+    /// Forgets the ranges that were used, so that the next one is looked up.
+    pub(crate) fn forget(&mut self) {
+        self.last = GuestRange::EMPTY;
+        self.recent = [GuestRange::EMPTY; SLOTS];
+        self.later.clear();
+    }
+
     /// Returns whether the host may refuse an access: whether there is memory that the program mapped.
     pub(crate) fn may_be_refused(&self) -> bool {
         !self.snapshot.of_callers().is_empty()

@@ -101,10 +101,14 @@ impl Rig {
             };
             kernarg[at.offset as usize..at.end() as usize].copy_from_slice(bytes);
         }
-        self.machine.dispatch(
+        let stats = self.machine.dispatch(
             &self.program,
             &Dispatch { cooperative, kernel: index, grid, block, dynamic_lds, kernarg: &kernarg },
-        )
+        )?;
+        if let Some(longest) = self.program.longest_wave(index) {
+            assert!(stats.wave_instructions <= longest * stats.waves, "{}: {kernel}: {longest}", self.name);
+        }
+        Ok(stats)
     }
 
     /// Launches a one-dimensional grid, which must run without error.

@@ -640,7 +640,7 @@ fn enqueuing_uses_no_heap_in_steady_state() {
     let launch = KernelLaunch { function, grid, block, dynamic_lds: 0, kernarg: &kernarg, accesses: &[] };
     let pageable = [0_u8; 256];
     let d = &rig.driver;
-    // Returns the heap allocations of enqueuing. A thread that waits runs kernels, which need some.
+    // Returns the heap allocations of enqueuing. A thread that waits or looks runs kernels, which need some.
     let round = |launches: u32| {
         let before = ALLOCATIONS.get();
         for _ in 0..launches {
@@ -654,10 +654,10 @@ fn enqueuing_uses_no_heap_in_steady_state() {
             rig.record(D0, event, stream).unwrap();
             rig.record(D0, timed, stream).unwrap();
             rig.wait(D0, other, event).unwrap();
-            rig.reached(D0, event).unwrap();
-            rig.idle(D0, stream).unwrap();
         }
         let allocated = ALLOCATIONS.get() - before;
+        rig.reached(D0, event).unwrap();
+        rig.idle(D0, stream).unwrap();
         // SAFETY: as above.
         unsafe { d.event_synchronize(D0, event) }.unwrap();
         rig.sync(D0, other).unwrap();

@@ -1,6 +1,6 @@
 //! Decodes the dwords of a program to its instructions.
 
-use gfx9_isa::{Encoding, Mnemonic, Sopk, Target, Vop3p, encoded_length, fields, flags};
+use gfx9_isa::{Encoding, ILLEGAL, Mnemonic, Sopk, Sopp, Target, Vop3p, encoded_length, fields, flags};
 
 use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
 use super::vop3p::takes_scales;
@@ -69,6 +69,28 @@ impl Code {
         }
         code.pool = d.pool.values;
         code
+    }
+
+    /// Returns the number of instructions from the one at `entry` to the last that a wave reaches from there, if it executes each
+    /// at most once: all branches go forward, and there are no calls and no jumps to addresses in registers.
+    pub(crate) fn length_without_loops(&self, entry: u32) -> Option<u64> {
+        let mut furthest = entry;
+        for (n, inst) in (entry..).zip(self.insts.get(entry as usize..)?) {
+            if inst.row.is(flags::BRANCH) {
+                let is_forward = inst.target > n && branch_target(inst).is_some();
+                if !is_forward || !matches!(inst.row.mnemonic, Mnemonic::Sopp(_)) {
+                    return None;
+                }
+                furthest = furthest.max(inst.target);
+            }
+            match inst.row.mnemonic {
+                Mnemonic::Sopp(Sopp::s_endpgm) if furthest <= n => return Some(u64::from(n - entry) + 1),
+                // No instruction of the program, as `Goto`, which may go back.
+                _ if std::ptr::eq(inst.row, &ILLEGAL) => return None,
+                _ => {}
+            }
+        }
+        None
     }
 }
 
