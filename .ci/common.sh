@@ -39,13 +39,13 @@ tool() {
 }
 
 # What steps run optimised. Which packages a command names decides the features of what they share, so all steps name the same
-# ones: the emulator takes minutes to compile.
+# ones: the emulator takes minutes to compile. With the Python package, they are those with which the wheel is built.
 hiplaunch=$target/release/hiplaunch
 examples=$target/release/examples
 release() {
   local names=(jit lds_layout lazy_chain run_script differential disassemble)
   step cargo build --release -p hiplaunch -p hiplaunch-cli -p libhiplaunch -p gfx9-emulator -p gfx9-isa -p lds-layout \
-    -p hiplaunch-tensor --lib --bins "${names[@]/#/--example=}"
+    -p hiplaunch-tensor -p hiplaunch-python --lib --bins "${names[@]/#/--example=}"
 }
 
 # The Python of a fresh environment with the package; steps/python makes it.
