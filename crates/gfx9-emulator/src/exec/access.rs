@@ -4,8 +4,8 @@ use crate::exec::inst::{ExecContext, Flow};
 use crate::exec::notices::Who;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::memory::bounds::Bounds;
-use crate::memory::lds::CheckedLds;
-use crate::memory::{Addresses, Checked, Element, Piece, Pieces};
+use crate::memory::cells::{Cells, load_rows, of_rows, store_rows, to_rows};
+use crate::memory::{Addresses, Element, Piece, Pieces};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, Wave, lanes_of};
@@ -17,10 +17,8 @@ pub(crate) trait Load {
     fn put(w: &mut Wave, dst: u16, lane: usize, value: Self::E);
     /// Loads the elements of all lanes, which follow each other in memory.
     fn run(w: &mut Wave, dst: u16, from: &impl Pieces);
-    /// Loads the elements of the active lanes from global memory.
-    fn each<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, Self::E>);
-    /// Loads the elements of the active lanes from LDS.
-    fn each_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, Self::E>);
+    /// Loads the elements of the active lanes.
+    fn each(w: &mut Wave, dst: u16, from: &impl Cells<Self::E>);
     /// Loads the active lanes from private memory, each at the same `offset` in bytes. Returns false, without loading,
     /// if that is not a copy of whole rows.
     #[inline(always)]
@@ -37,10 +35,8 @@ pub(crate) trait Store {
     fn get(w: &Wave, src: u16, lane: usize) -> Self::E;
     /// Stores the elements of all lanes, which follow each other in memory.
     fn run(w: &Wave, src: u16, to: &mut impl Pieces);
-    /// Stores the elements of the active lanes to global memory.
-    fn each<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, Self::E>);
-    /// Stores the elements of the active lanes to LDS.
-    fn each_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, Self::E>);
+    /// Stores the elements of the active lanes.
+    fn each(w: &Wave, src: u16, to: &mut impl Cells<Self::E>);
     /// Stores the active lanes to private memory, each at the same `offset` in bytes. Returns false, without storing,
     /// if that is not a copy of whole rows.
     #[inline(always)]
@@ -65,14 +61,18 @@ impl<const N: usize> Load for Dwords<N> {
     #[inline(always)]
     fn run(w: &mut Wave, dst: u16, from: &impl Pieces) {
         let Some(rows) = w.rows_mut::<N>(dst) else { return };
-        let mut pieces = [Piece::default(); N];
         for c in 0..CHUNKS {
             if N == 1 {
-                from.load(c, &mut rows[0].0[c]);
+                rows[0].0[c] = from.load(c);
                 continue;
             }
-            for (n, piece) in pieces.iter_mut().enumerate() {
-                from.load(c * N + n, piece);
+            let pieces: [Piece; N] = std::array::from_fn(|n| from.load(c * N + n));
+            if N == 4 {
+                let values = pieces.as_flattened().as_chunks().0.as_chunks::<4>().0;
+                for (n, four) in values.iter().enumerate() {
+                    to_rows(*four, rows, c * CHUNK + 4 * n);
+                }
+                continue;
             }
             for j in 0..CHUNK {
                 for n in 0..N {
@@ -83,16 +83,9 @@ impl<const N: usize> Load for Dwords<N> {
     }
 
     #[inline(always)]
-    fn each<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, [u32; N]>) {
+    fn each(w: &mut Wave, dst: u16, from: &impl Cells<[u32; N]>) {
         if let Some(rows) = w.rows_mut(dst) {
-            from.rows(rows);
-        }
-    }
-
-    #[inline(always)]
-    fn each_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, [u32; N]>) {
-        if let Some(rows) = w.rows_mut(dst) {
-            from.rows([0], [rows]);
+            load_rows(from, [0], [rows]);
         }
     }
 
@@ -128,9 +121,16 @@ impl<const N: usize> Store for Dwords<N> {
                 to.store(c, &rows[0].0[c]);
                 continue;
             }
-            for j in 0..CHUNK {
-                for n in 0..N {
-                    pieces.as_flattened_mut()[j * N + n] = rows[n].0[c][j];
+            if N == 4 {
+                let values = pieces.as_flattened_mut().as_chunks_mut().0.as_chunks_mut::<4>().0;
+                for (n, four) in values.iter_mut().enumerate() {
+                    *four = of_rows(rows, c * CHUNK + 4 * n);
+                }
+            } else {
+                for j in 0..CHUNK {
+                    for n in 0..N {
+                        pieces.as_flattened_mut()[j * N + n] = rows[n].0[c][j];
+                    }
                 }
             }
             for (n, piece) in pieces.iter().enumerate() {
@@ -140,16 +140,9 @@ impl<const N: usize> Store for Dwords<N> {
     }
 
     #[inline(always)]
-    fn each<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, [u32; N]>) {
+    fn each(w: &Wave, src: u16, to: &mut impl Cells<[u32; N]>) {
         if let Some(rows) = w.rows(src) {
-            to.put_rows(rows);
-        }
-    }
-
-    #[inline(always)]
-    fn each_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, [u32; N]>) {
-        if let Some(rows) = w.rows(src) {
-            to.put_rows(rows);
+            store_rows(to, rows);
         }
     }
 
@@ -215,22 +208,13 @@ macro_rules! narrow_loads {
             }
             #[inline(always)]
             fn run(w: &mut Wave, dst: u16, from: &impl Pieces) {
-                let mut pieces = [Piece::default(); size_of::<$ty>()];
-                for (n, piece) in pieces.iter_mut().enumerate() {
-                    from.load(n, piece);
-                }
+                let pieces: [Piece; size_of::<$ty>()] = std::array::from_fn(|n| from.load(n));
                 let bytes = pieces.map(|piece| piece.map(u32::to_le_bytes));
                 let (values, _) = bytes.as_flattened().as_flattened().as_chunks();
                 Self::put_all(w, dst, &std::array::from_fn(|lane| <$ty>::from_le_bytes(values[lane])));
             }
             #[inline(always)]
-            fn each<A: Addresses>(w: &mut Wave, dst: u16, from: &Checked<'_, A, $ty>) {
-                let mut values = [0; LANES];
-                from.each(|lane, value| values[lane] = value);
-                Self::put_all(w, dst, &values);
-            }
-            #[inline(always)]
-            fn each_lds(w: &mut Wave, dst: u16, from: &CheckedLds<'_, $ty>) {
+            fn each(w: &mut Wave, dst: u16, from: &impl Cells<$ty>) {
                 let mut values = [0; LANES];
                 from.each(|lane, value| values[lane] = value);
                 Self::put_all(w, dst, &values);
@@ -280,12 +264,7 @@ macro_rules! narrow_stores {
                 }
             }
             #[inline(always)]
-            fn each<A: Addresses>(w: &Wave, src: u16, to: &Checked<'_, A, $ty>) {
-                let values = Self::get_all(w, src);
-                to.put(|lane| values[lane]);
-            }
-            #[inline(always)]
-            fn each_lds(w: &Wave, src: u16, to: &mut CheckedLds<'_, $ty>) {
+            fn each(w: &Wave, src: u16, to: &mut impl Cells<$ty>) {
                 let values = Self::get_all(w, src);
                 to.put(|lane| values[lane]);
             }
@@ -344,22 +323,23 @@ impl FlatTarget {
 macro_rules! transfers {
     (
         $Kind:ident, $access:ident;
-        $global:ident, $global_apart:ident, $flat:ident, $flat_apart:ident, $lds:ident, $lds_apart:ident,
-        $scratch:ident;
+        $memory:ident, $global_apart:ident, $flat_apart:ident, $lds:ident, $lds_apart:ident, $scratch:ident;
         lane $lane:ident;
         each $each:ident;
     ) => {
-        /// Accesses global memory.
+        /// Accesses global memory, or with `flat`, memory through flat addresses.
         #[inline(always)]
-        pub(crate) fn $global<K: $Kind, A: Addresses>(
+        pub(crate) fn $memory<K: $Kind, A: Addresses>(
             w: &mut Wave,
             cx: &mut ExecContext,
             slot: u32,
             register: u16,
             at: &A,
+            flat: bool,
         ) -> Flow {
             let Some(active) = w.active() else { return Flow::Next };
             let exec = active.exec();
+            // No allocation overlaps an aperture of flat addresses.
             if active.all()
                 && let Some(mut run) = cx.mem.run::<A, K::E>(slot, at)
             {
@@ -367,7 +347,8 @@ macro_rules! transfers {
                 return Flow::Next;
             }
             match cx.mem.checked::<A, K::E>(slot, at, &active) {
-                Some(cells) => K::each(w, register, &cells),
+                Some(mut cells) => K::each(w, register, &mut cells),
+                None if flat => return $flat_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),
                 None => return $global_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),
             }
             Flow::Next
@@ -388,31 +369,6 @@ macro_rules! transfers {
                 Ok(()) => Flow::Next,
                 Err(_) => global_fault(cx, AccessKind::$access, at, exec, K::E::SIZE),
             }
-        }
-
-        /// Accesses memory through flat addresses.
-        #[inline(always)]
-        pub(crate) fn $flat<K: $Kind, A: Addresses>(
-            w: &mut Wave,
-            cx: &mut ExecContext,
-            slot: u32,
-            register: u16,
-            at: &A,
-        ) -> Flow {
-            let Some(active) = w.active() else { return Flow::Next };
-            let exec = active.exec();
-            // No allocation overlaps an aperture.
-            if active.all()
-                && let Some(mut run) = cx.mem.run::<A, K::E>(slot, at)
-            {
-                K::run(w, register, &mut run);
-                return Flow::Next;
-            }
-            match cx.mem.checked::<A, K::E>(slot, at, &active) {
-                Some(cells) => K::each(w, register, &cells),
-                None => return $flat_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),
-            }
-            Flow::Next
         }
 
         /// Accesses memory through flat addresses that are not all in one allocation: they are in LDS, in private
@@ -448,16 +404,14 @@ macro_rules! transfers {
         ) -> Flow {
             let Some(active) = w.active() else { return Flow::Next };
             let exec = active.exec();
-            // Wider elements are faster by themselves.
             if active.all()
-                && K::E::SIZE <= 4
                 && let Some(mut run) = cx.lds.run(K::E::SIZE, at)
             {
                 K::run(w, register, &mut run);
                 return Flow::Next;
             }
             match cx.lds.checked::<K::E>(at, &active) {
-                Some(mut cells) => K::each_lds(w, register, &mut cells),
+                Some(mut cells) => K::each(w, register, &mut cells),
                 None => return $lds_apart::<K>(w, cx, pc, register, at, exec),
             }
             Flow::Next
@@ -507,14 +461,14 @@ macro_rules! transfers {
 
 transfers! {
     Load, Read;
-    global_load, global_load_apart, flat_load, flat_load_apart, lds_load, lds_load_apart, scratch_load;
+    load_at, global_load_apart, flat_load_apart, lds_load, lds_load_apart, scratch_load;
     lane load_lane;
     each load_each;
 }
 
 transfers! {
     Store, Write;
-    global_store, global_store_apart, flat_store, flat_store_apart, lds_store, lds_store_apart, scratch_store;
+    store_at, global_store_apart, flat_store_apart, lds_store, lds_store_apart, scratch_store;
     lane store_lane;
     each store_each;
 }

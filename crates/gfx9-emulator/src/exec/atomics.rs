@@ -6,13 +6,15 @@
 use std::marker::PhantomData;
 
 use gfx9_isa::{Target, Ty};
-use half::{bf16, f16};
+use half::bf16;
 
 use crate::exec::access::{FlatTarget, flat_fault, global_fault, lds_fault};
 use crate::exec::address::{based, wide};
 use crate::exec::ds::{addresses, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
+use crate::exec::number::float::Float;
+use crate::exec::number::half16::Half;
 use crate::memory::bounds::Bounds;
 use crate::memory::{Addresses, Cell, Element, Wide};
 use crate::report::access::{AccessKind, MemorySpace};
@@ -219,7 +221,7 @@ macro_rules! formats {
             }
             #[inline(always)]
             fn is_signalling(v: $bits) -> bool {
-                Self::is_nan(v) && v & $quiet == 0
+                Self::is_nan(v) & (v & $quiet == 0)
             }
             #[inline(always)]
             fn quiet(v: $bits) -> $bits {
@@ -227,7 +229,8 @@ macro_rules! formats {
             }
             #[inline(always)]
             fn flush(v: $bits) -> $bits {
-                if <$float>::from_bits(v).is_subnormal() { v & !$mantissa } else { v }
+                let is_small = v << 1 <= $mantissa << 1;
+                if is_small { v & !$mantissa } else { v }
             }
             #[inline(always)]
             fn key(v: $bits) -> $bits {
@@ -251,18 +254,14 @@ formats! {
 /// (CDNA ISA, "Float memory atomics", NaN handling). Denormals are flushed for the comparison only.
 #[inline(always)]
 fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
-    if F::is_signalling(old) {
-        return F::quiet(old);
-    }
-    if F::is_signalling(new) {
-        return F::quiet(new);
-    }
-    if F::is_nan(old) || F::is_nan(new) {
-        return if F::is_nan(old) { new } else { old };
-    }
     let key = |v| F::key(if flush { F::flush(v) } else { v });
     let better = if max { key(new) > key(old) } else { key(new) < key(old) };
-    if better { new } else { old }
+    // Choices without branches, of which the later ones come first, so that the lanes of a row in LDS are vectors.
+    let chosen = if better { new } else { old };
+    let chosen = if F::is_nan(new) { old } else { chosen };
+    let chosen = if F::is_nan(old) { new } else { chosen };
+    let chosen = if F::is_signalling(new) { F::quiet(new) } else { chosen };
+    if F::is_signalling(old) { F::quiet(old) } else { chosen }
 }
 
 /// Returns the bits of the sum. If an operand is a NaN, the result is the first such operand, quieted. If the addition
@@ -270,14 +269,11 @@ fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
 macro_rules! add {
     ($format:ty, $float:ty, $default:expr, $old:expr, $new:expr) => {{
         let (old, new) = ($old, $new);
-        if <$format>::is_nan(old) {
-            <$format>::quiet(old)
-        } else if <$format>::is_nan(new) {
-            <$format>::quiet(new)
-        } else {
-            let sum = <$float>::from_bits(old) + <$float>::from_bits(new);
-            if sum.is_nan() { $default } else { sum.to_bits() }
-        }
+        // Without branches, as in `choose`.
+        let sum = <$float>::from_bits(old) + <$float>::from_bits(new);
+        let bits = if sum.is_nan() { $default } else { sum.to_bits() };
+        let bits = if <$format>::is_nan(new) { <$format>::quiet(new) } else { bits };
+        if <$format>::is_nan(old) { <$format>::quiet(old) } else { bits }
     }};
 }
 
@@ -333,14 +329,14 @@ fn halves(old: u32, a: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
 fn add_f16(m: Mode, old: u16, a: u16) -> u16 {
     let flush = |v: u16, on: bool| if on && v & 0x7c00 == 0 { v & 0x8000 } else { v };
     let (old, a) = (flush(old, flush_in64(m)), flush(a, flush_in64(m)));
-    let (x, y) = (f16::from_bits(old), f16::from_bits(a));
+    let (x, y) = (Half(old), Half(a));
     if x.is_nan() {
         old | 0x200
     } else if y.is_nan() {
         a | 0x200
     } else {
-        let sum = f16::from_f32(x.to_f32() + y.to_f32());
-        if sum.is_nan() { 0x7e00 } else { flush(sum.to_bits(), m.denorm64() & 2 == 0) }
+        let sum = Half::from_f32(x.to_f32() + y.to_f32());
+        if sum.is_nan() { 0x7e00 } else { flush(sum.0, m.denorm64() & 2 == 0) }
     }
 }
 

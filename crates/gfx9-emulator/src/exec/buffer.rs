@@ -1,8 +1,6 @@
 //! MUBUF and MTBUF: accesses through buffer descriptors, also to private memory on gfx90a, and cache control.
 
-use crate::exec::access::{
-    Load, Store, global_fault, global_load, global_store, scratch_load, scratch_store,
-};
+use crate::exec::access::{Load, Store, global_fault, load_at, scratch_load, scratch_store, store_at};
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
 use crate::exec::inst::{ExecContext, Flow, Inst, REPORTED, executors, flag};
 use crate::exec::notices::Who;
@@ -238,13 +236,13 @@ pub(crate) fn buffer_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst,
 fn memory_load<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) -> Flow {
     let (reach, exec, size) = (Reach::new(w, i), w.exec(), K::E::SIZE as u32);
     if let Some(at) = reach.plain(exec, size) {
-        return global_load::<K, _>(w, cx, i.pc, dst, &at);
+        return load_at::<K, _>(w, cx, i.pc, dst, &at, false);
     }
     let unit = size.min(4);
     let mut values = [K::E::from_bytes([0; 16]); LANES];
     for lane in lanes_of(exec) {
         if reach.is_contiguous(size) && reach.inside(lane, 0, size) {
-            // In one access, as in `global_load`.
+            // In one access, as in `load_at`.
             let Some(value) = cx.load_one(Who::lane(i.pc, w.id, lane), reach.address(lane, 0)) else {
                 return fault(cx, AccessKind::Read, &reach, exec, size, 0);
             };
@@ -321,7 +319,7 @@ executors! {
 fn memory_store<K: Store>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let (reach, exec, size) = (Reach::new(w, i), w.exec(), K::E::SIZE as u32);
     if let Some(at) = reach.plain(exec, size) {
-        return global_store::<K, _>(w, cx, i.pc, i.src[1], &at);
+        return store_at::<K, _>(w, cx, i.pc, i.src[1], &at, false);
     }
     let unit = size.min(4);
     for lane in lanes_of(exec) {

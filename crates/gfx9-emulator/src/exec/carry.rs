@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Forms, Word, all, any, but_portable, by_exec, collect, load, scalar, store};
+use crate::exec::lanes::{Forms, Word, all, any, but_portable, by_exec, collect, load, ones, scalar, store};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
 
@@ -86,23 +86,23 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
         if O::IN {
             expand(w.s64(i.src[2]), &mut carries);
         }
-        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        let mut mask = 0;
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
-                let mut d = [0u32; CHUNK];
+                let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
                 for j in 0..CHUNK {
                     let carry = carries.0[c][j] & 1;
                     let (result, out) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
                     d[j] = result;
-                    flags[c][j] = u8::from(out);
+                    flags[j] = ones(out);
                 }
+                mask |= collect(c, flags);
                 store::<_, MASKED>(w, i.dst, c, &d);
             }
         });
-        let mask = collect(&flags) & w.exec();
-        w.set_s64(i.sdst, mask);
+        w.set_s64(i.sdst, mask & w.exec());
         Flow::Next
     }
 }
@@ -224,7 +224,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::A::ZERO };
         let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
-        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        let mut mask = 0;
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
@@ -235,17 +235,17 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
                     (d[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
                 }
                 if unsure.iter().fold(0, |any, one| any | one) != 0 {
+                    let mut flags = [0; CHUNK];
                     for j in 0..CHUNK {
                         let (result, flag) = O::f(a[j], b[j], e[j]);
-                        d[j] = result;
-                        flags[c][j] = u8::from(flag);
+                        (d[j], flags[j]) = (result, ones(flag));
                     }
+                    mask |= collect(c, flags);
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
             }
         });
-        let mask = collect(&flags) & w.exec();
-        w.set_s64(i.sdst, mask);
+        w.set_s64(i.sdst, mask & w.exec());
         Flow::Next
     }
 }

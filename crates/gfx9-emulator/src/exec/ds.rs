@@ -2,18 +2,14 @@
 
 use crate::exec::access::{Dwords, Load, Store, lds_load, lds_store};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors, flag};
+use crate::memory::cells::load_rows;
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Aligned, LANES, Lanes, TEMP, Wave, lanes_of};
 
 /// Returns each lane's address plus an offset. The sum wraps, as the address may be negative.
 #[inline(always)]
 pub(crate) fn addresses(w: &Wave, i: &Inst, offset: u32) -> Aligned<[u32; LANES]> {
-    let v = w.v(i.src[0]).flat();
-    let mut out = Aligned([0; LANES]);
-    for l in 0..LANES {
-        out.0[l] = v[l].wrapping_add(offset);
-    }
-    out
+    Aligned(w.v(i.src[0]).flat().map(|at| at.wrapping_add(offset)))
 }
 
 /// Returns whether the instruction accesses the global data share. The targets have no such memory, only global wave
@@ -111,7 +107,7 @@ fn load_pairs<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, offs
     let rows = w.r.v.get_mut(usize::from(i.dst)..).and_then(|v| v.split_first_chunk_mut());
     let Some((one, rest)) = rows else { return false };
     let Some(two) = rest.first_chunk_mut() else { return false };
-    cells.rows(offsets, [one, two]);
+    load_rows(&cells, offsets, [one, two]);
     true
 }
 

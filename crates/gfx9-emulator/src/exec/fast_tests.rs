@@ -7,8 +7,10 @@ use crate::exec::carry::OpFlag;
 use crate::exec::convert::*;
 use crate::exec::divide::{DivFixup, DivScale};
 use crate::exec::lanes::{Op1, Op2, Op3, Word};
+use crate::exec::level::SimdLevel;
 use crate::exec::number::half16::Half;
-use crate::state::wave::Mode;
+use crate::exec::vop3::bytes_of;
+use crate::state::wave::{CHUNK, Mode};
 use crate::testing::test_wave::Random;
 
 /// Dwords that are special as f32, as the upper half of an f64, as an f16 or as an integer.
@@ -49,7 +51,6 @@ fn value<T: Word>(random: &mut Random) -> T {
             2 => special.wrapping_add((bits >> 40) as u32 & 7).wrapping_sub(3),
             // Numbers from 2^-8 to 2^32.
             3 | 4 => (0x3b80_0000 + (bits >> 35) as u32 % 0x1400_0000) ^ (bits as u32) << 31,
-            // Selectors of `v_perm_b32`.
             5 => (bits >> 35) as u32 & 0x0707_0707,
             6 => ((bits >> 35) as i32 % 1500) as u32,
             _ => random.next() as u32,
@@ -148,5 +149,19 @@ fn conversions() {
     one::<CvtFlrI32F32>();
     two::<LdexpF64>();
     three::<CvtPkU8F32>();
-    three::<PermB32>();
+}
+
+#[test]
+fn permuted_bytes() {
+    if !SimdLevel::Avx2.is_available() {
+        return;
+    }
+    let mut random = Random::new(3);
+    for n in 0..10_000 {
+        // Every other chunk has no selector of a sign or a constant.
+        let mask = if n % 2 == 0 { 0x0707_0707 } else { 0x0f0f_ffff };
+        let [a, b, c] = [!0, !0, mask].map(|mask| [0; CHUNK].map(|_: u32| random.next() as u32 & mask));
+        let want: [u32; CHUNK] = std::array::from_fn(|j| PermB32::f(Mode::DEFAULT, a[j], b[j], c[j]));
+        assert_eq!(bytes_of(a, b, c), want, "{a:x?} {b:x?} {c:x?}");
+    }
 }

@@ -1,8 +1,6 @@
 //! FLAT, GLOBAL and SCRATCH: loads, stores and atomics through 64-bit addresses, and in private memory.
 
-use crate::exec::access::{
-    Load, Store, flat_load, flat_store, global_load, global_store, scratch_load, scratch_store,
-};
+use crate::exec::access::{Load, Store, load_at, scratch_load, scratch_store, store_at};
 use crate::exec::address::{based, scratch_offsets, wide};
 use crate::exec::inst::{NONE, executors, flag};
 use crate::exec::to_lds::{global_to_lds, scratch_to_lds};
@@ -14,28 +12,28 @@ executors! {
         }
         if i.sdst == NONE {
             let at = wide(w, i);
-            global_load::<K, _>(w, cx, i.pc, i.dst, &at)
+            load_at::<K, _>(w, cx, i.pc, i.dst, &at, false)
         } else {
             let at = based(w, i);
-            global_load::<K, _>(w, cx, i.pc, i.dst, &at)
+            load_at::<K, _>(w, cx, i.pc, i.dst, &at, false)
         }
     }
     GlobalStore<K: Store> |w, cx, i| {
         if i.sdst == NONE {
             let at = wide(w, i);
-            global_store::<K, _>(w, cx, i.pc, i.src[1], &at)
+            store_at::<K, _>(w, cx, i.pc, i.src[1], &at, false)
         } else {
             let at = based(w, i);
-            global_store::<K, _>(w, cx, i.pc, i.src[1], &at)
+            store_at::<K, _>(w, cx, i.pc, i.src[1], &at, false)
         }
     }
     FlatLoad<K: Load> |w, cx, i| {
         let at = wide(w, i);
-        flat_load::<K, _>(w, cx, i.pc, i.dst, &at)
+        load_at::<K, _>(w, cx, i.pc, i.dst, &at, true)
     }
     FlatStore<K: Store> |w, cx, i| {
         let at = wide(w, i);
-        flat_store::<K, _>(w, cx, i.pc, i.src[1], &at)
+        store_at::<K, _>(w, cx, i.pc, i.src[1], &at, true)
     }
     ScratchLoad<K: Load> |w, cx, i| {
         if i.flags & flag::LDS != 0 {

@@ -282,14 +282,12 @@ impl<O: OpCmp> Exec for CmpAny<O> {
         if O::A::FLOAT && !m.is_default_float() {
             return if x { EachCmp::<O, true>::run(w, i) } else { EachCmp::<O, false>::run(w, i) };
         }
-        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        let mut mask = 0;
         for c in 0..CHUNKS {
             let (a, b) = (any::<O::A, false>(w, i, 0, c), any::<O::B, false>(w, i, 1, c));
-            for j in 0..CHUNK {
-                flags[c][j] = u8::from(O::f(m, a[j], b[j]));
-            }
+            mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
         }
-        let mask = collect(&flags) & w.exec();
+        mask &= w.exec();
         w.set_s64(i.sdst, mask);
         if x {
             w.set_exec(mask);
@@ -310,15 +308,13 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
         }
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
-        let mut flags = [[0u8; CHUNK]; CHUNKS];
+        let mut mask = 0;
         for c in 0..CHUNKS {
             let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
             let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
-            for j in 0..CHUNK {
-                flags[c][j] = u8::from(O::f(m, a[j], b[j]));
-            }
+            mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
         }
-        let mask = collect(&flags) & w.exec();
+        mask &= w.exec();
         w.set_s64(i.sdst, mask);
         if X {
             w.set_exec(mask);
@@ -327,20 +323,28 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
     }
 }
 
-/// Returns the mask of the lanes whose flag is 1. Each flag must be 0 or 1.
+/// Returns a dword of ones or zeros, which is what comparisons of vectors give.
 #[inline(always)]
-pub(crate) fn collect(flags: &[[u8; CHUNK]; CHUNKS]) -> u64 {
-    let mut mask = 0;
-    for (c, chunk) in flags.iter().enumerate() {
-        for h in 0..2 {
-            let mut eight = [0; 8];
-            eight.copy_from_slice(&chunk[h * 8..h * 8 + 8]);
-            // The product has the flag of each lane in the top byte, at the lane's bit, without carries.
-            let bits = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-            mask |= bits << (c * CHUNK + h * 8);
+pub(crate) fn ones(flag: bool) -> u32 {
+    u32::from(flag).wrapping_neg()
+}
+
+/// Returns the mask of the lanes of chunk `c` whose flags are all ones. The other flags must be 0.
+#[inline(always)]
+pub(crate) fn collect(c: usize, flags: [u32; CHUNK]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    let mask = {
+        use std::arch::x86_64::*;
+        let [a, b, c, d]: [__m128i; 4] = bytemuck::must_cast(flags);
+        // SAFETY: every x86-64 host has SSE2. These are intrinsics as no loop compiles to them.
+        unsafe {
+            let bytes = _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d));
+            _mm_movemask_epi8(bytes) as u64
         }
-    }
-    mask
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let mask = flags.iter().rev().fold(0, |mask, flag| mask << 1 | u64::from(flag & 1));
+    mask << (c * CHUNK)
 }
 
 /// The forms of one lane operation: for each, a mask of the sources that are scalars, and its executors. The first form

@@ -2,8 +2,8 @@
 //! time.
 //!
 //! An executor is a zero-sized type with an `#[inline(always)]` [`Exec::exec`]. It is inlined into functions with
-//! `#[target_feature]`, where the compiler vectorises its loops over lanes for those features. One source without
-//! intrinsics serves all levels.
+//! `#[target_feature]`, where the compiler vectorises its loops over lanes for those features. One source serves
+//! all levels, with few intrinsics.
 
 use std::sync::OnceLock;
 
@@ -96,7 +96,8 @@ pub(crate) const fn two_columns<X: Exec>() -> Columns {
     [portable::<X>, avx2::<X>, avx2::<X>]
 }
 
-/// Returns copies of an executor `X` for the portable level, and of `Y` for the levels that have F16C, which `Y` may use.
+/// Returns copies of an executor `X` for the portable level, and of `Y` for the levels that have F16C and AVX2, of which `Y` may
+/// use intrinsics.
 pub(crate) const fn with_f16c<X: Exec, Y: Exec>() -> Columns {
     [portable::<X>, avx2::<Y>, avx2::<Y>]
 }

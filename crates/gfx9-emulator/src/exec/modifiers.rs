@@ -46,9 +46,13 @@ impl Exec for Modified {
         let Some(ext) = &i.ext else { return Flow::Next };
         prepare_scalars(w, ext);
         let before = w.exec();
-        for (n, fix) in ext.fixes.iter().enumerate() {
+        let [first, second, third] = &ext.fixes;
+        if let Some(fix) = first {
+            prepare(w, fix, ext.dpp.as_ref(), temp(0));
+        }
+        for (n, fix) in [(1, second), (2, third)] {
             if let Some(fix) = fix {
-                prepare(w, fix, ext.dpp.as_ref().filter(|_| n == 0), temp(n));
+                prepare(w, fix, None, temp(n));
             }
         }
         // SAFETY: it was decoded for the same SIMD level as this instruction, which is executing, so the level is
@@ -89,17 +93,15 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
         let part = if fix.signed { !0 } else { !0 >> down };
         let keep = if fix.abs { part & !sign } else { part };
         let flip = if fix.neg { sign } else { 0 };
-        let v = match from {
-            Operand::Vector(v) => v.wrapping_add(d),
-            Operand::Scalar(s) => {
-                *w.v_mut(to + d) = splat(w.s32(s.wrapping_add(d)));
-                to + d
+        let changed = |x: u32| ((x << up) as i32 >> down) as u32 & keep ^ flip;
+        match from {
+            Operand::Vector(v) => {
+                for c in 0..CHUNKS {
+                    w.v_mut(to + d).0[c] = w.v(v.wrapping_add(d)).0[c].map(changed);
+                }
             }
-            Operand::None => continue,
-        };
-        let x = *w.v(v);
-        for (to, x) in w.v_mut(to + d).flat_mut().iter_mut().zip(x.flat()) {
-            *to = ((*x << up) as i32 >> down) as u32 & keep ^ flip;
+            Operand::Scalar(s) => *w.v_mut(to + d) = splat(changed(w.s32(s.wrapping_add(d)))),
+            Operand::None => {}
         }
     }
 }
@@ -109,7 +111,7 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
 #[inline(always)]
 fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
     let exec = w.exec();
-    let valid = dpp.moves.of_bits(exec);
+    let valid = if exec == !0 { dpp.sources } else { dpp.moves.of_bits(exec) };
     for d in 0..dwords {
         move_lanes(w, &dpp.moves, v.wrapping_add(d), to + d);
     }
@@ -129,45 +131,39 @@ fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
 /// Moves register `v` between lanes, to register `to`. Lanes that read no lane become 0.
 #[inline(always)]
 fn move_lanes(w: &mut Wave, moves: &Moves, v: u16, to: u16) {
-    let mut out = Lanes::ZERO;
     match moves {
         Moves::Broadcast(rows) => {
             for c in 0..CHUNKS {
-                out.0[c] = [w.v(v).flat().get(usize::from(rows[c])).copied().unwrap_or(0); CHUNK];
+                let value = w.v(v).flat().get(usize::from(rows[c])).copied().unwrap_or(0);
+                w.v_mut(to).0[c] = [value; CHUNK];
             }
         }
         Moves::Mirror => {
             for c in 0..CHUNKS {
-                for j in 0..CHUNK {
-                    out.0[c][j] = w.v(v).0[c][j ^ 15];
-                }
+                w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 15]);
             }
         }
         Moves::HalfMirror => {
             for c in 0..CHUNKS {
-                for j in 0..CHUNK {
-                    out.0[c][j] = w.v(v).0[c][j ^ 7];
-                }
+                w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 7]);
             }
         }
         Moves::Shifts(shifts) => {
             let mut v = v;
             if v == 0 {
                 // A window of the first register may not begin before it.
-                *w.v_mut(to) = *w.v(v);
-                v = to;
+                v = temp(1);
+                *w.v_mut(v) = *w.v(0);
             }
-            for shift in shifts.iter().take_while(|shift| shift.lanes != 0) {
+            for (n, shift) in shifts.iter().enumerate().take_while(|(n, shift)| *n == 0 || shift.lanes != 0) {
                 for c in 0..CHUNKS {
                     let x = w.window(v, (CHUNK * c) as isize + isize::from(shift.by));
-                    for j in 0..CHUNK {
-                        out.0[c][j] |= x[j] & shift.mask.0[c][j];
-                    }
+                    let before = if n == 0 { [0; CHUNK] } else { w.v(to).0[c] };
+                    w.v_mut(to).0[c] = std::array::from_fn(|j| before[j] | x[j] & shift.mask.0[c][j]);
                 }
             }
         }
     }
-    *w.v_mut(to) = out;
 }
 
 /// Applies output modifiers to the result in [`TEMP_DST`] and stores it to the active lanes.
@@ -228,13 +224,14 @@ fn limit<T: Float>(w: &mut Wave, post: &ResultModifier) {
 fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
     let m = w.mode;
     let denormals = if T::FORMAT == soft::F32 { m.denorm32() } else { m.denorm64() };
-    let omod = post.omod != 0 && !m.ieee() && denormals & 2 == 0;
-    let power = [0, 1, 2, -1][usize::from(post.omod & 3)];
-    let factor = T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power));
+    let factor = (post.omod != 0 && !m.ieee() && denormals & 2 == 0).then(|| {
+        let power = [0, 1, 2, -1][usize::from(post.omod & 3)];
+        T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power))
+    });
     let nan_to_zero = m.dx10_clamp();
     for c in 0..CHUNKS {
         let mut v: [T; CHUNK] = load(w, at, c);
-        if omod {
+        if let Some(factor) = factor {
             for x in &mut v {
                 *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
             }

@@ -92,6 +92,8 @@ pub(crate) struct ResultModifier {
 #[derive(Clone, Copy)]
 pub(crate) struct Dpp {
     pub(super) moves: Moves,
+    /// The lanes that read a lane.
+    pub(super) sources: u64,
     /// The lanes that the row and bank masks let write.
     pub(super) enabled: u64,
     /// Lanes without a source read 0; otherwise they are not written.
@@ -142,7 +144,8 @@ impl Dpp {
                 enabled |= 1 << lane;
             }
         }
-        Some(Dpp { moves: Moves::of(&from), enabled, bound_ctrl: fields.bound_ctrl })
+        let moves = Moves::of(&from);
+        Some(Dpp { sources: moves.of_bits(!0), moves, enabled, bound_ctrl: fields.bound_ctrl })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Loads from memory to LDS. The data of lane `n` is stored as dword `n` after the address in M0; on gfx950, data of 3 or
 //! 4 dwords as dwords `4 * n` and following (CDNA4 ISA, 9.1.9, "Memory Buffer Load to LDS").
 
-use crate::exec::access::{Dwords, Load, global_load, lds_store, scratch_load};
+use crate::exec::access::{Dwords, Load, lds_store, load_at, scratch_load};
 use crate::exec::address::{based, scratch_offsets, wide};
 use crate::exec::inst::{ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::state::bytes::Bytes;
@@ -61,10 +61,10 @@ pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Ins
     to_lds(w, cx, i, base, K::E::SIZE, |w, cx, i, dst| {
         if i.sdst == NONE {
             let at = wide(w, i);
-            global_load::<K, _>(w, cx, i.pc, dst, &at)
+            load_at::<K, _>(w, cx, i.pc, dst, &at, false)
         } else {
             let at = based(w, i);
-            global_load::<K, _>(w, cx, i.pc, dst, &at)
+            load_at::<K, _>(w, cx, i.pc, dst, &at, false)
         }
     })
 }

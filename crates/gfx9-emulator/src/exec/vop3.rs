@@ -1,8 +1,9 @@
 //! VALU instructions that are not lane operations: reads and writes of single lanes, lane counts, exchanges.
 
+use crate::exec::bits::PermB32;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Forms, by_exec, load, scalar, store};
-use crate::exec::level::columns;
+use crate::exec::lanes::{Each3, Forms, all, any, by_exec, load, scalar, store};
+use crate::exec::level::{columns, with_f16c};
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
 
 executors! {
@@ -57,6 +58,69 @@ pub(crate) const MBCNT_LO: Forms = &[
 ];
 pub(crate) const MBCNT_HI: Forms =
     &[(0, columns::<Mbcnt<true, 0>>()), (1, columns::<Mbcnt<true, 1>>()), (3, columns::<Mbcnt<true, 3>>())];
+
+executors! {
+    /// `v_perm_b32` at levels with AVX2; see [`PermB32`].
+    Perm |w, _, i| {
+        by_exec!(w, MASKED => {
+            for chunk in 0..CHUNKS {
+                let (a, b) = (any::<_, false>(w, i, 0, chunk), any::<_, false>(w, i, 1, chunk));
+                let d = bytes_of(a, b, any::<_, false>(w, i, 2, chunk));
+                store::<_, MASKED>(w, i.dst, chunk, &d);
+            }
+        });
+        Flow::Next
+    }
+}
+
+pub(crate) const PERM: Forms = &all(with_f16c::<Each3<PermB32>, Perm>());
+
+/// Returns what [`PermB32`] does for a chunk of lanes. The host must have AVX2, whose instructions are intrinsics here because
+/// no loop compiles to them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u32; CHUNK] {
+    use std::arch::x86_64::*;
+    let [a, b, c]: [[__m256i; 2]; 3] = bytemuck::must_cast([a, b, c]);
+    let mut d = a;
+    for n in 0..2 {
+        let (a, b, c) = (a[n], b[n], c[n]);
+        // SAFETY: the function's documentation requires that the host has AVX2.
+        d[n] = unsafe {
+            // The first byte of each lane in its half of the vector.
+            let lanes = _mm256_set1_epi64x(0x0404_0404_0000_0000);
+            let lanes = _mm256_add_epi8(
+                lanes,
+                _mm256_setr_epi64x(0, 0x0808_0808_0808_0808, 0, 0x0808_0808_0808_0808),
+            );
+            // Bytes of `a` where bit `BIT` of the selector is 1, else of `b`. A byte's top bit chooses.
+            let pick = |byte, bit| {
+                let at = _mm256_or_si256(byte, lanes);
+                let (a, b) = (_mm256_shuffle_epi8(a, at), _mm256_shuffle_epi8(b, at));
+                _mm256_blendv_epi8(b, a, _mm256_sll_epi32(c, _mm_cvtsi32_si128(7 - bit)))
+            };
+            let byte = pick(_mm256_and_si256(c, _mm256_set1_epi8(3)), 2);
+            if _mm256_testz_si256(c, _mm256_set1_epi8(!7)) != 0 {
+                byte
+            } else {
+                let at_least = |n| _mm256_cmpeq_epi8(_mm256_max_epu8(c, _mm256_set1_epi8(n)), c);
+                // Selectors 8 to 11 give the sign of one of the four halves, 12 gives 0, and those above it ones.
+                let upper = _mm256_and_si256(_mm256_add_epi8(c, c), _mm256_set1_epi8(2));
+                let half = pick(_mm256_or_si256(upper, _mm256_set1_epi8(1)), 1);
+                let sign = _mm256_cmpgt_epi8(_mm256_setzero_si256(), half);
+                let other = _mm256_blendv_epi8(sign, at_least(13), at_least(12));
+                _mm256_blendv_epi8(byte, other, at_least(8))
+            }
+        };
+    }
+    bytemuck::must_cast(d)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u32; CHUNK] {
+    use crate::exec::lanes::Op3;
+    std::array::from_fn(|j| PermB32::f(crate::state::wave::Mode::DEFAULT, a[j], b[j], c[j]))
+}
 
 executors! {
     /// `v_swap_b32`: exchanges source and destination.
@@ -126,13 +190,11 @@ executors! {
         let sums = sums ^ (sums & 0x0f) << 4;
         let k: [u32; 8] = std::array::from_fn(|n| (sums >> n & 1).wrapping_neg());
         let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
-        let vector: [bool; 3] = std::array::from_fn(|n| i.flags >> n & 1 != 0);
-        let scalars: [u32; 3] = std::array::from_fn(|n| if vector[n] { 0 } else { w.s32(i.src[n]) });
         by_exec!(w, MASKED => {
             for c in 0..CHUNKS {
-                let [x, y, z]: [[u32; CHUNK]; 3] = std::array::from_fn(|n| {
-                    if vector[n] { load(w, i.src[n], c) } else { [scalars[n]; CHUNK] }
-                });
+                let x: [u32; CHUNK] = any::<_, false>(w, i, 0, c);
+                let y: [u32; CHUNK] = any::<_, false>(w, i, 1, c);
+                let z: [u32; CHUNK] = any::<_, false>(w, i, 2, c);
                 let old: [u32; CHUNK] = load(w, i.dst, c);
                 let mut d = [0u32; CHUNK];
                 for j in 0..CHUNK {

@@ -1,11 +1,12 @@
-//! Accesses of all lanes of a wave: one bounds check for them together, then accesses lane by lane.
+//! Accesses of all lanes of a wave to global memory, after one bounds check for them together.
 
 use std::marker::PhantomData;
 
+use super::cells::Cells;
 use super::guest_range::GuestRange;
 use super::raw::{self, Cell, Piece};
 use crate::state::bytes::Bytes;
-use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
+use crate::state::wave::{Active, CHUNK, LANES};
 
 /// A value that one lane loads or stores.
 pub(crate) trait Element: Bytes {
@@ -19,6 +20,28 @@ pub(crate) trait Element: Bytes {
     /// # Safety
     /// The same as for [`load`](Self::load).
     unsafe fn store(self, p: *mut u8);
+
+    /// Loads a value from each pointer, as [`load`](Self::load) does.
+    ///
+    /// # Safety
+    /// The same as for [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn load_all<const M: usize>(p: [*mut u8; M]) -> [Self; M] {
+        // SAFETY: as the caller guarantees.
+        p.map(|p| unsafe { Self::load(p) })
+    }
+
+    /// Stores a value at each pointer, as [`store`](Self::store) does.
+    ///
+    /// # Safety
+    /// The same as for [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn store_all<const M: usize>(values: [Self; M], p: [*mut u8; M]) {
+        for (value, p) in values.into_iter().zip(p) {
+            // SAFETY: as the caller guarantees.
+            unsafe { value.store(p) };
+        }
+    }
 }
 
 impl Element for u8 {
@@ -50,41 +73,60 @@ impl Element for u16 {
 impl<const N: usize> Element for [u32; N] {
     #[inline(always)]
     unsafe fn load(p: *mut u8) -> Self {
-        let mut out = [0; N];
-        if let Ok(four) = <&mut [u32; 4]>::try_from(&mut out[..]) {
+        // SAFETY: as the caller guarantees.
+        let [value] = unsafe { Self::load_all([p]) };
+        value
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut u8) {
+        // SAFETY: as the caller guarantees.
+        unsafe { Self::store_all([self], [p]) };
+    }
+    #[inline(always)]
+    unsafe fn load_all<const M: usize>(p: [*mut u8; M]) -> [Self; M] {
+        let mut out = [[0; N]; M];
+        if N == 4
+            && let Ok(fours) = <&mut [[u32; 4]; M]>::try_from(out.as_flattened_mut().as_chunks_mut().0)
+        {
             // rocPRIM's scans keep a flag and a value in the 16 bytes that a lane stores and another loads.
             // SAFETY: as the caller guarantees.
-            *four = unsafe { raw::load128(p) };
+            *fours = unsafe { raw::load128(p) };
             return out;
         }
-        let (pairs, last) = out.as_chunks_mut::<2>();
-        for (n, pair) in pairs.iter_mut().enumerate() {
-            // Two dwords in one access, because a kernel may rely on a 64-bit load being atomic.
-            // SAFETY: as the caller guarantees.
-            let both = unsafe { raw::load64(p.add(8 * n)) };
-            *pair = [both as u32, (both >> 32) as u32];
-        }
-        for one in last {
-            // SAFETY: as the caller guarantees; `last` has the dword after the pairs.
-            *one = unsafe { raw::load32(p.add(4 * (N - 1))) };
+        for (out, p) in out.iter_mut().zip(p) {
+            let (pairs, last) = out.as_chunks_mut::<2>();
+            for (n, pair) in pairs.iter_mut().enumerate() {
+                // Two dwords in one access, because a kernel may rely on a 64-bit load being atomic.
+                // SAFETY: as the caller guarantees.
+                let both = unsafe { raw::load64(p.add(8 * n)) };
+                *pair = [both as u32, (both >> 32) as u32];
+            }
+            for one in last {
+                // SAFETY: as the caller guarantees; `last` has the dword after the pairs.
+                *one = unsafe { raw::load32(p.add(4 * (N - 1))) };
+            }
         }
         out
     }
     #[inline(always)]
-    unsafe fn store(self, p: *mut u8) {
-        if let Ok(four) = <[u32; 4]>::try_from(&self[..]) {
+    unsafe fn store_all<const M: usize>(values: [Self; M], p: [*mut u8; M]) {
+        if N == 4
+            && let Ok(fours) = <&[[u32; 4]; M]>::try_from(values.as_flattened().as_chunks().0)
+        {
             // SAFETY: as the caller guarantees.
-            return unsafe { raw::store128(p, four) };
+            return unsafe { raw::store128(p, *fours) };
         }
-        let (pairs, last) = self.as_chunks::<2>();
-        for (n, pair) in pairs.iter().enumerate() {
-            let both = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-            // SAFETY: as the caller guarantees.
-            unsafe { raw::store64(p.add(8 * n), both) };
-        }
-        for one in last {
-            // SAFETY: as the caller guarantees; `last` has the dword after the pairs.
-            unsafe { raw::store32(p.add(4 * (N - 1)), *one) };
+        for (value, p) in values.iter().zip(p) {
+            let (pairs, last) = value.as_chunks::<2>();
+            for (n, pair) in pairs.iter().enumerate() {
+                let both = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+                // SAFETY: as the caller guarantees.
+                unsafe { raw::store64(p.add(8 * n), both) };
+            }
+            for one in last {
+                // SAFETY: as the caller guarantees; `last` has the dword after the pairs.
+                unsafe { raw::store32(p.add(4 * (N - 1)), *one) };
+            }
         }
     }
 }
@@ -251,7 +293,7 @@ pub(super) fn offsets_are_run(offsets: &[u32; LANES], size: u32) -> bool {
 /// The bytes of all lanes, one lane's after the other's, as pieces of 64 bytes: one for each byte of a lane.
 pub(crate) trait Pieces {
     /// Loads a piece.
-    fn load(&self, n: usize, out: &mut Piece);
+    fn load(&self, n: usize) -> Piece;
     /// Stores a piece.
     fn store(&mut self, n: usize, piece: &Piece);
 }
@@ -272,11 +314,11 @@ impl<E: Element> Run<E> {
 
 impl<E: Element> Pieces for Run<E> {
     #[inline(always)]
-    fn load(&self, n: usize, out: &mut Piece) {
+    fn load(&self, n: usize) -> Piece {
         assert!(n < E::SIZE);
         // SAFETY: `new` has checked the bounds of as many pieces as an element has bytes. Guest memory is only accessed
         // through `raw`, and the caller of `new` keeps the range alive.
-        unsafe { raw::load_piece(self.start.wrapping_add(size_of::<Piece>() * n), out) }
+        unsafe { raw::load_piece(self.start.wrapping_add(size_of::<Piece>() * n)) }
     }
 
     #[inline(always)]
@@ -345,115 +387,43 @@ impl<'a, A: Addresses, E: Element> Checked<'a, A, E> {
     unsafe fn pointer(&self, lane: usize) -> *mut u8 {
         self.origin.wrapping_add(self.addresses.at(lane) as usize)
     }
-
-    #[inline(always)]
-    unsafe fn load(&self, lane: usize) -> E {
-        // SAFETY: `new` has checked the bounds of this lane, which the caller guarantees to be active. Guest memory is
-        // only accessed through `raw`, and the caller of `new` keeps the range alive.
-        unsafe { E::load(self.pointer(lane)) }
-    }
-
-    /// Loads the element of every active lane, in order.
-    #[inline(always)]
-    pub(crate) fn each(&self, mut f: impl FnMut(usize, E)) {
-        if self.exec == !0 {
-            for lane in 0..LANES {
-                // SAFETY: the lane is active.
-                f(lane, unsafe { self.load(lane) });
-            }
-        } else {
-            for lane in lanes_of(self.exec) {
-                // SAFETY: the lane is active.
-                f(lane, unsafe { self.load(lane) });
-            }
-        }
-    }
-
-    /// Stores the element of every active lane, in order.
-    #[inline(always)]
-    pub(crate) fn put(&self, mut f: impl FnMut(usize) -> E) {
-        let store = |lane: usize, value: E| {
-            // SAFETY: as in `load`; only called for active lanes.
-            unsafe { value.store(self.pointer(lane)) }
-        };
-        if self.exec == !0 {
-            for lane in 0..LANES {
-                store(lane, f(lane));
-            }
-        } else {
-            for lane in lanes_of(self.exec) {
-                store(lane, f(lane));
-            }
-        }
-    }
 }
 
-impl<A: Addresses, E: Element> Checked<'_, A, E> {
-    /// Returns the pattern of a chunk; `None` if not all of its lanes are active.
+// SAFETY: `exec` is the lanes that `new` has checked, and what `Addresses` says of them is right.
+unsafe impl<A: Addresses, E: Element> Cells<E> for Checked<'_, A, E> {
     #[inline(always)]
-    fn pattern(&self, chunk: usize) -> Option<Pattern> {
-        let all = part_of(self.exec, chunk) == WHOLE << (CHUNK * chunk);
-        all.then(|| self.addresses.pattern(chunk, E::SIZE as u32))
-    }
-}
-
-impl<A: Addresses, const N: usize> Checked<'_, A, [u32; N]> {
-    /// Loads the dwords of the active lanes to registers.
-    #[inline(always)]
-    pub(crate) fn rows(&self, rows: &mut [Lanes; N]) {
-        for c in 0..CHUNKS {
-            match self.pattern(c) {
-                Some(Pattern::Same) => {
-                    // SAFETY: the pattern says that the lane is active.
-                    let value = unsafe { self.load(c * CHUNK) };
-                    for n in 0..N {
-                        rows[n].0[c] = [value[n]; CHUNK];
-                    }
-                }
-                Some(Pattern::Row) if N == 1 => {
-                    // SAFETY: the pattern says that the lanes are active, and their dwords one after the other.
-                    unsafe { raw::load_piece(self.pointer(c * CHUNK), &mut rows[0].0[c]) };
-                }
-                Some(_) => {
-                    for j in 0..CHUNK {
-                        // SAFETY: as above.
-                        let value = unsafe { self.load(c * CHUNK + j) };
-                        for n in 0..N {
-                            rows[n].0[c][j] = value[n];
-                        }
-                    }
-                }
-                None => {
-                    for lane in lanes_of(part_of(self.exec, c)) {
-                        // SAFETY: the lane is active.
-                        let value = unsafe { self.load(lane) };
-                        for n in 0..N {
-                            rows[n].flat_mut()[lane] = value[n];
-                        }
-                    }
-                }
-            }
-        }
+    fn exec(&self) -> u64 {
+        self.exec
     }
 
-    /// Stores the dwords of the active lanes from registers.
     #[inline(always)]
-    pub(crate) fn put_rows(&self, rows: &[Lanes; N]) {
-        let store = |lane: usize| {
-            let value: [u32; N] = std::array::from_fn(|n| rows[n].flat()[lane]);
-            // SAFETY: as in `load`; only called for active lanes.
-            unsafe { value.store(self.pointer(lane)) };
-        };
-        for c in 0..CHUNKS {
-            match self.pattern(c) {
-                // SAFETY: as in `rows`.
-                Some(Pattern::Row) if N == 1 => unsafe {
-                    raw::store_piece(self.pointer(c * CHUNK), &rows[0].0[c]);
-                },
-                Some(_) => (c * CHUNK..(c + 1) * CHUNK).for_each(store),
-                None => lanes_of(part_of(self.exec, c)).for_each(store),
-            }
-        }
+    fn pattern_of(&self, chunk: usize) -> Pattern {
+        self.addresses.pattern(chunk, E::SIZE as u32)
+    }
+
+    #[inline(always)]
+    unsafe fn load<const M: usize>(&self, lane: usize, _: usize) -> [E; M] {
+        // SAFETY: `new` has checked the bounds of these lanes, which the caller guarantees to be active. The offset is 0.
+        // Guest memory is only accessed through `raw`, and the caller of `new` keeps the range alive.
+        unsafe { E::load_all(std::array::from_fn(|n| self.pointer(lane + n))) }
+    }
+
+    #[inline(always)]
+    unsafe fn store<const M: usize>(&mut self, lane: usize, values: [E; M]) {
+        // SAFETY: as in `load`.
+        unsafe { E::store_all(values, std::array::from_fn(|n| self.pointer(lane + n))) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_row(&self, chunk: usize, _: usize) -> Piece {
+        // SAFETY: as in `load`; the dwords of the chunk are one after the other.
+        unsafe { raw::load_piece(self.pointer(chunk * CHUNK)) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_row(&mut self, chunk: usize, piece: &Piece) {
+        // SAFETY: as in `load_row`.
+        unsafe { raw::store_piece(self.pointer(chunk * CHUNK), piece) }
     }
 }
 

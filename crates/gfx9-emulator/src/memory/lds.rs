@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use gfx9_isa::Target;
 
-use super::gather::{Element, Pattern, Pieces, WHOLE, offsets_are_run, offsets_pattern, part_of};
+use super::cells::Cells;
+use super::gather::{Element, Pattern, Pieces, offsets_are_run, offsets_pattern, part_of};
 use super::raw::Piece;
-use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, lanes_of};
+use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, lanes_of};
 
 /// The largest LDS of a workgroup, in bytes: that of gfx950. See [`max_lds`].
 pub const MAX_LDS: u32 = 160 << 10;
@@ -155,17 +156,13 @@ impl Lds {
 
 impl Pieces for LdsRun<'_> {
     #[inline(always)]
-    fn load(&self, n: usize, out: &mut Piece) {
-        for (dword, bytes) in out.iter_mut().zip(self.0[n].as_chunks().0) {
-            *dword = u32::from_le_bytes(*bytes);
-        }
+    fn load(&self, n: usize) -> Piece {
+        bytemuck::must_cast::<_, [[u8; 4]; CHUNK]>(self.0[n]).map(u32::from_le_bytes)
     }
 
     #[inline(always)]
     fn store(&mut self, n: usize, piece: &Piece) {
-        for (dword, bytes) in piece.iter().zip(self.0[n].as_chunks_mut().0) {
-            *bytes = dword.to_le_bytes();
-        }
+        self.0[n] = bytemuck::must_cast(piece.map(u32::to_le_bytes));
     }
 }
 
@@ -180,82 +177,67 @@ pub(crate) struct CheckedLds<'a, E> {
     element: PhantomData<(E, &'a mut Lds)>,
 }
 
+// SAFETY: `exec` is the lanes that `Lds::checked_up_to` has checked, and the pattern is computed from their addresses.
+unsafe impl<E: Element> Cells<E> for CheckedLds<'_, E> {
+    #[inline(always)]
+    fn exec(&self) -> u64 {
+        self.exec
+    }
+
+    #[inline(always)]
+    fn span(&self) -> u32 {
+        self.span
+    }
+
+    #[inline(always)]
+    fn pattern_of(&self, chunk: usize) -> Pattern {
+        offsets_pattern(&self.addresses.as_chunks::<CHUNK>().0[chunk], E::SIZE as u32)
+    }
+
+    #[inline(always)]
+    unsafe fn load<const M: usize>(&self, lane: usize, offset: usize) -> [E; M] {
+        std::array::from_fn(|n| {
+            let at = self.addresses[(lane + n) % LANES] as usize + offset;
+            let mut bytes = [0; 16];
+            // SAFETY: `Lds::checked_up_to` checked that the elements of active lanes, and as many bytes as the span behind
+            // them, are in the bytes, which are borrowed; the caller guarantees that the lane is active.
+            let from = unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) };
+            bytes[..E::SIZE].copy_from_slice(from);
+            E::from_bytes(bytes)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn store<const M: usize>(&mut self, lane: usize, values: [E; M]) {
+        for (n, value) in values.into_iter().enumerate() {
+            let at = self.addresses[(lane + n) % LANES] as usize;
+            // SAFETY: as in `load`, and `self` is borrowed mutably.
+            let to = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), E::SIZE) };
+            to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_row(&self, chunk: usize, offset: usize) -> Piece {
+        let at = self.addresses[chunk * CHUNK] as usize + offset;
+        // SAFETY: as in `load`; the dwords of the chunk are one after the other.
+        let all = unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().read() };
+        all.map(u32::from_le_bytes)
+    }
+
+    #[inline(always)]
+    unsafe fn store_row(&mut self, chunk: usize, piece: &Piece) {
+        let at = self.addresses[chunk * CHUNK] as usize;
+        // SAFETY: as in `load_row`, and `self` is borrowed mutably.
+        unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().write(piece.map(u32::to_le_bytes)) };
+    }
+}
+
 impl<E: Element> CheckedLds<'_, E> {
-    /// Returns a lane's element.
-    ///
-    /// # Safety
-    /// The lane must be in `self.exec`.
-    #[inline(always)]
-    unsafe fn load(&self, lane: usize) -> E {
-        // SAFETY: as the caller guarantees.
-        unsafe { self.load_behind(lane, 0) }
-    }
-
-    /// Returns the element `offset` bytes behind a lane's.
-    ///
-    /// # Safety
-    /// The lane must be in `self.exec`, and `offset` at most `self.span`.
-    #[inline(always)]
-    unsafe fn load_behind(&self, lane: usize, offset: usize) -> E {
-        let at = self.addresses[lane & (LANES - 1)] as usize + offset;
-        let mut bytes = [0; 16];
-        // SAFETY: `Lds::checked_up_to` checked that the elements of active lanes, and as many bytes as the span behind
-        // them, are in the bytes, which are borrowed; the caller guarantees that the lane is active.
-        bytes[..E::SIZE].copy_from_slice(unsafe { std::slice::from_raw_parts(self.bytes.add(at), E::SIZE) });
-        E::from_bytes(bytes)
-    }
-
-    #[inline(always)]
-    unsafe fn store(&mut self, lane: usize, value: E) {
-        let at = self.addresses[lane & (LANES - 1)] as usize;
-        // SAFETY: as in `load_behind`, and `self` is borrowed mutably.
-        let to = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), E::SIZE) };
-        to.copy_from_slice(&value.to_bytes()[..E::SIZE]);
-    }
-
-    /// Loads the element of every active lane, in order.
-    #[inline(always)]
-    pub(crate) fn each(&self, mut f: impl FnMut(usize, E)) {
-        if self.exec == !0 {
-            for lane in 0..LANES {
-                // SAFETY: the lane is active.
-                f(lane, unsafe { self.load(lane) });
-            }
-        } else {
-            for lane in lanes_of(self.exec) {
-                // SAFETY: the lane is active.
-                f(lane, unsafe { self.load(lane) });
-            }
-        }
-    }
-
-    /// Stores the element of every active lane, in order.
-    #[inline(always)]
-    pub(crate) fn put(&mut self, mut f: impl FnMut(usize) -> E) {
-        if self.exec == !0 {
-            for lane in 0..LANES {
-                // SAFETY: the lane is active.
-                unsafe { self.store(lane, f(lane)) };
-            }
-        } else {
-            for lane in lanes_of(self.exec) {
-                // SAFETY: the lane is active.
-                unsafe { self.store(lane, f(lane)) };
-            }
-        }
-    }
-
-    /// Returns the pattern of a chunk; `None` if not all of its lanes are active.
-    #[inline(always)]
-    fn pattern(&self, chunk: usize) -> Option<Pattern> {
-        let all = part_of(self.exec, chunk) == WHOLE << (CHUNK * chunk);
-        all.then(|| offsets_pattern(&self.addresses.as_chunks::<CHUNK>().0[chunk], E::SIZE as u32))
-    }
-
     /// Returns the elements of a chunk whose pattern is a row.
     ///
     /// # Safety
-    /// [`pattern`](Self::pattern) must have said so.
+    /// [`pattern`](Cells::pattern) must have said so.
     #[inline(always)]
     unsafe fn row(&self, chunk: usize) -> [E; CHUNK] {
         let at = self.addresses[chunk * CHUNK] as usize;
@@ -295,130 +277,26 @@ impl<E: Element> CheckedLds<'_, E> {
                 }
                 Some(Pattern::Same) => {
                     // SAFETY: the pattern says that the lanes are active.
-                    let mut value = unsafe { self.load(c * CHUNK) };
+                    let [mut value] = unsafe { self.load(c * CHUNK, 0) };
                     let old: [E; CHUNK] = std::array::from_fn(|j| {
                         let old = value;
                         value = f(w, c * CHUNK + j, old);
                         old
                     });
                     // SAFETY: as above.
-                    unsafe { self.store(c * CHUNK, value) };
+                    unsafe { self.store(c * CHUNK, [value]) };
                     done(w, lanes, &old);
                 }
                 _ => {
                     for lane in lanes_of(part_of(self.exec, c)) {
                         // SAFETY: the lane is active.
                         unsafe {
-                            let old = self.load(lane);
-                            self.store(lane, f(w, lane, old));
+                            let [old] = self.load(lane, 0);
+                            self.store(lane, [f(w, lane, old)]);
                             done(w, lane..lane + 1, &[old]);
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-impl<const N: usize> CheckedLds<'_, [u32; N]> {
-    /// Returns whether the elements of all lanes are one after the other.
-    #[inline(always)]
-    fn is_run(&self) -> bool {
-        self.exec == !0 && offsets_are_run(self.addresses, 4 * N as u32)
-    }
-
-    /// Loads the dwords at each of some offsets, at most the span, behind the addresses of the active lanes to registers.
-    #[inline(always)]
-    pub(crate) fn rows<const M: usize>(&self, offsets: [u32; M], mut rows: [&mut [Lanes; N]; M]) {
-        let offsets = offsets.map(|offset| offset.min(self.span) as usize);
-        if N > 1 && self.is_run() {
-            for (offset, rows) in offsets.iter().zip(&mut rows) {
-                let at = self.addresses[0] as usize + offset;
-                // SAFETY: all lanes are active, and their dwords, `N` of each, are one after the other.
-                let all = unsafe { std::slice::from_raw_parts(self.bytes.add(at), 4 * N * LANES) };
-                let (all, _) = all.as_chunks::<4>();
-                for lane in 0..LANES {
-                    for n in 0..N {
-                        rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
-                    }
-                }
-            }
-            return;
-        }
-        for c in 0..CHUNKS {
-            let pattern = self.pattern(c);
-            for (offset, rows) in offsets.iter().zip(&mut rows) {
-                match pattern {
-                    Some(Pattern::Same) => {
-                        // SAFETY: the pattern says that the lane is active.
-                        let value = unsafe { self.load_behind(c * CHUNK, *offset) };
-                        for n in 0..N {
-                            rows[n].0[c] = [value[n]; CHUNK];
-                        }
-                    }
-                    Some(Pattern::Row) if N == 1 => {
-                        let at = self.addresses[c * CHUNK] as usize + offset;
-                        // SAFETY: all lanes are active, and their dwords are one after the other.
-                        let all = unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().read() };
-                        rows[0].0[c] = all.map(u32::from_le_bytes);
-                    }
-                    Some(_) => {
-                        for j in 0..CHUNK {
-                            // SAFETY: the pattern says that the lanes are active.
-                            let value = unsafe { self.load_behind(c * CHUNK + j, *offset) };
-                            for n in 0..N {
-                                rows[n].0[c][j] = value[n];
-                            }
-                        }
-                    }
-                    None => {
-                        for lane in lanes_of(part_of(self.exec, c)) {
-                            // SAFETY: the lane is active.
-                            let value = unsafe { self.load_behind(lane, *offset) };
-                            for n in 0..N {
-                                rows[n].flat_mut()[lane] = value[n];
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Stores the dwords of the active lanes from registers.
-    #[inline(always)]
-    pub(crate) fn put_rows(&mut self, rows: &[Lanes; N]) {
-        if N > 1 && self.is_run() {
-            let at = self.addresses[0] as usize;
-            // SAFETY: as in `rows`, and `self` is borrowed mutably.
-            let all = unsafe { std::slice::from_raw_parts_mut(self.bytes.add(at), 4 * N * LANES) };
-            let (all, _) = all.as_chunks_mut::<4>();
-            for lane in 0..LANES {
-                for n in 0..N {
-                    all[lane * N + n] = rows[n].flat()[lane].to_le_bytes();
-                }
-            }
-            return;
-        }
-        for c in 0..CHUNKS {
-            let pattern = self.pattern(c);
-            if N == 1 && pattern == Some(Pattern::Row) {
-                let at = self.addresses[c * CHUNK] as usize;
-                let all = rows[0].0[c].map(u32::to_le_bytes);
-                // SAFETY: all lanes are active, their dwords are one after the other, and `self` is borrowed mutably.
-                unsafe { self.bytes.add(at).cast::<[[u8; 4]; CHUNK]>().write(all) };
-                continue;
-            }
-            let part = part_of(self.exec, c);
-            let store = |lane: usize| {
-                let value = std::array::from_fn(|n| rows[n].flat()[lane]);
-                // SAFETY: only called for active lanes.
-                unsafe { self.store(lane, value) };
-            };
-            if pattern.is_some() {
-                (c * CHUNK..(c + 1) * CHUNK).for_each(store);
-            } else {
-                lanes_of(part).for_each(store);
             }
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod apertures;
 mod backing;
 pub(crate) mod blocks;
 pub(crate) mod bounds;
+pub(crate) mod cells;
 mod gather;
 pub(crate) mod grain;
 mod guest_range;
@@ -28,7 +29,7 @@ mod shared_pages;
 mod view;
 
 pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
-pub(crate) use gather::{Addresses, Based, Checked, Element, Pieces, Wide, opaque};
+pub(crate) use gather::{Addresses, Based, Element, Pieces, Wide, opaque};
 pub(crate) use guest_range::GuestRange;
 pub(crate) use raw::{Cell, Piece};
 pub(crate) use shadow::words;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::thread;
 
+use super::cells::{Cells, load_rows, store_rows};
 use super::{AddressSpace, DispatchMemory, Element, GuestRange, View, Wide};
 use crate::state::wave::{Active, Lanes};
 
@@ -66,8 +67,8 @@ fn accesses_of_all_sizes() {
         let active = Active::of(!0, &mut mask).unwrap();
         for n in 0..u64::from(ROUNDS) {
             let addresses = Wide(std::array::from_fn(|lane| at + n % 4 + 4 * lane as u64));
-            view.checked::<_, [u32; 1]>(0, &addresses, &active).unwrap().put_rows(&rows);
-            view.checked::<_, [u32; 1]>(0, &addresses, &active).unwrap().rows(&mut rows);
+            store_rows(&mut view.checked::<_, [u32; 1]>(0, &addresses, &active).unwrap(), &rows);
+            load_rows(&view.checked::<_, [u32; 1]>(0, &addresses, &active).unwrap(), [0], [&mut rows]);
             rows[0].flat().iter().for_each(|word| known(&word.to_le_bytes()));
             rows = [Lanes([[0x4444_4444; 16]; 4]); 1];
         }

@@ -93,9 +93,9 @@ pub(crate) type Piece = [u32; 16];
 /// # Safety
 /// As for [`read`].
 #[inline(always)]
-pub(super) unsafe fn load_piece(p: *mut u8, out: &mut Piece) {
+pub(super) unsafe fn load_piece(p: *mut u8) -> Piece {
     // SAFETY: as the caller guarantees.
-    unsafe { host::load_piece(p, out) }
+    unsafe { host::load_piece(p) }
 }
 
 /// Stores 64 bytes, at once where [`load_piece`] loads at once.
@@ -112,7 +112,8 @@ pub(super) unsafe fn store_piece(p: *mut u8, value: &Piece) {
 ///
 /// # Safety
 /// As for [`read`].
-unsafe fn load_parts(p: *mut u8, out: &mut Piece) {
+unsafe fn load_parts(p: *mut u8) -> Piece {
+    let mut out = Piece::default();
     let (words, _) = out.as_chunks_mut::<2>();
     for (n, word) in words.iter_mut().enumerate() {
         let at = |byte: usize| p.wrapping_add(8 * n + byte);
@@ -127,6 +128,7 @@ unsafe fn load_parts(p: *mut u8, out: &mut Piece) {
         };
         *word = [value as u32, (value >> 32) as u32];
     }
+    out
 }
 
 /// Stores 64 bytes as [`load_parts`] loads them.
@@ -217,32 +219,41 @@ unsafe fn write_each(p: *mut u8, data: &[[u8; 8]]) {
     }
 }
 
-/// Loads 16 bytes as four dwords: at once if they are aligned and the host can.
+/// Loads 16 bytes from each pointer as four dwords: at once if they are aligned and the host can.
 ///
 /// # Safety
 /// As for [`read`].
 #[inline(always)]
-pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
-    if p.addr().is_multiple_of(16) {
-        // SAFETY: as the caller guarantees, and aligned.
-        return unsafe { host::load128(p) };
+pub(super) unsafe fn load128<const M: usize>(p: [*mut u8; M]) -> [[u32; 4]; M] {
+    // SAFETY: as the caller guarantees, and aligned where the host loads at once.
+    unsafe {
+        match p.iter().fold(0, |all, p| all | p.addr()).is_multiple_of(16) {
+            true => host::load128(p),
+            false => {
+                p.map(|p| if p.addr().is_multiple_of(16) { host::load128([p]) } else { load_halves([p]) }[0])
+            }
+        }
     }
-    // SAFETY: as the caller guarantees.
-    unsafe { load_halves(p) }
 }
 
-/// Stores 16 bytes as [`load128`] loads them.
+/// Stores 16 bytes at each pointer as [`load128`] loads them.
 ///
 /// # Safety
 /// As for [`read`].
 #[inline(always)]
-pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
-    if p.addr().is_multiple_of(16) {
-        // SAFETY: as the caller guarantees, and aligned.
-        return unsafe { host::store128(p, value) };
+pub(super) unsafe fn store128<const M: usize>(p: [*mut u8; M], values: [[u32; 4]; M]) {
+    // SAFETY: as in `load128`.
+    unsafe {
+        if p.iter().fold(0, |all, p| all | p.addr()).is_multiple_of(16) {
+            return host::store128(p, values);
+        }
+        for (p, value) in p.into_iter().zip(values) {
+            match p.addr().is_multiple_of(16) {
+                true => host::store128([p], [value]),
+                false => store_halves([p], [value]),
+            }
+        }
     }
-    // SAFETY: as the caller guarantees.
-    unsafe { store_halves(p, value) };
 }
 
 /// Loads 16 bytes with two accesses of 8.
@@ -250,10 +261,12 @@ pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
 /// # Safety
 /// As for [`read`].
 #[inline(always)]
-unsafe fn load_halves(p: *mut u8) -> [u32; 4] {
-    // SAFETY: as the caller guarantees.
-    let [low, high] = unsafe { [load64(p), load64(p.add(8))] };
-    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+unsafe fn load_halves<const M: usize>(p: [*mut u8; M]) -> [[u32; 4]; M] {
+    p.map(|p| {
+        // SAFETY: as the caller guarantees.
+        let [low, high] = unsafe { [load64(p), load64(p.add(8))] };
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+    })
 }
 
 /// Stores 16 bytes with two accesses of 8.
@@ -261,11 +274,13 @@ unsafe fn load_halves(p: *mut u8) -> [u32; 4] {
 /// # Safety
 /// As for [`read`].
 #[inline(always)]
-unsafe fn store_halves(p: *mut u8, [a, b, c, d]: [u32; 4]) {
-    // SAFETY: as the caller guarantees.
-    unsafe {
-        store64(p, u64::from(a) | u64::from(b) << 32);
-        store64(p.add(8), u64::from(c) | u64::from(d) << 32);
+unsafe fn store_halves<const M: usize>(p: [*mut u8; M], values: [[u32; 4]; M]) {
+    for (p, [a, b, c, d]) in p.into_iter().zip(values) {
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            store64(p, u64::from(a) | u64::from(b) << 32);
+            store64(p.add(8), u64::from(c) | u64::from(d) << 32);
+        }
     }
 }
 
@@ -280,6 +295,7 @@ pub(crate) use host::{load8, load16, load32, load64, store8, store16, store32, s
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod host {
     use std::arch::asm;
+    use std::arch::x86_64::__m128i;
 
     macro_rules! plain {
         ($($load:ident, $store:ident, $ty:ty, $class:ident, $mov:literal, $to:literal, $size:literal, $from:literal;)*) => {$(
@@ -321,48 +337,66 @@ mod host {
     // Encoded with VEX, which clears the upper half of the register: no encoding of the instructions around it makes that slow.
 
     #[inline(always)]
-    pub(super) unsafe fn load128(p: *mut u8) -> [u32; 4] {
+    pub(super) unsafe fn load128<const M: usize>(p: [*mut u8; M]) -> [[u32; 4]; M] {
         if !std::arch::is_x86_feature_detected!("avx") {
             // SAFETY: as the caller guarantees.
             return unsafe { super::load_halves(p) };
         }
-        let value: std::arch::x86_64::__m128i;
-        // SAFETY: it reads valid and aligned bytes, with the effect that the module's documentation describes.
+        p.map(|p| {
+            let value: __m128i;
+            // SAFETY: it reads valid and aligned bytes, with the effect that the module's documentation describes.
+            unsafe {
+                asm!(
+                    "vmovdqa {value}, [{p}]",
+                    p = in(reg) p, value = lateout(xmm_reg) value,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            bytemuck::must_cast(value)
+        })
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn store128<const M: usize>(p: [*mut u8; M], values: [[u32; 4]; M]) {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: as the caller guarantees.
+            return unsafe { super::store_halves(p, values) };
+        }
+        for (p, value) in p.into_iter().zip(values) {
+            let value: __m128i = bytemuck::must_cast(value);
+            // SAFETY: it writes valid and aligned bytes, with the effect that the module's documentation describes.
+            unsafe {
+                asm!(
+                    "vmovdqa [{p}], {value}",
+                    p = in(reg) p, value = in(xmm_reg) value,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+    }
+
+    // Each part of 16 bytes is one access, or two on both sides of the end of a cache line, which every naturally aligned
+    // value is on one side of. The parts are in registers: a copy in memory would be slow to read as wider vectors.
+
+    #[inline(always)]
+    pub(super) unsafe fn load_piece(p: *mut u8) -> super::Piece {
+        if !std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: as the caller guarantees.
+            return unsafe { super::load_parts(p) };
+        }
+        let (a, b, c, d): (__m128i, __m128i, __m128i, __m128i);
+        // SAFETY: it reads valid bytes, with the effect that the module's documentation describes.
         unsafe {
             asm!(
-                "vmovdqa {value}, [{p}]",
-                p = in(reg) p, value = lateout(xmm_reg) value,
+                "vmovdqu {a}, [{p}]",
+                "vmovdqu {b}, [{p} + 16]",
+                "vmovdqu {c}, [{p} + 32]",
+                "vmovdqu {d}, [{p} + 48]",
+                p = in(reg) p, a = out(xmm_reg) a, b = out(xmm_reg) b, c = out(xmm_reg) c, d = out(xmm_reg) d,
                 options(nostack, preserves_flags, readonly),
             );
-            std::mem::transmute(value)
         }
-    }
-
-    #[inline(always)]
-    pub(super) unsafe fn store128(p: *mut u8, value: [u32; 4]) {
-        if !std::arch::is_x86_feature_detected!("avx") {
-            // SAFETY: as the caller guarantees.
-            return unsafe { super::store_halves(p, value) };
-        }
-        // SAFETY: it writes valid and aligned bytes, with the effect that the module's documentation describes.
-        unsafe {
-            let value: std::arch::x86_64::__m128i = std::mem::transmute(value);
-            asm!(
-                "vmovdqa [{p}], {value}",
-                p = in(reg) p, value = in(xmm_reg) value,
-                options(nostack, preserves_flags),
-            );
-        }
-    }
-
-    #[inline(always)]
-    pub(super) unsafe fn load_piece(p: *mut u8, out: &mut super::Piece) {
-        if !std::arch::is_x86_feature_detected!("avx") {
-            // SAFETY: as the caller guarantees.
-            return unsafe { super::load_parts(p, out) };
-        }
-        // SAFETY: as the caller guarantees, and `out` has 64 bytes.
-        unsafe { copy_piece(p, out.as_mut_ptr().cast()) }
+        bytemuck::must_cast([a, b, c, d])
     }
 
     #[inline(always)]
@@ -371,27 +405,15 @@ mod host {
             // SAFETY: as the caller guarantees.
             return unsafe { super::store_parts(p, value) };
         }
-        // SAFETY: as the caller guarantees, and `value` has 64 bytes.
-        unsafe { copy_piece(value.as_ptr().cast(), p) }
-    }
-
-    /// Copies 64 bytes. The processor must have AVX. Each part of 16 bytes is one access, or two on both sides of the end of a
-    /// cache line, which every naturally aligned value is on one side of.
-    #[inline(always)]
-    unsafe fn copy_piece(from: *const u8, to: *mut u8) {
-        // SAFETY: it reads and writes valid bytes, with the effect that the module's documentation describes.
+        let [a, b, c, d]: [__m128i; 4] = bytemuck::must_cast(*value);
+        // SAFETY: it writes valid bytes, with the effect that the module's documentation describes.
         unsafe {
             asm!(
-                "vmovdqu {a}, [{from}]",
-                "vmovdqu {b}, [{from} + 16]",
-                "vmovdqu {c}, [{from} + 32]",
-                "vmovdqu {d}, [{from} + 48]",
-                "vmovdqu [{to}], {a}",
-                "vmovdqu [{to} + 16], {b}",
-                "vmovdqu [{to} + 32], {c}",
-                "vmovdqu [{to} + 48], {d}",
-                from = in(reg) from, to = in(reg) to,
-                a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
+                "vmovdqu [{p}], {a}",
+                "vmovdqu [{p} + 16], {b}",
+                "vmovdqu [{p} + 32], {c}",
+                "vmovdqu [{p} + 48], {d}",
+                p = in(reg) p, a = in(xmm_reg) a, b = in(xmm_reg) b, c = in(xmm_reg) c, d = in(xmm_reg) d,
                 options(nostack, preserves_flags),
             );
         }

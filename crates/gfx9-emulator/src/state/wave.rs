@@ -381,9 +381,11 @@ pub(crate) struct Active<'a> {
 }
 
 impl<'a> Active<'a> {
-    /// Returns the lanes of `exec`; `None` if there are none. `mask` is overwritten.
+    /// Returns the lanes of `exec`; `None` if there are none. `mask` may be overwritten.
     pub(crate) fn of(exec: u64, mask: &'a mut Lanes) -> Option<Active<'a>> {
-        expand(exec, mask);
+        if exec != !0 {
+            expand(exec, mask);
+        }
         (exec != 0).then_some(Active { exec, mask })
     }
 

@@ -68,7 +68,7 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_mad_legacy_f16 => half::<Mad<Half>>(),
         Vop3::v_mad_legacy_u16 => sat3::<MadU16, MadU16Clamp>(),
         Vop3::v_mad_legacy_i16 => sat3::<MadU16, MadI16Clamp>(),
-        Vop3::v_perm_b32 => hot3::<PermB32>(),
+        Vop3::v_perm_b32 => lanes(PERM),
         Vop3::v_fma_legacy_f16 => half::<Fma<Half>>(),
         Vop3::v_div_fixup_legacy_f16 => rare3::<DivFixupF16>(),
         Vop3::v_cvt_pkaccum_u8_f32 => rare3::<CvtPkU8F32>(),
