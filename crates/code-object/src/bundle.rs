@@ -100,6 +100,25 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<BundleEntry>> {
     Ok(found.into_iter().map(own).collect())
 }
 
+/// Returns the targets of a bundle's entries, plain or compressed, in the order of the file.
+///
+/// Of a compressed bundle only the beginning is decompressed, if that has the ids. So what follows them may be broken.
+///
+/// # Errors
+///
+/// Returns an error if the bytes are not a bundle, are truncated, or decompress to more than the
+/// [`limits`](crate::limits) allow, as far as they are read.
+pub fn targets(bytes: &[u8]) -> Result<Vec<TargetId>> {
+    let of = |bundle: &[u8]| -> Result<Vec<TargetId>> {
+        Ok(header(bundle)?.iter().filter_map(|(id, ..)| target_of(id)).collect())
+    };
+    if !is_compressed(bytes) {
+        return of(bytes);
+    }
+    let found = Compressed::of(bytes)?.beginning().and_then(|beginning| of(&beginning).ok());
+    found.map_or_else(|| of(&decompress(bytes)?), Ok)
+}
+
 /// An entry that borrows from the bundle.
 #[derive(Debug)]
 pub(crate) struct RawEntry<'a> {
@@ -110,21 +129,29 @@ pub(crate) struct RawEntry<'a> {
 impl RawEntry<'_> {
     /// Returns the kind of the entry.
     pub(crate) fn kind(&self) -> BundleEntryKind {
-        match self.id.split('-').next() {
-            Some("host") => BundleEntryKind::Host,
-            Some("hip") => BundleEntryKind::Hip,
-            Some("hipv4") => BundleEntryKind::HipV4,
-            _ => BundleEntryKind::Other,
-        }
+        kind_of(self.id)
     }
 
     /// Returns the GPU target in the id, after the kind.
     pub(crate) fn target(&self) -> Option<TargetId> {
-        if self.kind() == BundleEntryKind::Host {
-            return None;
-        }
-        self.id.split_once('-')?.1.parse().ok()
+        target_of(self.id)
     }
+}
+
+fn kind_of(id: &str) -> BundleEntryKind {
+    match id.split('-').next() {
+        Some("host") => BundleEntryKind::Host,
+        Some("hip") => BundleEntryKind::Hip,
+        Some("hipv4") => BundleEntryKind::HipV4,
+        _ => BundleEntryKind::Other,
+    }
+}
+
+fn target_of(id: &str) -> Option<TargetId> {
+    if kind_of(id) == BundleEntryKind::Host {
+        return None;
+    }
+    id.split_once('-')?.1.parse().ok()
 }
 
 /// Reads consecutive little-endian integers.
@@ -150,6 +177,21 @@ impl<'a> Cursor<'a> {
 
 /// Returns the entries of a plain bundle.
 pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
+    let entry = |(index, (id, offset, size)): (usize, (_, u64, u64))| {
+        let range =
+            usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| end.try_into().ok()));
+        let range =
+            range.map(|(start, end): (usize, usize)| start..end).filter(|range| range.end <= bundle.len());
+        let range = range.ok_or_else(|| {
+            Error::bundle(format!("entry {index} ends behind the end of the file; the file was cut short"))
+        })?;
+        Ok(RawEntry { id, range })
+    };
+    header(bundle)?.into_iter().enumerate().map(entry).collect()
+}
+
+/// Reads a plain bundle's header: of each entry the id, the offset and the size.
+fn header(bundle: &[u8]) -> Result<Vec<(&str, u64, u64)>> {
     if !bundle.starts_with(MAGIC) {
         return Err(Error::bundle("it doesn't start with __CLANG_OFFLOAD_BUNDLE__"));
     }
@@ -161,14 +203,7 @@ pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
         let (offset, size, id_len) = (header.uint(8)?, header.uint(8)?, header.uint(8)?);
         let id = std::str::from_utf8(header.take(id_len)?)
             .map_err(|_| Error::bundle(format!("the id of entry {index} is not valid UTF-8")))?;
-        let range =
-            usize::try_from(offset).ok().zip(offset.checked_add(size).and_then(|end| end.try_into().ok()));
-        let range =
-            range.map(|(start, end): (usize, usize)| start..end).filter(|range| range.end <= bundle.len());
-        let range = range.ok_or_else(|| {
-            Error::bundle(format!("entry {index} ends behind the end of the file; the file was cut short"))
-        })?;
-        found.push(RawEntry { id, range });
+        found.push((id, offset, size));
     }
     Ok(found)
 }
@@ -180,41 +215,13 @@ pub(crate) fn raw_entries(bundle: &[u8]) -> Result<Vec<RawEntry<'_>>> {
 /// Returns an error if the header or the compressed data are malformed or truncated, or if they would decompress to
 /// more than the [`limits`](crate::limits) allow. Like clang, this does not check the header's hash.
 pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
-    if !is_compressed(bytes) {
-        return Err(Error::bundle("it doesn't start with CCOB"));
-    }
-    let mut header = Cursor { bytes, at: COMPRESSED_MAGIC.len() };
-    let (version, method) = (header.uint(2)?, header.uint(2)?);
-    // Versions 2 and 3 contain the size of the file, so that the bytes after it are not read.
-    let (file_size, size) = match version {
-        1 => (bytes.len() as u64, header.uint(4)?),
-        2 => (header.uint(4)?, header.uint(4)?),
-        3 => (header.uint(8)?, header.uint(8)?),
-        _ => {
-            return Err(Error::bundle(format!(
-                "its compression header has version {version}, not 1, 2 or 3"
-            )));
-        }
-    };
-    header.uint(8)?;
-    let payload =
-        usize::try_from(file_size).ok().and_then(|end| bytes.get(header.at..end)).ok_or_else(|| {
-            Error::bundle(format!(
-                "its header says {file_size} bytes, but there are {}; it was cut short",
-                bytes.len()
-            ))
-        })?;
-    let limit = (payload.len() as u64)
-        .saturating_mul(MAX_DECOMPRESSION_RATIO)
-        .clamp(MIN_DECOMPRESSED_CAP, MAX_DECOMPRESSED);
-    if size > limit {
-        return Err(Error::DecompressedTooLarge { size, limit });
-    }
-    let plain = match method {
+    let compressed = Compressed::of(bytes)?;
+    let (payload, size) = (compressed.payload, compressed.size);
+    let plain = match compressed.method {
         // llvm::compression::Format
         0 => zlib(payload, size as usize)?,
-        1 => zstd(payload, size as usize, limit)?,
-        _ => {
+        ZSTD => zstd(payload, size as usize, compressed.limit)?,
+        method => {
             return Err(Error::bundle(format!(
                 "its compression method is {method}, neither zlib (0) nor zstd (1)"
             )));
@@ -227,6 +234,76 @@ pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
         )));
     }
     Ok(plain)
+}
+
+/// The method of a bundle that is compressed with zstd.
+const ZSTD: u64 = 1;
+
+/// A compressed bundle behind its header.
+struct Compressed<'a> {
+    method: u64,
+    payload: &'a [u8],
+    /// The bytes that it decompresses to, as the header says.
+    size: u64,
+    /// The most bytes that it may decompress to.
+    limit: u64,
+}
+
+impl<'a> Compressed<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Compressed<'a>> {
+        if !is_compressed(bytes) {
+            return Err(Error::bundle("it doesn't start with CCOB"));
+        }
+        let mut header = Cursor { bytes, at: COMPRESSED_MAGIC.len() };
+        let (version, method) = (header.uint(2)?, header.uint(2)?);
+        // Versions 2 and 3 contain the size of the file, so that the bytes after it are not read.
+        let (file_size, size) = match version {
+            1 => (bytes.len() as u64, header.uint(4)?),
+            2 => (header.uint(4)?, header.uint(4)?),
+            3 => (header.uint(8)?, header.uint(8)?),
+            _ => {
+                return Err(Error::bundle(format!(
+                    "its compression header has version {version}, not 1, 2 or 3"
+                )));
+            }
+        };
+        header.uint(8)?;
+        let payload =
+            usize::try_from(file_size).ok().and_then(|end| bytes.get(header.at..end)).ok_or_else(|| {
+                Error::bundle(format!(
+                    "its header says {file_size} bytes, but there are {}; it was cut short",
+                    bytes.len()
+                ))
+            })?;
+        let limit = (payload.len() as u64)
+            .saturating_mul(MAX_DECOMPRESSION_RATIO)
+            .clamp(MIN_DECOMPRESSED_CAP, MAX_DECOMPRESSED);
+        if size > limit {
+            return Err(Error::DecompressedTooLarge { size, limit });
+        }
+        Ok(Compressed { method, payload, size, limit })
+    }
+
+    /// Decompresses the first block, of 128 KiB at most, if that is possible without the others.
+    fn beginning(&self) -> Option<Vec<u8>> {
+        if self.method != ZSTD {
+            return None;
+        }
+        let mut blocks = self.payload;
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(self.limit);
+        decoder.reset(&mut blocks).ok()?;
+        let start = self.payload.len() - blocks.len();
+        // The header of a block: whether it is the last, its type, of which 1 is a byte and how often it is there, and its size
+        // (RFC 8878, 3.1.1.2).
+        let header = blocks.get(..3)?.iter().rev().fold(0, |value, &byte| value << 8 | usize::from(byte));
+        let size = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
+        // The decoder keeps what a later block may refer to, unless there is none. A checksum is read, but not compared.
+        let mut frame = self.payload.get(..start + 3 + size)?.to_vec();
+        frame[start] |= 1;
+        frame.extend([0; 4]);
+        zstd(&frame, self.size as usize, self.limit).ok()
+    }
 }
 
 fn zlib(payload: &[u8], size: usize) -> Result<Vec<u8>> {

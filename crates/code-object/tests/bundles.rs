@@ -2,6 +2,7 @@
 
 use code_object::bundle::{self, BundleEntryKind};
 use code_object::{CodeObject, Error, TargetId};
+use ruzstd::encoding::CompressionLevel;
 
 const V4: &[u8] = include_bytes!("data/v4.co");
 const V5: &[u8] = include_bytes!("data/v5.co");
@@ -64,6 +65,7 @@ fn every_kind_of_bundle_has_the_same_entries() {
         assert_eq!(known, expected);
         let targets: Vec<_> = entries.iter().map(|entry| entry.target.clone()).collect();
         assert_eq!(targets, [None, Some(target("gfx90a")), Some(target("gfx942"))]);
+        assert_eq!(bundle::targets(bytes).unwrap(), [target("gfx90a"), target("gfx942")]);
         let data: Vec<&[u8]> = entries.iter().map(|entry| entry.data.as_ref()).collect();
         assert_eq!(data, [&[], V4, V6]);
         assert_eq!(format!("{:?}", entries[1].data), format!("BundleEntryData({} bytes)", V4.len()));
@@ -155,6 +157,35 @@ fn entries_may_overlap_without_costing_memory() {
     assert!(
         entries.iter().all(|entry| &*entry.data == V4 && entry.data.as_ptr() == entries[0].data.as_ptr())
     );
+}
+
+#[test]
+fn targets_take_the_first_block_of_a_compressed_bundle_alone_if_it_has_the_ids() {
+    let zstd = |plain: &[u8]| {
+        let payload = ruzstd::encoding::compress_to_vec(plain, CompressionLevel::Fastest);
+        compressed(3, 1, 32 + payload.len() as u64, plain.len() as u64, &payload)
+    };
+    let mut noise = 1u32;
+    let data: Vec<u8> = (0..1 << 20)
+        .map(|_| {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        })
+        .collect();
+    let mut bytes =
+        zstd(&bundle(&[("host-x86_64-unknown-linux-gnu-", b""), ("hipv4-amdgcn-amd-amdhsa--gfx942", &data)]));
+    assert_eq!(bundle::targets(&bytes).unwrap(), [target("gfx942")]);
+    // A later block has a type that is reserved.
+    let second = bytes.len() / 2;
+    bytes[second..].fill(0xff);
+    assert!(bundle::entries(&bytes).is_err());
+    assert_eq!(bundle::targets(&bytes).unwrap(), [target("gfx942")]);
+    bytes[60..].fill(0xff);
+    assert!(bundle::targets(&bytes).is_err());
+
+    let many = zstd(&bundle(&[("hipv4-amdgcn-amd-amdhsa--gfx90a", b"data".as_slice()); 10_000]));
+    assert_eq!(bundle::targets(&many).unwrap(), vec![target("gfx90a"); 10_000]);
+    assert!(bundle::targets(&many[..many.len() - 1]).is_err() && bundle::targets(V4).is_err());
 }
 
 #[test]

@@ -44,6 +44,12 @@ def fill_kernel(out, value, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def convert_kernel(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i).to(tl.float32))
+
+
+@triton.jit
 def scalars_kernel(out, i, f, b, none):
     tl.store(out, i.to(tl.float64))
     tl.store(out + 1, f.to(tl.float64))
@@ -101,6 +107,16 @@ def test_arrays(driver):
     out = numpy.zeros(1000, "f4")
     add_kernel[(4,)](x, x, out, 1000, BLOCK=256)
     assert (out == 2 * x).all()
+
+
+def test_arrays_of_types_with_one_hash(driver):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    values = numpy.arange(16, dtype="f4")
+    for name in ("float8_e4m3fnuz", "float8_e4m3fn"):
+        x = values.astype(getattr(ml_dtypes, name))
+        out = numpy.zeros(16, "f4")
+        convert_kernel[(1,)](x, out, 16)
+        assert (out == x.astype("f4")).all(), name
 
 
 def test_views_and_their_owners(driver):

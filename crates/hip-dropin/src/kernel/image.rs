@@ -88,13 +88,12 @@ fn length(image: *const u8) -> Option<u64> {
     None
 }
 
-/// The ids of the entries of a bundle, or what is wrong with it.
+/// The targets that an image has code for; none if it is broken.
 pub(crate) fn targets(image: &[u8]) -> Vec<code_object::TargetId> {
     if image.starts_with(ELF) {
         return code_object::CodeObject::parse(image)
             .map(|object| vec![object.target().clone()])
             .unwrap_or_default();
     }
-    let entries = bundle::entries(image).unwrap_or_default();
-    entries.into_iter().filter_map(|entry| entry.target).collect()
+    bundle::targets(image).unwrap_or_default()
 }

@@ -2,6 +2,9 @@
 
 import functools
 
+# The names of numpy's types.
+_NAMES = {}
+
 
 class Array:
     """A numpy array as Triton's compiler wants arguments that are pointers: with a type and an address."""
@@ -12,8 +15,11 @@ class Array:
         if not array.dtype.isnative:
             raise ValueError(f"an array of {array.dtype} has the other byte order; convert it first")
         self.array = array
-        # Triton takes the name of a type from its text, which is the same as of torch's types.
-        self.dtype = array.dtype
+        # Triton takes the name of a type from its text, which is the same as of torch's types, and remembers it by the type's hash.
+        # That is the same for most of ml_dtypes' types of one byte, but not for their names.
+        self.dtype = _NAMES.get(array.dtype)
+        if self.dtype is None:
+            self.dtype = _NAMES[array.dtype] = str(array.dtype)
 
     def data_ptr(self):
         """Returns the address of the first element."""
