@@ -65,7 +65,8 @@ executors! {
         by_exec!(w, MASKED => {
             for chunk in 0..CHUNKS {
                 let (a, b) = (any::<_, false>(w, i, 0, chunk), any::<_, false>(w, i, 1, chunk));
-                let d = bytes_of(a, b, any::<_, false>(w, i, 2, chunk));
+                // SAFETY: `PERM` has it at levels with AVX2 only, and the decoder picks those that the host has.
+                let d = unsafe { bytes_of(a, b, any::<_, false>(w, i, 2, chunk)) };
                 store::<_, MASKED>(w, i.dst, chunk, &d);
             }
         });
@@ -75,17 +76,19 @@ executors! {
 
 pub(crate) const PERM: Forms = &all(with_f16c::<Each3<PermB32>, Perm>());
 
-/// Returns what [`PermB32`] does for a chunk of lanes. The host must have AVX2, whose instructions are intrinsics here because
-/// no loop compiles to them.
+/// Returns what [`PermB32`] does for a chunk of lanes, with intrinsics, because no loop compiles to them.
+///
+/// # Safety
+/// The host must have AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u32; CHUNK] {
+pub(crate) unsafe fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u32; CHUNK] {
     use std::arch::x86_64::*;
     let [a, b, c]: [[__m256i; 2]; 3] = bytemuck::must_cast([a, b, c]);
     let mut d = a;
     for n in 0..2 {
         let (a, b, c) = (a[n], b[n], c[n]);
-        // SAFETY: the function's documentation requires that the host has AVX2.
+        // SAFETY: the host has AVX2: the caller's promise.
         d[n] = unsafe {
             // The first byte of each lane in its half of the vector.
             let lanes = _mm256_set1_epi64x(0x0404_0404_0000_0000);
@@ -93,7 +96,7 @@ pub(crate) fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u3
                 lanes,
                 _mm256_setr_epi64x(0, 0x0808_0808_0808_0808, 0, 0x0808_0808_0808_0808),
             );
-            // Bytes of `a` where bit `BIT` of the selector is 1, else of `b`. A byte's top bit chooses.
+            // Bytes of `a` where bit `bit` of the selector is 1, else of `b`. A byte's top bit chooses.
             let pick = |byte, bit| {
                 let at = _mm256_or_si256(byte, lanes);
                 let (a, b) = (_mm256_shuffle_epi8(a, at), _mm256_shuffle_epi8(b, at));
@@ -116,8 +119,10 @@ pub(crate) fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u3
     bytemuck::must_cast(d)
 }
 
+/// # Safety
+/// None is needed here.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u32; CHUNK] {
+pub(crate) unsafe fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK]) -> [u32; CHUNK] {
     use crate::exec::lanes::Op3;
     std::array::from_fn(|j| PermB32::f(crate::state::wave::Mode::DEFAULT, a[j], b[j], c[j]))
 }
