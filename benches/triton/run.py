@@ -114,7 +114,7 @@ def run(cases, setups, samples, warmups):
         )
         for case in cases:
             progress(f"{setup}: {case.name}")
-            measured[case.name, setup] = measure(case, setup, *((1, 0) if setup.sanitize else (samples, warmups)))
+            measured[case.name, setup] = measure(case, setup, *((1, 1) if setup.sanitize else (samples, warmups)))
             gc.collect()
         hiplaunch.triton.deactivate()
     progress("")
@@ -198,7 +198,7 @@ def options():
     parser.add_argument("--warmups", type=int, default=3, help="launches before them (default: 3)")
     parser.add_argument("--figure", choices=FIGURES, default="median", help="what the table shows of the samples")
     parser.add_argument(
-        "--sanitize", action="store_true", help="a further column for each target, with the sanitizer, of one launch"
+        "--sanitize", action="store_true", help="a further column for each target, with the sanitizer, of one launch after another"
     )
     parser.add_argument(
         "--quick", action="store_true", help="small cases, two threads, one sample after one launch: whether results are right"
