@@ -61,6 +61,17 @@ impl<const N: usize> Load for Dwords<N> {
     #[inline(always)]
     fn run(w: &mut Wave, dst: u16, from: &impl Pieces) {
         let Some(rows) = w.rows_mut::<N>(dst) else { return };
+        if (N == 2 || N == 3)
+            && let Some(all) = from.dwords().and_then(|all| all.get(..N * LANES))
+        {
+            // One loop, which is twice as fast as one for each chunk.
+            for lane in 0..LANES {
+                for n in 0..N {
+                    rows[n].flat_mut()[lane] = u32::from_le_bytes(all[lane * N + n]);
+                }
+            }
+            return;
+        }
         for c in 0..CHUNKS {
             if N == 1 {
                 rows[0].0[c] = from.load(c);

@@ -254,14 +254,18 @@ formats! {
 /// (CDNA ISA, "Float memory atomics", NaN handling). Denormals are flushed for the comparison only.
 #[inline(always)]
 fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
+    if F::is_signalling(old) {
+        return F::quiet(old);
+    }
+    if F::is_signalling(new) {
+        return F::quiet(new);
+    }
+    if F::is_nan(old) || F::is_nan(new) {
+        return if F::is_nan(old) { new } else { old };
+    }
     let key = |v| F::key(if flush { F::flush(v) } else { v });
     let better = if max { key(new) > key(old) } else { key(new) < key(old) };
-    // Choices without branches, of which the later ones come first, so that the lanes of a row in LDS are vectors.
-    let chosen = if better { new } else { old };
-    let chosen = if F::is_nan(new) { old } else { chosen };
-    let chosen = if F::is_nan(old) { new } else { chosen };
-    let chosen = if F::is_signalling(new) { F::quiet(new) } else { chosen };
-    if F::is_signalling(old) { F::quiet(old) } else { chosen }
+    if better { new } else { old }
 }
 
 /// Returns the bits of the sum. If an operand is a NaN, the result is the first such operand, quieted. If the addition
@@ -269,7 +273,7 @@ fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
 macro_rules! add {
     ($format:ty, $float:ty, $default:expr, $old:expr, $new:expr) => {{
         let (old, new) = ($old, $new);
-        // Without branches, as in `choose`.
+        // Without branches, so that the lanes of a row in LDS become vectors.
         let sum = <$float>::from_bits(old) + <$float>::from_bits(new);
         let bits = if sum.is_nan() { $default } else { sum.to_bits() };
         let bits = if <$format>::is_nan(new) { <$format>::quiet(new) } else { bits };

@@ -294,6 +294,11 @@ pub(super) fn offsets_are_run(offsets: &[u32; LANES], size: u32) -> bool {
 pub(crate) trait Pieces {
     /// Loads a piece.
     fn load(&self, n: usize) -> Piece;
+    /// Returns the dwords of all lanes, where they can be read as any others.
+    #[inline(always)]
+    fn dwords(&self) -> Option<&[[u8; 4]]> {
+        None
+    }
     /// Stores a piece.
     fn store(&mut self, n: usize, piece: &Piece);
 }

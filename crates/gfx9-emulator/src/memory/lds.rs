@@ -161,6 +161,11 @@ impl Pieces for LdsRun<'_> {
     }
 
     #[inline(always)]
+    fn dwords(&self) -> Option<&[[u8; 4]]> {
+        Some(self.0.as_flattened().as_chunks().0)
+    }
+
+    #[inline(always)]
     fn store(&mut self, n: usize, piece: &Piece) {
         self.0[n] = bytemuck::must_cast(piece.map(u32::to_le_bytes));
     }

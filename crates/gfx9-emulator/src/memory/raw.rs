@@ -380,21 +380,23 @@ mod host {
 
     #[inline(always)]
     pub(super) unsafe fn load_piece(p: *mut u8) -> super::Piece {
-        if !std::arch::is_x86_feature_detected!("avx") {
-            // SAFETY: as the caller guarantees.
-            return unsafe { super::load_parts(p) };
-        }
         let (a, b, c, d): (__m128i, __m128i, __m128i, __m128i);
-        // SAFETY: it reads valid bytes, with the effect that the module's documentation describes.
-        unsafe {
-            asm!(
-                "vmovdqu {a}, [{p}]",
-                "vmovdqu {b}, [{p} + 16]",
-                "vmovdqu {c}, [{p} + 32]",
-                "vmovdqu {d}, [{p} + 48]",
-                p = in(reg) p, a = out(xmm_reg) a, b = out(xmm_reg) b, c = out(xmm_reg) c, d = out(xmm_reg) d,
-                options(nostack, preserves_flags, readonly),
-            );
+        if !std::arch::is_x86_feature_detected!("avx") {
+            // In registers too: a result in memory here would be one there.
+            // SAFETY: as the caller guarantees.
+            [a, b, c, d] = bytemuck::must_cast(unsafe { super::load_parts(p) });
+        } else {
+            // SAFETY: it reads valid bytes, with the effect that the module's documentation describes.
+            unsafe {
+                asm!(
+                    "vmovdqu {a}, [{p}]",
+                    "vmovdqu {b}, [{p} + 16]",
+                    "vmovdqu {c}, [{p} + 32]",
+                    "vmovdqu {d}, [{p} + 48]",
+                    p = in(reg) p, a = out(xmm_reg) a, b = out(xmm_reg) b, c = out(xmm_reg) c, d = out(xmm_reg) d,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
         }
         bytemuck::must_cast([a, b, c, d])
     }
