@@ -1,5 +1,6 @@
 //! A stream: a queue that callers fill, and a worker thread that runs it in order, unless a thread that waits does
-//! (`queue.rs`).
+//! (`queue.rs`). A thread that only looks whether the stream is idle runs what is sure to end soon ([`Mark::look`]): it may
+//! have the core that the worker needs. It never runs a kernel with a loop, which may wait for a store of that thread.
 //!
 //! A stream counts the commands that were enqueued and those that are finished. So "all work up to here" is a number,
 //! and waiting for it is waiting for a counter. An event is a stream and a number, whatever happens to the stream
