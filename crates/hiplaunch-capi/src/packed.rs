@@ -33,7 +33,7 @@ impl Parameters {
     /// that the kernel is for.
     pub(super) fn of(kernel: &Kernel) -> Option<Parameters> {
         let args = kernel.explicit_args()?;
-        let bytes = args.last().map_or(0, |last| last.offset as usize + last.size as usize);
+        let bytes = args.last().map_or(0, |last| last.end() as usize);
         let is_common = args.len() <= MOST
             && bytes <= 8 * MOST
             && args.is_sorted_by_key(|arg| arg.offset)

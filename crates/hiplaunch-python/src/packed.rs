@@ -24,7 +24,8 @@ impl<'a> Packed<'a> {
         Packed { bytes: [0; BYTES], memory: SmallVec::new() }
     }
 
-    /// Packs as many arguments as there are parameters. Returns whether that could be done: if not, [`arguments::convert`](crate::arguments::convert) says what is wrong, or takes them.
+    /// Packs as many arguments as there are parameters. Returns whether that could be done: if not,
+    /// [`arguments::convert`](crate::arguments::convert) says what is wrong, or takes them.
     #[inline(always)]
     pub(crate) fn pack(
         &mut self,

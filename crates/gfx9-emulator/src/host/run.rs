@@ -4,7 +4,7 @@
 //! A thread runs one workgroup at a time, for a turn of [`TURN`] instructions. Within it each wave runs for a time
 //! slice of [`SLICE`] instructions. At the end of its turn a workgroup is parked with its state while others run, so
 //! that workgroups that wait for each other make progress with any number of threads.
-//!
+
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
