@@ -25,25 +25,33 @@ fn operand<T: Word, const SCALAR: u8>(w: &Wave, i: &Inst, n: usize, c: usize, s:
 }
 
 /// An addition or subtraction that returns a carry or borrow. With `IN` it also takes one.
+///
+/// A carry in is all ones if it is set, else 0. A carry out is the top bit of a dword, as it comes out of a full adder without
+/// a comparison, and as [`collect`] takes it.
 pub(crate) trait OpCarry {
     const IN: bool;
-    fn f(a: u32, b: u32, carry: u32) -> (u32, bool);
+    fn f(a: u32, b: u32, carry: u32) -> (u32, u32);
     /// Computes the operation with the clamp bit.
-    fn clamped(a: u32, b: u32, carry: u32) -> (u32, bool);
+    fn clamped(a: u32, b: u32, carry: u32) -> (u32, u32);
+}
+
+/// Returns whether the top bit of a flag is set.
+#[inline(always)]
+fn is_set(flag: u32) -> bool {
+    flag >> 31 != 0
 }
 
 #[inline(always)]
-fn add(a: u32, b: u32, carry: u32) -> (u32, bool) {
-    let (sum, over) = a.overflowing_add(b);
-    let (sum, over_again) = sum.overflowing_add(carry);
-    (sum, over | over_again)
+fn add(a: u32, b: u32, carry: u32) -> (u32, u32) {
+    let sum = a.wrapping_add(b).wrapping_sub(carry);
+    // A bit is carried if both bits are set, or one is and their sum was carried into, which left 0.
+    (sum, a & b | (a | b) & !sum)
 }
 
 #[inline(always)]
-fn sub(a: u32, b: u32, borrow: u32) -> (u32, bool) {
-    let (difference, under) = a.overflowing_sub(b);
-    let (difference, under_again) = difference.overflowing_sub(borrow);
-    (difference, under | under_again)
+fn sub(a: u32, b: u32, borrow: u32) -> (u32, u32) {
+    let difference = a.wrapping_sub(b).wrapping_add(borrow);
+    (difference, !a & b | (!a | b) & difference)
 }
 
 macro_rules! carries {
@@ -52,13 +60,13 @@ macro_rules! carries {
         impl OpCarry for $name {
             const IN: bool = $in;
             #[inline(always)]
-            fn f($a: u32, $b: u32, $c: u32) -> (u32, bool) {
+            fn f($a: u32, $b: u32, $c: u32) -> (u32, u32) {
                 $e
             }
             #[inline(always)]
-            fn clamped(a: u32, b: u32, c: u32) -> (u32, bool) {
+            fn clamped(a: u32, b: u32, c: u32) -> (u32, u32) {
                 let (d, over) = Self::f(a, b, c);
-                (if over { $limit } else { d }, over)
+                (if is_set(over) { $limit } else { d }, over)
             }
         }
     )*};
@@ -93,10 +101,8 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
                 for j in 0..CHUNK {
-                    let carry = carries.0[c][j] & 1;
-                    let (result, out) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
-                    d[j] = result;
-                    flags[j] = ones(out);
+                    let carry = carries.0[c][j];
+                    (d[j], flags[j]) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
                 }
                 mask |= collect(c, flags);
                 store::<_, MASKED>(w, i.dst, c, &d);
@@ -153,13 +159,13 @@ pub(crate) const CNDMASK: Forms = &[
     (3, but_portable(CNDMASK_ANY, columns::<Cndmask<3>>())),
 ];
 
-/// A lane operation of three sources that also returns a flag.
+/// A lane operation of three sources that also returns a flag: the top bit of a dword.
 pub(crate) trait OpFlag {
     type D: Word;
     type A: Word;
     type C: Word;
-    fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, bool);
-    /// Computes the result of `f` faster, if its flag is false and the second number returned is 0.
+    fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, u32);
+    /// Computes the result of `f` faster, if its flag is not set and the second number returned is 0.
     #[inline(always)]
     fn fast(_: Self::A, _: Self::A, _: Self::C) -> (Self::D, u32) {
         (Self::D::ZERO, 1)
@@ -168,9 +174,9 @@ pub(crate) trait OpFlag {
 
 /// Adds 64-bit numbers and returns the carry, in operations of 32 bits, of which a vector has twice as many.
 #[inline(always)]
-fn add64(low: u32, high: u32, c: u64) -> (u64, bool) {
+fn add64(low: u32, high: u32, c: u64) -> (u64, u32) {
     let (low, carry) = low.overflowing_add(c as u32);
-    let (high, carry) = add(high, (c >> 32) as u32, u32::from(carry));
+    let (high, carry) = add(high, (c >> 32) as u32, ones(carry));
     (u64::from(low) | u64::from(high) << 32, carry)
 }
 
@@ -184,7 +190,7 @@ macro_rules! flag_ops {
             type A = $a;
             type C = $d;
             #[inline(always)]
-            fn f($x: $a, $y: $a, $z: $d) -> ($d, bool) {
+            fn f($x: $a, $y: $a, $z: $d) -> ($d, u32) {
                 $e
             }
         }
@@ -200,14 +206,14 @@ flag_ops! {
     /// [`MadU64U32`] with the clamp bit.
     MadU64U32Clamp(u64, u32): |a, b, c| {
         let (d, over) = MadU64U32::f(a, b, c);
-        (if over { u64::MAX } else { d }, over)
+        (if is_set(over) { u64::MAX } else { d }, over)
     };
     /// `v_mad_i64_i32`; the flag is bit 64 of the sum.
     MadI64I32(i64, i32): |a, b, c| {
         let high = (i64::from(a) * i64::from(b) >> 32) as i32;
         let (sum, carry) = add64(a.wrapping_mul(b) as u32, high as u32, c as u64);
         // Bit 64 of a sum of sign-extended numbers.
-        (sum as i64, (high < 0) ^ (c < 0) ^ carry)
+        (sum as i64, high as u32 ^ (c >> 32) as u32 ^ carry)
     };
     /// [`MadI64I32`] with the clamp bit.
     MadI64I32Clamp(i64, i32): |a, b, c| {
@@ -237,8 +243,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
                 if unsure.iter().fold(0, |any, one| any | one) != 0 {
                     let mut flags = [0; CHUNK];
                     for j in 0..CHUNK {
-                        let (result, flag) = O::f(a[j], b[j], e[j]);
-                        (d[j], flags[j]) = (result, ones(flag));
+                        (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
                     }
                     mask |= collect(c, flags);
                 }

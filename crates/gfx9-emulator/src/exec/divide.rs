@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Op3, by_exec, load, set_lane, store};
+use crate::exec::lanes::{Op3, by_exec, load, ones, set_lane, store};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
@@ -129,7 +129,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
     type A = T;
     type C = T;
     #[inline(always)]
-    fn f(value: T, denominator: T, numerator: T) -> (T, bool) {
+    fn f(value: T, denominator: T, numerator: T) -> (T, u32) {
         // All conditions are computed, so that the compiler vectorises the loop over lanes.
         let is_denominator = value.eq(denominator);
         let exponents = numerator.field() - denominator.field();
@@ -147,7 +147,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
         let scaled = value.mul(if up { T::SCALES[0] } else { factor });
         let value = if value.is_nan() { value.quiet() } else { scaled };
         let indefinite = denominator.is_zero() | numerator.is_zero();
-        (if indefinite { T::INDEFINITE.negate() } else { value }, flag & !indefinite)
+        (if indefinite { T::INDEFINITE.negate() } else { value }, ones(flag & !indefinite))
     }
     #[inline(always)]
     fn fast(value: T, denominator: T, numerator: T) -> (T, u32) {

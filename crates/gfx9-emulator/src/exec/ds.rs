@@ -69,14 +69,17 @@ fn load_runs<const N: usize>(
     i: &Inst,
     [first, second]: [u32; 2],
 ) -> bool {
-    if w.exec() != !0 {
+    let (size, distance) = (4 * N, second.wrapping_sub(first));
+    // Most others are excluded before all addresses are computed.
+    let registers = w.v(i.src[0]).flat();
+    let length = registers[LANES - 1].wrapping_sub(registers[0]) as usize;
+    let is_one = distance as usize == size && length == (LANES - 1) * 2 * size;
+    if w.exec() != !0 || !is_one && length != (LANES - 1) * size {
         return false;
     }
-    let (at, size) = (addresses(w, i, first), 4 * N);
-    let distance = second.wrapping_sub(first);
-    if distance as usize == size
-        && let Some(both) = cx.lds.run(2 * size, &at)
-    {
+    let at = addresses(w, i, first);
+    if is_one {
+        let Some(both) = cx.lds.run(2 * size, &at) else { return false };
         match N {
             1 => <Dwords<2> as Load>::run(w, i.dst, &both),
             _ => <Dwords<4> as Load>::run(w, i.dst, &both),

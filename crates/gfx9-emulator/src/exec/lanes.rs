@@ -329,21 +329,22 @@ pub(crate) fn ones(flag: bool) -> u32 {
     u32::from(flag).wrapping_neg()
 }
 
-/// Returns the mask of the lanes of chunk `c` whose flags are all ones. The other flags must be 0.
+/// Returns the mask of the lanes of chunk `c` whose flag has its top bit set.
 #[inline(always)]
 pub(crate) fn collect(c: usize, flags: [u32; CHUNK]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     let mask = {
         use std::arch::x86_64::*;
         let [a, b, c, d]: [__m128i; 4] = bytemuck::must_cast(flags);
-        // SAFETY: every x86-64 host has SSE2. These are intrinsics as no loop compiles to them.
+        // SAFETY: every x86-64 host has SSE2. These are intrinsics as no loop compiles to them. Packing saturates, which
+        // keeps the top bit.
         unsafe {
             let bytes = _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d));
             _mm_movemask_epi8(bytes) as u64
         }
     };
     #[cfg(not(target_arch = "x86_64"))]
-    let mask = flags.iter().rev().fold(0, |mask, flag| mask << 1 | u64::from(flag & 1));
+    let mask = flags.iter().rev().fold(0, |mask, flag| mask << 1 | u64::from(flag >> 31));
     mask << (c * CHUNK)
 }
 

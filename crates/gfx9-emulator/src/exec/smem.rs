@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::exec::atomics::{Bits, Rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
+use crate::memory::GuestRange;
 use crate::memory::apertures::{SCRATCH_BASE, SCRATCH_SPAN};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
@@ -42,20 +43,33 @@ fn who(w: &Wave, i: &Inst) -> Who {
     Who { pc: i.pc, wave: w.id, lane: None }
 }
 
+/// Returns the range for a load that is not inside of memory, where it is allowed nevertheless.
+#[cold]
+fn outside(w: &Wave, cx: &mut ExecContext, i: &Inst, address: u64, size: usize) -> Option<GuestRange> {
+    let who = who(w, i);
+    cx.last_granule(who, address, size).or_else(|| cx.past_end(who, AccessKind::Read, address, size))
+}
+
 /// Loads the first `inside` of `N` dwords. The others become 0.
 #[inline(always)]
 fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
     let mut values = [0; N];
     if inside > 0 {
         let size = 4 * inside;
-        let range = cx.mem.readable(address, size);
-        let (who, bytes) = (who(w, i), size as usize);
-        let range = range.or_else(|| cx.last_granule(who, address, bytes));
-        let Some(range) = range.or_else(|| cx.past_end(who, AccessKind::Read, address, bytes)) else {
-            return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32);
+        let range = match cx.mem.readable(address, size) {
+            Some(range) => range,
+            None => match outside(w, cx, i, address, size as usize) {
+                Some(range) => range,
+                None => return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32),
+            },
         };
-        for (n, value) in values.iter_mut().enumerate().take(inside as usize) {
-            *value = range.load_u32(address + 4 * n as u64).unwrap_or(0);
+        match range.load_dwords(address) {
+            Some(all) if inside == N as u64 => values = all,
+            _ => {
+                for (n, value) in values.iter_mut().enumerate().take(inside as usize) {
+                    *value = range.load_u32(address + 4 * n as u64).unwrap_or(0);
+                }
+            }
         }
     }
     for (n, value) in values.iter().enumerate() {

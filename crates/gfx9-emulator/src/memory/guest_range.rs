@@ -60,6 +60,14 @@ impl GuestRange {
         Some(unsafe { raw::load32(p) })
     }
 
+    /// Loads dwords one by one; `None` if one is out of bounds.
+    #[inline(always)]
+    pub(crate) fn load_dwords<const N: usize>(&self, address: u64) -> Option<[u32; N]> {
+        let p = self.at(address, 4 * N as u64)?;
+        // SAFETY: they are in bounds, and guest memory is only accessed through `raw`.
+        Some(std::array::from_fn(|n| unsafe { raw::load32(p.add(4 * n)) }))
+    }
+
     #[inline(always)]
     pub(crate) fn store_u32(&self, address: u64, value: u32) -> Option<()> {
         let p = self.at(address, 4)?;
