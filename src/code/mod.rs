@@ -20,7 +20,6 @@ pub(crate) use device_kernel::{
 };
 pub use dims::LaunchDims;
 pub use fat_binary::FatBinary;
-pub(crate) use handle::HandleHasher;
 pub use handle::KernelHandle;
 pub use lazy_module::LazyModule;
 pub use module::Module;

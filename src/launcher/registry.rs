@@ -1,11 +1,11 @@
 //! The registry: a launcher's kernels by handle.
 
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use dashmap::DashMap;
+use rustc_hash::FxBuildHasher;
 
-use crate::code::{HandleHasher, KernelHandle};
+use crate::code::KernelHandle;
 use crate::error::{Error, Result};
 
 use super::kernel::Kernel;
@@ -13,7 +13,7 @@ use super::kernel::Kernel;
 /// The kernels of a launcher by handle.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    kernels: DashMap<KernelHandle, Arc<Kernel>, BuildHasherDefault<HandleHasher>>,
+    kernels: DashMap<KernelHandle, Arc<Kernel>, FxBuildHasher>,
 }
 
 impl Registry {

@@ -1,10 +1,10 @@
 //! The kernels that were launched on a stream, with the memory that each has there.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use crate::code::{DeviceKernel, HandleHasher, KernelHandle, LaunchDims};
+use rustc_hash::FxHashMap;
+
+use crate::code::{DeviceKernel, KernelHandle, LaunchDims};
 use crate::device::Device;
 use crate::staging::DeviceScratch;
 
@@ -51,9 +51,7 @@ impl KernelOnStream {
 
 /// The kernels of a stream by handle.
 #[derive(Debug, Default)]
-pub(crate) struct KernelsOnStream(
-    pub(crate) HashMap<KernelHandle, KernelOnStream, BuildHasherDefault<HandleHasher>>,
-);
+pub(crate) struct KernelsOnStream(pub(crate) FxHashMap<KernelHandle, KernelOnStream>);
 
 #[cfg(all(test, feature = "emulator"))]
 impl KernelsOnStream {

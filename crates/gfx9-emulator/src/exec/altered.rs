@@ -119,7 +119,8 @@ fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
         }
     }
     if let Some(ext) = &i.ext {
-        let mut ext = ModifierInst { inner: Inst { ext: None, ..ext.inner }, ..**ext };
+        let inner = Inst { ext: None, ..ext.inner };
+        let mut ext = ModifierInst { inner, dpp: ext.dpp.clone(), ..**ext };
         if mode & 8 != 0 {
             match &mut ext.post {
                 Some(post) => post.dst = destination(post.dst, index),

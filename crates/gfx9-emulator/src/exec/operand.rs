@@ -89,7 +89,7 @@ pub(crate) struct ResultModifier {
 }
 
 /// The lanes that DPP reads the first source from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Dpp {
     pub(super) moves: Moves,
     /// The lanes that read a lane.
@@ -101,8 +101,7 @@ pub(crate) struct Dpp {
 }
 
 /// How a register's lanes are permuted: in one of a few ways that vector instructions of the host can do.
-#[derive(Clone, Copy)]
-#[allow(clippy::large_enum_variant, reason = "decoding makes one, which is behind its instruction's pointer")]
+#[derive(Clone)]
 pub(super) enum Moves {
     /// All lanes of a row read the same lane, that of their row in the list; [`NO_LANE`] for none.
     Broadcast([u8; CHUNKS]),
@@ -111,7 +110,7 @@ pub(super) enum Moves {
     /// Each half of a row is reversed.
     HalfMirror,
     /// Some lanes read the lane so far above or below them.
-    Shifts([Shift; MAX_SHIFTS]),
+    Shifts(Box<[Shift; MAX_SHIFTS]>),
 }
 
 /// A shift by some lanes, and the lanes for which it is.
@@ -198,10 +197,10 @@ impl Moves {
             if let Some(shift) = shifts.iter_mut().find(|shift| shift.lanes == 0 || shift.by == by) {
                 shift.by = by;
                 shift.lanes |= 1 << lane;
-                expand(shift.lanes, &mut shift.mask);
             }
         }
-        Moves::Shifts(shifts)
+        shifts.iter_mut().for_each(|shift| expand(shift.lanes, &mut shift.mask));
+        Moves::Shifts(Box::new(shifts))
     }
 
     /// Returns the bits of `lanes` that each lane reads; 0 where it reads none.

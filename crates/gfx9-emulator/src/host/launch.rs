@@ -322,7 +322,7 @@ impl DispatchSetup {
         block.range().write_bytes(KERNARG, d.kernarg);
         write_hidden(k, d, remainder, &memory.layout, &block);
         write_packet(program, k, d, remainder, [lds, private.bytes], &block);
-        let code = program.code()?;
+        let code = Arc::clone(&program.decoded(d.kernel)?.code);
         let accum = kd.accum_offset().min(256) as u16;
         let total = kd.vgprs().min(512) as u16;
         Ok(DispatchSetup {

@@ -1,9 +1,10 @@
-//! A loaded code object. Its code is decoded when one of its kernels is first dispatched.
+//! A loaded code object. The code of a kernel is decoded when it is first dispatched: its function or, if that calls others, all
+//! code.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use code_object::{CodeObject, KernelSignature};
+use code_object::{CodeObject, ElfSegment, KernelSignature};
 use gfx9_isa::Target;
 
 use crate::exec::inst::Code;
@@ -30,10 +31,29 @@ pub(crate) struct Inner {
     image: Arc<Image>,
     target: Target,
     level: SimdLevel,
-    code: OnceLock<Arc<Code>>,
-    infos: OnceLock<Arc<[Info]>>,
+    /// All code.
+    whole: OnceLock<Arc<Decoded>>,
+    /// The code of each kernel.
+    kernels: Box<[OnceLock<Arc<Decoded>>]>,
     /// The work-items of the last dispatch. The next is often of the same shape.
     items: Mutex<Option<(Shape, Arc<[WorkItems]>)>>,
+}
+
+/// Code that was decoded, and what observers know of it.
+pub(crate) struct Decoded {
+    pub(crate) code: Arc<Code>,
+    infos: OnceLock<Arc<[Info]>>,
+}
+
+impl Decoded {
+    fn new(code: Code) -> Arc<Decoded> {
+        Arc::new(Decoded { code: Arc::new(code), infos: OnceLock::new() })
+    }
+
+    /// Returns the information for observers about each instruction.
+    pub(crate) fn infos(&self) -> Arc<[Info]> {
+        Arc::clone(self.infos.get_or_init(|| observe::infos(&self.code)))
+    }
 }
 
 impl fmt::Debug for LoadedProgram {
@@ -60,8 +80,8 @@ impl LoadedProgram {
             image,
             target,
             level,
-            code: OnceLock::new(),
-            infos: OnceLock::new(),
+            whole: OnceLock::new(),
+            kernels: object.kernels().iter().map(|_| OnceLock::new()).collect(),
             items: Mutex::new(None),
         };
         Ok(LoadedProgram { inner: Arc::new(inner) })
@@ -85,8 +105,8 @@ impl LoadedProgram {
     /// Returns the most instructions that a wave of the kernel with a number executes. `None` if that is not known before it
     /// runs, because its code has a loop or a call.
     pub fn longest_wave(&self, kernel: usize) -> Option<u64> {
-        let (code, kernel) = (self.inner.code().ok()?, self.kernels().get(kernel)?);
-        code.length_without_loops(launch::entry(&self.inner, &code, kernel).ok()?)
+        let (code, kernel) = (&self.inner.decoded(kernel).ok()?.code, self.kernels().get(kernel)?);
+        code.length_without_loops(launch::entry(&self.inner, code, kernel).ok()?)
     }
 
     /// Returns the guest address and the size in bytes of the device variable with a name.
@@ -120,11 +140,6 @@ impl Inner {
         self.image.object()
     }
 
-    /// Returns the information for observers about each instruction of `code`, which is this program's code.
-    pub(crate) fn infos(&self, code: &Code) -> Arc<[Info]> {
-        Arc::clone(self.infos.get_or_init(|| observe::infos(code)))
-    }
-
     /// Returns the work-items of a dispatch's workgroups.
     pub(super) fn items(&self, shape: Shape) -> Arc<[WorkItems]> {
         let mut last = self.items.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,10 +149,36 @@ impl Inner {
         }
     }
 
-    /// Returns the decoded code. The first call decodes it.
-    pub(crate) fn code(&self) -> Result<Arc<Code>> {
-        if let Some(code) = self.code.get() {
-            return Ok(Arc::clone(code));
+    /// Returns the code that the waves of a kernel execute. The first call decodes it.
+    pub(crate) fn decoded(&self, kernel: usize) -> Result<&Arc<Decoded>> {
+        let Some(slot) = self.kernels.get(kernel) else { return self.whole() };
+        if let Some(decoded) = slot.get() {
+            return Ok(decoded);
+        }
+        let decoded = match self.function_of(kernel) {
+            Some(own) => own,
+            None => Arc::clone(self.whole()?),
+        };
+        Ok(slot.get_or_init(|| decoded))
+    }
+
+    /// Decodes the function of a kernel. `None` if its waves may leave it.
+    fn function_of(&self, kernel: usize) -> Option<Arc<Decoded>> {
+        let entry = self.object().kernels().get(kernel)?.descriptor.entry;
+        let function = self.object().function_at(entry).filter(|function| function.address == entry)?;
+        let inside = |s: &ElfSegment<'_>| s.executable && s.vaddr <= entry && entry.is_multiple_of(4);
+        let bytes = self.object().segments().filter(inside).find_map(|s| {
+            let start = usize::try_from(entry - s.vaddr).ok()?;
+            s.data.get(start..start.checked_add(usize::try_from(function.size).ok()?)?)
+        })?;
+        let code = Code::decode(&dwords(bytes), self.guest(entry), &[], self.target, self.level);
+        code.is_closed().then(|| Decoded::new(code))
+    }
+
+    /// Returns all code. The first call decodes it.
+    fn whole(&self) -> Result<&Arc<Decoded>> {
+        if let Some(decoded) = self.whole.get() {
+            return Ok(decoded);
         }
         let segments = || self.object().segments().filter(|s| s.executable && !s.data.is_empty());
         let start = segments().map(|s| s.vaddr).min().unwrap_or(0) & !3;
@@ -150,7 +191,6 @@ impl Inner {
             let at = (s.vaddr - start) as usize;
             bytes[at..at + s.data.len()].copy_from_slice(s.data);
         }
-        let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         let functions = self.object().symbols().iter().map(|f| f.address);
         let entries = self.object().kernels().iter().map(|k| k.descriptor.entry);
         let starts: Vec<usize> = functions
@@ -158,7 +198,12 @@ impl Inner {
             .filter(|a| *a >= start && *a < end)
             .map(|a| (a - start) as usize / 4)
             .collect();
-        let code = Code::decode(&words, self.guest(start), &starts, self.target, self.level);
-        Ok(Arc::clone(self.code.get_or_init(|| Arc::new(code))))
+        let code = Code::decode(&dwords(&bytes), self.guest(start), &starts, self.target, self.level);
+        Ok(self.whole.get_or_init(|| Decoded::new(code)))
     }
+}
+
+/// Returns the whole dwords of some bytes.
+fn dwords(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
 }

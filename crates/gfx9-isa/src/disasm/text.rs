@@ -17,32 +17,30 @@ impl<'a> Text<'a> {
         Text { out, operands: 0 }
     }
 
-    fn write(&mut self, text: fmt::Arguments<'_>) {
+    #[inline]
+    fn write(&mut self, before: &str, text: impl fmt::Display) {
         if let Some(out) = &mut self.out {
             // Writing to a `String` never fails.
-            let _ = out.write_fmt(text);
+            let _ = write!(out, "{before}{text}");
         }
     }
 
     /// Appends the mnemonic, and the suffix of its form.
+    #[inline]
     pub(super) fn mnemonic(&mut self, name: &str, suffix: &str) {
-        self.write(format_args!("{name}{suffix}"));
+        self.write(name, suffix);
     }
 
-    /// Appends the separator before the next operand.
-    fn separator(&mut self) {
+    /// Appends an operand, after a separator.
+    #[inline]
+    pub(super) fn operand(&mut self, operand: impl fmt::Display) {
         let separator = if self.operands == 0 { " " } else { ", " };
         self.operands += 1;
-        self.write(format_args!("{separator}"));
-    }
-
-    /// Appends an operand.
-    pub(super) fn operand(&mut self, operand: impl fmt::Display) {
-        self.separator();
-        self.write(format_args!("{operand}"));
+        self.write(separator, operand);
     }
 
     /// Appends an operand, if it is valid.
+    #[inline]
     pub(super) fn try_operand<T: fmt::Display>(
         &mut self,
         operand: Result<T, NotAnInstruction>,
@@ -52,11 +50,13 @@ impl<'a> Text<'a> {
     }
 
     /// Appends a modifier, such as `offset:4`, after the operands.
+    #[inline]
     pub(super) fn modifier(&mut self, modifier: impl fmt::Display) {
-        self.write(format_args!(" {modifier}"));
+        self.write(" ", modifier);
     }
 
     /// Appends a modifier without a value, if it is set.
+    #[inline]
     pub(super) fn flag(&mut self, set: bool, name: &str) {
         if set {
             self.modifier(name);

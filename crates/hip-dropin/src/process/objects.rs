@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::LocalKey;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::abi::{HipResult, Status};
 
@@ -16,7 +18,7 @@ pub(crate) struct Objects<T> {
     removals: AtomicU64,
 }
 
-type Map<T> = HashMap<u64, Arc<T>, BuildHasherDefault<HandleHasher>>;
+type Map<T> = FxHashMap<u64, Arc<T>>;
 
 impl<T> Default for Objects<T> {
     fn default() -> Self {
@@ -26,10 +28,7 @@ impl<T> Default for Objects<T> {
 
 impl<T> Objects<T> {
     pub(crate) const fn new() -> Objects<T> {
-        Objects {
-            live: RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())),
-            removals: AtomicU64::new(0),
-        }
+        Objects { live: RwLock::new(HashMap::with_hasher(FxBuildHasher)), removals: AtomicU64::new(0) }
     }
 
     /// Adds an object that has a handle.
@@ -141,28 +140,6 @@ impl<T> Objects<T> {
     }
 }
 
-/// Spreads handles over a map. Programs don't choose them.
-#[derive(Default)]
-pub(crate) struct HandleHasher(u64);
-
-impl Hasher for HandleHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(self.0 ^ u64::from(*byte)));
-    }
-
-    #[inline]
-    fn write_u64(&mut self, handle: u64) {
-        // The multiplier is 2^64 divided by the golden ratio (Knuth, vol. 3, 6.4). Its high bits depend on all bits of the
-        // handle, and maps use low ones, too.
-        let product = handle.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ (product >> 32);
-    }
-}
-
 /// The objects of one kind that a thread used last.
 pub(crate) struct Recent<T>([Slot<T>; SLOTS]);
 
@@ -186,9 +163,7 @@ impl<T> Recent<T> {
     /// The only slot in which an object with this handle can be.
     #[inline]
     fn slot(&self, handle: u64) -> &Slot<T> {
-        let mut hasher = HandleHasher::default();
-        hasher.write_u64(handle);
-        &self.0[hasher.finish() as usize % SLOTS]
+        &self.0[FxBuildHasher.hash_one(handle) as usize % SLOTS]
     }
 }
 

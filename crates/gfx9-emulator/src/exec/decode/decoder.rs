@@ -1,8 +1,7 @@
 //! The parts of decoding that all encodings share: rows, executors, operands and constants.
 
-use std::collections::HashMap;
-
 use gfx9_isa::{Encoding, ILLEGAL, Row, Target, Ty, flags};
+use rustc_hash::FxHashMap;
 
 use crate::exec::control::{Illegal, Unimplemented};
 use crate::exec::inst::{ExecFn, Inst, NONE};
@@ -26,13 +25,13 @@ pub(super) fn aligned(code: u32, ty: Ty) -> u16 {
 /// The constant pool of a program. Each constant is in it once.
 pub(super) struct ConstantPool {
     pub(super) values: Vec<u32>,
-    narrow: HashMap<u32, u16>,
-    wide: HashMap<u64, u16>,
+    narrow: FxHashMap<u32, u16>,
+    wide: FxHashMap<u64, u16>,
 }
 
 impl ConstantPool {
     pub(super) fn new() -> ConstantPool {
-        ConstantPool { values: Vec::new(), narrow: HashMap::new(), wide: HashMap::new() }
+        ConstantPool { values: Vec::new(), narrow: FxHashMap::default(), wide: FxHashMap::default() }
     }
 
     /// Appends values, if they end before the scalar index `end`. Returns the index of the first.

@@ -71,6 +71,21 @@ impl Code {
         code
     }
 
+    /// Returns whether waves that begin in this code end in it: all branches go to its instructions, and its last instruction is
+    /// an end or a branch.
+    pub(crate) fn is_closed(&self) -> bool {
+        let inside = |to: i64| usize::try_from(to).is_ok_and(|to| to < self.map.len());
+        let stays = |i: &Inst| !i.row.is(flags::BRANCH) || branch_target(i).is_some_and(inside);
+        let last = self.map.iter().rev().find(|index| **index != UNMAPPED);
+        let ends = last.is_some_and(|index| {
+            matches!(
+                self.insts[*index as usize].row.mnemonic,
+                Mnemonic::Sopp(Sopp::s_endpgm | Sopp::s_branch)
+            )
+        });
+        ends && self.insts.iter().all(stays)
+    }
+
     /// Returns the number of instructions from the one at `entry` to the last that a wave reaches from there, if it executes each
     /// at most once: all branches go forward, and there are no calls and no jumps to addresses in registers.
     pub(crate) fn length_without_loops(&self, entry: u32) -> Option<u64> {

@@ -20,7 +20,6 @@ const SDWA: u32 = 249;
 const DPP: u32 = 250;
 
 /// Source and result modifiers. Bit n of `abs`, `neg` and `signed` is source n's.
-#[derive(Clone, Copy)]
 pub(super) struct Mods {
     abs: u32,
     neg: u32,
@@ -333,7 +332,7 @@ impl Decoder<'_> {
         partial.inst.ext = Some(Box::new(ModifierInst {
             fixes,
             post,
-            dpp: mods.dpp,
+            dpp: mods.dpp.clone(),
             writes_exec: row.is(EXEC_OUT),
             ..ModifierInst::around(inner)
         }));
