@@ -2,6 +2,9 @@
 //! `cargo bench -p gfx9-emulator`.
 //!
 //! `cargo bench -p gfx9-emulator -- [--level portable|avx2|avx512] [--threads N] [NAME...]`
+//!
+//! `-- --count N NAME` only dispatches a small grid of a kernel N times, under a counter of the host's instructions: the difference
+//! between two runs is that of their dispatches.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -40,6 +43,15 @@ const CASES: &[Case] = &[
     ("nbody", [16, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[4096])),
 ];
 
+/// Small grids of the same kernels, and of another that streams, for `--count`.
+const COUNTED: &[Case] = &[
+    ("xorshift", [1, 1, 1], [256, 1, 1], |[_, _, out]| pack(&[out], &[2000])),
+    ("mandelbrot", [4, 3, 1], [16, 16, 1], |[_, _, out]| pack(&[out], &[640, 480, 100])),
+    ("matmul", [4, 4, 1], [16, 16, 1], |[a, b, out]| pack(&[a, b, out], &[64])),
+    ("nbody", [2, 1, 1], [256, 1, 1], |[a, _, out]| pack(&[a, out], &[512])),
+    ("add", [256, 1, 1], [256, 1, 1], |[a, b, out]| pack(&[a, b, out], &[65536])),
+];
+
 /// Kernels of `data/memory.hip`, in workgroups of 256.
 const MEMORY_CASES: &[Case] = &[
     ("add", [256, 1, 1], [256, 1, 1], |[a, b, out]| pack(&[a, b, out], &[])),
@@ -59,7 +71,7 @@ fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut config = MachineConfig { threads: 1, ..MachineConfig::default() };
-    let mut names = Vec::new();
+    let (mut names, mut count) = (Vec::new(), 0);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -70,6 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     _ => SimdLevel::Avx2,
                 }
             }
+            "--count" => count = args.next().ok_or("--count N")?.parse()?,
             "--threads" => config.threads = args.next().ok_or("--threads N")?.parse()?,
             // Cargo passes this argument.
             "--bench" => {}
@@ -79,6 +92,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let machine = Machine::new(config)?;
     let program = machine.load(&CodeObject::parse(KERNELS)?)?;
     let buffers = inputs_and_output(&machine)?;
+    if count > 0 {
+        let cases = COUNTED.iter().filter(|case| names.iter().any(|name| name == case.0));
+        return cases.into_iter().try_for_each(|case| dispatches(&machine, &program, case, buffers, count));
+    }
     let large = machine.memory().alloc(32 << 20, 0)?;
     println!("{} thread(s), {:?}", machine.config().threads, machine.config().level);
     for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|n| n == case.0)) {
@@ -310,6 +327,22 @@ fn now(start: Instant, cpu: bool) -> f64 {
     }
     let _ = cpu;
     start.elapsed().as_secs_f64()
+}
+
+/// Dispatches a kernel some times.
+fn dispatches(
+    machine: &Machine,
+    program: &LoadedProgram,
+    (name, grid, block, args): &Case,
+    buffers: [u64; 3],
+    count: u32,
+) -> Result<(), Box<dyn Error>> {
+    let kernel = program.kernel_index(name).ok_or("no such kernel")?;
+    let kernarg = args(buffers);
+    let (grid, block) = (*grid, *block);
+    let dispatch = Dispatch { cooperative: false, kernel, grid, block, dynamic_lds: 0, kernarg: &kernarg };
+    (0..count).try_for_each(|_| machine.dispatch(program, &dispatch).map(drop))?;
+    Ok(())
 }
 
 /// Returns the speed of the fastest launch of those that fit into two seconds.

@@ -3,6 +3,7 @@
 
 use gfx9_isa::{Encoding, Target, disassemble_lenient, encoded_length};
 
+use crate::exec::inst::Code;
 use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
 use crate::testing::test_wave::{TestWave, disassembly, is_for, op};
@@ -79,5 +80,27 @@ fn traced_registers_are_those_that_the_instruction_uses() {
         rig.w.set_s64(4, 0x1234_5678_9abc_def0);
         rig.run(&words[..1]);
         assert_eq!(rig.w.s64(2), 0x1234_5678_9abc_def0);
+    }
+}
+
+/// A wave stays in code that ends in `s_endpgm` and whose branches, as the ISA documents define them, go to its own dwords.
+#[test]
+fn code_is_closed_if_no_wave_can_leave_it() {
+    const ENDPGM: u32 = 0xbf81_0000;
+    // s_branch, with the distance in dwords from the next instruction; s_setpc_b64 s[2:3]; s_swappc_b64 s[4:5], s[2:3].
+    let branch = |distance: i16| 0xbf82_0000 | u32::from(distance as u16);
+    const SETPC: u32 = 0xbe80_1d02;
+    const SWAPPC: u32 = 0xbe84_1e02;
+    for target in Target::ALL {
+        let closed = |words: &[u32]| {
+            let code = Code::decode(words, 0x1000, &[], target, SimdLevel::Portable);
+            code.is_closed()
+        };
+        assert!(closed(&[ENDPGM]));
+        assert!(closed(&[branch(1), ENDPGM, branch(-2)]));
+        assert!(!closed(&[branch(2), ENDPGM]), "a branch behind the end");
+        assert!(!closed(&[branch(-2), ENDPGM]), "a branch before the start");
+        assert!(!closed(&[SETPC, ENDPGM]) && !closed(&[SWAPPC, ENDPGM]), "an address in registers");
+        assert!(!closed(&[ENDPGM, 0xbf80_0000]), "no end");
     }
 }
