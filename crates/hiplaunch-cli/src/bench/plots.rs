@@ -66,7 +66,7 @@ fn text(size: f64, colour: &RGBColor, across: HPos) -> TextStyle<'_> {
 
 /// Returns the picture of the typical launch, a bar for each method; an empty picture if it was not measured.
 pub(super) fn bars(results: &Results) -> String {
-    let typical = results.find(Point::is_typical);
+    let typical = results.find(Point::TYPICAL);
     let bars = typical.into_iter().flat_map(|measured| {
         measured.cases.iter().filter_map(|case| {
             let faster = measured.over_naive(case.method).filter(|_| case.method != LaunchMethod::Naive);

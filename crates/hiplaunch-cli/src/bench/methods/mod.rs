@@ -177,10 +177,8 @@ impl LaunchMethod {
 
     /// Creates everything that the launches of a job need. Returns the streams of each of the job's threads.
     pub(crate) fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<MethodStream>>, Error> {
-        let kernel = self.kernel(job).ok_or_else(|| Error::Invalid {
-            what: "bench",
-            problem: "no kernel has arguments of this size".into(),
-        })?;
+        let problem = "no kernel has arguments of this size";
+        let kernel = self.kernel(job).ok_or(Error::Invalid { what: "bench", problem: problem.into() })?;
         let registered = match self {
             Value | Block | Unchanged | Mapped | Graph => Some(launcher::Registered::new(kernel, setup)?),
             _ => None,
@@ -233,7 +231,6 @@ impl Job {
 pub(crate) struct Setup<'a> {
     /// The launcher of this library's methods; the others use its driver.
     pub(crate) launcher: &'a Launcher,
-    /// The device.
     pub(crate) device: &'a Device,
     /// The code object of hip/bench.hip for the device.
     pub(crate) code: CodeObject,
