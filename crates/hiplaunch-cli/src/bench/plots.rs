@@ -1,13 +1,9 @@
 //! The figures: lines for each axis, and bars for the typical launch.
 
 use hiplaunch_reports::style::{BACKGROUND, FAINT, PALE, TEXT, finish};
-use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
-use plotters::coord::combinators::IntoLogRange;
-use plotters::element::{Circle, PathElement, Rectangle, Text};
-use plotters::prelude::{DrawingArea, IntoDrawingArea, IntoFont, RGBColor, SVGBackend};
+use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, TextStyle};
 
 use super::cases::Point;
 use super::methods::LaunchMethod;

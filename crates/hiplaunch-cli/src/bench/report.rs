@@ -6,7 +6,7 @@ use super::methods::LaunchMethod;
 use super::plots;
 use super::results::{Case, Measured, Results};
 use super::statistics::rounded;
-use crate::output::{Output, Style};
+use crate::output::{Output, Style, wrapped};
 
 /// A part of the report.
 #[derive(Default)]
@@ -221,9 +221,9 @@ pub(super) fn print(sections: &[Section], out: &mut Output) -> std::io::Result<(
             out.line("")?;
             out.line(out.styled(Style::Strong, &section.title))?;
         }
-        section.warnings.iter().try_for_each(|warning| paragraph(warning, 0, out, Style::Bad))?;
+        section.warnings.iter().try_for_each(|warning| paragraph(warning, "", out, Style::Bad))?;
         if !section.text.is_empty() {
-            paragraph(&section.text, 0, out, Style::Faint)?;
+            paragraph(&section.text, "", out, Style::Faint)?;
         }
         let head = (!section.head.is_empty()).then_some((Style::Faint, &section.head));
         let rows: Vec<_> =
@@ -244,26 +244,15 @@ pub(super) fn print(sections: &[Section], out: &mut Output) -> std::io::Result<(
             out.line(out.styled(*style, &line))?;
         }
         for (term, meaning) in &section.terms {
-            paragraph(&format!("{term}: {meaning}"), 4, out, Style::Faint)?;
+            paragraph(&format!("{term}: {meaning}"), "    ", out, Style::Faint)?;
         }
     }
     Ok(())
 }
 
-/// Prints text in lines of at most 110 characters.
-fn paragraph(text: &str, indent: usize, out: &mut Output, style: Style) -> std::io::Result<()> {
-    let mut line = " ".repeat(indent);
-    for word in text.split_whitespace() {
-        if line.len() > indent && line.len() + 1 + word.len() > 110 {
-            out.line(out.styled(style, &line))?;
-            line.truncate(indent);
-        }
-        if line.len() > indent {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    out.line(out.styled(style, &line))
+fn paragraph(text: &str, indent: &str, out: &mut Output, style: Style) -> std::io::Result<()> {
+    let lines = wrapped(indent, text.split_whitespace(), " ");
+    lines.iter().try_for_each(|line| out.line(out.styled(style, line)))
 }
 
 /// Returns a time with three significant digits and a unit.
