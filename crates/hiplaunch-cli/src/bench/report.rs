@@ -4,7 +4,7 @@ use super::cases::{Axis, Point};
 use super::compare::Comparison;
 use super::methods::LaunchMethod;
 use super::plots;
-use super::results::{Case, Measured, Results};
+use super::results::{About, Case, Measured, Results};
 use super::statistics::rounded;
 use crate::output::{Output, Style, wrapped};
 
@@ -87,17 +87,15 @@ pub(super) fn sections(results: &Results, comparison: Option<&Comparison>) -> Ve
 
 /// Returns warnings: for the emulator, the validation layer, and a debug build.
 fn warnings(results: &Results) -> Vec<String> {
+    let About { emulated, validated, .. } = results.about;
     let is_debug = results.about("build").is_some_and(|build| build.starts_with("debug"));
     let all = [
         (
-            results.about.emulated,
+            emulated,
             "Kernels and copies ran in the emulator, on the same processor: their times mean nothing for a GPU. What the \
              host does by each method, and how many calls it makes, is the same as with one.",
         ),
-        (
-            results.about.validated,
-            "The validation layer was over the driver: it costs more than what is measured.",
-        ),
+        (validated, "The validation layer was over the driver: it costs more than what is measured."),
         (is_debug, "This is a debug build: its times mean nothing. Build with --release."),
     ];
     all.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned()).collect()

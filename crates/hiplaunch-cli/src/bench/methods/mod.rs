@@ -143,22 +143,13 @@ impl LaunchMethod {
         self.row().floor.is_none()
     }
 
-    fn is_by_value(self) -> bool {
-        matches!(self, Value | RawValue)
-    }
-
-    /// Whether the argument block differs from launch to launch.
-    fn changes(self) -> bool {
-        !matches!(self, Unchanged | RawUnchanged)
-    }
-
     /// Returns the kernel of hip/bench.hip with which this method does a job, and its dimensions: one workgroup, because
     /// the kernel sums over it. `None` if there is no kernel for arguments of this size.
     fn kernel(self, job: &Job) -> Option<(&'static str, LaunchDims)> {
         let threads = if job.arguments.max(job.results) <= ONE_WAVE { 64 } else { 1024 };
         let name = match job.arguments {
             0 => "bench_nothing",
-            bytes if self.is_by_value() => BY_VALUE.iter().find(|(size, _)| *size == bytes)?.1,
+            bytes if matches!(self, Value | RawValue) => BY_VALUE.iter().find(|(size, _)| *size == bytes)?.1,
             _ => "bench_block",
         };
         Some((name, LaunchDims::linear(1, threads)))
@@ -183,8 +174,9 @@ impl LaunchMethod {
             Value | Block | Unchanged | Mapped | Graph => Some(launcher::Registered::new(kernel, setup)?),
             _ => None,
         };
+        let changing = !matches!(self, Unchanged | RawUnchanged);
         let stream = || {
-            let on = StreamWork::new(job, setup.launcher.stream(setup.device)?, self.changes())?;
+            let on = StreamWork::new(job, setup.launcher.stream(setup.device)?, changing)?;
             let launches: Box<dyn Launches> = match &registered {
                 Some(kernel) if self == Graph => Box::new(launcher::Graphs::new(kernel, setup.device)),
                 Some(kernel) => Box::new(launcher::ByHandle::new(self, kernel, job)),

@@ -50,8 +50,7 @@ pub(super) struct Work {
     /// The results of the last batch.
     read: Vec<u8>,
     result_bytes: usize,
-    /// The number of the last batch's first launch, and the number of its launches.
-    first: u32,
+    /// The number of launches of the last batch.
     count: usize,
 }
 
@@ -105,7 +104,6 @@ impl Work {
 
     /// Ends a batch whose results were all read.
     pub(super) fn collected(&mut self) {
-        self.first = self.launched.wrapping_sub(self.batch as u32);
         self.count = std::mem::take(&mut self.batch);
     }
 
@@ -116,8 +114,9 @@ impl Work {
     /// Compares the results of the last batch with what the host computes.
     pub(super) fn check_results(&self) -> Result<(), MeasureError> {
         let words = self.result_bytes / 4;
+        let first = self.launched.wrapping_sub((self.count + self.batch) as u32);
         for (at, word) in self.read.as_chunks().0.iter().take(self.count * words).enumerate() {
-            let (number, at) = (self.first.wrapping_add((at / words) as u32), at % words);
+            let (number, at) = (first.wrapping_add((at / words) as u32), at % words);
             let step = (at as u32).wrapping_mul(STEP);
             let (got, want) = (u32::from_le_bytes(*word), self.total(number).wrapping_add(step));
             if got != want {
