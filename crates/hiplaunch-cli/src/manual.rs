@@ -210,7 +210,7 @@ pub(crate) fn command() -> Command {
 
 /// Returns a line of a list, wrapped and indented after its label.
 fn listed(label: &str, width: usize, says: &str) -> String {
-    wrapped(&format!("  {label:width$} "), says.split(' '), " ").join("\n") + "\n"
+    wrapped(&format!("  {label:width$} "), says.split_whitespace(), " ").join("\n") + "\n"
 }
 
 #[cfg(test)]
