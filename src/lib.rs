@@ -79,7 +79,7 @@
 //! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
 //! | `hipEventCreate`, `hipEventRecord`, `hipStreamWaitEvent` | [`Event::new`], [`Event::record`], [`Event::wait_on`] |
 //! | `hipEventQuery`, `hipEventSynchronize`, `hipEventElapsedTime` | [`Event::is_reached`], [`Event::synchronize`], [`Event::elapsed_ms`] |
-//! | `hipLaunchHostFunc`, `hipStreamAddCallback` | a [`Ticket`] is a [`Future`] |
+//! | `hipLaunchHostFunc`, `hipStreamAddCallback` | [`Stream::host_function`]; a [`Ticket`] is a [`Future`] |
 //! | `hipGraphCreate`, `hipGraphAddKernelNode`, `hipGraphAddMemcpyNode` | [`Launcher::graph`], [`Graph::launch`](graph::Graph::launch), [`Graph::copy`](graph::Graph::copy); dependencies follow from what nodes read and write |
 //! | `hipStreamBeginCapture`, `hipStreamEndCapture` | [`Stream::capture`], [`Stream::begin_capture`], [`Stream::end_capture`]; a [`Graph`](graph::Graph) records without a device call |
 //! | `hipGraphInstantiate`, `hipGraphLaunch` | [`Graph::compile`](graph::Graph::compile), [`CompiledGraph::submit`](graph::CompiledGraph::submit); to run a graph once: [`Graph::compute`](graph::Graph::compute) |

@@ -140,6 +140,7 @@ fn what_cannot_be_captured_is_refused_before_any_call() {
         captured(stream.synchronize());
         captured(stream.is_idle().map(drop));
         captured(stream.trim());
+        captured(stream.host_function(|_| panic!("it runs")));
         captured(words.upload(stream, &[1; 64]));
         captured(words.download(stream, &mut [0; 64]));
         captured(words.to_vec(stream).map(drop));

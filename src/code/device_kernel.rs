@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use code_object::{ArgSignature, CodeObject, KernelSignature, ValueKind};
+use code_object::{ArgSignature, CodeObject, KernelSignature};
 
 use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
@@ -110,11 +110,7 @@ impl DeviceKernel {
             .map(|a| Parameter {
                 offset: a.offset,
                 size: a.size,
-                kind: if matches!(a.kind, ValueKind::GlobalBuffer) {
-                    ParameterKind::Pointer
-                } else {
-                    ParameterKind::Value
-                },
+                kind: if a.is_pointer() { ParameterKind::Pointer } else { ParameterKind::Value },
             })
             .collect();
         let function = module.function(&signature.name)?;

@@ -6,10 +6,12 @@
 //! | `kernels` | the kernels that were launched on a stream, with their memory |
 //! | `recent` | the last launches, for a fault report |
 //! | `event` | events, owned or adopted |
+//! | `host_function` | functions of the host in the order of a stream |
 //! | `capture` | captures of streams, and the graphs that they give |
 
 mod capture;
 mod event;
+mod host_function;
 mod kernels;
 mod recent;
 mod state;

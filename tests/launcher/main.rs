@@ -12,6 +12,7 @@ mod devices;
 mod fat_binary;
 mod faults;
 mod foreign;
+mod host_functions;
 mod lds;
 mod lifetime;
 mod memory;

@@ -254,6 +254,11 @@ impl ArgSignature {
     pub fn end(&self) -> u32 {
         self.offset + self.size
     }
+
+    /// Whether it is a pointer to memory of the device.
+    pub fn is_pointer(&self) -> bool {
+        self.kind == ValueKind::GlobalBuffer
+    }
 }
 
 impl fmt::Display for ArgSignature {

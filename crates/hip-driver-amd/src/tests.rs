@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::bindings::*;
 use crate::process::{CURRENT_DEVICE, NO_DEVICE_SET};
-use hip_driver::{Capability, CaptureMode, HostFunc, HostFunction, KernelLaunch};
+use hip_driver::{Capability, CaptureMode, HostFunction, KernelLaunch};
 
 thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
@@ -382,23 +382,23 @@ fn host_functions_run_once_are_dropped_once_and_may_panic() {
     }
     let driver = driver(70_000_000);
     let (ran, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let function = |fails: bool| -> HostFunc {
+    let function = |fails: bool| {
         let (ran, counted) = (Arc::clone(&ran), Counted(Arc::clone(&dropped)));
-        Box::new(move || {
+        move |status: DriverResult<()>| {
             let _counted = counted;
             ran.fetch_add(1, Ordering::Relaxed);
-            assert!(!fails, "stays inside");
-        })
+            assert!(status.is_ok() && !fails, "stays inside");
+        }
     };
     let counts = || (ran.load(Ordering::Relaxed), dropped.load(Ordering::Relaxed));
     // SAFETY: the stand-in calls the function at once, as HIP would later, or refuses it.
     unsafe {
-        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::new(function(false)))).unwrap();
+        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(false)))).unwrap();
         assert_eq!(counts(), (1, 1));
-        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::new(function(true)))).unwrap();
+        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(true)))).unwrap();
         assert_eq!(counts(), (2, 2));
         REFUSE.set("hipLaunchHostFunc");
-        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::new(function(false)))).unwrap_err();
+        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(false)))).unwrap_err();
         REFUSE.set("");
         assert_eq!(counts(), (2, 3), "refused: not run, dropped");
     }

@@ -327,7 +327,7 @@ impl HipDriver {
 unsafe extern "C" fn run_host_func(data: *mut c_void) {
     // SAFETY: created by `Box::into_raw` in `launch_host_function`; HIP calls this once for each.
     let function = unsafe { Box::from_raw(data.cast::<HostFunc>()) };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(*function)) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| function(Ok(())))) {
         log::error!("a host function panicked in a HIP stream; the stream continues");
         // Dropping the payload could panic again.
         std::mem::forget(payload);

@@ -13,7 +13,7 @@ use super::stream::{Mark, Staged, Stream};
 use super::watch::Watched;
 use super::{EmulatedDriver, check_host, push, synchronize};
 use hip_driver::activity::KernelCounts;
-use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, Work};
+use hip_driver::{CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, Work};
 
 /// The result of executed work: for a kernel, counts of what it executed; for a failure, what was being done, and the
 /// error.
@@ -340,7 +340,7 @@ impl Device {
             }
             Command::HostFunc(function) => watched.time(None, || {
                 // The stream continues: the result of the function concerns only its caller.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(function)) {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| function(self.check(CallKind::LaunchHostFunc.name())))) {
                     log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
                 }
                 Ok(None)

@@ -400,6 +400,12 @@ pub struct HostFunction(Cell<Option<HostFunc>>);
 impl HostFunction {
     /// Wraps a function. It must not call the driver (`hipLaunchHostFunc`'s rule).
     pub fn new(function: impl FnOnce() + Send + 'static) -> HostFunction {
+        HostFunction::with_status(|_| function())
+    }
+
+    /// Wraps a function to which the driver says whether the work before it was done: the error of a lost device. HIP does not say
+    /// it to host functions, so that `Ok` of AMD's library means only that the stream came to the function.
+    pub fn with_status(function: impl FnOnce(Result<(), DriverError>) + Send + 'static) -> HostFunction {
         HostFunction(Cell::new(Some(Box::new(function))))
     }
 

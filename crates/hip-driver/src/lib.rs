@@ -68,9 +68,9 @@ pub use types::{
     RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 
-/// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It must not call the
-/// driver (`hipLaunchHostFunc`'s rule).
-pub type HostFunc = Box<dyn FnOnce() + Send + 'static>;
+/// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It is passed the state of the
+/// stream, and must not call the driver (`hipLaunchHostFunc`'s rule).
+pub type HostFunc = Box<dyn FnOnce(DriverResult<()>) + Send + 'static>;
 
 /// A runtime that drives devices. The [module's contract](self) holds for every implementation.
 ///

@@ -176,6 +176,6 @@ impl Driver for NoopDriver {
 #[cold]
 #[inline(never)]
 fn run(function: &HostFunction) -> DriverResult<()> {
-    function.take()?();
+    function.take()?(Ok(()));
     Ok(())
 }

@@ -3,7 +3,6 @@
 //! It takes less than half of the time that converting them to the launcher's arguments takes. Whatever it does not take, or
 //! finds wrong, is left to [`with_args`](super::arguments::with_args).
 
-use code_object::ValueKind;
 use hiplaunch::launcher::{BufferArg, Kernel};
 
 use super::arena::{Few, Room};
@@ -40,7 +39,7 @@ impl Parameters {
             && args.iter().all(|arg| matches!(arg.size, 1 | 2 | 4 | 8));
         let parameter = |arg: &code_object::ArgSignature| Parameter {
             offset: arg.offset,
-            size: if arg.kind == ValueKind::GlobalBuffer { 0 } else { arg.size },
+            size: if arg.is_pointer() { 0 } else { arg.size },
         };
         is_common.then(|| Parameters { all: args.iter().map(parameter).collect(), bytes })
     }

@@ -2,8 +2,6 @@
 
 use std::mem::MaybeUninit;
 
-use code_object::ValueKind;
-
 use super::input::{Versioned, fill, wanted};
 use super::kernels::{hiplaunch_kernel, registered};
 use super::status::{Failure, call, hiplaunch_status};
@@ -71,7 +69,7 @@ pub unsafe extern "C" fn hiplaunch_get_kernel_parameter(
                     struct_size,
                     offset: found.offset,
                     size: found.size,
-                    is_pointer: matches!(found.kind, ValueKind::GlobalBuffer).into(),
+                    is_pointer: found.is_pointer().into(),
                     reserved: 0,
                 })
             })

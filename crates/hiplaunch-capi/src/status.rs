@@ -105,7 +105,7 @@ impl From<Error> for Failure {
     }
 }
 
-fn status_of(error: &Error) -> hiplaunch_status {
+pub(super) fn status_of(error: &Error) -> hiplaunch_status {
     match error {
         Error::Driver { .. } => hiplaunch_status::Driver,
         Error::OutOfMemory(_) => hiplaunch_status::OutOfMemory,

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use super::handles::{Found, Kind, Table};
 use super::input::wanted;
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
-use super::status::{call, hiplaunch_status};
+use super::status::{Failure, call, hiplaunch_status, status_of};
 
 /// A stream of a device. Work on it runs in the order of the calls.
 pub struct hiplaunch_stream {
@@ -114,6 +114,45 @@ pub extern "C" fn hiplaunch_stream_raw(
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_stream_close(stream: *mut hiplaunch_stream) -> hiplaunch_status {
     call("hiplaunch_stream_close", || STREAMS.take(stream).map(drop))
+}
+
+/// A function of the host that a stream runs, with the argument `user` of hiplaunch_stream_host_function. The status is
+/// HIPLAUNCH_STATUS_OK, or HIPLAUNCH_STATUS_DEVICE_LOST or HIPLAUNCH_STATUS_DRIVER if the device is lost. AMD's library does not
+/// say whether work has failed: there it is always HIPLAUNCH_STATUS_OK, and means that the stream came so far.
+pub type hiplaunch_host_function = Option<extern "C" fn(user: *mut c_void, status: hiplaunch_status)>;
+
+/// A function of the program and its argument.
+struct HostCall {
+    function: extern "C" fn(*mut c_void, hiplaunch_status),
+    user: *mut c_void,
+}
+
+// SAFETY: the pointer is only passed to the function, which hiplaunch_stream_host_function requires to work on any thread.
+unsafe impl Send for HostCall {}
+
+/// Calls a function of the host once all work that is enqueued on a stream so far has finished. Work that is enqueued later
+/// waits until it has returned. It is called once, on a thread of the driver, also on a lost device. It must be brief, and must
+/// not call this library, nor wait for work of the device; it can signal a semaphore of another runtime.
+///
+/// Ownership: `user` belongs to the caller, and must be valid until the function has returned. If this fails, the function is not
+/// called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
+/// HIPLAUNCH_STATUS_CAPTURED while the stream is captured; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions, which is
+/// older than 5.3.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_stream_host_function(
+    stream: *const hiplaunch_stream,
+    function: hiplaunch_host_function,
+    user: *mut c_void,
+) -> hiplaunch_status {
+    call("hiplaunch_stream_host_function", || {
+        let function = function.ok_or_else(|| Failure::null("function"))?;
+        let host = HostCall { function, user };
+        Ok(STREAMS.get(stream)?.value.host_function(move |status| {
+            // The whole value, which may go to another thread.
+            let host = host;
+            (host.function)(host.user, status.err().map_or(hiplaunch_status::Ok, |error| status_of(&error)));
+        })?)
+    })
 }
 
 /// Waits for all work on a stream.

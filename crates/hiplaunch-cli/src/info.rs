@@ -6,7 +6,7 @@ use hiplaunch::Backend;
 use hiplaunch::backend;
 use serde_json::{Value, json};
 
-use super::output::{Output, Style, bytes, grouped};
+use super::output::{Output, Style, bytes, grouped, wrapped};
 use super::{CommandError, CommandOutcome};
 
 /// Show the drivers, what was tried to find them, their devices, and what they can do.
@@ -112,9 +112,9 @@ fn show(found: &Found, args: &InfoArgs, out: &mut Output) -> Result<(), CommandE
     out.line(format_args!("  from           {}", opened.info.source))?;
     let (present, absent): (Vec<Capability>, Vec<Capability>) =
         Capability::ALL.into_iter().partition(|c| opened.capabilities.has(*c));
-    wrapped(out, "can", &present.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>())?;
+    list(out, "can", &present.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>())?;
     if !absent.is_empty() {
-        wrapped(out, "cannot", &absent.iter().map(|c| capability(*c)).collect::<Vec<_>>())?;
+        list(out, "cannot", &absent.iter().map(|c| capability(*c)).collect::<Vec<_>>())?;
     }
     if !opened.symbols.is_empty() {
         let absent: Vec<&Symbol> = opened.symbols.iter().filter(|s| !s.present).collect();
@@ -185,18 +185,10 @@ fn capability(capability: Capability) -> String {
     }
 }
 
-/// Prints words after a label, in lines of at most about 100 characters.
-fn wrapped(out: &mut Output, label: &str, words: &[String]) -> Result<(), CommandError> {
-    let mut line = format!("  {label:14}");
-    for (i, word) in words.iter().enumerate() {
-        if line.len() + word.len() > 100 {
-            out.line(line.trim_end())?;
-            line = " ".repeat(16);
-        }
-        line.push_str(&format!(" {word}{}", if i + 1 < words.len() { "," } else { "" }));
-    }
-    out.line(line.trim_end())?;
-    Ok(())
+/// Prints capabilities after a label.
+fn list(out: &mut Output, label: &str, capabilities: &[String]) -> std::io::Result<()> {
+    let lines = wrapped(&format!("  {label:14} "), capabilities.join(",\n").lines(), " ");
+    lines.iter().try_for_each(|line| out.line(line))
 }
 
 fn to_json(found: &Found) -> Value {

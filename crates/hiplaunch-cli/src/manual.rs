@@ -3,6 +3,7 @@
 use clap::{Command, CommandFactory};
 
 use super::Cli;
+use super::output::wrapped;
 
 /// Each exit status, and what it means.
 pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
@@ -209,19 +210,7 @@ pub(crate) fn command() -> Command {
 
 /// Returns a line of a list, wrapped and indented after its label.
 fn listed(label: &str, width: usize, says: &str) -> String {
-    let mut text = format!("  {label:width$} ");
-    let mut length = width + 3;
-    for word in says.split(' ') {
-        if length + word.len() > 110 {
-            text.truncate(text.trim_end().len());
-            text.push_str(&format!("\n{:1$}", "", width + 3));
-            length = width + 3;
-        }
-        text.push_str(word);
-        text.push(' ');
-        length += word.len() + 1;
-    }
-    format!("{}\n", text.trim_end())
+    wrapped(&format!("  {label:width$} "), says.split_whitespace(), " ").join("\n") + "\n"
 }
 
 #[cfg(test)]

@@ -127,6 +127,27 @@ pub(crate) fn complain(message: &str) {
     let _ = stderr.line(format_args!("{name} {message}"));
 }
 
+/// Returns parts in lines of at most 110 characters: the first one begins with the label, the others are indented as far.
+pub(crate) fn wrapped<P: AsRef<str>>(
+    label: &str,
+    parts: impl IntoIterator<Item = P>,
+    between: &str,
+) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), label.to_owned());
+    for part in parts {
+        let part = part.as_ref();
+        if line.len() > label.len() && line.len() + between.len() + part.len() > 110 {
+            lines.push(std::mem::replace(&mut line, " ".repeat(label.len())));
+        }
+        if line.len() > label.len() {
+            line.push_str(between);
+        }
+        line.push_str(part);
+    }
+    lines.push(line);
+    lines
+}
+
 /// Returns a number with commas between groups of three digits.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -158,6 +179,17 @@ pub(crate) fn bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_wrapped_after_their_label() {
+        let lines = wrapped("  a ", vec!["word"; 30], "  ");
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.len() <= 110), "{lines:?}");
+        assert!(
+            lines[0].starts_with("  a word  word") && lines[1].starts_with("    word  word"),
+            "{lines:?}"
+        );
+        assert!(lines.iter().all(|line| line == line.trim_end()), "{lines:?}");
+    }
 
     #[test]
     fn numbers_for_people() {

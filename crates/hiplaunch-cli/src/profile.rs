@@ -6,22 +6,7 @@ use serde_json::{Map, Value, json};
 use super::CommandError;
 use super::demangle::{demangled, shown};
 use super::occupancy;
-use super::output::{Output, Style, counted, grouped};
-
-/// Prints the parts in lines of about 110 characters at most.
-fn wrapped(parts: &[String], indent: &str, out: &mut Output) -> Result<(), CommandError> {
-    let mut line = indent.to_owned();
-    for part in parts {
-        if line.len() + part.len() > 110 {
-            out.line(line.trim_end())?;
-            line = indent.to_owned();
-        }
-        line.push_str(part);
-        line.push_str("  ");
-    }
-    out.line(line.trim_end())?;
-    Ok(())
-}
+use super::output::{Output, Style, counted, grouped, wrapped};
 
 fn traffic(name: &str, traffic: &BytesAccessed) -> Option<String> {
     let parts: Vec<String> =
@@ -46,17 +31,14 @@ pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), C
             p.average_active_lanes()
         );
         out.line(out.styled(Style::Strong, &head))?;
-        let classes: Vec<String> = InstructionClass::ALL
-            .into_iter()
-            .filter(|class| p.count(*class) > 0)
-            .map(|class| format!("{} {}", class.name(), grouped(p.count(class))))
-            .collect();
-        wrapped(&classes, "        ", out)?;
+        let classes = InstructionClass::ALL.into_iter().filter(|class| p.count(*class) > 0);
+        let classes = classes.map(|class| format!("{} {}", class.name(), grouped(p.count(class))));
+        wrapped("        ", classes, "  ").iter().try_for_each(|line| out.line(line))?;
         let memories =
             [("global", &p.global), ("scalar", &p.scalar), ("lds", &p.lds), ("scratch", &p.scratch)];
         let bytes: Vec<String> = memories.iter().filter_map(|(name, t)| traffic(name, t)).collect();
         if !bytes.is_empty() {
-            wrapped(&bytes, "        bytes: ", out)?;
+            wrapped("        bytes: ", bytes, "  ").iter().try_for_each(|line| out.line(line))?;
         }
         let mut line = format!(
             "        divergent branches: {} of {} on VCC or EXEC",

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use code_object::ValueKind;
 use hip_driver::DevicePtr;
 use hiplaunch::{Arg, BufferArg, HostData};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -117,7 +116,7 @@ pub(crate) fn parameters(
             name: a.name.clone(),
             offset: a.offset,
             size: a.size,
-            kind: if matches!(a.kind, ValueKind::GlobalBuffer) { Kind::Pointer } else { Kind::Value },
+            kind: if a.is_pointer() { Kind::Pointer } else { Kind::Value },
         })
         .collect();
     let Some(signature) = signature else { return Ok(parameters) };

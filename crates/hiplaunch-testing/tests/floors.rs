@@ -112,9 +112,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "demo, run",
             "bench, inspect, profile",
             "completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
+            "manual",
             "logging, output, session",
-            "advice, audit, colour, demangle, emulator, kernels, libamdhip64, manual, names, other_target, \
-             pool_recorder, progress, script, whole_file",
+            "advice, audit, colour, demangle, emulator, kernels, libamdhip64, names, other_target, pool_recorder, \
+             progress, script, whole_file",
         ],
     ),
     (

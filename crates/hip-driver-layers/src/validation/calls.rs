@@ -135,9 +135,9 @@ impl Validation {
         let before = state.snapshot(device, stream);
         let shared = Arc::clone(&self.state);
         function.wrap(|function| {
-            Box::new(move || {
+            Box::new(move |status| {
                 shared.lock().unwrap_or_else(PoisonError::into_inner).order.host_learns(&before);
-                function();
+                function(status);
             })
         });
     }

@@ -355,7 +355,7 @@ impl Driver for FakeDriver {
         match *work {
             Work::HostFunction(function) => {
                 drop(state);
-                function.take()?();
+                function.take()?(Ok(()));
             }
             // SAFETY: see above; the layer has checked the alignment.
             Work::FillWords { dst, value, count } => unsafe {

@@ -89,7 +89,7 @@ impl Operation {
                 if let Some(validation) = &process.validation {
                     validation.waits_for_value(device, raw);
                 }
-                callbacks::enqueue(process, stream, move || match place {
+                callbacks::enqueue(process, stream, move |_| match place {
                     Place::Device(of) => {
                         wait_for_device(process, [device, of], DevicePtr(at.0), wide, condition)
                     }

@@ -234,7 +234,7 @@ impl Payload {
             Payload::Copy(node) => node.copy.run(process, queue),
             Payload::Fill(params) => fill(process, params)?.run(process, queue),
             &Payload::Host(function, data) => {
-                callbacks::enqueue(process, stream, move || function.call(data))
+                callbacks::enqueue(process, stream, move |_| function.call(data))
             }
             Payload::EventWait(event) => {
                 let (_, event) = process.event(*event)?;

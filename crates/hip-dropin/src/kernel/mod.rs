@@ -12,7 +12,7 @@ pub(crate) mod occupancy;
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use code_object::{ArgSignature, KernelSignature, ValueKind};
+use code_object::KernelSignature;
 use hip_driver::{DeviceId, DevicePtr, MemoryAccess, RawFunction};
 use smallvec::SmallVec;
 
@@ -54,7 +54,11 @@ impl Kernel {
             function,
             name: CString::new(signature.name.as_str()).unwrap_or_default(),
             arguments: explicit.iter().map(|arg| (arg.offset, arg.size)).collect(),
-            pointers: explicit.iter().filter(|arg| is_pointer(arg)).map(|arg| arg.offset).collect(),
+            pointers: explicit
+                .iter()
+                .filter(|arg| arg.is_pointer() && arg.size == 8)
+                .map(|arg| arg.offset)
+                .collect(),
             signature: signature.clone(),
             most_dynamic_lds: AtomicU32::new(0),
             unloaded: AtomicBool::new(false),
@@ -154,11 +158,6 @@ unsafe fn copy_value(from: *const u8, to: &mut [u8]) {
         // SAFETY: the caller's promise.
         bytes => unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), bytes) },
     }
-}
-
-/// Whether an argument is a pointer to memory of the device.
-fn is_pointer(argument: &ArgSignature) -> bool {
-    argument.kind == ValueKind::GlobalBuffer && argument.size == 8
 }
 
 /// The buffer of a list `extra`: address and length.

@@ -9,14 +9,14 @@ use crate::stream::StreamHandle;
 /// A `hipStreamCallback_t`.
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, Status, UserData)>;
 
-/// Enqueues a function. It is called even if the work before it has faulted, or never runs because of a fault.
+/// Enqueues a function. It is called even if the work before it has faulted, or never runs because of a fault; with the status.
 pub(crate) fn enqueue(
     process: &Process,
     stream: StreamHandle,
-    function: impl FnOnce() + Send + 'static,
+    function: impl FnOnce(HipResult) + Send + 'static,
 ) -> HipResult {
     let (device, raw) = process.stream(stream)?;
-    let function = HostFunction::new(function);
+    let function = HostFunction::with_status(|status| function(status.map_err(Into::into)));
     // SAFETY: the stream is live; the function is owned.
     Ok(unsafe { process.driver.enqueue(device, raw, &Work::HostFunction(&function)) }?)
 }
@@ -32,12 +32,11 @@ pub(crate) fn hipStreamAddCallback(
     if flags != 0 {
         return Err(Status::INVALID_VALUE);
     }
-    let (device, raw) = process.stream(stream)?;
-    process.not_captured((device, raw))?;
-    enqueue(process, stream, move || {
+    process.not_captured(process.stream(stream)?)?;
+    enqueue(process, stream, move |status| {
         // The whole value, which may go to another thread.
         let data = data;
-        let status = process.report_fault(device).err().unwrap_or(Status::SUCCESS);
+        let status = status.err().unwrap_or(Status::SUCCESS);
         // SAFETY: the caller passed the function with this argument to be called so.
         unsafe { callback(stream, status, data) }
     })
@@ -53,5 +52,5 @@ pub(crate) fn hipLaunchHostFunc(
     if process.capture_host_function(process.stream(stream)?, function, data)? {
         return Ok(());
     }
-    enqueue(process, stream, move || function.call(data))
+    enqueue(process, stream, move |_| function.call(data))
 }

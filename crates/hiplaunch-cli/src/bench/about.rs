@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hip_driver::DeviceProperties;
 use jiff::Timestamp;
 
 use super::results::About;
@@ -12,32 +13,21 @@ pub(super) const COMPARABLE: [&str; 4] = ["device", "driver", "processor", "buil
 
 pub(super) fn about(session: &CommandSession, options: &str) -> About {
     let info = session.launcher.driver().info();
-    let properties = session.device.properties();
-    let mut lines = Vec::new();
-    let mut line = |name: &str, text: String| lines.push((name.to_owned(), text));
-    line("date", Timestamp::now().strftime("%F %H:%M UTC").to_string());
-    line("hiplaunch", format!("{} ({})", env!("CARGO_PKG_VERSION"), options));
-    line(
-        "build",
-        if cfg!(debug_assertions) { "debug: its times mean nothing" } else { "release" }.to_owned(),
-    );
-    line("driver", format!("{} {}, {}", info.name, info.version, info.source));
-    line(
-        "device",
-        format!(
-            "{}, {}, {} compute units, {}",
-            properties.name,
-            properties.target.short(),
-            properties.compute_units,
-            properties.pci_bus_id
-        ),
-    );
-    line("processor", processor());
-    line("system", system());
-    line("load", load());
+    let DeviceProperties { name, target, compute_units, pci_bus_id, .. } = session.device.properties();
+    let build = if cfg!(debug_assertions) { "debug: its times mean nothing" } else { "release" };
+    let lines = [
+        ("date", Timestamp::now().strftime("%F %H:%M UTC").to_string()),
+        ("hiplaunch", format!("{} ({options})", env!("CARGO_PKG_VERSION"))),
+        ("build", build.to_owned()),
+        ("driver", format!("{} {}, {}", info.name, info.version, info.source)),
+        ("device", format!("{name}, {}, {compute_units} compute units, {pci_bus_id}", target.short())),
+        ("processor", processor()),
+        ("system", system()),
+        ("load", load()),
+    ];
     About {
-        lines,
-        emulated: info.name.ends_with("emulated"),
+        lines: lines.map(|(name, text)| (name.to_owned(), text)).into(),
+        emulated: session.is_emulated(),
         validated: session.launcher.validation().is_some(),
     }
 }

@@ -119,6 +119,11 @@ pub(super) struct Point {
 }
 
 impl Point {
+    /// The typical launch, which the summary shows.
+    pub(super) const TYPICAL: Point = Point { axis: Axis::Args, value: ARGUMENTS };
+    /// The point of the summary's latencies.
+    pub(super) const LATENCY: Point = Point { axis: Axis::Depth, value: 1 };
+
     pub(super) fn all(quick: bool) -> impl Iterator<Item = Point> {
         AXES.iter().flat_map(move |row| {
             let values = if quick { row.quick } else { row.full };
@@ -149,16 +154,6 @@ impl Point {
         }
     }
 
-    /// Whether this is the typical launch, which the summary shows.
-    pub(super) fn is_typical(self) -> bool {
-        self == Point { axis: Axis::Args, value: ARGUMENTS }
-    }
-
-    /// Whether this is the point of the summary's latencies.
-    pub(super) fn is_latency(self) -> bool {
-        self == Point { axis: Axis::Depth, value: 1 }
-    }
-
     pub(super) fn case(self, method: LaunchMethod) -> String {
         format!("{}/{}/{}", self.axis.row().name, self.label(), method.row().name)
     }
@@ -179,8 +174,8 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), all);
             assert!(names.contains(&"args/1MiB/unchanged".to_owned()));
-            assert_eq!(Point::all(quick).filter(|p| p.is_typical()).count(), 1);
-            assert_eq!(Point::all(quick).filter(|p| p.is_latency()).count(), 1);
+            assert_eq!(Point::all(quick).filter(|p| *p == Point::TYPICAL).count(), 1);
+            assert_eq!(Point::all(quick).filter(|p| *p == Point::LATENCY).count(), 1);
         }
         assert!(Axis::all().enumerate().all(|(index, axis)| axis as usize == index));
     }

@@ -47,17 +47,14 @@ pub(super) struct Comparison {
 
 /// Compares the cases that both results have.
 pub(super) fn compare(old: &Results, new: &Results) -> Comparison {
-    let mut changes = Vec::new();
-    for measured in &new.points {
-        let Some(before) = old.find(|point| point == measured.point) else { continue };
-        changes.extend(LaunchMethod::all().filter_map(|method| change(before, measured, method)));
-    }
+    let both = new.points.iter().filter_map(|now| Some((old.find(now.point)?, now)));
+    let changes = both.flat_map(|(before, now)| LaunchMethod::all().filter_map(|m| change(before, now, m)));
     let text = |results: &Results, name: &str| results.about(name).unwrap_or("not known").to_owned();
     let differs = COMPARABLE.iter().filter_map(|name| {
         let (old, new) = (text(old, name), text(new, name));
         (old != new).then(|| format!("{name}: {old}; now {new}"))
     });
-    Comparison { with: text(old, "date"), differs: differs.collect(), changes }
+    Comparison { with: text(old, "date"), differs: differs.collect(), changes: changes.collect() }
 }
 
 fn change(old: &Measured, new: &Measured, method: LaunchMethod) -> Option<Change> {

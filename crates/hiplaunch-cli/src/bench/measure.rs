@@ -12,6 +12,7 @@ use super::cases::Point;
 use super::methods::{Job, LaunchMethod, MeasureError, MethodStream, Setup};
 use super::results::{Case, Measured};
 use super::statistics::{rounded, summary};
+use crate::CommandError;
 
 /// How long and how often to measure.
 #[derive(Clone, Copy, Debug)]
@@ -59,9 +60,9 @@ pub(super) fn measure(
     setup: &Setup<'_>,
     effort: &Effort,
     device_times: bool,
-) -> Result<Measured, (String, MeasureError)> {
+) -> Result<Measured, CommandError> {
     let job = point.job();
-    let named = |method| move |error| (point.case(method), error);
+    let named = |method| move |error: MeasureError| error.of(point.case(method));
     let mut cases = Vec::new();
     let mut running = Vec::new();
     for &method in methods {
@@ -97,12 +98,12 @@ pub(super) fn measure(
 
 /// Counts the driver calls of a launch in each method, with its share of a read. `setup` must have the validation
 /// layer, which counts them.
-pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), (String, MeasureError)> {
+pub(super) fn count(measured: &mut Measured, setup: &Setup<'_>) -> Result<(), CommandError> {
     let (point, job) = (measured.point, measured.point.job());
     let Some(layer) = setup.launcher.validation() else { return Ok(()) };
     for case in measured.cases.iter_mut().filter(|case| case.skipped.is_none()) {
         let calls = calls_of(case.method, &job, setup, layer);
-        let (calls, launches) = calls.map_err(|error| (point.case(case.method), error))?;
+        let (calls, launches) = calls.map_err(|error| error.of(point.case(case.method)))?;
         case.calls = Some(rounded(calls.device_calls() as f64 / launches as f64));
     }
     setup.launcher.forget_graphs();

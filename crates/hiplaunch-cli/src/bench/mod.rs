@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::advice::unreadable;
 use super::output::Output;
 use super::progress::Progress;
 use super::session::{CommandSession, DriverArgs, unusable};
@@ -25,7 +26,7 @@ use super::{CommandError, CommandOutcome};
 use cases::Point;
 use measure::Effort;
 use methods::{LaunchMethod, Setup};
-use results::{Measured, Results};
+use results::Results;
 
 /// The rounds, the time of a sample, and the time of the whole run: for a quick run, and for a full one.
 const QUICK: (usize, Duration, Duration) = (61, Duration::from_micros(200), Duration::from_secs(24));
@@ -87,23 +88,10 @@ pub(crate) struct BenchArgs {
     trace: TraceOption,
 }
 
-/// The files to write. They are created before anything is measured, so that an unusable name is reported at once.
-struct Files {
-    json: Option<WholeFile>,
-    html: Option<WholeFile>,
-    svg: Option<WholeFile>,
-}
-
 impl BenchArgs {
     /// Whether JSON is written to standard output instead of the table.
     pub(super) fn prints_json(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
-    }
-
-    fn files(&self) -> Result<Files, CommandError> {
-        let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
-        let json = if self.prints_json() { None } else { create(&self.json)? };
-        Ok(Files { json, html: create(&self.html)?, svg: create(&self.svg)? })
     }
 
     fn wants(&self, point: Point, method: LaunchMethod) -> bool {
@@ -119,9 +107,7 @@ impl BenchArgs {
         let points: Vec<_> = all.filter(|(_, methods)| !methods.is_empty()).collect();
         if points.is_empty() {
             let words = self.filter.join("`, `");
-            return Err(CommandError::Unusable(format!(
-                "--filter: no case has `{words}` in its name; --list shows them"
-            )));
+            return Err(unusable(format!("--filter: no case has `{words}` in its name; --list shows them")));
         }
         Ok(points)
     }
@@ -138,7 +124,10 @@ pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, 
 
 fn report(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     let old = args.compare.as_deref().map(Results::read).transpose()?;
-    let files = args.files()?;
+    // Before anything is measured, so that an unusable name is reported at once.
+    let create = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::create).transpose();
+    let json = if args.prints_json() { None } else { create(&args.json)? };
+    let (html, svg) = (create(&args.html)?, create(&args.svg)?);
     let (results, violations) = match &args.from {
         Some(file) => (Results::read(file)?, Vec::new()),
         None => measured(args)?,
@@ -149,9 +138,9 @@ fn report(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandE
         document["compared"] = serde_json::json!(comparison);
     }
     let sections = report::sections(&results, comparison.as_ref());
-    write(files.json, || document.to_string())?;
-    write(files.html, || html::page(&results, &sections))?;
-    write(files.svg, || plots::bars(&results))?;
+    write(json, || document.to_string())?;
+    write(html, || html::page(&results, &sections))?;
+    write(svg, || plots::bars(&results))?;
     if args.prints_json() {
         out.json(&document)?;
     } else {
@@ -171,12 +160,8 @@ fn write(file: Option<WholeFile>, text: impl FnOnce() -> String) -> Result<(), C
 fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
     for (point, methods) in args.points()? {
         for method in methods {
-            out.line(format_args!(
-                "{:28}{}, by {}",
-                point.case(method),
-                method.row().title,
-                point.axis.row().unit
-            ))?;
+            let (title, unit) = (method.row().title, point.axis.row().unit);
+            out.line(format_args!("{:28}{title}, by {unit}", point.case(method)))?;
         }
     }
     Ok(CommandOutcome::Passed)
@@ -185,10 +170,8 @@ fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandErr
 /// Measures all points. Also returns what the validation layer found.
 fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
     let points = args.points()?;
-    let image = args.code_object.as_ref().map(|file| {
-        std::fs::read(file).map_err(|e| unusable(format!("{}: cannot be read: {e}", file.display())))
-    });
-    let image = image.transpose()?;
+    let read = |file: &PathBuf| std::fs::read(file).map_err(|error| unusable(unreadable(file, &error)));
+    let image = args.code_object.as_ref().map(read).transpose()?;
     let session = CommandSession::open(&args.driver)?;
     let options = if args.quick { "bench --quick" } else { "bench" };
     let mut about = about::about(&session, options);
@@ -208,16 +191,15 @@ fn measured(args: &BenchArgs) -> Result<(Results, Vec<String>), CommandError> {
         progress.at(&name);
         let _span = args.driver.span(&name);
         let effort = effort(args, begun, points.len() - i);
-        let one = measure::measure(*point, methods, &setup, &effort, !about.emulated);
-        measured.push(one.map_err(|(case, error)| error.of(case))?);
+        measured.push(measure::measure(*point, methods, &setup, &effort, !about.emulated)?);
         progress.step();
     }
     drop(progress);
     let mut violations = Vec::new();
-    if let Some(typical) = measured.iter_mut().find(|measured: &&mut Measured| measured.point.is_typical()) {
+    if let Some(typical) = measured.iter_mut().find(|measured| measured.point == Point::TYPICAL) {
         let counting = session.validated(&args.driver)?;
         let setup = Setup { launcher: &counting.launcher, device: &counting.device, code };
-        measure::count(typical, &setup).map_err(|(case, error)| error.of(case))?;
+        measure::count(typical, &setup)?;
         violations = counting.close();
     }
     violations.extend(session.close());

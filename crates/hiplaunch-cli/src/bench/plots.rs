@@ -1,13 +1,9 @@
 //! The figures: lines for each axis, and bars for the typical launch.
 
 use hiplaunch_reports::style::{BACKGROUND, FAINT, PALE, TEXT, finish};
-use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
-use plotters::coord::combinators::IntoLogRange;
-use plotters::element::{Circle, PathElement, Rectangle, Text};
-use plotters::prelude::{DrawingArea, IntoDrawingArea, IntoFont, RGBColor, SVGBackend};
+use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, TextStyle};
 
 use super::cases::Point;
 use super::methods::LaunchMethod;
@@ -66,7 +62,7 @@ fn text(size: f64, colour: &RGBColor, across: HPos) -> TextStyle<'_> {
 
 /// Returns the picture of the typical launch, a bar for each method; an empty picture if it was not measured.
 pub(super) fn bars(results: &Results) -> String {
-    let typical = results.find(Point::is_typical);
+    let typical = results.find(Point::TYPICAL);
     let bars = typical.into_iter().flat_map(|measured| {
         measured.cases.iter().filter_map(|case| {
             let faster = measured.over_naive(case.method).filter(|_| case.method != LaunchMethod::Naive);
@@ -88,16 +84,11 @@ pub(super) fn bars(results: &Results) -> String {
             .margin_left(146)
             .x_label_area_size(36)
             .build_cartesian_2d(0.0..longest * 1.5 / 1e3, bars.len() as f64..0.0)?;
-        let unit = "microseconds a launch";
-        let (label, x_text) = (text(11.0, &FAINT, HPos::Center), |us: &f64| format!("{us}"));
+        let x_text = |us: &f64| format!("{us}");
         let mut mesh = chart.configure_mesh();
         mesh.disable_y_mesh().disable_y_axis().light_line_style(PALE.mix(0.0)).bold_line_style(PALE);
-        mesh.x_labels(5)
-            .x_label_formatter(&x_text)
-            .x_desc(unit)
-            .label_style(label)
-            .axis_style(PALE)
-            .draw()?;
+        mesh.x_labels(5).x_label_formatter(&x_text).x_desc("microseconds a launch").axis_style(PALE);
+        mesh.label_style(text(11.0, &FAINT, HPos::Center)).draw()?;
         for (row, (method, total, label)) in bars.iter().enumerate() {
             let (colour, middle) = (colours(*method).0, row as f64 + 0.5);
             let half = if method.is_floor() { 0.15 } else { 0.3 };

@@ -4,9 +4,9 @@ use super::cases::{Axis, Point};
 use super::compare::Comparison;
 use super::methods::LaunchMethod;
 use super::plots;
-use super::results::{Case, Measured, Results};
-use super::statistics::Summary;
-use crate::output::{Output, Style};
+use super::results::{About, Case, Measured, Results};
+use super::statistics::rounded;
+use crate::output::{Output, Style, wrapped};
 
 /// A part of the report.
 #[derive(Default)]
@@ -64,7 +64,7 @@ pub(super) fn sections(results: &Results, comparison: Option<&Comparison>) -> Ve
     let about = results.about.lines.iter();
     let about = about.map(|(name, text)| (Style::Plain, vec![name.clone(), text.clone()])).collect();
     let mut all = vec![Section { rows: about, warnings: warnings(results), ..Section::default() }];
-    all.extend(results.find(Point::is_typical).map(|typical| summary(results, typical)));
+    all.extend(results.find(Point::TYPICAL).map(|typical| summary(results, typical)));
     for axis in Axis::all() {
         let quantities: &[Quantity] = match axis {
             Axis::Streams | Axis::Threads => &[Quantity::Rate],
@@ -87,17 +87,15 @@ pub(super) fn sections(results: &Results, comparison: Option<&Comparison>) -> Ve
 
 /// Returns warnings: for the emulator, the validation layer, and a debug build.
 fn warnings(results: &Results) -> Vec<String> {
+    let About { emulated, validated, .. } = results.about;
     let is_debug = results.about("build").is_some_and(|build| build.starts_with("debug"));
     let all = [
         (
-            results.about.emulated,
+            emulated,
             "Kernels and copies ran in the emulator, on the same processor: their times mean nothing for a GPU. What the \
              host does by each method, and how many calls it makes, is the same as with one.",
         ),
-        (
-            results.about.validated,
-            "The validation layer was over the driver: it costs more than what is measured.",
-        ),
+        (validated, "The validation layer was over the driver: it costs more than what is measured."),
         (is_debug, "This is a debug build: its times mean nothing. Build with --release."),
     ];
     all.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned()).collect()
@@ -108,74 +106,64 @@ fn methods(results: &Results) -> impl Iterator<Item = LaunchMethod> {
     LaunchMethod::all().filter(|method| results.points.iter().any(|point| point.case(*method).is_some()))
 }
 
-/// A column of the typical launch's table: its head, its meaning, and the text for a method. The measured are the typical
-/// launch and the latency's.
-type Column = (&'static str, &'static str, fn(&Measured, Option<&Measured>, LaunchMethod) -> Option<String>);
-
-fn median(summary: Option<Summary>) -> Option<f64> {
-    summary.map(|s| s.median)
-}
+/// A column of the typical launch's table: its head, its meaning, and the text for a case of the typical launch. The second
+/// of the measured is the latency's.
+type Column = (&'static str, &'static str, fn(&Measured, Option<&Measured>, &Case) -> Option<String>);
 
 const COLUMNS: [Column; 9] = [
     (
         "a launch",
         "from the first launch of a batch until its last result is read, divided by its launches: median of the rounds",
-        |typical, _, method| median(typical.case(method)?.total()).map(time),
+        |_, _, case| Some(time(case.total()?.median)),
     ),
-    ("+-", "median absolute deviation of the rounds", |typical, _, method| {
-        let total = typical.case(method)?.total()?;
+    ("+-", "median absolute deviation of the rounds", |_, _, case| {
+        let total = case.total()?;
         Some(format!("{:.0} %", total.mad / total.median.max(1e-9) * 100.0))
     }),
     (
         "in calls",
         "the part of it within the launch calls, in which the host can do nothing else",
-        |typical, _, method| median(typical.case(method)?.host()).map(time),
+        |_, _, case| Some(time(case.host()?.median)),
     ),
-    ("latency", "from the call until the result is read, one launch at a time", |_, latency, method| {
-        median(latency?.case(method)?.total()).map(time)
+    ("latency", "from the call until the result is read, one launch at a time", |_, latency, case| {
+        Some(time(latency?.case(case.method)?.total()?.median))
     }),
-    ("launches", "launches a second", |typical, _, method| median(typical.case(method)?.rate()).map(rate)),
-    ("faster", "the naive launch's time divided by this one's, for each round", |typical, _, method| {
-        median(typical.over_naive(method)).map(times)
+    ("launches", "launches a second", |_, _, case| Some(rate(case.rate()?.median))),
+    ("faster", "the naive launch's time divided by this one's, for each round", |typical, _, case| {
+        Some(times(typical.over_naive(case.method)?.median))
     }),
     (
         "over driver",
         "this method's time divided by that of the driver's calls alone that do the same (the rows `driver`; for the naive launch and hipMallocAsync, `driver: block`)",
-        |typical, _, method| median(typical.over_floor(method)).map(times),
+        |typical, _, case| Some(times(typical.over_floor(case.method)?.median)),
     ),
     (
         "calls",
         "driver calls of a launch, with its share of the wait; counted by the validation layer in a run of its own",
-        |typical, _, method| {
-            let text = format!("{:.2}", typical.case(method)?.calls?);
-            Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
-        },
+        |_, _, case| Some(rounded(case.calls?).to_string()),
     ),
     (
         "on device",
         "from before a batch to after it on the stream, by events, divided by its launches",
-        |typical, _, method| typical.case(method)?.device.map(time),
+        |_, _, case| case.device.map(time),
     ),
 ];
 
 fn summary(results: &Results, typical: &Measured) -> Section {
-    let latency = results.find(Point::is_latency);
-    let cases = typical.cases.iter().filter(|case| case.skipped.is_none());
-    let methods: Vec<LaunchMethod> = cases.map(|case| case.method).collect();
+    let latency = results.find(Point::LATENCY);
+    let cases: Vec<&Case> = typical.cases.iter().filter(|case| case.skipped.is_none()).collect();
     let (mut head, mut terms) = (vec![String::new()], Vec::new());
-    let mut rows: Vec<(Style, Vec<String>)> = methods
-        .iter()
-        .map(|method| {
-            let style = match method {
-                _ if method.is_floor() => Style::Faint,
-                LaunchMethod::Naive | LaunchMethod::Async => Style::Plain,
-                _ => Style::Good,
-            };
-            (style, vec![method.row().title.to_owned()])
-        })
-        .collect();
+    let title = |case: &&Case| {
+        let style = match case.method {
+            method if method.is_floor() => Style::Faint,
+            LaunchMethod::Naive | LaunchMethod::Async => Style::Plain,
+            _ => Style::Good,
+        };
+        (style, vec![case.method.row().title.to_owned()])
+    };
+    let mut rows: Vec<_> = cases.iter().map(title).collect();
     for (name, meaning, figure) in COLUMNS {
-        let figures: Vec<_> = methods.iter().map(|method| figure(typical, latency, *method)).collect();
+        let figures: Vec<_> = cases.iter().map(|case| figure(typical, latency, case)).collect();
         // Calls may not have been counted, and the emulator has no times of a device.
         if figures.iter().all(Option::is_none) {
             continue;
@@ -201,13 +189,10 @@ fn summary(results: &Results, typical: &Measured) -> Section {
 fn matrix(results: &Results, axis: Axis, quantity: Quantity) -> Option<Section> {
     let points: Vec<&Measured> = results.points.iter().filter(|m| m.point.axis == axis).collect();
     let row = |method: LaunchMethod| {
-        let figures: Vec<_> =
-            points.iter().map(|m| m.case(method).and_then(|case| quantity.of(case))).collect();
+        let figures: Vec<_> = points.iter().map(|m| quantity.of(m.case(method)?)).collect();
         let style = if method.is_floor() { Style::Faint } else { Style::Plain };
-        let cells = figures.iter().map(|figure| match figure {
-            Some([median, ..]) => digits(*median),
-            None => ".".to_owned(),
-        });
+        let cell = |figure: &Option<[f64; 3]>| figure.map_or(".".to_owned(), |[median, ..]| digits(median));
+        let cells = figures.iter().map(cell);
         let row = (style, std::iter::once(method.row().title.to_owned()).chain(cells).collect());
         figures.iter().any(Option::is_some).then_some(row)
     };
@@ -234,19 +219,16 @@ pub(super) fn print(sections: &[Section], out: &mut Output) -> std::io::Result<(
             out.line("")?;
             out.line(out.styled(Style::Strong, &section.title))?;
         }
-        section.warnings.iter().try_for_each(|warning| paragraph(warning, 0, out, Style::Bad))?;
+        section.warnings.iter().try_for_each(|warning| paragraph(warning, "", out, Style::Bad))?;
         if !section.text.is_empty() {
-            paragraph(&section.text, 0, out, Style::Faint)?;
+            paragraph(&section.text, "", out, Style::Faint)?;
         }
         let head = (!section.head.is_empty()).then_some((Style::Faint, &section.head));
         let rows: Vec<_> =
             head.into_iter().chain(section.rows.iter().map(|(s, cells)| (*s, cells))).collect();
         let width = |column: usize| {
-            rows.iter()
-                .filter_map(|(_, cells)| cells.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
+            let cells = rows.iter().filter_map(|(_, cells)| cells.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         for (style, cells) in &rows {
             let mut line = String::new();
@@ -260,26 +242,15 @@ pub(super) fn print(sections: &[Section], out: &mut Output) -> std::io::Result<(
             out.line(out.styled(*style, &line))?;
         }
         for (term, meaning) in &section.terms {
-            paragraph(&format!("{term}: {meaning}"), 4, out, Style::Faint)?;
+            paragraph(&format!("{term}: {meaning}"), "    ", out, Style::Faint)?;
         }
     }
     Ok(())
 }
 
-/// Prints text in lines of at most 110 characters.
-fn paragraph(text: &str, indent: usize, out: &mut Output, style: Style) -> std::io::Result<()> {
-    let mut line = " ".repeat(indent);
-    for word in text.split_whitespace() {
-        if line.len() > indent && line.len() + 1 + word.len() > 110 {
-            out.line(out.styled(style, &line))?;
-            line.truncate(indent);
-        }
-        if line.len() > indent {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    out.line(out.styled(style, &line))
+fn paragraph(text: &str, indent: &str, out: &mut Output, style: Style) -> std::io::Result<()> {
+    let lines = wrapped(indent, text.split_whitespace(), " ");
+    lines.iter().try_for_each(|line| out.line(out.styled(style, line)))
 }
 
 /// Returns a time with three significant digits and a unit.

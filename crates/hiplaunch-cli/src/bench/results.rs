@@ -9,6 +9,7 @@ use super::cases::Point;
 use super::methods::LaunchMethod;
 use super::statistics::{Summary, ratios, summary};
 use crate::CommandError;
+use crate::advice::unreadable;
 use crate::session::unusable;
 
 /// The document's format.
@@ -99,37 +100,26 @@ impl Measured {
         summary(&ratios(&case.total, &floor.total))
     }
 
+    /// Returns the samples, and the figures that follow from them.
     fn json(&self) -> Value {
         let job = self.point.job();
-        let method = |case: &Case| {
-            let figures = json!({
-                "title": case.method.row().title,
-                "floor": case.method.row().floor,
-                "total_ns": case.total(),
-                "host_ns": case.host(),
-                "times_as_fast_as_naive": self.over_naive(case.method),
-                "times_the_floor": self.over_floor(case.method),
-            });
-            with(json!(case), figures)
-        };
-        let computed = json!({
-            "argument_bytes": job.arguments,
-            "result_bytes": job.results,
-            "launches_before_a_read": job.depth,
-            "streams": job.streams * job.threads,
-            "threads": job.threads,
-            "methods": self.cases.iter().map(method).collect::<Vec<_>>(),
-        });
-        with(json!(self), computed)
+        let mut document = json!(self);
+        document["argument_bytes"] = json!(job.arguments);
+        document["result_bytes"] = json!(job.results);
+        document["launches_before_a_read"] = json!(job.depth);
+        document["streams"] = json!(job.streams * job.threads);
+        document["threads"] = json!(job.threads);
+        for (i, case) in self.cases.iter().enumerate() {
+            let method = &mut document["methods"][i];
+            method["title"] = json!(case.method.row().title);
+            method["floor"] = json!(case.method.row().floor);
+            method["total_ns"] = json!(case.total());
+            method["host_ns"] = json!(case.host());
+            method["times_as_fast_as_naive"] = json!(self.over_naive(case.method));
+            method["times_the_floor"] = json!(self.over_floor(case.method));
+        }
+        document
     }
-}
-
-/// Adds fields for readers to a document.
-fn with(mut document: Value, fields: Value) -> Value {
-    if let (Value::Object(document), Value::Object(fields)) = (&mut document, fields) {
-        document.extend(fields);
-    }
-    document
 }
 
 impl Results {
@@ -137,8 +127,8 @@ impl Results {
         self.about.lines.iter().find(|(other, _)| other == name).map(|(_, text)| text.as_str())
     }
 
-    pub(super) fn find(&self, wanted: impl Fn(Point) -> bool) -> Option<&Measured> {
-        self.points.iter().find(|measured| wanted(measured.point))
+    pub(super) fn find(&self, point: Point) -> Option<&Measured> {
+        self.points.iter().find(|measured| measured.point == point)
     }
 
     /// Returns everything that [`read`](Results::read) reads, and the figures that follow from it.
@@ -149,9 +139,8 @@ impl Results {
 
     /// Reads a file that [`json`](Results::json) wrote.
     pub(super) fn read(file: &Path) -> Result<Results, CommandError> {
-        let text = std::fs::read_to_string(file).map_err(|e| format!("cannot be read: {e}"));
-        let parsed = text.and_then(|text| parse(&text));
-        parsed.map_err(|problem| unusable(format!("{}: {problem}", file.display())))
+        let text = std::fs::read_to_string(file).map_err(|error| unusable(unreadable(file, &error)))?;
+        parse(&text).map_err(|problem| unusable(format!("{}: {problem}", file.display())))
     }
 }
 

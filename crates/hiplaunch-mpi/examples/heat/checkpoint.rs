@@ -50,17 +50,9 @@ impl Checkpoint {
         let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
         let header: [u64; 8] = std::array::from_fn(|_| words.next().unwrap_or(0));
         let [magic, version, width, height, step, diffusion, checksum, sum] = header;
-        let truncated = |expected| {
-            let found = bytes.len();
-            Err(format!(
-                "the checkpoint is truncated: {found} bytes of {expected}; restart from an older copy"
-            ))
-        };
-        let damaged = |part| {
-            Err(format!(
-                "the checkpoint is damaged: its {part} is not what was written; restart from an older copy"
-            ))
-        };
+        let unusable = |how| Err(format!("the checkpoint is {how}; restart from an older copy"));
+        let truncated = |expected| unusable(format!("truncated: {} bytes of {expected}", bytes.len()));
+        let damaged = |part| unusable(format!("damaged: its {part} is not what was written"));
         if magic != MAGIC {
             return Err("this is no checkpoint of heat: name the file that --checkpoint wrote".to_owned());
         }

@@ -10,7 +10,7 @@ use crate::solver::Solver;
 
 /// This rank among the others.
 pub(crate) struct Cluster {
-    communicator: Communicator,
+    pub(crate) communicator: Communicator,
     /// For the words of [`Cluster::gather`].
     words: Stream,
 }
@@ -23,42 +23,32 @@ impl Cluster {
         Ok(Cluster { communicator, words })
     }
 
-    pub(crate) fn communicator(&self) -> &Communicator {
-        &self.communicator
-    }
-
     pub(crate) fn rank(&self) -> usize {
         self.communicator.rank()
     }
 
     /// Enqueues one step: halos beside the interior, then the border. The host does not wait.
     pub(crate) fn step(&self, domain: &Domain, solver: &mut Solver) -> Result<()> {
-        let halos = self.halos(domain, solver)?;
-        let ticket = self.communicator.exchange(solver.stream(), &halos)?;
+        let mut halos = Vec::new();
+        for side in Side::ALL {
+            let Some(peer) = domain.neighbour(self.rank(), side) else { continue };
+            // The cells of the block that the neighbour reads, and the halo where the neighbour's go. A message's tag is
+            // the side that it leaves by.
+            let (send, recv) = (solver.line(side, 1)?, solver.line(side, 0)?);
+            halos.push(Halo { peer, send, send_tag: side as u16, recv, recv_tag: side.opposite() as u16 });
+        }
+        let ticket = self.communicator.exchange(&solver.stream, &halos)?;
         solver.interior()?;
-        ticket.before(solver.stream())?;
+        ticket.before(&solver.stream)?;
         solver.border()?;
         Ok(())
-    }
-
-    fn halos(&self, domain: &Domain, solver: &Solver) -> hiplaunch::Result<Vec<Halo<f64>>> {
-        let neighbours =
-            Side::ALL.into_iter().filter_map(|side| Some((side, domain.neighbour(self.rank(), side)?)));
-        neighbours
-            .map(|(side, peer)| {
-                // The cells of the block that the neighbour reads, and the halo where the neighbour's go. A message's tag
-                // is the side that it leaves by.
-                let (send, recv) = (solver.line(side, 1)?, solver.line(side, 0)?);
-                Ok(Halo { peer, send, send_tag: side as u16, recv, recv_tag: side.opposite() as u16 })
-            })
-            .collect()
     }
 
     /// Returns the sum of the squared changes of the last step and the sum of all cells, which do not depend on the number of
     /// ranks. All ranks must call it; it waits for them.
     pub(crate) fn sums(&self, solver: &mut Solver) -> Result<[f64; 2]> {
         let mine = solver.sums()?;
-        let stream = solver.stream();
+        let stream = &solver.stream;
         let all = DeviceBuffer::from_slice(stream, mine.as_flattened())?;
         self.communicator.all_reduce(stream, &all, Reduce::Sum)?.before(stream)?;
         let all = all.to_vec(stream)?;

@@ -107,15 +107,11 @@ pub(crate) enum Side {
 }
 
 impl Side {
+    /// Opposite sides are pairs: the number of one differs from the other's in the lowest bit.
     pub(crate) const ALL: [Side; 4] = [Side::West, Side::East, Side::North, Side::South];
 
     pub(crate) fn opposite(self) -> Side {
-        match self {
-            Side::West => Side::East,
-            Side::East => Side::West,
-            Side::North => Side::South,
-            Side::South => Side::North,
-        }
+        Side::ALL[self as usize ^ 1]
     }
 }
 

@@ -126,10 +126,10 @@ fn run(mpi: &Mpi, options: &Options) -> std::result::Result<(), Box<dyn std::err
         eprintln!("heat: rank {}: {error}", mpi.rank());
         mpi.abort(1)
     });
-    if let Err(error) = solve(&cluster, mpi.size(), &launcher, &driver, options) {
+    if let Err(error) = solve(&cluster, &launcher, &driver, options) {
         // Of files and exchanges the others know: all ranks agreed on it, or were told by the communicator.
         if matches!(error, HeatError::TooManyRanks { .. } | HeatError::Launch(_)) {
-            cluster.communicator().fail(&error.to_string());
+            cluster.communicator.fail(&error.to_string());
         }
         return Err(error.into());
     }
@@ -140,13 +140,7 @@ fn run(mpi: &Mpi, options: &Options) -> std::result::Result<(), Box<dyn std::err
 }
 
 /// Solves. Every rank calls it.
-fn solve(
-    cluster: &Cluster,
-    ranks: usize,
-    launcher: &Launcher,
-    driver: &CountingDriver,
-    options: &Options,
-) -> Result<()> {
+fn solve(cluster: &Cluster, launcher: &Launcher, driver: &CountingDriver, options: &Options) -> Result<()> {
     let rank = cluster.rank();
     let restart = options.restart.as_deref().map(Checkpoint::read).transpose();
     let initial = || Checkpoint {
@@ -157,10 +151,10 @@ fn solve(
     let restart = cluster.agree("restarting from the checkpoint", restart)?;
     let Checkpoint { field, step: first, diffusion } = restart.unwrap_or_else(initial);
     // All ranks come to the same result.
-    let domain = Domain::new(field.width, field.height, ranks);
+    let domain = Domain::new(field.width, field.height, cluster.communicator.size());
     let domain = cluster.agree("dividing the field", domain)?;
     let block = domain.block(rank);
-    let device = cluster.communicator().device();
+    let device = cluster.communicator.device();
     let mut solver = Solver::new(launcher, device, block, diffusion, &field.part(&block))?;
     let save = |field: Option<Field>, step| -> Result<()> {
         let Some(path) = &options.checkpoint else { return Ok(()) };
@@ -168,7 +162,7 @@ fn solve(
         cluster.agree("writing the checkpoint", written)
     };
 
-    let before = (driver.layer().counts(), cluster.communicator().counters());
+    let before = (driver.layer().counts(), cluster.communicator.counters());
     let begun = Instant::now();
     let mut sums = Vec::new();
     let last = first + options.steps;
@@ -184,7 +178,7 @@ fn solve(
     }
     let seconds = begun.elapsed().as_secs_f64();
     let (calls, messages) =
-        (driver.layer().counts().since(&before.0), (before.1, cluster.communicator().counters()));
+        (driver.layer().counts().since(&before.0), (before.1, cluster.communicator.counters()));
 
     let field = cluster.field(&domain, &solver)?;
     let checksum = field.as_ref().map_or(0, Field::checksum);
@@ -194,7 +188,7 @@ fn solve(
     }
     save(field, last)?;
     let report = Report { domain, steps: [first, last], diffusion, sums, checksum, seconds };
-    let counts = report::counts(cluster, &calls, messages, solver.launches())?;
+    let counts = report::counts(cluster, &calls, messages, solver.launches)?;
     if rank == 0 {
         print!("{}", if options.json { report.json(&counts) } else { report.text(&counts) });
     }

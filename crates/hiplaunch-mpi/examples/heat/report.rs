@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use hip_driver_layers::counts::CallCounts;
-use hiplaunch::driver::CallKind;
+use hiplaunch::driver::CallGroup;
+use hiplaunch::driver::CallKind::{EventQuery, ExchangeCaptureMode, StreamCaptureInfo, StreamQuery};
 use hiplaunch_mpi::Counters;
 use serde_json::{Value, json};
 
@@ -46,19 +47,13 @@ pub(crate) fn counts(
     (before, after): (Counters, Counters),
     launches: u64,
 ) -> Result<Counts> {
-    let sum = |kinds: &[CallKind]| kinds.iter().map(|kind| calls.get(*kind)).sum::<u64>();
     // How many queries there are depends on the machine's speed.
-    let queries = sum(&[
-        CallKind::EventQuery,
-        CallKind::StreamQuery,
-        CallKind::StreamCaptureInfo,
-        CallKind::ExchangeCaptureMode,
-    ]);
-    let waits = [CallKind::EventSynchronize, CallKind::StreamSynchronize, CallKind::DeviceSynchronize];
+    let queries = [EventQuery, StreamQuery, StreamCaptureInfo, ExchangeCaptureMode];
+    let queries: u64 = queries.into_iter().map(|kind| calls.get(kind)).sum();
     let mine = [
         ("launches", launches),
         ("driver_calls", calls.device_calls() - queries),
-        ("host_waits", sum(&waits)),
+        ("host_waits", calls.get(CallGroup::Synchronize)),
         ("stream_waits_for_ranks", after.stream_waits - before.stream_waits),
         ("messages_sent", after.messages_sent - before.messages_sent),
         ("bytes_sent", after.bytes_sent - before.bytes_sent),

@@ -19,7 +19,8 @@ use crate::field::{Block, Side, TILE};
 /// A rank's block on its device.
 pub(crate) struct Solver {
     launcher: Launcher,
-    stream: Stream,
+    /// The stream of all work of this solver.
+    pub(crate) stream: Stream,
     interior: KernelHandle,
     border: KernelHandle,
     sum_tiles: KernelHandle,
@@ -30,7 +31,8 @@ pub(crate) struct Solver {
     fields: [DeviceBuffer<f64>; 2],
     /// Two sums a tile: of the squared changes and of the cells.
     tile_sums: DeviceBuffer<f64>,
-    launches: u64,
+    /// The launches of this solver so far.
+    pub(crate) launches: u64,
 }
 
 impl Solver {
@@ -71,16 +73,6 @@ impl Solver {
             launches: 0,
             stream,
         })
-    }
-
-    /// The stream of all work of this solver.
-    pub(crate) fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    /// The launches of this solver so far.
-    pub(crate) fn launches(&self) -> u64 {
-        self.launches
     }
 
     /// The cells along a side, `inwards` cells from the halo.

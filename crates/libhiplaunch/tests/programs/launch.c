@@ -544,6 +544,23 @@ static void the_pool(void) {
   }
 }
 
+/* A function of the host runs after what was enqueued before it. */
+static uint32_t seen[4];
+static hiplaunch_status seen_status = HIPLAUNCH_STATUS_DRIVER;
+
+static void look(void *user, hiplaunch_status status) {
+  memcpy(seen, user, sizeof seen);
+  seen_status = status;
+}
+
+static void host_functions(void) {
+  static uint32_t user[4] = {3, 1, 4, 1};
+  OK(hiplaunch_stream_host_function(stream, look, user));
+  OK(hiplaunch_stream_synchronize(stream));
+  CHECK(seen_status == HIPLAUNCH_STATUS_OK && memcmp(seen, user, sizeof seen) == 0);
+  FAILS(hiplaunch_stream_host_function(stream, NULL, user), HIPLAUNCH_STATUS_NULL_POINTER, "function");
+}
+
 static void devices(void) {
   hiplaunch_device_properties properties;
   hiplaunch_text *driver;
@@ -580,6 +597,7 @@ int main(int argc, char **argv) {
   attributes_and_occupancy();
   into_destinations();
   streams_and_events();
+  host_functions();
   kernels_come_and_go();
   steady_state();
   the_pool();

@@ -6,13 +6,14 @@ use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, KernelLaunch, Note, RawFunction, RawGraph, RawGraphExec, RawModule,
-    RawStream, Work as DriverWork,
+    DeviceId, DevicePtr, Driver, KernelLaunch, Note, RawFunction, RawGraphExec, RawModule, RawStream,
+    Work as DriverWork,
 };
 use hiplaunch::{DeviceBuffer, Error, LaunchDims, PinnedBuffer};
 
+use super::LaunchMethod::{self, Async, Naive, RawBlock, RawGraph, RawMapped, RawUnchanged, RawValue};
 use super::work::{StreamWork, WORDS_AT};
-use super::{LaunchMethod, Launches, Setup};
+use super::{Launches, Setup};
 
 /// A kernel and a stream that are used by driver calls.
 struct RawKernel {
@@ -38,10 +39,8 @@ impl RawKernel {
         let (driver, device) = (setup.device.driver().clone(), setup.device.id());
         // SAFETY: the bench's own kernels.
         let module = unsafe { driver.module_load(device, setup.code.elf()) }?;
-        let stream = on.stream.as_raw();
-        let (function, graph) = (RawFunction(0), None);
-        let mut kernel =
-            RawKernel { driver, device, stream, module, function, dims, kernarg, offsets, graph };
+        let (stream, function, graph) = (on.stream.as_raw(), RawFunction(0), None);
+        let mut kernel = Self { driver, device, stream, module, function, dims, kernarg, offsets, graph };
         let symbol = CString::new(name).unwrap_or_default();
         // SAFETY: the module was just loaded by this driver; it is unloaded when `kernel` is dropped.
         kernel.function = unsafe { kernel.driver.module_get_function(device, module, &symbol) }?;
@@ -49,46 +48,35 @@ impl RawKernel {
     }
 
     /// Writes an argument if the kernel has it.
-    #[inline]
     fn set(&mut self, index: usize, bytes: &[u8]) {
         if let Some(offset) = self.offsets.get(index) {
             self.kernarg[*offset..*offset + bytes.len()].copy_from_slice(bytes);
         }
     }
 
-    #[inline]
     fn set_address(&mut self, index: usize, address: DevicePtr) {
         self.set(index, &address.0.to_le_bytes());
     }
 
-    #[inline]
     fn as_launch(&self) -> KernelLaunch<'_> {
-        KernelLaunch {
-            function: self.function,
-            grid: self.dims.grid,
-            block: self.dims.block,
-            dynamic_lds: self.dims.dynamic_lds,
-            kernarg: &self.kernarg,
-            accesses: &[],
-        }
+        let LaunchDims { grid, block, dynamic_lds } = self.dims;
+        let (function, kernarg) = (self.function, self.kernarg.as_slice());
+        KernelLaunch { function, grid, block, dynamic_lds, kernarg, accesses: &[] }
     }
 
     /// # Safety
     /// As for [`DriverWork`]; what the work uses lives until the stream is waited for.
-    #[inline]
     unsafe fn enqueue(&self, work: &DriverWork<'_>) -> Result<(), Error> {
         // SAFETY: the stream is live as long as the kernel; the rest is the caller's promise.
         Ok(unsafe { self.driver.enqueue(self.device, self.stream, work) }?)
     }
 
-    #[inline]
     fn launch(&self) -> Result<(), Error> {
         // SAFETY: the kernarg segment has the size and offsets of the metadata. The addresses in it are of live memory
         // that is as large as the kernel's contract (hip/bench.hip) requires.
         unsafe { self.enqueue(&DriverWork::Kernel(&self.as_launch())) }
     }
 
-    #[inline]
     fn wait(&self) -> Result<(), Error> {
         // SAFETY: the stream is live as long as the kernel.
         Ok(unsafe { self.driver.stream_synchronize(self.device, self.stream) }?)
@@ -112,7 +100,6 @@ impl Drop for RawKernel {
 
 /// Pinned memory, divided into parts of one size. Its owner must first drop the [`RawKernel`] that uses it.
 struct Slots {
-    driver: Arc<dyn Driver>,
     memory: PinnedBuffer<u8>,
     host: *mut u8,
     stride: usize,
@@ -125,34 +112,35 @@ impl Slots {
     fn new(setup: &Setup<'_>, slots: usize, stride: usize) -> Result<Slots, Error> {
         let mut memory = PinnedBuffer::new(setup.device, slots * stride)?;
         let host = memory.host_mut()?.as_mut_ptr();
-        Ok(Slots { driver: setup.device.driver().clone(), memory, host, stride })
+        Ok(Slots { memory, host, stride })
     }
 
     /// The host address of a part.
-    #[inline]
     fn host(&self, slot: usize) -> *mut u8 {
         self.host.wrapping_add(slot * self.stride)
     }
 
     /// The device address of a part.
-    #[inline]
     fn device(&self, slot: usize) -> DevicePtr {
         self.memory.ptr().offset((slot * self.stride) as u64)
     }
 
     /// Returns the address of `len` bytes in a part, from `at` on.
-    #[inline]
     fn range(&self, slot: usize, at: usize, len: usize) -> *mut u8 {
         assert!(slot * self.stride + at + len <= self.memory.len(), "the bench's pinned memory");
         self.host(slot).wrapping_add(at)
     }
 
-    #[inline]
+    /// Tells an observer of the driver, which does not see what the host does with pinned memory.
+    fn note(&self, note: &Note) {
+        if let Some(observer) = self.memory.device().driver().observer() {
+            observer.note(note);
+        }
+    }
+
     fn write(&self, slot: usize, at: usize, bytes: &[u8]) {
         let to = self.range(slot, at, bytes.len());
-        if let Some(observer) = self.driver.observer() {
-            observer.note(&Note::HostWrite { ptr: to, bytes: bytes.len() });
-        }
+        self.note(&Note::HostWrite { ptr: to, bytes: bytes.len() });
         // SAFETY: inside the memory; the work that used this part before was waited for when its batch was collected.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     }
@@ -164,9 +152,7 @@ impl Slots {
         }
         for (slot, to) in to.chunks_exact_mut(bytes).enumerate() {
             let from = self.range(slot, 0, bytes);
-            if let Some(observer) = self.driver.observer() {
-                observer.note(&Note::HostRead { ptr: from, bytes });
-            }
+            self.note(&Note::HostRead { ptr: from, bytes });
             // SAFETY: inside the memory; the work that wrote it was waited for.
             unsafe { copy_nonoverlapping(from, to.as_mut_ptr(), bytes) };
         }
@@ -192,7 +178,6 @@ impl DriverCalls {
         setup: &Setup<'_>,
         on: &StreamWork,
     ) -> Result<DriverCalls, Error> {
-        use LaunchMethod::{Async, Naive, RawBlock, RawGraph, RawMapped, RawUnchanged, RawValue};
         let (block, result, count) = (WORDS_AT + on.job.arguments, on.job.results, on.job.in_flight());
         // A graph copies all blocks at once, and all results. Pinned parts of the others do not share cache lines.
         let (stride, read_stride) = match method {
@@ -237,13 +222,11 @@ impl DriverCalls {
     }
 
     /// Writes the argument block of a launch to pinned memory.
-    #[inline]
     fn stage(&self, slot: usize, result: DevicePtr, words: &[u8]) {
         self.staged.write(slot, 0, &result.0.to_le_bytes());
         self.staged.write(slot, WORDS_AT, words);
     }
 
-    #[inline]
     fn copy_in(&self, slot: usize, bytes: usize) -> Result<(), Error> {
         let (dst, src) = (self.blocks.ptr(), self.staged.host(slot));
         // SAFETY: live memory of at least that size on both sides; the part is not written before the batch is waited
@@ -251,7 +234,6 @@ impl DriverCalls {
         unsafe { self.kernel.enqueue(&DriverWork::CopyToDevice { dst, src, bytes }) }
     }
 
-    #[inline]
     fn copy_out(&self, slot: usize, bytes: usize) -> Result<(), Error> {
         if bytes == 0 {
             return Ok(());
@@ -264,7 +246,7 @@ impl DriverCalls {
     /// Allocates, copies in, launches, copies out and frees: with a wait after each step, or all in the stream's order.
     /// After an error, the memory is freed only when the process exits; the error ends the bench.
     fn launch_allocating(&mut self, slot: usize, on: &mut StreamWork) -> Result<(), Error> {
-        let in_order = self.method == LaunchMethod::Async;
+        let in_order = self.method == Async;
         let (device, stream, driver) = (self.kernel.device, self.kernel.stream, self.kernel.driver.clone());
         let allocate = |bytes| match in_order {
             // SAFETY: the stream is live.
@@ -288,7 +270,7 @@ impl DriverCalls {
             }
         };
         let bytes = on.job.results;
-        let result = if bytes > 0 { Some(allocate(bytes)?) } else { None };
+        let result = (bytes > 0).then(|| allocate(bytes)).transpose()?;
         let address = result.unwrap_or(DevicePtr::NULL);
         let block = &mut on.work.block;
         block[..WORDS_AT].copy_from_slice(&address.0.to_le_bytes());
@@ -332,7 +314,7 @@ impl DriverCalls {
         Ok(destroyed?)
     }
 
-    fn fill(&mut self, graph: RawGraph, on: &StreamWork) -> Result<(), Error> {
+    fn fill(&mut self, graph: hip_driver::RawGraph, on: &StreamWork) -> Result<(), Error> {
         let (driver, device, count) = (self.kernel.driver.clone(), self.kernel.device, on.job.in_flight());
         let mut last = None;
         let mut add = |work: &DriverWork<'_>| -> Result<(), Error> {
@@ -362,25 +344,25 @@ impl Launches for DriverCalls {
         let slot = on.work.next();
         let words = on.work.words();
         match self.method {
-            LaunchMethod::Naive if words.is_empty() => {
+            Naive if words.is_empty() => {
                 self.kernel.launch()?;
                 return self.kernel.wait();
             }
-            LaunchMethod::Naive | LaunchMethod::Async => return self.launch_allocating(slot, on),
-            LaunchMethod::RawGraph => {
+            Naive | Async => return self.launch_allocating(slot, on),
+            RawGraph => {
                 self.staged.write(slot, WORDS_AT, words);
                 return Ok(());
             }
-            LaunchMethod::RawMapped => {
+            RawMapped => {
                 self.stage(slot, self.read.device(slot), words);
                 self.kernel.set_address(0, self.staged.device(slot));
                 return self.kernel.launch();
             }
-            LaunchMethod::RawBlock => {
+            RawBlock => {
                 self.stage(slot, self.results.ptr(), words);
                 self.copy_in(slot, WORDS_AT + words.len())?;
             }
-            LaunchMethod::RawValue => self.kernel.set(0, words),
+            RawValue => self.kernel.set(0, words),
             _ => {}
         }
         self.kernel.launch()?;
@@ -396,7 +378,7 @@ impl Launches for DriverCalls {
     }
 
     fn collect(&mut self, on: &mut StreamWork) -> Result<(), Error> {
-        if self.method == LaunchMethod::Naive {
+        if self.method == Naive {
             return Ok(());
         }
         self.kernel.wait()?;

@@ -63,10 +63,7 @@ impl Launches for ByHandle {
         let ticket = match (&on.sink, self.method) {
             (None, _) => launch(&[])?,
             (Some(sink), LaunchMethod::Value) => {
-                let result = match results {
-                    0 => Arg::null(),
-                    _ => Arg::output::<u32>(results as usize),
-                };
+                let result = if results == 0 { Arg::null() } else { Arg::output::<u32>(results as usize) };
                 launch(&[Arg::Value(on.work.words()), result, sink.into(), results.into()])?
             }
             (Some(sink), _) => {
@@ -117,10 +114,8 @@ impl Graphs {
 
     fn begin(&self, on: &StreamWork) -> Result<Recording, Error> {
         let mut graph = self.kernel.launcher.graph(&self.device)?;
-        let results = match on.job.results * on.job.in_flight() {
-            0 => None,
-            bytes => Some(graph.temporary::<u8>(bytes)?),
-        };
+        let bytes = on.job.results * on.job.in_flight();
+        let results = (bytes > 0).then(|| graph.temporary::<u8>(bytes)).transpose()?;
         let sink = on.sink.as_ref().map(|sink| graph.buffer(sink)).transpose()?;
         Ok(Recording { graph, results, sink })
     }

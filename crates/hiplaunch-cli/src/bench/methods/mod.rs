@@ -143,22 +143,13 @@ impl LaunchMethod {
         self.row().floor.is_none()
     }
 
-    fn is_by_value(self) -> bool {
-        matches!(self, Value | RawValue)
-    }
-
-    /// Whether the argument block differs from launch to launch.
-    fn changes(self) -> bool {
-        !matches!(self, Unchanged | RawUnchanged)
-    }
-
     /// Returns the kernel of hip/bench.hip with which this method does a job, and its dimensions: one workgroup, because
     /// the kernel sums over it. `None` if there is no kernel for arguments of this size.
     fn kernel(self, job: &Job) -> Option<(&'static str, LaunchDims)> {
         let threads = if job.arguments.max(job.results) <= ONE_WAVE { 64 } else { 1024 };
         let name = match job.arguments {
             0 => "bench_nothing",
-            bytes if self.is_by_value() => BY_VALUE.iter().find(|(size, _)| *size == bytes)?.1,
+            bytes if matches!(self, Value | RawValue) => BY_VALUE.iter().find(|(size, _)| *size == bytes)?.1,
             _ => "bench_block",
         };
         Some((name, LaunchDims::linear(1, threads)))
@@ -177,16 +168,15 @@ impl LaunchMethod {
 
     /// Creates everything that the launches of a job need. Returns the streams of each of the job's threads.
     pub(crate) fn prepare(self, job: &Job, setup: &Setup<'_>) -> Result<Vec<Vec<MethodStream>>, Error> {
-        let kernel = self.kernel(job).ok_or_else(|| Error::Invalid {
-            what: "bench",
-            problem: "no kernel has arguments of this size".into(),
-        })?;
+        let problem = "no kernel has arguments of this size";
+        let kernel = self.kernel(job).ok_or(Error::Invalid { what: "bench", problem: problem.into() })?;
         let registered = match self {
             Value | Block | Unchanged | Mapped | Graph => Some(launcher::Registered::new(kernel, setup)?),
             _ => None,
         };
+        let changing = !matches!(self, Unchanged | RawUnchanged);
         let stream = || {
-            let on = StreamWork::new(job, setup.launcher.stream(setup.device)?, self.changes())?;
+            let on = StreamWork::new(job, setup.launcher.stream(setup.device)?, changing)?;
             let launches: Box<dyn Launches> = match &registered {
                 Some(kernel) if self == Graph => Box::new(launcher::Graphs::new(kernel, setup.device)),
                 Some(kernel) => Box::new(launcher::ByHandle::new(self, kernel, job)),
@@ -233,7 +223,6 @@ impl Job {
 pub(crate) struct Setup<'a> {
     /// The launcher of this library's methods; the others use its driver.
     pub(crate) launcher: &'a Launcher,
-    /// The device.
     pub(crate) device: &'a Device,
     /// The code object of hip/bench.hip for the device.
     pub(crate) code: CodeObject,

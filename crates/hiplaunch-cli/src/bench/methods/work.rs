@@ -21,26 +21,20 @@ pub(crate) struct StreamWork {
 
 impl StreamWork {
     pub(crate) fn new(job: &Job, stream: Stream, changing: bool) -> Result<StreamWork, Error> {
-        let sink = match job.arguments {
-            0 => None,
-            _ => Some(DeviceBuffer::from_slice(&stream, &[0])?),
-        };
+        let sink = (job.arguments > 0).then(|| DeviceBuffer::from_slice(&stream, &[0])).transpose()?;
         stream.synchronize()?;
         Ok(StreamWork { stream, sink, work: Work::new(job, changing), job: *job })
     }
 
     /// Reads the sink after all work on the stream, and compares it with the host's sum.
     pub(super) fn check_sum(&self) -> Result<(), MeasureError> {
-        let sum = match &self.sink {
-            Some(sink) => sink.to_vec(&self.stream)?.first().copied().unwrap_or_default(),
-            None => 0,
-        };
-        self.work.check_sum(sum)
+        let sum = self.sink.as_ref().map(|sink| sink.to_vec(&self.stream)).transpose()?;
+        self.work.check_sum(sum.map_or(0, |sum| sum[0]))
     }
 }
 
 /// The arguments of a stream's launches, and the results that were read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Work {
     /// The argument block: eight bytes for the result's address, then the words.
     pub(super) block: Vec<u8>,
@@ -56,8 +50,7 @@ pub(super) struct Work {
     /// The results of the last batch.
     read: Vec<u8>,
     result_bytes: usize,
-    /// The number of the last batch's first launch, and the number of its launches.
-    first: u32,
+    /// The number of launches of the last batch.
     count: usize,
 }
 
@@ -75,18 +68,9 @@ impl Work {
             base = base.wrapping_add(word.wrapping_mul(2 * j + 1));
             block.extend_from_slice(&word.to_le_bytes());
         }
-        Work {
-            block,
-            changing: changing && job.arguments > 0,
-            base,
-            launched: 0,
-            batch: 0,
-            sum: 0,
-            read: vec![0; job.in_flight() * job.results],
-            result_bytes: job.results,
-            first: 0,
-            count: 0,
-        }
+        let changing = changing && job.arguments > 0;
+        let read = vec![0; job.in_flight() * job.results];
+        Work { block, changing, base, read, result_bytes: job.results, ..Work::default() }
     }
 
     /// Prepares the argument block of the next launch, and returns the launch's number within its batch.
@@ -120,7 +104,6 @@ impl Work {
 
     /// Ends a batch whose results were all read.
     pub(super) fn collected(&mut self) {
-        self.first = self.launched.wrapping_sub(self.batch as u32);
         self.count = std::mem::take(&mut self.batch);
     }
 
@@ -131,12 +114,12 @@ impl Work {
     /// Compares the results of the last batch with what the host computes.
     pub(super) fn check_results(&self) -> Result<(), MeasureError> {
         let words = self.result_bytes / 4;
+        let first = self.launched.wrapping_sub((self.count + self.batch) as u32);
         for (at, word) in self.read.as_chunks().0.iter().take(self.count * words).enumerate() {
-            let number = self.first.wrapping_add((at / words) as u32);
-            let step = ((at % words) as u32).wrapping_mul(STEP);
+            let (number, at) = (first.wrapping_add((at / words) as u32), at % words);
+            let step = (at as u32).wrapping_mul(STEP);
             let (got, want) = (u32::from_le_bytes(*word), self.total(number).wrapping_add(step));
             if got != want {
-                let at = at % words;
                 return Err(MeasureError::Wrong(format!(
                     "launch {number}, word {at}: got {got:#x}, want {want:#x}"
                 )));
