@@ -31,8 +31,10 @@ fn a_host_function_runs_after_what_was_before_it_and_holds_what_comes_after_it()
         let fill = |first: u32| {
             let args = [Arg::from(&words), Arg::from(first), Arg::from(64i32)];
             // SAFETY: as the kernel takes it.
-            unsafe { rig.launcher.enqueue(iota, &rig.stream, Launch::new(LaunchDims::linear(1, 64)).args(&args)) }
-                .unwrap();
+            unsafe {
+                rig.launcher.enqueue(iota, &rig.stream, Launch::new(LaunchDims::linear(1, 64)).args(&args))
+            }
+            .unwrap();
         };
         fill(1);
         rig.stream.host_function(function).unwrap();
@@ -67,7 +69,8 @@ fn a_host_function_behind_a_fault_is_told_of_it() {
     let stray = rig.kernel(&PROBE, "oob_store");
     let buffer = DeviceBuffer::<f32>::new(&rig.device, 64).unwrap();
     let (told, is_told) = mpsc::channel();
-    rig.launch(stray, LaunchDims::linear(1, 64), &[Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)]).unwrap();
+    rig.launch(stray, LaunchDims::linear(1, 64), &[Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)])
+        .unwrap();
     rig.stream.host_function(move |status| told.send(status).unwrap()).unwrap();
     let error = is_told.recv_timeout(LONG).unwrap().unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::ILLEGAL_ADDRESS), "{error}");

@@ -393,12 +393,18 @@ fn host_functions_run_once_are_dropped_once_and_may_panic() {
     let counts = || (ran.load(Ordering::Relaxed), dropped.load(Ordering::Relaxed));
     // SAFETY: the stand-in calls the function at once, as HIP would later, or refuses it.
     unsafe {
-        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(false)))).unwrap();
+        driver
+            .enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(false))))
+            .unwrap();
         assert_eq!(counts(), (1, 1));
-        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(true)))).unwrap();
+        driver
+            .enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(true))))
+            .unwrap();
         assert_eq!(counts(), (2, 2));
         REFUSE.set("hipLaunchHostFunc");
-        driver.enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(false)))).unwrap_err();
+        driver
+            .enqueue(DEVICE, STREAM, &Work::HostFunction(&HostFunction::with_status(function(false))))
+            .unwrap_err();
         REFUSE.set("");
         assert_eq!(counts(), (2, 3), "refused: not run, dropped");
     }

@@ -340,7 +340,9 @@ impl Device {
             }
             Command::HostFunc(function) => watched.time(None, || {
                 // The stream continues: the result of the function concerns only its caller.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| function(self.check(CallKind::LaunchHostFunc.name())))) {
+                if let Err(panic) =
+                    catch_unwind(AssertUnwindSafe(|| function(self.check(CallKind::LaunchHostFunc.name()))))
+                {
                     log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
                 }
                 Ok(None)
