@@ -20,15 +20,15 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
     for segment in object.segments().filter(|segment| segment.executable) {
         let (words, _) = segment.data.as_chunks::<4>();
         let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
-        // Nearly all functions have no such bits and need not be decoded.
-        if !words.iter().any(|word| u32::from_le_bytes(*word) >> 26 == MIMG) {
-            continue;
-        }
         let inside = |address: &u64| Some((usize::try_from(address.checked_sub(segment.vaddr)?).ok()?) / 4);
         let starts: Vec<usize> = starts.iter().filter_map(inside).filter(|at| *at < words.len()).collect();
         let ends = starts.iter().skip(1).copied().chain([words.len()]);
-        for (start, end) in starts.iter().zip(ends) {
-            let mut at = *start;
+        for (start, end) in starts.iter().copied().zip(ends) {
+            // Nearly all functions have no such bits and need not be decoded.
+            if !words[start..end].iter().any(|word| u32::from_le_bytes(*word) >> 26 == MIMG) {
+                continue;
+            }
+            let mut at = start;
             while let Some(first) = word(at).filter(|_| at < end) {
                 let length = gfx9_isa::encoded_length(target, first, word(at + 1));
                 if length.is_some() && first >> 26 == MIMG {
