@@ -35,8 +35,8 @@ pub enum GraphProblem {
         /// The value's number.
         value: u32,
     },
-    /// A kernel was unregistered or replaced after the graph was recorded.
-    #[error("kernel `{kernel}` was unregistered or replaced since the graph was compiled; record it again")]
+    /// A kernel was unregistered after the graph was recorded.
+    #[error("kernel `{kernel}` was unregistered since the graph was recorded; record it again")]
     KernelChanged {
         /// The kernel's name.
         kernel: std::sync::Arc<str>,

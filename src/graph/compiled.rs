@@ -26,6 +26,8 @@ struct Recorded {
     buffers: SmallVec<[u64; 8]>,
     /// Whether a buffer has changed since these words were computed.
     moved: bool,
+    /// Whether kernels were replaced since the program was compiled.
+    replaced: bool,
     /// Whether an address or a byte differs from `state`.
     changed: bool,
     /// A number for the bound data, unique among the states of all graphs.
@@ -41,13 +43,17 @@ fn next_state() -> u64 {
 }
 
 impl Recorded {
-    /// Compiles the graph; with `check`, checks that its kernels are still registered.
+    /// Compiles the graph; with `check`, takes the kernels that replaced those of recorded launches.
     fn new(mut graph: Graph, stream: &Stream, check: bool) -> Result<(Recorded, Arc<ProgramInstance>)> {
         graph.check_stream(&stream.0)?;
         // Read before the check, so that a later change is found.
         let kernels = graph.cache.changes();
         if check {
-            graph.check_kernels()?;
+            let replacements = graph.replacements()?;
+            if !replacements.is_empty() {
+                graph.take_replacements(replacements);
+                graph.check_nodes()?;
+            }
         }
         let structure = graph.key.mark();
         graph.describe_buffers();
@@ -55,9 +61,38 @@ impl Recorded {
         let instance = graph.instance(&stream.0, true)?;
         let (stream, state) = (stream.clone(), next_state());
         Ok((
-            Recorded { graph, stream, structure, buffers, moved: false, changed: false, state, kernels },
+            Recorded {
+                graph,
+                stream,
+                structure,
+                buffers,
+                moved: false,
+                replaced: false,
+                changed: false,
+                state,
+                kernels,
+            },
             instance,
         ))
+    }
+
+    /// Takes the kernels that replaced those of recorded launches, if the launcher's count of changed kernels says that some did.
+    fn take_replacements(&mut self) -> Result<()> {
+        // Read before the check, so that a later change is found.
+        let changes = self.graph.cache.changes();
+        if self.kernels == changes {
+            return Ok(());
+        }
+        let replacements = self.graph.replacements()?;
+        if !replacements.is_empty() {
+            self.graph.key.roll_back(self.structure);
+            self.graph.take_replacements(replacements);
+            self.structure = self.graph.key.mark();
+            self.graph.describe_buffers();
+            (self.replaced, self.changed) = (true, true);
+        }
+        self.kernels = changes;
+        Ok(())
     }
 
     fn set_place(&mut self, value: u32, place: Storage) {
@@ -128,10 +163,14 @@ impl Graph {
 impl CompiledGraph {
     /// Submits the graph once, after everything enqueued on its stream, as [`Graph::compute`] does.
     ///
+    /// Launches of kernels that were [replaced](crate::Launcher::replace_kernel) run the new ones, with the recorded arguments and
+    /// dimensions. The first submission after that compiles the program again.
+    ///
     /// # Errors
-    /// Returns the errors of [`Graph::compute`]. Returns [`GraphProblem::KernelChanged`] if a kernel was unregistered
-    /// or replaced since the graph was recorded, and [`GraphProblem::Overlap`] or [`GraphProblem::CopyOverlaps`] if
-    /// buffers that were set overlap where recording would have refused that.
+    /// Returns the errors of [`Graph::compute`]. Returns [`GraphProblem::KernelChanged`] if a kernel was unregistered,
+    /// [`Error::Node`](crate::Error::Node) with the difference if one was replaced by a kernel that does not take what was recorded,
+    /// and [`GraphProblem::Overlap`] or [`GraphProblem::CopyOverlaps`] if buffers that were set overlap where recording would have
+    /// refused that.
     pub fn submit(&mut self) -> Result<Ticket> {
         self.submit_by(Submission::Auto)
     }
@@ -144,19 +183,15 @@ impl CompiledGraph {
         let recorded = &mut self.recorded;
         recorded.stream.state().check()?;
         recorded.stream.state().refuse_if_captured("a graph")?;
-        let changes = recorded.graph.cache.changes();
-        if recorded.kernels != changes {
-            recorded.graph.check_kernels()?;
-            recorded.kernels = changes;
-        }
-        if recorded.moved {
+        recorded.take_replacements()?;
+        if recorded.moved || recorded.replaced {
             recorded.graph.check_nodes()?;
-            if !recorded.is_as_described() {
+            if !recorded.is_as_described() || recorded.replaced {
                 // Overlaps decide the order of nodes, so another program may be needed.
                 recorded.moved = true;
                 self.instance = recorded.graph.instance(&recorded.stream.0, true)?;
                 recorded.buffers = recorded.graph.key.since(recorded.structure).into();
-                recorded.moved = false;
+                (recorded.moved, recorded.replaced) = (false, false);
             }
         }
         recorded.run(&self.instance, submission)

@@ -37,6 +37,17 @@ impl GraphKey {
         self.hash = mark.hash;
         self.words.truncate(mark.len);
     }
+
+    /// Replaces words at checkpoints. All checkpoints behind the first of them are invalid then.
+    pub(super) fn replace(&mut self, changes: impl IntoIterator<Item = (KeyCheckpoint, u64)>) {
+        let mut words = std::mem::take(self).words;
+        for (at, word) in changes {
+            if let Some(old) = words.get_mut(at.len) {
+                *old = word;
+            }
+        }
+        words.into_iter().for_each(|word| self.push(word));
+    }
 }
 
 #[cfg(test)]
@@ -56,5 +67,16 @@ mod tests {
         assert_eq!(a, b);
         b.push(0);
         assert_ne!(a, b);
+    }
+
+    #[test]
+    fn a_key_with_a_replaced_word_is_that_of_the_other_graph() {
+        let (mut a, mut b) = (GraphKey::default(), GraphKey::default());
+        a.push(1);
+        let mark = a.mark();
+        [99, 3].iter().for_each(|word| a.push(*word));
+        [1, 2, 3].iter().for_each(|word| b.push(*word));
+        a.replace([(mark, 2)]);
+        assert_eq!(a, b);
     }
 }

@@ -14,7 +14,7 @@ use crate::pool::PoolBlock;
 
 use super::branches::Branches;
 use super::cache::GraphCache;
-use super::key::GraphKey;
+use super::key::{GraphKey, KeyCheckpoint};
 use super::memory::GraphMemory;
 use super::program::ALIGN;
 use crate::error::GraphProblem;
@@ -134,6 +134,8 @@ pub(super) enum NodeKind {
         kernel: Arc<DeviceKernel>,
         handle: KernelHandle,
         dims: LaunchDims,
+        /// Where the key names the kernel.
+        key: KeyCheckpoint,
     },
     Copy,
     /// Repeats a pattern of `width` bytes.
@@ -186,6 +188,11 @@ pub(super) struct Node {
     /// The index of its first use. Its uses end where those of the next node begin.
     pub(super) uses: u32,
     pub(super) immediates: u32,
+}
+
+/// The word by which a key names a kernel.
+fn key_of(kernel: &DeviceKernel) -> u64 {
+    KEY_LAUNCH | kernel.id << 1 | u64::from(kernel.is_in_place())
 }
 
 /// A graph that is being recorded. Dropping it does nothing; [`compute`](Graph::compute) runs it once.
@@ -411,8 +418,8 @@ impl Graph {
     fn push_node(&mut self, work: NodeKind, uses: usize, immediates: usize) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         match &work {
-            NodeKind::Launch { kernel, handle, dims } => {
-                self.key.push(KEY_LAUNCH | kernel.id << 1 | u64::from(kernel.is_in_place()));
+            NodeKind::Launch { kernel, handle, dims, .. } => {
+                self.key.push(key_of(kernel));
                 // Fault reports name the handle, so it is part of the key.
                 self.key.push(handle.0);
                 let pair = |a: u32, b: u32| u64::from(a) | u64::from(b) << 32;
@@ -442,7 +449,8 @@ impl Graph {
     ///
     /// # Safety
     /// The kernel must access no memory but what the arguments name, and only as they say. The scalars and structs must
-    /// be valid for what it does with them.
+    /// be valid for what it does with them. The same holds for a kernel that [replaces](Launcher::replace_kernel) it before the
+    /// graph is compiled, or while it is.
     ///
     /// # Errors
     /// Returns [`Error::StaleHandle`] for a kernel that is not registered, [`Error::Launch`] for dimensions or
@@ -469,7 +477,10 @@ impl Graph {
         let marks = (self.uses.len(), self.immediates.len(), self.bytes.len());
         let key = self.key.mark();
         match self.record_args(&kernel, args) {
-            Ok(()) => Ok(self.push_node(NodeKind::Launch { kernel, handle, dims }, marks.0, marks.1)),
+            Ok(()) => {
+                let key = self.key.mark();
+                Ok(self.push_node(NodeKind::Launch { kernel, handle, dims, key }, marks.0, marks.1))
+            }
             Err(e) => {
                 self.roll_back(marks.0, marks.1, marks.2);
                 self.key.roll_back(key);
@@ -559,6 +570,59 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// Returns the nodes whose kernel was replaced since they were recorded, each with the kernel that replaced it.
+    ///
+    /// # Errors
+    /// [`GraphProblem::KernelChanged`] for a kernel that was unregistered; [`Error::Node`] with the first difference if a new kernel
+    /// does not take what was recorded; the errors of loading it.
+    pub(super) fn replacements(&self) -> Result<Vec<(usize, Arc<DeviceKernel>)>> {
+        let mut replacements = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let NodeKind::Launch { kernel, handle, dims, .. } = &node.work else { continue };
+            let number = index as u32;
+            let Ok(now) = self.launcher.kernel(*handle) else {
+                let kernel = kernel.name.clone();
+                return Err(problem(Some(number), GraphProblem::KernelChanged { kernel }));
+            };
+            if now.id != kernel.id {
+                let new = now.load(&self.device)?;
+                if let Err(difference) = self.check_fits(index, &new, dims) {
+                    let (kernel, source) = (Some(kernel.name.clone()), Box::new(difference));
+                    return Err(Error::Node { node: number, kernel, source });
+                }
+                replacements.push((index, new));
+            }
+        }
+        Ok(replacements)
+    }
+
+    /// Checks that a kernel takes the arguments and dimensions of a recorded launch.
+    fn check_fits(&self, node: usize, kernel: &DeviceKernel, dims: &LaunchDims) -> Result<()> {
+        kernel.check_dims(dims)?;
+        let arguments = || self.uses_of(node).iter().filter(|u| u.parameter != THROUGH_ARGUMENT_BLOCK);
+        let immediates = self.immediates_of(node);
+        let count = arguments().count() + immediates.len();
+        if count != kernel.parameters.len() {
+            return Err(kernel.refuse_count(count));
+        }
+        immediates.iter().try_for_each(|i| {
+            kernel.check_value(i.parameter as usize, i.len as usize, "value of the recorded launch")
+        })?;
+        arguments().try_for_each(|u| kernel.check_pointer(u.parameter as usize))
+    }
+
+    /// Takes the kernels that replaced those of recorded launches. The key must end with the last node.
+    pub(super) fn take_replacements(&mut self, replacements: Vec<(usize, Arc<DeviceKernel>)>) {
+        let mut words = Vec::with_capacity(replacements.len());
+        for (node, new) in replacements {
+            if let Some(Node { work: NodeKind::Launch { kernel, key, .. }, .. }) = self.nodes.get_mut(node) {
+                words.push((*key, key_of(&new)));
+                *kernel = new;
+            }
+        }
+        self.key.replace(words);
     }
 
     /// Repeats the checks of recording for nodes whose buffers have changed.

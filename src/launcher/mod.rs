@@ -241,10 +241,11 @@ impl Launcher {
     /// Launches from now on run the new kernel. The old kernel's modules are kept until its last launch has finished.
     ///
     /// The new kernel may have another name and other parameters: each launch is checked against the kernel that it
-    /// runs. A launch that a [`Graph`](crate::graph::Graph) recorded before keeps the old kernel: [`Graph::compute`](crate::graph::Graph::compute) runs it, while
-    /// [`Graph::compile`](crate::graph::Graph::compile) and [`CompiledGraph::submit`](crate::graph::CompiledGraph::submit) refuse with
-    /// [`GraphProblem::KernelChanged`](crate::graph::GraphProblem::KernelChanged), after which the graph is recorded
-    /// again.
+    /// runs. [Compiled graphs](crate::graph::CompiledGraph::submit), and those that are [compiled](crate::graph::Graph::compile)
+    /// later, run the new kernel if it takes the recorded arguments, of the same number, kinds and sizes; what was promised for
+    /// [`Graph::launch`](crate::graph::Graph::launch) must hold for it, too. Otherwise they are refused with the first difference
+    /// ([`Error::Node`]) until a kernel that fits is there. A [`Graph`](crate::graph::Graph) that is
+    /// [computed](crate::graph::Graph::compute) runs the kernel that it recorded.
     ///
     /// # Errors
     /// [`Error::StaleHandle`] for the handle; [`Error::Invalid`] for a kernel of other devices than the old kernel's: a

@@ -45,8 +45,8 @@ fn changing<R>(
 ///
 /// Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph
 /// stays as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed
-/// before. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its
-/// launch was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+/// before. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered since its launch was
+/// recorded; HIPLAUNCH_STATUS_LAUNCH for one that was replaced by a kernel which does not take what was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiplaunch_graph_compile(
@@ -169,8 +169,8 @@ pub unsafe extern "C" fn hiplaunch_compiled_graph_set_argument_block(
 ///
 /// Ownership: the compiled graph stays open, also after an error; the caller closes the ticket. Threads: any; each
 /// submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel
-/// that was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would
-/// have refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
+/// that was unregistered since its launch was recorded, and for buffers that overlap where recording would have refused that;
+/// HIPLAUNCH_STATUS_LAUNCH, also before, for one that was replaced by a kernel which does not take what was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
 /// driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
 /// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]

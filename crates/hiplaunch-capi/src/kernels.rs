@@ -166,10 +166,11 @@ pub unsafe extern "C" fn hiplaunch_register_from(
 /// kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
 /// is not declared in place. A kernel of HIPLAUNCH_ALL_DEVICES is replaced on all devices.
 ///
-/// The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs. A
-/// launch that a graph recorded before keeps the old kernel: hiplaunch_graph_compute runs it, while
-/// hiplaunch_graph_compile and hiplaunch_compiled_graph_submit return HIPLAUNCH_STATUS_GRAPH, after which the graph is
-/// recorded again.
+/// The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs.
+/// Compiled graphs, and those that are compiled later, run the new kernel if it takes the recorded arguments, of the same
+/// number, kinds and sizes; else hiplaunch_graph_compile and hiplaunch_compiled_graph_submit return HIPLAUNCH_STATUS_LAUNCH
+/// with the first difference, until a kernel that fits is there. hiplaunch_graph_compute runs the kernel that the graph
+/// recorded.
 ///
 /// Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
 /// kernel.

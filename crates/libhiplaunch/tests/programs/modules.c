@@ -86,7 +86,8 @@ static void globals(void) {
   /* `again` is closed with the launcher. */
 }
 
-/* The new kernel has other parameters. Launches are checked against it; recorded launches keep the old one. */
+/* The new kernel has other parameters. Launches are checked against it, compiled graphs wait for one that fits, and a graph that
+   is computed keeps the old one. */
 static void replaced(void) {
   enum { N = 64 };
   hiplaunch_module *vector = module_of("vector");
@@ -94,7 +95,7 @@ static void replaced(void) {
   hiplaunch_kernel *kernel, *others = kernel_of(other, folder, "vector", "saxpy");
   hiplaunch_dims dims = hiplaunch_dims_linear(1, N);
   hiplaunch_graph *graphs[3];
-  hiplaunch_compiled_graph *compiled;
+  hiplaunch_compiled_graph *compiled, *late;
   hiplaunch_buffer *x;
   hiplaunch_arg scale[4], words[3];
   hiplaunch_ticket *ticket;
@@ -139,11 +140,9 @@ static void replaced(void) {
   OK(hiplaunch_ticket_read(ticket, 0, filled, sizeof filled));
   OK(hiplaunch_ticket_close(ticket));
   for (i = 0; i < N; i++) CHECK(filled[i] == 7);
-  FAILS(hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, &ticket), HIPLAUNCH_STATUS_GRAPH,
-        "`vscale` was unregistered or replaced");
-  OK(hiplaunch_compiled_graph_close(compiled));
-  FAILS(hiplaunch_graph_compile(graphs[1], stream, &compiled),
-        HIPLAUNCH_STATUS_GRAPH, "`vscale` was unregistered or replaced");
+  FAILS(hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, &ticket), HIPLAUNCH_STATUS_LAUNCH,
+        "`fill_u32`: takes 3 arguments, got 4");
+  FAILS(hiplaunch_graph_compile(graphs[1], stream, &late), HIPLAUNCH_STATUS_LAUNCH, "`fill_u32`: takes 3 arguments, got 4");
   OK(hiplaunch_graph_compute(graphs[2], stream, HIPLAUNCH_SUBMISSION_AUTO, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, read, sizeof read));
   OK(hiplaunch_ticket_close(ticket));
@@ -151,6 +150,11 @@ static void replaced(void) {
 
   /* And back, from a module. */
   OK(hiplaunch_replace_from(kernel, vector, "vscale"));
+  OK(hiplaunch_compiled_graph_submit(compiled, HIPLAUNCH_SUBMISSION_AUTO, &ticket));
+  OK(hiplaunch_ticket_read(ticket, 0, read, sizeof read));
+  OK(hiplaunch_ticket_close(ticket));
+  OK(hiplaunch_compiled_graph_close(compiled));
+  for (i = 0; i < N; i++) CHECK(read[i] == 2.0f);
   OK(hiplaunch_launch(kernel, stream, &dims, scale, 4, &ticket));
   OK(hiplaunch_ticket_read(ticket, 0, read, sizeof read));
   OK(hiplaunch_ticket_close(ticket));
