@@ -748,6 +748,13 @@ typedef struct hiplaunch_counters {
 } hiplaunch_counters;
 
 /**
+ * A function of the host that a stream runs, with the argument `user` of hiplaunch_stream_host_function. The status is
+ * HIPLAUNCH_STATUS_OK, or HIPLAUNCH_STATUS_DEVICE_LOST or HIPLAUNCH_STATUS_DRIVER if the device is lost. AMD's library does not
+ * say whether work has failed: there it is always HIPLAUNCH_STATUS_OK, and means that the stream came so far.
+ */
+typedef void (*hiplaunch_host_function)(void *user, enum hiplaunch_status status);
+
+/**
  * A handle of a shared buffer, as bytes that travel to another process.
  */
 typedef struct hiplaunch_shared_handle {
@@ -1701,6 +1708,20 @@ enum hiplaunch_status hiplaunch_stream_raw(const struct hiplaunch_stream *stream
 enum hiplaunch_status hiplaunch_stream_close(struct hiplaunch_stream *stream);
 
 /**
+ * Calls a function of the host once all work that is enqueued on a stream so far has finished. Work that is enqueued later
+ * waits until it has returned. It is called once, on a thread of the driver, also on a lost device. It must be brief, and must
+ * not call this library, nor wait for work of the device; it can signal a semaphore of another runtime.
+ *
+ * Ownership: `user` belongs to the caller, and must be valid until the function has returned. If this fails, the function is not
+ * called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
+ * HIPLAUNCH_STATUS_CAPTURED while the stream is captured; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions, which is
+ * older than 5.3.
+ */
+enum hiplaunch_status hiplaunch_stream_host_function(const struct hiplaunch_stream *stream,
+                                                     hiplaunch_host_function function,
+                                                     void *user);
+
+/**
  * Waits for all work on a stream.
  *
  * Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST if a kernel faulted; HIPLAUNCH_STATUS_DRIVER,
@@ -2319,10 +2340,11 @@ enum hiplaunch_status hiplaunch_register_from(const struct hiplaunch_module *mod
  * kernel. The old kernel's module is unloaded when its last launch has finished. The new kernel has no LDS layout, and
  * is not declared in place. A kernel of HIPLAUNCH_ALL_DEVICES is replaced on all devices.
  *
- * The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs. A
- * launch that a graph recorded before keeps the old kernel: hiplaunch_graph_compute runs it, while
- * hiplaunch_graph_compile and hiplaunch_compiled_graph_submit return HIPLAUNCH_STATUS_GRAPH, after which the graph is
- * recorded again.
+ * The new kernel may have another name and other parameters: each launch is checked against the kernel that it runs.
+ * Compiled graphs, and those that are compiled later, run the new kernel if it takes the recorded arguments, of the same
+ * number, kinds and sizes; else hiplaunch_graph_compile and hiplaunch_compiled_graph_submit return HIPLAUNCH_STATUS_LAUNCH
+ * with the first difference, until a kernel that fits is there. hiplaunch_graph_compute runs the kernel that the graph
+ * recorded.
  *
  * Ownership and threads: as hiplaunch_register. Errors: as hiplaunch_register; the handle then keeps the old
  * kernel.
@@ -2805,8 +2827,8 @@ enum hiplaunch_status hiplaunch_graph_argument_block(const struct hiplaunch_grap
  *
  * Ownership: every status closes the graph, so it is never closed afterwards; only a handle that is no open graph
  * stays as it is. The caller closes the compiled graph, or the launcher; buffers, views and the stream may be closed
- * before. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered or replaced since its
- * launch was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
+ * before. Threads: any. Errors: HIPLAUNCH_STATUS_GRAPH, also for a kernel that was unregistered since its launch was
+ * recorded; HIPLAUNCH_STATUS_LAUNCH for one that was replaced by a kernel which does not take what was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY, HIPLAUNCH_STATUS_DRIVER, HIPLAUNCH_STATUS_DEVICE_LOST,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_graph_compile(struct hiplaunch_graph *graph,
@@ -2876,8 +2898,8 @@ enum hiplaunch_status hiplaunch_compiled_graph_set_argument_block(const struct h
  *
  * Ownership: the compiled graph stays open, also after an error; the caller closes the ticket. Threads: any; each
  * submission has what was set before it. Errors: HIPLAUNCH_STATUS_GRAPH before anything is submitted: for a kernel
- * that was unregistered or replaced since its launch was recorded, and for buffers that overlap where recording would
- * have refused that; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
+ * that was unregistered since its launch was recorded, and for buffers that overlap where recording would have refused that;
+ * HIPLAUNCH_STATUS_LAUNCH, also before, for one that was replaced by a kernel which does not take what was recorded; HIPLAUNCH_STATUS_OUT_OF_MEMORY before anything is submitted; HIPLAUNCH_STATUS_DRIVER if the
  * driver refused a node: the nodes before it run, the others do not; HIPLAUNCH_STATUS_DEVICE_LOST,
  * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_INVALID_ARGUMENT.
  */

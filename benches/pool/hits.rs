@@ -64,6 +64,24 @@ impl Workload for Hits {
     }
 }
 
+/// So many pairs.
+struct Pairs(u32);
+
+impl Workload for Pairs {
+    type Output = ();
+
+    fn run<S: Subject>(&self, open: Open<'_, S>) -> Result<(), Error> {
+        let pool = open(&Machine::Noop.open()?)?;
+        (0..self.0).for_each(|_| pair(&pool, 256));
+        Ok(())
+    }
+}
+
+/// Allocates and frees 256 bytes of this library's pool so often.
+pub(crate) fn count(pairs: u32) -> Result<(), Error> {
+    Kind::Caching.run(&Pairs(pairs), 1, 1 << 40)
+}
+
 /// Prints a table for each size.
 pub(crate) fn run(machine: Machine, scale: Scale) -> Result<(), Error> {
     for (bytes, name) in SIZES {

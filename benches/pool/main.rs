@@ -4,6 +4,7 @@
 //! cargo bench --bench pool                        everything; minutes
 //! cargo bench --bench pool -- --quick             fewer repeats
 //! cargo bench --bench pool -- noop/random threads the workloads whose names have one of these words in them
+//! cargo bench --bench pool -- --count=N           N pairs that hit, for an instruction counter
 //! cargo test --bench pool                         every workload once, small
 //! ```
 //!
@@ -28,6 +29,9 @@ use options::Options;
 
 fn main() -> Result<(), hiplaunch::Error> {
     let options = Options::from_args();
+    if let Some(pairs) = options.count {
+        return hits::count(pairs);
+    }
     let scale = options.scale;
     for &machine in Machine::ALL {
         let wants = |workload: &str| options.wants(&format!("{}/{workload}", machine.name()));

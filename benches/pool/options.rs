@@ -37,6 +37,8 @@ impl Scale {
 /// The command line.
 pub(crate) struct Options {
     pub(crate) scale: Scale,
+    /// The number of pairs to run for an instruction counter, and nothing else.
+    pub(crate) count: Option<u32>,
     words: Vec<String>,
 }
 
@@ -54,7 +56,8 @@ impl Options {
         } else {
             Scale::Full
         };
-        Options { scale, words }
+        let count = flags.iter().find_map(|flag| flag.strip_prefix("--count=")?.parse().ok());
+        Options { scale, count, words }
     }
 
     /// Returns whether a workload is to be run: one of the words is a part of its name, or there are no words.

@@ -122,7 +122,7 @@ impl<S: Fences> Arena<S> {
     }
 
     /// Allocates a free block of this arena, and counts a hit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn allocate(&self, bytes: u64, granules: u32) -> Option<AllocatedBlock> {
         let mut state = lock(&self.state);
         let block = state.heap.allocate(bytes, granules)?;

@@ -126,7 +126,7 @@ impl Heap {
     }
 
     /// Allocates a block of at least `bytes` from the free blocks. Returns its record's index and its address.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn allocate(&mut self, bytes: u64, granules: u32) -> Option<(u32, u64)> {
         let id = if granules <= SMALL {
             let head = self.cached[granules as usize];

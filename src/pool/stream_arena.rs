@@ -106,7 +106,7 @@ impl StreamArena {
     }
 
     /// Allocates from the arena's free blocks, without a driver call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hit(self: &Arc<Self>, bytes: u64, granules: u32) -> Option<PoolBlock> {
         let taken = self.arena.allocate(bytes, granules)?;
         Some(self.block(taken, bytes))
