@@ -12,7 +12,7 @@ use hiplaunch_testing::rig::{self, *};
 
 /// Runs a test on each backend, one test at a time. The null stream waits for the streams of all tests, of which some are
 /// held until a call of their test returns; and on HIP 7 one thread's wait for the device blocks the calls of others.
-fn on_each(test: impl Fn(Rig)) {
+pub(crate) fn on_each(test: impl Fn(Rig)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     rig::on_each(test);

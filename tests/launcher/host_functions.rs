@@ -7,7 +7,8 @@ use std::time::Duration;
 use hiplaunch::driver::{Capability, ErrorCode};
 use hiplaunch::{Arg, Backend, DeviceBuffer, Error, Launch, LaunchDims, Launcher};
 
-use hiplaunch_testing::rig::*;
+use crate::adopted::on_each;
+use hiplaunch_testing::rig::{PROBE, Rig, VECTOR};
 
 /// Long enough for any machine; a test that waits so long has failed.
 const LONG: Duration = Duration::from_secs(60);
