@@ -125,7 +125,7 @@ impl Graph {
         }
         let instance = Arc::new(self.prepare(stream_state)?);
         // No other graph will have the key of a kernel that is gone, and the cache would keep its module.
-        if self.check_kernels().is_ok() {
+        if self.has_current_kernels() {
             let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
             cache.insert(key, &instance);
         }

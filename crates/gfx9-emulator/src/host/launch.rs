@@ -248,7 +248,7 @@ fn user_sgprs(kd: &KernelDescriptor, scratch: u32, block: &DispatchMemory) -> Ve
 
 /// The initial state that all waves of a dispatch share.
 pub(crate) struct DispatchSetup {
-    pub(crate) code: Arc<Code>,
+    pub(crate) decoded: Arc<program::Decoded>,
     pub(crate) block: Arc<DispatchMemory>,
     pub(crate) hostcall: Option<Arc<Hostcall>>,
     pub(crate) printf: Option<PrintfBuffer>,
@@ -322,12 +322,12 @@ impl DispatchSetup {
         block.range().write_bytes(KERNARG, d.kernarg);
         write_hidden(k, d, remainder, &memory.layout, &block);
         write_packet(program, k, d, remainder, [lds, private.bytes], &block);
-        let code = Arc::clone(&program.decoded(d.kernel)?.code);
+        let decoded = Arc::clone(program.decoded(d.kernel)?);
         let accum = kd.accum_offset().min(256) as u16;
         let total = kd.vgprs().min(512) as u16;
         Ok(DispatchSetup {
-            entry: entry(program, &code, k)?,
-            code,
+            entry: entry(program, &decoded.code, k)?,
+            decoded,
             user_sgprs: user_sgprs(kd, private.bytes, &block),
             block,
             hostcall: memory.hostcall,
@@ -389,7 +389,7 @@ impl DispatchSetup {
     /// (LLVM's `AMDGPU::IsaInfo::getLdsDwGranularity`: 512 bytes, on gfx950 1,280).
     pub(crate) fn accessible_lds(&self, bounds: Bounds) -> u32 {
         match bounds {
-            Bounds::Pages if self.lds > 0 => LdsCapacity::of(processor(self.code.target))
+            Bounds::Pages if self.lds > 0 => LdsCapacity::of(processor(self.decoded.code.target))
                 .map_or(self.lds, |capacity| capacity.taken(self.lds.into()) as u32),
             _ => self.lds,
         }
@@ -397,9 +397,9 @@ impl DispatchSetup {
 
     /// Sets a wave to its state at the kernel's entry.
     pub(crate) fn init_wave(&self, w: &mut Wave, id: u32, workgroup: [u32; 3]) {
-        if w.pool_of != self.code.id {
-            w.pool_of = self.code.id;
-            let pool = &self.code.pool;
+        if w.pool_of != self.decoded.code.id {
+            w.pool_of = self.decoded.code.id;
+            let pool = &self.decoded.code.pool;
             w.r.s[usize::from(POOL)..usize::from(POOL) + pool.len()].copy_from_slice(pool);
         }
         w.r.s[..usize::from(POOL)].fill(0);

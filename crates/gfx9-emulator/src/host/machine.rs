@@ -166,8 +166,7 @@ impl Machine {
         blocks: Arc<BlockTable>,
     ) -> Result<DispatchStats> {
         let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch, remainder)?;
-        let decoded = program.inner.decoded(dispatch.kernel)?;
-        let infos = || decoded.infos();
+        let infos = || setup.decoded.infos();
         let sanitizer = self.config.sanitize.then(|| {
             Arc::new(Sanitizer::new(
                 Arc::clone(program.inner.image()),

@@ -364,7 +364,7 @@ impl Job {
         let noted = std::mem::take(&mut *lock(&self.notices));
         let notices = match noted.is_empty() {
             true => Vec::new(),
-            false => notices::list(&self.program.inner, &self.setup.code, &self.kernel_name(), noted),
+            false => notices::list(&self.program.inner, &self.setup.decoded.code, &self.kernel_name(), noted),
         };
         if self.sanitizes {
             let ignored = notices.iter().filter(|notice| notice.kind == NoticeKind::FineGrainedAtomic);
@@ -482,7 +482,7 @@ impl Job {
     fn new_workgroup(&self, thread: usize, waves: usize) -> Workgroup {
         let (spare, lds) = self.cache.take(thread, waves);
         let cx = ExecContext {
-            code: Arc::clone(&self.setup.code),
+            code: Arc::clone(&self.setup.decoded.code),
             mem: View::new(
                 Arc::clone(&self.snapshot),
                 Arc::clone(&self.setup.block),
@@ -587,7 +587,7 @@ impl Job {
     /// Runs each wave of a workgroup that can run, for a time slice. `None` if one has a fault, which is reported.
     fn run_pass(&self, workgroup: &mut Workgroup, slice: u64, looks_for_spins: bool) -> Option<Pass> {
         let Workgroup { members, order, spare, cx, observer, rng, spins, kept } = workgroup;
-        let code = &*self.setup.code;
+        let code = &*self.setup.decoded.code;
         let mut pass = Pass { is_ready: false, all_spin: looks_for_spins, yielded: 0 };
         *spins = false;
         if let Some(rng) = rng {
