@@ -3,8 +3,10 @@
 //!
 //! `cargo bench -p gfx9-emulator -- [--level portable|avx2|avx512] [--threads N] [NAME...]`
 //!
-//! `-- --count N NAME` only dispatches a small grid of a kernel N times, under a counter of the host's instructions: the difference
-//! between two runs is that of their dispatches.
+//! `-- --object FILE KERNEL load` loads another code object, whose kernel ends when all its arguments are 0.
+//!
+//! `-- --count N [--sanitize] NAME` only dispatches a small grid of a kernel N times, under a counter of the host's instructions: the
+//! difference between two runs is that of their dispatches.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -72,6 +74,7 @@ fn pack(pointers: &[u64], words: &[u32]) -> Vec<u8> {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut config = MachineConfig { threads: 1, ..MachineConfig::default() };
     let (mut names, mut count) = (Vec::new(), 0);
+    let (mut object, mut kernel) = (KERNELS.to_vec(), "xorshift".to_owned());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -82,7 +85,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     _ => SimdLevel::Avx2,
                 }
             }
+            "--sanitize" => config.sanitize = true,
             "--count" => count = args.next().ok_or("--count N")?.parse()?,
+            "--object" => {
+                object = std::fs::read(args.next().ok_or("--object FILE KERNEL")?)?;
+                kernel = args.next().ok_or("--object FILE KERNEL")?;
+            }
             "--threads" => config.threads = args.next().ok_or("--threads N")?.parse()?,
             // Cargo passes this argument.
             "--bench" => {}
@@ -93,8 +101,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let program = machine.load(&CodeObject::parse(KERNELS)?)?;
     let buffers = inputs_and_output(&machine)?;
     if count > 0 {
-        let cases = COUNTED.iter().filter(|case| names.iter().any(|name| name == case.0));
-        return cases.into_iter().try_for_each(|case| dispatches(&machine, &program, case, buffers, count));
+        machine.memory().fill(buffers[2], &[0], 2 << 20)?;
+        let memory = machine.load(&CodeObject::parse(MEMORY)?)?;
+        let counted = COUNTED.iter().map(|case| (&program, case));
+        let cases = counted.chain(MEMORY_CASES.iter().map(|case| (&memory, case)));
+        let mut cases = cases.filter(|(_, case)| names.iter().any(|name| name == case.0));
+        return cases.try_for_each(|(program, case)| dispatches(&machine, program, case, buffers, count));
     }
     let large = machine.memory().alloc(32 << 20, 0)?;
     println!("{} thread(s), {:?}", machine.config().threads, machine.config().level);
@@ -117,7 +129,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     if names.is_empty() || names.iter().any(|n| n == "load") {
-        load(&machine, buffers[2])?;
+        load(&machine, &object, &kernel)?;
     }
     if names.is_empty() || names.iter().any(|n| n == "waves") {
         // A kernel of 17 instructions, in as many waves as a launch of one element a work-item has.
@@ -127,7 +139,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("a wave of {} instructions: {:.0} ns", instructions / waves, micros * 1e3 / waves as f64);
     }
     if names.is_empty() || names.iter().any(|n| n == "sanitized") {
-        sanitized(machine.config())?;
+        sanitized(machine.config(), &names)?;
     }
     if names.is_empty() || names.iter().any(|n| n == "memory") {
         memory(&machine)?;
@@ -151,11 +163,13 @@ fn inputs_and_output(machine: &Machine) -> Result<[u64; 3], Box<dyn Error>> {
     Ok(buffers)
 }
 
-/// Measures how much slower kernels are with the sanitizer.
-fn sanitized(config: &MachineConfig) -> Result<(), Box<dyn Error>> {
+/// Measures how much slower kernels are with the sanitizer: those that `names` has, or all.
+fn sanitized(config: &MachineConfig, names: &[String]) -> Result<(), Box<dyn Error>> {
     let (mut logarithms, mut count) = (0.0, 0);
+    let is_named = |case: &&Case| names.iter().any(|name| name == case.0);
+    let all = !CASES.iter().chain(MEMORY_CASES).any(|case| is_named(&case));
     for (object, cases) in [(KERNELS, CASES), (MEMORY, MEMORY_CASES)] {
-        for case in cases {
+        for case in cases.iter().filter(|case| all || is_named(case)) {
             let mut rates = [0.0; 2];
             for (rate, sanitize) in rates.iter_mut().zip([false, true]) {
                 let machine = Machine::new(MachineConfig { sanitize, ..config.clone() })?;
@@ -282,19 +296,19 @@ fn allocations(machine: &Machine) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Measures loading a code object: parsing it, copying it to memory, and an empty launch, before which all of its code
-/// is decoded.
-fn load(machine: &Machine, out: u64) -> Result<(), Box<dyn Error>> {
-    let kernarg = pack(&[out], &[0]);
+/// Measures loading a code object: parsing it, copying it to memory, and a launch of one wave with arguments of 0, before which the
+/// kernel's code is decoded.
+fn load(machine: &Machine, object: &[u8], name: &str) -> Result<(), Box<dyn Error>> {
+    let kernarg = vec![0; CodeObject::parse(object)?.kernel(name)?.kernarg_size as usize];
     let begin = Instant::now();
     let ([mut parse, mut map, mut run], mut loads) = ([0.0; 3], 0);
     while begin.elapsed() < Duration::from_secs(2) {
         let start = now(begin, true);
-        let object = CodeObject::parse(KERNELS)?;
+        let code = CodeObject::parse(object)?;
         let parsed = now(begin, true);
-        let program = machine.load(&object)?;
+        let program = machine.load(&code)?;
         let mapped = now(begin, true);
-        let kernel = program.kernel_index("xorshift").ok_or("no such kernel")?;
+        let kernel = program.kernel_index(name).ok_or("no such kernel")?;
         let (grid, block) = ([1, 1, 1], [64, 1, 1]);
         machine.dispatch(
             &program,
@@ -308,11 +322,11 @@ fn load(machine: &Machine, out: u64) -> Result<(), Box<dyn Error>> {
     let each = 1e6 / f64::from(loads);
     println!(
         "load of {} KB: {:.0} us parsed, {:.0} mapped, {:.0} decoded and launched: {:.0} MB/s",
-        KERNELS.len() / 1000,
+        object.len() / 1000,
         parse * each,
         map * each,
         run * each,
-        KERNELS.len() as f64 / each / (parse + map + run)
+        object.len() as f64 / each / (parse + map + run)
     );
     Ok(())
 }

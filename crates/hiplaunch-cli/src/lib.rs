@@ -25,6 +25,7 @@ mod notices;
 mod occupancy;
 mod other_target;
 mod output;
+mod page;
 mod plan;
 mod pool_recorder;
 #[cfg(feature = "emulator")]
@@ -34,6 +35,7 @@ mod replay;
 mod run;
 pub mod script;
 mod script_runner;
+mod selftest;
 mod session;
 mod timeline;
 mod trace;
@@ -81,6 +83,7 @@ enum Command {
     Exec(exec::ExecArgs),
     Demo(demo::DemoArgs),
     Bench(Box<bench::BenchArgs>),
+    Selftest(Box<selftest::SelftestArgs>),
     Fleet(fleet::FleetArgs),
     Trace(Box<trace::TraceArgs>),
     Replay(replay::ReplayArgs),
@@ -100,6 +103,7 @@ impl Command {
             Command::Run(args) => args.json,
             Command::Demo(args) => args.json,
             Command::Bench(args) => args.prints_json(),
+            Command::Selftest(args) => args.is_child(),
             Command::Trace(args) => args.writes_document(),
             Command::Replay(args) => args.json,
             Command::Plan(args) => args.json,
@@ -124,6 +128,15 @@ enum CommandError {
     Failed(String),
 }
 
+impl std::fmt::Display for CommandError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CommandError::Output(error) => f.write_str(&advice::unwritable(error)),
+            CommandError::Unusable(message) | CommandError::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         CommandError::Output(error)
@@ -136,6 +149,16 @@ enum CommandOutcome {
     Passed,
     Failed,
     Unusable,
+}
+
+impl CommandOutcome {
+    /// Returns an error unless the command passed. What was wrong has been printed.
+    fn or_failed(self) -> Result<(), CommandError> {
+        match self {
+            CommandOutcome::Passed => Ok(()),
+            _ => Err(CommandError::Failed("the validation layer found misuse".to_owned())),
+        }
+    }
 }
 
 /// Prints the violations that the validation layer found. The outcome is a failure if there are any.
@@ -176,6 +199,7 @@ pub fn main_with(args: Vec<OsString>, libraries: Option<&Path>) -> u8 {
         Command::Exec(args) => exec::run(&args, libraries),
         Command::Demo(args) => demo::run(&args, &mut out),
         Command::Bench(args) => bench::run(&args, &mut out),
+        Command::Selftest(args) => selftest::run(&args, &mut out),
         Command::Fleet(args) => fleet::run(&args),
         Command::Trace(args) => trace::run(*args, &mut out),
         Command::Plan(args) => plan::run(&args, &mut out),
@@ -192,9 +216,14 @@ pub fn main_with(args: Vec<OsString>, libraries: Option<&Path>) -> u8 {
         Ok(CommandOutcome::Passed) => 0,
         Ok(CommandOutcome::Failed) => 1,
         Ok(CommandOutcome::Unusable) => 2,
-        Err(CommandError::Failed(message)) => fail(1, &message),
-        Err(CommandError::Unusable(message)) => fail(2, &message),
-        Err(CommandError::Output(error)) => fail(3, &advice::unwritable(&error)),
+        Err(error) => {
+            let status = match error {
+                CommandError::Failed(_) => 1,
+                CommandError::Unusable(_) => 2,
+                CommandError::Output(_) => 3,
+            };
+            fail(status, &error.to_string())
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn environment() -> impl Iterator<Item = (&'static str, String)> {
 type Example = (&'static str, &'static str);
 
 /// Examples by command. A test runs them, in the repository's folder.
-const EXAMPLES: [(&str, &[Example]); 13] = [
+const EXAMPLES: [(&str, &[Example]); 14] = [
     (
         "run",
         &[
@@ -92,6 +92,16 @@ const EXAMPLES: [(&str, &[Example]); 13] = [
             "hiplaunch bench --quick --html report.html",
             "measure the launch methods side by side, and write a report with pictures",
         )],
+    ),
+    (
+        "selftest",
+        &[
+            ("hiplaunch selftest --backend hip", "test a GPU and its driver, and write a report to send"),
+            (
+                "hiplaunch selftest --only about --only arithmetic --report report.json",
+                "compare the arithmetic of the device in use with the emulator's",
+            ),
+        ],
     ),
     (
         "fleet",

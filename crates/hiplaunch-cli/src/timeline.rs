@@ -11,7 +11,7 @@ use super::whole_file::WholeFile;
 use super::{CommandError, CommandOutcome};
 
 /// The option of commands that can write a timeline.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TraceOption {
     /// Write a timeline of driver calls and device work to this file, as JSON that https://ui.perfetto.dev opens.
     ///

@@ -105,14 +105,24 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "crates/hip-conformance",
+        &[
+            "run",
+            "captures, default_streams, graphs, launch, memory, modules, ordering, properties, streams, threads",
+            "graph_rig",
+            "rig",
+            "subject",
+        ],
+    ),
+    (
         "crates/hiplaunch-cli",
         &[
             "replay",
-            "script_runner, trace",
+            "script_runner, selftest, trace",
             "demo, run",
             "bench, inspect, profile",
             "completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
-            "manual",
+            "manual, page",
             "logging, output, session",
             "advice, audit, colour, demangle, emulator, kernels, libamdhip64, names, other_target, pool_recorder, \
              progress, script, whole_file",

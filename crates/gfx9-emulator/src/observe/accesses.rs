@@ -32,6 +32,20 @@ impl AccessedBytes {
         lanes_of(self.lanes).map(|lane| (lane, self.at[lane]))
     }
 
+    /// Returns whether each lane accesses whole dwords and few seem to follow those of the lane before, so that lanes are better
+    /// looked at one by one.
+    pub(crate) fn is_scattered(&self) -> bool {
+        let size = u64::from(self.size);
+        let follows = |lane: &usize| {
+            let step = self.at[lane + 1].wrapping_sub(self.at[*lane]);
+            (step == 0) | (step == 4) | (step == size)
+        };
+        // None of them is at the end of 16 lanes, where rows often end.
+        let following = [0, 1, 20, 21, 41, 42, 61, 62].iter().filter(|lane| follows(lane)).count();
+        let is_whole = || self.each().fold(0, |bits, (_, at)| bits | at) | size;
+        !self.is_scalar && following < 6 && is_whole() % 4 == 0
+    }
+
     /// Returns the accesses of all lanes in their order, as few runs.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
         let mut left = self.lanes;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use super::accesses::Run;
+use super::accesses::{AccessedBytes, Run};
 use super::lock::lock;
 use super::races::{AccessContext, Kind, RecordedAccess, SCALAR};
 
@@ -41,10 +41,30 @@ pub(crate) struct Page {
     executions: Vec<RecordedAccess>,
     /// The number of executions at which [`Page::collect`] is called.
     limit: usize,
-    /// The last execution, with its slot.
-    last: Option<(RecordedAccess, Slot)>,
+    /// The last execution, with its context and its slot.
+    last: Option<(RecordedAccess, AccessContext, Slot)>,
+    /// By kind, how the last execution relates to an earlier one, which neighboring lanes mostly have in common.
+    relations: [Relation; 4],
     /// By kind, then by dword. `None` until there is such an access.
     slots: [Option<Box<[Slot; PAGE]>>; 4],
+}
+
+/// How an access relates to an earlier execution.
+#[derive(Debug, Clone, Copy)]
+struct Relation {
+    /// The slot of the earlier execution, without lane and bytes.
+    earlier: Slot,
+    /// Whether the two race if they have bytes in common.
+    races: bool,
+    /// Whether the same wave made both.
+    is_same_wave: bool,
+}
+
+impl Default for Relation {
+    /// Returns the relation to no execution, which takes the place of one of the same wave.
+    fn default() -> Relation {
+        Relation { earlier: 0, races: false, is_same_wave: true }
+    }
 }
 
 /// A lane that races, and the earlier access.
@@ -61,7 +81,7 @@ impl Page {
         access: &RecordedAccess,
         context: AccessContext,
     ) -> Option<Race> {
-        let own = self.execution(access);
+        let own = self.execution(access, context);
         let mut race = None;
         let mut chunk = at.start..at.start;
         while chunk.end < at.end {
@@ -69,7 +89,7 @@ impl Page {
             chunk = if self.is_uniform(up_to(WIDE_CHUNK)) { up_to(WIDE_CHUNK) } else { up_to(CHUNK) };
             let from = from + (chunk.start - at.start) as u32;
             if !self.may_race(chunk.clone(), access, context) {
-                self.put(chunk.clone(), own, lanes, from, access);
+                self.put(chunk.clone(), own, lanes, from, access, context);
                 continue;
             }
             for (dword, n) in chunk.clone().zip(from..) {
@@ -77,13 +97,14 @@ impl Page {
                     let found = self.record_one(dword, own | lane << 8 | bytes, access, context);
                     race = race.or(found.map(|other| (lane as u8, other)));
                 }
-                self.put_one(dword, own | lanes.last(n), access);
+                self.put_one(dword, own | lanes.last(n), access, context);
             }
         }
         race
     }
 
     /// Records an access of one lane to bytes of a dword. Returns an earlier one that it races with.
+    #[inline]
     fn record_one(
         &mut self,
         dword: usize,
@@ -91,33 +112,107 @@ impl Page {
         access: &RecordedAccess,
         context: AccessContext,
     ) -> Option<RecordedAccess> {
-        let race = self.slots[..kinds(access)].iter().flatten().find_map(|slots| {
-            let earlier = slots[dword];
-            if earlier & slot & 0xff == 0 || (earlier ^ slot) >> EXECUTION == 0 {
-                return None;
+        let mut race = None;
+        for kind in 0..kinds(access) {
+            let earlier = self.slot(kind, dword);
+            if earlier == 0 || (earlier ^ slot) >> EXECUTION == 0 || race.is_some() {
+                continue;
             }
-            let execution = self.of_slot(earlier)?;
-            let races = !access.is_after(execution, context) && access.conflicts(execution, context);
-            let found = RecordedAccess { lane: (earlier >> 8) as u8, bytes: earlier as u8, ..*execution };
-            races.then_some(found)
-        });
-        self.put_one(dword, slot, access);
+            if self.relation(kind, earlier, access, context).races && earlier & slot & 0xff != 0 {
+                let bytes = |execution: &RecordedAccess| RecordedAccess {
+                    lane: (earlier >> 8) as u8,
+                    bytes: earlier as u8,
+                    ..*execution
+                };
+                race = self.of_slot(earlier).map(bytes);
+            }
+        }
+        self.put_one(dword, slot, access, context);
         race
     }
 
+    /// Records an access to a whole dword if its relation to all earlier ones is known, and none races. Returns whether it did.
+    ///
+    /// Without branches for each kind, because it is called for each lane.
+    #[inline]
+    fn record_known(&mut self, dword: usize, slot: Slot, kind: Kind) -> bool {
+        let of = |kind: usize| (self.slot(kind, dword), self.relations[kind]);
+        let is_same = |a: Slot, b: Slot| (a ^ b) >> EXECUTION == 0;
+        let is_own = |earlier: Slot| (earlier == 0) | is_same(earlier, slot);
+        let is_known = |(earlier, relation): (Slot, Relation)| {
+            is_own(earlier) | (is_same(earlier, relation.earlier) & !relation.races)
+        };
+        let is_same_wave = |(earlier, relation): (Slot, Relation)| {
+            is_own(earlier) | (is_same(earlier, relation.earlier) & relation.is_same_wave)
+        };
+        let [read, other] = [of(READ), of(OTHER_READ)];
+        let all = is_known(of(WRITE)) & is_known(of(ATOMIC)) & is_known(read) & is_known(other);
+        let replaced = match kind {
+            _ if !all => return false,
+            Kind::Read if is_same_wave(read) => READ,
+            Kind::Read => {
+                if !is_same_wave(other) {
+                    self.slots_mut(READ)[dword] = other.0;
+                }
+                OTHER_READ
+            }
+            Kind::Write | Kind::AtomicStore => WRITE,
+            Kind::Atomic => ATOMIC,
+            Kind::CompareSwap => return false,
+        };
+        self.slots_mut(replaced)[dword] = slot;
+        true
+    }
+
+    /// Returns how the last execution relates to that of a slot.
+    #[inline]
+    fn relation(
+        &mut self,
+        kind: usize,
+        slot: Slot,
+        access: &RecordedAccess,
+        context: AccessContext,
+    ) -> Relation {
+        let known = self.relations[kind];
+        if (known.earlier ^ slot) >> EXECUTION == 0 {
+            return known;
+        }
+        let relation = match self.of_slot(slot) {
+            Some(execution) => Relation {
+                earlier: slot,
+                races: !access.is_after(execution, context) && access.conflicts(execution, context),
+                is_same_wave: execution.same_wave(access),
+            },
+            None => Relation::default(),
+        };
+        self.relations[kind] = relation;
+        relation
+    }
+
     /// Returns the slot of an execution, without lane and bytes.
-    fn execution(&mut self, access: &RecordedAccess) -> Slot {
-        if let Some((last, slot)) = &self.last
-            && last == access
-        {
-            return *slot;
+    #[inline]
+    fn execution(&mut self, access: &RecordedAccess, context: AccessContext) -> Slot {
+        match &self.last {
+            Some((last, of, slot)) if last == access && *of == context => *slot,
+            _ => self.add(access, context),
         }
-        if self.executions.len() >= self.limit.max(EXECUTIONS) {
-            self.collect();
-        }
-        self.executions.push(*access);
-        let slot = (self.executions.len() as Slot) << EXECUTION;
-        self.last = Some((*access, slot));
+    }
+
+    /// Adds an execution, unless it is the last in another context. Returns its slot.
+    #[inline(never)]
+    fn add(&mut self, access: &RecordedAccess, context: AccessContext) -> Slot {
+        self.relations = Default::default();
+        let slot = match self.last {
+            Some((last, _, slot)) if last == *access => slot,
+            _ => {
+                if self.executions.len() >= self.limit.max(EXECUTIONS) {
+                    self.collect();
+                }
+                self.executions.push(*access);
+                (self.executions.len() as Slot) << EXECUTION
+            }
+        };
+        self.last = Some((*access, context, slot));
         slot
     }
 
@@ -147,8 +242,9 @@ impl Page {
         self.executions.get(((slot >> EXECUTION) as usize).wrapping_sub(1))
     }
 
+    #[inline]
     fn slot(&self, kind: usize, dword: usize) -> Slot {
-        self.slots[kind].as_ref().map_or(0, |slots| slots[dword])
+        self.slots[kind].as_ref().map_or(0, |slots| slots[dword % PAGE])
     }
 
     fn slots_mut(&mut self, kind: usize) -> &mut [Slot; PAGE] {
@@ -186,7 +282,15 @@ impl Page {
     }
 
     /// Makes an access the last one to these dwords.
-    fn put(&mut self, at: Range<usize>, own: Slot, lanes: Lanes, from: u32, access: &RecordedAccess) {
+    fn put(
+        &mut self,
+        at: Range<usize>,
+        own: Slot,
+        lanes: Lanes,
+        from: u32,
+        access: &RecordedAccess,
+        context: AccessContext,
+    ) {
         let others = |m: Option<&RecordedAccess>| m.is_some_and(|m| !m.same_wave(access));
         let own_or_none = |m: Option<&RecordedAccess>| !others(m);
         let kind = match access.kind {
@@ -206,7 +310,7 @@ impl Page {
         };
         let Some(kind) = kind else {
             for (dword, n) in at.zip(from..) {
-                self.put_one(dword, own | lanes.last(n), access);
+                self.put_one(dword, own | lanes.last(n), access, context);
             }
             return;
         };
@@ -216,11 +320,12 @@ impl Page {
     }
 
     /// Makes an access the last one to a dword.
-    fn put_one(&mut self, dword: usize, slot: Slot, access: &RecordedAccess) {
+    #[inline]
+    fn put_one(&mut self, dword: usize, slot: Slot, access: &RecordedAccess, context: AccessContext) {
         let kind = match access.kind {
-            Kind::Read if self.replaces(READ, dword, slot, access) => READ,
+            Kind::Read if self.replaces(READ, dword, slot, access, context) => READ,
             Kind::Read => {
-                if !self.replaces(OTHER_READ, dword, slot, access) {
+                if !self.replaces(OTHER_READ, dword, slot, access, context) {
                     self.slots_mut(READ)[dword] = self.slot(OTHER_READ, dword);
                 }
                 OTHER_READ
@@ -238,9 +343,17 @@ impl Page {
     }
 
     /// Returns whether a read of a dword replaces one: there is none, or it was by the same wave.
-    fn replaces(&self, kind: usize, dword: usize, slot: Slot, access: &RecordedAccess) -> bool {
+    #[inline]
+    fn replaces(
+        &mut self,
+        kind: usize,
+        dword: usize,
+        slot: Slot,
+        access: &RecordedAccess,
+        context: AccessContext,
+    ) -> bool {
         let earlier = self.slot(kind, dword);
-        (earlier ^ slot) >> EXECUTION == 0 || self.of_slot(earlier).is_none_or(|m| m.same_wave(access))
+        (earlier ^ slot) >> EXECUTION == 0 || self.relation(kind, earlier, access, context).is_same_wave
     }
 }
 
@@ -339,23 +452,72 @@ pub(crate) fn record(
 ) -> Option<Race> {
     let name = |lane: u8| if is_scalar { SCALAR } else { lane };
     // A single lane's few dwords are not worth being compared together.
-    let whole = if run.count == 1 && run.size <= 16 { 0 } else { run.whole_dwords() };
-    let mut race = None;
+    if run.count == 1 && run.size <= 16 {
+        let left = name(run.lane + run.between());
+        let other = record_lane(pages, (run.address, run.size), left, &access, context)?;
+        return Some((if is_scalar { 0 } else { run.lane }, other));
+    }
+    let (whole, mut race) = (run.whole_dwords(), None);
     if whole > 0 {
         race = record_whole(pages, run.address / 4, whole, Lanes::of(run, name(run.lane)), access, context);
     }
     let done = if 4 * whole == run.bytes() { run.count.into() } else { 4 * whole / run.size };
     for lane in run.round().skip(done as usize) {
-        let address = run.address_of(lane);
-        for dword in address / 4..=(address + run.size - 1) / 4 {
-            let Some(page) = pages.page(dword / PAGE as u64) else { continue };
-            let left = Slot::from(name(lane + run.between()));
-            let slot = page.execution(&access) | left << 8 | bytes_of(address, run.size, dword);
-            let other = page.record_one((dword % PAGE as u64) as usize, slot, &access, context);
-            race = race.or(other.map(|other| (lane, other)));
-        }
+        let left = name(lane + run.between());
+        let other = record_lane(pages, (run.address_of(lane), run.size), left, &access, context);
+        race = race.or(other.map(|other| (lane, other)));
     }
     race.map(|(lane, other)| (if is_scalar { 0 } else { lane }, other))
+}
+
+/// Records the accesses of lanes, each to whole dwords. Returns the first race.
+pub(crate) fn record_lanes(
+    pages: &mut impl Pages,
+    accessed: &AccessedBytes,
+    access: RecordedAccess,
+    context: AccessContext,
+) -> Option<Race> {
+    let mut race = None;
+    for (lane, address) in accessed.each() {
+        let (mut dword, end) = (address / 4, (address + u64::from(accessed.size)) / 4);
+        while dword < end {
+            let (number, at) = (dword / PAGE as u64, (dword % PAGE as u64) as usize);
+            let count = (end - dword).min((PAGE - at) as u64);
+            dword += count;
+            let Some(page) = pages.page(number) else { continue };
+            let slot = page.execution(&access, context) | (lane as Slot) << 8 | 0b1111;
+            for at in at..at + count as usize {
+                if !page.record_known(at, slot, access.kind) {
+                    let other = page.record_one(at, slot, &access, context);
+                    race = race.or(other.map(|other| (lane as u8, other)));
+                }
+            }
+        }
+    }
+    race
+}
+
+/// Records the access of a lane to `size` bytes. Returns the first race.
+fn record_lane(
+    pages: &mut impl Pages,
+    (address, size): (u64, u64),
+    lane: u8,
+    access: &RecordedAccess,
+    context: AccessContext,
+) -> Option<RecordedAccess> {
+    let (mut race, mut dword, end) = (None, address / 4, (address + size).div_ceil(4));
+    while dword < end {
+        let base = dword / PAGE as u64 * PAGE as u64;
+        let at = dword..end.min(base + PAGE as u64);
+        dword = at.end;
+        let Some(page) = pages.page(base / PAGE as u64) else { continue };
+        let own = page.execution(access, context) | Slot::from(lane) << 8;
+        for dword in at {
+            let slot = own | bytes_of(address, size, dword);
+            race = race.or(page.record_one((dword - base) as usize, slot, access, context));
+        }
+    }
+    race
 }
 
 /// Records accesses to `count` dwords from `first` on, which are filled.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::accesses::{AccessedBytes, Run};
-use super::history::{GlobalHistory, Page, Pages, Race, record};
+use super::history::{GlobalHistory, Page, Pages, Race, record, record_lanes};
 use super::races::{AccessContext, Kind, RecordedAccess, SCALAR};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::wave::LANES;
@@ -183,7 +183,7 @@ fn accessed(random: &mut Random) -> AccessedBytes {
 #[test]
 fn many_lanes_at_once_are_recorded_like_one_after_the_other() {
     let mut random = Random::new(1);
-    let (mut races, mut fewer) = (0, 0);
+    let (mut races, mut fewer, mut scattered) = (0, 0, 0);
     for _ in 0..60 {
         let memory = GlobalHistory::new();
         let mut pages = memory.pages();
@@ -222,7 +222,12 @@ fn many_lanes_at_once_are_recorded_like_one_after_the_other() {
                 }
             }
             let (mut global, mut local) = (None, None);
-            for run in accessed.runs() {
+            if accessed.is_scattered() {
+                scattered += 1;
+                global = record_lanes(&mut pages, &accessed, this, context);
+                local = record_lanes(&mut lds, &accessed, this, context);
+            }
+            for run in accessed.runs().filter(|_| !accessed.is_scattered()) {
                 fewer += run.lanes().len() - 1;
                 global = global.or(record(&mut pages, &run, this, context, accessed.is_scalar));
                 local = local.or(record(&mut lds, &run, this, context, accessed.is_scalar));
@@ -232,5 +237,5 @@ fn many_lanes_at_once_are_recorded_like_one_after_the_other() {
             races += usize::from(race.is_some());
         }
     }
-    assert!(races > 1000 && fewer > 100_000, "{races} {fewer}");
+    assert!(races > 1000 && fewer > 100_000 && scattered > 1000, "{races} {fewer} {scattered}");
 }

@@ -50,7 +50,7 @@ impl Kind {
 }
 
 /// An access to a dword, with what is needed to decide whether a later access is ordered after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Eq)]
 pub(crate) struct RecordedAccess {
     /// The number of the workgroup.
     pub(crate) group: u32,
@@ -72,12 +72,24 @@ pub(crate) struct RecordedAccess {
 pub(crate) const SCALAR: u8 = u8::MAX;
 
 /// The state of the wave that makes an access, and of the memory that it accesses.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AccessContext {
     /// The time of the wave's last acquire, its own or one of a wave that it met at a barrier.
     pub(crate) acquired: u32,
     /// Whether a store to this memory may be atomic although it looks plain.
     pub(crate) stores_may_be_atomic: bool,
+}
+
+/// Compares all fields together, because they are compared for each dword and mostly equal.
+impl PartialEq for RecordedAccess {
+    #[inline]
+    fn eq(&self, other: &RecordedAccess) -> bool {
+        let RecordedAccess { group, inst, time, barrier, wave, lane, bytes, kind } = *self;
+        let differ = group ^ other.group | inst ^ other.inst | time ^ other.time | barrier ^ other.barrier;
+        let small =
+            wave ^ other.wave | lane ^ other.lane | bytes ^ other.bytes | kind as u8 ^ other.kind as u8;
+        differ | u32::from(small) == 0
+    }
 }
 
 impl RecordedAccess {

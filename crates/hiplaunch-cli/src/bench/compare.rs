@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use super::about::COMPARABLE;
 use super::methods::LaunchMethod;
-use super::report::{Section, digits, time};
+use super::report::{digits, time};
 use super::results::{Measured, Results};
 use crate::output::Style;
+use crate::page::Section;
 
 /// Changes below this part of the time are not reported, however certain they are.
 const NOTABLE: f64 = 0.05;

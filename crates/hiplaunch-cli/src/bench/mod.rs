@@ -3,7 +3,6 @@
 mod about;
 mod cases;
 mod compare;
-mod html;
 pub(crate) mod measure;
 pub(crate) mod methods;
 mod plots;
@@ -12,12 +11,14 @@ mod results;
 mod statistics;
 
 use code_object::CodeObject;
+use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::advice::unreadable;
 use super::output::Output;
+use super::page;
 use super::progress::Progress;
 use super::session::{CommandSession, DriverArgs, unusable};
 use super::timeline::TraceOption;
@@ -139,12 +140,12 @@ fn report(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandE
     }
     let sections = report::sections(&results, comparison.as_ref());
     write(json, || document.to_string())?;
-    write(html, || html::page(&results, &sections))?;
+    write(html, || report::page(&results, &sections))?;
     write(svg, || plots::bars(&results))?;
     if args.prints_json() {
         out.json(&document)?;
     } else {
-        report::print(&sections, out)?;
+        page::print(&sections, out)?;
     }
     super::report_violations(&violations)
 }
@@ -165,6 +166,37 @@ fn list(args: &BenchArgs, out: &mut Output) -> Result<CommandOutcome, CommandErr
         }
     }
     Ok(CommandOutcome::Passed)
+}
+
+/// Returns the circumstances of a run, as the documents of reports have them.
+pub(crate) fn about(session: &CommandSession, options: &str) -> Value {
+    serde_json::json!(about::about(session, options))
+}
+
+/// Measures the launch methods in about half a minute. Returns the document that `--json` writes.
+pub(crate) fn document(driver: &DriverArgs) -> Result<Value, CommandError> {
+    let args = BenchArgs {
+        quick: true,
+        filter: Vec::new(),
+        list: false,
+        rounds: None,
+        json: Some("-".into()),
+        html: None,
+        svg: None,
+        compare: None,
+        from: None,
+        code_object: None,
+        driver: driver.clone(),
+        trace: TraceOption::default(),
+    };
+    let mut out = Output::document();
+    report(&args, &mut out)?.or_failed()?;
+    Ok(out.into_document())
+}
+
+/// Returns the sections of a report on a document that [`document`] returned.
+pub(crate) fn sections(document: &Value) -> Result<Vec<page::Section>, String> {
+    Ok(report::sections(&results::parse(&document.to_string())?, None))
 }
 
 /// Measures all points. Also returns what the validation layer found.

@@ -6,23 +6,8 @@ use super::methods::LaunchMethod;
 use super::plots;
 use super::results::{About, Case, Measured, Results};
 use super::statistics::rounded;
-use crate::output::{Output, Style, wrapped};
-
-/// A part of the report.
-#[derive(Default)]
-pub(super) struct Section {
-    pub(super) title: String,
-    pub(super) text: String,
-    pub(super) warnings: Vec<String>,
-    pub(super) head: Vec<String>,
-    pub(super) rows: Vec<(Style, Vec<String>)>,
-    /// Terms with their meanings.
-    pub(super) terms: Vec<(&'static str, &'static str)>,
-    /// A picture as SVG, for the page.
-    pub(super) figure: Option<String>,
-    /// Whether the section is for the page alone, which has more room.
-    pub(super) only_page: bool,
-}
+use crate::output::Style;
+use crate::page::{self, Section};
 
 /// The quantity of an axis's table and figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,45 +197,10 @@ fn matrix(results: &Results, axis: Axis, quantity: Quantity) -> Option<Section> 
     })
 }
 
-/// Prints the sections.
-pub(super) fn print(sections: &[Section], out: &mut Output) -> std::io::Result<()> {
-    for section in sections.iter().filter(|section| !section.only_page) {
-        if !section.title.is_empty() {
-            out.line("")?;
-            out.line(out.styled(Style::Strong, &section.title))?;
-        }
-        section.warnings.iter().try_for_each(|warning| paragraph(warning, "", out, Style::Bad))?;
-        if !section.text.is_empty() {
-            paragraph(&section.text, "", out, Style::Faint)?;
-        }
-        let head = (!section.head.is_empty()).then_some((Style::Faint, &section.head));
-        let rows: Vec<_> =
-            head.into_iter().chain(section.rows.iter().map(|(s, cells)| (*s, cells))).collect();
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|(_, cells)| cells.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        for (style, cells) in &rows {
-            let mut line = String::new();
-            for (column, cell) in cells.iter().enumerate() {
-                line += &match column {
-                    0 => format!("{cell:0$}", width(0)),
-                    _ if section.head.is_empty() => format!("  {cell}"),
-                    _ => format!("  {cell:>0$}", width(column)),
-                };
-            }
-            out.line(out.styled(*style, &line))?;
-        }
-        for (term, meaning) in &section.terms {
-            paragraph(&format!("{term}: {meaning}"), "    ", out, Style::Faint)?;
-        }
-    }
-    Ok(())
-}
-
-fn paragraph(text: &str, indent: &str, out: &mut Output, style: Style) -> std::io::Result<()> {
-    let lines = wrapped(indent, text.split_whitespace(), " ");
-    lines.iter().try_for_each(|line| out.line(out.styled(style, line)))
+/// Returns the report as a page.
+pub(super) fn page(results: &Results, sections: &[Section]) -> String {
+    let device = results.about("device").unwrap_or("an unknown device");
+    page::page(&format!("hiplaunch bench: {device}"), "What a launch costs", sections)
 }
 
 /// Returns a time with three significant digits and a unit.
@@ -284,6 +234,7 @@ pub(super) fn digits(figure: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare::compare;
     use super::*;
 
     #[test]
@@ -294,5 +245,30 @@ mod tests {
         );
         assert_eq!([870.0, 8520.0, 1.23e6, 2e9].map(time), ["870 ns", "8.52 us", "1.23 ms", "2.00 s"]);
         assert_eq!([1.25e6, 117_000.0, 3.0].map(rate), ["1.25 M/s", "117 k/s", "3.00 /s"]);
+    }
+
+    /// The page is XML, too, so a parser finds errors in it.
+    #[test]
+    fn the_page_is_well_formed_and_whole() {
+        let (results, none) = (super::super::results::tests::results(), Results::default());
+        let comparison = compare(&results, &results);
+        let pages = [
+            page(&results, &sections(&results, Some(&comparison))),
+            page(&results, &sections(&results, None)),
+            page(&none, &sections(&none, None)),
+        ];
+        for text in &pages {
+            let body = text.strip_prefix("<!DOCTYPE html>\n").unwrap();
+            let document = roxmltree::Document::parse(body).unwrap();
+            for node in document.descendants().filter(|node| node.is_element()) {
+                assert_ne!(node.tag_name().name(), "script");
+                for attribute in ["src", "href"] {
+                    assert!(node.attribute(attribute).is_none_or(|to| to.starts_with("data:")), "{node:?}");
+                }
+            }
+            assert!(!text.replace("http://www.w3.org/2000/svg", "").contains("http:"));
+        }
+        assert!(pages[0].contains("2026-11-21 &lt;&amp;&gt;") && pages[0].contains("6 cases compared"));
+        assert_eq!(pages[0].matches("<svg").count(), 4);
     }
 }

@@ -144,7 +144,7 @@ impl Results {
     }
 }
 
-fn parse(text: &str) -> Result<Results, String> {
+pub(super) fn parse(text: &str) -> Result<Results, String> {
     let document: Value = serde_json::from_str(text)
         .map_err(|e| format!("no JSON: {e}; give what `hiplaunch bench --json FILE` wrote"))?;
     match document.get("format").and_then(Value::as_str) {

@@ -7,7 +7,7 @@ mod table;
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::output::{Output, grouped};
 use super::pool_recorder::PoolRecorder;
@@ -75,6 +75,21 @@ pub(crate) fn run(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, C
     let Some(recording) = args.trace.start()? else { return rows(args, out) };
     let args = DemoArgs { driver: recording.on(&args.driver), ..args.clone() };
     recording.finish(rows(&args, out))
+}
+
+/// Compares the launches, and counts the calls of operations with and without a pool. Returns the document that `--json` prints.
+pub(crate) fn document(driver: &DriverArgs) -> Result<Value, CommandError> {
+    let args = DemoArgs {
+        launches: 1000,
+        only: None,
+        explain: true,
+        json: true,
+        trace: TraceOption::default(),
+        driver: driver.clone(),
+    };
+    let mut out = Output::document();
+    rows(&args, &mut out)?.or_failed()?;
+    Ok(out.into_document())
 }
 
 fn rows(args: &DemoArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {

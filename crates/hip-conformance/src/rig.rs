@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use bytemuck::Pod;
-use code_object::{CodeObject, KernelSignature};
+use code_object::{CodeObject, KernelSignature, TargetId};
 use hiplaunch::driver::validation::{ValidationDriver, Violation};
 use hiplaunch::driver::{
     Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, HostFunction,
@@ -21,16 +21,33 @@ use crate::subject::Subject;
 pub(crate) const D0: DeviceId = DeviceId(0);
 pub(crate) const D1: DeviceId = DeviceId(1);
 
-/// A code object of `hip/`, for gfx90a and for gfx942.
+/// The code objects of a file of `hip/`: for gfx90a, for gfx942, and mostly a bundle for all targets.
 #[derive(Debug)]
-pub(crate) struct Image(pub(crate) [&'static [u8]; 2]);
+pub(crate) struct Image {
+    pub(crate) plain: [&'static [u8]; 2],
+    bundle: Option<&'static [u8]>,
+}
+
+impl Image {
+    /// Returns the code object for a device of a target.
+    pub(crate) fn of(&self, target: &TargetId) -> Option<CodeObject> {
+        let mut images = self.plain.into_iter().chain(self.bundle);
+        images.find_map(|image| CodeObject::from_any(image, target).ok())
+    }
+}
 
 macro_rules! image {
+    ($name:literal, $bundle:expr) => {
+        Image {
+            plain: [
+                include_bytes!(concat!("../../../hip/", $name, ".gfx90a.co")),
+                include_bytes!(concat!("../../../hip/", $name, ".gfx942.co")),
+            ],
+            bundle: $bundle,
+        }
+    };
     ($name:literal) => {
-        Image([
-            include_bytes!(concat!("../../hip/", $name, ".gfx90a.co")),
-            include_bytes!(concat!("../../hip/", $name, ".gfx942.co")),
-        ])
+        image!($name, Some(include_bytes!(concat!("../../../hip/", $name, ".hipfb"))))
     };
 }
 
@@ -39,7 +56,8 @@ pub(crate) static REDUCE: Image = image!("reduce");
 pub(crate) static MATMUL: Image = image!("matmul");
 pub(crate) static PROBE: Image = image!("probe");
 pub(crate) static JIT: Image = image!("jit");
-pub(crate) static GRID: Image = image!("grid");
+// gfx12 has no way to wait for a whole grid.
+pub(crate) static GRID: Image = image!("grid", None);
 
 /// The objects that a case created, which are destroyed at its end.
 #[derive(Debug, Default)]
@@ -53,13 +71,16 @@ struct Owned {
     execs: Vec<RawGraphExec>,
 }
 
-pub(crate) struct Rig {
+/// A driver, and the objects that a case made.
+pub struct Rig {
     pub(crate) subject: Subject,
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) validation: Option<Arc<ValidationDriver>>,
     owned: Mutex<Owned>,
     /// Whether the case lost a device, which can't be waited for any more.
     lost: AtomicBool,
+    /// Why the case did nothing, or not everything.
+    skipped: Mutex<Option<String>>,
 }
 
 // SAFETY comments below: see the module's text.
@@ -76,15 +97,22 @@ impl Rig {
         driver: Arc<dyn Driver>,
         validation: Option<Arc<ValidationDriver>>,
     ) -> Rig {
-        Rig { subject, driver, validation, owned: Mutex::default(), lost: AtomicBool::new(false) }
+        Rig {
+            subject,
+            driver,
+            validation,
+            owned: Mutex::default(),
+            lost: AtomicBool::new(false),
+            skipped: Mutex::default(),
+        }
     }
 
-    /// Prints why a case is skipped.
+    /// Notes why a case is skipped.
     pub(crate) fn skip(&self, reason: &str) {
-        println!("skipped on {:?}: {reason}", self.subject);
+        *self.skipped.lock().unwrap() = Some(reason.to_owned());
     }
 
-    /// Returns whether the driver has a capability. Prints that the case is skipped if not.
+    /// Returns whether the driver has a capability. Notes that the case is skipped if not.
     pub(crate) fn has(&self, capability: Capability) -> bool {
         let has = self.driver.capabilities().has(capability);
         if !has {
@@ -93,11 +121,21 @@ impl Rig {
         has
     }
 
+    /// Returns whether there is code for the device. Notes that the case is skipped if not.
+    pub(crate) fn has_code(&self, image: &Image) -> bool {
+        let target = self.driver.device_properties(D0).unwrap().target;
+        let has = image.of(&target).is_some();
+        if !has {
+            self.skip(&format!("no code for {target}"));
+        }
+        has
+    }
+
     pub(crate) fn devices(&self) -> Vec<DeviceId> {
         (0..self.driver.device_count().unwrap()).map(DeviceId).collect()
     }
 
-    /// Returns whether there is a second device. Prints that the case is skipped if not.
+    /// Returns whether there is a second device. Notes that the case is skipped if not.
     pub(crate) fn has_second_device(&self) -> bool {
         let two = self.devices().len() > 1;
         if !two {
@@ -276,13 +314,11 @@ impl Rig {
 
     pub(crate) fn load_on(&self, device: DeviceId, image: &Image) -> Kernels<'_> {
         let target = self.driver.device_properties(device).unwrap().target;
-        let objects = image.0.map(|bytes| (bytes, CodeObject::parse(bytes).unwrap()));
-        let (bytes, object) = objects
-            .into_iter()
-            .find(|(_, object)| object.target().is_compatible_with(&target))
+        let object = image
+            .of(&target)
             .unwrap_or_else(|| panic!("hip/ has no code object for {target}; see hip/build.sh"));
         // SAFETY: the code object is one of this repository.
-        let module = unsafe { self.driver.module_load(device, bytes) }.unwrap();
+        let module = unsafe { self.driver.module_load(device, object.elf()) }.unwrap();
         self.owned.lock().unwrap().modules.push((device, module));
         Kernels { rig: self, device, module, object }
     }
@@ -377,7 +413,7 @@ impl Rig {
     }
 
     /// Destroys what the case created, and checks that there was no violation and that nothing is left.
-    pub(crate) fn finish(self) {
+    pub(crate) fn finish(self) -> Option<String> {
         let d = &self.driver;
         if !self.lost.load(Ordering::Relaxed) {
             self.devices().into_iter().for_each(|device| d.device_synchronize(device).unwrap());
@@ -396,6 +432,7 @@ impl Rig {
         if let Some(layer) = &self.validation {
             layer.assert_clean_and_empty().unwrap();
         }
+        self.skipped.into_inner().unwrap()
     }
 }
 

@@ -1,10 +1,24 @@
-//! Writes the report as a page without dependencies.
+//! Reports of sections: printed, or written as a page without dependencies.
 
 use std::fmt::Write;
 
-use super::report::Section;
-use super::results::Results;
-use crate::output::Style;
+use crate::output::{Output, Style, wrapped};
+
+/// A part of the report.
+#[derive(Default)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) text: String,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<(Style, Vec<String>)>,
+    /// Terms with their meanings.
+    pub(crate) terms: Vec<(&'static str, &'static str)>,
+    /// A picture as SVG, for the page.
+    pub(crate) figure: Option<String>,
+    /// Whether the section is for the page alone, which has more room.
+    pub(crate) only_page: bool,
+}
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --text: #1f2328; --faint: #59636e; --line: #d8dee4; --page: #fff; --good: #1a7f37; --bad: #cf222e }
@@ -29,17 +43,17 @@ fn escaped(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// Returns the whole page.
-pub(super) fn page(results: &Results, sections: &[Section]) -> String {
-    let device = escaped(results.about("device").unwrap_or("an unknown device"));
+/// Returns the whole page. `title` is the browser's, `heading` the page's own.
+pub(crate) fn page(title: &str, heading: &str, sections: &[Section]) -> String {
+    let (title, heading) = (escaped(title), escaped(heading));
     let mut page = format!(
         "<!DOCTYPE html>
 <html lang=\"en\"><head><meta charset=\"utf-8\"/>
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>
-<title>hiplaunch bench: {device}</title>
+<title>{title}</title>
 <link rel=\"icon\" href=\"data:,\"/>
 <style>{STYLE}</style></head><body><main>
-<h1>What a launch costs</h1>
+<h1>{heading}</h1>
 "
     );
     sections.iter().for_each(|section| write_section(&mut page, section));
@@ -90,34 +104,43 @@ fn write_section(page: &mut String, section: &Section) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::compare::compare;
-    use super::super::report::sections;
-    use super::*;
-
-    /// The page is XML, too, so a parser finds errors in it.
-    #[test]
-    fn the_page_is_well_formed_and_whole() {
-        let (results, none) = (super::super::results::tests::results(), Results::default());
-        let comparison = compare(&results, &results);
-        let pages = [
-            page(&results, &sections(&results, Some(&comparison))),
-            page(&results, &sections(&results, None)),
-            page(&none, &sections(&none, None)),
-        ];
-        for text in &pages {
-            let body = text.strip_prefix("<!DOCTYPE html>\n").unwrap();
-            let document = roxmltree::Document::parse(body).unwrap();
-            for node in document.descendants().filter(|node| node.is_element()) {
-                assert_ne!(node.tag_name().name(), "script");
-                for attribute in ["src", "href"] {
-                    assert!(node.attribute(attribute).is_none_or(|to| to.starts_with("data:")), "{node:?}");
-                }
-            }
-            assert!(!text.replace("http://www.w3.org/2000/svg", "").contains("http:"));
+/// Prints the sections.
+pub(crate) fn print(sections: &[Section], out: &mut Output) -> std::io::Result<()> {
+    for section in sections.iter().filter(|section| !section.only_page) {
+        if !section.title.is_empty() {
+            out.line("")?;
+            out.line(out.styled(Style::Strong, &section.title))?;
         }
-        assert!(pages[0].contains("2026-11-21 &lt;&amp;&gt;") && pages[0].contains("6 cases compared"));
-        assert_eq!(pages[0].matches("<svg").count(), 4);
+        section.warnings.iter().try_for_each(|warning| paragraph(warning, "", out, Style::Bad))?;
+        if !section.text.is_empty() {
+            paragraph(&section.text, "", out, Style::Faint)?;
+        }
+        let head = (!section.head.is_empty()).then_some((Style::Faint, &section.head));
+        let rows: Vec<_> =
+            head.into_iter().chain(section.rows.iter().map(|(s, cells)| (*s, cells))).collect();
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|(_, cells)| cells.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        for (style, cells) in &rows {
+            let mut line = String::new();
+            for (column, cell) in cells.iter().enumerate() {
+                line += &match column {
+                    0 => format!("{cell:0$}", width(0)),
+                    _ if section.head.is_empty() => format!("  {cell}"),
+                    _ => format!("  {cell:>0$}", width(column)),
+                };
+            }
+            out.line(out.styled(*style, &line))?;
+        }
+        for (term, meaning) in &section.terms {
+            paragraph(&format!("{term}: {meaning}"), "    ", out, Style::Faint)?;
+        }
     }
+    Ok(())
+}
+
+fn paragraph(text: &str, indent: &str, out: &mut Output, style: Style) -> std::io::Result<()> {
+    let lines = wrapped(indent, text.split_whitespace(), " ");
+    lines.iter().try_for_each(|line| out.line(out.styled(style, line)))
 }

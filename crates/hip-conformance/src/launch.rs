@@ -319,7 +319,7 @@ pub(crate) fn a_trap_is_an_error(rig: &Rig) {
 }
 
 pub(crate) fn a_cooperative_grid_waits_for_itself(rig: &Rig) {
-    if !rig.has(Capability::CooperativeLaunch) {
+    if !rig.has(Capability::CooperativeLaunch) || !rig.has_code(&GRID) {
         return;
     }
     const N: usize = 1000;
@@ -336,7 +336,7 @@ pub(crate) fn a_cooperative_grid_waits_for_itself(rig: &Rig) {
 }
 
 pub(crate) fn a_cooperative_grid_that_does_not_fit_is_refused(rig: &Rig) {
-    if !rig.has(Capability::CooperativeLaunch) {
+    if !rig.has(Capability::CooperativeLaunch) || !rig.has_code(&GRID) {
         return;
     }
     let (stream, grid) = (rig.stream(), rig.load(&GRID));

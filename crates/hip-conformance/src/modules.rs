@@ -33,7 +33,7 @@ fn refused(rig: &Rig, image: &[u8]) -> ErrorCode {
 }
 
 pub(crate) fn an_image_that_is_no_code_object_is_an_error(rig: &Rig) {
-    let good = VECTOR.0[0];
+    let good = VECTOR.plain[0];
     refused(rig, b"");
     refused(rig, b"no code object");
     refused(rig, &[0; 4096]);
@@ -54,7 +54,7 @@ pub(crate) fn an_image_that_is_no_code_object_is_an_error(rig: &Rig) {
 pub(crate) fn an_image_for_another_target_is_an_error(rig: &Rig) {
     let target = rig.driver.device_properties(D0).unwrap().target;
     let other = |image: &Image| {
-        image.0.into_iter().find(|bytes| {
+        image.plain.into_iter().find(|bytes| {
             !code_object::CodeObject::parse(bytes).unwrap().target().is_compatible_with(&target)
         })
     };
@@ -66,8 +66,7 @@ pub(crate) fn an_image_for_another_target_is_an_error(rig: &Rig) {
 
 pub(crate) fn the_image_is_not_needed_after_loading(rig: &Rig) {
     let target = rig.driver.device_properties(D0).unwrap().target;
-    let fits = |b: &&[u8]| code_object::CodeObject::parse(b).unwrap().target().is_compatible_with(&target);
-    let mut copy = VECTOR.0.into_iter().find(fits).expect("a code object for this device").to_vec();
+    let mut copy = VECTOR.of(&target).expect("a code object for this device").elf().to_vec();
     // SAFETY: the code object is one of this repository.
     let module = unsafe { rig.driver.module_load(D0, &copy) }.unwrap();
     copy.fill(0xff);
