@@ -384,7 +384,8 @@ impl Buffer {
         let memory = self.open()?;
         let Some(memory) = &*memory else { return Err(ClosedError::new_err("the buffer was closed")) };
         let Some(end) = offset.checked_add(nbytes).filter(|end| *end <= memory.len()) else {
-            let problem = format!("{nbytes} bytes from byte {offset} on are not in a buffer of {} bytes", memory.len());
+            let problem =
+                format!("{nbytes} bytes from byte {offset} on are not in a buffer of {} bytes", memory.len());
             return Err(PyValueError::new_err(problem));
         };
         let view = memory.slice(0, offset, end).map_err(raise)?;

@@ -168,6 +168,23 @@ def test_a_jit_over_devices():
     assert graphs_of(step)[1] == 0
 
 
+def test_a_jit_that_copies_between_devices():
+    def there_and_back(x):
+        there = ((x * 2).contiguous() + 1).contiguous().to(SECOND).contiguous()
+        return (((there * 3).contiguous() + 1).to(FIRST).contiguous() - 1).realize()
+
+    step = TinyJit(there_and_back)
+    for factor in range(6):
+        got = step(Tensor(array(64) * factor).realize())
+        numpy.testing.assert_allclose(got.numpy(), (array(64) * factor * 2 + 1) * 3, rtol=1e-5)
+    batches, others = graphs_of(step)
+    assert (len(batches), others) == (1, 0)
+    with Context(DEBUG=2):
+        before = GlobalCounters.time_sum_s
+        step(Tensor(array(64)).realize())
+        assert GlobalCounters.time_sum_s > before
+
+
 def test_times(device):
     before = GlobalCounters.time_sum_s
     with Context(DEBUG=2):

@@ -4,16 +4,23 @@ import contextlib
 import functools
 
 import hiplaunch
-from hiplaunch.tinygrad._graph import Graph
-from hiplaunch.tinygrad._renderers import HIPRenderer, LLVMRenderer
-from tinygrad.device import Compiled, LRUAllocator, Program
-from tinygrad.helpers import DEV
+
+try:
+    from hiplaunch.tinygrad._graph import Graph
+    from hiplaunch.tinygrad._renderers import HIPRenderer, LLVMRenderer
+    from tinygrad.device import Compiled, LRUAllocator, Program
+    from tinygrad.helpers import DEV
+except ImportError as error:
+    raise ImportError("the device HIPLAUNCH is for tinygrad 0.14.0, whose interface for devices this version does not have") from error
 
 
 @functools.cache
 def _launcher():
     """The launcher of all devices, so that they can copy to each other. DEV=HIPLAUNCH:HIP:gfx942 names the emulator's target."""
-    return hiplaunch.Launcher(target=DEV.target("HIPLAUNCH").arch or None)
+    launcher = hiplaunch.Launcher(target=DEV.target("HIPLAUNCH").arch or None)
+    # From about so many kernels on, a graph of HIP's costs less than their launches (BENCHMARKS.md).
+    launcher.set_graph_break_even(8)
+    return launcher
 
 
 class HIPLAUNCHAllocator(LRUAllocator):
