@@ -20,7 +20,7 @@ KERNELS, REPLAYS, ROUNDS = 10, 200, 7
 CASES = {
     "program": "a program called by itself",
     "kernels": f"a TinyJit of {KERNELS} kernels, one by one (JIT=2)",
-    "batch": f"the same as a batch (JIT=1)",
+    "batch": "the same as a batch (JIT=1)",
 }
 
 

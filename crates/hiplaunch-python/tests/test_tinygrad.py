@@ -3,7 +3,9 @@
 import importlib.metadata
 import importlib.util
 import os
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -248,6 +250,13 @@ def test_the_environment_names_the_device():
     assert "hiplaunch_tinygrad.pth" in {file.name for file in files}
     status, out, err = run(PROGRAM, DEV="HIPLAUNCH")
     assert status == 0 and out.startswith("HIPLAUNCH gfx"), (out, err)
+
+
+def test_the_guides_program():
+    page = pathlib.Path(__file__).resolve().parents[3] / "docs" / "tinygrad.md"
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    status, out, err = run(program)
+    assert status == 0 and out == "[2, 4, 6]\n", (out, err)
 
 
 @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950"])
