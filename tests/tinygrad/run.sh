@@ -19,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Beside the checkout's own tinygrad, its tests would not find the one that is installed.
-ln -s "$checkout/test" "$checkout/extra" "$work/"
+ln -s "$checkout/test" "$checkout/extra" "$checkout/examples" "$work/"
 version=$("$python" -c 'import importlib.metadata as m; print(*m.version("tinygrad").split(".")[:2], sep=".")')
 export PYTHONPATH="$here/..${PYTHONPATH:+:$PYTHONPATH}"
 export DEV="HIPLAUNCH:${RENDERER:-LLVM}:$target;CPU" HIPLAUNCH_BACKEND=emulator HIPLAUNCH_EMULATOR_DEVICES=8
