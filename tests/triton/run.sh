@@ -16,11 +16,13 @@ shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 python=${PYTHON:-python3}
 target=${TARGET:-gfx942}
-export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONPATH="$here/..${PYTHONPATH:+:$PYTHONPATH}"
+version=$("$python" -c 'import triton; print(*triton.__version__.split(".")[:2], sep=".")')
+selection="-p selection --list $here/list.tsv --tested $version $target"
 
 tests() {
     cd "$checkout/python/test/unit"
-    "$python" -m pytest -p hiplaunch.triton.pytest --hiplaunch-target="$target" -p selection -p no:cacheprovider \
+    "$python" -m pytest -p hiplaunch.triton.pytest --hiplaunch-target="$target" $selection -p no:cacheprovider \
         --rootdir "$checkout" --confcutdir "$checkout" -W ignore -n 2 -q --tb=line -rfEX "$@"
 }
 
@@ -54,7 +56,7 @@ tutorials)
     # The sixth has a test in place of a program, whose forward pass alone is skipped by itself. The smallest of its sizes takes two
     # minutes.
     cd "$checkout/python/tutorials"
-    "$python" -m pytest -p hiplaunch.triton.pytest --hiplaunch-target="$target" -p selection -p no:cacheprovider -W ignore \
+    "$python" -m pytest -p hiplaunch.triton.pytest --hiplaunch-target="$target" $selection -p no:cacheprovider -W ignore \
         -q --tb=line -k 'not fwd and 128-2-1 and fp16' 06-fused-attention.py
     exit $failed
     ;;

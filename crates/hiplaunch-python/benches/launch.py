@@ -23,7 +23,7 @@ import hiplaunch
 LAUNCHES = 20_000
 CODE = pathlib.Path(__file__).resolve().parents[3] / "hip" / "vector.hipfb"
 
-# The functions that ctypes and Triton's launcher call. `hipGetProcAddress` finds the others by name.
+# The functions that ctypes, Triton's launcher and tinygrad's device HIP call. `hipGetProcAddress` finds the others by name.
 NOTHING = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -43,7 +43,14 @@ int hipModuleLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned
 int hipDrvLaunchKernelEx(const void *config, void *f, void **args, void **extra) { return 0; }
 int hipModuleLoadDataEx(void **m, const void *image, unsigned n, void *options, void **values) { *m = (void *)1; return 0; }
 int hipModuleGetFunction(void **f, void *m, const char *name) { *f = (void *)2; return 0; }
+int hipModuleLoadData(void **m, const void *image) { *m = (void *)1; return 0; }
 int hipModuleUnload(void *m) { return 0; }
+int hipSetDevice(int n) { return 0; }
+int hipDeviceSynchronize(void) { return 0; }
+int hipEventCreate(void **e) { *e = (void *)3; return 0; }
+int hipMalloc(void **p, size_t n) { *p = (void *)4096; return 0; }
+int hipFree(void *p) { return 0; }
+int hipMemcpy(void *to, const void *from, size_t n, int kind) { return 0; }
 int hipFuncGetAttribute(int *value, int attribute, void *f) { *value = 256; return 0; }
 int hipFuncSetAttribute(const void *f, int attribute, int value) { return 0; }
 int hipGetDeviceCount(int *n) { *n = 1; return 0; }
@@ -212,4 +219,5 @@ def main():
         print(f"{min(of):9.0f} {statistics.median(of):9.0f}  {name}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hip_driver::DevicePtr;
-use hiplaunch::{Arg, BufferArg, HostData};
+use hiplaunch::{Arg, HostData};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -185,10 +185,7 @@ impl Converted<'_> {
             Converted::Scalar(bits, size) => Arg::Scalar { bits: *bits, size: *size },
             Converted::Pointer(address) => Arg::Pointer(DevicePtr(*address)),
             Converted::Buffer(memory) => match &**memory {
-                Some(memory) => match memory.block() {
-                    Some(block) => Arg::Buffer(BufferArg::first_bytes(Some(block), memory.bytes() as u64)),
-                    None => Arg::from(memory),
-                },
+                Some(memory) => Arg::from(memory),
                 None => Arg::null(),
             },
             Converted::Destination => Arg::Destination,

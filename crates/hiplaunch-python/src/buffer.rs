@@ -27,7 +27,7 @@ pub(crate) struct Buffer {
     /// Set before `memory` is taken, so that no new use begins while `close` waits for those that run.
     closed: AtomicBool,
     /// `None` after `close`.
-    memory: Live<RwLock<Option<DeviceBuffer<u8>>>>,
+    memory: Live<RwLock<Option<DeviceView<u8>>>>,
     /// The stream in whose order it was allocated.
     stream: Live<hiplaunch::Stream>,
     ordinal: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Kept {
 }
 
 /// The memory of a buffer, which can't be closed meanwhile.
-pub(crate) type Memory<'a> = RwLockReadGuard<'a, Option<DeviceBuffer<u8>>>;
+pub(crate) type Memory<'a> = RwLockReadGuard<'a, Option<DeviceView<u8>>>;
 
 /// The memory whose addresses are among a launch's packed arguments.
 #[inline]
@@ -64,7 +64,7 @@ impl Buffer {
         let bytes = bytes_of(&shape, element)?;
         let stream = shared.stream_or_default(stream, 0)?;
         let memory = DeviceBuffer::on(&stream, bytes).map_err(raise)?;
-        Ok(Buffer::over(shared, memory, stream, shape, element, None))
+        Ok(Buffer::over(shared, memory.view(), stream, shape, element, None))
     }
 
     /// Makes a buffer over the memory of an object that has `__dlpack__`.
@@ -111,16 +111,17 @@ impl Buffer {
         let memory = unsafe { DeviceBuffer::borrow_raw(&place, at, bytes) }.map_err(raise)?;
         let host = NonNull::new(std::ptr::with_exposed_provenance_mut(address)).filter(|_| is_host);
         let adopted = Adopted { device: place, pinned, host, _tensor: tensor };
-        Ok(Buffer::over(shared, memory, stream, shape, element, Some(adopted)))
+        let adopted = Live::new(shared, Arc::new(adopted));
+        Ok(Buffer::over(shared, memory.view(), stream, shape, element, Some(adopted)))
     }
 
     pub(crate) fn over(
         shared: &Arc<Shared>,
-        memory: DeviceBuffer<u8>,
+        memory: DeviceView<u8>,
         stream: hiplaunch::Stream,
         shape: Vec<usize>,
         element: ElementType,
-        adopted: Option<Adopted>,
+        adopted: Option<Live<Arc<Adopted>>>,
     ) -> Buffer {
         Buffer {
             closed: AtomicBool::new(false),
@@ -129,7 +130,7 @@ impl Buffer {
             stream: Live::new(shared, stream),
             shape,
             element,
-            adopted: Mutex::new(adopted.map(|adopted| Live::new(shared, Arc::new(adopted)))),
+            adopted: Mutex::new(adopted),
             exported: Mutex::new(None),
         }
     }
@@ -140,7 +141,7 @@ impl Buffer {
         let Some(memory) = &*memory else { return Err(ClosedError::new_err("the buffer was closed")) };
         let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
         let adopted = adopted.as_ref().map(|adopted| adopted.constant().clone());
-        Ok(Live::new(self.memory.shared(), Kept { view: memory.view(), _adopted: adopted }))
+        Ok(Live::new(self.memory.shared(), Kept { view: memory.clone(), _adopted: adopted }))
     }
 
     /// Keeps the memory as long as this object, for an array that keeps this object and not its memory.
@@ -191,8 +192,8 @@ impl Buffer {
             return None;
         }
         let memory = self.memory.constant().read().unwrap_or_else(PoisonError::into_inner);
-        let block = memory.as_ref()?.block()?;
-        place.copy_from_slice(&block.ptr().0.to_le_bytes());
+        let view = memory.as_ref().filter(|view| view.block().is_some())?;
+        place.copy_from_slice(&BufferArg::from(view).ptr().0.to_le_bytes());
         Some(memory)
     }
 
@@ -232,15 +233,15 @@ impl Buffer {
 }
 
 /// The `len` bytes of a buffer from `offset` on; without an offset, all of it, which has to be as many.
-fn part_of(memory: &DeviceBuffer<u8>, len: usize, offset: Option<usize>) -> PyResult<DeviceView<u8>> {
+fn part_of(memory: &DeviceView<u8>, len: usize, offset: Option<usize>) -> PyResult<DeviceView<u8>> {
     let (start, end) = (offset.unwrap_or(0), offset.unwrap_or(0).saturating_add(len));
-    if end > memory.bytes() || offset.is_none() && end != memory.bytes() {
+    if end > memory.len() || offset.is_none() && end != memory.len() {
         let at = offset.map(|offset| format!(" from byte {offset} on")).unwrap_or_default();
         let problem =
-            format!("the array has {len} bytes, the buffer {}{at}", memory.bytes().saturating_sub(start));
+            format!("the array has {len} bytes, the buffer {}{at}", memory.len().saturating_sub(start));
         return Err(PyValueError::new_err(problem));
     }
-    memory.view().slice(0, start, end).map_err(raise)
+    memory.slice(0, start, end).map_err(raise)
 }
 
 /// Where memory is.
@@ -271,9 +272,9 @@ impl Buffer {
         py.detach(|| memory.device().synchronize()).map_err(raise)?;
         let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(host) = adopted.as_ref().and_then(|adopted| adopted.constant().host()) {
-            return Ok(host);
+            return Ok(host.wrapping_add(memory.layout().offset()));
         }
-        let host = memory.device().host_address(memory.ptr(), memory.bytes()).map_err(raise)?;
+        let host = memory.device().host_address(memory.ptr(), memory.len()).map_err(raise)?;
         Ok(host.map_or(std::ptr::null_mut(), |host| host.as_ptr()))
     }
 
@@ -377,6 +378,23 @@ impl Buffer {
         Ok(self.open()?.as_ref().map_or(0, |memory| memory.ptr().0))
     }
 
+    /// Returns the `nbytes` bytes from `offset` on as a buffer of its own, of bytes, over the same memory, which stays until both
+    /// are closed. Raises ValueError if they are not in it.
+    fn part(&self, offset: usize, nbytes: usize) -> PyResult<Buffer> {
+        let memory = self.open()?;
+        let Some(memory) = &*memory else { return Err(ClosedError::new_err("the buffer was closed")) };
+        let Some(end) = offset.checked_add(nbytes).filter(|end| *end <= memory.len()) else {
+            let problem =
+                format!("{nbytes} bytes from byte {offset} on are not in a buffer of {} bytes", memory.len());
+            return Err(PyValueError::new_err(problem));
+        };
+        let view = memory.slice(0, offset, end).map_err(raise)?;
+        let adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+        let adopted = adopted.as_ref().map(|adopted| Live::new(self.shared(), adopted.constant().clone()));
+        let stream = self.stream.open()?.clone();
+        Ok(Buffer::over(self.shared(), view, stream, vec![nbytes], ElementType::UINT8, adopted))
+    }
+
     /// Copies an array of the host to the buffer, in the order of a stream: one of as many bytes, or with an `offset` in bytes, to
     /// the bytes from there on. The array may be changed when this returns. A Buffer may be given, too; it is copied on the
     /// device. Raises ValueError for an array of another size.
@@ -391,7 +409,7 @@ impl Buffer {
         let Ok(source) = array.cast::<Buffer>() else { return self.write(array, offset, stream) };
         let (to, from) = (self.open()?, source.get().open()?);
         let (Some(to), Some(from)) = (&*to, &*from) else { return Ok(()) };
-        part_of(to, from.bytes(), offset)?.copy_from(self.stream(stream)?, &from.view()).map_err(raise)
+        part_of(to, from.len(), offset)?.copy_from(self.stream(stream)?, from).map_err(raise)
     }
 
     /// Copies the buffer to an array of the host, of as many bytes, and waits for that; with an `offset` in bytes, as many as the
@@ -425,7 +443,7 @@ impl Buffer {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (memory, stream) = (self.open()?, self.stream(stream.map(Bound::get))?);
         let Some(memory) = &*memory else { return Ok(PyBytes::new(py, &[])) };
-        PyBytes::new_with(py, memory.bytes(), |bytes| {
+        PyBytes::new_with(py, memory.len(), |bytes| {
             py.detach(|| memory.download(stream, bytes)).map_err(raise)
         })
     }
@@ -435,7 +453,7 @@ impl Buffer {
     fn fill(&self, byte: u8, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
         let memory = self.open()?;
         let Some(memory) = &*memory else { return Ok(()) };
-        memory.view().fill_bytes(self.stream(stream.map(Bound::get))?, byte).map_err(raise)
+        memory.fill_bytes(self.stream(stream.map(Bound::get))?, byte).map_err(raise)
     }
 
     /// Frees the memory once the work that uses it has finished. Later use raises ClosedError.

@@ -384,7 +384,7 @@ impl Kernel {
             }
         };
         let memory = into.map(|buffer| buffer.get().open()).transpose()?;
-        let view = memory.as_deref().and_then(Option::as_ref).map(hiplaunch::DeviceBuffer::view);
+        let view = memory.as_deref().and_then(Option::as_ref).cloned();
         let shape = [view.as_ref().map_or(0, hiplaunch::DeviceView::len)];
         let options = Options { dims, cooperative, into: view.as_ref().map(|view| (view, &shape)) };
         let Some(packed) = packed else {

@@ -287,6 +287,13 @@ impl Launcher {
         Graph::new(&self.shared, device, streams)
     }
 
+    /// Submits graphs of at least so many nodes as one graph of the driver (`hipGraphLaunch`), while their memory and numbers are those
+    /// of the submission before. Without this, and for other graphs, each node is a driver call.
+    fn set_graph_break_even(&self, nodes: u32) -> PyResult<()> {
+        self.shared.open()?.set_graph_break_even(nodes);
+        Ok(())
+    }
+
     /// What was recorded, of a launcher that was opened with timeline=True; else None.
     #[getter]
     fn timeline(&self) -> Option<Timeline> {

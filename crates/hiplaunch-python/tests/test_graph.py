@@ -55,6 +55,40 @@ def test_copies_fills_and_parts(launcher):
         value.part(200, 100)
 
 
+def test_a_part_of_a_buffer_takes_the_place_of_another(launcher, scale):
+    x = launcher.buffer(numpy.arange(256, dtype="f4"))
+    graph = launcher.graph()
+    value, out = graph.buffer(x.part(0, 256)), graph.temporary(256)
+    graph.launch(scale, 1, 64, 2.0, value.read_only, out.write_only, 64)
+    graph.read(out)
+    compiled = graph.compile()
+    for start in (0, 64, 192):
+        compiled.set_buffer(value, x.part(4 * start, 256))
+        [got] = compiled.submit().result()
+        assert numpy.array_equal(numpy.frombuffer(got, "f4"), 2 * numpy.arange(start, start + 64, dtype="f4"))
+
+
+def test_one_call_submits_a_graph_that_stays_the_same(code):
+    with hiplaunch.Launcher("emulator", timeline=True) as launcher:
+        launcher.set_graph_break_even(4)
+        scale = launcher.register(code("vector"), "vscale")
+        buffers = [launcher.buffer(numpy.full(64, number, "f4")) for number in (1, 2)]
+        graph = launcher.graph()
+        value, outs = graph.buffer(buffers[0]), [graph.temporary(256) for _ in range(4)]
+        for source, out in zip([value, *outs], outs):
+            graph.launch(scale, 1, 64, 2.0, source.read_only, out.write_only, 64)
+        graph.read(outs[-1])
+        compiled = graph.compile()
+
+        def results(count):
+            return [numpy.frombuffer(compiled.submit().result()[0], "f4")[0] for _ in range(count)]
+
+        assert results(4) == [16.0] * 4
+        compiled.set_buffer(value, buffers[1])
+        assert results(3) == [32.0] * 3
+        assert "hipGraphLaunch" in launcher.timeline.to_json()
+
+
 def test_streams_and_order(launcher, scale):
     graph = launcher.graph(streams=4)
     outs = [launcher.empty(256) for _ in range(4)]

@@ -326,6 +326,35 @@ def test_copies_of_a_part(one):
         a.copy_from(b"abc", offset=-1)
 
 
+def test_parts_share_memory(launcher, code):
+    whole = launcher.buffer(numpy.arange(256, dtype="f4"))
+    part = whole.part(512, 256).part(128, 128)
+    assert (part.shape, part.dtype, part.nbytes, part.address) == ((128,), "uint8", 128, whole.address + 640)
+    launcher.register(code("vector"), "vscale")[1, 64](2.0, part, part, 32)
+    expected = numpy.arange(256, dtype="f4")
+    expected[160:192] *= 2
+    assert whole.tobytes() == expected.tobytes()
+    part.copy_from(bytes(128))
+    whole.close()
+    assert part.tobytes() == bytes(128)
+    for offset, nbytes in ((128, 1), (0, 129), (2**63, 2**63)):
+        with pytest.raises(ValueError, match="not in a buffer of 128 bytes"):
+            part.part(offset, nbytes)
+    assert part.part(128, 0).tobytes() == b""
+    part.close()
+    with pytest.raises(hiplaunch.ClosedError):
+        part.part(0, 1)
+
+
+@pytest.mark.emulator
+def test_parts_of_an_array_of_the_host(one):
+    array = numpy.arange(64, dtype="u1")
+    part = one.from_dlpack(array).part(16, 8)
+    assert part.tobytes() == bytes(range(16, 24))
+    numpy.asarray(part)[:] = 7
+    assert array.tolist() == [*range(16), *[7] * 8, *range(24, 64)]
+
+
 def test_empty_buffer(one):
     buffer = one.empty(0, "float32")
     assert buffer.tobytes() == b"" and len(buffer) == 0
