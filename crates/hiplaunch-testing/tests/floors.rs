@@ -54,7 +54,19 @@ const CRATES: &[(&str, &[&str])] = &[
             "bindings, versions",
         ],
     ),
-    ("crates/hip-compile", &["hiprtc", "comgr", "cache, error", "entry", "digest, includes, namespace"]),
+    (
+        "crates/hip-compile",
+        &[
+            "origin, toolchain",
+            "clang, hiprtc",
+            "comgr",
+            "job",
+            "input",
+            "cache, error",
+            "entry",
+            "bitcode, compiled, digest, includes, messages, namespace",
+        ],
+    ),
     (
         "crates/hip-driver-layers",
         &[
