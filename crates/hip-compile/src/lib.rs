@@ -1,7 +1,9 @@
-//! Compiles HIP C++ to code objects at run time, with AMD's runtime compiler (hiprtc) and a cache on disk.
+//! Compiles to code objects at run time, with a cache on disk: HIP C++ by AMD's runtime compiler (hiprtc); LLVM IR, bitcode,
+//! assembly and object files ([`Input`]) by comgr, which is a part of ROCm, or by clang and lld.
 //!
-//! hiprtc is searched for when it is first needed; [`LIBRARY_VARIABLE`] names a file instead. It needs no GPU: its output
-//! runs on the emulator too. If it is not installed, [`CompileError::NotFound`] says what to install.
+//! A compiler is searched for when it is first needed; [`LIBRARY_VARIABLE`] names hiprtc's file instead, and [`CLANG_VARIABLE`] a
+//! clang. It needs no GPU: its output runs on the emulator too. If none is installed, [`CompileError::NotFound`] says what to
+//! install.
 //!
 //! ```no_run
 //! use code_object::{CodeObject, Processor, TargetId};
@@ -18,10 +20,10 @@
 //! ```
 //!
 //! ```text
-//! source, name, headers, options, target, compiler ─> key (SHA-256) ─> folder ─> code object and log
-//!                                                                       │ not there, or damaged
-//!                                                                       ▼
-//!                                                      hiprtc, one compile at a time ─> written whole, renamed
+//! inputs, names, headers, options, target, compiler ─> key (SHA-256) ─> folder ─> code object and log
+//!                                                                        │ not there, or damaged
+//!                                                                        ▼
+//!              hiprtc, or comgr, one compile at a time; or clang and lld, several at once ─> written whole, renamed
 //! ```
 //!
 //! [`CodeObject`] is in another crate, which does not know HIP: the trait [`Compile`] adds `CodeObject::compile`.

@@ -123,7 +123,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "script_runner, trace",
             "demo, run",
             "bench, inspect, profile",
-            "completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
+            "compile, completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
             "manual",
             "logging, output, session",
             "advice, audit, colour, demangle, emulator, kernels, libamdhip64, names, other_target, pool_recorder, \

@@ -145,6 +145,12 @@ fn modules_and_replaced_kernels_from_c() {
 }
 
 #[test]
+fn llvm_ir_compiled_and_launched_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("compiling.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
 fn the_headers_functions_and_the_order_of_outputs_from_c_and_cpp() {
     let (Some(cc), Some(cxx)) = (tool("CC", "cc"), tool("CXX", "c++")) else { return };
     program("helpers.c", &cc, "c99", Linked::Shared);
