@@ -165,7 +165,8 @@ fn major(line: &str) -> Option<u32> {
 
 /// Returns the lld of a clang: beside its file, else by its version's name in `PATH`, else any.
 fn lld(clang: &Path, major: u32) -> Option<PathBuf> {
-    let beside = |clang: &Path| Some(clang.parent()?.join("ld.lld")).filter(|lld| lld.is_file());
+    let name = format!("ld.lld{}", std::env::consts::EXE_SUFFIX);
+    let beside = |clang: &Path| Some(clang.parent()?.join(&name)).filter(|lld| lld.is_file());
     let file = clang.canonicalize().ok();
     // A link in a folder of programs may be beside a lld of another version; the file itself is not.
     file.and_then(|file| beside(&file))

@@ -27,7 +27,7 @@ impl Compiled {
         &self.log
     }
 
-    /// Returns the symbol that the compiler gave to a [name expression](Compiler::name_expression).
+    /// Returns the symbol that the compiler gave to a [name expression](crate::Compiler::name_expression).
     pub fn lowered_name(&self, expression: &str) -> Option<&str> {
         lowered_name(&self.lowered, expression)
     }
@@ -62,7 +62,7 @@ impl Bitcode {
         &self.log
     }
 
-    /// Returns the symbol that the compiler gave to a [name expression](Compiler::name_expression).
+    /// Returns the symbol that the compiler gave to a [name expression](crate::Compiler::name_expression).
     pub fn lowered_name(&self, expression: &str) -> Option<&str> {
         lowered_name(&self.lowered, expression)
     }

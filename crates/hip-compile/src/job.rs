@@ -59,6 +59,17 @@ impl<'a> Job<'a> {
         self.options.iter().filter(|option| option.starts_with("-Wl,")).cloned().collect()
     }
 
+    /// Returns whether wavefronts have 64 lanes, as the device libraries must know: as clang takes it without options, 32 from
+    /// gfx10 on.
+    pub(crate) fn has_wavefronts_of_64(&self) -> bool {
+        let asked = self.options.iter().rev().find_map(|option| match option.as_str() {
+            "-mwavefrontsize64" => Some(true),
+            "-mno-wavefrontsize64" => Some(false),
+            _ => None,
+        });
+        asked.unwrap_or(!self.target.processor.name().starts_with("gfx1"))
+    }
+
     /// Returns the error for inputs that the compiler rejects.
     pub(crate) fn failed(&self, log: String) -> CompileError {
         CompileError::Failed { name: self.names(), target: self.target.short(), log }
@@ -70,5 +81,38 @@ impl<'a> Job<'a> {
             what: "a compile option".to_owned(),
             problem: "has a NUL byte in it",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_go_where_they_are_of_use() {
+        let target: TargetId = "gfx90a:xnack-".parse().unwrap();
+        let options = ["-O1", "-Wl,--strip-all"].map(str::to_owned);
+        let inputs = [Input::assembly("s_endpgm").named("a.s"), Input::llvm_ir("").named("b.ll")];
+        let job = Job { inputs: &inputs, target: &target, options: &options, device_libraries: false };
+        assert_eq!(job.options(), ["-O3", "-O1"]);
+        assert_eq!(job.link_options(), ["-Wl,--strip-all"]);
+        assert_eq!(job.names(), "a.s, b.ll");
+        let files = job.files();
+        assert_eq!(files[..2], [("hiplaunch-0.s".to_owned(), "a.s"), ("hiplaunch-1.ll".to_owned(), "b.ll")]);
+    }
+
+    #[test]
+    fn wavefronts_have_as_many_lanes_as_clang_takes_them_to_have() {
+        for (target, option, is_64) in [
+            ("gfx90a", "-O3", true),
+            ("gfx906", "-O3", true),
+            ("gfx1100", "-O3", false),
+            ("gfx11-generic", "-O3", false),
+            ("gfx1100", "-mwavefrontsize64", true),
+        ] {
+            let (target, options) = (target.parse().unwrap(), [option.to_owned()]);
+            let job = Job { inputs: &[], target: &target, options: &options, device_libraries: true };
+            assert_eq!(job.has_wavefronts_of_64(), is_64, "{target:#} {option}");
+        }
     }
 }

@@ -239,8 +239,8 @@ impl Compiler {
     /// by the newest clang of 15 or later, which is in `PATH` or one of ROCm's folders and has lld; [`CLANG_VARIABLE`] or
     /// [`clang`](Compiler::clang) names one. If comgr rejects them, that clang has a try, as they may be of a newer LLVM. All LLVM
     /// IR, to which HIP C++ among other inputs is compiled (HIP 5.3), is linked before code is generated, so that functions of one
-    /// module are inlined in another; then object files are linked. With comgr, other inputs don't find the functions of LLVM IR
-    /// by name, only the reverse.
+    /// module are inlined in another; then object files are linked. With the comgr of ROCm 6, other inputs don't find the
+    /// functions of LLVM IR, only the reverse.
     ///
     /// An option is passed where it is of use: to clang, and `-Wl,` to the linker. LLVM ends the process if it can't generate
     /// code for an operation; with comgr, that is this process, with clang it is not.
@@ -381,7 +381,10 @@ impl Compiler {
                 log::debug!("{name}: compiled with {next}, as {first} said: {log}");
                 return Ok(compiled);
             }
-            Err(CompileError::Failed { log: its, .. }) => format!("{first}:\n{log}\n{next}:\n{its}"),
+            // The same error again says nothing new.
+            Err(CompileError::Failed { log: its, .. }) if its.lines().next() != log.lines().next() => {
+                format!("{first}:\n{log}\n{next}:\n{its}")
+            }
             Err(_) => log,
         };
         Err(CompileError::Failed { name, target, log })
@@ -588,6 +591,38 @@ mod tests {
         assert_eq!(base(), base());
         for (i, other) in others.iter().enumerate() {
             assert!(*other != base() && !others[..i].contains(other), "{i}");
+        }
+    }
+
+    /// Needs no compiler, too.
+    #[test]
+    fn a_key_of_a_job_changes_with_each_ingredient() {
+        let of =
+            |identity: &str, inputs: &[Input<'_>], target: &str, options: &[&str], device_libraries: bool| {
+                let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+                let target = target.parse().unwrap();
+                job_key(identity, &Job { inputs, target: &target, options: &options, device_libraries })
+            };
+        let ir = |text| Input::new(InputKind::LlvmIr, text);
+        let one = [ir(&b"a"[..])];
+        let two = [ir(&b"a"[..]), ir(&b"b"[..])];
+        let keys = [
+            of("comgr 2.4", &one, "gfx90a", &["-O3"], false),
+            of("comgr 2.5", &one, "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[ir(&b"b"[..])], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[Input::assembly("a").named("kernel.ll")], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[ir(&b"a"[..]).named("other.ll")], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &two, "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[two[1].clone(), two[0].clone()], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &one, "gfx90a:xnack+", &["-O3"], false),
+            of("comgr 2.4", &one, "gfx90a", &["-O2"], false),
+            of("comgr 2.4", &one, "gfx90a", &["-O3", "-g"], false),
+            of("comgr 2.4", &one, "gfx90a", &[], false),
+            of("comgr 2.4", &one, "gfx90a", &["-O3"], true),
+        ];
+        assert_eq!(keys[0], of("comgr 2.4", &one, "gfx90a", &["-O3"], false));
+        for (i, key) in keys.iter().enumerate() {
+            assert!(!keys[..i].contains(key), "{i}");
         }
     }
 

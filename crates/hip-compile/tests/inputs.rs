@@ -99,6 +99,18 @@ fn inputs_of_every_kind_are_linked_into_one_code_object() {
     }
 }
 
+/// comgr makes functions local since ROCm 6, and has an action that does not since version 3.
+#[test]
+fn assembly_finds_the_functions_of_llvm_ir() {
+    let names_scale = format!("{STORE}\n\t.data\n\t.quad scale\n");
+    for (name, compiler) in compilers() {
+        match compiler.compile_inputs(&[Input::assembly(&names_scale), Input::llvm_ir(SCALE)]) {
+            Ok(compiled) => assert_eq!(kernels(&compiled), ["store"], "{name}"),
+            Err(error) => assert!(name.starts_with("comgr 2."), "{name}: {error}"),
+        }
+    }
+}
+
 /// Bitcode of LLVM 22: clang-22 is tried after a comgr of an older LLVM.
 #[test]
 fn bitcode_of_a_newer_llvm_is_compiled_by_a_newer_compiler() {
@@ -112,6 +124,7 @@ fn bitcode_of_a_newer_llvm_is_compiled_by_a_newer_compiler() {
                 assert!(!newest || name.contains("clang version 15"), "{name}: {error}");
                 let text = error.to_string();
                 assert!(text.contains("scale.bc") && text.contains("Producer: 'LLVM22"), "{name}: {error}");
+                assert_eq!(text.matches("error: ").count(), 1, "{name}: {error}");
             }
         }
     }
@@ -151,6 +164,8 @@ fn the_log_of_wrong_text_has_the_input_and_the_line() {
             let error = compiler.compile_inputs(&inputs).unwrap_err();
             let CompileError::Failed { log, target, .. } = &error else { panic!("{name}: {error}") };
             assert!(log.contains("my kernel.ll:13:7: error: expected type"), "{name}: {log}");
+            // Not once for each compiler that said it.
+            assert_eq!(log.matches("error: ").count(), 1, "{name}: {log}");
             assert_eq!(target, "gfx90a");
             assert!(!log.contains("hiplaunch-") && !log.contains("/tmp"), "{name}: {log}");
         }
@@ -162,8 +177,11 @@ fn the_log_of_wrong_text_has_the_input_and_the_line() {
         for part in ["other.s:1:", "--gfx942", "--gfx90a"] {
             assert!(error.contains(part), "{name}: {error}");
         }
-        let error =
-            compiler.option("--no-such-option").compile_inputs(&[good.clone()]).unwrap_err().to_string();
+        let error = compiler
+            .option("--no-such-option")
+            .compile_inputs(std::slice::from_ref(&good))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no-such-option"), "{name}: {error}");
     }
 }

@@ -12,13 +12,12 @@ use rocm_library::LoadAttempt;
 /// The environment variable of clang's that names the folder.
 const VARIABLE: &str = "HIP_DEVICE_LIB_PATH";
 
-/// The constants that are the same for every job: those of clang without options, for wavefronts of 64 lanes.
-const CONTROLS: [&str; 5] = [
+/// The constants that are the same for every job: those of clang without options.
+const CONTROLS: [&str; 4] = [
     "oclc_correctly_rounded_sqrt_on.bc",
     "oclc_daz_opt_off.bc",
     "oclc_finite_only_off.bc",
     "oclc_unsafe_math_off.bc",
-    "oclc_wavefrontsize64_on.bc",
 ];
 
 /// Returns the files for a job.
@@ -28,7 +27,10 @@ pub(super) fn files(clang: &Clang, job: &Job<'_>) -> Result<Vec<PathBuf>, Compil
         let isa = job.target.processor.name().trim_start_matches("gfx").replace('-', "_");
         let isa = format!("oclc_isa_version_{isa}.bc");
         let abi = abi_files(clang, job).into_iter().find(|file| folder.join(file).is_file());
-        let names = ["ocml.bc".to_owned(), "ockl.bc".to_owned(), isa, abi.unwrap_or_default()];
+        let abi = abi.unwrap_or_else(|| "oclc_abi_version_500.bc".to_owned());
+        let wavefronts = if job.has_wavefronts_of_64() { "on" } else { "off" };
+        let wavefronts = format!("oclc_wavefrontsize64_{wavefronts}.bc");
+        let names = ["ocml.bc".to_owned(), "ockl.bc".to_owned(), isa, abi, wavefronts];
         let names = names.into_iter().chain(CONTROLS.map(str::to_owned));
         let files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
         match files.iter().find(|file| !file.is_file()) {

@@ -12,9 +12,6 @@ use crate::messages::with_names;
 
 type Result<T> = std::result::Result<T, CompileError>;
 
-/// The settings of the device libraries: those of clang without options, for a processor whose wavefronts have 64 lanes.
-const DEVICE_LIBRARY_SETTINGS: [&str; 2] = ["correctly_rounded_sqrt", "wavefrontsize64"];
-
 impl Comgr {
     /// Does a job, while the thread has its [turn](super::turn).
     pub(crate) fn build(&self, job: &Job<'_>) -> Result<Entry> {
@@ -62,15 +59,16 @@ impl<'a> Build<'a> {
     fn object_of_ir(&mut self) -> Result<Option<Vec<u8>>> {
         let modules: Vec<_> = self.job.numbered().filter(|(input, _)| input.kind().is_ir()).collect();
         let libraries = self.job.device_libraries;
+        // comgr's action for bitcode makes functions local, which other object files may call, and has no device libraries.
+        let as_source = self.comgr.version.0 >= 3 && (libraries || modules.len() < self.job.inputs.len());
         let options = self.job.options();
         let linked = match &modules[..] {
             [] => return Ok(None),
-            [(input, file)] if !libraries => self.of_one(DataKind::Bitcode, file, input)?,
+            [(input, file)] if !libraries && !as_source => self.of_one(DataKind::Bitcode, file, input)?,
             several => self.linked(several)?,
         };
-        if libraries && self.comgr.version.0 >= 3 {
-            // comgr's action for bitcode would link them after optimisation, which clang does not do for LLVM IR. This action
-            // gives clang the libraries; `-c` makes an object file of the result.
+        if as_source {
+            // This action gives clang the device libraries; `-c` makes an object file of the result.
             let bitcode = self.only(&linked, DataKind::Bitcode)?;
             let source = self.set()?;
             self.add(&source, DataKind::Source, "hiplaunch-linked.bc", &bitcode)?;
@@ -95,7 +93,10 @@ impl<'a> Build<'a> {
             self.add(&all, DataKind::Bitcode, file, &bitcode)?;
         }
         if self.job.device_libraries && self.comgr.version.0 < 3 {
-            let settings = DEVICE_LIBRARY_SETTINGS.map(str::to_owned);
+            // The settings that are on for clang without options.
+            let wavefronts = self.job.has_wavefronts_of_64().then_some("wavefrontsize64");
+            let settings = ["correctly_rounded_sqrt"].into_iter().chain(wavefronts).map(str::to_owned);
+            let settings: Vec<String> = settings.collect();
             all = self.act(Action::AddDeviceLibraries, Some(LANGUAGE_HIP), &settings, &all)?;
         }
         self.act(Action::LinkBcToBc, None, &[], &all)
