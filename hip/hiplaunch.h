@@ -251,6 +251,32 @@ typedef enum hiplaunch_graph_arg_kind {
 } hiplaunch_graph_arg_kind;
 
 /**
+ * What an input of hiplaunch_compile_inputs is.
+ */
+typedef enum hiplaunch_input_kind {
+  /**
+   * HIP C++.
+   */
+  HIPLAUNCH_INPUT_KIND_HIP = 0,
+  /**
+   * LLVM IR as text.
+   */
+  HIPLAUNCH_INPUT_KIND_LLVM_IR = 1,
+  /**
+   * LLVM bitcode.
+   */
+  HIPLAUNCH_INPUT_KIND_BITCODE = 2,
+  /**
+   * AMDGPU assembly.
+   */
+  HIPLAUNCH_INPUT_KIND_ASSEMBLY = 3,
+  /**
+   * A relocatable object file (ELF).
+   */
+  HIPLAUNCH_INPUT_KIND_RELOCATABLE = 4,
+} hiplaunch_input_kind;
+
+/**
  * The kind of an access of a statement to a buffer.
  */
 typedef enum hiplaunch_lds_access {
@@ -779,7 +805,7 @@ typedef struct hiplaunch_include {
 } hiplaunch_include;
 
 /**
- * Options of hiplaunch_compile. Set struct_size to sizeof(hiplaunch_compile_options); zero in any other field is its
+ * Options of hiplaunch_compile and hiplaunch_compile_inputs. Set struct_size to sizeof(hiplaunch_compile_options); zero in any other field is its
  * default.
  */
 typedef struct hiplaunch_compile_options {
@@ -788,7 +814,7 @@ typedef struct hiplaunch_compile_options {
    */
   size_t struct_size;
   /**
-   * The name of the source in the compiler's messages; null for "kernel.hip".
+   * The name of the source of hiplaunch_compile in the compiler's messages; null for "kernel.hip". Inputs have their own.
    */
   const char *name;
   /**
@@ -816,7 +842,46 @@ typedef struct hiplaunch_compile_options {
    * The greatest number of bytes kept in cache_folder; 0 for 256 MiB. Ignored if cache_folder is null.
    */
   uint64_t cache_limit;
+  /**
+   * A clang that compiles LLVM IR, bitcode and assembly: a path, or a name in PATH. Null is that of HIPLAUNCH_CLANG in the
+   * environment, else ROCm's comgr, else the newest clang of 15 or later.
+   */
+  const char *clang;
+  /**
+   * 1 to link LLVM IR with ROCm's device libraries (ocml, ockl and their controls), else 0.
+   */
+  uint32_t device_libraries;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
 } hiplaunch_compile_options;
+
+/**
+ * One input of hiplaunch_compile_inputs.
+ */
+typedef struct hiplaunch_input {
+  /**
+   * A hiplaunch_input_kind.
+   */
+  uint32_t kind;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * The bytes. A text needs no NUL at its end.
+   */
+  const void *data;
+  /**
+   * The number of bytes.
+   */
+  size_t size;
+  /**
+   * The name in the compiler's messages; null for "kernel" with the extension of the kind, such as "kernel.ll".
+   */
+  const char *name;
+} hiplaunch_input;
 
 /**
  * What a kernel needs, as its code object says.
@@ -2208,6 +2273,24 @@ enum hiplaunch_status hiplaunch_compile(const char *target,
                                         struct hiplaunch_compiled **compiled);
 
 /**
+ * Compiles inputs of any kinds to one code object: HIP C++, LLVM IR as text or bitcode, assembly and object files. LLVM IR,
+ * bitcode and assembly are compiled by ROCm's comgr, else by clang and lld, which are loaded or run when they are first needed,
+ * and need no GPU. All LLVM IR is linked before code is generated, then object files are linked. HIP C++ among other inputs
+ * needs HIP 5.3. The cache is that of hiplaunch_compile.
+ *
+ * `target` is as for hiplaunch_compile; `options` may be null.
+ *
+ * Ownership, threads: as hiplaunch_compile. Errors: those of hiplaunch_compile; HIPLAUNCH_STATUS_COMPILE also if LLVM IR or an
+ * object file is for another target, or nothing defines a symbol, whose name is in the message;
+ * HIPLAUNCH_STATUS_INVALID_ARGUMENT also for no input, an empty one, and one that is no object file.
+ */
+enum hiplaunch_status hiplaunch_compile_inputs(const char *target,
+                                               const struct hiplaunch_input *inputs,
+                                               size_t input_count,
+                                               const struct hiplaunch_compile_options *options,
+                                               struct hiplaunch_compiled **compiled);
+
+/**
  * The bytes of the code object, for hiplaunch_register.
  *
  * Ownership: the bytes belong to the compiled code, and are valid until it is closed. Threads: any. Errors:
@@ -2243,13 +2326,24 @@ enum hiplaunch_status hiplaunch_compiled_from_cache(const struct hiplaunch_compi
 enum hiplaunch_status hiplaunch_compiled_close(struct hiplaunch_compiled *compiled);
 
 /**
- * Describes the compiler that hiplaunch_compile uses for a target, in one line with its version and file.
+ * Describes the compiler that hiplaunch_compile uses for a target, in one line with its version and file: hiprtc.
  *
  * Ownership: the caller closes the text. Threads: any. Errors: HIPLAUNCH_STATUS_NO_COMPILER, whose message says what
  * to install; HIPLAUNCH_STATUS_INVALID_ARGUMENT if `target` is no target; HIPLAUNCH_STATUS_NULL_POINTER.
  */
 enum hiplaunch_status hiplaunch_describe_compiler(const char *target,
                                                   struct hiplaunch_text **text);
+
+/**
+ * Describes the compiler that hiplaunch_compile_inputs uses for a target and a kind of input (a hiplaunch_input_kind), in one
+ * line with its version and file: hiprtc for HIP C++, else comgr or clang.
+ *
+ * Ownership, threads, errors: as hiplaunch_describe_compiler; HIPLAUNCH_STATUS_INVALID_ARGUMENT also for a number that is no
+ * kind.
+ */
+enum hiplaunch_status hiplaunch_describe_compiler_of(const char *target,
+                                                     uint32_t kind,
+                                                     struct hiplaunch_text **text);
 
 /**
  * Loads a code object on a device: a raw AMDGPU ELF or an offload bundle, compressed or not, whose entry for the

@@ -42,7 +42,7 @@
 //! | [`launcher`] | registering kernels, launching them, reading results: [`Launcher`], [`Arg`], [`ArgumentBlock`], [`Ticket`] |
 //! | [`memory`] | buffers, views, and the pool they come from: [`DeviceBuffer`], [`DeviceView`], [`Pool`] |
 //! | [`graph`] | work that is recorded and planned once, and submitted as a unit on one stream or several |
-//! | [`compile`] | HIP C++ to code objects while the program runs, with a cache on disk: [`Compiler`] |
+//! | [`compile`] | HIP C++, LLVM IR and assembly to code objects while the program runs, with a cache on disk: [`Compiler`] |
 //! | [`lds`] | layouts of a kernel's LDS; needs no device |
 //! | [`driver`] | the [`Driver`](driver::Driver) trait, HIP, the emulator, and the layers (validation, [timeline](driver::timeline)) |
 //! | [`code_object`] | reads the kernels, globals and target of a code object; a crate of its own |
@@ -85,6 +85,7 @@
 //! | `hipGraphInstantiate`, `hipGraphLaunch` | [`Graph::compile`](graph::Graph::compile), [`CompiledGraph::submit`](graph::CompiledGraph::submit); to run a graph once: [`Graph::compute`](graph::Graph::compute) |
 //! | `hipGraphExecKernelNodeSetParams` | [`CompiledGraph::set_buffer`](graph::CompiledGraph::set_buffer), [`set_scalar`](graph::CompiledGraph::set_scalar), [`set_argument_block`](graph::CompiledGraph::set_argument_block) |
 //! | `hiprtcCompileProgram`, `hiprtcGetCode` | [`CodeObject::compile`](Compile::compile) with a [`Compiler`] |
+//! | `hiprtcLinkAddData`, `hiprtcLinkComplete` | [`Compiler::compile_inputs`](compile::Compiler::compile_inputs) |
 //! | `hiprtcGetProgramLog` | [`Compiled::log`](compile::Compiled::log), [`CompileError::Failed`](compile::CompileError::Failed) |
 //! | `hipError_t`, `hipGetErrorString` | [`Error`], and its [`code`](Error::code): [`ErrorCode`](driver::ErrorCode) |
 //! | `hipGetLastError` | not needed: the call that fails returns its error, or a later call that waits does |

@@ -276,7 +276,7 @@ impl TargetId {
 
     /// The target in the `e_flags` of a code object v4 or later (LLVM AMDGPU usage, "AMDGPU ELF Header e_flags
     /// for Code Object V4 and After").
-    pub(crate) fn from_e_flags(flags: u32) -> TargetId {
+    pub fn from_e_flags(flags: u32) -> TargetId {
         TargetId {
             processor: Processor::from_mach(flags as u8),
             xnack: FeatureSetting::from_bits(flags >> 8),

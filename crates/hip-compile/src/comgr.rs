@@ -1,33 +1,79 @@
-//! AMD's code object manager (comgr), with which hiprtc compiles: its version and the processors that it knows.
+//! AMD's code object manager (comgr): LLVM as a library, with which hiprtc compiles, and which compiles LLVM IR, bitcode and
+//! assembly here. Its version, and the processors that it knows.
 //!
 //! hiprtc of HIP 5 loads comgr at its first compile and does not check whether that succeeded. For a processor that
 //! comgr does not know, hiprtc frees memory that it never allocated. So comgr is asked before hiprtc is called.
 //!
 //! HIP itself uses comgr when a module is loaded and when the first stream is created, see [`set_up_llvm`](llvm::set_up_llvm).
 
+mod api;
+mod build;
+
 use std::ffi::{CStr, c_char, c_int};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::{Processor, TargetId};
 
+use self::api::{Api, SUCCESS};
+use crate::digest::state;
 use crate::namespace::Namespace;
-use rocm_library::LoadAttempt;
 use rocm_library::llvm::{self, COMGR_NAMES};
+use rocm_library::{LoadAttempt, isolated};
 
-/// `AMD_COMGR_STATUS_SUCCESS`
-const SUCCESS: c_int = 0;
-
-/// What comgr says about itself.
+/// A comgr that is loaded, and never unloaded.
 #[derive(Clone, Debug)]
 pub(crate) struct Comgr {
-    /// The version, such as `2.4`.
-    pub(crate) version: String,
+    /// The version, such as 2 and 4.
+    version: (usize, usize),
     /// The library's file, if it is known.
-    pub(crate) path: Option<PathBuf>,
+    path: Option<PathBuf>,
     processors: Vec<Processor>,
+    api: Api,
+}
+
+/// Waits until no other thread compiles with comgr or hiprtc, which compiles with it: not every version says that several
+/// threads can use it.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the comgr of a namespace, which the first call searches for. The calling thread can use it. The error says what was
+/// tried.
+pub(crate) fn comgr(namespace: Namespace) -> Result<&'static Comgr, &'static [LoadAttempt]> {
+    static PROGRAM: OnceLock<Result<Comgr, Vec<LoadAttempt>>> = OnceLock::new();
+    static ISOLATED: OnceLock<Result<Comgr, Vec<LoadAttempt>>> = OnceLock::new();
+    let comgr = if namespace == Namespace::Program { &PROGRAM } else { &ISOLATED };
+    let found = comgr.get_or_init(|| Comgr::find(namespace, None, c_int::MAX)).as_ref();
+    if namespace == Namespace::Isolated {
+        isolated::prepare_thread();
+    }
+    found.map_err(Vec::as_slice)
+}
+
+impl fmt::Display for Comgr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "comgr {}", self.version())?;
+        match &self.path {
+            Some(path) => write!(f, " ({})", path.display()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Comgr {
+    /// Returns the version, such as `2.4`.
+    pub(crate) fn version(&self) -> String {
+        format!("{}.{}", self.version.0, self.version.1)
+    }
+
+    /// Returns a text that differs between two versions that may generate different code.
+    pub(crate) fn identity(&self) -> String {
+        format!("comgr {} {}", self.version(), state(self.path.as_deref()))
+    }
+
     /// Asks the comgr that hiprtc, whose file is `hiprtc`, uses or will use: one that is already loaded, else one in
     /// the same folder, else one that the loader finds.
     pub(crate) fn find(
@@ -108,5 +154,6 @@ fn ask(library: &libloading::Library) -> Option<Comgr> {
         let processor = text.parse::<TargetId>().ok().map(|target| target.processor);
         processors.extend(processor.filter(|p| !processors.contains(p)));
     }
-    (!processors.is_empty()).then(|| Comgr { version: format!("{major}.{minor}"), path, processors })
+    let api = Api::resolve(library)?;
+    (!processors.is_empty()).then_some(Comgr { version: (major, minor), path, processors, api })
 }

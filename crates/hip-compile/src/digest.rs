@@ -1,4 +1,7 @@
-//! SHA-256 (FIPS 180-4): names the entries of the cache on disk and detects damaged ones.
+//! SHA-256 (FIPS 180-4): names the entries of the cache on disk and detects damaged ones. What of a file is part of a key.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 /// The SHA-256 of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +34,14 @@ impl Fields {
     pub(crate) fn finish(self) -> Digest {
         Digest(self.0.finalize())
     }
+}
+
+/// Returns a text that changes when a file does.
+pub(crate) fn state(file: Option<&Path>) -> String {
+    let path = file.and_then(|path| path.canonicalize().ok());
+    let data = path.as_ref().and_then(|path| path.metadata().ok());
+    let modified = data.as_ref().and_then(|data| data.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    format!("{path:?} {:?} {modified:?}", data.map(|data| data.len()))
 }
 
 #[cfg(test)]

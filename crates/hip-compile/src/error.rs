@@ -6,12 +6,11 @@ use rocm_library::{LoadAttempt, LoadAttempts};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// No usable runtime compiler was found.
-    #[error(
-        "no usable HIP runtime compiler (hiprtc); install ROCm's hiprtc (Debian: libamdhip64-5, libhiprtc-builtins5 and libamd-comgr2) or set ROCM_PATH; tried:{}",
-        LoadAttempts(tried)
-    )]
+    /// No usable compiler was found.
+    #[error("no usable {missing}; tried:{}", LoadAttempts(tried))]
     NotFound {
+        /// What is missing, and what to install: [`HIPRTC`](Self::HIPRTC) and the other texts of this type.
+        missing: &'static str,
         /// The libraries that were tried, in order.
         tried: Vec<LoadAttempt>,
     },
@@ -22,6 +21,18 @@ pub enum CompileError {
         target: String,
         /// The compiler and its version.
         compiler: String,
+    },
+    /// An input that says it is for something else than the target.
+    #[error(
+        "{name} is for {found}, but it is compiled for {target}; compile for its target, or generate it for this one"
+    )]
+    OtherTarget {
+        /// The input's name.
+        name: String,
+        /// What it is for: a processor or a triple.
+        found: String,
+        /// The target, as a processor or a triple.
+        target: String,
     },
     /// An option that cannot be used.
     #[error("compile option `{option}`: {problem}")]
@@ -56,11 +67,21 @@ pub enum CompileError {
         call: &'static str,
         /// The compiler and its version.
         compiler: String,
-        /// The `hiprtcResult` that the call returned.
+        /// The `hiprtcResult` or `amd_comgr_status_t` that the call returned.
         code: i32,
         /// The compiler's text for the code.
         message: String,
         /// The source's name.
+        name: String,
+    },
+    /// A compiler could not be run, or its files could not be written or read.
+    #[error("compiling {name}: {what}: {reason}")]
+    Run {
+        /// The program or file.
+        what: String,
+        /// The system's message.
+        reason: String,
+        /// The inputs' names.
         name: String,
     },
     /// The compiler's output cannot be read.
@@ -73,6 +94,15 @@ pub enum CompileError {
         /// What is wrong with the output.
         source: Box<code_object::Error>,
     },
+}
+
+impl CompileError {
+    /// hiprtc is missing, which compiles HIP C++.
+    pub const HIPRTC: &'static str = "HIP runtime compiler (hiprtc); install ROCm's hiprtc (Debian: libamdhip64-5, libhiprtc-builtins5 and libamd-comgr2) or set ROCM_PATH";
+    /// comgr and clang are missing, which compile everything else.
+    pub const LLVM: &'static str = "compiler of LLVM IR and assembly for AMD's GPUs: neither ROCm's comgr nor clang and lld of 15 or later; install one (Debian: libamd-comgr2, or clang and lld), or name a clang in HIPLAUNCH_CLANG";
+    /// The device libraries are missing, for clang.
+    pub const DEVICE_LIBRARIES: &'static str = "device libraries (ocml.bc and others); install ROCm's (Debian: rocm-device-libs), or name their folder in HIP_DEVICE_LIB_PATH";
 }
 
 fn or_nothing(log: &str) -> &str {

@@ -5,14 +5,15 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::sync::OnceLock;
 
 use code_object::Processor;
 
 use crate::comgr::Comgr;
+use crate::digest::state;
 use crate::entry::Entry;
 use crate::error::CompileError;
+use crate::messages::without_folders;
 use crate::namespace::Namespace;
 use rocm_library::{LoadAttempt, isolated};
 
@@ -66,8 +67,6 @@ pub(crate) struct Hiprtc {
     /// `None` only on Windows, if it was not found there.
     comgr: Option<Comgr>,
     identity: String,
-    /// Held during a compile: not every version says that several threads can use it.
-    one: Mutex<()>,
 }
 
 /// What one compile reads: all that the compiler sees.
@@ -85,13 +84,6 @@ pub(crate) struct Unit<'a> {
     pub(crate) expressions: &'a [String],
     /// Whether the result is LLVM bitcode, as the option `-fgpu-rdc` asks.
     pub(crate) bitcode: bool,
-}
-
-/// The right to compile, which one thread has at a time.
-#[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    hiprtc: &'a Hiprtc,
-    _one: MutexGuard<'a, ()>,
 }
 
 /// Returns the compiler, which the first call for that namespace searches for. The calling thread can use it. The error says
@@ -143,11 +135,11 @@ fn find(namespace: Namespace) -> Result<Hiprtc, CompileError> {
         };
         let identity = identity(&api, file.as_deref(), comgr.as_ref());
         let path = file.unwrap_or(candidate);
-        let found = Hiprtc { api, library, path, comgr, identity, one: Mutex::new(()) };
+        let found = Hiprtc { api, library, path, comgr, identity };
         log::info!("kernels are compiled with {found}");
         return Ok(found);
     }
-    let error = CompileError::NotFound { tried };
+    let error = CompileError::NotFound { missing: CompileError::HIPRTC, tried };
     log::info!("{error}");
     Err(error)
 }
@@ -188,15 +180,8 @@ unsafe fn resolve(library: &libloading::Library) -> Option<Api> {
 /// Returns a text that differs between compilers: the versions and files of hiprtc and of comgr, which contains LLVM
 /// and is updated on its own.
 fn identity(api: &Api, hiprtc: Option<&Path>, comgr: Option<&Comgr>) -> String {
-    let file = |path: Option<&Path>| {
-        let path = path.and_then(|p| p.canonicalize().ok());
-        let data = path.as_ref().and_then(|p| p.metadata().ok());
-        let modified = data.as_ref().and_then(|d| d.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-        format!("{path:?} {:?} {modified:?}", data.map(|d| d.len()))
-    };
-    let version = comgr.map(|c| c.version.as_str()).unwrap_or_default();
-    let comgr = file(comgr.and_then(|c| c.path.as_deref()));
-    format!("hiprtc {:?} {}; comgr {version} {comgr}", api.version, file(hiprtc))
+    let comgr = comgr.map(Comgr::identity).unwrap_or_default();
+    format!("hiprtc {:?} {}; {comgr}", api.version, state(hiprtc))
 }
 
 impl fmt::Display for Hiprtc {
@@ -206,7 +191,7 @@ impl fmt::Display for Hiprtc {
             (major, minor) => write!(f, "hiprtc {major}.{minor}")?,
         }
         if let Some(comgr) = &self.comgr {
-            write!(f, " with comgr {}", comgr.version)?;
+            write!(f, " with comgr {}", comgr.version())?;
         }
         write!(f, " ({})", self.path.display())
     }
@@ -237,11 +222,6 @@ impl Hiprtc {
         rocm_library::address(&self.library, name)
     }
 
-    /// Waits until no other thread compiles.
-    pub(crate) fn turn(&self) -> Turn<'_> {
-        Turn { hiprtc: self, _one: self.one.lock().unwrap_or_else(PoisonError::into_inner) }
-    }
-
     fn failed(&self, call: &'static str, code: c_int, unit: &Unit<'_>) -> CompileError {
         // SAFETY: the function accepts any code.
         let text = unsafe { (self.api.error_string)(code) };
@@ -266,8 +246,9 @@ fn not_empty(text: &str) -> &str {
     if text.is_empty() { "\n" } else { text }
 }
 
-impl Turn<'_> {
-    /// Compiles. Returns the code, the compiler's messages and the symbols of the name expressions.
+impl Hiprtc {
+    /// Compiles, while the thread has its [turn](crate::comgr::turn). Returns the code, the compiler's messages and the symbols of
+    /// the name expressions.
     pub(crate) fn compile(&self, unit: &Unit<'_>) -> Result<Entry, CompileError> {
         let source = c_text(not_empty(unit.source), || format!("the source {}", unit.name))?;
         let name = c_text(unit.name, || "the source's name".to_owned())?;
@@ -286,7 +267,7 @@ impl Turn<'_> {
         let pointers = |texts: &[CString]| texts.iter().map(|t| t.as_ptr()).collect::<Vec<_>>();
         let (name_pointers, text_pointers, options) =
             (pointers(&names), pointers(&texts), pointers(&options));
-        let (api, mut program): (_, Program) = (&self.hiprtc.api, std::ptr::null_mut());
+        let (api, mut program): (_, Program) = (&self.api, std::ptr::null_mut());
         let headers = c_int::try_from(names.len()).unwrap_or(c_int::MAX);
         // SAFETY: C strings, which it copies, as many as stated, and a pointer to a live handle.
         let code = unsafe {
@@ -300,7 +281,7 @@ impl Turn<'_> {
             )
         };
         if code != SUCCESS {
-            return Err(self.hiprtc.failed("hiprtcCreateProgram", code, unit));
+            return Err(self.failed("hiprtcCreateProgram", code, unit));
         }
         let result = self.build(program, unit, &options, &expressions);
         // SAFETY: the program that was created above; nothing uses it afterwards.
@@ -315,25 +296,25 @@ impl Turn<'_> {
         options: &[*const c_char],
         expressions: &[CString],
     ) -> Result<Entry, CompileError> {
-        let api = &self.hiprtc.api;
+        let api = &self.api;
         for expression in expressions {
             // SAFETY: a live program and a C string, which it copies.
             let code = unsafe { (api.add_name)(program, expression.as_ptr()) };
             if code != SUCCESS {
-                return Err(self.hiprtc.failed("hiprtcAddNameExpression", code, unit));
+                return Err(self.failed("hiprtcAddNameExpression", code, unit));
             }
         }
         let count = c_int::try_from(options.len()).unwrap_or(c_int::MAX);
         // SAFETY: a live program, and as many C strings as stated.
         let code = unsafe { (api.compile)(program, count, options.as_ptr()) };
-        let log = tidy(&self.log_of(program), unit.name);
+        let log = without_folders(&self.log_of(program), &[("CompileSource", unit.name)]);
         match code {
             SUCCESS => {}
             INVALID_OPTION | COMPILATION => {
                 let (name, target) = (unit.name.to_owned(), unit.target.to_owned());
                 return Err(CompileError::Failed { name, target, log });
             }
-            code => return Err(self.hiprtc.failed("hiprtcCompileProgram", code, unit)),
+            code => return Err(self.failed("hiprtcCompileProgram", code, unit)),
         }
         let lowered = self.lowered_names(program, expressions);
         let (size, get) = match api.bitcode {
@@ -344,13 +325,13 @@ impl Turn<'_> {
         // SAFETY: a live program, and a pointer to a live integer.
         let code = unsafe { size(program, &mut bytes) };
         if code != SUCCESS {
-            return Err(self.hiprtc.failed("hiprtcGetCodeSize", code, unit));
+            return Err(self.failed("hiprtcGetCodeSize", code, unit));
         }
         let mut object = vec![0u8; bytes];
         // SAFETY: the buffer has as many bytes as hiprtc said that it writes.
         let code = unsafe { get(program, object.as_mut_ptr().cast()) };
         if code != SUCCESS {
-            return Err(self.hiprtc.failed("hiprtcGetCode", code, unit));
+            return Err(self.failed("hiprtcGetCode", code, unit));
         }
         Ok(Entry { log, lowered, code: object })
     }
@@ -360,7 +341,7 @@ impl Turn<'_> {
         let lowered = expressions.iter().filter_map(|expression| {
             let mut name = std::ptr::null();
             // SAFETY: a live program that was compiled, a C string, and a pointer to a live pointer.
-            let code = unsafe { (self.hiprtc.api.lowered_name)(program, expression.as_ptr(), &mut name) };
+            let code = unsafe { (self.api.lowered_name)(program, expression.as_ptr(), &mut name) };
             if code != SUCCESS || name.is_null() {
                 return None;
             }
@@ -373,7 +354,7 @@ impl Turn<'_> {
 
     /// Returns the compiler's messages; empty if they are not available.
     fn log_of(&self, program: Program) -> String {
-        let (api, mut bytes) = (&self.hiprtc.api, 0);
+        let (api, mut bytes) = (&self.api, 0);
         // SAFETY: a live program, and a pointer to a live integer.
         if unsafe { (api.log_size)(program, &mut bytes) } != SUCCESS {
             return String::new();
@@ -385,59 +366,5 @@ impl Turn<'_> {
             return String::new();
         }
         String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned()
-    }
-}
-
-/// Replaces the name of comgr's temporary file (`/tmp/comgr-d2973e/input/CompileSource:2:9`) by the source's name, so
-/// that a log is easy to read and the same every time.
-fn tidy(log: &str, name: &str) -> String {
-    let mut text = String::with_capacity(log.len());
-    let mut rest = log;
-    while let Some(at) = rest.find("comgr-") {
-        let (before, found) = rest.split_at(at);
-        // The rest of the folder's name is a few letters and digits.
-        let folder = found["comgr-".len()..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-        let inside = folder.strip_prefix("/input/").or_else(|| folder.strip_prefix("/include/"));
-        match inside {
-            Some(inside) => {
-                let start = before.rfind([' ', '\n', '\'', '"', '`']).map_or(0, |at| at + 1);
-                text.push_str(before.get(..start).unwrap_or(before));
-                rest = match inside.strip_prefix("CompileSource") {
-                    Some(after) => {
-                        text.push_str(name);
-                        after
-                    }
-                    None => inside,
-                };
-            }
-            None => {
-                let (word, after) = rest.split_at(at + "comgr-".len());
-                text.push_str(word);
-                rest = after;
-            }
-        }
-    }
-    text.push_str(rest);
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logs_name_the_source() {
-        for (log, tidied) in [
-            ("", ""),
-            ("no path here: comgr-x\n", "no path here: comgr-x\n"),
-            ("/tmp/comgr-117698/input/CompileSource:2:9: error: x\n", "k.hip:2:9: error: x\n"),
-            (
-                "In file included from /tmp/comgr-0a/input/CompileSource:1:\n/tmp/comgr-0a/include/my/foo.h:3:1: note\n",
-                "In file included from k.hip:1:\nmy/foo.h:3:1: note\n",
-            ),
-            ("'/var/tmp/comgr-9/input/other.hip' comgr-", "'other.hip' comgr-"),
-        ] {
-            assert_eq!(tidy(log, "k.hip"), tidied);
-        }
     }
 }

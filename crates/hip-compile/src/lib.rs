@@ -1,7 +1,9 @@
-//! Compiles HIP C++ to code objects at run time, with AMD's runtime compiler (hiprtc) and a cache on disk.
+//! Compiles to code objects at run time, with a cache on disk: HIP C++ by AMD's runtime compiler (hiprtc); LLVM IR, bitcode,
+//! assembly and object files ([`Input`]) by comgr, which is a part of ROCm, or by clang and lld.
 //!
-//! hiprtc is searched for when it is first needed; [`LIBRARY_VARIABLE`] names a file instead. It needs no GPU: its output
-//! runs on the emulator too. If it is not installed, [`CompileError::NotFound`] says what to install.
+//! A compiler is searched for when it is first needed; [`LIBRARY_VARIABLE`] names hiprtc's file instead, and [`CLANG_VARIABLE`] a
+//! clang. It needs no GPU: its output runs on the emulator too. If none is installed, [`CompileError::NotFound`] says what to
+//! install.
 //!
 //! ```no_run
 //! use code_object::{CodeObject, Processor, TargetId};
@@ -18,40 +20,57 @@
 //! ```
 //!
 //! ```text
-//! source, name, headers, options, target, compiler ─> key (SHA-256) ─> folder ─> code object and log
-//!                                                                       │ not there, or damaged
-//!                                                                       ▼
-//!                                                      hiprtc, one compile at a time ─> written whole, renamed
+//! inputs, names, headers, options, target, compiler ─> key (SHA-256) ─> folder ─> code object and log
+//!                                                                        │ not there, or damaged
+//!                                                                        ▼
+//!              hiprtc, or comgr, one compile at a time; or clang and lld, several at once ─> written whole, renamed
 //! ```
 //!
 //! [`CodeObject`] is in another crate, which does not know HIP: the trait [`Compile`] adds `CodeObject::compile`.
 
+mod bitcode;
 mod cache;
+mod clang;
 mod comgr;
+mod compiled;
 mod digest;
 mod entry;
 mod error;
 mod hiprtc;
 mod includes;
+mod input;
+mod job;
+mod messages;
 mod namespace;
+mod origin;
+mod toolchain;
 
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::ptr::NonNull;
+use std::sync::MutexGuard;
 
 use code_object::{CodeObject, TargetId};
 
 pub use self::cache::{CACHE_VARIABLE, CacheCounters, DEFAULT_LIMIT, DiskCache};
+pub use self::clang::CLANG_VARIABLE;
+pub use self::compiled::{Bitcode, Compiled};
 pub use self::error::CompileError;
+pub use self::input::{Input, InputKind};
 pub use self::namespace::LIBRARY_VARIABLE;
 pub use rocm_library::LoadAttempt;
 
 use self::digest::{Digest, Fields};
 use self::entry::Entry;
 use self::hiprtc::{Hiprtc, Unit};
+use self::job::Job;
 use self::namespace::Namespace;
+use self::toolchain::Toolchain;
 
 /// The first field of every key. Change its number whenever equal fields must give another key.
 const KEY: &[u8] = b"hiplaunch compile 2";
+/// The same of keys of inputs other than HIP C++.
+const JOB_KEY: &[u8] = b"hiplaunch job 1";
 
 /// Variables from which hiprtc reads more options (ROCm 5.6 and later).
 const OPTION_VARIABLES: [&str; 2] = ["HIPRTC_COMPILE_OPTIONS_APPEND", "HIPRTC_LINK_OPTIONS_APPEND"];
@@ -70,6 +89,8 @@ pub struct Compiler {
     options: Vec<String>,
     headers: Vec<(String, String)>,
     expressions: Vec<String>,
+    device_libraries: bool,
+    clang: Option<PathBuf>,
     cache: DiskCache,
     namespace: Namespace,
 }
@@ -84,6 +105,8 @@ impl Compiler {
             options: Vec::new(),
             headers: Vec::new(),
             expressions: Vec::new(),
+            device_libraries: false,
+            clang: None,
             cache: DiskCache::shared(),
             namespace: Namespace::Program,
         }
@@ -146,6 +169,22 @@ impl Compiler {
         self
     }
 
+    /// Links LLVM IR with ROCm's device libraries: ocml (`__ocml_sin_f32` and the like), ockl, and the constants that control them
+    /// for the target. HIP C++ always has them. comgr contains them; clang needs them on disk.
+    #[must_use]
+    pub fn device_libraries(mut self) -> Compiler {
+        self.device_libraries = true;
+        self
+    }
+
+    /// Makes a clang compile LLVM IR, bitcode and assembly, in place of comgr and of other versions: a path, or a name in `PATH`.
+    /// It needs lld, beside it or in `PATH`.
+    #[must_use]
+    pub fn clang(mut self, program: impl Into<PathBuf>) -> Compiler {
+        self.clang = Some(program.into());
+        self
+    }
+
     /// Sets the cache for code objects. The default is [`DiskCache::shared`]; [`DiskCache::off`] is no cache.
     #[must_use]
     pub fn cache(mut self, cache: &DiskCache) -> Compiler {
@@ -163,10 +202,22 @@ impl Compiler {
     /// # Errors
     /// [`CompileError::NotFound`] if there is none, [`CompileError::UnknownTarget`] if it is older than the target.
     pub fn check(&self) -> Result<String> {
-        self.hiprtc().map(|hiprtc| hiprtc.to_string())
+        self.check_kind(InputKind::Hip)
     }
 
-    /// Compiles a source, or returns the cached result of an earlier compile, by this process or another.
+    /// Searches for the compiler of a kind of input, and returns its version and file: hiprtc's for HIP C++, else that of comgr
+    /// or clang.
+    ///
+    /// # Errors
+    /// Those of [`check`](Compiler::check).
+    pub fn check_kind(&self, kind: InputKind) -> Result<String> {
+        match kind {
+            InputKind::Hip => self.hiprtc().map(|hiprtc| hiprtc.to_string()),
+            _ => self.toolchain().map(|toolchain| toolchain.to_string()),
+        }
+    }
+
+    /// Compiles HIP C++, or returns the cached result of an earlier compile, by this process or another.
     ///
     /// A cached result is used if everything is equal: the source, its name, the options, headers and target, and the
     /// compiler with its version. A source that reads anything else, as with `-I`, an `#include` of a header that was
@@ -179,16 +230,78 @@ impl Compiler {
     /// [`CompileError::Text`] for what cannot be passed to a compiler. A cache that cannot be read or written is not an
     /// error, but a warning in the log.
     pub fn compile(&self, source: &str) -> Result<Compiled> {
-        let hiprtc = self.hiprtc()?;
-        self.compile_with(hiprtc, source, |entry, from_cache| self.read(hiprtc, entry, from_cache))
+        self.compile_inputs(&[Input::hip(source).named(self.name.as_str())])
     }
 
-    /// Compiles a source to LLVM bitcode that hiprtc links with others (`-fgpu-rdc`, HIP 5.3), or returns the cached
+    /// Compiles inputs of any kinds to one code object, or returns the cached result of an earlier compile.
+    ///
+    /// HIP C++ alone is compiled as by [`compile`](Compiler::compile). LLVM IR, bitcode and assembly are compiled by comgr, else
+    /// by the newest clang of 15 or later, which is in `PATH` or one of ROCm's folders and has lld; [`CLANG_VARIABLE`] or
+    /// [`clang`](Compiler::clang) names one. If comgr rejects them, that clang has a try, as they may be of a newer LLVM. All LLVM
+    /// IR, to which HIP C++ among other inputs is compiled (HIP 5.3), is linked before code is generated, so that functions of one
+    /// module are inlined in another; then object files are linked. With the comgr of ROCm 6, other inputs don't find the
+    /// functions of LLVM IR, only the reverse.
+    ///
+    /// An option is passed where it is of use: to clang, and `-Wl,` to the linker. LLVM ends the process if it can't generate
+    /// code for an operation; with comgr, that is this process, with clang it is not.
+    ///
+    /// # Errors
+    /// Those of [`compile`](Compiler::compile): the log of [`CompileError::Failed`] has the lines of wrong IR and assembly, and
+    /// the names of symbols that nothing defines. [`CompileError::OtherTarget`] if LLVM IR or an object file is for another
+    /// processor or system; [`CompileError::Text`] if there is no input, or one is empty or no object file;
+    /// [`CompileError::Run`] if clang can't be run.
+    pub fn compile_inputs(&self, inputs: &[Input<'_>]) -> Result<Compiled> {
+        self.check_options()?;
+        if inputs.is_empty() {
+            return Err(CompileError::Text { what: "the list of inputs".to_owned(), problem: "is empty" });
+        }
+        if let [input] = inputs
+            && input.kind() == InputKind::Hip
+        {
+            let hiprtc = self.hiprtc()?;
+            return self.compile_with(hiprtc, input, |entry, from_cache| {
+                self.read(hiprtc, input.name(), entry, from_cache)
+            });
+        }
+        let (mut modules, mut log, mut lowered) =
+            (Vec::with_capacity(inputs.len()), String::new(), Vec::new());
+        for input in inputs {
+            if input.bytes().is_empty() {
+                return Err(CompileError::Text { what: input.name().to_owned(), problem: "is empty" });
+            }
+            if input.kind() == InputKind::Hip {
+                let bitcode = self.bitcode_of(input)?;
+                log.push_str(&bitcode.log);
+                lowered.extend(bitcode.lowered);
+                let module = Input::new(InputKind::Bitcode, bitcode.bytes);
+                modules.push(module.named(input.name().to_owned()));
+            } else {
+                origin::check(input, &self.target)?;
+                modules.push(input.clone());
+            }
+        }
+        let mut compiled = self.compile_job(&Job {
+            inputs: &modules,
+            target: &self.target,
+            options: &self.options,
+            device_libraries: self.device_libraries,
+        })?;
+        compiled.log.insert_str(0, &log);
+        compiled.lowered = lowered;
+        Ok(compiled)
+    }
+
+    /// Compiles HIP C++ to LLVM bitcode that hiprtc links with others (`-fgpu-rdc`, HIP 5.3), or returns the cached
     /// result, as [`compile`](Compiler::compile) does.
     ///
     /// # Errors
     /// Those of [`compile`](Compiler::compile).
     pub fn compile_to_bitcode(&self, source: &str) -> Result<Bitcode> {
+        self.check_options()?;
+        self.bitcode_of(&Input::hip(source).named(self.name.as_str()))
+    }
+
+    fn bitcode_of(&self, input: &Input<'_>) -> Result<Bitcode> {
         let compiler = if self.options.iter().any(|option| option == BITCODE) {
             self.clone()
         } else {
@@ -199,7 +312,7 @@ impl Compiler {
             let problem = "needs hiprtc of HIP 5.3 or later";
             return Err(CompileError::Option { option: BITCODE.to_owned(), problem });
         }
-        compiler.compile_with(hiprtc, source, |entry, from_cache| {
+        compiler.compile_with(hiprtc, input, |entry, from_cache| {
             Ok(Bitcode { bytes: entry.code, log: entry.log, lowered: entry.lowered, from_cache })
         })
     }
@@ -222,24 +335,26 @@ impl Compiler {
         Ok(hiprtc)
     }
 
+    fn toolchain(&self) -> Result<Toolchain> {
+        Toolchain::find(&self.target, self.clang.as_deref(), self.namespace)
+    }
+
     fn compile_with<T>(
         &self,
         hiprtc: &Hiprtc,
-        source: &str,
+        input: &Input<'_>,
         read: impl Fn(Entry, bool) -> Result<T>,
     ) -> Result<T> {
-        self.check_options()?;
+        let refused = |problem| CompileError::Text { what: format!("the source {}", input.name()), problem };
+        let source = std::str::from_utf8(input.bytes()).map_err(|_| refused("is not UTF-8"))?;
         if source.is_empty() {
-            return Err(CompileError::Text {
-                what: format!("the source {}", self.name),
-                problem: "is empty",
-            });
+            return Err(refused("is empty"));
         }
         let target = self.target.short();
         let mut options = vec![format!("--offload-arch={target}")];
         options.extend_from_slice(&self.options);
         let unit = Unit {
-            name: &self.name,
+            name: input.name(),
             source,
             headers: &self.headers,
             options: &options,
@@ -247,24 +362,70 @@ impl Compiler {
             expressions: &self.expressions,
             bitcode: options.iter().any(|option| option == BITCODE),
         };
-
         let key = self.cache.folder().and_then(|_| self.key_if_kept(hiprtc.identity(), &unit));
+        self.cached(key.as_ref(), || Some(comgr::turn()), || hiprtc.compile(&unit), read)
+    }
+
+    /// Compiles by comgr or clang; by the newest clang if comgr rejects it.
+    fn compile_job(&self, job: &Job<'_>) -> Result<Compiled> {
+        let first = self.toolchain()?;
+        let (name, target, log) = match self.compile_by(&first, job) {
+            Err(CompileError::Failed { name, target, log }) => (name, target, log),
+            done => return done,
+        };
+        let Some(next) = first.next(&self.target) else {
+            return Err(CompileError::Failed { name, target, log });
+        };
+        let log = match self.compile_by(&next, job) {
+            Ok(compiled) => {
+                log::debug!("{name}: compiled with {next}, as {first} said: {log}");
+                return Ok(compiled);
+            }
+            // The same error again says nothing new.
+            Err(CompileError::Failed { log: its, .. }) if its.lines().next() != log.lines().next() => {
+                format!("{first}:\n{log}\n{next}:\n{its}")
+            }
+            Err(_) => log,
+        };
+        Err(CompileError::Failed { name, target, log })
+    }
+
+    fn compile_by(&self, toolchain: &Toolchain, job: &Job<'_>) -> Result<Compiled> {
+        let key = match self.cache.folder() {
+            Some(_) => job_key_if_kept(toolchain, job)?,
+            None => None,
+        };
+        let name = job.names();
+        let read = |entry, from_cache| self.read(toolchain, &name, entry, from_cache);
+        self.cached(key.as_ref(), || toolchain.turn(), || toolchain.build(job), read)
+    }
+
+    /// Returns the cached result of a key, else that of a compile while the thread has its turn.
+    fn cached<T>(
+        &self,
+        key: Option<&Digest>,
+        turn: impl FnOnce() -> Option<MutexGuard<'static, ()>>,
+        compile: impl FnOnce() -> Result<Entry>,
+        read: impl Fn(Entry, bool) -> Result<T>,
+    ) -> Result<T> {
         let cached = |entry| read(entry, true).map_err(|e| e.to_string());
-        let found = || key.as_ref().and_then(|key| self.cache.get(key, cached));
+        let found = || key.and_then(|key| self.cache.get(key, cached));
         if let Some(compiled) = found() {
             return Ok(compiled);
         }
-        let turn = hiprtc.turn();
+        let turn = turn();
         // The thread that had the turn before may have compiled the same source.
-        if let Some(compiled) = found() {
+        if turn.is_some()
+            && let Some(compiled) = found()
+        {
             return Ok(compiled);
         }
         if key.is_some() {
             self.cache.miss();
         }
-        let entry = turn.compile(&unit)?;
+        let entry = compile()?;
         let compiled = read(entry.clone(), false)?;
-        if let Some(key) = &key {
+        if let Some(key) = key {
             self.cache.put(key, &entry);
         }
         // Only now, so that the next thread finds the cache entry.
@@ -273,7 +434,8 @@ impl Compiler {
     }
 
     fn check_options(&self) -> Result<()> {
-        const TARGET: [&str; 4] = ["--offload-arch", "--gpu-architecture", "-arch", "-mcpu"];
+        const TARGET: [&str; 6] =
+            ["--offload-arch", "--gpu-architecture", "-arch", "-mcpu", "--target", "-target"];
         for option in &self.options {
             let problem = if option.is_empty() {
                 "is empty; leave it out"
@@ -295,15 +457,15 @@ impl Compiler {
         let texts = unit.headers.iter().map(|(_, text)| text.as_str()).chain([unit.source]);
         let known = |name: &str| self.headers.iter().any(|(header, _)| header == name);
         if let Some(why) = includes::reads_more(texts, &options, known) {
-            log::debug!("{} is not kept: {why}", self.name);
+            log::debug!("{} is not kept: {why}", unit.name);
             return None;
         }
         Some(key(identity, unit, &extra))
     }
 
-    fn read(&self, hiprtc: &Hiprtc, entry: Entry, from_cache: bool) -> Result<Compiled> {
+    fn read(&self, compiler: &impl ToString, name: &str, entry: Entry, from_cache: bool) -> Result<Compiled> {
         let code = CodeObject::from_any(&entry.code, &self.target).map_err(|source| {
-            let (compiler, name) = (hiprtc.to_string(), self.name.clone());
+            let (compiler, name) = (compiler.to_string(), name.to_owned());
             CompileError::CodeObject { compiler, name, source: Box::new(source) }
         })?;
         Ok(Compiled { code, log: entry.log, lowered: entry.lowered, from_cache })
@@ -333,81 +495,31 @@ fn key(identity: &str, unit: &Unit<'_>, variables: &[String]) -> Digest {
     all.finish()
 }
 
-/// A code object that was compiled now or earlier.
-#[derive(Clone, Debug)]
-pub struct Compiled {
-    code: CodeObject,
-    log: String,
-    lowered: Vec<(String, String)>,
-    from_cache: bool,
+/// Returns the key, unless the job reads more than the key contains.
+fn job_key_if_kept(toolchain: &Toolchain, job: &Job<'_>) -> Result<Option<Digest>> {
+    let reads = job.inputs.iter().find_map(origin::reads_files);
+    if let Some(why) = reads.or_else(|| includes::reads_more([], job.options, |_| false)) {
+        log::debug!("{} is not kept: {why}", job.names());
+        return Ok(None);
+    }
+    Ok(Some(job_key(&toolchain.identity(job)?, job)))
 }
 
-impl Compiled {
-    /// Returns the code object, with its kernels and their arguments.
-    pub fn code_object(&self) -> &CodeObject {
-        &self.code
+/// Returns the digest of everything that decides the result of a job.
+fn job_key(identity: &str, job: &Job<'_>) -> Digest {
+    let mut all = Fields::default();
+    all.field(JOB_KEY);
+    all.field(identity.as_bytes());
+    all.field(job.target.short().as_bytes());
+    all.field(&[u8::from(job.device_libraries)]);
+    all.field(&(job.options.len() as u64).to_le_bytes());
+    job.options.iter().for_each(|option| all.field(option.as_bytes()));
+    for input in job.inputs {
+        all.field(input.kind().name().as_bytes());
+        all.field(input.name().as_bytes());
+        all.field(input.bytes());
     }
-
-    /// Returns the code object's bytes, as drivers load them.
-    pub fn elf(&self) -> &[u8] {
-        self.code.elf()
-    }
-
-    /// Returns the compiler's messages, such as warnings; empty if there were none. The cache keeps them too.
-    pub fn log(&self) -> &str {
-        &self.log
-    }
-
-    /// Returns the symbol that the compiler gave to a [name expression](Compiler::name_expression).
-    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
-        lowered_name(&self.lowered, expression)
-    }
-
-    /// Returns whether the result was in the cache, so that nothing was compiled now.
-    pub fn from_cache(&self) -> bool {
-        self.from_cache
-    }
-}
-
-fn lowered_name<'a>(lowered: &'a [(String, String)], expression: &str) -> Option<&'a str> {
-    lowered.iter().find(|(known, _)| known == expression).map(|(_, name)| name.as_str())
-}
-
-/// LLVM bitcode that was compiled now or earlier.
-#[derive(Clone, Debug)]
-pub struct Bitcode {
-    bytes: Vec<u8>,
-    log: String,
-    lowered: Vec<(String, String)>,
-    from_cache: bool,
-}
-
-impl Bitcode {
-    /// Returns the bitcode, as `hiprtcLinkAddData` takes it.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Returns the compiler's messages, such as warnings; empty if there were none.
-    pub fn log(&self) -> &str {
-        &self.log
-    }
-
-    /// Returns the symbol that the compiler gave to a [name expression](Compiler::name_expression).
-    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
-        lowered_name(&self.lowered, expression)
-    }
-
-    /// Returns whether the result was in the cache, so that nothing was compiled now.
-    pub fn from_cache(&self) -> bool {
-        self.from_cache
-    }
-}
-
-impl From<Compiled> for CodeObject {
-    fn from(compiled: Compiled) -> CodeObject {
-        compiled.code
-    }
+    all.finish()
 }
 
 /// Adds [`CodeObject::compile`](Compile::compile): HIP C++ to a code object.
@@ -479,6 +591,38 @@ mod tests {
         assert_eq!(base(), base());
         for (i, other) in others.iter().enumerate() {
             assert!(*other != base() && !others[..i].contains(other), "{i}");
+        }
+    }
+
+    /// Needs no compiler, too.
+    #[test]
+    fn a_key_of_a_job_changes_with_each_ingredient() {
+        let of =
+            |identity: &str, inputs: &[Input<'_>], target: &str, options: &[&str], device_libraries: bool| {
+                let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+                let target = target.parse().unwrap();
+                job_key(identity, &Job { inputs, target: &target, options: &options, device_libraries })
+            };
+        let ir = |text| Input::new(InputKind::LlvmIr, text);
+        let one = [ir(&b"a"[..])];
+        let two = [ir(&b"a"[..]), ir(&b"b"[..])];
+        let keys = [
+            of("comgr 2.4", &one, "gfx90a", &["-O3"], false),
+            of("comgr 2.5", &one, "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[ir(&b"b"[..])], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[Input::assembly("a").named("kernel.ll")], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[ir(&b"a"[..]).named("other.ll")], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &two, "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &[two[1].clone(), two[0].clone()], "gfx90a", &["-O3"], false),
+            of("comgr 2.4", &one, "gfx90a:xnack+", &["-O3"], false),
+            of("comgr 2.4", &one, "gfx90a", &["-O2"], false),
+            of("comgr 2.4", &one, "gfx90a", &["-O3", "-g"], false),
+            of("comgr 2.4", &one, "gfx90a", &[], false),
+            of("comgr 2.4", &one, "gfx90a", &["-O3"], true),
+        ];
+        assert_eq!(keys[0], of("comgr 2.4", &one, "gfx90a", &["-O3"], false));
+        for (i, key) in keys.iter().enumerate() {
+            assert!(!keys[..i].contains(key), "{i}");
         }
     }
 

@@ -5,6 +5,7 @@
 mod advice;
 mod bench;
 mod colour;
+mod compile;
 mod completions;
 mod demangle;
 mod demo;
@@ -89,6 +90,7 @@ enum Command {
     Replay(replay::ReplayArgs),
     Plan(plan::PlanArgs),
     Info(info::InfoArgs),
+    Compile(compile::CompileArgs),
     Inspect(inspect::InspectArgs),
     #[cfg(feature = "emulator")]
     Fidelity(fidelity::FidelityArgs),
@@ -112,7 +114,11 @@ impl Command {
             #[cfg(feature = "emulator")]
             Command::Fidelity(args) => args.json,
             // A program has stdout, or no kernels run.
-            Command::Exec(_) | Command::Fleet(_) | Command::Completions(_) | Command::Man(_) => false,
+            Command::Exec(_)
+            | Command::Fleet(_)
+            | Command::Compile(_)
+            | Command::Completions(_)
+            | Command::Man(_) => false,
         }
     }
 }
@@ -205,6 +211,7 @@ pub fn main_with(args: Vec<OsString>, libraries: Option<&Path>) -> u8 {
         Command::Plan(args) => plan::run(&args, &mut out),
         Command::Replay(args) => replay::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
+        Command::Compile(args) => compile::run(&args, &mut out),
         Command::Inspect(args) => inspect::run(&args, &mut out),
         #[cfg(feature = "emulator")]
         Command::Fidelity(args) => fidelity::run(&args, &mut out),

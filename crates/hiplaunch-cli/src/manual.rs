@@ -22,11 +22,12 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
 ];
 
 /// Environment variables, and what they set, but for those of the emulator's settings.
-const ENVIRONMENT: [(&str, &str); 10] = [
+const ENVIRONMENT: [(&str, &str); 11] = [
     ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
     ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),
+    ("HIPLAUNCH_CLANG", "the clang that compiles LLVM IR and assembly, in place of ROCm's comgr"),
     ("HIPLAUNCH_LIBAMDHIP64", "the library that exec gives to programs, if it is not beside the command"),
     ("HIPLAUNCH_LOG, RUST_LOG", "log level on stderr: off, error, warn (default), info, debug or trace"),
     ("ROCM_PATH", "where ROCm is installed"),
@@ -50,7 +51,7 @@ pub(crate) fn environment() -> impl Iterator<Item = (&'static str, String)> {
 type Example = (&'static str, &'static str);
 
 /// Examples by command. A test runs them, in the repository's folder.
-const EXAMPLES: [(&str, &[Example]); 14] = [
+const EXAMPLES: [(&str, &[Example]); 15] = [
     (
         "run",
         &[
@@ -151,6 +152,16 @@ const EXAMPLES: [(&str, &[Example]); 14] = [
         &[
             ("hiplaunch info", "show which driver is used, and why"),
             ("hiplaunch info --json", "the same for a program"),
+        ],
+    ),
+    (
+        "compile",
+        &[
+            ("hiplaunch compile tests/data/twice.ll -o twice.co", "compile LLVM IR for gfx90a"),
+            (
+                "hiplaunch compile tests/data/twice.ll -o twice.co --device-libs --option -O1",
+                "link the device libraries, and optimise less",
+            ),
         ],
     ),
     (

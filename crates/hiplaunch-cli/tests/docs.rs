@@ -195,7 +195,7 @@ fn named_files_exist() {
     assert!(seen > 10, "{seen} files");
 }
 
-/// The Rust and C in the README and in the guide are parts of examples and test programs, which the tests compile and
+/// The Rust, C and C++ in the README and in the guide are parts of examples and test programs, which the tests compile and
 /// run.
 #[test]
 fn code_in_the_pages_is_part_of_an_example() {
@@ -213,13 +213,13 @@ fn code_in_the_pages_is_part_of_an_example() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "c") {
+            } else if path.extension().is_some_and(|extension| ["rs", "c", "cpp", "hip"].iter().any(|e| extension == *e)) {
                 let text = std::fs::read_to_string(&path).unwrap();
                 examples.push(text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>());
             }
         }
     }
-    let mut seen = [("rust", 0), ("c", 0)];
+    let mut seen = [("rust", 0), ("c", 0), ("cpp", 0)];
     for page in [root().join("README.md")].into_iter().chain(pages("docs")) {
         for (language, code) in &prose_and_code(&page).1 {
             let Some((_, count)) = seen.iter_mut().find(|(name, _)| name == language) else { continue };
@@ -228,7 +228,7 @@ fn code_in_the_pages_is_part_of_an_example() {
             *count += 1;
         }
     }
-    assert!(seen[0].1 >= 7 && seen[1].1 >= 4, "{seen:?}");
+    assert!(seen[0].1 >= 7 && seen[1].1 >= 4 && seen[2].1 >= 4, "{seen:?}");
 }
 
 #[test]

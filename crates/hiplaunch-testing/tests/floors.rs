@@ -54,7 +54,19 @@ const CRATES: &[(&str, &[&str])] = &[
             "bindings, versions",
         ],
     ),
-    ("crates/hip-compile", &["hiprtc", "comgr", "cache, error", "entry", "digest, includes, namespace"]),
+    (
+        "crates/hip-compile",
+        &[
+            "origin, toolchain",
+            "clang, hiprtc",
+            "comgr",
+            "job",
+            "input",
+            "cache, error",
+            "entry",
+            "bitcode, compiled, digest, includes, messages, namespace",
+        ],
+    ),
     (
         "crates/hip-driver-layers",
         &[
@@ -121,7 +133,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "script_runner, selftest, trace",
             "demo, run",
             "bench, inspect, profile",
-            "completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
+            "compile, completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
             "manual, page",
             "logging, output, session",
             "advice, audit, colour, demangle, emulator, kernels, libamdhip64, names, other_target, pool_recorder, \

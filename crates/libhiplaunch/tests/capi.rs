@@ -145,6 +145,12 @@ fn modules_and_replaced_kernels_from_c() {
 }
 
 #[test]
+fn llvm_ir_compiled_and_launched_from_c() {
+    let Some(cc) = tool("CC", "cc") else { return };
+    program("compiling.c", &cc, "c99", Linked::Shared);
+}
+
+#[test]
 fn the_headers_functions_and_the_order_of_outputs_from_c_and_cpp() {
     let (Some(cc), Some(cxx)) = (tool("CC", "cc"), tool("CXX", "c++")) else { return };
     program("helpers.c", &cc, "c99", Linked::Shared);
@@ -276,6 +282,24 @@ fn the_shared_library_exports_only_names_with_the_prefix() {
     let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().last()).collect();
     assert!(names.len() > 60, "{names:?}");
     assert!(names.iter().all(|name| name.starts_with("hiplaunch_")), "{names:?}");
+}
+
+/// The example in C++ compiles LLVM IR, or says which compiler is missing.
+#[test]
+fn the_example_of_llvm_ir() {
+    let Some(cxx) = tool("CXX", "c++") else { return };
+    let (folder, binary) = (libraries(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi-example-llvm-ir"));
+    let mut compile = Command::new(cxx);
+    compile.args(["-std=c++17", "-O1", "-pthread"]).args(WARNINGS).arg("-I").arg(root().join("hip"));
+    compile.arg(root().join("examples/c/llvm_ir.cpp")).arg("-o").arg(&binary);
+    compile.arg("-L").arg(&folder).arg("-lhiplaunch");
+    run(compile.arg(format!("-Wl,-rpath,{}", folder.display())));
+    let said = run(Command::new(&binary).env("HIPLAUNCH_BACKEND", "emulator"));
+    let text = String::from_utf8_lossy(&said.stdout);
+    let has_run = text.contains("of 5 kernels one after the other") && text.contains("wrong.ll:2");
+    assert!(has_run || text.contains("install"), "{text}");
+    println!("{text}");
+    std::fs::remove_file(&binary).unwrap();
 }
 
 /// The examples in C run, and report an error in their argument.

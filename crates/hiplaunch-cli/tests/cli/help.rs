@@ -68,6 +68,10 @@ fn the_examples_work() {
             let mut shell = Command::new("sh");
             shell.args(["-c", line]).current_dir(&folder.0).env("PATH", path.as_ref().unwrap());
             let (status, out, err) = read(shell.env("HIPLAUNCH_BACKEND", "auto").output().unwrap());
+            if name == "compile" && err.contains("no usable") {
+                println!("skipped: {line}: {err}");
+                continue;
+            }
             assert_eq!(status, 0, "{line}: {out}{err}");
         }
     }

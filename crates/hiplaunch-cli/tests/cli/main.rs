@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+mod compile;
 mod faults;
 mod help;
 mod inspect;

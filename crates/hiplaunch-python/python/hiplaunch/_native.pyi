@@ -347,14 +347,20 @@ class CodeObject:
     def __bytes__(self) -> bytes: ...
     def __len__(self) -> int: ...
 
+_Source: TypeAlias = str | bytes | os.PathLike[str]
+_Kind: TypeAlias = Literal["hip", "llvm-ir", "bitcode", "assembly", "relocatable"]
+
 def compile(
-    source: str,
+    source: _Source | list[_Source | tuple[_Kind, _Source]],
     options: Sequence[str] = ...,
     *,
+    kind: _Kind | None = None,
     target: str | Device | None = None,
     name: str | None = None,
     headers: Mapping[str, str] | None = None,
     name_expressions: Sequence[str] = ...,
+    device_libraries: bool = False,
+    clang: _Path | None = None,
     cache: bool = True,
 ) -> CodeObject: ...
 
