@@ -40,14 +40,14 @@ macro_rules! image {
     ($name:literal, $bundle:expr) => {
         Image {
             plain: [
-                include_bytes!(concat!("../../../hip/", $name, ".gfx90a.co")),
-                include_bytes!(concat!("../../../hip/", $name, ".gfx942.co")),
+                include_bytes!(concat!("../hip/", $name, ".gfx90a.co")),
+                include_bytes!(concat!("../hip/", $name, ".gfx942.co")),
             ],
             bundle: $bundle,
         }
     };
     ($name:literal) => {
-        image!($name, Some(include_bytes!(concat!("../../../hip/", $name, ".hipfb"))))
+        image!($name, Some(include_bytes!(concat!("../hip/", $name, ".hipfb"))))
     };
 }
 

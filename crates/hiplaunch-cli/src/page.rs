@@ -33,7 +33,7 @@ svg { display: block; width: 100%; max-width: 640px; height: auto }
 .scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; white-space: nowrap }
 th, td { padding: 3px 10px; border-bottom: 1px solid var(--line); text-align: right } th:first-child, td:first-child { text-align: left; padding-left: 0 }
 th, .faint { color: var(--faint); font-weight: normal } .good { color: var(--good) } .bad { color: var(--bad) }
-.pairs td { text-align: left; white-space: normal; overflow-wrap: anywhere }
+.pairs td { text-align: left } .pairs td + td { white-space: normal; overflow-wrap: anywhere }
 summary { cursor: pointer; font-size: .875rem; margin-top: 6px } dt { font-weight: 600; margin-top: 8px } dd { margin: 0 }";
 
 /// Escapes text for the page.

@@ -201,6 +201,7 @@ fn named_files_exist() {
 fn code_in_the_pages_is_part_of_an_example() {
     let of_crates = [
         "lds-layout/examples",
+        "hip-dropin/tests/programs",
         "hiplaunch-mpi/examples",
         "hiplaunch-tensor/examples",
         "libhiplaunch/tests/programs",
@@ -213,7 +214,10 @@ fn code_in_the_pages_is_part_of_an_example() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| ["rs", "c", "cpp", "hip"].iter().any(|e| extension == *e)) {
+            } else if path
+                .extension()
+                .is_some_and(|extension| ["rs", "c", "cpp", "hip"].iter().any(|e| extension == *e))
+            {
                 let text = std::fs::read_to_string(&path).unwrap();
                 examples.push(text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>());
             }

@@ -17,7 +17,8 @@ const SIDE: usize = 64;
 type Operation<T> = fn(&LazyTensor<T>, &LazyTensor<T>) -> LazyTensor<T>;
 
 /// An operation, and by how many units in the last place results may differ: those of the device's exponential come from its
-/// instructions, which are not rounded correctly.
+/// instructions, which are not rounded correctly, and the last step of a division scales, so that what implements it may round a
+/// subnormal quotient twice. How many differ is in the report in any case.
 type Row<T> = (&'static str, u64, Operation<T>);
 
 fn of_all<T: Element>() -> Vec<Row<T>> {
@@ -37,7 +38,7 @@ fn of_all<T: Element>() -> Vec<Row<T>> {
 
 fn of_floats<T: FloatElement>() -> Vec<Row<T>> {
     let mut rows = of_all::<T>();
-    rows.push(("div", 0, |a, b| a.div(b)));
+    rows.push(("div", 1, |a, b| a.div(b)));
     rows.push(("sqrt", 0, |a, _| a.sqrt()));
     rows.push(("exp", 2, |a, _| a.exp()));
     rows

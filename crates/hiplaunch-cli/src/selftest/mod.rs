@@ -84,13 +84,20 @@ pub(crate) fn run(args: &SelftestArgs, out: &mut Output) -> Result<CommandOutcom
         let report = PartReport::of(part, Duration::from_secs(args.patience));
         let style = if report.has_failed() { Style::Bad } else { Style::Good };
         out.line(out.styled(style, &report.summary()))?;
+        for case in report.failures() {
+            out.line(format_args!(
+                "  {} {}: {}",
+                case.name,
+                case.state.name(),
+                case.why.replace('\n', "\n    ")
+            ))?;
+        }
         reports.push(report);
         progress.step();
     }
     drop(progress);
     let document = report::document(&reports);
     let sections = report::sections(&reports);
-    page::print(&sections[..1], out)?;
     json.write_all(format!("{document:#}\n").as_bytes())?;
     json.finish()?;
     html.write_all(page::page("hiplaunch selftest", "hiplaunch selftest", &sections).as_bytes())?;

@@ -146,8 +146,12 @@ impl PartReport {
         self.cases.push(CaseReport { name: name.to_owned(), state, why, seconds: None, found: Value::Null });
     }
 
+    pub(super) fn failures(&self) -> impl Iterator<Item = &CaseReport> {
+        self.cases.iter().filter(|case| !case.state.is_good())
+    }
+
     pub(super) fn has_failed(&self) -> bool {
-        self.cases.iter().any(|case| !case.state.is_good())
+        self.failures().next().is_some()
     }
 
     /// Returns the number of cases in each state that any is in.

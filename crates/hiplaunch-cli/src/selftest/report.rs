@@ -27,7 +27,7 @@ pub(super) fn document(reports: &[PartReport]) -> Value {
     document
 }
 
-/// Returns the sections of the page. The first is the summary.
+/// Returns the sections of the page.
 pub(super) fn sections(reports: &[PartReport]) -> Vec<Section> {
     let private = Private::of_this_machine();
     let mut all = vec![summary(reports)];
