@@ -120,7 +120,8 @@ const CRATES: &[(&str, &[&str])] = &[
         "crates/hip-conformance",
         &[
             "run",
-            "captures, default_streams, graphs, launch, memory, modules, ordering, properties, streams, threads",
+            "captures",
+            "default_streams, graphs, launch, memory, modules, ordering, properties, streams, threads",
             "graph_rig",
             "rig",
             "subject",
