@@ -20,9 +20,10 @@ use hiplaunch::{Compile, Compiler, Device, KernelHandle, Launcher};
 
 use crate::error::Failure;
 
+/// What generated code uses of HIP that its older versions lack.
+const COMPAT: (&str, &str) = ("cubecl_hiplaunch/hip_compat.h", include_str!("hip_compat.h"));
 /// What generated code with the type bf16 includes.
-const BF16_HEADER: &str = "hip/hip_bf16.h";
-const BF16: &str = include_str!("hip_bf16.h");
+const BF16: (&str, &str) = ("hip/hip_bf16.h", include_str!("hip_bf16.h"));
 
 /// Compiles and keeps the kernels of a device.
 #[derive(Debug)]
@@ -66,7 +67,6 @@ impl Kernels {
     pub(crate) fn new(
         launcher: &'static Launcher,
         device: &Device,
-        arch: &GfxArch,
         properties: DeviceProperties,
     ) -> Kernels {
         let target = &device.properties().target;
@@ -81,10 +81,13 @@ impl Kernels {
                     grid_constants: true,
                     ..Default::default()
                 },
-                amd_wmma: arch.wmma(),
+                amd_wmma: GfxArch::parse(target.processor.name()).wmma(),
             },
             properties,
-            compiler: Compiler::new(target).options(["-std=c++17", "-O3"]).header(BF16_HEADER, BF16),
+            compiler: Compiler::new(target)
+                .options(["-std=c++17", "-O3"])
+                .header(COMPAT.0, COMPAT.1)
+                .header(BF16.0, BF16.1),
             loaded: HashMap::default(),
         }
     }
@@ -127,8 +130,9 @@ impl Kernels {
             return Err(ResourceLimitError::SharedMemory { requested: dynamic_lds, max, backtrace }.into());
         }
         let name = &lowered.entrypoint_name;
-        let compiled = CodeObject::compile(&lowered.source, &self.compiler).map_err(|error| {
-            let reason = format!("{error}\n[Source]\n{}", lowered.source);
+        let source = format!("#include <{}>\n{}", COMPAT.0, lowered.source);
+        let compiled = CodeObject::compile(&source, &self.compiler).map_err(|error| {
+            let reason = format!("{error}\n[Source]\n{source}");
             CompilationError::Generic { reason, backtrace: BackTrace::capture() }
         })?;
         // SAFETY: the code is what CubeCL generated. What its kernels access follows from their arguments, for which those

@@ -7,7 +7,6 @@ use cubecl_common::profile::TimingMethod;
 use cubecl_core::MemoryConfiguration;
 use cubecl_core::cmma::MatrixLayout;
 use cubecl_core::device::ServerUtilitiesHandle;
-use cubecl_core::ir::amd::GfxArch;
 use cubecl_core::ir::features::Plane;
 use cubecl_core::ir::{
     ContiguousElements, DeviceIdentity, DeviceProperties, HardwareProperties, MemoryDeviceProperties,
@@ -72,21 +71,13 @@ impl DeviceService for LauncherServer {
     /// Opens a device for CubeCL.
     ///
     /// # Panics
-    /// CubeCL has no error for this. So it panics if the launcher can't be opened or has no such device, and if CubeCL does
-    /// not know the device's architecture.
+    /// CubeCL has no error for this, so it panics if the launcher can't be opened or has no such device.
     fn init(id: DeviceId) -> Self {
         let opened = crate::launcher().and_then(|launcher| {
             let index = AmdDevice::from_id(id).index as u32;
             Ok((launcher, launcher.device(index)?))
         });
         let (launcher, device) = opened.unwrap_or_else(|error| panic!("device {id:?}: {error}"));
-        let arch = GfxArch::parse(&device.properties().target.to_string());
-        assert_eq!(
-            arch.plane_dim(),
-            Some(device.properties().wavefront_size),
-            "CubeCL generates code for another wavefront size than {} has",
-            arch.name()
-        );
         let properties = properties_of(device);
         let memory = properties.memory.clone();
         let (utilities, captures) = ServerUtilities::init(
@@ -97,7 +88,7 @@ impl DeviceService for LauncherServer {
             Arc::new(ServerLogger::default()),
             ContiguousMemoryLayoutPolicy::new(DEVICE_ALIGNMENT),
         );
-        let kernels = Kernels::new(launcher, device, &arch, properties);
+        let kernels = Kernels::new(launcher, device, properties);
         LauncherServer::new(kernels, memory, MemoryConfiguration::default(), utilities, captures)
     }
 

@@ -1,0 +1,28 @@
+// Functions that CubeCL's code calls and that versions of HIP before 6.2 lack. They are macros, so that they do not meet
+// the functions of later versions.
+#pragma once
+
+#define __activemask() __ballot(1)
+#define __hmin hiplaunch_hmin
+#define __hmax hiplaunch_hmax
+#define __hmin_nan hiplaunch_hmin_nan
+#define __hmax_nan hiplaunch_hmax_nan
+
+static __device__ __half hiplaunch_half(_Float16 value) {
+    __half_raw raw;
+    raw.data = value;
+    return raw;
+}
+static __device__ _Float16 hiplaunch_raw(__half value) { return static_cast<__half_raw>(value).data; }
+static __device__ __half hiplaunch_hmin(__half a, __half b) {
+    return hiplaunch_half(__builtin_fminf16(hiplaunch_raw(a), hiplaunch_raw(b)));
+}
+static __device__ __half hiplaunch_hmax(__half a, __half b) {
+    return hiplaunch_half(__builtin_fmaxf16(hiplaunch_raw(a), hiplaunch_raw(b)));
+}
+static __device__ __half hiplaunch_hmin_nan(__half a, __half b) {
+    return __hisnan(a) ? a : __hisnan(b) ? b : hiplaunch_hmin(a, b);
+}
+static __device__ __half hiplaunch_hmax_nan(__half a, __half b) {
+    return __hisnan(a) ? a : __hisnan(b) ? b : hiplaunch_hmax(a, b);
+}
