@@ -5,8 +5,7 @@ mod workload;
 
 use std::time::Instant;
 
-use cubecl_core::prelude::Runtime;
-use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, set_launcher};
+use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, Runtime, set_launcher};
 use hiplaunch::driver::noop::NoopDriver;
 use hiplaunch::{Compiler, Launcher};
 use workload::{Case, Workload};

@@ -26,3 +26,24 @@ static __device__ __half hiplaunch_hmin_nan(__half a, __half b) {
 static __device__ __half hiplaunch_hmax_nan(__half a, __half b) {
     return __hisnan(a) ? a : __hisnan(b) ? b : hiplaunch_hmax(a, b);
 }
+
+// Halves are shuffled as their bits.
+#define HIPLAUNCH_SHUFFLE(name)                                                          \
+    template <typename T>                                                                \
+    static __device__ T hiplaunch_##name(T value, int lane) {                             \
+        return __##name(value, lane);                                                    \
+    }                                                                                    \
+    static __device__ __half hiplaunch_##name(__half value, int lane) {                   \
+        unsigned short bits = __builtin_bit_cast(unsigned short, hiplaunch_raw(value));  \
+        bits = __##name(int(bits), lane);                                                \
+        return hiplaunch_half(__builtin_bit_cast(_Float16, bits));                       \
+    }
+HIPLAUNCH_SHUFFLE(shfl)
+HIPLAUNCH_SHUFFLE(shfl_up)
+HIPLAUNCH_SHUFFLE(shfl_down)
+HIPLAUNCH_SHUFFLE(shfl_xor)
+#undef HIPLAUNCH_SHUFFLE
+#define __shfl hiplaunch_shfl
+#define __shfl_up hiplaunch_shfl_up
+#define __shfl_down hiplaunch_shfl_down
+#define __shfl_xor hiplaunch_shfl_xor

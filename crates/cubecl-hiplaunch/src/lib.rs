@@ -4,7 +4,7 @@
 //! ```no_run
 //! use cubecl_core as cubecl;
 //! use cubecl_core::prelude::*;
-//! use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime};
+//! use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, Runtime};
 //!
 //! #[cube(launch)]
 //! fn double(x: &mut [f32]) {
@@ -27,6 +27,7 @@ mod storage;
 mod stream;
 
 pub use cubecl_server::device::AmdDevice;
+pub use cubecl_server::runtime::Runtime;
 pub use device::{launcher, set_launcher};
 pub use runtime::HipLaunchRuntime;
 pub use server::LauncherServer;

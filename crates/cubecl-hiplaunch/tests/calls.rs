@@ -3,8 +3,7 @@
 #[path = "../benches/workload/mod.rs"]
 mod workload;
 
-use cubecl_core::prelude::Runtime;
-use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, set_launcher};
+use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, Runtime, set_launcher};
 use hip_driver_layers::counts::CountingDriver;
 use hiplaunch::driver::noop::NoopDriver;
 use hiplaunch::{Compiler, Launcher};

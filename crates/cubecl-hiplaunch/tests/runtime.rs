@@ -4,7 +4,7 @@ use cubecl_core as cubecl;
 use cubecl_core::future::block_on;
 use cubecl_core::prelude::*;
 use cubecl_core::server::{CopyDescriptor, Handle};
-use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, launcher};
+use cubecl_hiplaunch::{AmdDevice, HipLaunchRuntime, Runtime, launcher};
 use hiplaunch::Compiler;
 
 #[cube(launch)]
@@ -16,7 +16,7 @@ fn add(a: f32, x: &Tensor<f32>, y: &mut Tensor<f32>) {
 
 #[cube(launch_unchecked)]
 fn write_far_away(x: &mut [f32]) {
-    x[ABSOLUTE_POS + (1 << 28)] = 1.0;
+    x[ABSOLUTE_POS + 268_435_456] = 1.0;
 }
 
 /// The client, if kernels can be compiled here.
