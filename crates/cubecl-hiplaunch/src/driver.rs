@@ -117,8 +117,7 @@ impl Driver for LauncherDriver {
                 (Parameter::Pointer, None) => Arg::ArgumentBlock(&metadata),
             });
         }
-        let dims =
-            LaunchDims::new([count.0, count.1, count.2], kernel.block).with_lds(kernel.dynamic_lds);
+        let dims = LaunchDims::new([count.0, count.1, count.2], kernel.block).with_lds(kernel.dynamic_lds);
         // SAFETY: the buffers are live: CubeCL's pools keep them until the work of their streams is done, and order streams
         // that share them. That the kernel stays within them is the promise of who called `Server::launch`.
         let launched = unsafe {
@@ -171,9 +170,7 @@ impl Rows {
     fn of(layout: &CopyLayout<'_>, len: usize) -> Rows {
         match &layout.pitch {
             None => Rows { count: 1, bytes: len, stride: len },
-            Some(pitch) => {
-                Rows { count: pitch.height, bytes: pitch.width_bytes, stride: pitch.stride_bytes }
-            }
+            Some(pitch) => Rows { count: pitch.height, bytes: pitch.width_bytes, stride: pitch.stride_bytes },
         }
     }
 

@@ -47,3 +47,9 @@ HIPLAUNCH_SHUFFLE(shfl_xor)
 #define __shfl_up hiplaunch_shfl_up
 #define __shfl_down hiplaunch_shfl_down
 #define __shfl_xor hiplaunch_shfl_xor
+
+#if HIP_VERSION_MAJOR < 6
+// That of HIP 5.2 is NaN for every finite number.
+static __device__ __half hiplaunch_hsin(__half value) { return __float2half(sinf(__half2float(value))); }
+#define hsin hiplaunch_hsin
+#endif

@@ -64,11 +64,7 @@ impl LoadedKernel {
 }
 
 impl Kernels {
-    pub(crate) fn new(
-        launcher: &'static Launcher,
-        device: &Device,
-        properties: DeviceProperties,
-    ) -> Kernels {
+    pub(crate) fn new(launcher: &'static Launcher, device: &Device, properties: DeviceProperties) -> Kernels {
         let target = &device.properties().target;
         Kernels {
             launcher,
@@ -138,7 +134,8 @@ impl Kernels {
         // SAFETY: the code is what CubeCL generated. What its kernels access follows from their arguments, for which those
         // who launch them are responsible (`Server::launch` is unsafe).
         let handle = unsafe { self.launcher.register(&self.device, compiled.elf(), name) };
-        let handle = handle.map_err(|error| LaunchError::from(CompilationError::from(Failure::from(error))))?;
+        let handle =
+            handle.map_err(|error| LaunchError::from(CompilationError::from(Failure::from(error))))?;
         let signature = self.launcher.signature(handle).map_err(Failure::from)?;
         Ok(LoadedKernel {
             handle,

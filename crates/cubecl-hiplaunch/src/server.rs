@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use cubecl_common::bytes::Bytes;
 use cubecl_common::profile::ProfileDuration;
+use cubecl_core::MemoryConfiguration;
 use cubecl_core::ir::MemoryDeviceProperties;
 use cubecl_core::prelude::{CubeCount, CubeKernel};
 use cubecl_core::server::{
     BufferBinding, CopyDescriptor, DeviceCaptures, KernelArguments, KernelResource, MetadataBindingInfo,
     ProfileError, ProfilingToken, Server, ServerCommunication, ServerError, ServerStorage, ServerUtilities,
 };
-use cubecl_core::MemoryConfiguration;
 use cubecl_environment::backtrace::BackTrace;
 use cubecl_environment::future::{DynFut, block_on};
 use cubecl_environment::stream::StreamId;
@@ -104,9 +104,7 @@ impl LauncherServer {
         let mut streams = self.streams.resolve(stream, [].into_iter())?;
         let stream = streams.current();
         if stream.capture.is_recording() {
-            return Err(ServerError::graph_state(
-                "a stream that is captured can't be measured".to_owned(),
-            ));
+            return Err(ServerError::graph_state("a stream that is captured can't be measured".to_owned()));
         }
         Ok(stream.launches)
     }
@@ -230,10 +228,7 @@ impl Server for LauncherServer {
         stream: StreamId,
     ) -> DynFut<Result<Vec<Bytes>, ServerError>> {
         let handles = || descriptors.iter().map(|descriptor| &descriptor.handle);
-        let command = self
-            .streams
-            .ensure_written(handles())
-            .and_then(|()| self.command(stream, handles()));
+        let command = self.streams.ensure_written(handles()).and_then(|()| self.command(stream, handles()));
         match command {
             Ok(mut command) => Box::pin(command.read_async(descriptors)),
             Err(error) => Box::pin(async move { Err(error) }),
@@ -252,13 +247,8 @@ impl Server for LauncherServer {
         }
     }
 
-    fn sync(
-        &mut self,
-        handles: Vec<BufferBinding>,
-        stream: StreamId,
-    ) -> DynFut<Result<(), ServerError>> {
-        let command =
-            self.streams.ensure_written(handles.iter()).and_then(|()| self.command_alone(stream));
+    fn sync(&mut self, handles: Vec<BufferBinding>, stream: StreamId) -> DynFut<Result<(), ServerError>> {
+        let command = self.streams.ensure_written(handles.iter()).and_then(|()| self.command_alone(stream));
         match command {
             Ok(mut command) => command.sync(),
             Err(error) => Box::pin(async move { Err(error) }),

@@ -30,10 +30,12 @@ fn a_launch_makes_one_call_and_two_if_its_shapes_are_new() {
         (Case::NewShapes, 2),
     ] {
         workload.launch(case, 8);
-        let before = driver.counts();
+        workload.wait();
+        let before = driver.layer().counts();
         workload.launch(case, LAUNCHES);
-        let made = driver.counts().since(&before).device_calls();
-        // The staging ring records an event whenever it leaves one of its buffers.
+        workload.wait();
+        let made = driver.layer().counts().since(&before).device_calls();
+        // Waiting records an event, and so does the staging ring whenever it leaves one of its buffers.
         let allowed = calls * LAUNCHES as u64..=calls * LAUNCHES as u64 + 8;
         assert!(allowed.contains(&made), "{case:?}: {made} calls of {LAUNCHES} launches");
     }

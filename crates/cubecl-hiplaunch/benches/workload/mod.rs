@@ -7,7 +7,7 @@ use cubecl_core::server::Handle;
 
 /// What differs from launch to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
+pub(crate) enum Case {
     /// Two arrays and a scalar; nothing differs.
     Arrays,
     /// The scalar.
@@ -21,7 +21,7 @@ pub enum Case {
 }
 
 /// Two buffers and the kernels that use them.
-pub struct Workload {
+pub(crate) struct Workload {
     client: Client,
     x: Handle,
     y: Handle,
@@ -41,19 +41,20 @@ fn scale_rows(a: f32, x: &Tensor<f32>, y: &mut Tensor<f32>) {
     let row = ABSOLUTE_POS / x.shape(1);
     let column = ABSOLUTE_POS % x.shape(1);
     if row < x.shape(0) {
-        y[row * y.stride(0) + column] = a * x[row * x.stride(0) + column];
+        let to = row * y.stride(0) + column;
+        y[to] = a * x[row * x.stride(0) + column];
     }
 }
 
 impl Workload {
-    pub fn new(client: Client) -> Workload {
+    pub(crate) fn new(client: Client) -> Workload {
         let x = client.create_from_slice(f32::as_bytes(&[1.0; LEN]));
         let y = client.create_from_slice(f32::as_bytes(&[2.0; LEN]));
         Workload { client, x, y }
     }
 
     /// Launches a kernel `times` times.
-    pub fn launch(&self, case: Case, times: usize) {
+    pub(crate) fn launch(&self, case: Case, times: usize) {
         for i in 0..times {
             self.launch_once(case, i);
         }
@@ -78,7 +79,7 @@ impl Workload {
     }
 
     /// Waits for the launches.
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         block_on(self.client.sync()).expect("the launches succeed");
     }
 }

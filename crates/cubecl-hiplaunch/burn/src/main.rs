@@ -44,7 +44,7 @@ fn samples(device: &Device) -> (Tensor<2>, Tensor<2>) {
 /// Trains a network on a device, and returns the loss before each step.
 fn train(network: &Network, device: &Device) -> Vec<f32> {
     let device = device.clone().autodiff();
-    let mut network = network.clone().to_device(&device);
+    let mut network = network.clone().fork(&device);
     let mut optimizer = SgdConfig::new().init();
     let (x, y) = samples(&device);
     let mut losses = Vec::new();
