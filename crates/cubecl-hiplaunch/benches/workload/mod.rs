@@ -32,7 +32,7 @@ const LEN: usize = 1000;
 #[cube(launch)]
 fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
     if ABSOLUTE_POS < y.len() {
-        y[ABSOLUTE_POS] = a * x[ABSOLUTE_POS] + y[ABSOLUTE_POS];
+        y[ABSOLUTE_POS] += a * x[ABSOLUTE_POS];
     }
 }
 
