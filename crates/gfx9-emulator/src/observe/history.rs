@@ -479,25 +479,14 @@ pub(crate) fn record_lanes(
 ) -> Option<Race> {
     let mut race = None;
     for (lane, address) in accessed.each() {
-        let (mut dword, end) = (address / 4, (address + u64::from(accessed.size)) / 4);
-        while dword < end {
-            let (number, at) = (dword / PAGE as u64, (dword % PAGE as u64) as usize);
-            let count = (end - dword).min((PAGE - at) as u64);
-            dword += count;
-            let Some(page) = pages.page(number) else { continue };
-            let slot = page.execution(&access, context) | (lane as Slot) << 8 | 0b1111;
-            for at in at..at + count as usize {
-                if !page.record_known(at, slot, access.kind) {
-                    let other = page.record_one(at, slot, &access, context);
-                    race = race.or(other.map(|other| (lane as u8, other)));
-                }
-            }
-        }
+        let other = record_lane(pages, (address, accessed.size.into()), lane as u8, &access, context);
+        race = race.or(other.map(|other| (lane as u8, other)));
     }
     race
 }
 
 /// Records the access of a lane to `size` bytes. Returns the first race.
+#[inline]
 fn record_lane(
     pages: &mut impl Pages,
     (address, size): (u64, u64),
@@ -513,8 +502,10 @@ fn record_lane(
         let Some(page) = pages.page(base / PAGE as u64) else { continue };
         let own = page.execution(access, context) | Slot::from(lane) << 8;
         for dword in at {
-            let slot = own | bytes_of(address, size, dword);
-            race = race.or(page.record_one((dword - base) as usize, slot, access, context));
+            let (at, bytes) = ((dword - base) as usize, bytes_of(address, size, dword));
+            if bytes != 0b1111 || !page.record_known(at, own | bytes, access.kind) {
+                race = race.or(page.record_one(at, own | bytes, access, context));
+            }
         }
     }
     race
