@@ -1,10 +1,10 @@
 //! What became of the cases of a part, as its child processes say it.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -105,6 +105,7 @@ impl PartReport {
                 return None;
             }
         };
+        let before = self.cases.len();
         let (lines, errors) = (lines_of(child.stdout.take()), text_of(child.stderr.take()));
         let mut progress = Progress { at: from, running: None, has_failed: false };
         let ended = loop {
@@ -114,14 +115,18 @@ impl PartReport {
                 Err(RecvTimeoutError::Timeout) => break Some(State::Hung),
             }
         };
-        // A child that hangs is killed; one that has ended takes no notice.
-        let _ = child.kill();
-        let status = child.wait();
+        // A child writes why it ends after it has closed its standard output, and a lost device may keep it from ending.
+        let status = if ended.is_none() { exit_of(&mut child, patience) } else { Ok(None) };
+        let ended = ended.or(matches!(status, Ok(None)).then_some(State::Hung));
+        if ended.is_some() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
         let errors = errors.join().unwrap_or_default();
-        let why = match (ended, status) {
-            (Some(_), _) => format!("no end after {} s", patience.as_secs()),
-            (None, Ok(status)) => status.to_string(),
-            (None, Err(error)) => error.to_string(),
+        let why = match &status {
+            Ok(None) => format!("no end after {} s", patience.as_secs()),
+            Ok(Some(status)) => status.to_string(),
+            Err(error) => error.to_string(),
         };
         let why = [why, last_lines(&errors)]
             .into_iter()
@@ -135,9 +140,12 @@ impl PartReport {
         if progress.has_failed {
             return Some(progress.at + 1);
         }
-        // Even the list of the cases needs the driver.
-        if ended.is_some() || self.cases.is_empty() {
-            self.add("start", ended.unwrap_or(State::Failed), why);
+        // Even the list of the cases needs the driver, and so does the end of the process.
+        let exit = status.ok().flatten();
+        if self.cases.is_empty() || !exit.is_some_and(|exit| exit.success()) {
+            let name = if self.cases.len() == before { "start" } else { "end" };
+            let exited = if exit.is_some_and(|exit| exit.code().is_some()) { State::Failed } else { State::Died };
+            self.add(name, ended.unwrap_or(exited), why);
         }
         None
     }
@@ -193,6 +201,18 @@ impl Progress {
         (self.running, self.has_failed) = (None, !state.is_good());
         let why = line[WHY].as_str().unwrap_or_default().to_owned();
         Some(CaseReport { name, state, why, seconds: line[SECONDS].as_f64(), found: line[FOUND].clone() })
+    }
+}
+
+/// Waits for the end of a process. Returns how it ended, or `None` if it has not after the time.
+fn exit_of(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || begun.elapsed() >= patience {
+            return Ok(status);
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -276,5 +296,24 @@ mod tests {
         let found = cases(&["echo no device >&2; exit 2"]);
         assert_eq!(found, [("start".to_owned(), State::Failed, "exit status: 2: no device".to_owned())]);
         assert_eq!(cases(&["exec sleep 60"])[0].1, State::Hung);
+    }
+
+    #[test]
+    fn what_is_written_after_the_last_line_is_read() {
+        let found = cases(&["exec >&-; sleep 0.2; echo no device >&2; exit 2"]);
+        assert_eq!(found, [("start".to_owned(), State::Failed, "exit status: 2: no device".to_owned())]);
+        let hangs = format!(r#"{BEGIN_0} echo '{{"case":"a","state":"passed"}}'; exec sleep 60 >&-"#);
+        let found = cases(&[&hangs]);
+        assert_eq!(found[1], ("end".to_owned(), State::Hung, "no end after 2 s".to_owned()));
+    }
+
+    #[test]
+    fn a_device_that_is_lost_after_some_cases_is_reported() {
+        let fails = format!(r#"{BEGIN_0} echo '{{"case":"a","state":"failed","why":"1 != 2"}}'; exit 1"#);
+        let found = cases(&[&fails, "echo no device >&2; exit 2"]);
+        assert_eq!(found[1], ("start".to_owned(), State::Failed, "exit status: 2: no device".to_owned()));
+        let crashes = format!(r#"{BEGIN_0} echo '{{"case":"a","state":"passed"}}'; kill -9 $$"#);
+        let found = cases(&[&crashes]);
+        assert_eq!((&*found[1].0, found[1].1), ("end", State::Died), "{found:?}");
     }
 }
