@@ -1,8 +1,8 @@
 //! Captures of streams: what is enqueued becomes a graph, and what would wait for it is refused.
 
 use hiplaunch::driver::{
-    Capability, CaptureMode, CaptureStatus, DevicePtr, DriverResult, ErrorCode, HostFunction, RawGraph,
-    RawStream, Work,
+    Capability, CaptureMode, CaptureStatus, Comparison, DevicePtr, DriverResult, ErrorCode, HostFunction,
+    RawGraph, RawStream, ValueWidth, WaitCondition, Work,
 };
 
 use crate::launch::survives_faults;
@@ -359,6 +359,16 @@ pub(crate) fn work_that_is_no_node_is_refused_and_the_capture_goes_on(rig: &Rig)
         if d.capabilities().has(Capability::HostFunc) {
             let function = HostFunction::new(|| panic!("it runs"));
             assert_eq!(code(d.enqueue(D0, stream, &Work::HostFunction(&function))), unsupported);
+        }
+        if d.capabilities().has(Capability::StreamValues) {
+            let (at, width) = (word, ValueWidth::Bits32);
+            let write = Work::WriteValue { dst: at, width, value: 1 };
+            assert_eq!(code(d.enqueue(D0, stream, &write)), unsupported);
+            let condition = WaitCondition::new(Comparison::Equal, 0);
+            assert_eq!(
+                code(d.enqueue(D0, stream, &Work::WaitValue { src: at, width, condition })),
+                unsupported
+            );
         }
         if d.capabilities().has(Capability::StreamOrderedAllocator) {
             assert_eq!(code(d.malloc_async(D0, 64, stream)), unsupported);

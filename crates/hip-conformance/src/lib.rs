@@ -88,6 +88,9 @@ macro_rules! cases {
                 host_functions_run_in_order,
                 a_host_function_between_launches_runs_before_the_wait_ends,
                 work_runs_though_no_call_waits_for_it,
+                a_stream_waits_for_the_value_that_another_writes,
+                a_stream_waits_for_the_value_that_the_host_writes,
+                values_are_compared_under_their_mask_in_both_widths,
                 a_free_waits_for_work_in_flight,
             ]
             default_streams: [

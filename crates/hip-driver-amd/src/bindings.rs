@@ -234,6 +234,7 @@ impl hipDeviceAttribute_t {
     pub const hipDeviceAttributeMaxRegistersPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(71);
     pub const hipDeviceAttributeMaxSharedMemoryPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(74);
     pub const hipDeviceAttributeWarpSize: hipDeviceAttribute_t = hipDeviceAttribute_t(87);
+    pub const hipDeviceAttributeCanUseStreamWaitValue: hipDeviceAttribute_t = hipDeviceAttribute_t(10013);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -575,6 +576,32 @@ unsafe extern "C" {
     pub fn hipStreamIsCapturing(
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
+    ) -> hipError_t;
+    pub fn hipStreamWaitValue32(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u32,
+        flags: ::core::ffi::c_uint,
+        mask: u32,
+    ) -> hipError_t;
+    pub fn hipStreamWaitValue64(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u64,
+        flags: ::core::ffi::c_uint,
+        mask: u64,
+    ) -> hipError_t;
+    pub fn hipStreamWriteValue32(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u32,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+    pub fn hipStreamWriteValue64(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u64,
+        flags: ::core::ffi::c_uint,
     ) -> hipError_t;
     pub fn hipLaunchHostFunc(
         stream: hipStream_t,

@@ -190,6 +190,10 @@ table! {
         hipDeviceGetDefaultMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;
         hipMemPoolTrimTo(hipMemPool_t, usize) since "5.1" for StreamOrderedAllocator;
         hipLaunchHostFunc(hipStream_t, hipHostFn_t, *mut c_void) since "5.3" for HostFunc;
+        hipStreamWaitValue32(hipStream_t, *mut c_void, u32, c_uint, u32) since "4.4" for StreamValues;
+        hipStreamWaitValue64(hipStream_t, *mut c_void, u64, c_uint, u64) since "4.4" for StreamValues;
+        hipStreamWriteValue32(hipStream_t, *mut c_void, u32, c_uint) since "4.4" for StreamValues;
+        hipStreamWriteValue64(hipStream_t, *mut c_void, u64, c_uint) since "4.4" for StreamValues;
         hipGraphCreate(*mut hipGraph_t, c_uint) since "4.3" for Graphs;
         hipGraphDestroy(hipGraph_t) since "4.3" for Graphs;
         hipGraphAddKernelNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipKernelNodeParams) since "4.3" for Graphs;

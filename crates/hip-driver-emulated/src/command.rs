@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
 
 use gfx9_emulator::{BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
@@ -13,7 +15,10 @@ use super::stream::{Mark, Staged, Stream};
 use super::watch::Watched;
 use super::{EmulatedDriver, check_host, push, synchronize};
 use hip_driver::activity::KernelCounts;
-use hip_driver::{CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, Work};
+use hip_driver::{
+    CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, ValueWidth,
+    WaitCondition, Work,
+};
 
 /// The result of executed work: for a kernel, counts of what it executed; for a failure, what was being done, and the
 /// error.
@@ -21,6 +26,10 @@ pub(super) type Ran = Result<Option<KernelCounts>, (String, Error)>;
 
 /// The size in bytes up to which a pageable copy is staged in the stream's batch. A larger one gets memory of its own.
 const STAGED_IN_BATCH: usize = 64 << 10;
+
+/// How long a wait for a value looks at the memory all the time, and how often after that.
+const VALUE_POLL: Duration = Duration::from_micros(100);
+const VALUE_PAUSE: Duration = Duration::from_micros(50);
 
 /// Host memory that a copy reads when it runs. It is pinned, or its caller waits for the copy.
 #[derive(Clone, Copy)]
@@ -83,6 +92,8 @@ pub(super) enum Command {
     EventReached { event: Arc<Event>, record: u64 },
     /// A function of the caller.
     HostFunc(HostFunc),
+    /// A wait for a value in memory.
+    WaitValue { src: DevicePtr, width: ValueWidth, condition: WaitCondition },
     /// Frees memory in stream order.
     Free(DevicePtr),
 }
@@ -101,7 +112,9 @@ impl Command {
             Command::CopyPeer { bytes, .. } => *bytes,
             Command::EventReached { .. } | Command::Free(_) => 0,
             Command::Wait(mark) if mark.is_reached() => 0,
-            Command::Graph(..) | Command::Wait(_) | Command::HostFunc(_) => return None,
+            Command::Graph(..) | Command::Wait(_) | Command::HostFunc(_) | Command::WaitValue { .. } => {
+                return None;
+            }
         };
         Some(bytes as u64 / 16)
     }
@@ -220,9 +233,11 @@ impl EmulatedDriver {
             | Work::CopyWithin { .. }
             | Work::FillBytes { .. }
             | Work::Empty => return Ok(None),
-            Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => {
-                return Err(work.unsupported(call));
-            }
+            Work::CopyFromPeer { .. }
+            | Work::HostFunction(_)
+            | Work::WriteValue { .. }
+            | Work::WaitValue { .. }
+            | Work::Graph(_) => return Err(work.unsupported(call)),
         };
         Ok(Some(Prepared { step, arguments: &[] }))
     }
@@ -243,6 +258,15 @@ impl EmulatedDriver {
             Work::HostFunction(function) => {
                 let function = function.take()?;
                 push(call, stream, |_| Command::HostFunc(function)).map(drop)
+            }
+            Work::WriteValue { dst, width, value } => {
+                check_value(call, device, dst, width)?;
+                let bytes = &value.to_le_bytes()[..width.bytes()];
+                push(call, stream, |batch| Command::Write { dst, bytes: batch.stage(bytes) }).map(drop)
+            }
+            Work::WaitValue { src, width, condition } => {
+                check_value(call, device, src, width)?;
+                push(call, stream, |_| Command::WaitValue { src, width, condition }).map(drop)
             }
             Work::Graph(exec) => {
                 let exec = self.launchable(call, device.id, exec)?;
@@ -347,6 +371,9 @@ impl Device {
                 }
                 Ok(None)
             }),
+            Command::WaitValue { src, width, condition } => {
+                watched.time(None, || self.wait_for_value(src, width, condition))
+            }
             Command::Free(ptr) => {
                 self.finish_free(ptr);
                 Ok(())
@@ -354,7 +381,32 @@ impl Device {
         }
     }
 
+    /// Waits until the value is as required, or the device is lost.
+    fn wait_for_value(&self, src: DevicePtr, width: ValueWidth, condition: WaitCondition) -> Ran {
+        let mut bytes = [0; 8];
+        let begun = Instant::now();
+        loop {
+            // An aligned value is read at once, as it is written.
+            let read = self.space.read(src.0, &mut bytes[..width.bytes()]);
+            read.map_err(|e| (format!("wait for a value at {src}"), e))?;
+            if condition.holds(width, u64::from_le_bytes(bytes)) {
+                // Pairs with the fence in `write`, or with that of a host or a kernel which writes the value.
+                fence(Ordering::Acquire);
+                return Ok(None);
+            }
+            if self.is_poisoned() {
+                return Ok(None);
+            }
+            match begun.elapsed() < VALUE_POLL {
+                true => std::thread::yield_now(),
+                false => std::thread::sleep(VALUE_PAUSE),
+            }
+        }
+    }
+
     fn write(&self, dst: DevicePtr, bytes: &[u8]) -> Ran {
+        // It may be a value for which another stream waits.
+        fence(Ordering::Release);
         self.space.write(dst.0, bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))?;
         Ok(None)
     }
@@ -418,6 +470,15 @@ impl Device {
             }
         }
     }
+}
+
+/// Checks the place of a value for which a stream waits, or which it writes.
+fn check_value(call: &'static str, device: &Device, at: DevicePtr, width: ValueWidth) -> DriverResult<()> {
+    if !at.0.is_multiple_of(width.bytes() as u64) {
+        let detail = format!("{at} is not aligned to the {} bytes of the value", width.bytes());
+        return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+    }
+    device.check_range(call, "value", at, width.bytes())
 }
 
 /// Fails if the device does not have room for all workgroups at once.

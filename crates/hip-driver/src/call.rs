@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use crate::{
     CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions,
     HostFunc, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, ValueWidth, WaitCondition,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -140,6 +140,10 @@ macro_rules! define_calls {
             MemsetD8Async = "hipMemsetD8Async" [];
             MemsetD32Async = "hipMemsetD32Async" [];
             LaunchHostFunc = "hipLaunchHostFunc" [];
+            WriteValue32 = "hipStreamWriteValue32" [];
+            WriteValue64 = "hipStreamWriteValue64" [];
+            WaitValue32 = "hipStreamWaitValue32" [];
+            WaitValue64 = "hipStreamWaitValue64" [];
             GraphLaunch = "hipGraphLaunch" [];
             MemcpyHtod = "hipMemcpyHtoD" [BlockingCopy];
             MemcpyDtoh = "hipMemcpyDtoH" [BlockingCopy];
@@ -385,6 +389,27 @@ pub enum Work<'a> {
     },
     /// Runs a function on a thread of the driver. It cannot be a node.
     HostFunction(&'a HostFunction),
+    /// Writes a value, as one access. Needs [`Capability::StreamValues`](crate::Capability::StreamValues), and can't be a node.
+    WriteValue {
+        /// Where; aligned to the width.
+        dst: DevicePtr,
+        /// The width.
+        width: ValueWidth,
+        /// The value; of 32 bits, the lower ones are written.
+        value: u64,
+    },
+    /// Waits until a value in memory is as required: the stream stands still meanwhile, and other streams do not. Work that is
+    /// enqueued later sees what happened before the value was written with [`WriteValue`](Work::WriteValue), by the host, or by a
+    /// kernel that released it to the system. Ends when the device is lost. Needs
+    /// [`Capability::StreamValues`](crate::Capability::StreamValues), and can't be a node.
+    WaitValue {
+        /// Where the value is; aligned to the width.
+        src: DevicePtr,
+        /// The width.
+        width: ValueWidth,
+        /// What is waited for.
+        condition: WaitCondition,
+    },
     /// Runs all nodes of a graph, after all earlier work on the stream and before all later work. It cannot be a node.
     ///
     /// Safety: what the nodes require. No other launch of the same executable graph can run at the same time: the
@@ -512,6 +537,10 @@ pub enum WorkSummary {
     },
     /// A function of the host.
     HostFunction,
+    /// A value that is written.
+    WriteValue,
+    /// A wait for a value.
+    WaitValue,
     /// A graph.
     Graph(RawGraphExec),
     /// Nothing.
@@ -532,6 +561,10 @@ impl Work<'_> {
             Work::FillBytes { .. } => CallKind::MemsetD8Async,
             Work::FillWords { .. } => CallKind::MemsetD32Async,
             Work::HostFunction(_) => CallKind::LaunchHostFunc,
+            Work::WriteValue { width: ValueWidth::Bits32, .. } => CallKind::WriteValue32,
+            Work::WriteValue { width: ValueWidth::Bits64, .. } => CallKind::WriteValue64,
+            Work::WaitValue { width: ValueWidth::Bits32, .. } => CallKind::WaitValue32,
+            Work::WaitValue { width: ValueWidth::Bits64, .. } => CallKind::WaitValue64,
             Work::Graph(_) => CallKind::GraphLaunch,
             Work::Empty => CallKind::UnsupportedWork,
         }
@@ -552,6 +585,8 @@ impl Work<'_> {
             | Work::PartialKernel { .. }
             | Work::CopyFromPeer { .. }
             | Work::HostFunction(_)
+            | Work::WriteValue { .. }
+            | Work::WaitValue { .. }
             | Work::Graph(_) => CallKind::UnsupportedWork,
         }
     }
@@ -608,6 +643,8 @@ impl Work<'_> {
             }
             Work::FillBytes { dst, bytes, .. } => (None, on(dst, bytes, true), &[]),
             Work::FillWords { dst, count, .. } => (None, on(dst, count.saturating_mul(4), true), &[]),
+            Work::WriteValue { dst, width, .. } => (None, on(dst, width.bytes(), true), &[]),
+            Work::WaitValue { src, width, .. } => (on(src, width.bytes(), false), None, &[]),
             Work::HostFunction(_) | Work::Graph(_) | Work::Empty => (None, None, &[]),
         };
         Touches { device, fixed: [read, written], accesses: accesses.iter() }
@@ -631,6 +668,8 @@ impl Work<'_> {
             Work::FillBytes { bytes, .. } => WorkSummary::Fill { bytes: bytes as u64 },
             Work::FillWords { count, .. } => WorkSummary::Fill { bytes: (count as u64).saturating_mul(4) },
             Work::HostFunction(_) => WorkSummary::HostFunction,
+            Work::WriteValue { .. } => WorkSummary::WriteValue,
+            Work::WaitValue { .. } => WorkSummary::WaitValue,
             Work::Graph(exec) => WorkSummary::Graph(exec),
             Work::Empty => WorkSummary::Empty,
         }

@@ -10,7 +10,8 @@
 //!   layer checks them over any driver.
 //! * **Capabilities.** A call that needs a [`Capability`] which the driver lacks returns `NOT_SUPPORTED`.
 //! * **Order.** Work on one stream runs in the order in which it was enqueued. Work on two streams is ordered only by
-//!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), or by the host.
+//!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), by
+//!   [values](Work::WaitValue) in memory, or by the host.
 //! * **Default streams.** Each device has a [null stream](RawStream::NULL), and one for each thread
 //!   ([`PER_THREAD`](RawStream::PER_THREAD)). Work on the null stream waits for all earlier work on the device's
 //!   [blocking](StreamOptions::blocking) streams, and later work on those waits for it. A per-thread stream is a blocking
@@ -49,6 +50,7 @@ pub mod noop;
 mod observer;
 mod thread_number;
 mod types;
+mod value;
 
 use std::ffi::CStr;
 use std::fmt::Debug;
@@ -67,6 +69,7 @@ pub use types::{
     MemoryAccess, PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph,
     RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
+pub use value::{Comparison, ValueWidth, WaitCondition};
 
 /// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It is passed the state of the
 /// stream, and must not call the driver (`hipLaunchHostFunc`'s rule).

@@ -357,6 +357,12 @@ impl State {
             Work::FillWords { dst, .. } if !dst.0.is_multiple_of(4) => {
                 Err(Box::new(Violation::Misaligned { call, address: dst.0, align: 4 }))
             }
+            Work::WriteValue { dst: at, width, .. } | Work::WaitValue { src: at, width, .. }
+                if !at.0.is_multiple_of(width.bytes() as u64) =>
+            {
+                let align = width.bytes() as u64;
+                Err(Box::new(Violation::Misaligned { call, address: at.0, align }))
+            }
             _ => Ok(()),
         }
     }
@@ -366,6 +372,7 @@ impl State {
         match (work, held) {
             _ if self.is_captured(device, stream) => self.add_captured(device, stream, work),
             (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, device, stream, &nodes),
+            (Work::WriteValue { .. } | Work::WaitValue { .. }, _) => self.commit_value(device, stream, work),
             _ => {
                 self.commit(Operation::of_work(work.kind(), work), device, stream, work.access_ranges(device))
             }

@@ -37,6 +37,13 @@ impl Clock {
         }
         changed
     }
+
+    /// Lowers each number of this clock to that of `other` if that is lower: what both know.
+    pub(super) fn meet(&mut self, other: &Clock) {
+        for (slot, mine) in (0..).zip(&mut self.0) {
+            *mine = (*mine).min(other.get(slot));
+        }
+    }
 }
 
 /// A piece of work: its stream's slot and its number in that slot.
@@ -232,7 +239,8 @@ impl HappensBefore {
         all
     }
 
-    /// Records that later work on the stream waits for a value in memory, which any other stream may write behind any work.
+    /// Records that later work on the stream waits for a value in memory of which nobody knows who writes it: any other stream may,
+    /// behind any work.
     pub(super) fn wait_for_value(&mut self, slot: u32) {
         let all = self.everything(|_| true);
         let stream = self.order(slot);

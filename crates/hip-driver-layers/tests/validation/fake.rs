@@ -349,6 +349,8 @@ impl Driver for FakeDriver {
             Work::FillBytes { .. } => "memset_d8_async",
             Work::FillWords { .. } => "memset_d32_async",
             Work::HostFunction(_) => "launch_host_func",
+            Work::WriteValue { .. } => "write_value",
+            Work::WaitValue { .. } => "wait_value",
             Work::Graph(_) => "graph_launch",
             Work::Empty => "empty",
         })?;
@@ -365,6 +367,8 @@ impl Driver for FakeDriver {
             Work::FillBytes { dst, value, bytes } => unsafe {
                 std::ptr::write_bytes(dst.0 as *mut u8, value, bytes);
             },
+            // The fake driver runs work at once, and a wait ends.
+            Work::WriteValue { .. } | Work::WaitValue { .. } => {}
             // SAFETY: see above.
             _ => unsafe { do_copy(work) },
         }
@@ -398,6 +402,8 @@ impl Driver for FakeDriver {
             | Work::PartialKernel { .. }
             | Work::CopyFromPeer { .. }
             | Work::HostFunction(_)
+            | Work::WriteValue { .. }
+            | Work::WaitValue { .. }
             | Work::Graph(_) => {
                 return Err(work.unsupported("graph_add"));
             }
