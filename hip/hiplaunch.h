@@ -1775,7 +1775,14 @@ enum hiplaunch_status hiplaunch_stream_close(struct hiplaunch_stream *stream);
 /**
  * Calls a function of the host once all work that is enqueued on a stream so far has finished. Work that is enqueued later
  * waits until it has returned. It is called once, on a thread of the driver, also on a lost device. It must be brief, and must
- * not call this library, nor wait for work of the device; it can signal a semaphore of another runtime.
+ * not call this library, nor wait for work of the device. While it runs, the stream stands still, and whoever waits for it, too.
+ *
+ * This is how a stream signals a semaphore, or fulfils a future, of another runtime:
+ *
+ *     static void signal(void *semaphore, hiplaunch_status status) {
+ *       runtime_semaphore_signal(semaphore, status == HIPLAUNCH_STATUS_OK);
+ *     }
+ *     hiplaunch_stream_host_function(stream, signal, semaphore);
  *
  * Ownership: `user` belongs to the caller, and must be valid until the function has returned. If this fails, the function is not
  * called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
@@ -1785,6 +1792,34 @@ enum hiplaunch_status hiplaunch_stream_close(struct hiplaunch_stream *stream);
 enum hiplaunch_status hiplaunch_stream_host_function(const struct hiplaunch_stream *stream,
                                                      hiplaunch_host_function function,
                                                      void *user);
+
+/**
+ * Has a stream write a value to the 8 bytes of a buffer from its byte `offset` on, which is a multiple of 8, once all work that is
+ * enqueued so far has finished. With hiplaunch_stream_wait_value, it orders streams by a number that counts up, as a timeline
+ * semaphore does, and the wait can be enqueued first.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if they are no aligned bytes of the buffer, or the buffer is on another
+ * device; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_DEVICE_LOST; HIPLAUNCH_STATUS_CAPTURED while the stream is captured;
+ * HIPLAUNCH_STATUS_DRIVER where the driver can't do this.
+ */
+enum hiplaunch_status hiplaunch_stream_write_value(const struct hiplaunch_stream *stream,
+                                                   const struct hiplaunch_buffer *buffer,
+                                                   size_t offset,
+                                                   uint64_t value);
+
+/**
+ * Has work that is enqueued on a stream from now on wait until the 8 bytes of a buffer from its byte `offset` on, which is a multiple
+ * of 8, have such a value; bits that are not in `mask` do not count. `comparison` is a hiplaunch_comparison. Another stream or a
+ * kernel writes the value. If nobody does, the stream stands still until the device is lost, and whoever waits for it, too.
+ *
+ * Ownership: the buffer may be closed at once. Threads and errors: as hiplaunch_stream_write_value.
+ */
+enum hiplaunch_status hiplaunch_stream_wait_value(const struct hiplaunch_stream *stream,
+                                                  const struct hiplaunch_buffer *buffer,
+                                                  size_t offset,
+                                                  uint32_t comparison,
+                                                  uint64_t value,
+                                                  uint64_t mask);
 
 /**
  * Waits for all work on a stream.

@@ -180,13 +180,14 @@ impl HappensBefore {
         self.order(slot);
     }
 
-    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on, or may come after what another
-    /// stream is about to do before it writes a value. Call [`catch_up`](HappensBefore::catch_up) for the stream first.
+    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on, or may do so for all that is
+    /// known, as one of the two is behind a wait for a value. Call [`catch_up`](HappensBefore::catch_up) for the stream first.
     #[inline]
     pub(super) fn is_before(&self, earlier: WorkPosition, slot: u32) -> bool {
         earlier.slot == slot
             || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
             || self.slots[earlier.slot as usize].behind_value.is_some_and(|first| earlier.seq >= first)
+            || self.slots[slot as usize].behind_value.is_some()
     }
 
     /// Returns whether the host knows that `work` has finished.
@@ -311,6 +312,9 @@ mod tests {
         // What other streams do next may come before the value is written.
         assert!(order.is_before(before, a) && order.is_before(behind, b) && order.is_before(behind, c));
         assert!(!order.is_before(early, b) && !order.is_before(before, c));
+        // And what they do next may come before what the stream does next.
+        let next = order.enqueue(c);
+        assert!(order.is_before(next, a));
         // Who has waited for the stream may know all that was enqueued by then.
         let later = order.enqueue(b);
         let mut seen = Clock::default();

@@ -70,6 +70,11 @@ fn a_wait_that_no_write_explains_is_not_judged() {
     rig.wait_value(value, Comparison::AtLeast, 1, b).unwrap();
     rig.memset(memory, 64, b).unwrap();
     rig.clean();
+    // Also against what is enqueued between the wait and the write.
+    rig.memset(memory.offset(64), 64, a).unwrap();
+    rig.write_value(value, 1, a).unwrap();
+    rig.memset(memory.offset(64), 64, b).unwrap();
+    rig.clean();
 }
 
 #[test]
