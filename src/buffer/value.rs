@@ -65,7 +65,7 @@ impl Stream {
     /// Checks a value's place, and records that the stream uses it.
     fn check_value<T: Pod>(&self, view: &DeviceView<T>, what: &'static str) -> Result<()> {
         let state = self.state();
-        state.check()?;
+        state.check_capturable()?;
         state.refuse_if_captured("a value that is written or waited for")?;
         state.check_device(view.device(), what, "value")?;
         let bytes = view.len() * size_of::<T>();

@@ -165,6 +165,7 @@ macro_rules! cases {
                 many_threads_record_and_launch_graphs,
                 a_fault_names_its_node,
                 a_launch_of_a_destroyed_graph_finishes,
+                a_host_function_of_a_graph_runs_at_every_launch,
             ]
             captures: [
                 captured_work_runs_when_its_graph_is_launched,
@@ -182,6 +183,7 @@ macro_rules! cases {
                 threads_capture_streams_of_their_own,
                 a_capture_ends_on_a_lost_device,
                 a_stream_of_another_device_stays_out_of_a_capture,
+                a_captured_host_function_runs_at_every_launch,
             ]
             threads: [
                 threads_launch_on_their_own_streams,

@@ -357,6 +357,20 @@ const _: () = {
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct hipHostNodeParams {
+    pub fn_: hipHostFn_t,
+    pub userData: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipHostNodeParams"][::core::mem::size_of::<hipHostNodeParams>() - 16usize];
+    ["Alignment of hipHostNodeParams"][::core::mem::align_of::<hipHostNodeParams>() - 8usize];
+    ["Offset of field: hipHostNodeParams::fn_"][::core::mem::offset_of!(hipHostNodeParams, fn_) - 0usize];
+    ["Offset of field: hipHostNodeParams::userData"]
+        [::core::mem::offset_of!(hipHostNodeParams, userData) - 8usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct hipMemsetParams {
     pub dst: *mut ::core::ffi::c_void,
     pub elementSize: ::core::ffi::c_uint,
@@ -643,6 +657,13 @@ unsafe extern "C" {
         pDependencies: *const hipGraphNode_t,
         numDependencies: usize,
         pMemsetParams: *const hipMemsetParams,
+    ) -> hipError_t;
+    pub fn hipGraphAddHostNode(
+        pGraphNode: *mut hipGraphNode_t,
+        graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t,
+        numDependencies: usize,
+        pNodeParams: *const hipHostNodeParams,
     ) -> hipError_t;
     pub fn hipGraphAddEmptyNode(
         pGraphNode: *mut hipGraphNode_t,

@@ -199,6 +199,7 @@ table! {
         hipGraphAddKernelNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipKernelNodeParams) since "4.3" for Graphs;
         hipGraphAddMemcpyNode1D(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *mut c_void, *const c_void, usize, hipMemcpyKind) since "4.5" for Graphs;
         hipGraphAddMemsetNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipMemsetParams) since "4.3" for Graphs;
+        hipGraphAddHostNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipHostNodeParams) since "4.5";
         hipGraphAddEmptyNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
         hipGraphInstantiate(*mut hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut c_char, usize) since "4.3" for Graphs;
         hipGraphLaunch(hipGraphExec_t, hipStream_t) since "4.3" for Graphs;

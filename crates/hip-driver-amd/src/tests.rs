@@ -10,7 +10,7 @@ use super::*;
 use crate::bindings::*;
 use crate::process::{CURRENT_DEVICE, NO_DEVICE_SET};
 use hip_driver::{
-    Capability, CaptureMode, Comparison, HostFunction, KernelLaunch, ValueWidth, WaitCondition,
+    Capability, CaptureMode, Comparison, HostFunction, HostNode, KernelLaunch, ValueWidth, WaitCondition,
 };
 
 thread_local! {
@@ -22,6 +22,7 @@ thread_local! {
     static COUNT: Cell<c_int> = const { Cell::new(0) };
     static CAN_WAIT: Cell<c_int> = const { Cell::new(1) };
     static VALUE: Cell<(u64, u64, c_uint, u64)> = const { Cell::new((0, 0, 0, 0)) };
+    static HOST: Cell<Option<hipHostNodeParams>> = const { Cell::new(None) };
     static EDGES: RefCell<Vec<(u64, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -154,6 +155,15 @@ mod functions {
             unsafe { *graph = pointer(0x80) };
         }
         hipGraphDestroy(_graph: hipGraph_t) {}
+        hipGraphAddHostNode(
+            node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize,
+            params: *const hipHostNodeParams
+        ) {
+            // SAFETY: the driver's arguments.
+            unsafe { add_node(node, dependencies, count) };
+            // SAFETY: as above.
+            HOST.set(Some(unsafe { *params }));
+        }
         hipGraphAddEmptyNode(
             node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize
         ) {
@@ -468,6 +478,34 @@ fn devices_that_cannot_wait_for_values_are_asked_for_none() {
     let error = unsafe { unable.enqueue(DEVICE, STREAM, &write) }.unwrap_err();
     assert_eq!((error.call, error.code), ("hipStreamWriteValue64", ErrorCode::NOT_SUPPORTED));
     assert!(!calls().contains(&"hipStreamWriteValue64"));
+}
+
+#[test]
+fn a_function_of_a_graph_is_passed_by_an_address_that_lives_as_long_as_a_clone() {
+    let driver = driver(70_000_000);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    let node = HostNode::new(move |status| {
+        assert!(status.is_ok() && counted.fetch_add(1, Ordering::Relaxed) != 1, "stays inside");
+    });
+    let work = Work::HostNode(&node);
+    // SAFETY: the stand-ins call the function at once, or keep it for the two calls below, while the node lives.
+    unsafe {
+        driver.graph_add(DEVICE, RawGraph(0x80), &[], &work).unwrap();
+        assert_eq!(calls(), ["hipSetDevice", "hipGraphAddHostNode"]);
+        let hipHostNodeParams { fn_: Some(function), userData: data } = HOST.take().unwrap() else {
+            panic!()
+        };
+        (function(data), function(data));
+        assert_eq!(ran.load(Ordering::Relaxed), 2, "the second panicked");
+        driver.stream_begin_capture(DEVICE, STREAM, CaptureMode::Global).unwrap();
+        calls();
+        driver.enqueue(DEVICE, STREAM, &work).unwrap();
+        assert_eq!(calls(), ["hipStreamIsCapturing", "hipLaunchHostFunc"]);
+        driver.stream_end_capture(DEVICE, STREAM).unwrap();
+        driver.enqueue(DEVICE, STREAM, &work).unwrap();
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 4);
 }
 
 #[test]

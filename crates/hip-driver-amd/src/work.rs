@@ -7,10 +7,10 @@ use std::ptr;
 use crate::HipDriver;
 use crate::bindings::hipMemcpyKind;
 use crate::call::{check, extra_of, ordinal, pointer};
-use crate::graph::FILLED;
+use crate::graph::{FILLED, run_host_node};
 use hip_driver::{
     Capability, Comparison, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc,
-    HostFunction, KernelLaunch, RawGraph, RawGraphNode, RawStream, ValueWidth, WaitCondition, Work,
+    HostFunction, HostNode, KernelLaunch, RawGraph, RawGraphNode, RawStream, ValueWidth, WaitCondition, Work,
 };
 
 // SAFETY of the unsafe functions: that of the methods of `Driver` which call them.
@@ -44,6 +44,14 @@ impl HipDriver {
                 Work::HostFunction(function) => {
                     self.not_captured(work.kind().name(), stream)?;
                     self.launch_host_function(device, stream, function)
+                }
+                Work::HostNode(node) if self.is_captured(stream) => {
+                    self.capture_host_node(device, stream, node)
+                }
+                Work::HostNode(node) => {
+                    let node = node.clone();
+                    let once = HostFunction::with_status(move |status| node.call(status));
+                    self.launch_host_function(device, stream, &once)
                 }
                 Work::WriteValue { dst, width, value } => {
                     self.not_captured(work.kind().name(), stream)?;
@@ -99,6 +107,7 @@ impl HipDriver {
                 Work::FillWords { dst, value, count } => {
                     self.add_fill(device, graph, dst, value, size_of::<u32>(), count)
                 }
+                Work::HostNode(node) => self.add_host(device, graph, node),
                 Work::Empty => self.add_empty(device, graph),
                 Work::CooperativeKernel { .. }
                 | Work::PartialKernel { .. }
@@ -374,6 +383,19 @@ impl HipDriver {
     fn with_values<F>(&self, call: &'static str, function: Option<F>) -> DriverResult<F> {
         let can = self.capabilities.has(Capability::StreamValues);
         self.optional(call, function.filter(|_| can))
+    }
+
+    /// HIP makes a node of it, which calls the function at every launch.
+    unsafe fn capture_host_node(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        node: &HostNode,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipLaunchHostFunc";
+        let launch = self.optional(CALL, self.on(device, CALL)?.hipLaunchHostFunc)?;
+        // SAFETY: a live stream of the current device; a clone of the node outlives the graph (the caller's promises).
+        check(CALL, unsafe { launch(pointer(stream.0), Some(run_host_node), node.as_raw()) })
     }
 
     unsafe fn launch_host_function(

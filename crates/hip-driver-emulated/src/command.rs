@@ -16,7 +16,7 @@ use super::watch::Watched;
 use super::{EmulatedDriver, check_host, push, synchronize};
 use hip_driver::activity::KernelCounts;
 use hip_driver::{
-    CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, ValueWidth,
+    CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostNode, KernelLaunch, ValueWidth,
     WaitCondition, Work,
 };
 
@@ -72,6 +72,8 @@ pub(super) enum Step {
     Copy { dst: DevicePtr, src: DevicePtr, bytes: usize },
     /// A fill with `count` repetitions of the first `width` bytes of `pattern`.
     Fill { dst: DevicePtr, pattern: [u8; 4], width: usize, count: usize },
+    /// A function of the caller; only in graphs.
+    Host(HostNode),
 }
 
 /// A command in a stream's queue.
@@ -141,7 +143,7 @@ impl Step {
     /// The device memory that it copies from or to, or fills; none for a kernel.
     pub(super) fn device_memory(&self) -> impl Iterator<Item = (DevicePtr, usize)> {
         let ranges = match *self {
-            Step::Launch { .. } => [None, None],
+            Step::Launch { .. } | Step::Host(_) => [None, None],
             Step::CopyIn { dst: ptr, bytes, .. } | Step::CopyOut { src: ptr, bytes, .. } => {
                 [Some((ptr, bytes)), None]
             }
@@ -228,6 +230,7 @@ impl EmulatedDriver {
                 device.check_range(call, "destination", dst, bytes)?;
                 Step::Fill { dst, pattern: value.to_le_bytes(), width: 4, count }
             }
+            Work::HostNode(node) => Step::Host(node.clone()),
             Work::CopyToDevice { .. }
             | Work::CopyToHost { .. }
             | Work::CopyWithin { .. }
@@ -258,6 +261,10 @@ impl EmulatedDriver {
             Work::HostFunction(function) => {
                 let function = function.take()?;
                 push(call, stream, |_| Command::HostFunc(function)).map(drop)
+            }
+            Work::HostNode(node) => {
+                let node = node.clone();
+                push(call, stream, |_| Command::HostFunc(Box::new(move |status| node.call(status)))).map(drop)
             }
             Work::WriteValue { dst, width, value } => {
                 check_value(call, device, dst, width)?;
@@ -326,8 +333,11 @@ impl Device {
     /// calls host functions.
     pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8], watched: &Watched) {
         // A wait ends when the other stream's work has ended, even with a fault. Memory is freed in any case. A host
-        // function tells a thread of the program that its work is over, which may wait for that alone.
-        let is_skipped = !matches!(command, Command::Wait(_) | Command::Free(_) | Command::HostFunc(_));
+        // function tells a thread of the program that its work is over, which may wait for that alone; so may one in a graph.
+        let is_skipped = !matches!(
+            command,
+            Command::Wait(_) | Command::Free(_) | Command::HostFunc(_) | Command::Graph(..)
+        );
         if is_skipped && self.is_poisoned() {
             return;
         }
@@ -353,7 +363,10 @@ impl Device {
                     .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))?;
                 Ok(None)
             }),
-            Command::Graph(graph, blocks) => graph.run(self, watched, &blocks),
+            Command::Graph(graph, blocks) => {
+                graph.run(self, watched, &blocks);
+                Ok(())
+            }
             Command::Wait(mark) => {
                 mark.wait();
                 Ok(())
@@ -362,15 +375,7 @@ impl Device {
                 event.reach(record);
                 Ok(())
             }
-            Command::HostFunc(function) => watched.time(None, || {
-                // The stream continues: the result of the function concerns only its caller.
-                if let Err(panic) =
-                    catch_unwind(AssertUnwindSafe(|| function(self.check(CallKind::LaunchHostFunc.name()))))
-                {
-                    log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
-                }
-                Ok(None)
-            }),
+            Command::HostFunc(function) => watched.time(None, || self.call_host(function)),
             Command::WaitValue { src, width, condition } => {
                 watched.time(None, || self.wait_for_value(src, width, condition))
             }
@@ -402,6 +407,15 @@ impl Device {
                 false => std::thread::sleep(VALUE_PAUSE),
             }
         }
+    }
+
+    /// Calls a function of the program. A panic of it concerns only its program: the stream continues.
+    fn call_host(&self, function: impl FnOnce(DriverResult<()>)) -> Ran {
+        let status = self.check(CallKind::LaunchHostFunc.name());
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| function(status))) {
+            log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
+        }
+        Ok(None)
     }
 
     fn write(&self, dst: DevicePtr, bytes: &[u8]) -> Ran {
@@ -447,6 +461,7 @@ impl Device {
                 }
                 Ok(Some(counts))
             }
+            Step::Host(ref node) => self.call_host(|status| node.call(status)),
             Step::CopyIn { dst, src, bytes } => {
                 // SAFETY: readable until the copy has run, see `HostSource`.
                 let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
@@ -500,7 +515,7 @@ fn check_residency(
 }
 
 /// Returns the sticky code for an error on a worker.
-fn fault_code(error: &Error) -> ErrorCode {
+pub(super) fn fault_code(error: &Error) -> ErrorCode {
     match error {
         Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,
         Error::Fault(report) => match report.cause {

@@ -254,6 +254,7 @@ impl Left {
         match command {
             Command::Wait(mark) if !mark.is_reached() => Some(Left::Mark(mark.clone())),
             Command::HostFunc(_) | Command::WaitValue { .. } => Some(Left::ToWorker),
+            Command::Graph(graph, _) if graph.calls_the_host => Some(Left::ToWorker),
             _ => None,
         }
     }

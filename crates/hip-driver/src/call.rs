@@ -3,15 +3,14 @@
 //! [`for_each_call!`](crate::for_each_call) lists the trait's methods once. [`Call`], [`CallKind`] and the forwarding
 //! adaptor of the layers are generated from that list.
 
-use std::cell::Cell;
 use std::ffi::CStr;
-use std::fmt;
 use std::ptr::NonNull;
 
 use crate::{
     CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions,
-    HostFunc, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, ValueWidth, WaitCondition,
+    HostFunction, HostNode, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, ValueWidth,
+    WaitCondition,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -153,6 +152,7 @@ macro_rules! define_calls {
             GraphAddMemcpyDtod = "hipGraphAddMemcpyNode1D (D2D)" [GraphNode];
             GraphAddMemsetD8 = "hipGraphAddMemsetNode (D8)" [GraphNode];
             GraphAddMemsetD32 = "hipGraphAddMemsetNode (D32)" [GraphNode];
+            GraphAddHost = "hipGraphAddHostNode" [GraphNode];
             GraphAddEmpty = "hipGraphAddEmptyNode" [GraphNode];
             UnsupportedWork = "work that cannot be done there" [];
         }
@@ -389,6 +389,12 @@ pub enum Work<'a> {
     },
     /// Runs a function on a thread of the driver. It cannot be a node.
     HostFunction(&'a HostFunction),
+    /// Runs a function on a thread of the driver: at every launch of the graph of which it is a node, or once on a stream that is
+    /// not captured.
+    ///
+    /// Safety: of a node, a clone of the [`HostNode`] lives until the graph and everything that was instantiated from it are
+    /// destroyed.
+    HostNode(&'a HostNode),
     /// Writes a value, as one access. Needs [`Capability::StreamValues`](crate::Capability::StreamValues), and can't be a node.
     WriteValue {
         /// Where; aligned to the width.
@@ -417,46 +423,6 @@ pub enum Work<'a> {
     Graph(RawGraphExec),
     /// Does nothing: a node that only joins dependencies. It cannot be enqueued on a stream.
     Empty,
-}
-
-/// A function that a driver runs once, in stream order. The driver that enqueues it takes it out.
-pub struct HostFunction(Cell<Option<HostFunc>>);
-
-impl HostFunction {
-    /// Wraps a function. It must not call the driver (`hipLaunchHostFunc`'s rule).
-    pub fn new(function: impl FnOnce() + Send + 'static) -> HostFunction {
-        HostFunction::with_status(|_| function())
-    }
-
-    /// Wraps a function to which the driver says whether the work before it was done: the error of a lost device. HIP does not say
-    /// it to host functions, so that `Ok` of AMD's library means only that the stream came to the function.
-    pub fn with_status(function: impl FnOnce(Result<(), DriverError>) + Send + 'static) -> HostFunction {
-        HostFunction(Cell::new(Some(Box::new(function))))
-    }
-
-    /// Takes the function out. For drivers.
-    ///
-    /// # Errors
-    /// Returns `INVALID_VALUE` if it was taken before.
-    pub fn take(&self) -> Result<HostFunc, DriverError> {
-        self.0.take().ok_or_else(|| {
-            let detail = "the host function was enqueued before";
-            DriverError::with_detail(CallKind::LaunchHostFunc.name(), ErrorCode::INVALID_VALUE, detail)
-        })
-    }
-
-    /// Replaces the function with one that calls it. For layers. Does nothing if it was taken.
-    pub fn wrap(&self, around: impl FnOnce(HostFunc) -> HostFunc) {
-        if let Some(function) = self.0.take() {
-            self.0.set(Some(around(function)));
-        }
-    }
-}
-
-impl fmt::Debug for HostFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HostFunction(..)")
-    }
 }
 
 /// A range of memory that a piece of work reads or writes.
@@ -560,7 +526,7 @@ impl Work<'_> {
             Work::CopyFromPeer { .. } => CallKind::MemcpyPeerAsync,
             Work::FillBytes { .. } => CallKind::MemsetD8Async,
             Work::FillWords { .. } => CallKind::MemsetD32Async,
-            Work::HostFunction(_) => CallKind::LaunchHostFunc,
+            Work::HostFunction(_) | Work::HostNode(_) => CallKind::LaunchHostFunc,
             Work::WriteValue { width: ValueWidth::Bits32, .. } => CallKind::WriteValue32,
             Work::WriteValue { width: ValueWidth::Bits64, .. } => CallKind::WriteValue64,
             Work::WaitValue { width: ValueWidth::Bits32, .. } => CallKind::WaitValue32,
@@ -580,6 +546,7 @@ impl Work<'_> {
             Work::CopyWithin { .. } => CallKind::GraphAddMemcpyDtod,
             Work::FillBytes { .. } => CallKind::GraphAddMemsetD8,
             Work::FillWords { .. } => CallKind::GraphAddMemsetD32,
+            Work::HostNode(_) => CallKind::GraphAddHost,
             Work::Empty => CallKind::GraphAddEmpty,
             Work::CooperativeKernel { .. }
             | Work::PartialKernel { .. }
@@ -645,7 +612,7 @@ impl Work<'_> {
             Work::FillWords { dst, count, .. } => (None, on(dst, count.saturating_mul(4), true), &[]),
             Work::WriteValue { dst, width, .. } => (None, on(dst, width.bytes(), true), &[]),
             Work::WaitValue { src, width, .. } => (on(src, width.bytes(), false), None, &[]),
-            Work::HostFunction(_) | Work::Graph(_) | Work::Empty => (None, None, &[]),
+            Work::HostFunction(_) | Work::HostNode(_) | Work::Graph(_) | Work::Empty => (None, None, &[]),
         };
         Touches { device, fixed: [read, written], accesses: accesses.iter() }
     }
@@ -667,7 +634,7 @@ impl Work<'_> {
             Work::CopyFromPeer { src_device, bytes, .. } => copy(CopyDirection::FromPeer(src_device), bytes),
             Work::FillBytes { bytes, .. } => WorkSummary::Fill { bytes: bytes as u64 },
             Work::FillWords { count, .. } => WorkSummary::Fill { bytes: (count as u64).saturating_mul(4) },
-            Work::HostFunction(_) => WorkSummary::HostFunction,
+            Work::HostFunction(_) | Work::HostNode(_) => WorkSummary::HostFunction,
             Work::WriteValue { .. } => WorkSummary::WriteValue,
             Work::WaitValue { .. } => WorkSummary::WaitValue,
             Work::Graph(exec) => WorkSummary::Graph(exec),

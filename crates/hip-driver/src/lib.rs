@@ -46,6 +46,7 @@ mod capability;
 mod capture;
 pub mod captures;
 mod code;
+mod host;
 pub mod noop;
 mod observer;
 mod thread_number;
@@ -56,12 +57,11 @@ use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-pub use call::{
-    AccessRange, Call, CallGroup, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary,
-};
+pub use call::{AccessRange, Call, CallGroup, CallKind, CopyDirection, Output, Space, Work, WorkSummary};
 pub use capability::{Capabilities, Capability};
 pub use capture::{CaptureInfo, CaptureMode, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
+pub use host::{HostFunc, HostFunction, HostNode};
 pub use observer::{Note, NoteKind, ObservedKind, Observer};
 pub use thread_number::thread_number;
 pub use types::{
@@ -70,10 +70,6 @@ pub use types::{
     RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 pub use value::{Comparison, ValueWidth, WaitCondition};
-
-/// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It is passed the state of the
-/// stream, and must not call the driver (`hipLaunchHostFunc`'s rule).
-pub type HostFunc = Box<dyn FnOnce(DriverResult<()>) + Send + 'static>;
 
 /// A runtime that drives devices. The [module's contract](self) holds for every implementation.
 ///

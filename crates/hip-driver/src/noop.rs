@@ -166,6 +166,10 @@ impl Driver for NoopDriver {
                 Ok(())
             }
             Work::HostFunction(function) => run(function),
+            Work::HostNode(node) => {
+                node.call(Ok(()));
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -124,16 +124,33 @@ pub extern "C" fn hiplaunch_stream_close(stream: *mut hiplaunch_stream) -> hipla
 pub type hiplaunch_host_function = Option<extern "C" fn(user: *mut c_void, status: hiplaunch_status)>;
 
 /// A function of the program and its argument.
-struct HostCall {
+pub(super) struct HostCall {
     function: extern "C" fn(*mut c_void, hiplaunch_status),
     user: *mut c_void,
 }
 
 // SAFETY: the pointer is only passed to the function, which hiplaunch_stream_host_function requires to work on any thread.
 unsafe impl Send for HostCall {}
+// SAFETY: as above.
+unsafe impl Sync for HostCall {}
+
+impl HostCall {
+    pub(super) fn new(
+        function: hiplaunch_host_function,
+        user: *mut c_void,
+    ) -> super::status::Result<HostCall> {
+        let function = function.ok_or_else(|| Failure::null("function"))?;
+        Ok(HostCall { function, user })
+    }
+
+    pub(super) fn call(&self, status: hiplaunch::Result<()>) {
+        (self.function)(self.user, status.err().map_or(hiplaunch_status::Ok, |error| status_of(&error)));
+    }
+}
 
 /// Calls a function of the host once all work that is enqueued on a stream so far has finished. Work that is enqueued later
-/// waits until it has returned. It is called once, on a thread of the driver, also on a lost device. It must be brief, and must
+/// waits until it has returned. It is called once, on a thread of the driver, also on a lost device; while the stream is captured, it
+/// becomes a node of the graph instead, and is called at every launch of it. It must be brief, and must
 /// not call this library, nor wait for work of the device. While it runs, the stream stands still, and whoever waits for it, too.
 ///
 /// This is how a stream signals a semaphore, or fulfils a future, of another runtime:
@@ -143,10 +160,10 @@ unsafe impl Send for HostCall {}
 ///     }
 ///     hiplaunch_stream_host_function(stream, signal, semaphore);
 ///
-/// Ownership: `user` belongs to the caller, and must be valid until the function has returned. If this fails, the function is not
-/// called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
-/// HIPLAUNCH_STATUS_CAPTURED while the stream is captured; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions, which is
-/// older than 5.3.
+/// Ownership: `user` belongs to the caller, and must be valid until the function has returned, or the graph is closed and its last
+/// launch has finished. If this fails, the function is not called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
+/// HIPLAUNCH_STATUS_CAPTURED on a stream of others that they capture; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions,
+/// which is older than 5.3.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiplaunch_stream_host_function(
     stream: *const hiplaunch_stream,
@@ -154,13 +171,8 @@ pub unsafe extern "C" fn hiplaunch_stream_host_function(
     user: *mut c_void,
 ) -> hiplaunch_status {
     call("hiplaunch_stream_host_function", || {
-        let function = function.ok_or_else(|| Failure::null("function"))?;
-        let host = HostCall { function, user };
-        Ok(STREAMS.get(stream)?.value.host_function(move |status| {
-            // The whole value, which may go to another thread.
-            let host = host;
-            (host.function)(host.user, status.err().map_or(hiplaunch_status::Ok, |error| status_of(&error)));
-        })?)
+        let host = HostCall::new(function, user)?;
+        Ok(STREAMS.get(stream)?.value.repeated_host_function(move |status| host.call(status))?)
     })
 }
 

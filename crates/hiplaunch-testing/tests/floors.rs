@@ -41,7 +41,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "noop",
             "captures, observer",
-            "activity, call, capability, capture, code, kinds, thread_number, types",
+            "activity, call, capability, capture, code, host, kinds, thread_number, types, value",
         ],
     ),
     (

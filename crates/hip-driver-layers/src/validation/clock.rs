@@ -168,6 +168,11 @@ impl HappensBefore {
         slot
     }
 
+    /// The number of the next work on a stream.
+    pub(super) fn next(&self, slot: u32) -> u64 {
+        self.slots[slot as usize].seq + 1
+    }
+
     /// Numbers new work on a stream.
     pub(super) fn enqueue(&mut self, slot: u32) -> WorkPosition {
         let s = self.order(slot);

@@ -1,6 +1,6 @@
 //! The state of the layer: live handles, live memory, the order of work, and the violations.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use hip_driver::{
 
 use super::capture::{CaptureState, CapturedRecord};
 use super::clock::{Clock, HappensBefore, StreamKind, WorkPosition};
-use super::graph::{ExecState, GraphState};
+use super::graph::{ExecState, GraphState, Runs};
 use super::memory::{MemoryInfo, Region, RegionKey, Regions};
 use super::ranges::AccessRecord;
 use super::violation::{AccessInfo, ByteRange, HandleKind, KernelUse, Leak, Operation, Violation};
@@ -174,6 +174,8 @@ pub(super) struct State {
     /// The captures that have not ended, and how many were begun.
     pub(super) captures: Vec<CaptureState>,
     pub(super) captures_begun: u64,
+    /// The host functions that may run often, by their number.
+    pub(super) host_nodes: HashMap<u64, Runs>,
     violations: Vec<Violation>,
     dropped: u64,
 }
@@ -191,6 +193,7 @@ impl State {
             execs: Handles::new(HandleKind::GraphExec),
             captures: Vec::new(),
             captures_begun: 0,
+            host_nodes: HashMap::new(),
             violations: Vec::new(),
             dropped: 0,
         }
