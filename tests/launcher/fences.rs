@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -94,9 +95,14 @@ fn a_fence_says_that_the_device_is_lost() {
     let rig = Rig::open(Launcher::builder(), Backend::Emulator);
     let stray = rig.kernel(&PROBE, "oob_store");
     let buffer = DeviceBuffer::<f32>::new(&rig.device, 64).unwrap();
+    // The fault comes when everything is enqueued.
+    let (release, held) = mpsc::channel::<()>();
+    rig.stream.host_function(move |_| assert!(held.recv().is_err())).unwrap();
     rig.launch(stray, LaunchDims::linear(1, 64), &[Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)])
         .unwrap();
-    let error = block_on(rig.stream.fence().unwrap()).unwrap_err();
+    let fence = rig.stream.fence().unwrap();
+    drop(release);
+    let error = block_on(fence).unwrap_err();
     assert!(matches!(error, Error::DeviceLost(_)), "{error}");
     assert_eq!(error.code(), Some(ErrorCode::ILLEGAL_ADDRESS));
     assert!(matches!(rig.stream.fence(), Err(Error::DeviceLost(_))));

@@ -161,9 +161,13 @@ fn a_host_function_behind_a_fault_is_told_of_it() {
     let stray = rig.kernel(&PROBE, "oob_store");
     let buffer = DeviceBuffer::<f32>::new(&rig.device, 64).unwrap();
     let (told, is_told) = mpsc::channel();
+    // The fault comes when everything is enqueued.
+    let (release, held) = mpsc::channel::<()>();
+    rig.stream.host_function(move |_| assert!(held.recv().is_err())).unwrap();
     rig.launch(stray, LaunchDims::linear(1, 64), &[Arg::Pointer(buffer.ptr()), Arg::from(1i64 << 40)])
         .unwrap();
     rig.stream.host_function(move |status| told.send(status).unwrap()).unwrap();
+    drop(release);
     let error = is_told.recv_timeout(LONG).unwrap().unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::ILLEGAL_ADDRESS), "{error}");
     assert!(matches!(rig.stream.synchronize(), Err(Error::DeviceLost(_))));
