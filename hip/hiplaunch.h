@@ -225,6 +225,28 @@ typedef enum hiplaunch_backend {
 } hiplaunch_backend;
 
 /**
+ * How a stream compares the value that it waits for with the one in memory.
+ */
+typedef enum hiplaunch_comparison {
+  /**
+   * The masked value in memory is at least as large. (hipStreamWaitValueGte)
+   */
+  HIPLAUNCH_COMPARISON_AT_LEAST = 0,
+  /**
+   * It is equal. (hipStreamWaitValueEq)
+   */
+  HIPLAUNCH_COMPARISON_EQUAL = 1,
+  /**
+   * It has any of the bits. (hipStreamWaitValueAnd)
+   */
+  HIPLAUNCH_COMPARISON_ANY_BIT = 2,
+  /**
+   * Within the mask, some bit is in neither of the two. (hipStreamWaitValueNor)
+   */
+  HIPLAUNCH_COMPARISON_NOT_ALL_BITS = 3,
+} hiplaunch_comparison;
+
+/**
  * The kind of an argument of a recorded launch. In parentheses are the fields of hiplaunch_graph_arg that it uses.
  */
 typedef enum hiplaunch_graph_arg_kind {
@@ -2787,6 +2809,19 @@ enum hiplaunch_status hiplaunch_graph_fill(const struct hiplaunch_graph *graph,
                                            hiplaunch_value value,
                                            uint8_t byte,
                                            hiplaunch_node *node);
+
+/**
+ * Records a function of the host with its argument, which is called once at every submission: behind all nodes that were recorded
+ * before it, and before all that are recorded after it. The rules of hiplaunch_stream_host_function hold for it. `node`, which may be
+ * null, gets the number of the node.
+ *
+ * Ownership: `user` belongs to the caller, and must be valid until the graph and what it was compiled to are closed, and the last
+ * submission has finished. Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_graph_host_function(const struct hiplaunch_graph *graph,
+                                                    hiplaunch_host_function function,
+                                                    void *user,
+                                                    hiplaunch_node *node);
 
 /**
  * Records a fill of a value's 32-bit words. `node`, which may be null, gets the number of the node.

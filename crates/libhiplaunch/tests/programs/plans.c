@@ -233,8 +233,8 @@ int main(int argc, char **argv) {
   folder = argv[1];
   launcher = open_emulator();
   OK(hiplaunch_stream_open(launcher, 0, &stream));
-  host_functions();
   graphs();
+  host_functions();
   graph_blocks();
   lds();
   offsets();
