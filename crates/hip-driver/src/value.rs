@@ -30,7 +30,8 @@ pub enum Comparison {
     Equal,
     /// The masked value has any of the bits (`hipStreamWaitValueAnd`).
     AnyBit,
-    /// Within the mask, some bit is in neither of the two (`hipStreamWaitValueNor`).
+    /// Within the mask, some bit is in neither of the two (`hipStreamWaitValueNor`). HIP 7.2's kernel takes bits beyond the mask for
+    /// such ones, so that only the full mask means the same everywhere.
     NotAllBits,
 }
 

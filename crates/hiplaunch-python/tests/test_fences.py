@@ -15,6 +15,7 @@ pytestmark = pytest.mark.emulator
 def standing(one):
     """A stream that stands still until the value that is returned with it is written on another stream."""
     stream, value = one.stream(), one.buffer(bytes(16))
+    one.synchronize()
     value.wait_value(1, offset=8, stream=stream)
     yield stream, value
     value.write_value(1, offset=8)
@@ -80,6 +81,7 @@ def test_a_lost_device_ends_the_wait(one, code):
 def test_values_order_streams(one):
     first, second = one.stream(), one.stream()
     value, data = one.buffer(bytes(24)), one.buffer(bytes(64))
+    one.synchronize()
     for n in range(1, 5):
         value.wait_value(n, offset=16, stream=second)
         data.fill(n, stream=first)
