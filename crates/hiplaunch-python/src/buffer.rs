@@ -472,7 +472,7 @@ impl Buffer {
     /// Has later work on the stream wait until the 8 bytes from `offset` on, a multiple of 8, have such a value, without waiting itself.
     /// `comparison` is '>=', '==', '&' for any of the bits, or '~|' for a bit of the mask that is in neither. If nobody writes the
     /// value, the stream stands still until the device is lost.
-    #[pyo3(signature = (value, *, comparison=">=", mask=u64::MAX, offset=0, stream=None))]
+    #[pyo3(signature = (value, *, comparison=">=", mask=18446744073709551615, offset=0, stream=None))]
     fn wait_value(
         &self,
         value: u64,
