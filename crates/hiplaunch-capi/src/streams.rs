@@ -155,10 +155,12 @@ impl HostCall {
 ///
 /// This is how a stream signals a semaphore, or fulfils a future, of another runtime:
 ///
-///     static void signal(void *semaphore, hiplaunch_status status) {
-///       runtime_semaphore_signal(semaphore, status == HIPLAUNCH_STATUS_OK);
-///     }
-///     hiplaunch_stream_host_function(stream, signal, semaphore);
+/// ```c
+/// static void signal(void *semaphore, hiplaunch_status status) {
+///   runtime_semaphore_signal(semaphore, status == HIPLAUNCH_STATUS_OK);
+/// }
+/// hiplaunch_stream_host_function(stream, signal, semaphore);
+/// ```
 ///
 /// Ownership: `user` belongs to the caller, and must be valid until the function has returned, or the graph is closed and its last
 /// launch has finished. If this fails, the function is not called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
