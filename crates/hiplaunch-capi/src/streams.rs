@@ -150,8 +150,8 @@ impl HostCall {
 
 /// Calls a function of the host once all work that is enqueued on a stream so far has finished. Work that is enqueued later
 /// waits until it has returned. It is called once, on a thread of the driver, also on a lost device; while the stream is captured, it
-/// becomes a node of the graph instead, and is called at every launch of it. It must be brief, and must
-/// not call this library, nor wait for work of the device. While it runs, the stream stands still, and whoever waits for it, too.
+/// becomes a node of the graph instead, and is called at every launch of it. It must be brief, and must not call this library, nor
+/// wait for work of the device. While it runs, the stream stands still, and whoever waits for it, too.
 ///
 /// This is how a stream signals a semaphore, or fulfils a future, of another runtime:
 ///
@@ -163,7 +163,8 @@ impl HostCall {
 /// ```
 ///
 /// Ownership: `user` belongs to the caller, and must be valid until the function has returned, or the graph is closed and its last
-/// launch has finished. If this fails, the function is not called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
+/// launch has finished. If this fails, the function is not called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST,
+/// HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
 /// HIPLAUNCH_STATUS_CAPTURED on a stream of others that they capture; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions,
 /// which is older than 5.3.
 #[unsafe(no_mangle)]
