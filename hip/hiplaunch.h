@@ -225,6 +225,28 @@ typedef enum hiplaunch_backend {
 } hiplaunch_backend;
 
 /**
+ * How a stream compares the value that it waits for with the one in memory.
+ */
+typedef enum hiplaunch_comparison {
+  /**
+   * The masked value in memory is at least as large. (hipStreamWaitValueGte)
+   */
+  HIPLAUNCH_COMPARISON_AT_LEAST = 0,
+  /**
+   * It is equal. (hipStreamWaitValueEq)
+   */
+  HIPLAUNCH_COMPARISON_EQUAL = 1,
+  /**
+   * It has any of the bits. (hipStreamWaitValueAnd)
+   */
+  HIPLAUNCH_COMPARISON_ANY_BIT = 2,
+  /**
+   * Within the mask, some bit is in neither of the two. (hipStreamWaitValueNor)
+   */
+  HIPLAUNCH_COMPARISON_NOT_ALL_BITS = 3,
+} hiplaunch_comparison;
+
+/**
  * The kind of an argument of a recorded launch. In parentheses are the fields of hiplaunch_graph_arg that it uses.
  */
 typedef enum hiplaunch_graph_arg_kind {
@@ -1774,17 +1796,56 @@ enum hiplaunch_status hiplaunch_stream_close(struct hiplaunch_stream *stream);
 
 /**
  * Calls a function of the host once all work that is enqueued on a stream so far has finished. Work that is enqueued later
- * waits until it has returned. It is called once, on a thread of the driver, also on a lost device. It must be brief, and must
- * not call this library, nor wait for work of the device; it can signal a semaphore of another runtime.
+ * waits until it has returned. It is called once, on a thread of the driver, also on a lost device; while the stream is captured, it
+ * becomes a node of the graph instead, and is called at every launch of it. It must be brief, and must not call this library, nor
+ * wait for work of the device. While it runs, the stream stands still, and whoever waits for it, too.
  *
- * Ownership: `user` belongs to the caller, and must be valid until the function has returned. If this fails, the function is not
- * called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST, HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
- * HIPLAUNCH_STATUS_CAPTURED while the stream is captured; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions, which is
- * older than 5.3.
+ * This is how a stream signals a semaphore, or fulfils a future, of another runtime:
+ *
+ * ```c
+ * static void signal(void *semaphore, hiplaunch_status status) {
+ *   runtime_semaphore_signal(semaphore, status == HIPLAUNCH_STATUS_OK);
+ * }
+ * hiplaunch_stream_host_function(stream, signal, semaphore);
+ * ```
+ *
+ * Ownership: `user` belongs to the caller, and must be valid until the function has returned, or the graph is closed and its last
+ * launch has finished. If this fails, the function is not called. Threads: any. Errors: HIPLAUNCH_STATUS_DEVICE_LOST,
+ * HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_NULL_POINTER;
+ * HIPLAUNCH_STATUS_CAPTURED on a stream of others that they capture; HIPLAUNCH_STATUS_DRIVER of a HIP without host functions,
+ * which is older than 5.3.
  */
 enum hiplaunch_status hiplaunch_stream_host_function(const struct hiplaunch_stream *stream,
                                                      hiplaunch_host_function function,
                                                      void *user);
+
+/**
+ * Has a stream write a value to the 8 bytes of a buffer from its byte `offset` on, which is a multiple of 8, once all work that is
+ * enqueued so far has finished. With hiplaunch_stream_wait_value, it orders streams by a number that counts up, as a timeline
+ * semaphore does, and the wait can be enqueued first.
+ *
+ * Threads: any. Errors: HIPLAUNCH_STATUS_INVALID_ARGUMENT if they are no aligned bytes of the buffer, or the buffer is on another
+ * device; HIPLAUNCH_STATUS_INVALID_HANDLE, HIPLAUNCH_STATUS_DEVICE_LOST; HIPLAUNCH_STATUS_CAPTURED while the stream is captured;
+ * HIPLAUNCH_STATUS_DRIVER where the driver can't do this.
+ */
+enum hiplaunch_status hiplaunch_stream_write_value(const struct hiplaunch_stream *stream,
+                                                   const struct hiplaunch_buffer *buffer,
+                                                   size_t offset,
+                                                   uint64_t value);
+
+/**
+ * Has work that is enqueued on a stream from now on wait until the 8 bytes of a buffer from its byte `offset` on, which is a multiple
+ * of 8, have such a value; bits that are not in `mask` do not count. `comparison` is a hiplaunch_comparison. Another stream or a
+ * kernel writes the value. If nobody does, the stream stands still until the device is lost, and whoever waits for it, too.
+ *
+ * Ownership: the buffer may be closed at once. Threads and errors: as hiplaunch_stream_write_value.
+ */
+enum hiplaunch_status hiplaunch_stream_wait_value(const struct hiplaunch_stream *stream,
+                                                  const struct hiplaunch_buffer *buffer,
+                                                  size_t offset,
+                                                  uint32_t comparison,
+                                                  uint64_t value,
+                                                  uint64_t mask);
 
 /**
  * Waits for all work on a stream.
@@ -2751,6 +2812,19 @@ enum hiplaunch_status hiplaunch_graph_fill(const struct hiplaunch_graph *graph,
                                            hiplaunch_value value,
                                            uint8_t byte,
                                            hiplaunch_node *node);
+
+/**
+ * Records a function of the host with its argument, which is called once at every submission: behind all nodes that were recorded
+ * before it, and before all that are recorded after it. The rules of hiplaunch_stream_host_function hold for it. `node`, which may be
+ * null, gets the number of the node.
+ *
+ * Ownership: `user` belongs to the caller, and must be valid until the graph and what it was compiled to are closed, and the last
+ * submission has finished. Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_NULL_POINTER.
+ */
+enum hiplaunch_status hiplaunch_graph_host_function(const struct hiplaunch_graph *graph,
+                                                    hiplaunch_host_function function,
+                                                    void *user,
+                                                    hiplaunch_node *node);
 
 /**
  * Records a fill of a value's 32-bit words. `node`, which may be null, gets the number of the node.

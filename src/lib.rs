@@ -79,7 +79,8 @@
 //! | `hipStreamQuery` | [`Ticket::is_ready`]; [`Stream::is_idle`] |
 //! | `hipEventCreate`, `hipEventRecord`, `hipStreamWaitEvent` | [`Event::new`], [`Event::record`], [`Event::wait_on`] |
 //! | `hipEventQuery`, `hipEventSynchronize`, `hipEventElapsedTime` | [`Event::is_reached`], [`Event::synchronize`], [`Event::elapsed_ms`] |
-//! | `hipLaunchHostFunc`, `hipStreamAddCallback` | [`Stream::host_function`]; a [`Ticket`] is a [`Future`] |
+//! | `hipLaunchHostFunc`, `hipStreamAddCallback` | [`Stream::host_function`]; a [`Ticket`] and a [`Fence`] are a [`Future`] |
+//! | `hipStreamWriteValue64`, `hipStreamWaitValue64` | [`Stream::write_value`], [`Stream::wait_value`] |
 //! | `hipGraphCreate`, `hipGraphAddKernelNode`, `hipGraphAddMemcpyNode` | [`Launcher::graph`], [`Graph::launch`](graph::Graph::launch), [`Graph::copy`](graph::Graph::copy); dependencies follow from what nodes read and write |
 //! | `hipStreamBeginCapture`, `hipStreamEndCapture` | [`Stream::capture`], [`Stream::begin_capture`], [`Stream::end_capture`]; a [`Graph`](graph::Graph) records without a device call |
 //! | `hipGraphInstantiate`, `hipGraphLaunch` | [`Graph::compile`](graph::Graph::compile), [`CompiledGraph::submit`](graph::CompiledGraph::submit); to run a graph once: [`Graph::compute`](graph::Graph::compute) |
@@ -191,7 +192,7 @@ const _: () = {
     const fn shared_by_threads<T: Send + Sync>() {}
     shared_by_threads::<(Launcher, Stream, Device, Event, Module)>();
     shared_by_threads::<(DeviceBuffer<f32>, DeviceView<f32>, Pool, PoolBlock)>();
-    shared_by_threads::<(Ticket, Output, Compiler, graph::CompiledGraph, CapturedGraph, Error)>();
+    shared_by_threads::<(Ticket, Fence, Output, Compiler, graph::CompiledGraph, CapturedGraph, Error)>();
 };
 
 pub use backend::Backend;
@@ -205,8 +206,8 @@ pub use hip_compile::{self as compile, Compile, Compiler};
 pub use hip_driver::{EventOptions, StreamOptions};
 pub use hip_driver_layers::timeline::Timeline;
 pub use launcher::{
-    Arg, ArgumentBlock, BufferArg, Destination, HostData, KernelAttributes, KernelHandle, Launch, LaunchDims,
-    Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Ticket,
+    Arg, ArgumentBlock, BufferArg, Destination, Fence, HostData, KernelAttributes, KernelHandle, Launch,
+    LaunchDims, Launcher, LauncherBuilder, Output, Patch, PatchTarget, Registration, Staging, Ticket,
 };
 pub use lds_layout as lds;
 pub use memory::{AsView, DeviceBuffer, DeviceView, PinnedBuffer, Pool, PoolBlock, PoolOptions};

@@ -21,7 +21,8 @@ mod bindings {
     const TITLE: &str = "//! What the driver uses of AMD's `hip_runtime_api.h`: written by the feature `bindgen`, not by hand.";
 
     /// The device attributes that the driver reads. The others, about a hundred, are left out.
-    const ATTRIBUTES: [&str; 16] = [
+    const ATTRIBUTES: [&str; 17] = [
+        "CanUseStreamWaitValue",
         "ClockRate",
         "L2CacheSize",
         "ManagedMemory",

@@ -7,6 +7,7 @@
 //! | `layout` | shapes and strides |
 //! | `foreign` | memory that is not the pool's: borrowed, managed, or shared between processes |
 //! | `pinned_buffer` | elements in pinned host memory |
+//! | `value` | values in memory that streams write and wait for |
 //! | `transfer` | copies to, from and between views, also of two devices |
 //! | `device_pool` | the public interface of a device's pool |
 
@@ -16,6 +17,7 @@ mod foreign;
 mod layout;
 mod pinned_buffer;
 mod transfer;
+mod value;
 mod view;
 
 pub use device_buffer::DeviceBuffer;

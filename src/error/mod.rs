@@ -94,7 +94,7 @@ pub enum Error {
     /// The stream is captured, and this can't become a part of its graph. No device call was made, and the capture
     /// goes on.
     #[error(
-        "{what} is refused while the stream is captured: only launches without host data, copies within the device and fills become \
+        "{what} is refused while the stream is captured: only launches without host data, copies within the device, fills and repeated host functions become \
          part of its graph; do this before the capture begins or after it has ended"
     )]
     Captured {

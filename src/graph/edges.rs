@@ -61,7 +61,7 @@ pub(super) fn live_nodes(graph: &Graph) -> Result<Vec<u32>> {
     let mut live = Vec::with_capacity(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate().rev() {
         let uses = graph.uses_of(index);
-        let seen = matches!(node.work, NodeKind::Read)
+        let seen = matches!(node.work, NodeKind::Read | NodeKind::Host(_))
             || uses.iter().any(|u| {
                 u.write
                     && (is_external(u.value)

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use hip_driver::{
-    DeviceId, Driver, DriverError, DriverResult, RawGraph, RawGraphExec, RawGraphNode, RawStream, Work,
+    DeviceId, Driver, DriverError, DriverResult, HostNode, RawGraph, RawGraphExec, RawGraphNode, RawStream,
+    Work,
 };
 
 use super::program::{GraphProgram, Location, Step, StepData};
@@ -35,6 +36,8 @@ pub(super) struct DriverGraph {
     kernargs: Vec<u8>,
     /// The addresses of copies and fills.
     addresses: Vec<u64>,
+    /// Dropped after the driver's graph, which has their addresses.
+    _host: Vec<HostNode>,
 }
 
 /// A driver graph that is being built. It is destroyed on drop.
@@ -74,7 +77,7 @@ pub(super) fn addresses(program: &GraphProgram, address: impl Fn(Location) -> u6
         match step {
             Step::Copy { from, to, .. } => all.extend([address(*from), address(*to)]),
             Step::Fill { at, .. } => all.push(address(*at)),
-            Step::Launch { .. } | Step::Read { .. } => {}
+            Step::Launch { .. } | Step::Read { .. } | Step::Host(_) => {}
         }
     }
 }
@@ -129,7 +132,9 @@ impl DriverGraph {
         let raw = unsafe { driver.graph_instantiate(device, draft.raw) }
             .map_err(|e| (program.steps.len().saturating_sub(1), e))?;
         let exec = InstantiatedGraph { driver: driver.clone(), device, raw };
-        let mut graph = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new() };
+        let host = |step: &Step| if let Step::Host(node) = step { Some(node.clone()) } else { None };
+        let _host = program.steps.iter().filter_map(host).collect();
+        let mut graph = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new(), _host };
         addresses(program, address, &mut graph.addresses);
         Ok(graph)
     }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::code::{DeviceKernel, LaunchDims};
 use crate::error::Result;
-use hip_driver::{DevicePtr, KernelLaunch, MemoryAccess, RawFunction, Work};
+use hip_driver::{DevicePtr, HostNode, KernelLaunch, MemoryAccess, RawFunction, Work};
 
 use super::branches::{Schedule, StepOrder};
 use super::edges::{ADDRESSES, ByteAccess, VALUES, WORKSPACE, dependencies, live_nodes};
@@ -61,6 +61,8 @@ pub(super) enum Step {
         bytes: u64,
         result: u32,
     },
+    /// A function of the host.
+    Host(HostNode),
 }
 
 /// Bytes that a step accesses.
@@ -264,6 +266,7 @@ impl GraphProgram {
                 self.outputs.push((result, bytes as u32));
                 Step::Read { from: at(&uses[0]), bytes, result }
             }
+            NodeKind::Host(node) => Step::Host(node.clone()),
         };
         self.steps.push(step);
         Ok(())
@@ -321,6 +324,7 @@ impl GraphProgram {
                 let dst = host.as_ptr().wrapping_add(result as usize);
                 Work::CopyToHost { dst, src: ptr(from), bytes: bytes as usize }
             }
+            Step::Host(ref node) => Work::HostNode(node),
         };
         enqueue(&work)
     }
@@ -364,15 +368,26 @@ fn accesses(places: &ValueLocations<'_>, live: &[u32]) -> Vec<SmallVec<[ByteAcce
     live.iter().map(of).collect()
 }
 
-/// Adds the order that [`Graph::order`] set.
+/// Adds the order that [`Graph::order`] set, and that of host functions, which come after all before them and before all after them.
 fn with_order(graph: &Graph, live: &[u32], mut after: Vec<SmallVec<[u32; 4]>>) -> Vec<SmallVec<[u32; 4]>> {
+    let mut add = |a: usize, b: usize| {
+        if let Err(place) = after[b].binary_search(&(a as u32)) {
+            after[b].insert(place, a as u32);
+        }
+    };
     for (a, b) in &graph.order {
         if let (Ok(a), Ok(b)) = (live.binary_search(a), live.binary_search(b)) {
-            let (a, after) = (a as u32, &mut after[b]);
-            if let Err(place) = after.binary_search(&a) {
-                after.insert(place, a);
-            }
+            add(a, b);
         }
+    }
+    let is_host = |&index: &u32| matches!(graph.nodes[index as usize].work, NodeKind::Host(_));
+    let mut since = 0;
+    for (host, _) in live.iter().enumerate().filter(|(_, index)| is_host(index)) {
+        // What is before the last function comes before that.
+        (since..host).for_each(|before| add(before, host));
+        let next = live[host + 1..].iter().position(is_host).map_or(live.len(), |next| host + 2 + next);
+        (host + 1..next).for_each(|behind| add(host, behind));
+        since = host;
     }
     after
 }

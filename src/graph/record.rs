@@ -11,6 +11,8 @@ use crate::device::Device;
 use crate::error::{Error, LaunchProblem, Result};
 use crate::launcher::{Arg, Launcher};
 use crate::pool::PoolBlock;
+use crate::stream::host_node;
+use hip_driver::HostNode;
 
 use super::branches::Branches;
 use super::cache::GraphCache;
@@ -32,6 +34,7 @@ const KEY_PATCH: u64 = 9 << 60;
 const KEY_ORDER: u64 = 10 << 60;
 const KEY_BRANCHES: u64 = 11 << 60;
 const KEY_ALIGNMENT: u64 = 12 << 60;
+const KEY_HOST: u64 = 13 << 60;
 
 /// The bytes of a value of a graph, or a part of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +148,8 @@ pub(super) enum NodeKind {
     },
     /// Copies the bytes to the host.
     Read,
+    /// Calls a function, which no other node has.
+    Host(HostNode),
 }
 
 /// What a node does with a value ([`Graph::uses`]).
@@ -433,6 +438,7 @@ impl Graph {
                 self.key.push(KEY_FILL | u64::from(*pattern) | u64::from(*width) << 32)
             }
             NodeKind::Read => self.key.push(KEY_READ),
+            NodeKind::Host(node) => self.key.push(KEY_HOST | node.number()),
         }
         self.nodes.push(Node { work, uses: uses as u32, immediates: immediates as u32 });
         id
@@ -557,6 +563,11 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether a node calls a function of the host. No other graph has the key of such a graph.
+    pub(super) fn calls_the_host(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.work, NodeKind::Host(_)))
     }
 
     /// Returns whether every kernel is still registered as it was when it was recorded.
@@ -709,6 +720,18 @@ impl Graph {
         let uses = self.uses.len();
         self.push_use(value, true, false, 0);
         Ok(self.push_node(NodeKind::Read, uses, self.immediates.len()))
+    }
+
+    /// Records a function of the host, which runs once at every submission: behind all nodes that were recorded before it, and before
+    /// all that are recorded after it, whatever they access and on how many streams they run. The rules of
+    /// [`Stream::host_function`](crate::Stream::host_function) hold for it. It is dropped with the graph, and after the last submission
+    /// has finished.
+    ///
+    /// The driver refuses a submission with `NOT_SUPPORTED` where it lacks
+    /// [`Capability::HostFunc`](hip_driver::Capability::HostFunc).
+    pub fn host_function(&mut self, function: impl Fn(Result<()>) + Send + Sync + 'static) -> NodeId {
+        let node = host_node(&self.device, function);
+        self.push_node(NodeKind::Host(node), self.uses.len(), self.immediates.len())
     }
 
     /// Adds to the key the number of streams and how buffers overlap and are aligned. The overlaps determine the order

@@ -124,8 +124,8 @@ impl Graph {
             return Ok(instance);
         }
         let instance = Arc::new(self.prepare(stream_state)?);
-        // No other graph will have the key of a kernel that is gone, and the cache would keep its module.
-        if self.has_current_kernels() {
+        // No other graph will have the key of a kernel that is gone, or of a function; the cache would keep module and function.
+        if self.has_current_kernels() && !self.calls_the_host() {
             let key = if keep { self.key.clone() } else { std::mem::take(&mut self.key) };
             cache.insert(key, &instance);
         }

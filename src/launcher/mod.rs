@@ -14,6 +14,7 @@ mod captured;
 mod check;
 mod description;
 mod destination;
+mod fence;
 mod find;
 mod image;
 mod kernel;
@@ -34,6 +35,7 @@ pub use attributes::KernelAttributes;
 pub use builder::LauncherBuilder;
 pub use description::{KernelSource, Launch, Registration};
 pub use destination::Destination;
+pub use fence::Fence;
 pub use kernel::Kernel;
 pub use ticket::{Output, Ticket};
 

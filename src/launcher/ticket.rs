@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::staging::ResultBuffer;
 use crate::stream::StreamState;
 
-use super::waker::{self, Registration};
+use super::waker::{self, Awaited, Registration};
 
 /// The pending results of one submission: a launch, a graph or a read.
 ///
@@ -199,9 +199,10 @@ impl Future for Ticket {
                 Some(registration) => registration.set(context.waker()),
                 None => {
                     let Results { stream_state, position, buffer } = &self.results;
+                    let (stream_state, position) = (stream_state.clone(), *position);
                     let event = buffer.as_ref().map(|buffer| buffer.value.event);
-                    let registration = waker::watch(stream_state.clone(), *position, event, context.waker());
-                    self.waiting = Some(registration);
+                    let awaited = Awaited::Ticket { stream_state, position, event };
+                    self.waiting = Some(waker::watch(awaited, context.waker()));
                 }
             }
             // If the work has finished since `is_ready`, the waker's thread sees it in its next round.

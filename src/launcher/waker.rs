@@ -1,12 +1,12 @@
-//! Wakes tasks that await tickets. One thread of the process polls the driver for all of them. It ends when no ticket
-//! is awaited.
+//! Wakes tasks that await tickets and fences. One thread of the process polls the driver for all of them. It ends when nothing is
+//! awaited.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::stream::StreamState;
+use crate::stream::{Event, StreamState};
 use hip_driver::RawEvent;
 
 /// The number of rounds of polling without a pause.
@@ -14,7 +14,7 @@ const EAGER_ROUNDS: u32 = 100;
 /// The longest pause between two later rounds. Pauses grow by 5 µs a round.
 const LONGEST_PAUSE: Duration = Duration::from_micros(500);
 
-/// The waker of the task that awaits a ticket: the one of the ticket's last poll.
+/// The waker of the task that awaits a ticket or a fence: the one of the last poll.
 #[derive(Debug)]
 pub(super) struct Registration(Mutex<Waker>);
 
@@ -29,36 +29,43 @@ impl Registration {
     }
 }
 
-struct AwaitedTicket {
-    /// The ticket's stream, which owns the event.
-    stream_state: Arc<StreamState>,
-    position: u64,
-    event: Option<RawEvent>,
-    registration: Arc<Registration>,
+/// What a task awaits.
+pub(super) enum Awaited {
+    /// The work at a position of a stream. The event, which the stream owns, was recorded after that work; without one, all of
+    /// the stream's work has to finish.
+    Ticket { stream_state: Arc<StreamState>, position: u64, event: Option<RawEvent> },
+    /// The record of an event.
+    Fence(Arc<Event>),
 }
 
-impl AwaitedTicket {
+impl Awaited {
     fn is_ready(&self) -> bool {
-        if self.stream_state.device().check().is_err() {
-            return true;
-        }
-        match self.event {
-            Some(event) => self.stream_state.driver_stream.reached(self.position, event).unwrap_or(true),
-            None => {
-                // This thread can't ask about another thread's default stream.
-                self.stream_state.progress().completed() >= self.position
-                    || match self.stream_state.driver_stream.is_of_this_thread() {
-                        true => self.stream_state.is_idle().unwrap_or(true),
-                        false => self.stream_state.synchronize().map_or(true, |()| true),
-                    }
+        let (stream_state, position) = match self {
+            Awaited::Fence(event) => return event.is_reached().unwrap_or(true),
+            Awaited::Ticket { stream_state, position, event: None } => (stream_state, *position),
+            Awaited::Ticket { stream_state, position, event: Some(event) } => {
+                return stream_state.device().check().is_err()
+                    || stream_state.driver_stream.reached(*position, *event).unwrap_or(true);
             }
-        }
+        };
+        // This thread can't ask about another thread's default stream.
+        stream_state.device().check().is_err()
+            || stream_state.progress().completed() >= position
+            || match stream_state.driver_stream.is_of_this_thread() {
+                true => stream_state.is_idle().unwrap_or(true),
+                false => stream_state.synchronize().map_or(true, |()| true),
+            }
     }
+}
+
+struct Watched {
+    awaited: Awaited,
+    registration: Arc<Registration>,
 }
 
 #[derive(Default)]
 struct WakerState {
-    new: Vec<AwaitedTicket>,
+    new: Vec<Watched>,
     running: bool,
 }
 
@@ -91,23 +98,17 @@ fn watch_list() -> MutexGuard<'static, WakerState> {
     }
 }
 
-/// Calls `waker` when the work at `position` has finished. `event` was recorded after that work; without one,
-/// all of the stream's work has to finish.
-pub(super) fn watch(
-    stream_state: Arc<StreamState>,
-    position: u64,
-    event: Option<RawEvent>,
-    waker: &Waker,
-) -> Arc<Registration> {
+/// Calls `waker` when what is awaited has finished.
+pub(super) fn watch(awaited: Awaited, waker: &Waker) -> Arc<Registration> {
     let registration = Arc::new(Registration(Mutex::new(waker.clone())));
     let mut watch = watch_list();
-    watch.new.push(AwaitedTicket { stream_state, position, event, registration: registration.clone() });
+    watch.new.push(Watched { awaited, registration: registration.clone() });
     if !watch.running {
         match std::thread::Builder::new().name("hiplaunch-waker".into()).spawn(run) {
             Ok(_) => watch.running = true,
             Err(e) => {
                 // Without a thread, the task is woken at once and polls again.
-                log::warn!("no thread to watch for finished launches ({e}); polling instead");
+                log::warn!("no thread to watch for finished work ({e}); polling instead");
                 watch.new.pop();
                 drop(watch);
                 registration.wake();
@@ -118,7 +119,7 @@ pub(super) fn watch(
 }
 
 fn run() {
-    let mut watched: Vec<AwaitedTicket> = Vec::new();
+    let mut watched: Vec<Watched> = Vec::new();
     let mut round = 0u32;
     loop {
         {
@@ -134,7 +135,7 @@ fn run() {
         let before = watched.len();
         let mut i = 0;
         while i < watched.len() {
-            if watched[i].is_ready() {
+            if watched[i].awaited.is_ready() {
                 watched.swap_remove(i).registration.wake();
             } else {
                 i += 1;

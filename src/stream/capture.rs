@@ -144,7 +144,7 @@ impl Drop for CaptureScope<'_> {
 
 impl Stream {
     /// Begins to capture the stream: until [`end_capture`](Stream::end_capture), launches without host data, copies
-    /// within the device and fills do not run, but become nodes of a graph.
+    /// within the device, fills and [repeated host functions](Stream::repeated_host_function) do not run, but become nodes of a graph.
     ///
     /// Everything else on this stream that would wait, allocate, copy host memory or record an event is refused with
     /// [`Error::Captured`] before it reaches the driver, and the capture goes on: host arrays, argument blocks and

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 pub use capture::{CaptureMode, CapturedGraph};
 pub use event::Event;
+pub(crate) use host_function::host_node;
 pub(crate) use kernels::{KernelMemory, KernelOnStream, KernelsOnStream};
 pub(crate) use recent::RECENT_LAUNCHES;
 pub(crate) use state::{EnqueueState, StreamState};

@@ -4,6 +4,7 @@ mod branches;
 mod compiled;
 mod driver_graph;
 mod failures;
+mod host;
 mod order;
 mod planning;
 mod views;

@@ -21,7 +21,7 @@ impl Wake for Unpark {
 }
 
 /// A minimal executor: polls the future on this thread and parks it in between.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);

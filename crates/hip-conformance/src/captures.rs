@@ -1,8 +1,8 @@
 //! Captures of streams: what is enqueued becomes a graph, and what would wait for it is refused.
 
 use hiplaunch::driver::{
-    Capability, CaptureMode, CaptureStatus, DevicePtr, DriverResult, ErrorCode, HostFunction, RawGraph,
-    RawStream, Work,
+    Capability, CaptureMode, CaptureStatus, Comparison, DevicePtr, DriverResult, ErrorCode, HostFunction,
+    HostNode, RawGraph, RawStream, ValueWidth, WaitCondition, Work,
 };
 
 use crate::launch::survives_faults;
@@ -360,6 +360,16 @@ pub(crate) fn work_that_is_no_node_is_refused_and_the_capture_goes_on(rig: &Rig)
             let function = HostFunction::new(|| panic!("it runs"));
             assert_eq!(code(d.enqueue(D0, stream, &Work::HostFunction(&function))), unsupported);
         }
+        if d.capabilities().has(Capability::StreamValues) {
+            let (at, width) = (word, ValueWidth::Bits32);
+            let write = Work::WriteValue { dst: at, width, value: 1 };
+            assert_eq!(code(d.enqueue(D0, stream, &write)), unsupported);
+            let condition = WaitCondition::new(Comparison::Equal, 0);
+            assert_eq!(
+                code(d.enqueue(D0, stream, &Work::WaitValue { src: at, width, condition })),
+                unsupported
+            );
+        }
         if d.capabilities().has(Capability::StreamOrderedAllocator) {
             assert_eq!(code(d.malloc_async(D0, 64, stream)), unsupported);
         }
@@ -459,4 +469,34 @@ pub(crate) fn a_stream_of_another_device_stays_out_of_a_capture(rig: &Rig) {
     let joined = unsafe { rig.driver.stream_wait_event(D1, other, event) };
     assert_eq!(code(joined), ErrorCode::NOT_SUPPORTED);
     end(rig, stream);
+}
+
+pub(crate) fn a_captured_host_function_runs_at_every_launch(rig: &Rig) {
+    if !rig.has(Capability::StreamCapture) || !rig.has(Capability::HostFunc) {
+        return;
+    }
+    let (stream, probe, pinned) = (rig.stream(), rig.load(&PROBE), rig.pinned(8));
+    let word = rig.upload(&[0u32], stream);
+    rig.sync(stream);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let host = pinned.host(0) as usize;
+    let function = HostNode::new(move |status| {
+        // SAFETY: the memory is aligned, lives until the graph has run, and is read after the copy before this node.
+        let seen = unsafe { (host as *const u32).read_volatile() };
+        sender.send((status.is_ok(), seen)).unwrap();
+    });
+    begin(rig, stream, CaptureMode::Global);
+    bump(&probe, word, stream);
+    pinned.to_host(0, word, 4, stream);
+    // SAFETY: see above; the function lives to the end of the case.
+    unsafe { rig.driver.enqueue(D0, stream, &Work::HostNode(&function)) }.unwrap();
+    bump(&probe, word, stream);
+    let exec = rig.instantiate(end(rig, stream));
+    assert!(receiver.try_recv().is_err(), "a capture runs nothing");
+    for round in 0..3 {
+        rig.launch_graph(exec, stream);
+        assert_eq!(receiver.recv(), Ok((true, 2 * round + 1)));
+    }
+    rig.sync(stream);
+    assert_eq!(rig.read::<u32>(word, 1, stream), [6]);
 }

@@ -1,7 +1,9 @@
 //! Driver graphs: they do in one call what a stream does in several, and can be launched many times.
 
+use std::sync::mpsc;
+
 use hiplaunch::driver::validation::Violation;
-use hiplaunch::driver::{Capability, Driver, ErrorCode, KernelLaunch, RawGraphNode, Work};
+use hiplaunch::driver::{Capability, Driver, ErrorCode, HostNode, KernelLaunch, RawGraphNode, Work};
 
 use crate::graph_rig::Graph;
 use crate::rig::{D0, JIT, PROBE, Rig, VECTOR, code, input, output, value};
@@ -462,4 +464,40 @@ pub(crate) fn a_launch_of_a_destroyed_graph_finishes(rig: &Rig) {
     rig.expect_violation(|v| matches!(v, Violation::ExecInFlight { .. }));
     hold.let_go();
     assert_eq!(rig.read::<u32>(counter, 1, stream), [128]);
+}
+
+pub(crate) fn a_host_function_of_a_graph_runs_at_every_launch(rig: &Rig) {
+    if !rig.has(Capability::Graphs) || !rig.has(Capability::HostFunc) {
+        return;
+    }
+    let (stream, probe, pinned) = (rig.stream(), rig.load(&PROBE), rig.pinned(8));
+    let counter = rig.upload(&[0u32], stream);
+    let (sender, receiver) = mpsc::channel();
+    let host = pinned.host(0) as usize;
+    let function = HostNode::new(move |status| {
+        // SAFETY: the memory is aligned, lives until the graph has run, and is read after the copy before this node.
+        let count = unsafe { (host as *const u32).read_volatile() };
+        sender.send((status.is_ok(), count)).unwrap();
+        assert_ne!(count, 128, "stays inside");
+    });
+    let graph = Graph::new(rig);
+    let count = graph.kernel(&[], &probe, "atomic_count", (1, 64), &[output(counter, 4)]);
+    let copy = graph.to_host(&[count], pinned, 0, counter, 4);
+    // SAFETY: the function lives to the end of the case.
+    let call = unsafe { rig.driver.graph_add(D0, graph.raw, &[copy], &Work::HostNode(&function)) }.unwrap();
+    graph.kernel(&[call], &probe, "bump", (1, 64), &[output(counter, 4), value(0i32)]);
+    let exec = rig.instantiate(graph.raw);
+    for round in 1..=4 {
+        rig.launch_graph(exec, stream);
+        // The function is what says that the copy has run.
+        assert_eq!(receiver.recv(), Ok((true, 64 * round)));
+        assert_eq!(pinned.read::<u32>(0, 1), [64 * round]);
+    }
+    rig.sync(stream);
+    assert_eq!(rig.read::<u32>(counter, 1, stream), [256]);
+    // On a stream, it runs once.
+    // SAFETY: a live stream.
+    unsafe { rig.driver.enqueue(D0, stream, &Work::HostNode(&function)) }.unwrap();
+    rig.sync(stream);
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [(true, 256)]);
 }

@@ -88,6 +88,9 @@ macro_rules! cases {
                 host_functions_run_in_order,
                 a_host_function_between_launches_runs_before_the_wait_ends,
                 work_runs_though_no_call_waits_for_it,
+                a_stream_waits_for_the_value_that_another_writes,
+                a_stream_waits_for_the_value_that_the_host_writes,
+                values_are_compared_under_their_mask_in_both_widths,
                 a_free_waits_for_work_in_flight,
             ]
             default_streams: [
@@ -162,6 +165,7 @@ macro_rules! cases {
                 many_threads_record_and_launch_graphs,
                 a_fault_names_its_node,
                 a_launch_of_a_destroyed_graph_finishes,
+                a_host_function_of_a_graph_runs_at_every_launch,
             ]
             captures: [
                 captured_work_runs_when_its_graph_is_launched,
@@ -179,6 +183,7 @@ macro_rules! cases {
                 threads_capture_streams_of_their_own,
                 a_capture_ends_on_a_lost_device,
                 a_stream_of_another_device_stays_out_of_a_capture,
+                a_captured_host_function_runs_at_every_launch,
             ]
             threads: [
                 threads_launch_on_their_own_streams,

@@ -1,6 +1,6 @@
 //! The properties of a driver and of its devices.
 
-use hiplaunch::driver::{Capability, DeviceId, ErrorCode, HostFunction, Work};
+use hiplaunch::driver::{Capability, DeviceId, ErrorCode, HostFunction, ValueWidth, Work};
 
 use crate::rig::{D0, D1, Rig, code};
 
@@ -21,6 +21,12 @@ pub(crate) fn the_driver_has_a_name_a_version_and_a_source(rig: &Rig) {
         // SAFETY: a live stream.
         let error =
             unsafe { rig.driver.enqueue(D0, rig.stream(), &Work::HostFunction(&HostFunction::new(|| ()))) };
+        assert_eq!(code(error), ErrorCode::NOT_SUPPORTED);
+    }
+    if !capabilities.has(Capability::StreamValues) {
+        let write = Work::WriteValue { dst: rig.malloc(8), width: ValueWidth::Bits64, value: 1 };
+        // SAFETY: a live stream, and live memory.
+        let error = unsafe { rig.driver.enqueue(D0, rig.stream(), &write) };
         assert_eq!(code(error), ErrorCode::NOT_SUPPORTED);
     }
 }

@@ -11,9 +11,9 @@ use bytemuck::Pod;
 use code_object::{CodeObject, KernelSignature, TargetId};
 use hiplaunch::driver::validation::{ValidationDriver, Violation};
 use hiplaunch::driver::{
-    Capability, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, HostFunction,
+    Capability, Comparison, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, HostFunction,
     KernelLaunch, MemoryAccess, Note, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
-    RawModule, RawStream, StreamOptions, Work,
+    RawModule, RawStream, StreamOptions, ValueWidth, WaitCondition, Work,
 };
 
 use crate::subject::Subject;
@@ -300,6 +300,25 @@ impl Rig {
     pub(crate) fn fill_words(&self, dst: DevicePtr, value: u32, count: usize, stream: RawStream) {
         // SAFETY: the case names live memory.
         unsafe { self.driver.enqueue(D0, stream, &Work::FillWords { dst, value, count }) }.unwrap();
+    }
+
+    pub(crate) fn write_value(&self, dst: DevicePtr, width: ValueWidth, value: u64, stream: RawStream) {
+        // SAFETY: a live stream and a value in live memory.
+        unsafe { self.driver.enqueue(D0, stream, &Work::WriteValue { dst, width, value }) }.unwrap();
+    }
+
+    /// Has a stream wait for a value that compares so with `value`.
+    pub(crate) fn wait_value(
+        &self,
+        src: DevicePtr,
+        width: ValueWidth,
+        comparison: Comparison,
+        value: u64,
+        stream: RawStream,
+    ) {
+        let condition = WaitCondition::new(comparison, value);
+        // SAFETY: as above.
+        unsafe { self.driver.enqueue(D0, stream, &Work::WaitValue { src, width, condition }) }.unwrap();
     }
 
     pub(crate) fn copy(&self, dst: DevicePtr, src: DevicePtr, bytes: usize, stream: RawStream) {

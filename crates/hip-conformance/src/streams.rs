@@ -1,10 +1,12 @@
 //! Streams: the order of a stream's work, waiting for it, and many streams at once.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hiplaunch::driver::{Capability, HostFunction, StreamOptions, Work};
+use hiplaunch::driver::{
+    Capability, Comparison, HostFunction, StreamOptions, ValueWidth, WaitCondition, Work,
+};
 
 use crate::rig::{D0, PROBE, Rig, VECTOR, output, value};
 
@@ -178,6 +180,84 @@ pub(crate) fn a_host_function_between_launches_runs_before_the_wait_ends(rig: &R
         rig.sync(other);
         assert_eq!(called.load(Ordering::SeqCst), round);
         assert_eq!(rig.read::<u32>(counter, 1, other), [128 * round]);
+    }
+}
+
+pub(crate) fn a_stream_waits_for_the_value_that_another_writes(rig: &Rig) {
+    if !rig.has(Capability::StreamValues) {
+        return;
+    }
+    let (first, second, probe) = (rig.stream(), rig.stream(), rig.load(&PROBE));
+    let (flag, counter) = (rig.upload(&[0u64], first), rig.upload(&[0u32], first));
+    rig.sync(first);
+    for round in 1..=20u32 {
+        // Work that is enqueued first waits for work that is enqueued later.
+        rig.wait_value(flag, ValueWidth::Bits64, Comparison::AtLeast, (2 * round - 1).into(), second);
+        probe.launch("atomic_count", 1, 64, second, &[output(counter, 4)]).unwrap();
+        rig.write_value(flag, ValueWidth::Bits64, (2 * round).into(), second);
+        if round % 2 == 0 {
+            std::thread::sleep(Duration::from_millis(2));
+            assert!(!rig.idle(second), "it waits");
+        }
+        probe.launch("atomic_count", 1, 64, first, &[output(counter, 4)]).unwrap();
+        rig.write_value(flag, ValueWidth::Bits64, (2 * round - 1).into(), first);
+        rig.wait_value(flag, ValueWidth::Bits64, Comparison::Equal, (2 * round).into(), first);
+        assert_eq!(rig.read::<u32>(counter, 1, first), [128 * round]);
+    }
+    rig.sync(second);
+}
+
+pub(crate) fn a_stream_waits_for_the_value_that_the_host_writes(rig: &Rig) {
+    if !rig.has(Capability::StreamValues) {
+        return;
+    }
+    let (stream, other, pinned) = (rig.stream(), rig.stream(), rig.pinned(16));
+    let (word, free) = (rig.upload(&[7u32], stream), rig.upload(&[9u32], other));
+    rig.sync(stream);
+    rig.sync(other);
+    // SAFETY: aligned, and live until the rig ends; all accesses of it are atomic.
+    let flag = unsafe { AtomicU64::from_ptr(pinned.host(0).cast()) };
+    flag.store(0, Ordering::Release);
+    rig.wait_value(pinned.device(0), ValueWidth::Bits64, Comparison::Equal, 5, stream);
+    rig.fill_words(word, 8, 1, stream);
+    std::thread::sleep(Duration::from_millis(5));
+    assert!(!rig.idle(stream));
+    assert_eq!(rig.read::<u32>(free, 1, other), [9], "other streams run");
+    flag.store(5, Ordering::Release);
+    assert_eq!(rig.read::<u32>(word, 1, stream), [8]);
+    // The stream answers.
+    rig.write_value(pinned.device(0), ValueWidth::Bits64, 6 << 40, stream);
+    rig.sync(stream);
+    assert_eq!(flag.load(Ordering::Acquire), 6 << 40);
+}
+
+pub(crate) fn values_are_compared_under_their_mask_in_both_widths(rig: &Rig) {
+    if !rig.has(Capability::StreamValues) {
+        return;
+    }
+    let (stream, other) = (rig.stream(), rig.stream());
+    let cases = [
+        (Comparison::AtLeast, 5, u64::MAX, 1, 9),
+        (Comparison::Equal, 5, u64::MAX, 1, 5),
+        (Comparison::Equal, 0x20, 0xf0, 0x15, 0x25),
+        (Comparison::AnyBit, 6, u64::MAX, 8, 4),
+        // Under a mask, AMD's versions differ.
+        (Comparison::NotAllBits, 0x0f, u64::MAX, !0x0f, !0u64 << 32 | 0x80),
+    ];
+    for width in [ValueWidth::Bits32, ValueWidth::Bits64] {
+        for (comparison, value, mask, before, after) in cases {
+            let flag = rig.upload(&[before, !0u64], stream);
+            rig.sync(stream);
+            let condition = WaitCondition { comparison, value, mask };
+            // SAFETY: a live stream and a value in live memory.
+            unsafe { rig.driver.enqueue(D0, stream, &Work::WaitValue { src: flag, width, condition }) }
+                .unwrap();
+            std::thread::sleep(Duration::from_millis(2));
+            assert!(!rig.idle(stream), "{condition:?} of {width:?} holds for {before:#x}");
+            rig.write_value(flag, width, after, other);
+            rig.sync(stream);
+            assert_eq!(rig.read::<u64>(flag, 2, stream), [after, !0]);
+        }
     }
 }
 

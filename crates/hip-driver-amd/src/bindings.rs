@@ -234,6 +234,7 @@ impl hipDeviceAttribute_t {
     pub const hipDeviceAttributeMaxRegistersPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(71);
     pub const hipDeviceAttributeMaxSharedMemoryPerBlock: hipDeviceAttribute_t = hipDeviceAttribute_t(74);
     pub const hipDeviceAttributeWarpSize: hipDeviceAttribute_t = hipDeviceAttribute_t(87);
+    pub const hipDeviceAttributeCanUseStreamWaitValue: hipDeviceAttribute_t = hipDeviceAttribute_t(10013);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -353,6 +354,20 @@ const _: () = {
         [::core::mem::offset_of!(hipKernelNodeParams, kernelParams) - 48usize];
     ["Offset of field: hipKernelNodeParams::sharedMemBytes"]
         [::core::mem::offset_of!(hipKernelNodeParams, sharedMemBytes) - 56usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct hipHostNodeParams {
+    pub fn_: hipHostFn_t,
+    pub userData: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipHostNodeParams"][::core::mem::size_of::<hipHostNodeParams>() - 16usize];
+    ["Alignment of hipHostNodeParams"][::core::mem::align_of::<hipHostNodeParams>() - 8usize];
+    ["Offset of field: hipHostNodeParams::fn_"][::core::mem::offset_of!(hipHostNodeParams, fn_) - 0usize];
+    ["Offset of field: hipHostNodeParams::userData"]
+        [::core::mem::offset_of!(hipHostNodeParams, userData) - 8usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -576,6 +591,32 @@ unsafe extern "C" {
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
     ) -> hipError_t;
+    pub fn hipStreamWaitValue32(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u32,
+        flags: ::core::ffi::c_uint,
+        mask: u32,
+    ) -> hipError_t;
+    pub fn hipStreamWaitValue64(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u64,
+        flags: ::core::ffi::c_uint,
+        mask: u64,
+    ) -> hipError_t;
+    pub fn hipStreamWriteValue32(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u32,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+    pub fn hipStreamWriteValue64(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u64,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
     pub fn hipLaunchHostFunc(
         stream: hipStream_t,
         fn_: hipHostFn_t,
@@ -616,6 +657,13 @@ unsafe extern "C" {
         pDependencies: *const hipGraphNode_t,
         numDependencies: usize,
         pMemsetParams: *const hipMemsetParams,
+    ) -> hipError_t;
+    pub fn hipGraphAddHostNode(
+        pGraphNode: *mut hipGraphNode_t,
+        graph: hipGraph_t,
+        pDependencies: *const hipGraphNode_t,
+        numDependencies: usize,
+        pNodeParams: *const hipHostNodeParams,
     ) -> hipError_t;
     pub fn hipGraphAddEmptyNode(
         pGraphNode: *mut hipGraphNode_t,

@@ -48,6 +48,16 @@ pub(crate) fn has_managed_memory(api: &Api, ordinal: c_int) -> bool {
     attribute(api, ordinal, Attribute::hipDeviceAttributeManagedMemory).is_ok_and(|has| has != 0)
 }
 
+/// Returns whether all devices can wait for values in memory. Older versions of HIP can do it on few.
+pub(crate) fn wait_for_values(api: &Api) -> bool {
+    let mut count: c_int = 0;
+    // SAFETY: the pointer is to a live integer, which keeps its 0 if the call fails, as it does without a device.
+    let _ = unsafe { (api.hipGetDeviceCount)(&mut count) };
+    (0..count).all(|ordinal| {
+        attribute(api, ordinal, Attribute::hipDeviceAttributeCanUseStreamWaitValue).is_ok_and(|can| can != 0)
+    })
+}
+
 /// Reads the properties of the device `ordinal` (in AMD's implementation, a `hipDevice_t` is the ordinal).
 pub(crate) fn properties(api: &Api, ordinal: c_int) -> DriverResult<DeviceProperties> {
     use Attribute as A;

@@ -6,16 +6,19 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::HipDriver;
-use crate::bindings::{dim3, hipGraphNode_t, hipKernelNodeParams, hipMemcpyKind, hipMemsetParams};
+use crate::bindings::{
+    dim3, hipGraphNode_t, hipHostNodeParams, hipKernelNodeParams, hipMemcpyKind, hipMemsetParams,
+};
 use crate::call::{check, extra_of, number, pointer, unsupported};
 use crate::versions::{LAUNCHES_HOLD_THEIR_ARGUMENTS, MODULE_LAUNCHES_KNOW_THREAD_STREAMS};
 use hip_driver::{
-    Capability, DeviceId, DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode,
-    RawStream,
+    Capability, DeviceId, DevicePtr, DriverResult, HostNode, KernelLaunch, RawGraph, RawGraphExec,
+    RawGraphNode, RawStream,
 };
 
 /// Eight bytes of each value: the source of a short fill that becomes a copy, which may run at any later time.
@@ -211,6 +214,22 @@ impl HipDriver {
         })
     }
 
+    pub(crate) unsafe fn add_host(
+        &self,
+        device: DeviceId,
+        graph: RawGraph,
+        node: &HostNode,
+    ) -> DriverResult<RawGraphNode> {
+        const CALL: &str = "hipGraphAddHostNode";
+        let add = self.optional(CALL, self.on(device, CALL)?.hipGraphAddHostNode)?;
+        let params = hipHostNodeParams { fn_: Some(run_host_node), userData: node.as_raw() };
+        self.graphs.append(graph, |node, dependencies, count| {
+            // SAFETY: a live graph and node of it; a clone of the function's node outlives both (the caller's promises). HIP copies
+            // the parameters.
+            check(CALL, unsafe { add(node, pointer(graph.0), dependencies, count, &params) })
+        })
+    }
+
     pub(crate) unsafe fn add_empty(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphNode> {
         const CALL: &str = "hipGraphAddEmptyNode";
         let add = self.optional(CALL, self.on(device, CALL)?.hipGraphAddEmptyNode)?;
@@ -251,5 +270,16 @@ impl HipDriver {
         let destroy = self.optional(CALL, self.on(device, CALL)?.hipGraphExecDestroy)?;
         // SAFETY: a live executable graph that no launch in flight and no other call uses (the caller's promise).
         check(CALL, unsafe { destroy(pointer(exec.0)) })
+    }
+}
+
+/// Runs the function of a node on a thread of HIP. A panic does not leave it.
+pub(crate) unsafe extern "C" fn run_host_node(node: *mut c_void) {
+    // SAFETY: of `HostNode::as_raw`; a clone of it lives as long as the graph (the promise of who added the node).
+    let run = || unsafe { HostNode::call_raw(node) };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        log::error!("a host function panicked in a graph of HIP's; the graph continues");
+        // Dropping the payload could panic again.
+        std::mem::forget(payload);
     }
 }

@@ -16,7 +16,7 @@ use crate::versions::{
     CAPTURES_TAKE_MODULE_LAUNCHES, GRAPHS_TAKE_MODULE_KERNELS, LOADS_GENERIC_CODE,
     MODULE_LAUNCHES_KNOW_THREAD_STREAMS,
 };
-use crate::{DRIVER, HipDriver, LoadError, Symbol, load};
+use crate::{DRIVER, HipDriver, LoadError, Symbol, device, load};
 use hip_driver::{Capabilities, Capability, DeviceId, DriverResult, ErrorCode};
 
 /// The value of [`CURRENT_DEVICE`] on a thread on which the driver has set no device.
@@ -70,6 +70,7 @@ impl HipDriver {
         let works = |capability: &Capability| match capability {
             Capability::Graphs => loaded.version >= GRAPHS_TAKE_MODULE_KERNELS,
             Capability::StreamCapture => loaded.version >= CAPTURES_TAKE_MODULE_LAUNCHES,
+            Capability::StreamValues => device::wait_for_values(&loaded.api),
             _ => true,
         };
         let mut capabilities: Capabilities = loaded

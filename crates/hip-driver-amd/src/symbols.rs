@@ -190,11 +190,16 @@ table! {
         hipDeviceGetDefaultMemPool(*mut hipMemPool_t, c_int) since "5.1" for StreamOrderedAllocator;
         hipMemPoolTrimTo(hipMemPool_t, usize) since "5.1" for StreamOrderedAllocator;
         hipLaunchHostFunc(hipStream_t, hipHostFn_t, *mut c_void) since "5.3" for HostFunc;
+        hipStreamWaitValue32(hipStream_t, *mut c_void, u32, c_uint, u32) since "4.4" for StreamValues;
+        hipStreamWaitValue64(hipStream_t, *mut c_void, u64, c_uint, u64) since "4.4" for StreamValues;
+        hipStreamWriteValue32(hipStream_t, *mut c_void, u32, c_uint) since "4.4" for StreamValues;
+        hipStreamWriteValue64(hipStream_t, *mut c_void, u64, c_uint) since "4.4" for StreamValues;
         hipGraphCreate(*mut hipGraph_t, c_uint) since "4.3" for Graphs;
         hipGraphDestroy(hipGraph_t) since "4.3" for Graphs;
         hipGraphAddKernelNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipKernelNodeParams) since "4.3" for Graphs;
         hipGraphAddMemcpyNode1D(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *mut c_void, *const c_void, usize, hipMemcpyKind) since "4.5" for Graphs;
         hipGraphAddMemsetNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipMemsetParams) since "4.3" for Graphs;
+        hipGraphAddHostNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize, *const hipHostNodeParams) since "4.5";
         hipGraphAddEmptyNode(*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize) since "4.5" for Graphs;
         hipGraphInstantiate(*mut hipGraphExec_t, hipGraph_t, *mut hipGraphNode_t, *mut c_char, usize) since "4.3" for Graphs;
         hipGraphLaunch(hipGraphExec_t, hipStream_t) since "4.3" for Graphs;

@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::bindings::*;
 use crate::process::{CURRENT_DEVICE, NO_DEVICE_SET};
-use hip_driver::{Capability, CaptureMode, HostFunction, KernelLaunch};
+use hip_driver::{
+    Capability, CaptureMode, Comparison, HostFunction, HostNode, KernelLaunch, ValueWidth, WaitCondition,
+};
 
 thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
@@ -17,6 +19,10 @@ thread_local! {
     static REFUSE: Cell<&'static str> = const { Cell::new("") };
     static SEEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static FILL: Cell<Option<hipMemsetParams>> = const { Cell::new(None) };
+    static COUNT: Cell<c_int> = const { Cell::new(0) };
+    static CAN_WAIT: Cell<c_int> = const { Cell::new(1) };
+    static VALUE: Cell<(u64, u64, c_uint, u64)> = const { Cell::new((0, 0, 0, 0)) };
+    static HOST: Cell<Option<hipHostNodeParams>> = const { Cell::new(None) };
     static EDGES: RefCell<Vec<(u64, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -28,7 +34,7 @@ fn note(call: &'static str) -> hipError_t {
         "hipStreamQuery" => 600,
         "hipStreamEndCapture" => NEXT_END.take(),
         "hipDeviceEnablePeerAccess" => 704,
-        "hipGetDeviceCount" => 100,
+        "hipGetDeviceCount" if COUNT.get() == 0 => 100,
         "hipModuleGetFunction" => 1,
         _ => 0,
     })
@@ -97,7 +103,22 @@ mod functions {
         hipStreamDestroy(_stream: hipStream_t) {}
         hipStreamQuery(_stream: hipStream_t) {}
         hipDeviceEnablePeerAccess(_peer: c_int, _flags: c_uint) {}
-        hipGetDeviceCount(_count: *mut c_int) {}
+        hipGetDeviceCount(count: *mut c_int) {
+            // SAFETY: the driver gives a live integer.
+            unsafe { *count = COUNT.get() };
+        }
+        hipStreamWriteValue32(_stream: hipStream_t, to: *mut c_void, value: u32, flags: c_uint) {
+            VALUE.set((to.addr() as u64, value.into(), flags, 0));
+        }
+        hipStreamWriteValue64(_stream: hipStream_t, to: *mut c_void, value: u64, flags: c_uint) {
+            VALUE.set((to.addr() as u64, value, flags, 0));
+        }
+        hipStreamWaitValue32(_stream: hipStream_t, at: *mut c_void, value: u32, flags: c_uint, mask: u32) {
+            VALUE.set((at.addr() as u64, value.into(), flags, mask.into()));
+        }
+        hipStreamWaitValue64(_stream: hipStream_t, at: *mut c_void, value: u64, flags: c_uint, mask: u64) {
+            VALUE.set((at.addr() as u64, value, flags, mask));
+        }
         hipHostMalloc(host: *mut *mut c_void, _bytes: usize, _flags: c_uint) {
             // SAFETY: the driver gives a live pointer.
             unsafe { *host = ptr::without_provenance_mut(0x1000) };
@@ -127,13 +148,22 @@ mod functions {
         }
         hipDeviceGetAttribute(value: *mut c_int, attribute: hipDeviceAttribute_t, _device: c_int) {
             // SAFETY: as above.
-            unsafe { *value = attribute.0 as c_int };
+            unsafe { *value = if attribute.0 == 10_013 { CAN_WAIT.get() } else { attribute.0 as c_int } };
         }
         hipGraphCreate(graph: *mut hipGraph_t, _flags: c_uint) {
             // SAFETY: the driver gives a live pointer.
             unsafe { *graph = pointer(0x80) };
         }
         hipGraphDestroy(_graph: hipGraph_t) {}
+        hipGraphAddHostNode(
+            node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize,
+            params: *const hipHostNodeParams
+        ) {
+            // SAFETY: the driver's arguments.
+            unsafe { add_node(node, dependencies, count) };
+            // SAFETY: as above.
+            HOST.set(Some(unsafe { *params }));
+        }
         hipGraphAddEmptyNode(
             node: *mut hipGraphNode_t, _graph: hipGraph_t, dependencies: *const hipGraphNode_t, count: usize
         ) {
@@ -224,9 +254,10 @@ mod functions {
 fn driver(version: i32) -> HipDriver {
     // SAFETY: the stand-ins have the types of the table; functions without one abort when they are called.
     let api = unsafe { symbols::Api::resolve(functions::find_stand_in) }.unwrap();
-    calls();
     CURRENT_DEVICE.set(NO_DEVICE_SET);
-    HipDriver::new(load::Loaded { api, library: "stand-in".into(), version })
+    let driver = HipDriver::new(load::Loaded { api, library: "stand-in".into(), version });
+    calls();
+    driver
 }
 
 const DEVICE: DeviceId = DeviceId(3);
@@ -408,6 +439,75 @@ fn host_functions_run_once_are_dropped_once_and_may_panic() {
         REFUSE.set("");
         assert_eq!(counts(), (2, 3), "refused: not run, dropped");
     }
+}
+
+#[test]
+fn values_are_passed_with_the_flags_of_their_comparison() {
+    let driver = driver(70_000_000);
+    let at = DevicePtr(0x2000);
+    let enqueue = |work: Work<'_>| {
+        // SAFETY: the stand-ins keep the arguments and access nothing.
+        unsafe { driver.enqueue(DEVICE, STREAM, &work) }.map(|()| VALUE.take())
+    };
+    let value = 7 << 32 | 5;
+    let write = |width| Work::WriteValue { dst: at, width, value };
+    assert_eq!(enqueue(write(ValueWidth::Bits32)), Ok((0x2000, 5, 0, 0)));
+    assert_eq!(enqueue(write(ValueWidth::Bits64)), Ok((0x2000, value, 0, 0)));
+    use Comparison::{AnyBit, AtLeast, Equal, NotAllBits};
+    for (flags, comparison) in [(0, AtLeast), (1, Equal), (2, AnyBit), (3, NotAllBits)] {
+        let wait = |width| {
+            let condition = WaitCondition { comparison, value, mask: 0xff << 28 };
+            Work::WaitValue { src: at, width, condition }
+        };
+        assert_eq!(enqueue(wait(ValueWidth::Bits32)), Ok((0x2000, 5, flags, 0xf << 28)));
+        assert_eq!(enqueue(wait(ValueWidth::Bits64)), Ok((0x2000, value, flags, 0xff << 28)));
+    }
+}
+
+#[test]
+fn devices_that_cannot_wait_for_values_are_asked_for_none() {
+    COUNT.set(1);
+    let able = driver(70_000_000);
+    CAN_WAIT.set(0);
+    let unable = driver(70_000_000);
+    COUNT.set(0);
+    CAN_WAIT.set(1);
+    assert!(able.capabilities().has(Capability::StreamValues));
+    assert!(!unable.capabilities().has(Capability::StreamValues));
+    let write = Work::WriteValue { dst: DevicePtr(0x2000), width: ValueWidth::Bits64, value: 1 };
+    // SAFETY: refused.
+    let error = unsafe { unable.enqueue(DEVICE, STREAM, &write) }.unwrap_err();
+    assert_eq!((error.call, error.code), ("hipStreamWriteValue64", ErrorCode::NOT_SUPPORTED));
+    assert!(!calls().contains(&"hipStreamWriteValue64"));
+}
+
+#[test]
+fn a_function_of_a_graph_is_passed_by_an_address_that_lives_as_long_as_a_clone() {
+    let driver = driver(70_000_000);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    let node = HostNode::new(move |status| {
+        assert!(status.is_ok() && counted.fetch_add(1, Ordering::Relaxed) != 1, "stays inside");
+    });
+    let work = Work::HostNode(&node);
+    // SAFETY: the stand-ins call the function at once, or keep it for the two calls below, while the node lives.
+    unsafe {
+        driver.graph_add(DEVICE, RawGraph(0x80), &[], &work).unwrap();
+        assert_eq!(calls(), ["hipSetDevice", "hipGraphAddHostNode"]);
+        let hipHostNodeParams { fn_: Some(function), userData: data } = HOST.take().unwrap() else {
+            panic!()
+        };
+        function(data);
+        function(data);
+        assert_eq!(ran.load(Ordering::Relaxed), 2, "the second panicked");
+        driver.stream_begin_capture(DEVICE, STREAM, CaptureMode::Global).unwrap();
+        calls();
+        driver.enqueue(DEVICE, STREAM, &work).unwrap();
+        assert_eq!(calls(), ["hipStreamIsCapturing", "hipLaunchHostFunc"]);
+        driver.stream_end_capture(DEVICE, STREAM).unwrap();
+        driver.enqueue(DEVICE, STREAM, &work).unwrap();
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 4);
 }
 
 #[test]

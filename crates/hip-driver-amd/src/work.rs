@@ -7,10 +7,10 @@ use std::ptr;
 use crate::HipDriver;
 use crate::bindings::hipMemcpyKind;
 use crate::call::{check, extra_of, ordinal, pointer};
-use crate::graph::FILLED;
+use crate::graph::{FILLED, run_host_node};
 use hip_driver::{
-    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostFunction, KernelLaunch,
-    RawGraph, RawGraphNode, RawStream, Work,
+    Capability, Comparison, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc,
+    HostFunction, HostNode, KernelLaunch, RawGraph, RawGraphNode, RawStream, ValueWidth, WaitCondition, Work,
 };
 
 // SAFETY of the unsafe functions: that of the methods of `Driver` which call them.
@@ -44,6 +44,22 @@ impl HipDriver {
                 Work::HostFunction(function) => {
                     self.not_captured(work.kind().name(), stream)?;
                     self.launch_host_function(device, stream, function)
+                }
+                Work::HostNode(node) if self.is_captured(stream) => {
+                    self.capture_host_node(device, stream, node)
+                }
+                Work::HostNode(node) => {
+                    let node = node.clone();
+                    let once = HostFunction::with_status(move |status| node.call(status));
+                    self.launch_host_function(device, stream, &once)
+                }
+                Work::WriteValue { dst, width, value } => {
+                    self.not_captured(work.kind().name(), stream)?;
+                    self.write_value(device, stream, dst, width, value)
+                }
+                Work::WaitValue { src, width, condition } => {
+                    self.not_captured(work.kind().name(), stream)?;
+                    self.wait_value(device, stream, src, width, condition)
                 }
                 Work::Graph(exec) => {
                     self.not_captured(work.kind().name(), stream)?;
@@ -91,11 +107,14 @@ impl HipDriver {
                 Work::FillWords { dst, value, count } => {
                     self.add_fill(device, graph, dst, value, size_of::<u32>(), count)
                 }
+                Work::HostNode(node) => self.add_host(device, graph, node),
                 Work::Empty => self.add_empty(device, graph),
                 Work::CooperativeKernel { .. }
                 | Work::PartialKernel { .. }
                 | Work::CopyFromPeer { .. }
                 | Work::HostFunction(_)
+                | Work::WriteValue { .. }
+                | Work::WaitValue { .. }
                 | Work::Graph(_) => Err(work.unsupported("hipGraphAddNode")),
             }
         }
@@ -301,6 +320,82 @@ impl HipDriver {
         let fill = self.optional(CALL, self.on(device, CALL)?.hipMemsetD32Async)?;
         // SAFETY: a live range of `count` words, a live stream of the device (the caller's promises).
         check(CALL, unsafe { fill(pointer(dst.0), value as c_int, count, pointer(stream.0)) })
+    }
+
+    unsafe fn write_value(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        dst: DevicePtr,
+        width: ValueWidth,
+        value: u64,
+    ) -> DriverResult<()> {
+        let (to, stream) = (pointer(dst.0), pointer(stream.0));
+        match width {
+            ValueWidth::Bits32 => {
+                const CALL: &str = "hipStreamWriteValue32";
+                let write = self.with_values(CALL, self.on(device, CALL)?.hipStreamWriteValue32)?;
+                // SAFETY: a live range of the width, a live stream of the device (the caller's promises); no flags exist.
+                check(CALL, unsafe { write(stream, to, value as u32, 0) })
+            }
+            ValueWidth::Bits64 => {
+                const CALL: &str = "hipStreamWriteValue64";
+                let write = self.with_values(CALL, self.on(device, CALL)?.hipStreamWriteValue64)?;
+                // SAFETY: as above.
+                check(CALL, unsafe { write(stream, to, value, 0) })
+            }
+        }
+    }
+
+    unsafe fn wait_value(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        src: DevicePtr,
+        width: ValueWidth,
+        WaitCondition { comparison, value, mask }: WaitCondition,
+    ) -> DriverResult<()> {
+        let (from, stream) = (pointer(src.0), pointer(stream.0));
+        // hipStreamWaitValueGte, Eq, And, Nor.
+        let flags: c_uint = match comparison {
+            Comparison::AtLeast => 0,
+            Comparison::Equal => 1,
+            Comparison::AnyBit => 2,
+            Comparison::NotAllBits => 3,
+        };
+        match width {
+            ValueWidth::Bits32 => {
+                const CALL: &str = "hipStreamWaitValue32";
+                let wait = self.with_values(CALL, self.on(device, CALL)?.hipStreamWaitValue32)?;
+                // SAFETY: as in `write_value`; the range stays live until the wait is over.
+                check(CALL, unsafe { wait(stream, from, value as u32, flags, mask as u32) })
+            }
+            ValueWidth::Bits64 => {
+                const CALL: &str = "hipStreamWaitValue64";
+                let wait = self.with_values(CALL, self.on(device, CALL)?.hipStreamWaitValue64)?;
+                // SAFETY: as above.
+                check(CALL, unsafe { wait(stream, from, value, flags, mask) })
+            }
+        }
+    }
+
+    /// Returns a function for values: a device that can't wait for them may hang.
+    fn with_values<F>(&self, call: &'static str, function: Option<F>) -> DriverResult<F> {
+        let can = self.capabilities.has(Capability::StreamValues);
+        self.optional(call, function.filter(|_| can))
+    }
+
+    /// HIP makes a node of it, which calls the function at every launch.
+    unsafe fn capture_host_node(
+        &self,
+        device: DeviceId,
+        stream: RawStream,
+        node: &HostNode,
+    ) -> DriverResult<()> {
+        const CALL: &str = "hipLaunchHostFunc";
+        let launch = self.optional(CALL, self.on(device, CALL)?.hipLaunchHostFunc)?;
+        // SAFETY: a live stream of the current device; a clone of the node outlives the graph (the caller's promises).
+        check(CALL, unsafe { launch(pointer(stream.0), Some(run_host_node), node.as_raw()) })
     }
 
     unsafe fn launch_host_function(

@@ -49,6 +49,7 @@ impl Driver for EmulatedDriver {
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::StreamValues,
             Capability::PerThreadStream,
             Capability::CooperativeLaunch,
             Capability::GenericCodeObjects,

@@ -73,6 +73,8 @@ impl EmulatedDriver {
                 | Work::PartialKernel { .. }
                 | Work::CopyFromPeer { .. }
                 | Work::HostFunction(_)
+                | Work::WriteValue { .. }
+                | Work::WaitValue { .. }
                 | Work::Graph(_)
         ) {
             let detail = "the stream is captured, and such work is no node of a graph";

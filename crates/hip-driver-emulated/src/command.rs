@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
 
 use gfx9_emulator::{BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
@@ -13,7 +15,10 @@ use super::stream::{Mark, Staged, Stream};
 use super::watch::Watched;
 use super::{EmulatedDriver, check_host, push, synchronize};
 use hip_driver::activity::KernelCounts;
-use hip_driver::{CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, Work};
+use hip_driver::{
+    CallKind, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostNode, KernelLaunch, ValueWidth,
+    WaitCondition, Work,
+};
 
 /// The result of executed work: for a kernel, counts of what it executed; for a failure, what was being done, and the
 /// error.
@@ -21,6 +26,10 @@ pub(super) type Ran = Result<Option<KernelCounts>, (String, Error)>;
 
 /// The size in bytes up to which a pageable copy is staged in the stream's batch. A larger one gets memory of its own.
 const STAGED_IN_BATCH: usize = 64 << 10;
+
+/// How long a wait for a value looks at the memory all the time, and how often after that.
+const VALUE_POLL: Duration = Duration::from_micros(100);
+const VALUE_PAUSE: Duration = Duration::from_micros(50);
 
 /// Host memory that a copy reads when it runs. It is pinned, or its caller waits for the copy.
 #[derive(Clone, Copy)]
@@ -63,6 +72,8 @@ pub(super) enum Step {
     Copy { dst: DevicePtr, src: DevicePtr, bytes: usize },
     /// A fill with `count` repetitions of the first `width` bytes of `pattern`.
     Fill { dst: DevicePtr, pattern: [u8; 4], width: usize, count: usize },
+    /// A function of the caller; only in graphs.
+    Host(HostNode),
 }
 
 /// A command in a stream's queue.
@@ -83,6 +94,8 @@ pub(super) enum Command {
     EventReached { event: Arc<Event>, record: u64 },
     /// A function of the caller.
     HostFunc(HostFunc),
+    /// A wait for a value in memory.
+    WaitValue { src: DevicePtr, width: ValueWidth, condition: WaitCondition },
     /// Frees memory in stream order.
     Free(DevicePtr),
 }
@@ -101,7 +114,9 @@ impl Command {
             Command::CopyPeer { bytes, .. } => *bytes,
             Command::EventReached { .. } | Command::Free(_) => 0,
             Command::Wait(mark) if mark.is_reached() => 0,
-            Command::Graph(..) | Command::Wait(_) | Command::HostFunc(_) => return None,
+            Command::Graph(..) | Command::Wait(_) | Command::HostFunc(_) | Command::WaitValue { .. } => {
+                return None;
+            }
         };
         Some(bytes as u64 / 16)
     }
@@ -128,7 +143,7 @@ impl Step {
     /// The device memory that it copies from or to, or fills; none for a kernel.
     pub(super) fn device_memory(&self) -> impl Iterator<Item = (DevicePtr, usize)> {
         let ranges = match *self {
-            Step::Launch { .. } => [None, None],
+            Step::Launch { .. } | Step::Host(_) => [None, None],
             Step::CopyIn { dst: ptr, bytes, .. } | Step::CopyOut { src: ptr, bytes, .. } => {
                 [Some((ptr, bytes)), None]
             }
@@ -215,14 +230,17 @@ impl EmulatedDriver {
                 device.check_range(call, "destination", dst, bytes)?;
                 Step::Fill { dst, pattern: value.to_le_bytes(), width: 4, count }
             }
+            Work::HostNode(node) => Step::Host(node.clone()),
             Work::CopyToDevice { .. }
             | Work::CopyToHost { .. }
             | Work::CopyWithin { .. }
             | Work::FillBytes { .. }
             | Work::Empty => return Ok(None),
-            Work::CopyFromPeer { .. } | Work::HostFunction(_) | Work::Graph(_) => {
-                return Err(work.unsupported(call));
-            }
+            Work::CopyFromPeer { .. }
+            | Work::HostFunction(_)
+            | Work::WriteValue { .. }
+            | Work::WaitValue { .. }
+            | Work::Graph(_) => return Err(work.unsupported(call)),
         };
         Ok(Some(Prepared { step, arguments: &[] }))
     }
@@ -243,6 +261,19 @@ impl EmulatedDriver {
             Work::HostFunction(function) => {
                 let function = function.take()?;
                 push(call, stream, |_| Command::HostFunc(function)).map(drop)
+            }
+            Work::HostNode(node) => {
+                let node = node.clone();
+                push(call, stream, |_| Command::HostFunc(Box::new(move |status| node.call(status)))).map(drop)
+            }
+            Work::WriteValue { dst, width, value } => {
+                check_value(call, device, dst, width)?;
+                let bytes = &value.to_le_bytes()[..width.bytes()];
+                push(call, stream, |batch| Command::Write { dst, bytes: batch.stage(bytes) }).map(drop)
+            }
+            Work::WaitValue { src, width, condition } => {
+                check_value(call, device, src, width)?;
+                push(call, stream, |_| Command::WaitValue { src, width, condition }).map(drop)
             }
             Work::Graph(exec) => {
                 let exec = self.launchable(call, device.id, exec)?;
@@ -302,8 +333,11 @@ impl Device {
     /// calls host functions.
     pub(super) fn execute(self: &Arc<Self>, command: Command, bytes: &[u8], watched: &Watched) {
         // A wait ends when the other stream's work has ended, even with a fault. Memory is freed in any case. A host
-        // function tells a thread of the program that its work is over, which may wait for that alone.
-        let is_skipped = !matches!(command, Command::Wait(_) | Command::Free(_) | Command::HostFunc(_));
+        // function tells a thread of the program that its work is over, which may wait for that alone; so may one in a graph.
+        let is_skipped = !matches!(
+            command,
+            Command::Wait(_) | Command::Free(_) | Command::HostFunc(_) | Command::Graph(..)
+        );
         if is_skipped && self.is_poisoned() {
             return;
         }
@@ -329,7 +363,10 @@ impl Device {
                     .map_err(|e| (format!("copy of {bytes} bytes from {}", from.id), e))?;
                 Ok(None)
             }),
-            Command::Graph(graph, blocks) => graph.run(self, watched, &blocks),
+            Command::Graph(graph, blocks) => {
+                graph.run(self, watched, &blocks);
+                Ok(())
+            }
             Command::Wait(mark) => {
                 mark.wait();
                 Ok(())
@@ -338,15 +375,10 @@ impl Device {
                 event.reach(record);
                 Ok(())
             }
-            Command::HostFunc(function) => watched.time(None, || {
-                // The stream continues: the result of the function concerns only its caller.
-                if let Err(panic) =
-                    catch_unwind(AssertUnwindSafe(|| function(self.check(CallKind::LaunchHostFunc.name()))))
-                {
-                    log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
-                }
-                Ok(None)
-            }),
+            Command::HostFunc(function) => watched.time(None, || self.call_host(function)),
+            Command::WaitValue { src, width, condition } => {
+                watched.time(None, || self.wait_for_value(src, width, condition))
+            }
             Command::Free(ptr) => {
                 self.finish_free(ptr);
                 Ok(())
@@ -354,7 +386,41 @@ impl Device {
         }
     }
 
+    /// Waits until the value is as required, or the device is lost.
+    fn wait_for_value(&self, src: DevicePtr, width: ValueWidth, condition: WaitCondition) -> Ran {
+        let mut bytes = [0; 8];
+        let begun = Instant::now();
+        loop {
+            // An aligned value is read at once, as it is written.
+            let read = self.space.read(src.0, &mut bytes[..width.bytes()]);
+            read.map_err(|e| (format!("wait for a value at {src}"), e))?;
+            if condition.holds(width, u64::from_le_bytes(bytes)) {
+                // Pairs with the fence in `write`, or with that of a host or a kernel which writes the value.
+                fence(Ordering::Acquire);
+                return Ok(None);
+            }
+            if self.is_poisoned() {
+                return Ok(None);
+            }
+            match begun.elapsed() < VALUE_POLL {
+                true => std::thread::yield_now(),
+                false => std::thread::sleep(VALUE_PAUSE),
+            }
+        }
+    }
+
+    /// Calls a function of the program. A panic of it concerns only its program: the stream continues.
+    fn call_host(&self, function: impl FnOnce(DriverResult<()>)) -> Ran {
+        let status = self.check(CallKind::LaunchHostFunc.name());
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| function(status))) {
+            log::error!("a host function on {} panicked: {}", self.id, panic_text(&*panic));
+        }
+        Ok(None)
+    }
+
     fn write(&self, dst: DevicePtr, bytes: &[u8]) -> Ran {
+        // It may be a value for which another stream waits.
+        fence(Ordering::Release);
         self.space.write(dst.0, bytes).map_err(|e| (format!("H2D copy of {} bytes", bytes.len()), e))?;
         Ok(None)
     }
@@ -395,6 +461,7 @@ impl Device {
                 }
                 Ok(Some(counts))
             }
+            Step::Host(ref node) => self.call_host(|status| node.call(status)),
             Step::CopyIn { dst, src, bytes } => {
                 // SAFETY: readable until the copy has run, see `HostSource`.
                 let source = unsafe { std::slice::from_raw_parts(src.0, bytes) };
@@ -420,6 +487,15 @@ impl Device {
     }
 }
 
+/// Checks the place of a value for which a stream waits, or which it writes.
+fn check_value(call: &'static str, device: &Device, at: DevicePtr, width: ValueWidth) -> DriverResult<()> {
+    if !at.0.is_multiple_of(width.bytes() as u64) {
+        let detail = format!("{at} is not aligned to the {} bytes of the value", width.bytes());
+        return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+    }
+    device.check_range(call, "value", at, width.bytes())
+}
+
 /// Fails if the device does not have room for all workgroups at once.
 fn check_residency(
     call: &'static str,
@@ -439,7 +515,7 @@ fn check_residency(
 }
 
 /// Returns the sticky code for an error on a worker.
-fn fault_code(error: &Error) -> ErrorCode {
+pub(super) fn fault_code(error: &Error) -> ErrorCode {
     match error {
         Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,
         Error::Fault(report) => match report.cause {

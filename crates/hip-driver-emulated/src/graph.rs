@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gfx9_emulator::{BlockTable, Error};
+use gfx9_emulator::BlockTable;
 
-use super::command::{HostSource, Step};
+use super::command::{HostSource, Step, fault_code};
 use super::device::{Device, lock};
 use super::watch::Watched;
 use super::{EmulatedDriver, belongs, exhausted, stale};
@@ -50,28 +50,25 @@ pub(super) struct GraphExec {
     steps: Box<[Option<Step>]>,
     arguments: Box<[u8]>,
     pinned: Box<[(HostSource, usize)]>,
+    /// Whether there is a host function among the nodes.
+    pub(super) calls_the_host: bool,
 }
 
 impl GraphExec {
-    /// Runs the nodes. Stops at the first that fails, or if another stream of the device has a fault.
-    pub(super) fn run(
-        &self,
-        device: &Device,
-        watched: &Watched,
-        blocks: &Arc<BlockTable>,
-    ) -> Result<(), (String, Error)> {
+    /// Runs the nodes. After a fault, of one of them or on another stream of the device, only host functions.
+    pub(super) fn run(&self, device: &Device, watched: &Watched, blocks: &Arc<BlockTable>) {
         for (index, step) in self.steps.iter().enumerate() {
-            if device.is_poisoned() {
-                break;
-            }
             let Some(step) = step else { continue };
+            if device.is_poisoned() && !matches!(step, Step::Host(_)) {
+                continue;
+            }
             let done =
                 watched.time(Some(index as u32), || device.run_step(step, &self.arguments, Some(blocks)));
-            done.map_err(|(what, error)| {
-                (format!("node {} of {} of a graph: {what}", index + 1, self.steps.len()), error)
-            })?;
+            if let Err((what, error)) = done {
+                let work = format!("node {} of {} of a graph: {what}", index + 1, self.steps.len());
+                device.lose(fault_code(&error), work, error);
+            }
         }
-        Ok(())
     }
 }
 
@@ -169,6 +166,7 @@ impl EmulatedDriver {
                 steps: recorded.steps.as_slice().into(),
                 arguments: recorded.arguments.as_slice().into(),
                 pinned: recorded.pinned.as_slice().into(),
+                calls_the_host: recorded.steps.iter().flatten().any(|step| matches!(step, Step::Host(_))),
             }
         };
         self.execs.insert(Arc::new(exec)).map(RawGraphExec).ok_or_else(|| exhausted(call))

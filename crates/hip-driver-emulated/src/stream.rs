@@ -197,7 +197,7 @@ impl Stream {
                 Stop::Reached => return,
                 // Its own turn is over, so this is no circle: the mark is of work that was enqueued before.
                 Stop::At(Left::Mark(mark)) => mark.wait(),
-                Stop::At(Left::HostFunction) => return self.queue.wait_for_worker(sequence),
+                Stop::At(Left::ToWorker) => return self.queue.wait_for_worker(sequence),
                 Stop::Busy => {
                     if self.queue.wait_beside(sequence) {
                         return;
@@ -244,15 +244,17 @@ impl Stream {
 enum Left {
     /// It waits for other work first.
     Mark(Mark),
-    /// The worker calls it: its program may not expect it on another thread, nor on a smaller stack.
-    HostFunction,
+    /// The worker runs it. A host function: its program may not expect it on another thread, nor on a smaller stack. A wait for a
+    /// value, which may last: the thread that waits for the stream sleeps.
+    ToWorker,
 }
 
 impl Left {
     fn of(command: &Command) -> Option<Left> {
         match command {
             Command::Wait(mark) if !mark.is_reached() => Some(Left::Mark(mark.clone())),
-            Command::HostFunc(_) => Some(Left::HostFunction),
+            Command::HostFunc(_) | Command::WaitValue { .. } => Some(Left::ToWorker),
+            Command::Graph(graph, _) if graph.calls_the_host => Some(Left::ToWorker),
             _ => None,
         }
     }

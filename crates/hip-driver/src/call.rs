@@ -3,15 +3,14 @@
 //! [`for_each_call!`](crate::for_each_call) lists the trait's methods once. [`Call`], [`CallKind`] and the forwarding
 //! adaptor of the layers are generated from that list.
 
-use std::cell::Cell;
 use std::ffi::CStr;
-use std::fmt;
 use std::ptr::NonNull;
 
 use crate::{
     CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions,
-    HostFunc, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent, RawFunction,
-    RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    HostFunction, HostNode, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, ValueWidth,
+    WaitCondition,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -140,6 +139,10 @@ macro_rules! define_calls {
             MemsetD8Async = "hipMemsetD8Async" [];
             MemsetD32Async = "hipMemsetD32Async" [];
             LaunchHostFunc = "hipLaunchHostFunc" [];
+            WriteValue32 = "hipStreamWriteValue32" [];
+            WriteValue64 = "hipStreamWriteValue64" [];
+            WaitValue32 = "hipStreamWaitValue32" [];
+            WaitValue64 = "hipStreamWaitValue64" [];
             GraphLaunch = "hipGraphLaunch" [];
             MemcpyHtod = "hipMemcpyHtoD" [BlockingCopy];
             MemcpyDtoh = "hipMemcpyDtoH" [BlockingCopy];
@@ -149,6 +152,7 @@ macro_rules! define_calls {
             GraphAddMemcpyDtod = "hipGraphAddMemcpyNode1D (D2D)" [GraphNode];
             GraphAddMemsetD8 = "hipGraphAddMemsetNode (D8)" [GraphNode];
             GraphAddMemsetD32 = "hipGraphAddMemsetNode (D32)" [GraphNode];
+            GraphAddHost = "hipGraphAddHostNode" [GraphNode];
             GraphAddEmpty = "hipGraphAddEmptyNode" [GraphNode];
             UnsupportedWork = "work that cannot be done there" [];
         }
@@ -385,6 +389,33 @@ pub enum Work<'a> {
     },
     /// Runs a function on a thread of the driver. It cannot be a node.
     HostFunction(&'a HostFunction),
+    /// Runs a function on a thread of the driver: at every launch of the graph of which it is a node, or once on a stream that is
+    /// not captured.
+    ///
+    /// Safety: of a node, a clone of the [`HostNode`] lives until the graph and everything that was instantiated from it are
+    /// destroyed.
+    HostNode(&'a HostNode),
+    /// Writes a value, as one access. Needs [`Capability::StreamValues`](crate::Capability::StreamValues), and can't be a node.
+    WriteValue {
+        /// Where; aligned to the width.
+        dst: DevicePtr,
+        /// The width.
+        width: ValueWidth,
+        /// The value; of 32 bits, the lower ones are written.
+        value: u64,
+    },
+    /// Waits until a value in memory is as required: the stream stands still meanwhile, and other streams do not. Work that is
+    /// enqueued later sees what happened before the value was written with [`WriteValue`](Work::WriteValue), by the host, or by a
+    /// kernel that released it to the system. Ends when the device is lost. Needs
+    /// [`Capability::StreamValues`](crate::Capability::StreamValues), and can't be a node.
+    WaitValue {
+        /// Where the value is; aligned to the width.
+        src: DevicePtr,
+        /// The width.
+        width: ValueWidth,
+        /// What is waited for.
+        condition: WaitCondition,
+    },
     /// Runs all nodes of a graph, after all earlier work on the stream and before all later work. It cannot be a node.
     ///
     /// Safety: what the nodes require. No other launch of the same executable graph can run at the same time: the
@@ -392,46 +423,6 @@ pub enum Work<'a> {
     Graph(RawGraphExec),
     /// Does nothing: a node that only joins dependencies. It cannot be enqueued on a stream.
     Empty,
-}
-
-/// A function that a driver runs once, in stream order. The driver that enqueues it takes it out.
-pub struct HostFunction(Cell<Option<HostFunc>>);
-
-impl HostFunction {
-    /// Wraps a function. It must not call the driver (`hipLaunchHostFunc`'s rule).
-    pub fn new(function: impl FnOnce() + Send + 'static) -> HostFunction {
-        HostFunction::with_status(|_| function())
-    }
-
-    /// Wraps a function to which the driver says whether the work before it was done: the error of a lost device. HIP does not say
-    /// it to host functions, so that `Ok` of AMD's library means only that the stream came to the function.
-    pub fn with_status(function: impl FnOnce(Result<(), DriverError>) + Send + 'static) -> HostFunction {
-        HostFunction(Cell::new(Some(Box::new(function))))
-    }
-
-    /// Takes the function out. For drivers.
-    ///
-    /// # Errors
-    /// Returns `INVALID_VALUE` if it was taken before.
-    pub fn take(&self) -> Result<HostFunc, DriverError> {
-        self.0.take().ok_or_else(|| {
-            let detail = "the host function was enqueued before";
-            DriverError::with_detail(CallKind::LaunchHostFunc.name(), ErrorCode::INVALID_VALUE, detail)
-        })
-    }
-
-    /// Replaces the function with one that calls it. For layers. Does nothing if it was taken.
-    pub fn wrap(&self, around: impl FnOnce(HostFunc) -> HostFunc) {
-        if let Some(function) = self.0.take() {
-            self.0.set(Some(around(function)));
-        }
-    }
-}
-
-impl fmt::Debug for HostFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HostFunction(..)")
-    }
 }
 
 /// A range of memory that a piece of work reads or writes.
@@ -512,6 +503,10 @@ pub enum WorkSummary {
     },
     /// A function of the host.
     HostFunction,
+    /// A value that is written.
+    WriteValue,
+    /// A wait for a value.
+    WaitValue,
     /// A graph.
     Graph(RawGraphExec),
     /// Nothing.
@@ -531,7 +526,11 @@ impl Work<'_> {
             Work::CopyFromPeer { .. } => CallKind::MemcpyPeerAsync,
             Work::FillBytes { .. } => CallKind::MemsetD8Async,
             Work::FillWords { .. } => CallKind::MemsetD32Async,
-            Work::HostFunction(_) => CallKind::LaunchHostFunc,
+            Work::HostFunction(_) | Work::HostNode(_) => CallKind::LaunchHostFunc,
+            Work::WriteValue { width: ValueWidth::Bits32, .. } => CallKind::WriteValue32,
+            Work::WriteValue { width: ValueWidth::Bits64, .. } => CallKind::WriteValue64,
+            Work::WaitValue { width: ValueWidth::Bits32, .. } => CallKind::WaitValue32,
+            Work::WaitValue { width: ValueWidth::Bits64, .. } => CallKind::WaitValue64,
             Work::Graph(_) => CallKind::GraphLaunch,
             Work::Empty => CallKind::UnsupportedWork,
         }
@@ -547,11 +546,14 @@ impl Work<'_> {
             Work::CopyWithin { .. } => CallKind::GraphAddMemcpyDtod,
             Work::FillBytes { .. } => CallKind::GraphAddMemsetD8,
             Work::FillWords { .. } => CallKind::GraphAddMemsetD32,
+            Work::HostNode(_) => CallKind::GraphAddHost,
             Work::Empty => CallKind::GraphAddEmpty,
             Work::CooperativeKernel { .. }
             | Work::PartialKernel { .. }
             | Work::CopyFromPeer { .. }
             | Work::HostFunction(_)
+            | Work::WriteValue { .. }
+            | Work::WaitValue { .. }
             | Work::Graph(_) => CallKind::UnsupportedWork,
         }
     }
@@ -608,7 +610,9 @@ impl Work<'_> {
             }
             Work::FillBytes { dst, bytes, .. } => (None, on(dst, bytes, true), &[]),
             Work::FillWords { dst, count, .. } => (None, on(dst, count.saturating_mul(4), true), &[]),
-            Work::HostFunction(_) | Work::Graph(_) | Work::Empty => (None, None, &[]),
+            Work::WriteValue { dst, width, .. } => (None, on(dst, width.bytes(), true), &[]),
+            Work::WaitValue { src, width, .. } => (on(src, width.bytes(), false), None, &[]),
+            Work::HostFunction(_) | Work::HostNode(_) | Work::Graph(_) | Work::Empty => (None, None, &[]),
         };
         Touches { device, fixed: [read, written], accesses: accesses.iter() }
     }
@@ -630,7 +634,9 @@ impl Work<'_> {
             Work::CopyFromPeer { src_device, bytes, .. } => copy(CopyDirection::FromPeer(src_device), bytes),
             Work::FillBytes { bytes, .. } => WorkSummary::Fill { bytes: bytes as u64 },
             Work::FillWords { count, .. } => WorkSummary::Fill { bytes: (count as u64).saturating_mul(4) },
-            Work::HostFunction(_) => WorkSummary::HostFunction,
+            Work::HostFunction(_) | Work::HostNode(_) => WorkSummary::HostFunction,
+            Work::WriteValue { .. } => WorkSummary::WriteValue,
+            Work::WaitValue { .. } => WorkSummary::WaitValue,
             Work::Graph(exec) => WorkSummary::Graph(exec),
             Work::Empty => WorkSummary::Empty,
         }

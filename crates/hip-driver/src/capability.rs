@@ -36,6 +36,8 @@ pub enum Capability {
     HostFunc,
     /// Graphs of kernels, copies and fills.
     Graphs,
+    /// Waits for [values](super::Work::WaitValue) in memory, and [writes](super::Work::WriteValue) of them, in stream order.
+    StreamValues,
     /// Kernels on [`RawStream::PER_THREAD`](super::RawStream::PER_THREAD).
     PerThreadStream,
     /// [Cooperative launches](super::Work::CooperativeKernel).
@@ -54,7 +56,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 22] = [
+    pub const ALL: [Capability; 23] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -70,6 +72,7 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::StreamValues,
         Capability::PerThreadStream,
         Capability::CooperativeLaunch,
         Capability::GenericCodeObjects,

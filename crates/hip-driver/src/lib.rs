@@ -10,7 +10,8 @@
 //!   layer checks them over any driver.
 //! * **Capabilities.** A call that needs a [`Capability`] which the driver lacks returns `NOT_SUPPORTED`.
 //! * **Order.** Work on one stream runs in the order in which it was enqueued. Work on two streams is ordered only by
-//!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), or by the host.
+//!   [`event_record`](Driver::event_record) and [`stream_wait_event`](Driver::stream_wait_event), by
+//!   [values](Work::WaitValue) in memory, or by the host.
 //! * **Default streams.** Each device has a [null stream](RawStream::NULL), and one for each thread
 //!   ([`PER_THREAD`](RawStream::PER_THREAD)). Work on the null stream waits for all earlier work on the device's
 //!   [blocking](StreamOptions::blocking) streams, and later work on those waits for it. A per-thread stream is a blocking
@@ -45,21 +46,22 @@ mod capability;
 mod capture;
 pub mod captures;
 mod code;
+mod host;
 pub mod noop;
 mod observer;
 mod thread_number;
 mod types;
+mod value;
 
 use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-pub use call::{
-    AccessRange, Call, CallGroup, CallKind, CopyDirection, HostFunction, Output, Space, Work, WorkSummary,
-};
+pub use call::{AccessRange, Call, CallGroup, CallKind, CopyDirection, Output, Space, Work, WorkSummary};
 pub use capability::{Capabilities, Capability};
 pub use capture::{CaptureInfo, CaptureMode, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
+pub use host::{HostFunc, HostFunction, HostNode};
 pub use observer::{Note, NoteKind, ObservedKind, Observer};
 pub use thread_number::thread_number;
 pub use types::{
@@ -67,10 +69,7 @@ pub use types::{
     MemoryAccess, PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph,
     RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
-
-/// A function that the driver runs in stream order, even behind a fault: somebody may wait for it. It is passed the state of the
-/// stream, and must not call the driver (`hipLaunchHostFunc`'s rule).
-pub type HostFunc = Box<dyn FnOnce(DriverResult<()>) + Send + 'static>;
+pub use value::{Comparison, ValueWidth, WaitCondition};
 
 /// A runtime that drives devices. The [module's contract](self) holds for every implementation.
 ///

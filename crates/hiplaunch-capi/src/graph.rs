@@ -3,6 +3,7 @@
 use hiplaunch::graph::{
     Access, Branches, Graph, GraphArg, GraphValue, NodeId, Submission, measure_break_even,
 };
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use smallvec::SmallVec;
@@ -15,7 +16,7 @@ use super::input::{bytes, enumeration, enumerator, given, slice, wanted};
 use super::kernels::{KERNELS, hiplaunch_kernel};
 use super::launcher::{hiplaunch_launcher, insert_in, launcher_of};
 use super::status::{Failure, Result, call, hiplaunch_status};
-use super::streams::hiplaunch_stream;
+use super::streams::{HostCall, hiplaunch_host_function, hiplaunch_stream};
 use super::tickets::{hand_out, hiplaunch_ticket};
 
 /// A graph that is being recorded: kernels, copies and fills over buffers and temporaries, which are submitted
@@ -235,6 +236,28 @@ pub extern "C" fn hiplaunch_graph_fill(
         recording(graph, |object, _| {
             let value = value_of(&object.values, value)?;
             number(object.graph.fill_bytes(&value, byte)?, node);
+            Ok(())
+        })
+    })
+}
+
+/// Records a function of the host with its argument, which is called once at every submission: behind all nodes that were recorded
+/// before it, and before all that are recorded after it. The rules of hiplaunch_stream_host_function hold for it. `node`, which may be
+/// null, gets the number of the node.
+///
+/// Ownership: `user` belongs to the caller, and must be valid until the graph and what it was compiled to are closed, and the last
+/// submission has finished. Threads: as hiplaunch_graph_open. Errors: as hiplaunch_graph_uses; HIPLAUNCH_STATUS_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiplaunch_graph_host_function(
+    graph: *const hiplaunch_graph,
+    function: hiplaunch_host_function,
+    user: *mut c_void,
+    node: Option<&mut MaybeUninit<hiplaunch_node>>,
+) -> hiplaunch_status {
+    call("hiplaunch_graph_host_function", || {
+        let host = HostCall::new(function, user)?;
+        recording(graph, |object, _| {
+            number(object.graph.host_function(move |status| host.call(status)), node);
             Ok(())
         })
     })

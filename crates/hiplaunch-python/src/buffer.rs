@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use hip_driver::DevicePtr;
+use hip_driver::{Comparison, DevicePtr, WaitCondition};
 use hiplaunch::{BufferArg, DeviceBuffer, DeviceView, PinnedBuffer};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -232,6 +232,12 @@ impl Buffer {
     }
 }
 
+/// The 8 bytes of a value.
+fn value_of(memory: &Memory<'_>, offset: usize) -> PyResult<DeviceView<u8>> {
+    let memory = memory.as_ref().ok_or_else(|| PyValueError::new_err("a buffer of 0 bytes has no value"))?;
+    part_of(memory, 8, Some(offset))
+}
+
 /// The `len` bytes of a buffer from `offset` on; without an offset, all of it, which has to be as many.
 fn part_of(memory: &DeviceView<u8>, len: usize, offset: Option<usize>) -> PyResult<DeviceView<u8>> {
     let (start, end) = (offset.unwrap_or(0), offset.unwrap_or(0).saturating_add(len));
@@ -454,6 +460,40 @@ impl Buffer {
         let memory = self.open()?;
         let Some(memory) = &*memory else { return Ok(()) };
         memory.fill_bytes(self.stream(stream.map(Bound::get))?, byte).map_err(raise)
+    }
+
+    /// Writes the 8 bytes from `offset` on, a multiple of 8, once the work before it on the stream has finished.
+    #[pyo3(signature = (value, *, offset=0, stream=None))]
+    fn write_value(&self, value: u64, offset: usize, stream: Option<&Bound<'_, Stream>>) -> PyResult<()> {
+        let (memory, stream) = (self.open()?, self.stream(stream.map(Bound::get))?);
+        stream.write_value(&value_of(&memory, offset)?, value).map_err(raise)
+    }
+
+    /// Has later work on the stream wait until the 8 bytes from `offset` on, a multiple of 8, have such a value, without waiting itself.
+    /// `comparison` is '>=', '==', '&' for any of the bits, or '~|' for a bit of the mask that is in neither. If nobody writes the
+    /// value, the stream stands still until the device is lost.
+    #[pyo3(signature = (value, *, comparison=">=", mask=18446744073709551615, offset=0, stream=None))]
+    fn wait_value(
+        &self,
+        value: u64,
+        comparison: &str,
+        mask: u64,
+        offset: usize,
+        stream: Option<&Bound<'_, Stream>>,
+    ) -> PyResult<()> {
+        let comparison = match comparison {
+            ">=" => Comparison::AtLeast,
+            "==" => Comparison::Equal,
+            "&" => Comparison::AnyBit,
+            "~|" => Comparison::NotAllBits,
+            other => {
+                let problem = format!("comparison {other:?} is not '>=', '==', '&' or '~|'");
+                return Err(PyValueError::new_err(problem));
+            }
+        };
+        let (memory, stream) = (self.open()?, self.stream(stream.map(Bound::get))?);
+        let condition = WaitCondition { comparison, value, mask };
+        stream.wait_value(&value_of(&memory, offset)?, condition).map_err(raise)
     }
 
     /// Frees the memory once the work that uses it has finished. Later use raises ClosedError.

@@ -6,6 +6,7 @@ use hip_driver::EventOptions;
 use pyo3::prelude::*;
 
 use crate::errors::raise;
+use crate::fence::Fence;
 use crate::live::{Live, Shared};
 
 /// A stream of a device: its work runs in the order in which it was enqueued. Launcher.stream makes one.
@@ -56,6 +57,11 @@ impl Stream {
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.0.open()?;
         py.detach(|| stream.synchronize()).map_err(raise)
+    }
+
+    /// Returns a fence behind all work that is enqueued so far: to be awaited, waited for, or polled.
+    fn fence(&self) -> PyResult<Fence> {
+        Fence::new(self.0.shared(), self.0.open()?)
     }
 
     /// Makes work that is enqueued from now on wait for an event, which may be another device's.

@@ -1,9 +1,6 @@
 //! Tickets: the pending results of a launch.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -11,8 +8,9 @@ use pyo3::types::{PyBytes, PyList};
 use smallvec::SmallVec;
 
 use crate::array::ArrayBytes;
+use crate::callbacks::{Added, Callbacks};
 use crate::errors::raise;
-use crate::live::{Live, Shared, with_interpreter};
+use crate::live::{Live, Shared};
 
 /// The pending results of a launch. `result()` waits for it; `await ticket` does so without blocking the event loop.
 ///
@@ -30,27 +28,19 @@ struct State {
     /// What `result` returned or raised.
     results: Option<Result<Py<PyList>, PyErr>>,
     /// What is called when the launch has finished.
-    callbacks: Option<Arc<Callbacks>>,
+    callbacks: Callbacks,
 }
 
 impl State {
     /// Adds a function to be called when the launch has finished. Returns false if it has.
     fn add(&mut self, function: &Bound<'_, PyAny>) -> bool {
         let Some(Work::Pending(ticket)) = &mut self.work else { return false };
-        if let Some(callbacks) = &self.callbacks {
-            // The first poll's waker calls all of them.
-            return callbacks.add(function);
-        }
-        let callbacks = Arc::new(Callbacks(Mutex::new(Some(vec![function.clone().unbind()]))));
-        let waker = Waker::from(callbacks.clone());
-        match Pin::new(ticket).poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => {
+        match self.callbacks.add(function, ticket) {
+            Added::Will => true,
+            Added::Finished(None) => false,
+            Added::Finished(Some(output)) => {
                 self.work = Some(Work::Finished(output));
                 false
-            }
-            Poll::Pending => {
-                self.callbacks = Some(callbacks);
-                true
             }
         }
     }
@@ -102,7 +92,12 @@ impl Ticket {
     pub(crate) fn new(shared: &Arc<Shared>, ticket: hiplaunch::Ticket, outputs: Outputs) -> Ticket {
         Ticket(Live::new(
             shared,
-            Mutex::new(State { work: Some(Work::Pending(ticket)), outputs, results: None, callbacks: None }),
+            Mutex::new(State {
+                work: Some(Work::Pending(ticket)),
+                outputs,
+                results: None,
+                callbacks: Callbacks::default(),
+            }),
         ))
     }
 }
@@ -159,37 +154,5 @@ impl Ticket {
         this.get().0.open()?;
         let waiting = this.py().import("hiplaunch._waiting")?.getattr("wait")?;
         waiting.call1((this,))?.call_method0("__await__")
-    }
-}
-
-/// Functions of Python that are called once the launch has finished; `None` after that.
-struct Callbacks(Mutex<Option<Vec<Py<PyAny>>>>);
-
-impl Callbacks {
-    /// Adds a function; returns whether it will be called.
-    fn add(&self, function: &Bound<'_, PyAny>) -> bool {
-        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(functions) => {
-                functions.push(function.clone().unbind());
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn take(&self) -> Vec<Py<PyAny>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
-    }
-}
-
-impl Wake for Callbacks {
-    fn wake(self: Arc<Self>) {
-        with_interpreter(|py| {
-            for function in self.take() {
-                if let Err(error) = function.call0(py) {
-                    error.write_unraisable(py, None);
-                }
-            }
-        });
     }
 }

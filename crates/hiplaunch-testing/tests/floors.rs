@@ -41,7 +41,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "noop",
             "captures, observer",
-            "activity, call, capability, capture, code, kinds, thread_number, types",
+            "activity, call, capability, capture, code, host, kinds, thread_number, types, value",
         ],
     ),
     (
@@ -151,8 +151,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "arguments",
             "host_memory",
             "buffer",
-            "adopted, reports, stream, ticket",
-            "compile, dlpack, live",
+            "adopted, reports, stream",
+            "fence, ticket",
+            "callbacks, compile, dlpack",
+            "live",
             "array, command_line, dtype, errors, notices, scripts",
             "dict",
         ],

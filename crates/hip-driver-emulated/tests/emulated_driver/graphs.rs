@@ -1,6 +1,8 @@
 //! Tests of graphs that hold for the emulated driver only.
 
-use hip_driver::{Driver, ErrorCode};
+use std::sync::{Arc, mpsc};
+
+use hip_driver::{Driver, ErrorCode, HostNode, Work};
 
 use crate::ALLOCATIONS;
 use crate::rig::{D0, D1, PROBE, Rig, code};
@@ -112,4 +114,37 @@ fn a_kernel_of_a_graph_outlives_its_module() {
     rig.launch_graph(D0, exec, stream).unwrap();
     rig.sync(D0, stream).unwrap();
     assert_eq!(rig.read(D0, counter, 1), [64]);
+}
+
+#[test]
+fn host_functions_of_a_graph_run_behind_a_fault_and_are_told() {
+    let rig = Rig::one();
+    let (stream, kernels) = (rig.stream(D0), rig.load(D0, PROBE));
+    let words = rig.words(D0, &[0; 64]);
+    let (sender, receiver) = mpsc::channel();
+    let (first, last) = (sender.clone(), sender);
+    let driver = Arc::clone(&rig.driver);
+    let before = HostNode::new(move |status| {
+        // SAFETY: the driver checks and refuses the call.
+        let waited = unsafe { driver.stream_synchronize(D0, stream) };
+        first.send((status.is_ok(), code(waited))).unwrap();
+        panic!("a test's panic");
+    });
+    let behind = HostNode::new(move |status| last.send((false, code(status))).unwrap());
+    // SAFETY: checked by the driver; the functions live until the end.
+    let graph = rig.driver.graph_create(D0).unwrap();
+    let stray = 1_i64 << 30;
+    let stores: [&[u8]; 2] = [&words.0.to_le_bytes(), &stray.to_le_bytes()];
+    // SAFETY: as above.
+    unsafe { rig.driver.graph_add(D0, graph, &[], &Work::HostNode(&before)) }.unwrap();
+    rig.add_kernel(graph, &[], &kernels, "oob_store", (1, 64), &stores).unwrap();
+    // SAFETY: as above.
+    unsafe { rig.driver.graph_add(D0, graph, &[], &Work::HostNode(&behind)) }.unwrap();
+    let exec = rig.instantiate(D0, graph);
+    rig.launch_graph(D0, exec, stream).unwrap();
+    let error = rig.sync(D0, stream).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ILLEGAL_ADDRESS);
+    assert!(error.to_string().contains("node 2 of 3 of a graph"), "{error}");
+    let told: Vec<_> = receiver.try_iter().collect();
+    assert_eq!(told, [(true, ErrorCode::ILLEGAL_STATE), (false, ErrorCode::ILLEGAL_ADDRESS)]);
 }

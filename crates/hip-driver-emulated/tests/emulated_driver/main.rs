@@ -3,6 +3,7 @@
 mod bounds;
 mod graphs;
 mod rig;
+mod values;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

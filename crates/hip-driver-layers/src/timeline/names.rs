@@ -131,6 +131,8 @@ impl Names {
             WorkSummary::Copy { direction, bytes } => DeviceWork::Copy { direction, bytes },
             WorkSummary::Fill { bytes } => DeviceWork::Fill { bytes },
             WorkSummary::HostFunction => DeviceWork::HostFunction,
+            WorkSummary::WriteValue => DeviceWork::WriteValue,
+            WorkSummary::WaitValue => DeviceWork::WaitValue,
             WorkSummary::Empty => DeviceWork::Empty,
             WorkSummary::Graph(exec) => {
                 let nodes = self.graphs.at(driver, exec.0, time);

@@ -34,6 +34,10 @@ pub enum DeviceWork {
     },
     /// A function of the host in stream order.
     HostFunction,
+    /// A value that is written.
+    WriteValue,
+    /// A wait for a value.
+    WaitValue,
     /// A graph.
     Graph {
         /// The graph's nodes in the order in which they were added.
@@ -51,6 +55,8 @@ impl DeviceWork {
             DeviceWork::Copy { .. } => "copy",
             DeviceWork::Fill { .. } => "fill",
             DeviceWork::HostFunction => "host function",
+            DeviceWork::WriteValue => "value written",
+            DeviceWork::WaitValue => "wait for value",
             DeviceWork::Graph { .. } => "graph",
             DeviceWork::Empty => "empty node",
         }
@@ -61,7 +67,11 @@ impl DeviceWork {
         match self {
             DeviceWork::Copy { bytes, .. } | DeviceWork::Fill { bytes } => Some(*bytes),
             DeviceWork::Graph { nodes } => Some(nodes.iter().filter_map(DeviceWork::bytes).sum()),
-            DeviceWork::Kernel { .. } | DeviceWork::HostFunction | DeviceWork::Empty => None,
+            DeviceWork::Kernel { .. }
+            | DeviceWork::HostFunction
+            | DeviceWork::WriteValue
+            | DeviceWork::WaitValue
+            | DeviceWork::Empty => None,
         }
     }
 }
@@ -79,9 +89,11 @@ impl fmt::Display for DeviceWork {
                 _ => "copy",
             }),
             DeviceWork::Graph { nodes } => write!(f, "graph of {} nodes", nodes.len()),
-            DeviceWork::Fill { .. } | DeviceWork::HostFunction | DeviceWork::Empty => {
-                f.write_str(self.category())
-            }
+            DeviceWork::Fill { .. }
+            | DeviceWork::HostFunction
+            | DeviceWork::WriteValue
+            | DeviceWork::WaitValue
+            | DeviceWork::Empty => f.write_str(self.category()),
         }
     }
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, PoisonError};
 use code_object::{CodeObject, KernelSignature};
 
 use hip_driver::{
-    AccessRange, Call, DeviceId, Driver, DriverError, DriverResult, HostFunction, KernelLaunch, Note,
-    ObservedKind, Output, RawStream, Work,
+    AccessRange, Call, DeviceId, Driver, DriverError, DriverResult, HostFunction, HostNode, KernelLaunch,
+    Note, ObservedKind, Output, RawStream, Work,
 };
 
 use super::Validation;
 use super::clock::{Clock, StreamKind};
-use super::graph::{ExecState, GraphState, Node};
+use super::graph::{ExecState, GraphState, Node, Runs};
 use super::memory::Region;
 use super::state::{EventState, KernelArguments, ModuleState, RemovedModule, State, StreamEntry, refusal};
 use super::violation::{Operation, Violation};
@@ -39,6 +39,8 @@ pub(super) enum Held {
     /// What happens before an event's record or a point of a stream.
     Point(Option<Clock>),
     Nodes(Arc<[Node]>),
+    /// Of a host function that may run often.
+    Runs(Runs),
 }
 
 /// What the layer keeps from before a call until after it.
@@ -56,7 +58,20 @@ impl Layer for Validation {
         if let Call::Enqueue { device, stream, work: &Work::HostFunction(function) } = *call {
             self.tell_when_it_runs(&mut state, (device, stream), function);
         }
-        state.before(call).map(Checks).map_err(|violation| {
+        let held = state.before(call).map(|held| match *call {
+            Call::GraphAdd { work: &Work::HostNode(node), .. } => {
+                Held::Runs(self.watch_runs(&mut state, node))
+            }
+            Call::Enqueue { device, stream, work: &Work::HostNode(node) } => {
+                let runs = self.watch_runs(&mut state, node);
+                if !state.is_captured(device, stream) {
+                    state.will_run(&runs, device, stream);
+                }
+                Held::Runs(runs)
+            }
+            _ => held,
+        });
+        held.map(Checks).map_err(|violation| {
             let error =
                 DriverError::with_detail(call.kind().name(), refusal(&violation), violation.to_string());
             state.report(*violation);
@@ -140,6 +155,27 @@ impl Validation {
                 function(status);
             })
         });
+    }
+}
+
+impl Validation {
+    /// What the host knows at each run of a host function that may run often, as above.
+    fn watch_runs(&self, known: &mut State, node: &HostNode) -> Runs {
+        if let Some(runs) = known.host_nodes.get(&node.number()) {
+            return Arc::clone(runs);
+        }
+        let (runs, state) = (Runs::default(), Arc::clone(&self.state));
+        let waiting = Arc::clone(&runs);
+        node.observe(move || {
+            let before = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            if let Some(before) = before {
+                state.lock().unwrap_or_else(PoisonError::into_inner).order.host_learns(&before);
+            }
+        });
+        // Those of functions that were dropped.
+        known.host_nodes.retain(|_, runs| Arc::strong_count(runs) > 1);
+        known.host_nodes.insert(node.number(), Arc::clone(&runs));
+        runs
     }
 }
 
@@ -313,7 +349,10 @@ impl State {
     ) -> Checked<Held> {
         self.slot_of(kind, device, stream)?;
         if let Work::Graph(exec) = *work {
-            return self.check_graph_launch(kind, device, exec).map(Held::Nodes);
+            let nodes = self.check_graph_launch(kind, device, exec)?;
+            // Before the driver may run them.
+            self.graph_will_run(&nodes, device, stream);
+            return Ok(Held::Nodes(nodes));
         }
         self.check_shape(kind, device, work)?;
         let is_kernel = launch_of(work).is_some();
@@ -357,6 +396,12 @@ impl State {
             Work::FillWords { dst, .. } if !dst.0.is_multiple_of(4) => {
                 Err(Box::new(Violation::Misaligned { call, address: dst.0, align: 4 }))
             }
+            Work::WriteValue { dst: at, width, .. } | Work::WaitValue { src: at, width, .. }
+                if !at.0.is_multiple_of(width.bytes() as u64) =>
+            {
+                let align = width.bytes() as u64;
+                Err(Box::new(Violation::Misaligned { call, address: at.0, align }))
+            }
             _ => Ok(()),
         }
     }
@@ -364,8 +409,12 @@ impl State {
     /// Records work that a stream has accepted.
     fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
         match (work, held) {
-            _ if self.is_captured(device, stream) => self.add_captured(device, stream, work),
+            (_, Held::Runs(runs)) if self.is_captured(device, stream) => {
+                self.add_captured(device, stream, work, Some(runs));
+            }
+            _ if self.is_captured(device, stream) => self.add_captured(device, stream, work, None),
             (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, device, stream, &nodes),
+            (Work::WriteValue { .. } | Work::WaitValue { .. }, _) => self.commit_value(device, stream, work),
             _ => {
                 self.commit(Operation::of_work(work.kind(), work), device, stream, work.access_ranges(device))
             }

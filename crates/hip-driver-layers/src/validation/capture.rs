@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hip_driver::{AccessRange, DeviceId, RawEvent, RawGraphNode, RawStream, Work};
 
-use super::graph::GraphState;
+use super::graph::{GraphState, Runs};
 use super::state::State;
 use super::violation::Operation;
 use crate::default_streams::identity;
@@ -58,7 +58,13 @@ impl State {
     }
 
     /// Makes a node of work that a captured stream has accepted.
-    pub(super) fn add_captured(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>) {
+    pub(super) fn add_captured(
+        &mut self,
+        device: DeviceId,
+        stream: RawStream,
+        work: &Work<'_>,
+        runs: Option<Runs>,
+    ) {
         // The layer does not know how long pageable memory lives.
         let known = |touch: &AccessRange| !matches!(self.regions.find(work.kind().into(), touch), Ok(None));
         let access_ranges: Box<[AccessRange]> = work.access_ranges(device).filter(known).collect();
@@ -67,7 +73,7 @@ impl State {
         capture.nodes += 1;
         let node = RawGraphNode(capture.nodes);
         let before = capture.last.insert(key, vec![node]).unwrap_or_default();
-        capture.graph.add(node, &before, Operation::of_work(work.kind(), work), access_ranges);
+        capture.graph.add(node, &before, Operation::of_work(work.kind(), work), access_ranges, runs);
     }
 
     /// What an event that is recorded on a captured stream comes after.

@@ -37,6 +37,13 @@ impl Clock {
         }
         changed
     }
+
+    /// Lowers each number of this clock to that of `other` if that is lower: what both know.
+    pub(super) fn meet(&mut self, other: &Clock) {
+        for (slot, mine) in (0..).zip(&mut self.0) {
+            *mine = (*mine).min(other.get(slot));
+        }
+    }
 }
 
 /// A piece of work: its stream's slot and its number in that slot.
@@ -161,6 +168,11 @@ impl HappensBefore {
         slot
     }
 
+    /// The number of the next work on a stream.
+    pub(super) fn next(&self, slot: u32) -> u64 {
+        self.slots[slot as usize].seq + 1
+    }
+
     /// Numbers new work on a stream.
     pub(super) fn enqueue(&mut self, slot: u32) -> WorkPosition {
         let s = self.order(slot);
@@ -173,13 +185,14 @@ impl HappensBefore {
         self.order(slot);
     }
 
-    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on, or may come after what another
-    /// stream is about to do before it writes a value. Call [`catch_up`](HappensBefore::catch_up) for the stream first.
+    /// Returns whether `earlier` happens before everything that is enqueued on `slot` from now on, or may do so for all that is
+    /// known, as one of the two is behind a wait for a value. Call [`catch_up`](HappensBefore::catch_up) for the stream first.
     #[inline]
     pub(super) fn is_before(&self, earlier: WorkPosition, slot: u32) -> bool {
         earlier.slot == slot
             || earlier.seq <= self.slots[slot as usize].clock.get(earlier.slot)
             || self.slots[earlier.slot as usize].behind_value.is_some_and(|first| earlier.seq >= first)
+            || self.slots[slot as usize].behind_value.is_some()
     }
 
     /// Returns whether the host knows that `work` has finished.
@@ -232,7 +245,8 @@ impl HappensBefore {
         all
     }
 
-    /// Records that later work on the stream waits for a value in memory, which any other stream may write behind any work.
+    /// Records that later work on the stream waits for a value in memory of which nobody knows who writes it: any other stream may,
+    /// behind any work.
     pub(super) fn wait_for_value(&mut self, slot: u32) {
         let all = self.everything(|_| true);
         let stream = self.order(slot);
@@ -303,6 +317,9 @@ mod tests {
         // What other streams do next may come before the value is written.
         assert!(order.is_before(before, a) && order.is_before(behind, b) && order.is_before(behind, c));
         assert!(!order.is_before(early, b) && !order.is_before(before, c));
+        // And what they do next may come before what the stream does next.
+        let next = order.enqueue(c);
+        assert!(order.is_before(next, a));
         // Who has waited for the stream may know all that was enqueued by then.
         let later = order.enqueue(b);
         let mut seen = Clock::default();

@@ -1,7 +1,7 @@
 //! Graphs: the memory that nodes access, the order of nodes, and the launches that may be in flight.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::{
     AccessRange, Call, CallKind, DeviceId, ObservedKind, Output, RawGraph, RawGraphExec, RawGraphNode,
@@ -15,6 +15,9 @@ use super::ranges::{AccessRecord, Ranges};
 use super::state::State;
 use super::violation::{KernelUse, Operation, Violation};
 
+/// What the host knows when a host function of a graph runs, for each launch that has not come to it.
+pub(super) type Runs = Arc<Mutex<VecDeque<Clock>>>;
+
 /// A node of a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
@@ -24,6 +27,8 @@ pub(super) struct Node {
     place: WorkPosition,
     /// What the node depends on, directly or indirectly.
     before: Clock,
+    /// Of a host function.
+    runs: Option<Runs>,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +48,7 @@ impl GraphState {
         dependencies: &[RawGraphNode],
         operation: Operation,
         access_ranges: Box<[AccessRange]>,
+        runs: Option<Runs>,
     ) {
         let mut before = Clock::default();
         let mut chain = None;
@@ -61,7 +67,7 @@ impl GraphState {
         *length += 1;
         let place = WorkPosition { slot, seq: *length };
         self.indices.insert(handle, self.nodes.len());
-        self.nodes.push(Node { operation, access_ranges, place, before });
+        self.nodes.push(Node { operation, access_ranges, place, before, runs });
     }
 }
 
@@ -167,6 +173,22 @@ impl State {
         }
     }
 
+    /// Records that a host function will run once more, in the work that is about to be enqueued on a stream or behind it.
+    pub(super) fn will_run(&mut self, runs: &Runs, device: DeviceId, stream: RawStream) {
+        let mut clock = self.snapshot(device, stream);
+        if let Some(slot) = self.known_slot(device, stream) {
+            clock.raise(slot, self.order.next(slot));
+        }
+        runs.lock().unwrap_or_else(PoisonError::into_inner).push_back(clock);
+    }
+
+    /// Records that the host functions of a graph will run once more.
+    pub(super) fn graph_will_run(&mut self, nodes: &[Node], device: DeviceId, stream: RawStream) {
+        for runs in nodes.iter().filter_map(|node| node.runs.as_ref()) {
+            self.will_run(runs, device, stream);
+        }
+    }
+
     /// Reports launches that the host does not know to have finished or, before a launch on `slot`, that are not
     /// ordered before it.
     fn report_in_flight(&mut self, call: ObservedKind, exec: RawGraphExec, slot: Option<u32>) {
@@ -220,10 +242,11 @@ impl State {
             (Call::GraphCreate { device }, Output::Graph(graph), _) => {
                 self.graphs.add(graph.0, device, GraphState::default());
             }
-            (Call::GraphAdd { device, graph, dependencies, work }, Output::Node(node), _) => {
+            (Call::GraphAdd { device, graph, dependencies, work }, Output::Node(node), held) => {
                 let operation = Operation { node: Some(node), ..Operation::of_work(call.kind(), work) };
                 if let Some(state) = self.graphs.get_mut(graph.0) {
-                    state.add(node, dependencies, operation, work.access_ranges(device).collect());
+                    let runs = if let Held::Runs(runs) = held { Some(runs) } else { None };
+                    state.add(node, dependencies, operation, work.access_ranges(device).collect(), runs);
                 }
             }
             (Call::GraphInstantiate { device, graph }, Output::Exec(exec), Held::Nodes(nodes)) => {

@@ -12,6 +12,7 @@ use super::calls::{Checked, Held};
 use super::pool::{FreedBlocks, PoolBlocks};
 use super::ranges::Ranges;
 use super::state::State;
+use super::values::Values;
 use super::violation::{ByteRange, Operation, Violation};
 
 /// The number of freed pieces of memory that are kept, to tell a use after free from an unknown address.
@@ -104,6 +105,7 @@ pub(super) struct Region {
     pub(super) blocks: Option<PoolBlocks>,
     /// By bytes, not by blocks: work that used a freed block still counts for the next block with these bytes.
     pub(super) accesses: Ranges,
+    pub(super) values: Values,
 }
 
 impl Region {
@@ -184,6 +186,7 @@ impl Regions {
             module: None,
             blocks: None,
             accesses: Ranges::default(),
+            values: Values::default(),
         }
     }
 

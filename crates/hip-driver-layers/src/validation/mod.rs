@@ -65,11 +65,12 @@ mod memory;
 mod pool;
 mod ranges;
 mod state;
+mod values;
 mod violation;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hip_driver::{DeviceId, Driver, ErrorCode, RawStream};
+use hip_driver::{Driver, ErrorCode};
 use state::State;
 
 use crate::counts::CallCounter;
@@ -107,15 +108,6 @@ impl ValidationDriver {
     /// Returns the calls made so far, by kind.
     pub fn counts(&self) -> CallCounts {
         self.layer().0.counts()
-    }
-
-    /// Tells the layer that later work of a stream waits for a value in memory. Nothing says who writes it, so the order of that work
-    /// with that of other streams is not judged.
-    pub fn waits_for_value(&self, device: DeviceId, stream: RawStream) {
-        let mut state = self.layer().1.lock();
-        if let Some(slot) = state.known_slot(device, stream) {
-            state.order.wait_for_value(slot);
-        }
     }
 
     /// Returns the violations found so far, oldest first. Only the first 1,024 are kept.

@@ -1,17 +1,17 @@
 //! The state of the layer: live handles, live memory, the order of work, and the violations.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::CStr;
 use std::sync::Arc;
 
 use hip_driver::{
     AccessRange, CallKind, DeviceId, ErrorCode, KernelLaunch, NoteKind, ObservedKind, RawEvent, RawFunction,
-    RawModule, RawStream,
+    RawModule, RawStream, Work,
 };
 
 use super::capture::{CaptureState, CapturedRecord};
 use super::clock::{Clock, HappensBefore, StreamKind, WorkPosition};
-use super::graph::{ExecState, GraphState};
+use super::graph::{ExecState, GraphState, Runs};
 use super::memory::{MemoryInfo, Region, RegionKey, Regions};
 use super::ranges::AccessRecord;
 use super::violation::{AccessInfo, ByteRange, HandleKind, KernelUse, Leak, Operation, Violation};
@@ -174,6 +174,8 @@ pub(super) struct State {
     /// The captures that have not ended, and how many were begun.
     pub(super) captures: Vec<CaptureState>,
     pub(super) captures_begun: u64,
+    /// The host functions that may run often, by their number.
+    pub(super) host_nodes: HashMap<u64, Runs>,
     violations: Vec<Violation>,
     dropped: u64,
 }
@@ -191,6 +193,7 @@ impl State {
             execs: Handles::new(HandleKind::GraphExec),
             captures: Vec::new(),
             captures_begun: 0,
+            host_nodes: HashMap::new(),
             violations: Vec::new(),
             dropped: 0,
         }
@@ -414,10 +417,44 @@ impl State {
         }
     }
 
+    /// Records that a stream writes a value, or waits for one. A wait is no access that races: it reads while others write.
+    pub(super) fn commit_value(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>) {
+        let Some(slot) = self.known_slot(device, stream) else { return };
+        let found = work
+            .access_ranges(device)
+            .find_map(|touch| self.regions.find(work.kind().into(), &touch).ok()?);
+        let Some((key, range)) = found else { return };
+        match *work {
+            Work::WriteValue { width, value, .. } => {
+                let position = self.order.enqueue(slot);
+                let operation = Operation::of_work(work.kind(), work);
+                self.touch(key, range, AccessRecord { work: position, write: true, operation });
+                let mut before = Clock::default();
+                self.order.snapshot_into(slot, &mut before);
+                if let Some(region) = self.regions.get_mut(key) {
+                    region.values.write(range.0, width, value, position, before);
+                }
+            }
+            Work::WaitValue { width, ref condition, .. } => {
+                let State { order, regions, .. } = self;
+                let Some(region) = regions.get_mut(key) else { return };
+                match region.values.explain(range.0, width, condition, |work| order.is_known(work)) {
+                    Some(before) => order.stream_waits(slot, &before),
+                    None => order.wait_for_value(slot),
+                }
+                order.enqueue(slot);
+            }
+            _ => {}
+        }
+    }
+
     /// Records one access of a region. Reports races.
     pub(super) fn touch(&mut self, key: RegionKey, range: (u64, u64), record: AccessRecord) {
         let State { order, regions, .. } = self;
         let Some(region) = regions.get_mut(key) else { return };
+        if record.write && !matches!(record.operation.call, CallKind::WriteValue32 | CallKind::WriteValue64) {
+            region.values.forget(range);
+        }
         let slot = record.work.slot;
         let mut races: Vec<(AccessRecord, (u64, u64))> = Vec::new();
         region.accesses.access(
@@ -526,6 +563,9 @@ impl State {
         }
         let State { order, regions, .. } = self;
         let Some(region) = regions.get_mut(key) else { return Vec::new() };
+        if write {
+            region.values.forget(range);
+        }
         let mut found = Vec::new();
         region.accesses.unordered(
             range,

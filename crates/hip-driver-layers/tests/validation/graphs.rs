@@ -1,6 +1,6 @@
 //! Graphs: counts, refusals, violations and injected faults, when nodes are added, at instantiation and at each launch.
 
-use hip_driver::{DeviceId, Driver, ErrorCode, RawGraph, RawGraphNode, RawStream, Work};
+use hip_driver::{DeviceId, Driver, ErrorCode, HostNode, RawGraph, RawGraphNode, RawStream, Work};
 use hip_driver_layers::validation::{CallGroup, CallKind, HandleKind, Leak, ObservedKind, Violation};
 
 use crate::rig::{D0, D1, Rig, reads, writes};
@@ -488,4 +488,29 @@ fn injected_and_real_failures_leave_everything_as_it_was() {
     rig.destroy_exec(exec).unwrap();
     rig.destroy_graph(graph).unwrap();
     rig.clean();
+}
+
+#[test]
+fn the_host_knows_what_is_before_a_host_function_of_a_graph_when_it_runs() {
+    let rig = Rig::new();
+    let (stream, pinned, memory) = (rig.stream(), rig.pinned(64), rig.malloc(64));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let function = HostNode::new(move |_| sender.send(()).unwrap());
+    let graph = rig.graph();
+    let copy = rig.add_dtoh(graph, &[], pinned.host.as_ptr(), memory, 64).unwrap();
+    // SAFETY: the function lives until the end.
+    let call = unsafe { rig.layer.graph_add(D0, graph, &[copy], &Work::HostNode(&function)) }.unwrap();
+    rig.add_empty(graph, &[call]).unwrap();
+    let exec = rig.instantiate(graph).unwrap();
+    for _ in 0..2 {
+        rig.launch_graph(exec, stream).unwrap();
+        // The fake driver runs no nodes.
+        function.call(Ok(()));
+        receiver.recv().unwrap();
+        rig.host_reads(&pinned, 0, 64);
+        rig.clean();
+    }
+    rig.launch_graph(exec, stream).unwrap();
+    rig.host_reads(&pinned, 0, 64);
+    assert!(matches!(rig.found(), Violation::HostRace { .. }), "it has not run");
 }

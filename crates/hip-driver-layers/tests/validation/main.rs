@@ -12,3 +12,4 @@ mod pool_property;
 mod property;
 mod rig;
 mod service;
+mod values;

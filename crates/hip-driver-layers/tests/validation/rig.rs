@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemoryAccess, Note,
-    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
-    RawStream, StreamOptions, Work,
+    Comparison, DeviceId, DevicePtr, Driver, DriverResult, ErrorCode, EventOptions, KernelLaunch,
+    MemoryAccess, Note, Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec,
+    RawGraphNode, RawModule, RawStream, StreamOptions, ValueWidth, WaitCondition, Work,
 };
 use hip_driver_layers::validation::{Leak, MemoryKind, ValidationDriver, Violation};
 
@@ -124,6 +124,26 @@ impl Rig {
     pub(crate) fn memset(&self, dst: DevicePtr, bytes: usize, stream: RawStream) -> DriverResult<()> {
         // SAFETY: see above.
         unsafe { self.layer.enqueue(D0, stream, &Work::FillBytes { dst, value: 1, bytes }) }
+    }
+
+    pub(crate) fn write_value(&self, dst: DevicePtr, value: u64, stream: RawStream) -> DriverResult<()> {
+        let work = Work::WriteValue { dst, width: ValueWidth::Bits64, value };
+        // SAFETY: see above.
+        unsafe { self.layer.enqueue(D0, stream, &work) }
+    }
+
+    /// Waits for a value that compares so with `value`.
+    pub(crate) fn wait_value(
+        &self,
+        src: DevicePtr,
+        comparison: Comparison,
+        value: u64,
+        stream: RawStream,
+    ) -> DriverResult<()> {
+        let condition = WaitCondition::new(comparison, value);
+        let work = Work::WaitValue { src, width: ValueWidth::Bits64, condition };
+        // SAFETY: see above.
+        unsafe { self.layer.enqueue(D0, stream, &work) }
     }
 
     pub(crate) fn dtod(

@@ -10,6 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use half::f16;
+use hip_driver::ValueWidth;
 
 use crate::abi::structs::*;
 use crate::abi::version::Version;

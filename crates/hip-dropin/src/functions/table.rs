@@ -428,9 +428,9 @@ macro_rules! functions {
     4.4 hipStreamWaitValue64(stream: StreamHandle, at: Address, value: u64, flags: u32, mask: u64)
         observed { streams::unknown_order(over, forward) };
     4.4 hipStreamWriteValue32(stream: StreamHandle, at: Address, value: u32, flags: u32)
-        { enqueue(process, stream, Operation::Write { at, wide: false, value: value.into() }) };
+        { enqueue(process, stream, Operation::write(at, ValueWidth::Bits32, value.into())) };
     4.4 hipStreamWriteValue64(stream: StreamHandle, at: Address, value: u64, flags: u32)
-        { enqueue(process, stream, Operation::Write { at, wide: true, value }) };
+        { enqueue(process, stream, Operation::write(at, ValueWidth::Bits64, value)) };
     6.4 hipStreamBatchMemOp(stream: StreamHandle, count: u32, given: In<MemOpParams>, flags: u32)
         observed { streams::unknown_order(over, forward) };
 }

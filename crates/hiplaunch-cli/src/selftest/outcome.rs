@@ -144,7 +144,8 @@ impl PartReport {
         let exit = status.ok().flatten();
         if self.cases.is_empty() || !exit.is_some_and(|exit| exit.success()) {
             let name = if self.cases.len() == before { "start" } else { "end" };
-            let exited = if exit.is_some_and(|exit| exit.code().is_some()) { State::Failed } else { State::Died };
+            let exited =
+                if exit.is_some_and(|exit| exit.code().is_some()) { State::Failed } else { State::Died };
             self.add(name, ended.unwrap_or(exited), why);
         }
         None

@@ -561,6 +561,32 @@ static void host_functions(void) {
   FAILS(hiplaunch_stream_host_function(stream, NULL, user), HIPLAUNCH_STATUS_NULL_POINTER, "function");
 }
 
+/* A stream waits for the value that another writes later. */
+static void values(void) {
+  hiplaunch_stream *other;
+  hiplaunch_buffer *step;
+  uint64_t seen_value[2] = {0, 0};
+  bool idle = true;
+  OK(hiplaunch_stream_open(launcher, 0, &other));
+  OK(hiplaunch_buffer_open(launcher, 0, NULL, 16, &step));
+  OK(hiplaunch_buffer_upload(step, stream, 0, seen_value, 16));
+  OK(hiplaunch_stream_synchronize(stream));
+  OK(hiplaunch_stream_wait_value(other, step, 8, HIPLAUNCH_COMPARISON_AT_LEAST, 3, UINT64_MAX));
+  OK(hiplaunch_stream_write_value(other, step, 0, 4));
+  OK(hiplaunch_stream_is_idle(other, &idle));
+  CHECK(!idle);
+  OK(hiplaunch_stream_write_value(stream, step, 8, 3));
+  OK(hiplaunch_stream_wait_value(stream, step, 0, HIPLAUNCH_COMPARISON_EQUAL, 4, 0xff));
+  OK(hiplaunch_buffer_download(step, stream, 0, seen_value, 16));
+  CHECK(seen_value[0] == 4 && seen_value[1] == 3);
+  FAILS(hiplaunch_stream_write_value(stream, step, 4, 1), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "aligned");
+  FAILS(hiplaunch_stream_write_value(stream, step, 16, 1), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "");
+  FAILS(hiplaunch_stream_wait_value(stream, step, 0, 9, 1, 1), HIPLAUNCH_STATUS_INVALID_ARGUMENT, "9");
+  FAILS(hiplaunch_stream_wait_value(stream, NULL, 0, 0, 1, 1), HIPLAUNCH_STATUS_INVALID_HANDLE, "");
+  OK(hiplaunch_buffer_close(step));
+  OK(hiplaunch_stream_close(other));
+}
+
 static void devices(void) {
   hiplaunch_device_properties properties;
   hiplaunch_text *driver;
@@ -598,6 +624,7 @@ int main(int argc, char **argv) {
   into_destinations();
   streams_and_events();
   host_functions();
+  values();
   kernels_come_and_go();
   steady_state();
   the_pool();

@@ -74,9 +74,12 @@ static void streams(void) {
   OK(hiplaunch_stream_close(adopted));
 }
 
-/* Launches that become a graph, and what is refused meanwhile. */
+static void count(void *counter, hiplaunch_status status) { *(unsigned *)counter += status == HIPLAUNCH_STATUS_OK; }
+
+/* Launches and a function that become a graph, and what is refused meanwhile. */
 static void capture(void) {
   enum { N = 256 };
+  unsigned counted = 0;
   hiplaunch_kernel *bump = kernel_of(launcher, folder, "probe", "bump");
   hiplaunch_captured_graph *graph;
   hiplaunch_stream *stream;
@@ -95,6 +98,7 @@ static void capture(void) {
   OK(hiplaunch_stream_is_capturing(stream, &capturing));
   CHECK(capturing);
   add_one(bump, stream, buffer, N);
+  OK(hiplaunch_stream_host_function(stream, count, &counted));
   add_one(bump, stream, buffer, N);
   FAILS(hiplaunch_stream_synchronize(stream), HIPLAUNCH_STATUS_CAPTURED, "captured");
   FAILS(hiplaunch_buffer_download(buffer, stream, 0, words, sizeof words), HIPLAUNCH_STATUS_CAPTURED, "host memory");
@@ -108,6 +112,7 @@ static void capture(void) {
   FAILS(hiplaunch_captured_graph_launch(graph, stream), HIPLAUNCH_STATUS_INVALID_HANDLE, "was closed");
   OK(hiplaunch_buffer_download(buffer, stream, 0, words, sizeof words));
   CHECK(words[0] == 6 && words[N - 1] == 6);
+  CHECK(counted == 3);
   OK(hiplaunch_buffer_close(buffer));
   OK(hiplaunch_stream_close(stream));
 }

@@ -5,6 +5,26 @@ static hiplaunch_launcher *launcher;
 static hiplaunch_stream *stream;
 static const char *folder;
 
+static void add_call(void *calls, hiplaunch_status status) { *(int *)calls += status == HIPLAUNCH_STATUS_OK; }
+
+/* A function of the host is called at every submission. */
+static void host_functions(void) {
+  int calls = 0, round;
+  hiplaunch_node node = 7;
+  for (round = 1; round <= 3; round++) {
+    hiplaunch_graph *graph;
+    hiplaunch_ticket *ticket;
+    OK(hiplaunch_graph_open(launcher, 0, &graph));
+    OK(hiplaunch_graph_host_function(graph, add_call, &calls, &node));
+    CHECK(node == 0);
+    FAILS(hiplaunch_graph_host_function(graph, NULL, &calls, NULL), HIPLAUNCH_STATUS_NULL_POINTER, "function");
+    OK(hiplaunch_graph_compute(graph, stream, HIPLAUNCH_SUBMISSION_AUTO, &ticket));
+    OK(hiplaunch_ticket_close(ticket));
+    OK(hiplaunch_stream_synchronize(stream));
+    CHECK(calls == round);
+  }
+}
+
 /* out = a * (x + x), through a temporary, several times. Only the first graph is planned. */
 static void graphs(void) {
   enum { N = 256 };
@@ -214,6 +234,7 @@ int main(int argc, char **argv) {
   launcher = open_emulator();
   OK(hiplaunch_stream_open(launcher, 0, &stream));
   graphs();
+  host_functions();
   graph_blocks();
   lds();
   offsets();
