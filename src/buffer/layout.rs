@@ -16,8 +16,9 @@ pub struct Layout {
     offset: usize,
     shape: Shape,
     strides: Strides,
-    /// The number of elements of the shape, computed once because every launch reads it.
+    /// The number of elements of the shape, and their range of indices: computed once, because every launch reads them.
     len: usize,
+    range: Option<(usize, usize)>,
 }
 
 /// Returns the number of elements of a shape.
@@ -45,14 +46,31 @@ fn row_major(shape: &[usize]) -> Strides {
     strides
 }
 
+/// Returns what [`Layout::range`] does.
+fn range(offset: usize, shape: &[usize], strides: &[isize]) -> Option<(usize, usize)> {
+    if shape.contains(&0) {
+        return None;
+    }
+    let (mut low, mut high) = (offset as i128, offset as i128);
+    for (&n, &stride) in shape.iter().zip(strides) {
+        let span = (n as i128 - 1) * stride as i128;
+        if span < 0 { low += span } else { high += span }
+    }
+    Some((usize::try_from(low).ok()?, usize::try_from(high + 1).ok()?))
+}
+
 impl Layout {
+    fn new(offset: usize, shape: Shape, strides: Strides) -> Result<Layout> {
+        let (len, range) = (elements(&shape)?, range(offset, &shape, &strides));
+        Ok(Layout { offset, shape, strides, len, range })
+    }
+
     /// Creates a layout in row-major order without gaps, from element `offset` on.
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] for more elements than can be addressed.
     pub fn contiguous(offset: usize, shape: &[usize]) -> Result<Layout> {
-        let len = elements(shape)?;
-        Ok(Layout { offset, strides: row_major(shape), shape: shape.into(), len })
+        Layout::new(offset, shape.into(), row_major(shape))
     }
 
     /// Creates a layout with any strides. All its elements lie in a buffer of `len` elements.
@@ -64,7 +82,7 @@ impl Layout {
             let problem = format!("{} extents and {} strides", shape.len(), strides.len());
             return Err(Error::invalid("layout", problem));
         }
-        let layout = Layout { offset, shape: shape.into(), strides: strides.into(), len: elements(shape)? };
+        let layout = Layout::new(offset, shape.into(), strides.into())?;
         if !layout.is_empty() && layout.range().is_none_or(|(_, end)| end > len) {
             let problem = format!(
                 "offset {offset}, shape {shape:?} and strides {strides:?} reach outside the buffer's {len} elements"
@@ -107,18 +125,11 @@ impl Layout {
         self.is_empty() || (0..self.shape.len()).all(|i| self.shape[i] == 1 || self.strides[i] == expected[i])
     }
 
-    /// Returns the smallest index in the buffer and one past the largest, or `None` if there are no elements or an
-    /// index can't be addressed.
+    /// The smallest index in the buffer and one past the largest, or `None` if there are no elements or an index can't be
+    /// addressed.
+    #[inline]
     pub fn range(&self) -> Option<(usize, usize)> {
-        if self.is_empty() {
-            return None;
-        }
-        let (mut low, mut high) = (self.offset as i128, self.offset as i128);
-        for (&n, &stride) in self.shape.iter().zip(&self.strides) {
-            let span = (n as i128 - 1) * stride as i128;
-            if span < 0 { low += span } else { high += span }
-        }
-        Some((usize::try_from(low).ok()?, usize::try_from(high + 1).ok()?))
+        self.range
     }
 
     /// The index of every element in the buffer, in row-major order.
@@ -155,9 +166,8 @@ impl Layout {
             return Err(Error::invalid("layout", problem));
         }
         let shape = axes.iter().map(|&a| self.shape[a]).collect();
-        let len = self.len;
         let strides = axes.iter().map(|&a| self.strides[a]).collect();
-        Ok(Layout { offset: self.offset, shape, strides, len })
+        Layout::new(self.offset, shape, strides)
     }
 
     /// Returns the part of this layout with the indices `start..end` of one axis.
@@ -167,13 +177,11 @@ impl Layout {
     pub fn sliced(&self, axis: usize, start: usize, end: usize) -> Result<Layout> {
         match self.shape.get(axis) {
             Some(&n) if start <= end && end <= n => {
-                let mut layout = self.clone();
-                layout.shape[axis] = end - start;
-                layout.len = elements(&layout.shape)?;
-                if !layout.is_empty() {
-                    layout.offset = (self.offset as isize + start as isize * self.strides[axis]) as usize;
-                }
-                Ok(layout)
+                let mut shape = self.shape.clone();
+                shape[axis] = end - start;
+                let moved = (self.offset as isize + start as isize * self.strides[axis]) as usize;
+                let offset = if shape.contains(&0) { self.offset } else { moved };
+                Layout::new(offset, shape, self.strides.clone())
             }
             _ => {
                 let problem = format!("indices {start}..{end} of axis {axis} of shape {:?}", self.shape);
