@@ -79,7 +79,9 @@ cases() { # cases NAME...: executable and case, each on a line
 
 export -f run reason
 export folder output hiplaunch limit devices
-cases "$@" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'run "${1%%$'\''\t'\''*}" "${1#*$'\''\t'\''}"' run >"$folder/results.tsv"
+cases "$@" >"$folder/cases"
+[[ -s $folder/cases ]] || { echo "no case: nothing in $folder/bin has such a name, or $hiplaunch can't run it" >&2; exit 1; }
+xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'run "${1%%$'\''\t'\''*}" "${1#*$'\''\t'\''}"' run <"$folder/cases" >"$folder/results.tsv"
 LC_ALL=C sort -o "$folder/results.tsv" "$folder/results.tsv"
 
 # The results that are not the list's.
