@@ -330,6 +330,20 @@ pub type hipGraphExec_t = *mut hipGraphExec;
 pub type hipHostFn_t = ::core::option::Option<unsafe extern "C" fn(userData: *mut ::core::ffi::c_void)>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct hipHostNodeParams {
+    pub fn_: hipHostFn_t,
+    pub userData: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of hipHostNodeParams"][::core::mem::size_of::<hipHostNodeParams>() - 16usize];
+    ["Alignment of hipHostNodeParams"][::core::mem::align_of::<hipHostNodeParams>() - 8usize];
+    ["Offset of field: hipHostNodeParams::fn_"][::core::mem::offset_of!(hipHostNodeParams, fn_) - 0usize];
+    ["Offset of field: hipHostNodeParams::userData"]
+        [::core::mem::offset_of!(hipHostNodeParams, userData) - 8usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct hipKernelNodeParams {
     pub blockDim: dim3,
     pub extra: *mut *mut ::core::ffi::c_void,
@@ -354,20 +368,6 @@ const _: () = {
         [::core::mem::offset_of!(hipKernelNodeParams, kernelParams) - 48usize];
     ["Offset of field: hipKernelNodeParams::sharedMemBytes"]
         [::core::mem::offset_of!(hipKernelNodeParams, sharedMemBytes) - 56usize];
-};
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct hipHostNodeParams {
-    pub fn_: hipHostFn_t,
-    pub userData: *mut ::core::ffi::c_void,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of hipHostNodeParams"][::core::mem::size_of::<hipHostNodeParams>() - 16usize];
-    ["Alignment of hipHostNodeParams"][::core::mem::align_of::<hipHostNodeParams>() - 8usize];
-    ["Offset of field: hipHostNodeParams::fn_"][::core::mem::offset_of!(hipHostNodeParams, fn_) - 0usize];
-    ["Offset of field: hipHostNodeParams::userData"]
-        [::core::mem::offset_of!(hipHostNodeParams, userData) - 8usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -455,6 +455,32 @@ unsafe extern "C" {
     pub fn hipStreamWaitEvent(
         stream: hipStream_t,
         event: hipEvent_t,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+    pub fn hipStreamWaitValue32(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u32,
+        flags: ::core::ffi::c_uint,
+        mask: u32,
+    ) -> hipError_t;
+    pub fn hipStreamWaitValue64(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u64,
+        flags: ::core::ffi::c_uint,
+        mask: u64,
+    ) -> hipError_t;
+    pub fn hipStreamWriteValue32(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u32,
+        flags: ::core::ffi::c_uint,
+    ) -> hipError_t;
+    pub fn hipStreamWriteValue64(
+        stream: hipStream_t,
+        ptr: *mut ::core::ffi::c_void,
+        value: u64,
         flags: ::core::ffi::c_uint,
     ) -> hipError_t;
     pub fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: ::core::ffi::c_uint) -> hipError_t;
@@ -590,32 +616,6 @@ unsafe extern "C" {
     pub fn hipStreamIsCapturing(
         stream: hipStream_t,
         pCaptureStatus: *mut hipStreamCaptureStatus,
-    ) -> hipError_t;
-    pub fn hipStreamWaitValue32(
-        stream: hipStream_t,
-        ptr: *mut ::core::ffi::c_void,
-        value: u32,
-        flags: ::core::ffi::c_uint,
-        mask: u32,
-    ) -> hipError_t;
-    pub fn hipStreamWaitValue64(
-        stream: hipStream_t,
-        ptr: *mut ::core::ffi::c_void,
-        value: u64,
-        flags: ::core::ffi::c_uint,
-        mask: u64,
-    ) -> hipError_t;
-    pub fn hipStreamWriteValue32(
-        stream: hipStream_t,
-        ptr: *mut ::core::ffi::c_void,
-        value: u32,
-        flags: ::core::ffi::c_uint,
-    ) -> hipError_t;
-    pub fn hipStreamWriteValue64(
-        stream: hipStream_t,
-        ptr: *mut ::core::ffi::c_void,
-        value: u64,
-        flags: ::core::ffi::c_uint,
     ) -> hipError_t;
     pub fn hipLaunchHostFunc(
         stream: hipStream_t,
