@@ -3,7 +3,7 @@
 mod build;
 mod device_libraries;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) struct Clang {
     /// The first line of what `--version` prints.
     version: String,
     /// Whether it compiles for a processor, of those that were asked for.
-    knows: Mutex<HashMap<String, bool>>,
+    knows: Mutex<BTreeMap<String, bool>>,
 }
 
 impl fmt::Display for Clang {
@@ -79,10 +79,9 @@ pub(crate) fn installed() -> &'static Installed {
 
 /// Returns the clang of a path that the user names. It is searched for once.
 pub(crate) fn named(path: &Path) -> Result<Arc<Clang>, LoadAttempt> {
-    type Known = HashMap<PathBuf, Result<Arc<Clang>, LoadAttempt>>;
-    static NAMED: Mutex<Option<Known>> = Mutex::new(None);
+    type Known = BTreeMap<PathBuf, Result<Arc<Clang>, LoadAttempt>>;
+    static NAMED: Mutex<Known> = Mutex::new(BTreeMap::new());
     let mut known = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_with(HashMap::new);
     if let Some(found) = known.get(path) {
         return found.clone();
     }

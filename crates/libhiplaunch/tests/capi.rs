@@ -96,6 +96,8 @@ fn program(source: &str, compiler: &str, standard: &str, linked: Linked) {
         memcheck.args(["-q", "--error-exitcode=99", "--leak-check=full"]);
         memcheck.args(["--show-leak-kinds=definite,indirect,possible"]);
         memcheck.args(["--errors-for-leak-kinds=definite,indirect,possible"]);
+        let suppressions = root().join("crates/libhiplaunch/tests/programs/memcheck.supp");
+        memcheck.arg(format!("--suppressions={}", suppressions.display()));
         run(memcheck.arg(&binary).arg(&kernels));
     }
     std::fs::remove_file(&binary).unwrap();
