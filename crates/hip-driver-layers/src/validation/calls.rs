@@ -12,7 +12,7 @@ use hip_driver::{
 
 use super::Validation;
 use super::clock::{Clock, StreamKind};
-use super::graph::{ExecState, GraphState, Node, Runs};
+use super::graph::{ExecState, GraphState, Node, Runs, graph_will_not_run, will_not_run};
 use super::memory::Region;
 use super::state::{EventState, KernelArguments, ModuleState, RemovedModule, State, StreamEntry, refusal};
 use super::violation::{Operation, Violation};
@@ -41,6 +41,13 @@ pub(super) enum Held {
     Nodes(Arc<[Node]>),
     /// Of a host function that may run often.
     Runs(Runs),
+}
+
+impl Held {
+    /// What is known of the host function that a call enqueues or makes a node of.
+    pub(super) fn runs(self) -> Option<Runs> {
+        if let Held::Runs(runs) = self { Some(runs) } else { None }
+    }
 }
 
 /// What the layer keeps from before a call until after it.
@@ -156,9 +163,7 @@ impl Validation {
             })
         });
     }
-}
 
-impl Validation {
     /// What the host knows at each run of a host function that may run often, as above.
     fn watch_runs(&self, known: &mut State, node: &HostNode) -> Runs {
         if let Some(runs) = known.host_nodes.get(&node.number()) {
@@ -335,6 +340,10 @@ impl State {
             (Call::GraphExecDestroy { exec, .. }, Held::Exec(Some(removed))) => {
                 self.execs.put_back(exec.0, removed);
             }
+            (Call::Enqueue { .. }, Held::Nodes(nodes)) => graph_will_not_run(&nodes),
+            (Call::Enqueue { device, stream, .. }, Held::Runs(runs)) if !self.is_captured(device, stream) => {
+                will_not_run(&runs);
+            }
             _ => {}
         }
     }
@@ -409,10 +418,9 @@ impl State {
     /// Records work that a stream has accepted.
     fn enqueued(&mut self, device: DeviceId, stream: RawStream, work: &Work<'_>, held: Held) {
         match (work, held) {
-            (_, Held::Runs(runs)) if self.is_captured(device, stream) => {
-                self.add_captured(device, stream, work, Some(runs));
+            (_, held) if self.is_captured(device, stream) => {
+                self.add_captured(device, stream, work, held.runs());
             }
-            _ if self.is_captured(device, stream) => self.add_captured(device, stream, work, None),
             (Work::Graph(exec), Held::Nodes(nodes)) => self.commit_graph(*exec, device, stream, &nodes),
             (Work::WriteValue { .. } | Work::WaitValue { .. }, _) => self.commit_value(device, stream, work),
             _ => {

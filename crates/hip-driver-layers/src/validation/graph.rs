@@ -18,6 +18,16 @@ use super::violation::{KernelUse, Operation, Violation};
 /// What the host knows when a host function of a graph runs, for each launch that has not come to it.
 pub(super) type Runs = Arc<Mutex<VecDeque<Clock>>>;
 
+/// Takes back that a host function will run once more: the driver has refused the work.
+pub(super) fn will_not_run(runs: &Runs) {
+    runs.lock().unwrap_or_else(PoisonError::into_inner).pop_back();
+}
+
+/// Takes back that the host functions of a graph will run once more.
+pub(super) fn graph_will_not_run(nodes: &[Node]) {
+    nodes.iter().filter_map(|node| node.runs.as_ref()).for_each(will_not_run);
+}
+
 /// A node of a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
@@ -245,8 +255,8 @@ impl State {
             (Call::GraphAdd { device, graph, dependencies, work }, Output::Node(node), held) => {
                 let operation = Operation { node: Some(node), ..Operation::of_work(call.kind(), work) };
                 if let Some(state) = self.graphs.get_mut(graph.0) {
-                    let runs = if let Held::Runs(runs) = held { Some(runs) } else { None };
-                    state.add(node, dependencies, operation, work.access_ranges(device).collect(), runs);
+                    let access_ranges = work.access_ranges(device).collect();
+                    state.add(node, dependencies, operation, access_ranges, held.runs());
                 }
             }
             (Call::GraphInstantiate { device, graph }, Output::Exec(exec), Held::Nodes(nodes)) => {

@@ -502,6 +502,12 @@ fn the_host_knows_what_is_before_a_host_function_of_a_graph_when_it_runs() {
     let call = unsafe { rig.layer.graph_add(D0, graph, &[copy], &Work::HostNode(&function)) }.unwrap();
     rig.add_empty(graph, &[call]).unwrap();
     let exec = rig.instantiate(graph).unwrap();
+    // Launches that the driver refuses, of the graph and of the function, run nothing.
+    rig.fake.fail("graph_launch", ErrorCode::OUT_OF_MEMORY);
+    rig.launch_graph(exec, stream).unwrap_err();
+    rig.fake.fail("launch_host_func", ErrorCode::OUT_OF_MEMORY);
+    // SAFETY: a live stream.
+    unsafe { rig.layer.enqueue(D0, stream, &Work::HostNode(&function)) }.unwrap_err();
     for _ in 0..2 {
         rig.launch_graph(exec, stream).unwrap();
         // The fake driver runs no nodes.
