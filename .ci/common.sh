@@ -48,6 +48,17 @@ release() {
     -p hiplaunch-tensor -p hiplaunch-python --lib --bins "${names[@]/#/--example=}"
 }
 
+# tinygrad_tests CHECKOUT TESTS...: tinygrad's own tests, on the Python that has the package and tinygrad.
+tinygrad_tests() {
+  local llvm
+  llvm=$(find /usr/lib -name 'libLLVM.so.22*' -o -name 'libLLVM-22.so*' | head -n 1)
+  if installed clang-22 lld-22 && [[ -n $llvm ]]; then
+    step env PYTHON="$python" LLVM_PATH="$llvm" CC=clang-22 timeout 240 tests/tinygrad/run.sh "$@"
+  else
+    left_out "tinygrad's own tests: no clang-22, lld-22 and libLLVM 22, which compile for gfx942"
+  fi
+}
+
 # The Python of a fresh environment with the package; steps/python makes it.
 python=$CI_WORK/python/bin/python
 python_package() { # whether it is here; fails if its tests fail

@@ -2,6 +2,7 @@
 //! options of a launch.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use crate::DRIVER;
@@ -35,6 +36,15 @@ pub(crate) fn failure(call: &'static str, code: hipError_t) -> DriverError {
             format!("{}: {}", hip.error_name(code), hip.error_text(code)),
         ),
         _ => DriverError::new(call, code),
+    }
+}
+
+/// Calls a function of the program on a thread of HIP, into which no panic may go.
+pub(crate) fn call_host(within: &str, function: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(function)) {
+        log::error!("a host function panicked in a {within} of HIP's; the {within} continues");
+        // Dropping the payload could panic again.
+        std::mem::forget(payload);
     }
 }
 

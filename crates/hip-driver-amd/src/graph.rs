@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
@@ -14,7 +13,7 @@ use crate::HipDriver;
 use crate::bindings::{
     dim3, hipGraphNode_t, hipHostNodeParams, hipKernelNodeParams, hipMemcpyKind, hipMemsetParams,
 };
-use crate::call::{check, extra_of, number, pointer, unsupported};
+use crate::call::{call_host, check, extra_of, number, pointer, unsupported};
 use crate::versions::{LAUNCHES_HOLD_THEIR_ARGUMENTS, MODULE_LAUNCHES_KNOW_THREAD_STREAMS};
 use hip_driver::{
     Capability, DeviceId, DevicePtr, DriverResult, HostNode, KernelLaunch, RawGraph, RawGraphExec,
@@ -276,10 +275,5 @@ impl HipDriver {
 /// Runs the function of a node on a thread of HIP. A panic does not leave it.
 pub(crate) unsafe extern "C" fn run_host_node(node: *mut c_void) {
     // SAFETY: of `HostNode::as_raw`; a clone of it lives as long as the graph (the promise of who added the node).
-    let run = || unsafe { HostNode::call_raw(node) };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-        log::error!("a host function panicked in a graph of HIP's; the graph continues");
-        // Dropping the payload could panic again.
-        std::mem::forget(payload);
-    }
+    call_host("graph", || unsafe { HostNode::call_raw(node) });
 }

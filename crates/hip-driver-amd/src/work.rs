@@ -1,16 +1,15 @@
 //! The HIP calls for each kind of work: one that enqueues it on a stream, and one that adds it to a graph.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use crate::HipDriver;
 use crate::bindings::hipMemcpyKind;
-use crate::call::{check, extra_of, ordinal, pointer};
+use crate::call::{call_host, check, extra_of, ordinal, pointer};
 use crate::graph::{FILLED, run_host_node};
 use hip_driver::{
-    Capability, Comparison, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc,
-    HostFunction, HostNode, KernelLaunch, RawGraph, RawGraphNode, RawStream, ValueWidth, WaitCondition, Work,
+    Capability, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostFunction, HostNode,
+    KernelLaunch, RawGraph, RawGraphNode, RawStream, ValueWidth, WaitCondition, Work,
 };
 
 // SAFETY of the unsafe functions: that of the methods of `Driver` which call them.
@@ -356,13 +355,7 @@ impl HipDriver {
         WaitCondition { comparison, value, mask }: WaitCondition,
     ) -> DriverResult<()> {
         let (from, stream) = (pointer(src.0), pointer(stream.0));
-        // hipStreamWaitValueGte, Eq, And, Nor.
-        let flags: c_uint = match comparison {
-            Comparison::AtLeast => 0,
-            Comparison::Equal => 1,
-            Comparison::AnyBit => 2,
-            Comparison::NotAllBits => 3,
-        };
+        let flags = comparison as c_uint;
         match width {
             ValueWidth::Bits32 => {
                 const CALL: &str = "hipStreamWaitValue32";
@@ -422,9 +415,5 @@ impl HipDriver {
 unsafe extern "C" fn run_host_func(data: *mut c_void) {
     // SAFETY: created by `Box::into_raw` in `launch_host_function`; HIP calls this once for each.
     let function = unsafe { Box::from_raw(data.cast::<HostFunc>()) };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| function(Ok(())))) {
-        log::error!("a host function panicked in a HIP stream; the stream continues");
-        // Dropping the payload could panic again.
-        std::mem::forget(payload);
-    }
+    call_host("stream", || function(Ok(())));
 }

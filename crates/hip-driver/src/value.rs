@@ -20,19 +20,33 @@ impl ValueWidth {
     }
 }
 
-/// What a wait compares with the value in memory.
+/// What a wait compares with the value in memory. The numbers are HIP's flags of `hipStreamWaitValue64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Comparison {
     /// The masked value is at least as large (`hipStreamWaitValueGte`). For values below 2^63, or 2^31 of 32 bits: AMD compares
     /// larger ones in one way by the hardware's packets, and in another by its kernels.
-    AtLeast,
+    AtLeast = 0,
     /// The masked value is equal (`hipStreamWaitValueEq`).
-    Equal,
+    Equal = 1,
     /// The masked value has any of the bits (`hipStreamWaitValueAnd`).
-    AnyBit,
+    AnyBit = 2,
     /// Within the mask, some bit is in neither of the two (`hipStreamWaitValueNor`). HIP 7.2's kernel takes bits beyond the mask for
     /// such ones, so that only the full mask means the same everywhere.
-    NotAllBits,
+    NotAllBits = 3,
+}
+
+impl Comparison {
+    /// Returns the comparison with these flags of HIP's; `None` for others.
+    pub const fn from_flags(flags: u32) -> Option<Comparison> {
+        match flags {
+            0 => Some(Comparison::AtLeast),
+            1 => Some(Comparison::Equal),
+            2 => Some(Comparison::AnyBit),
+            3 => Some(Comparison::NotAllBits),
+            _ => None,
+        }
+    }
 }
 
 /// The condition for which a [wait](super::Work::WaitValue) waits.

@@ -25,13 +25,7 @@ enum What {
 
 /// The condition of `hipStreamWaitValueGte` and the other flags.
 fn condition(value: u64, mask: u64, flags: u32) -> HipResult<WaitCondition> {
-    let comparison = match flags {
-        0 => Comparison::AtLeast,
-        1 => Comparison::Equal,
-        2 => Comparison::AnyBit,
-        3 => Comparison::NotAllBits,
-        _ => return Err(Status::INVALID_VALUE),
-    };
+    let comparison = Comparison::from_flags(flags).ok_or(Status::INVALID_VALUE)?;
     Ok(WaitCondition { comparison, value, mask })
 }
 

@@ -108,17 +108,16 @@ impl PartReport {
         let before = self.cases.len();
         let (lines, errors) = (lines_of(child.stdout.take()), text_of(child.stderr.take()));
         let mut progress = Progress { at: from, running: None, has_failed: false };
-        let ended = loop {
+        let status = loop {
             match lines.recv_timeout(patience) {
                 Ok(line) => self.cases.extend(progress.read(&line)),
-                Err(RecvTimeoutError::Disconnected) => break None,
-                Err(RecvTimeoutError::Timeout) => break Some(State::Hung),
+                // A child writes why it ends after it has closed its standard output, and a lost device may keep it from ending.
+                Err(RecvTimeoutError::Disconnected) => break exit_of(&mut child, patience),
+                Err(RecvTimeoutError::Timeout) => break Ok(None),
             }
         };
-        // A child writes why it ends after it has closed its standard output, and a lost device may keep it from ending.
-        let status = if ended.is_none() { exit_of(&mut child, patience) } else { Ok(None) };
-        let ended = ended.or(matches!(status, Ok(None)).then_some(State::Hung));
-        if ended.is_some() {
+        let is_hung = matches!(status, Ok(None));
+        if is_hung {
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -134,7 +133,7 @@ impl PartReport {
             .collect::<Vec<_>>()
             .join(": ");
         if let Some(name) = progress.running {
-            self.add(&name, ended.unwrap_or(State::Died), why);
+            self.add(&name, if is_hung { State::Hung } else { State::Died }, why);
             return Some(progress.at + 1);
         }
         if progress.has_failed {
@@ -144,9 +143,12 @@ impl PartReport {
         let exit = status.ok().flatten();
         if self.cases.is_empty() || !exit.is_some_and(|exit| exit.success()) {
             let name = if self.cases.len() == before { "start" } else { "end" };
-            let exited =
-                if exit.is_some_and(|exit| exit.code().is_some()) { State::Failed } else { State::Died };
-            self.add(name, ended.unwrap_or(exited), why);
+            let state = match exit.and_then(|exit| exit.code()) {
+                _ if is_hung => State::Hung,
+                Some(_) => State::Failed,
+                None => State::Died,
+            };
+            self.add(name, state, why);
         }
         None
     }
