@@ -44,7 +44,7 @@ hiplaunch=$target/release/hiplaunch
 examples=$target/release/examples
 release() {
   local names=(jit lds_layout lazy_chain run_script differential disassemble)
-  step cargo build --release -p hiplaunch -p hiplaunch-cli -p libhiplaunch -p gfx9-emulator -p gfx9-isa -p lds-layout \
+  step cargo build --release -p hiplaunch -p hiplaunch-cli -p libhiplaunch -p amdgpu-emulator -p amdgpu-isa -p lds-layout \
     -p hiplaunch-tensor -p hiplaunch-python --lib --bins "${names[@]/#/--example=}"
 }
 

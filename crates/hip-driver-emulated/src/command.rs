@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
-use gfx9_emulator::{BlockTable, Dispatch, Error, FaultCause, MemorySpace};
+use amdgpu_emulator::{BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
 use super::device::{Device, lock, may_wait};
 use super::event::Event;

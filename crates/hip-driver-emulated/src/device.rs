@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use gfx9_emulator::{AddressSpace, Error, Machine, Notice, Profile};
+use amdgpu_emulator::{AddressSpace, Error, Machine, Notice, Profile};
 
 use super::listener::{DeviceFault, Listener};
 use super::stream::{Mark, Stream, StreamKind, runs_command};
@@ -380,9 +380,9 @@ pub(super) fn may_wait(call: &'static str) -> DriverResult<()> {
     Ok(())
 }
 
-pub(super) fn memory_error(call: &'static str, error: &gfx9_emulator::Error) -> DriverError {
+pub(super) fn memory_error(call: &'static str, error: &amdgpu_emulator::Error) -> DriverError {
     let code = match error {
-        gfx9_emulator::Error::OutOfMemory { .. } => ErrorCode::OUT_OF_MEMORY,
+        amdgpu_emulator::Error::OutOfMemory { .. } => ErrorCode::OUT_OF_MEMORY,
         _ => ErrorCode::INVALID_VALUE,
     };
     DriverError::with_detail(call, code, error.to_string())

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gfx9_emulator::BlockTable;
+use amdgpu_emulator::BlockTable;
 
 use super::command::{HostSource, Step, fault_code};
 use super::device::{Device, lock};

@@ -53,8 +53,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use gfx9_emulator::{AddressSpace, Blocks, Machine};
-pub use gfx9_emulator::{
+use amdgpu_emulator::{AddressSpace, Blocks, Machine};
+pub use amdgpu_emulator::{
     Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, FineGrainedAtomics, InstructionClass,
     InstructionFidelity, InstructionTrace, LaneAddress, MachineConfig, MemorySpace, Notice, NoticeKind,
     Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities, fidelity,

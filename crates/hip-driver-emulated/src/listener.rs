@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gfx9_emulator::{Defect, FaultReport, Notice};
+use amdgpu_emulator::{Defect, FaultReport, Notice};
 use hip_driver::activity::KernelCounts;
 use hip_driver::{DeviceId, ErrorCode};
 

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use amdgpu_emulator::{Dispatch, LoadedProgram};
 use code_object::{CodeObject, KernelKind, KernelSignature};
-use gfx9_emulator::{Dispatch, LoadedProgram};
 
 use super::device::{Device, lock, memory_error};
 use super::handles::Table;
@@ -56,7 +56,7 @@ impl Module {
             return Err(DriverError::with_detail(call, ErrorCode::NO_BINARY_FOR_GPU, detail));
         }
         let program = device.machine.load(&object).map_err(|error| match error {
-            gfx9_emulator::Error::OutOfMemory { .. } => memory_error(call, &error),
+            amdgpu_emulator::Error::OutOfMemory { .. } => memory_error(call, &error),
             _ => DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, error.to_string()),
         })?;
         construct(call, device, &program)?;

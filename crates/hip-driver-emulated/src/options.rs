@@ -1,7 +1,7 @@
 //! Options of the emulated driver: its devices and their machines. And the properties of its devices.
 
+use amdgpu_emulator::MachineConfig;
 use code_object::{FeatureSetting, Processor, TargetId};
-use gfx9_emulator::MachineConfig;
 
 use super::listener::Listener;
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};

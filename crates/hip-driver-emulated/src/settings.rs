@@ -7,8 +7,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use amdgpu_emulator::{Bounds, FineGrainedAtomics, MachineConfig};
 use code_object::{FeatureSetting, TargetId};
-use gfx9_emulator::{Bounds, FineGrainedAtomics, MachineConfig};
 use hip_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::options::EmulatorOptions;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
-use gfx9_emulator::Error;
+use amdgpu_emulator::Error;
 
 use super::EmulatedDriver;
 use super::command::Ran;

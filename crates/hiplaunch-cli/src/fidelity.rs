@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use amdgpu_isa::{Listing, Target};
 use code_object::CodeObject;
-use gfx9_isa::{Listing, Target};
 use hip_driver_emulated::{Fidelity, InstructionFidelity, fidelities, fidelity};
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<I
     let object = object.map_err(|error| error.to_string())?;
     let target = Target::of(&object).map_err(|error| error.to_string())?;
     let listing = Listing::of(&object).map_err(|error| error.to_string())?;
-    let mut by_name: BTreeMap<&str, (&gfx9_isa::Row, u64)> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, (&amdgpu_isa::Row, u64)> = BTreeMap::new();
     for function in listing.functions() {
         for row in function.instructions().filter_map(|instruction| instruction.row) {
             by_name.entry(row.name).or_insert((row, 0)).1 += 1;

@@ -34,8 +34,11 @@ const CRATES: &[(&str, &[&str])] = &[
             "descriptor, error + target, limits",
         ],
     ),
-    ("crates/gfx9-isa", &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error", "lists"]),
-    ("crates/gfx9-emulator", &["host", "observe", "exec", "memory", "report, state"]),
+    (
+        "crates/amdgpu-isa",
+        &["disasm", "fields, table", "row", "mnemonic, target", "encoding, error", "lists"],
+    ),
+    ("crates/amdgpu-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (
         "crates/hip-driver",
         &[

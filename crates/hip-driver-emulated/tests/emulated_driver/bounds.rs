@@ -63,7 +63,7 @@ fn what_strict_bounds_refuse_is_listed_with_bounds_of_pages() {
 
 /// Adds 64 times 1.0 to a float, and returns it.
 fn sum(rig: &Rig, ptr: DevicePtr) -> Result<f32, hip_driver::DriverError> {
-    let code = include_bytes!("../../../gfx9-emulator/tests/data/assembly/sum.gfx90a.co");
+    let code = include_bytes!("../../../amdgpu-emulator/tests/data/assembly/sum.gfx90a.co");
     let (kernels, stream) = (rig.load(D0, code), rig.stream(D0));
     let fill = Work::FillBytes { dst: ptr, value: 0, bytes: 4 };
     // SAFETY: the first bytes of a live allocation.

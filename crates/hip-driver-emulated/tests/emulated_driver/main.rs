@@ -412,7 +412,7 @@ fn globals_kernels_and_occupancy_work_on_both_targets() {
 fn constructors_of_variables_run_when_a_module_is_loaded() {
     let rig = Rig::one();
     let kernels =
-        rig.load(D0, include_bytes!("../../../gfx9-emulator/tests/data/compilers/constructor.gfx90a.co"));
+        rig.load(D0, include_bytes!("../../../amdgpu-emulator/tests/data/compilers/constructor.gfx90a.co"));
     // SAFETY: checked by the driver.
     let (value, _) = unsafe { rig.driver.module_get_global(D0, kernels.module, c"value") }.unwrap();
     assert_eq!(rig.read(D0, value, 1), [5 + 37]);

@@ -1,7 +1,7 @@
 //! Disassembles the functions of a code object.
 
+use amdgpu_isa::{Function, Listing};
 use code_object::CodeObject;
-use gfx9_isa::{Function, Listing};
 
 use crate::demangle::means;
 

@@ -5,7 +5,7 @@ use super::{Folder, data, hiplaunch};
 /// Writes a script to `folder` that launches a kernel with two workgroups of `block` work-items.
 fn script(folder: &Folder, kernel: &str, block: u32, args: &str) -> String {
     let code = "waiting.gfx90a.co";
-    folder.write(code, include_bytes!("../../../gfx9-emulator/tests/data/waiting.gfx90a.co"));
+    folder.write(code, include_bytes!("../../../amdgpu-emulator/tests/data/waiting.gfx90a.co"));
     let text = format!(
         "version = 1\ndescription = \"{kernel}\"\ncode_object = {code:?}\n\n[[buffers]]\nname = \"out\"\nbytes = 4096\n\
          fill = 0\n\n[[launches]]\nkernel = \"{kernel}\"\ngrid = [2, 1, 1]\nblock = [{block}, 1, 1]\nargs = [{args}]\n"
@@ -103,7 +103,7 @@ fn each_fault_is_named_and_the_next_script_runs() {
 fn a_store_past_a_buffer_names_its_line_and_bounds_of_pages_allow_it() {
     let folder = Folder::new();
     let code = "lines.gfx90a.co";
-    folder.write(code, include_bytes!("../../../gfx9-emulator/tests/data/lines.gfx90a.co"));
+    folder.write(code, include_bytes!("../../../amdgpu-emulator/tests/data/lines.gfx90a.co"));
     let script = |at: u32| {
         let text = format!(
             "version = 1\ndescription = \"a store\"\ncode_object = {code:?}\n\n[[buffers]]\nname = \"out\"\nbytes = 64\n\

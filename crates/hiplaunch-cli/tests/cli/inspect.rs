@@ -327,7 +327,7 @@ fn the_machine_code() {
     // A code object that can't be disassembled is shown nevertheless.
     let other = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
+        "/../../crates/amdgpu-emulator/tests/data/assembly/empty.gfx1100.co"
     );
     let (status, out, err) = hiplaunch(&["inspect", other, "--disassemble"]);
     assert!(status == 2 && out.contains("  kernel empty\n"), "{out}");

@@ -73,7 +73,7 @@ fn fields_of_run() {
     let (wrong, saxpy) = (data("wrong.launch.toml"), data("saxpy.launch.toml"));
     // One store past the end of its buffer, which bounds of pages list.
     let folder = Folder::new();
-    folder.write("lines.co", include_bytes!("../../../gfx9-emulator/tests/data/lines.gfx90a.co"));
+    folder.write("lines.co", include_bytes!("../../../amdgpu-emulator/tests/data/lines.gfx90a.co"));
     let past = folder.write(
         "past.launch.toml",
         "version = 1\ndescription = \"a store past the end\"\ncode_object = \"lines.co\"\n\n[[buffers]]\n\
@@ -127,7 +127,7 @@ fn fields_of_inspect() {
     // A code object that can't be disassembled.
     let other = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../crates/gfx9-emulator/tests/data/assembly/empty.gfx1100.co"
+        "/../../crates/amdgpu-emulator/tests/data/assembly/empty.gfx1100.co"
     );
     check(
         "inspect",

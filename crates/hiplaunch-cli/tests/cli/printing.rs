@@ -49,7 +49,7 @@ const LINE: &str = "item 37 of block 1: -42 2.500 a string that is longer than o
 /// that is read when the kernel has ended.
 fn scripts(folder: &Folder) -> [(String, &'static str); 2] {
     let copy = |name: &str, to: &str| {
-        let data = hiplaunch_testing::root().join("crates/gfx9-emulator/tests/data");
+        let data = hiplaunch_testing::root().join("crates/amdgpu-emulator/tests/data");
         folder.write(to, std::fs::read(data.join(name)).unwrap());
     };
     copy("printing.gfx90a.bundle", "calls.co");

@@ -1,0 +1,325 @@
+//! Buffer loads and stores with format conversion: `buffer_*_format_*` and `tbuffer_*_format_*`.
+//!
+//! The format is the descriptor's for MUBUF and the instruction's for MTBUF (CDNA ISA, "Buffer data").
+
+use std::marker::PhantomData;
+
+use amdgpu_isa::Encoding;
+use half::f16;
+
+use crate::exec::buffer::{Reach, fault, load_part, store_part};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
+use crate::exec::notices::Who;
+use crate::exec::to_lds::{buffer_base, to_lds};
+use crate::report::access::AccessKind;
+use crate::state::wave::{LANES, Wave, lanes_of};
+
+/// Returns the number of bits of each component in memory, the component in the lowest bits first. Empty for invalid
+/// formats.
+fn layout(data_format: u32) -> &'static [u32] {
+    match data_format {
+        1 => &[8],
+        2 => &[16],
+        3 => &[8, 8],
+        4 => &[32],
+        5 => &[16, 16],
+        // The names of these formats begin with the highest bits: 10_11_11, 11_11_10, 10_10_10_2, 2_10_10_10.
+        6 => &[11, 11, 10],
+        7 => &[10, 11, 11],
+        8 => &[2, 10, 10, 10],
+        9 => &[10, 10, 10, 2],
+        10 => &[8, 8, 8, 8],
+        11 => &[32, 32],
+        12 => &[16, 16, 16, 16],
+        13 => &[32, 32, 32],
+        14 => &[32, 32, 32, 32],
+        _ => &[],
+    }
+}
+
+/// The number format of components.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Unorm,
+    Snorm,
+    Uscaled,
+    Sscaled,
+    Uint,
+    Sint,
+    Float,
+}
+
+impl Numbers {
+    fn of(number_format: u32) -> Option<Numbers> {
+        Some(match number_format {
+            0 => Numbers::Unorm,
+            1 => Numbers::Snorm,
+            2 => Numbers::Uscaled,
+            3 => Numbers::Sscaled,
+            4 => Numbers::Uint,
+            5 => Numbers::Sint,
+            7 => Numbers::Float,
+            _ => return None,
+        })
+    }
+
+    fn is_integer(self) -> bool {
+        matches!(self, Numbers::Uint | Numbers::Sint)
+    }
+
+    /// Converts a component of `bits` bits to the value of a register: an integer, or the bits of an f32.
+    fn decode(self, raw: u32, bits: u32) -> u32 {
+        let signed = || (raw << (32 - bits)) as i32 >> (32 - bits);
+        let ones = |bits: u32| ((1u64 << bits) - 1) as f64;
+        match self {
+            Numbers::Uint => raw,
+            Numbers::Sint => signed() as u32,
+            Numbers::Unorm => ((f64::from(raw) / ones(bits)) as f32).to_bits(),
+            Numbers::Snorm => ((f64::from(signed()) / ones(bits - 1)).max(-1.0) as f32).to_bits(),
+            Numbers::Uscaled => (raw as f32).to_bits(),
+            Numbers::Sscaled => (signed() as f32).to_bits(),
+            Numbers::Float => match bits {
+                32 => raw,
+                16 => f16::from_bits(raw as u16).to_f32().to_bits(),
+                // Unsigned floats with f16's exponent and the first 6 or 5 bits of its mantissa.
+                11 => f16::from_bits((raw << 4) as u16).to_f32().to_bits(),
+                10 => f16::from_bits((raw << 5) as u16).to_f32().to_bits(),
+                _ => 0,
+            },
+        }
+    }
+
+    /// Converts the value of a register to a component of `bits` bits.
+    fn encode(self, value: u32, bits: u32) -> u32 {
+        let float = f64::from(f32::from_bits(value));
+        let ones = |bits: u32| ((1u64 << bits) - 1) as f64;
+        let mask = ones(bits) as u32;
+        // Conversions of floats to integers saturate, and give 0 for a NaN.
+        match self {
+            Numbers::Uint => value.min(mask),
+            Numbers::Sint => {
+                let limit = (1i64 << (bits - 1)) - 1;
+                i64::from(value as i32).clamp(-limit - 1, limit) as u32 & mask
+            }
+            Numbers::Unorm => (float.clamp(0.0, 1.0) * ones(bits)).round_ties_even() as u32,
+            Numbers::Snorm => {
+                (float.clamp(-1.0, 1.0) * ones(bits - 1)).round_ties_even() as i32 as u32 & mask
+            }
+            Numbers::Uscaled => (float as u64).min(u64::from(mask)) as u32,
+            Numbers::Sscaled => {
+                let limit = (1i64 << (bits - 1)) - 1;
+                (float as i64).clamp(-limit - 1, limit) as u32 & mask
+            }
+            Numbers::Float => match bits {
+                32 => value,
+                16 => u32::from(f16::from_f64(float).to_bits()),
+                11 => small_float(float, 6),
+                10 => small_float(float, 5),
+                _ => 0,
+            },
+        }
+    }
+}
+
+/// Rounds to an unsigned float with 5 bits of exponent and `mantissa` bits of mantissa. Negative numbers give 0.
+fn small_float(value: f64, mantissa: u32) -> u32 {
+    let infinity = 31 << mantissa;
+    if value.is_nan() {
+        return infinity | 1 << (mantissa - 1);
+    }
+    if value <= 0.0 {
+        return 0;
+    }
+    // In units of the last place at this exponent, which for denormals is the smallest one.
+    let exponent = (value.log2().floor() as i32).clamp(-14, 16);
+    let units = (value / f64::from(exponent - mantissa as i32).exp2()).round_ties_even();
+    // The implicit bit of `units` adds one to the exponent; rounding up may carry into it.
+    let bits = (exponent + 14) as u32 * (1 << mantissa) + units.min(f64::from(2 << mantissa)) as u32;
+    bits.min(infinity)
+}
+
+/// The layout of 1 to 4 components in registers.
+pub(crate) trait Components {
+    /// The number of components in one register.
+    const EACH: usize;
+    /// Whether the only component is in the high half.
+    const HIGH: bool = false;
+}
+
+/// One component in each register.
+pub(crate) struct Full;
+impl Components for Full {
+    const EACH: usize = 1;
+}
+
+/// Two components in each register. A load of an odd number keeps the high half of the last register, unless
+/// SRAM-ECC is on.
+pub(crate) struct Half;
+impl Components for Half {
+    const EACH: usize = 2;
+}
+
+/// One component in the high half. A load keeps the low half, unless SRAM-ECC is on.
+pub(crate) struct HalfHigh;
+impl Components for HalfHigh {
+    const EACH: usize = 2;
+    const HIGH: bool = true;
+}
+
+/// The format of an access.
+pub(crate) struct Format {
+    layout: &'static [u32],
+    numbers: Numbers,
+    /// What a load gives for each of x, y, z, w: 0 and 1 select these constants, 4 to 7 a component.
+    select: [u32; 4],
+}
+
+impl Format {
+    pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
+        let word3 = w.s32(i.src[2] + 3);
+        let typed = i.row.encoding() == Some(Encoding::Mtbuf);
+        let (data, number, select) = if typed {
+            (i.raw[0] >> 19 & 15, i.raw[0] >> 23 & 7, [4, 5, 6, 7])
+        } else {
+            (word3 >> 15 & 15, word3 >> 12 & 7, [0, 3, 6, 9].map(|at| word3 >> at & 7))
+        };
+        match Numbers::of(number) {
+            Some(numbers) => Format { layout: layout(data), numbers, select },
+            None => Format { layout: &[], numbers: Numbers::Uint, select },
+        }
+    }
+
+    /// Returns the size of all components in bytes.
+    pub(crate) fn size(&self) -> u32 {
+        self.layout.iter().sum::<u32>() / 8
+    }
+
+    /// Returns the number of bytes that are accessed at a time.
+    pub(crate) fn unit(&self) -> u32 {
+        self.size().min(4)
+    }
+
+    /// Converts memory to the values of x, y, z, w.
+    fn decode(&self, words: [u32; 4]) -> [u32; 4] {
+        let one = if self.numbers.is_integer() { 1 } else { 1f32.to_bits() };
+        let mut components = [0, 0, 0, one];
+        let mut at = 0;
+        for (component, bits) in components.iter_mut().zip(self.layout) {
+            let raw = words[at / 32] >> (at % 32) & (u32::MAX >> (32 - bits));
+            *component = self.numbers.decode(raw, *bits);
+            at += *bits as usize;
+        }
+        self.select.map(|select| match select {
+            0 => 0,
+            1 => one,
+            n => components[n as usize & 3],
+        })
+    }
+
+    fn encode(&self, components: [u32; 4]) -> [u32; 4] {
+        let mut words = [0; 4];
+        let mut at = 0;
+        for (component, bits) in components.into_iter().zip(self.layout) {
+            words[at / 32] |= self.numbers.encode(component, *bits) << (at % 32);
+            at += *bits as usize;
+        }
+        words
+    }
+}
+
+/// `[t]buffer_load_format_*` of `N` components.
+pub(crate) struct FormatLoad<C, const N: usize>(PhantomData<C>);
+impl<C: Components, const N: usize> Exec for FormatLoad<C, N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        if i.flags & flag::LDS != 0 {
+            let base = buffer_base(w, i);
+            return to_lds(w, cx, i, base, 4, |w, cx, i, dst| load(w, cx, i, dst, N, C::EACH, C::HIGH));
+        }
+        load(w, cx, i, i.dst, N, C::EACH, C::HIGH)
+    }
+}
+
+fn load(
+    w: &mut Wave,
+    cx: &mut ExecContext,
+    i: &Inst,
+    dst: u16,
+    count: usize,
+    each: usize,
+    high: bool,
+) -> Flow {
+    let (reach, format, exec) = (Reach::new(w, i), Format::of(w, i), w.exec());
+    let (size, unit) = (format.size(), format.unit());
+    let inside = if size == 0 { 0 } else { reach.whole(exec, size) };
+    let mut values = [[0; 4]; LANES];
+    for lane in lanes_of(inside) {
+        let mut words = [0; 4];
+        for (extra, word) in (0..size).step_by(4).zip(&mut words) {
+            let Some(value) = load_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit)
+            else {
+                return fault(cx, AccessKind::Read, &reach, inside, unit, extra);
+            };
+            *word = value;
+        }
+        values[lane] = format.decode(words);
+    }
+    let kept = w.d16_kept;
+    for lane in lanes_of(exec) {
+        for (n, value) in values[lane].iter().enumerate().take(count) {
+            let dword = &mut w.v_mut(dst + (n / each) as u16).flat_mut()[lane];
+            if each == 1 {
+                *dword = *value;
+                continue;
+            }
+            let value = if format.numbers.is_integer() {
+                *value & 0xffff
+            } else {
+                u32::from(f16::from_f32(f32::from_bits(*value)).to_bits())
+            };
+            let shift = if high { 16 } else { 16 * (n % 2) };
+            // The second half of a register joins the first.
+            let old = if n % each == 0 { *dword & kept } else { *dword };
+            *dword = old & !(0xffff << shift) | value << shift;
+        }
+    }
+    Flow::Next
+}
+
+/// `[t]buffer_store_format_*` of `N` components. Further components of the format are stored as 0.
+pub(crate) struct FormatStore<C, const N: usize>(PhantomData<C>);
+impl<C: Components, const N: usize> Exec for FormatStore<C, N> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        store(w, cx, i, N, C::EACH, C::HIGH)
+    }
+}
+
+fn store(w: &mut Wave, cx: &mut ExecContext, i: &Inst, count: usize, each: usize, high: bool) -> Flow {
+    let (reach, format, exec) = (Reach::new(w, i), Format::of(w, i), w.exec());
+    let (size, unit) = (format.size(), format.unit());
+    let inside = if size == 0 { 0 } else { reach.whole(exec, size) };
+    for lane in lanes_of(inside) {
+        let mut components = [0; 4];
+        for (n, component) in components.iter_mut().enumerate().take(count) {
+            let dword = w.v(i.src[1] + (n / each) as u16).flat()[lane];
+            *component = if each == 1 {
+                dword
+            } else {
+                let value = (dword >> if high { 16 } else { 16 * (n % 2) }) as u16;
+                match format.numbers {
+                    Numbers::Uint => value.into(),
+                    Numbers::Sint => value as i16 as u32,
+                    _ => f16::from_bits(value).to_f32().to_bits(),
+                }
+            };
+        }
+        let words = format.encode(components);
+        for (extra, word) in (0..size).step_by(4).zip(words) {
+            if store_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit, word).is_none() {
+                return fault(cx, AccessKind::Write, &reach, inside, unit, extra);
+            }
+        }
+    }
+    Flow::Next
+}

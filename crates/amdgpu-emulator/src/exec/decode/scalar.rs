@@ -1,0 +1,92 @@
+//! Decoding of SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
+
+use amdgpu_isa::flags::{ACC, DESCRIPTOR, LIT};
+use amdgpu_isa::{Encoding, Ty, fields};
+
+use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
+use crate::exec::inst::{NONE, flag};
+use crate::exec::operand::Operand;
+
+impl Decoder<'_> {
+    fn scalar_source(
+        &mut self,
+        partial: &mut PartialInst,
+        n: usize,
+        code: u32,
+        ty: Ty,
+    ) -> Result<(), NotAnInstruction> {
+        match self.source(partial, n, code, ty)? {
+            Operand::Scalar(s) => partial.inst.src[n] = s,
+            _ => return Err(NotAnInstruction),
+        }
+        Ok(())
+    }
+
+    pub(super) fn sop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
+        let f = fields::Sop2::of(word);
+        let row = self.find(partial, Encoding::Sop2, f.op)?;
+        partial.inst.dst = aligned(f.sdst, row.dst);
+        self.scalar_source(partial, 0, f.src0, row.src[0])?;
+        self.scalar_source(partial, 1, f.src1, row.src[1])
+    }
+
+    pub(super) fn sop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
+        let f = fields::Sop1::of(word);
+        let row = self.find(partial, Encoding::Sop1, f.op)?;
+        partial.inst.dst = aligned(f.sdst, row.dst);
+        if row.src[0] != Ty::None {
+            self.scalar_source(partial, 0, f.src0, row.src[0])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn sopc(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
+        let f = fields::Sopc::of(word);
+        let row = self.find(partial, Encoding::Sopc, f.op)?;
+        self.scalar_source(partial, 0, f.src0, row.src[0])?;
+        if row.src[1] == Ty::None {
+            // `s_set_gpr_idx_on` has an immediate.
+            partial.inst.imm = f.src1;
+            return Ok(());
+        }
+        self.scalar_source(partial, 1, f.src1, row.src[1])
+    }
+
+    pub(super) fn sopk(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
+        let f = fields::Sopk::of(word);
+        let row = self.find(partial, Encoding::Sopk, f.op)?;
+        partial.inst.dst = aligned(f.sdst, row.dst);
+        // The immediate is sign-extended. Executors of unsigned comparisons and of hardware registers use the low half.
+        partial.inst.imm = f.simm as i16 as u32;
+        if row.flags & LIT != 0 {
+            let value = self.literal(partial)?;
+            partial.inst.src[0] = self.constant(partial, 0, u64::from(value), false);
+        }
+        debug_assert!(row.flags & ACC == 0);
+        Ok(())
+    }
+
+    pub(super) fn sopp(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
+        let f = fields::Sopp::of(word);
+        self.find(partial, Encoding::Sopp, f.op)?;
+        partial.inst.imm = f.simm as i16 as u32;
+        Ok(())
+    }
+
+    /// Decodes SMEM. `dst` is the first SGPR of the data, `src[0]` that of the base, `sdst` the SGPR with an offset or
+    /// `NONE`, `imm` the signed 21-bit offset.
+    pub(super) fn smem(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+        let f = fields::Smem::of(long);
+        let row = self.find(partial, Encoding::Smem, f.op)?;
+        let i = &mut partial.inst;
+        let base = if row.is(DESCRIPTOR) { Ty::Wide(4) } else { Ty::B64 };
+        i.src[0] = aligned(f.sbase * 2, base);
+        i.dst = aligned(f.sdata, if row.dst == Ty::None { row.src[0] } else { row.dst });
+        i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };
+        i.sdst = f.offset_register().map_or(NONE, |register| register as u16);
+        if f.glc {
+            i.flags |= flag::GLC;
+        }
+        Ok(())
+    }
+}

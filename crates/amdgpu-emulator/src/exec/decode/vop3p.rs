@@ -1,0 +1,137 @@
+//! Decoding of VOP3P: packed and mixed-precision arithmetic, dot products, and the matrix instructions.
+
+use amdgpu_isa::flags::{DOUBLE, F8F6F4, MATRIX, SPARSE};
+use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
+
+use super::decoder::{Decoder, NotAnInstruction, PartialInst};
+use super::vop::{Mods, set_sources};
+use crate::exec::matrix::Controls;
+use crate::exec::matrix_scaled::FORMATS;
+use crate::exec::operand::Operand;
+use crate::exec::packed::Select;
+use crate::state::wave::AGPR;
+
+impl Decoder<'_> {
+    pub(super) fn vop3p(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+        let f = fields::Vop3p::of(long);
+        let row = self.find(partial, Encoding::Vop3p, f.op)?;
+        partial.inst.dst = f.vdst as u16;
+        if row.is(SPARSE) {
+            return smfmac(partial, fields::Mai::of(long), row);
+        }
+        if row.is(MATRIX) && row.name != "v_mfma_ld_scale_b32" {
+            return self.mfma(partial, fields::Mai::of(long), row);
+        }
+        match row.name {
+            "v_accvgpr_read_b32" => {
+                partial.inst.src[0] = AGPR + (f.src0 & 0xff) as u16;
+                return Ok(());
+            }
+            "v_accvgpr_write_b32" => {
+                partial.inst.dst += AGPR;
+                let a = self.vop_source(partial, 0, f.src0, row)?;
+                return self.bind(partial, row, [a, Operand::None, Operand::None], Mods::NONE);
+            }
+            _ => {}
+        }
+        let mut sources = [Operand::None; 3];
+        let mut select = Select::NONE.clamped(f.clamp);
+        for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
+            // VOP3 encodings take no literal before gfx10.
+            if code == 255 && row.src[n] != Ty::None {
+                return Err(NotAnInstruction);
+            }
+            let bit = |bits: u32| bits >> n & 1;
+            let (lo, hi, neg_lo, neg_hi) = (bit(f.op_sel), bit(f.op_sel_hi()), bit(f.neg_lo), bit(f.neg_hi));
+            let ty = match row.src[n] {
+                Ty::None => continue,
+                Ty::Mix if hi != 0 => Ty::F16,
+                Ty::Mix => Ty::F32,
+                ty => ty,
+            };
+            *source = self.source(partial, n, code, ty)?;
+            // An operand has only the modifiers that have a meaning for its type.
+            select = match row.src[n] {
+                Ty::P16I => select.with(n, lo, hi, 0, 0),
+                Ty::P16F | Ty::P16Bf | Ty::P32 | Ty::Mix => select.with(n, lo, hi, neg_lo, neg_hi),
+                Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
+                // The sign of an f32 is in its high half.
+                // CDNA4 ISA, `V_DOT2_F32_BF16`: "NEG and ABS input modifiers do not affect S2".
+                Ty::F32 if row.name == "v_dot2_f32_bf16" => select.with(n, 0, 1, 0, 0),
+                Ty::F32 => select.with(n, 0, 1, 0, neg_lo),
+                _ => select,
+            };
+        }
+        set_sources(&mut partial.inst, &sources);
+        partial.inst.imm = select.0;
+        Ok(())
+    }
+
+    /// Decodes VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.
+    fn mfma(&mut self, partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
+        let (a, b) = if row.is(F8F6F4) {
+            // Scales are those that the instruction before has loaded.
+            let scales = self.has_scales || !Controls::new(0, f.abid, 0).is_scaled();
+            if f.cbsz >= FORMATS || f.blgp >= FORMATS || !scales {
+                return Err(NotAnInstruction);
+            }
+            (f.a_type(), f.b_type())
+        } else {
+            (row.src[0], row.src[1])
+        };
+        let a = matrix(f.src0, f.acc_a, a)?;
+        let b = matrix(f.src1, f.acc_b, b)?;
+        let code = f.src2;
+        let c = match code {
+            128..=208 | 240..=248 => {
+                let ty = if row.is(DOUBLE) { Ty::F64 } else { Ty::F32 };
+                self.source(partial, 2, code, ty)?
+            }
+            _ => matrix(code, f.acc_cd, row.src[2])?,
+        };
+        let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else {
+            return Err(NotAnInstruction);
+        };
+        partial.inst.dst = d;
+        partial.inst.imm = controls(f, row).0;
+        set_sources(&mut partial.inst, &[a, b, c]);
+        Ok(())
+    }
+}
+
+/// Returns whether two dwords are a matrix instruction with scales, which `v_mfma_ld_scale_b32` has to precede.
+pub(super) fn takes_scales(target: Target, words: [u32; 2]) -> bool {
+    let f = fields::Mai::of(u64::from(words[0]) | u64::from(words[1]) << 32);
+    Encoding::of(words[0]) == Some(Encoding::Vop3p)
+        && Encoding::Vop3p.row(target, f.op).is_some_and(|row| row.is(F8F6F4))
+        && Controls::new(0, f.abid, 0).is_scaled()
+}
+
+/// Decodes `v_smfmac`, like [`Decoder::mfma`]. The third source is a VGPR with the indices of A's elements, and D is
+/// also C.
+fn smfmac(partial: &mut PartialInst, f: fields::Mai, row: &Row) -> Result<(), NotAnInstruction> {
+    let a = matrix(f.src0, f.acc_a, row.src[0])?;
+    let b = matrix(f.src1, f.acc_b, row.src[1])?;
+    let indices = matrix(f.src2, false, row.src[2])?;
+    let Operand::Vector(d) = matrix(256 | f.vdst, f.acc_cd, row.dst)? else { return Err(NotAnInstruction) };
+    partial.inst.dst = d;
+    partial.inst.imm = controls(f, row).0;
+    set_sources(&mut partial.inst, &[a, b, indices]);
+    Ok(())
+}
+
+/// Returns the modifiers. The names of instructions of 8-bit floats end with the formats of A and B.
+fn controls(f: fields::Mai, row: &Row) -> Controls {
+    let mut formats = row.name.rsplit('_');
+    let [b, a] = [formats.next(), formats.next()].map(|format| format == Some("fp8"));
+    Controls::new(f.cbsz, f.abid, f.blgp).with_fp8(a, b)
+}
+
+/// Returns the first vector register of a matrix. The error is for registers that don't exist.
+fn matrix(code: u32, acc: bool, ty: Ty) -> Result<Operand, NotAnInstruction> {
+    let first = code.checked_sub(256).ok_or(NotAnInstruction)?;
+    if first + u32::from(ty.dwords()) > 256 {
+        return Err(NotAnInstruction);
+    }
+    Ok(Operand::Vector(first as u16 + if acc { AGPR } else { 0 }))
+}

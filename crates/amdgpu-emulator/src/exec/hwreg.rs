@@ -1,0 +1,103 @@
+//! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
+
+use amdgpu_isa::Target;
+
+use crate::exec::altered::after_mode;
+use crate::exec::inst::{ExecContext, Flow, executors};
+use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::state::wave::{Mode, Wave};
+
+const MODE: u32 = 1;
+const STATUS: u32 = 2;
+const TRAPSTS: u32 = 3;
+const HW_ID: u32 = 4;
+const GPR_ALLOC: u32 = 5;
+const LDS_ALLOC: u32 = 6;
+const IB_STS: u32 = 7;
+const SH_MEM_BASES: u32 = 15;
+const XCC_ID: u32 = 20;
+
+/// Returns the granularity of LDS allocations in bytes (LLVM, `AMDGPUSubtarget::getLocalMemoryGranularity`).
+fn lds_granule(target: Target) -> u32 {
+    match target {
+        Target::Gfx90a | Target::Gfx942 => 512,
+        Target::Gfx950 => 1280,
+    }
+}
+
+/// The bits of a hardware register that an immediate selects.
+struct Field {
+    /// The register's number.
+    register: u32,
+    first_bit: u32,
+    /// Not shifted.
+    mask: u32,
+}
+
+impl Field {
+    #[inline(always)]
+    fn of(imm: u32) -> Field {
+        let size = (imm >> 11 & 31) + 1;
+        Field { register: imm & 63, first_bit: imm >> 6 & 31, mask: u32::MAX >> (32 - size) }
+    }
+}
+
+fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
+    Some(match id {
+        MODE => w.mode.0,
+        STATUS => {
+            // SCC, EXECZ, VCCZ, the bit for a wave in a workgroup, and VALID.
+            u32::from(w.scc())
+                | u32::from(w.exec() == 0) << 9
+                | u32::from(w.vcc() == 0) << 10
+                | 1 << 11
+                | 1 << 16
+        }
+        TRAPSTS => w.trapsts,
+        // The wave's number in its SIMD. All waves seem to run on one compute unit.
+        HW_ID => w.id & 15,
+        // The wave has all registers.
+        GPR_ALLOC => 0x3f << 8 | 0xf << 24,
+        LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
+        IB_STS | XCC_ID => 0,
+        SH_MEM_BASES => PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI & 0xffff_0000,
+        _ => return None,
+    })
+}
+
+executors! {
+    /// `s_getreg_b32`. Registers that are not emulated read as 0.
+    Getreg |w, cx, i| {
+        let Field { register, first_bit, mask } = Field::of(i.imm);
+        let value = read(w, cx, register).unwrap_or(0) >> first_bit & mask;
+        w.set_s32(i.dst, value);
+        Flow::Next
+    }
+}
+
+#[inline(always)]
+fn set(w: &mut Wave, imm: u32, value: u32) {
+    let Field { register, first_bit, mask } = Field::of(imm);
+    let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
+    match register {
+        MODE => w.mode = Mode(merge(w.mode.0)),
+        TRAPSTS => w.trapsts = merge(w.trapsts),
+        // Kernels can't write the other registers.
+        _ => {}
+    }
+}
+
+executors! {
+    /// `s_setreg_b32`.
+    Setreg |w, _, i| {
+        let value = w.s32(i.dst);
+        set(w, i.imm, value);
+        after_mode(w)
+    }
+    /// `s_setreg_imm32_b32`.
+    SetregImm |w, _, i| {
+        let value = w.s32(i.src[0]);
+        set(w, i.imm, value);
+        after_mode(w)
+    }
+}

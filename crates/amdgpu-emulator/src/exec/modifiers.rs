@@ -1,0 +1,248 @@
+//! Source and result modifiers of lane operations, and operands for which an operation has no form.
+//!
+//! Sources are prepared in temporary registers, the operation runs on these as on any vectors, and the result is
+//! modified and merged into the destination. Instructions without modifiers therefore have no cost for them, and
+//! operations need not implement them.
+
+#![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
+
+use amdgpu_isa::Ty;
+
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, ModifierInst};
+use crate::exec::lanes::{by_exec, load, splat, store};
+use crate::exec::level::{Columns, two_columns};
+use crate::exec::number::float::Float;
+use crate::exec::number::half16::Half;
+use crate::exec::number::soft;
+use crate::exec::operand::{
+    Dpp, DwordPart, Moves, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
+};
+use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand, sreg};
+
+/// Writes to [`Regs::s`](crate::state::wave::Regs::s) the scalars that operands use and that are not kept there: VCCZ,
+/// EXECZ and spilled constants.
+#[inline(always)]
+pub(crate) fn prepare_scalars(w: &mut Wave, ext: &ModifierInst) {
+    if ext.zero_flags {
+        let (vccz, execz) = (w.vcc() == 0, w.exec() == 0);
+        w.set_s32(sreg::VCCZ, u32::from(vccz));
+        w.set_s32(sreg::EXECZ, u32::from(execz));
+    }
+    for (n, value) in ext.spilled.iter().enumerate() {
+        if let Some(value) = value {
+            w.set_s64(spill(n), *value);
+        }
+    }
+}
+
+/// Executes an instruction that has a [`ModifierInst`].
+pub(crate) struct Modified;
+
+pub(crate) const MODIFIED: Columns = two_columns::<Modified>();
+
+impl Exec for Modified {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        let Some(ext) = &i.ext else { return Flow::Next };
+        prepare_scalars(w, ext);
+        let before = w.exec();
+        let [first, second, third] = &ext.fixes;
+        if let Some(fix) = first {
+            prepare(w, fix, ext.dpp.as_ref(), temp(0));
+        }
+        for (n, fix) in [(1, second), (2, third)] {
+            if let Some(fix) = fix {
+                prepare(w, fix, None, temp(n));
+            }
+        }
+        // SAFETY: it was decoded for the same SIMD level as this instruction, which is executing, so the level is
+        // available.
+        let flow = unsafe { (ext.inner.exec)(w, cx, &ext.inner) };
+        if let Some(post) = &ext.post {
+            finish(w, post);
+        }
+        if ext.dpp.is_some() && !ext.writes_exec {
+            w.set_exec(before);
+        }
+        flow
+    }
+}
+
+/// Writes a source to the temporary register `to` and, if it has 64 bits, to the next one: moves it between lanes, selects
+/// the part, takes the magnitude, then negates.
+#[inline(always)]
+fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
+    let dwords = u16::from(fix.ty.dwords().min(2));
+    let mut from = fix.from;
+    if let (Some(dpp), Operand::Vector(v)) = (dpp, from) {
+        permute(w, dpp, dwords, v, to);
+        from = Operand::Vector(to);
+        if !fix.abs && !fix.neg {
+            return;
+        }
+    }
+    let (up, down) = fix.part.shifts();
+    for d in 0..dwords {
+        // Of an f64, the second dword has the sign.
+        let sign = match (fix.ty, d) {
+            (Ty::F16 | Ty::Bf16, _) => 1u32 << 15,
+            (Ty::F64 | Ty::B64, 1) => 1 << 31,
+            (Ty::F64 | Ty::B64, _) | (_, 1) => 0,
+            _ => 1 << 31,
+        };
+        let part = if fix.signed { !0 } else { !0 >> down };
+        let keep = if fix.abs { part & !sign } else { part };
+        let flip = if fix.neg { sign } else { 0 };
+        let changed = |x: u32| ((x << up) as i32 >> down) as u32 & keep ^ flip;
+        match from {
+            Operand::Vector(v) => {
+                for c in 0..CHUNKS {
+                    w.v_mut(to + d).0[c] = w.v(v.wrapping_add(d)).0[c].map(changed);
+                }
+            }
+            Operand::Scalar(s) => *w.v_mut(to + d) = splat(changed(w.s32(s.wrapping_add(d)))),
+            Operand::None => {}
+        }
+    }
+}
+
+/// Moves the dwords from register `v` on between lanes, to those from register `to` on, and removes from EXEC the lanes that
+/// must not be written.
+#[inline(always)]
+fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
+    let exec = w.exec();
+    let valid = if exec == !0 { dpp.sources } else { dpp.moves.of_bits(exec) };
+    for d in 0..dwords {
+        move_lanes(w, &dpp.moves, v.wrapping_add(d), to + d);
+    }
+    if dpp.bound_ctrl && exec != !0 {
+        // Lanes whose source is inactive read 0.
+        let mut mask = Lanes::ZERO;
+        expand(valid, &mut mask);
+        for d in 0..dwords {
+            for (lane, mask) in w.v_mut(to + d).flat_mut().iter_mut().zip(mask.flat()) {
+                *lane &= mask;
+            }
+        }
+    }
+    w.set_exec(exec & dpp.enabled & if dpp.bound_ctrl { !0 } else { valid });
+}
+
+/// Moves register `v` between lanes, to register `to`. Lanes that read no lane become 0.
+#[inline(always)]
+fn move_lanes(w: &mut Wave, moves: &Moves, v: u16, to: u16) {
+    match moves {
+        Moves::Broadcast(rows) => {
+            for c in 0..CHUNKS {
+                let value = w.v(v).flat().get(usize::from(rows[c])).copied().unwrap_or(0);
+                w.v_mut(to).0[c] = [value; CHUNK];
+            }
+        }
+        Moves::Mirror => {
+            for c in 0..CHUNKS {
+                w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 15]);
+            }
+        }
+        Moves::HalfMirror => {
+            for c in 0..CHUNKS {
+                w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 7]);
+            }
+        }
+        Moves::Shifts(shifts) => {
+            let mut v = v;
+            if v == 0 {
+                // A window of the first register may not begin before it.
+                v = temp(1);
+                *w.v_mut(v) = *w.v(0);
+            }
+            for (n, shift) in shifts.iter().enumerate().take_while(|(n, shift)| *n == 0 || shift.lanes != 0) {
+                for c in 0..CHUNKS {
+                    let x = w.window(v, (CHUNK * c) as isize + isize::from(shift.by));
+                    let before = if n == 0 { [0; CHUNK] } else { w.v(to).0[c] };
+                    w.v_mut(to).0[c] = std::array::from_fn(|j| before[j] | x[j] & shift.mask.0[c][j]);
+                }
+            }
+        }
+    }
+}
+
+/// Applies output modifiers to the result in [`TEMP_DST`] and stores it to the active lanes.
+#[inline(always)]
+fn finish(w: &mut Wave, post: &ResultModifier) {
+    if post.clamp || post.omod != 0 {
+        match post.ty {
+            Ty::F16 => limit::<Half>(w, post),
+            Ty::F32 => limit::<f32>(w, post),
+            Ty::F64 => limit::<f64>(w, post),
+            Ty::P16F => {
+                let high = TEMP_DST + 1;
+                let both = *w.v(TEMP_DST);
+                for (to, from) in w.v_mut(high).flat_mut().iter_mut().zip(both.flat()) {
+                    *to = from >> 16;
+                }
+                limit_at::<Half>(w, post, high);
+                limit::<Half>(w, post);
+                let upper = *w.v(high);
+                for (to, from) in w.v_mut(TEMP_DST).flat_mut().iter_mut().zip(upper.flat()) {
+                    *to = *to & 0xffff | from << 16;
+                }
+            }
+            _ => {}
+        }
+    }
+    // The part of the result goes to its place in the dword, the rest of which is 0, the sign, or what it was.
+    let part = post.part;
+    let (_, down) = part.shifts();
+    let mask = !0 >> down << part.shift;
+    let written = if post.rest == UnwrittenBits::Sign { !0 } else { mask };
+    let kept = if post.rest == UnwrittenBits::Keep { !mask } else { 0 };
+    by_exec!(w, MASKED => {
+        for d in 0..u16::from(post.ty.dwords()) {
+            for c in 0..CHUNKS {
+                let mut v: [u32; CHUNK] = load(w, TEMP_DST + d, c);
+                if part != DwordPart::ALL {
+                    let old: [u32; CHUNK] = load(w, post.dst, c);
+                    for j in 0..CHUNK {
+                        let placed = ((v[j] << down) as i32 >> down << part.shift) as u32;
+                        v[j] = placed & written | old[j] & kept;
+                    }
+                }
+                store::<_, MASKED>(w, post.dst.wrapping_add(d), c, &v);
+            }
+        }
+    });
+}
+
+#[inline(always)]
+fn limit<T: Float>(w: &mut Wave, post: &ResultModifier) {
+    limit_at::<T>(w, post, TEMP_DST);
+}
+
+/// Multiplies and clamps. Output modifiers are ignored in IEEE mode and if denormal results are kept; otherwise they
+/// flush denormals and replace -0 with +0 (CDNA2 ISA, "Output modifiers").
+#[inline(always)]
+fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
+    let m = w.mode;
+    let denormals = if T::FORMAT == soft::F32 { m.denorm32() } else { m.denorm64() };
+    let factor = (post.omod != 0 && !m.ieee() && denormals & 2 == 0).then(|| {
+        let power = [0, 1, 2, -1][usize::from(post.omod & 3)];
+        T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power))
+    });
+    let nan_to_zero = m.dx10_clamp();
+    for c in 0..CHUNKS {
+        let mut v: [T; CHUNK] = load(w, at, c);
+        if let Some(factor) = factor {
+            for x in &mut v {
+                *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
+            }
+        }
+        if post.clamp {
+            for x in &mut v {
+                let upper = if T::ONE.lt(*x) { T::ONE } else { *x };
+                let keep = T::ZERO.lt(upper) | (x.is_nan() & !nan_to_zero);
+                *x = if keep { upper } else { T::ZERO };
+            }
+        }
+        store::<_, false>(w, at, c, &v);
+    }
+}

@@ -1,0 +1,49 @@
+//! Rejects code objects that have image instructions, which compute code for these targets never has.
+
+use amdgpu_isa::Target;
+use code_object::CodeObject;
+
+use crate::report::error::{Error, Result};
+
+/// The upper six bits of an image instruction's first dword (MIMG).
+const MIMG: u32 = 0x3c;
+
+/// Fails if a function of the code object has an image instruction. Data between functions is not checked.
+///
+/// # Errors
+/// [`Error::ImageInstruction`] for the first image instruction.
+pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
+    let mut starts: Vec<u64> = object.symbols().iter().map(|function| function.address).collect();
+    starts.extend(object.kernels().iter().map(|kernel| kernel.descriptor.entry));
+    starts.sort_unstable();
+    starts.dedup();
+    for segment in object.segments().filter(|segment| segment.executable) {
+        let (words, _) = segment.data.as_chunks::<4>();
+        let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
+        let inside = |address: &u64| Some((usize::try_from(address.checked_sub(segment.vaddr)?).ok()?) / 4);
+        let starts: Vec<usize> = starts.iter().filter_map(inside).filter(|at| *at < words.len()).collect();
+        let ends = starts.iter().skip(1).copied().chain([words.len()]);
+        for (start, end) in starts.iter().copied().zip(ends) {
+            // Nearly all functions have no such bits and need not be decoded.
+            if !words[start..end].iter().any(|word| u32::from_le_bytes(*word) >> 26 == MIMG) {
+                continue;
+            }
+            let mut at = start;
+            while let Some(first) = word(at).filter(|_| at < end) {
+                let length = amdgpu_isa::encoded_length(target, first, word(at + 1));
+                if length.is_some() && first >> 26 == MIMG {
+                    let address = segment.vaddr + 4 * at as u64;
+                    let raw = [first, word(at + 1).unwrap_or(0)];
+                    return Err(Error::ImageInstruction {
+                        target: object.target().to_string(),
+                        function: object.function_at(address).map_or_else(String::new, |f| f.name.clone()),
+                        address,
+                        instruction: amdgpu_isa::disassemble_lenient(target, raw, address).text,
+                    });
+                }
+                at += length.unwrap_or(1);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,587 @@
+//! The dispatch ABI: the contents of registers and memory when a kernel starts.
+//!
+//! Sources: LLVM AMDGPU usage, "Initial Kernel Execution State", "Kernarg Segment", "Code Object V5 Metadata"; the HSA
+//! runtime specification for the AQL packet and `amd_queue_t`.
+
+use std::sync::Arc;
+
+use amdgpu_isa::Target;
+use code_object::occupancy::{self, LdsCapacity, Occupancy};
+use code_object::{
+    FeatureSetting, HiddenArg, KernelDescriptor, KernelSignature, TargetId, ValueKind, WorkitemIds,
+};
+
+use crate::exec::inst::Code;
+use crate::host::config::MachineConfig;
+use crate::host::hostcall::{Hostcall, PRINTF_SIZE, Printer, PrintfBuffer};
+use crate::host::program;
+use crate::host::spin::VectorCount;
+use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
+use crate::memory::bounds::Bounds;
+use crate::memory::lds::max_lds;
+use crate::memory::{AddressSpace, DispatchMemory};
+use crate::report::error::{Error, Result};
+use crate::state::wave::{LANES, Lanes, Mode, POOL, Wave};
+
+/// The largest number of work-items of a workgroup.
+pub const MAX_BLOCK: u32 = 1024;
+/// The largest size of a lane's private memory in bytes: the number that the hardware can address for a wave, divided
+/// by the number of lanes.
+const MAX_SCRATCH: u32 = 128 << 10;
+/// The size in bytes of the code at the entry that loads the preloaded kernel arguments, for firmware that can't
+/// preload. The emulator skips it.
+const PRELOAD_PROLOGUE: u64 = 256;
+
+/// The guest address of a dispatch's own memory, which has the kernarg segment, the packet and the queue. It is below
+/// all device allocations.
+const BLOCK_BASE: u64 = 0x0f00_0000_0000;
+const PACKET: u64 = BLOCK_BASE;
+const QUEUE: u64 = BLOCK_BASE + 0x100;
+const KERNARG: u64 = BLOCK_BASE + 0x400;
+
+/// Describes one dispatch of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch<'a> {
+    /// The number of the kernel in the program, from
+    /// [`LoadedProgram::kernel_index`](crate::LoadedProgram::kernel_index).
+    pub kernel: usize,
+    /// The number of workgroups along x, y and z. If one is 0, nothing runs.
+    pub grid: [u32; 3],
+    /// The number of work-items of a workgroup along x, y and z; at most [`MAX_BLOCK`] in all.
+    pub block: [u32; 3],
+    /// Bytes of LDS in addition to what the kernel declares.
+    pub dynamic_lds: u32,
+    /// The explicit arguments, each at its offset in the kernarg segment. If the bytes reach the hidden arguments, the
+    /// emulator overwrites them there.
+    pub kernarg: &'a [u8],
+    /// Whether the kernel is told that its workgroups can wait for each other (`cooperative_groups::grid_group::is_valid`).
+    /// They can in any dispatch: the emulator gives each workgroup that waits its turn.
+    pub cooperative: bool,
+}
+
+fn processor(target: Target) -> &'static str {
+    match target {
+        Target::Gfx90a => "gfx90a",
+        Target::Gfx942 => "gfx942",
+        Target::Gfx950 => "gfx950",
+    }
+}
+
+/// Whether SRAM-ECC is on: as the code says, or else the device. gfx942 and gfx950 always have it.
+fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
+    target != Target::Gfx90a
+        || match code.sramecc {
+            FeatureSetting::On => true,
+            FeatureSetting::Off => false,
+            FeatureSetting::Any | FeatureSetting::Unsupported => device,
+        }
+}
+
+fn invalid(k: &KernelSignature, reason: String) -> Error {
+    Error::InvalidLaunch { kernel: k.name.clone(), reason }
+}
+
+/// Checks the sizes of the grid and of the workgroups. Returns the number of waves of a whole workgroup.
+fn check_dims(k: &KernelSignature, d: &Dispatch<'_>, remainder: [u32; 3]) -> Result<u32> {
+    let size = d.block.iter().try_fold(1u32, |n, b| n.checked_mul(*b)).unwrap_or(u32::MAX);
+    if size == 0 || size > MAX_BLOCK {
+        return Err(invalid(k, format!("a block of {:?} work-items; 1 to {MAX_BLOCK} are allowed", d.block)));
+    }
+    if (0..3).any(|n| d.grid[n].checked_mul(d.block[n]).is_none()) {
+        return Err(invalid(
+            k,
+            format!("a grid of {:?} x {:?} work-items is above 2^32 - 1", d.grid, d.block),
+        ));
+    }
+    if (0..3).any(|n| remainder[n] >= d.block[n]) {
+        return Err(invalid(
+            k,
+            format!("partial workgroups of {remainder:?} work-items, and whole ones of {:?}", d.block),
+        ));
+    }
+    Ok(size.div_ceil(LANES as u32))
+}
+
+/// Returns the bytes of a workgroup's LDS: whole dwords, because compilers replace an atomic on the last byte or half with one on
+/// its dword.
+fn lds_bytes(k: &KernelSignature, d: &Dispatch<'_>, target: Target) -> Result<u32> {
+    let most = max_lds(target);
+    let bytes =
+        k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
+    bytes.filter(|bytes| *bytes <= most).ok_or_else(|| {
+        invalid(
+            k,
+            format!(
+                "{} bytes of static and {} of dynamic LDS; at most {most} in all are allowed",
+                k.group_segment_fixed_size, d.dynamic_lds
+            ),
+        )
+    })
+}
+
+/// The private memory of each lane.
+struct PrivateMemory {
+    bytes: u32,
+    /// The bytes of it that are for a dynamic stack.
+    dynamic_stack: u32,
+}
+
+impl PrivateMemory {
+    fn of(k: &KernelSignature, config: &MachineConfig) -> Result<PrivateMemory> {
+        let is_dynamic = k.uses_dynamic_stack || k.descriptor.uses_dynamic_stack();
+        let dynamic_stack = if is_dynamic { config.dynamic_stack } else { 0 };
+        let bytes = k
+            .private_segment_fixed_size
+            .checked_add(dynamic_stack)
+            .and_then(|b| b.checked_next_multiple_of(16))
+            .filter(|bytes| *bytes <= MAX_SCRATCH);
+        let bytes = bytes.ok_or_else(|| {
+            invalid(
+                k,
+                format!(
+                    "{} bytes of private memory and {dynamic_stack} of dynamic stack for each work-item; at most \
+                     {MAX_SCRATCH} are allowed",
+                    k.private_segment_fixed_size
+                ),
+            )
+        })?;
+        Ok(PrivateMemory { bytes, dynamic_stack })
+    }
+}
+
+/// The guest addresses of what a dispatch's own memory has behind the kernarg segment.
+struct Layout {
+    hostcall: u64,
+    printf: u64,
+}
+
+/// The memory that a dispatch has for itself, with the buffers through which the kernel calls the host.
+struct OwnMemory {
+    block: Arc<DispatchMemory>,
+    layout: Layout,
+    hostcall: Option<Arc<Hostcall>>,
+    printf: Option<PrintfBuffer>,
+}
+
+impl OwnMemory {
+    /// `waves` is the number of waves of a whole workgroup.
+    fn new(
+        program: &program::Inner,
+        k: &KernelSignature,
+        d: &Dispatch<'_>,
+        waves: u32,
+        space: &Arc<AddressSpace>,
+        printer: Printer,
+    ) -> Result<OwnMemory> {
+        // Compilers load kernel arguments with wide loads, which may extend past the end.
+        let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
+        let hostcall_at = KERNARG + kernarg_len;
+        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
+        let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
+        let printf_at = hostcall_at + if calls_host { Hostcall::size(all_waves) } else { 0 };
+        let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
+        let printf_len = if prints { PRINTF_SIZE } else { 0 };
+        let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
+        let printf = prints.then(|| {
+            let formats = program.object().printf_formats();
+            PrintfBuffer::new(Arc::clone(&block), printf_at, printer.clone(), formats)
+        });
+        let hostcall = calls_host.then(|| {
+            let (block, space) = (Arc::clone(&block), Arc::clone(space));
+            Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, printer))
+        });
+        Ok(OwnMemory { block, layout: Layout { hostcall: hostcall_at, printf: printf_at }, hostcall, printf })
+    }
+}
+
+/// Returns the index of the kernel's first instruction.
+pub(super) fn entry(program: &program::Inner, code: &Code, k: &KernelSignature) -> Result<u32> {
+    let kd = &k.descriptor;
+    let start = code.index_of(program.guest(kd.entry));
+    let start = match kd.preload_length() {
+        0 => start,
+        _ => start.and_then(|_| code.index_of(program.guest(kd.entry) + PRELOAD_PROLOGUE)),
+    };
+    start.ok_or_else(|| {
+        invalid(
+            k,
+            format!(
+                "no instruction starts at its entry, {:#x}; compilers generate no code for a kernel that is excluded on a \
+                 target",
+                kd.entry
+            ),
+        )
+    })
+}
+
+/// Returns the SGPRs with which each wave begins. `block` has the kernarg segment.
+fn user_sgprs(kd: &KernelDescriptor, scratch: u32, block: &DispatchMemory) -> Vec<u32> {
+    let mut sgprs = Vec::with_capacity(16);
+    let mut push64 = |v: u64| sgprs.extend([v as u32, (v >> 32) as u32]);
+    if kd.private_segment_buffer() {
+        push64(SCRATCH_BASE | 1 << 63);
+        // num_records in bytes for all lanes; add_tid_enable, index stride 64, element size 4: the swizzle of
+        // private memory (CDNA2 ISA, "Buffer resource descriptor").
+        push64(u64::from(scratch * LANES as u32) | 0x00e8_0000 << 32);
+    }
+    for (enabled, value) in [
+        (kd.dispatch_ptr(), PACKET),
+        (kd.queue_ptr(), QUEUE),
+        (kd.kernarg_segment_ptr(), KERNARG),
+        (kd.dispatch_id(), 0),
+        (kd.flat_scratch_init(), SCRATCH_BASE),
+    ] {
+        if enabled {
+            push64(value);
+        }
+    }
+    if kd.private_segment_size_sgpr() {
+        sgprs.push(scratch);
+    }
+    for n in 0..kd.preload_length() {
+        let offset = u64::from(kd.preload_offset() + n) * 4;
+        sgprs.push(block.range().load_u32(KERNARG + offset).unwrap_or(0));
+    }
+    sgprs.resize(kd.user_sgpr_count() as usize, 0);
+    sgprs
+}
+
+/// The initial state that all waves of a dispatch share.
+pub(crate) struct DispatchSetup {
+    pub(crate) decoded: Arc<program::Decoded>,
+    pub(crate) block: Arc<DispatchMemory>,
+    pub(crate) hostcall: Option<Arc<Hostcall>>,
+    pub(crate) printf: Option<PrintfBuffer>,
+    /// The index of the first instruction.
+    entry: u32,
+    user_sgprs: Vec<u32>,
+    /// Which workgroup ids are in SGPRs, after the user SGPRs.
+    ids: [bool; 3],
+    workgroup_info: bool,
+    wave_offset: bool,
+    mode: Mode,
+    /// See [`Wave::d16_kept`].
+    d16_kept: u32,
+    /// The vector registers that the kernel has.
+    pub(crate) vectors: VectorCount,
+    grid: [u32; 3],
+    block_size: [u32; 3],
+    /// The work-items of the last workgroup along each axis; 0 for as many as the others have.
+    remainder: [u32; 3],
+    /// The work-items of each kind of workgroup, by the axes along which it is partial: x is bit 0.
+    items: Arc<[WorkItems]>,
+    flat_scratch: bool,
+    /// The size of the workgroup's LDS in bytes.
+    pub(crate) lds: u32,
+    /// The number of these bytes that are dynamic LDS.
+    pub(crate) dynamic_lds: u32,
+    /// The size of each lane's private memory in bytes.
+    pub(crate) scratch: u32,
+    /// The number of these bytes that are for a dynamic stack.
+    pub(crate) dynamic_stack: u32,
+}
+
+/// The work-items of a workgroup.
+pub(crate) struct WorkItems {
+    count: u32,
+    /// The ids of each wave, as v0 has them.
+    pub(crate) waves: Box<[Lanes]>,
+}
+
+impl DispatchSetup {
+    pub(crate) fn new(
+        program: &program::Inner,
+        config: &MachineConfig,
+        space: &Arc<AddressSpace>,
+        d: &Dispatch<'_>,
+        remainder: [u32; 3],
+    ) -> Result<DispatchSetup> {
+        let kernels = program.object().kernels();
+        let Some(k) = kernels.get(d.kernel) else {
+            return Err(Error::InvalidArgument(format!(
+                "kernel number {} of a program with {} kernels",
+                d.kernel,
+                kernels.len()
+            )));
+        };
+        let (kd, target) = (&k.descriptor, program.target());
+        let waves = check_dims(k, d, remainder)?;
+        let lds = lds_bytes(k, d, target)?;
+        if d.kernarg.len() > k.kernarg_size as usize {
+            return Err(invalid(
+                k,
+                format!("{} bytes of arguments; the kernarg segment has {}", d.kernarg.len(), k.kernarg_size),
+            ));
+        }
+        if kd.wave32() {
+            return Err(invalid(k, "it is compiled for waves of 32 lanes; these targets have 64".into()));
+        }
+        let private = PrivateMemory::of(k, config)?;
+        let memory = OwnMemory::new(program, k, d, waves, space, config.printer.clone())?;
+        let block = memory.block;
+        block.range().write_bytes(KERNARG, d.kernarg);
+        write_hidden(k, d, remainder, &memory.layout, &block);
+        write_packet(program, k, d, remainder, [lds, private.bytes], &block);
+        let decoded = Arc::clone(program.decoded(d.kernel)?);
+        let accum = kd.accum_offset().min(256) as u16;
+        let total = kd.vgprs().min(512) as u16;
+        Ok(DispatchSetup {
+            entry: entry(program, &decoded.code, k)?,
+            decoded,
+            user_sgprs: user_sgprs(kd, private.bytes, &block),
+            block,
+            hostcall: memory.hostcall,
+            printf: memory.printf,
+            ids: [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
+            workgroup_info: kd.enable_workgroup_info(),
+            // Architected flat scratch needs no offset.
+            wave_offset: kd.enable_private_segment() && target == Target::Gfx90a,
+            mode: Mode(
+                u32::from(kd.float_mode().bits())
+                    | u32::from(kd.dx10_clamp()) << 8
+                    | u32::from(kd.ieee()) << 9
+                    | u32::from(kd.fp16_overflow()) << 23,
+            ),
+            d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
+            vectors: VectorCount { vgprs: total.min(accum), agprs: total.saturating_sub(accum) },
+            grid: d.grid,
+            block_size: d.block,
+            remainder,
+            items: program.items(Shape {
+                block: d.block,
+                remainder,
+                mask: match kd.enable_vgpr_workitem_id() {
+                    WorkitemIds::X => 0x3ff,
+                    WorkitemIds::XY => 0xf_ffff,
+                    WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
+                },
+            }),
+            flat_scratch: target >= Target::Gfx942,
+            lds,
+            dynamic_lds: d.dynamic_lds,
+            scratch: private.bytes,
+            dynamic_stack: private.dynamic_stack,
+        })
+    }
+
+    /// The work-items of a workgroup.
+    pub(crate) fn items_of(&self, workgroup: [u32; 3]) -> &WorkItems {
+        let partial = |n: &usize| self.remainder[*n] > 0 && workgroup[*n] + 1 == self.grid[*n];
+        let kind: usize = (0..3).filter(partial).map(|n| 1 << n).sum();
+        &self.items[kind]
+    }
+
+    /// The number of waves of all workgroups.
+    pub(crate) fn all_waves(&self) -> u64 {
+        all_waves(&self.items, self.grid, self.remainder)
+    }
+
+    /// Returns how many workgroups and waves of the kernel a compute unit holds at once; `None` if its limits are not
+    /// known.
+    pub(crate) fn occupancy(&self, program: &program::Inner, kernel: usize) -> Option<Occupancy> {
+        let kernel = program.object().kernels().get(kernel)?;
+        let block = self.block_size.iter().product();
+        let dynamic = self.lds.saturating_sub(kernel.group_segment_fixed_size);
+        occupancy::of(processor(program.target()), kernel, block, dynamic).ok()?.first().copied()
+    }
+
+    /// The bytes of LDS that a workgroup can access: with [`Bounds::Pages`] whole granules, which the hardware allocates and checks
+    /// (LLVM's `AMDGPU::IsaInfo::getLdsDwGranularity`: 512 bytes, on gfx950 1,280).
+    pub(crate) fn accessible_lds(&self, bounds: Bounds) -> u32 {
+        match bounds {
+            Bounds::Pages if self.lds > 0 => LdsCapacity::of(processor(self.decoded.code.target))
+                .map_or(self.lds, |capacity| capacity.taken(self.lds.into()) as u32),
+            _ => self.lds,
+        }
+    }
+
+    /// Sets a wave to its state at the kernel's entry.
+    pub(crate) fn init_wave(&self, w: &mut Wave, id: u32, workgroup: [u32; 3]) {
+        if w.pool_of != self.decoded.code.id {
+            w.pool_of = self.decoded.code.id;
+            let pool = &self.decoded.code.pool;
+            w.r.s[usize::from(POOL)..usize::from(POOL) + pool.len()].copy_from_slice(pool);
+        }
+        w.r.s[..usize::from(POOL)].fill(0);
+        for rows in self.vectors.rows() {
+            bytemuck::cast_slice_mut::<Lanes, u8>(&mut w.r.v[rows]).fill(0);
+        }
+        let items = self.items_of(workgroup);
+        *w.v_mut(0) = items.waves[id as usize];
+        w.scratch.reset(self.scratch);
+        w.id = id;
+        w.next = self.entry;
+        w.mode = self.mode;
+        w.trapsts = 0;
+        w.count = 0;
+        w.wait = None;
+        w.d16_kept = self.d16_kept;
+
+        let mut at = 0;
+        let mut push = |w: &mut Wave, value: u32| {
+            w.set_s32(at, value);
+            at += 1;
+        };
+        for value in &self.user_sgprs {
+            push(w, *value);
+        }
+        for n in 0..3 {
+            if self.ids[n] {
+                push(w, workgroup[n]);
+            }
+        }
+        if self.workgroup_info {
+            // TG_SIZE. Bit 31 is set in the first wave of the workgroup. gfx942 also gives the wave's number (CDNA3 ISA,
+            // 3.13); LLVM's AMDGPUUsage has zeros there.
+            let number = if self.flat_scratch { id << 20 } else { 0 };
+            push(w, items.waves.len() as u32 | number | u32::from(id == 0) << 31);
+        }
+        if self.wave_offset {
+            // Each wave has a private memory of its own, which begins at the base.
+            push(w, 0);
+        }
+        if self.flat_scratch {
+            w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
+        }
+
+        let active = items.count - (id * LANES as u32).min(items.count);
+        w.set_exec(if active >= LANES as u32 { !0 } else { (1 << active) - 1 });
+    }
+}
+
+/// What the work-items of a dispatch's workgroups depend on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    block: [u32; 3],
+    remainder: [u32; 3],
+    /// The bits of v0 in which the kernel gets ids.
+    mask: u32,
+}
+
+/// Returns the work-items of each kind of workgroup: whole ones alone, or all combinations of axes. A kind that there is not
+/// has none.
+pub(super) fn kinds_of_workgroups(Shape { block, remainder, mask }: Shape) -> Arc<[WorkItems]> {
+    let kinds = if remainder == [0; 3] { 1 } else { 8 };
+    let of_kind = |kind: usize| {
+        let size = std::array::from_fn(|n| if kind >> n & 1 == 1 { remainder[n] } else { block[n] });
+        WorkItems { count: size.iter().product(), waves: item_ids(size, mask) }
+    };
+    (0..kinds).map(of_kind).collect()
+}
+
+/// The number of waves of all workgroups of a grid, by their kinds.
+fn all_waves(items: &[WorkItems], grid: [u32; 3], remainder: [u32; 3]) -> u64 {
+    let of_kind = |(kind, items): (usize, &WorkItems)| {
+        let workgroups = (0..3).map(|n| match (kind >> n & 1 == 1, remainder[n] > 0) {
+            (false, has_partial) => u64::from(grid[n].saturating_sub(has_partial.into())),
+            (true, _) => grid[n].min(1).into(),
+        });
+        workgroups.fold(items.waves.len() as u64, u64::saturating_mul)
+    };
+    items.iter().enumerate().map(of_kind).sum()
+}
+
+/// Returns what v0 has at the start of each wave of a workgroup: the ids along x, y and z, in 10 bits each, of which those
+/// of `mask` are kept. Lanes without a work-item have 0.
+fn item_ids(block: [u32; 3], mask: u32) -> Box<[Lanes]> {
+    let [bx, by, bz] = block;
+    let mut waves = vec![Lanes::ZERO; (bx * by * bz).div_ceil(LANES as u32) as usize].into_boxed_slice();
+    let lanes: &mut [u32] = bytemuck::cast_slice_mut(&mut waves);
+    for (row, lanes) in (0..by * bz).zip(lanes.chunks_mut(bx.max(1) as usize)) {
+        let (y, z) = (row % by, row / by);
+        for (x, lane) in (0..bx).zip(lanes) {
+            *lane = (x | y << 10 | z << 20) & mask;
+        }
+    }
+    waves
+}
+
+/// Writes the hidden arguments that the metadata lists.
+fn write_hidden(
+    k: &KernelSignature,
+    d: &Dispatch<'_>,
+    remainder: [u32; 3],
+    layout: &Layout,
+    block: &DispatchMemory,
+) {
+    let w = block.range();
+    // Partial workgroups are not among them.
+    let blocks = |n: usize| u64::from(d.grid[n] - u32::from(remainder[n] > 0 && d.grid[n] > 0));
+    let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
+    for arg in k.hidden_args() {
+        let ValueKind::Hidden(hidden) = arg.kind else { continue };
+        let value: u64 = match hidden {
+            HiddenArg::BlockCountX => blocks(0),
+            HiddenArg::BlockCountY => blocks(1),
+            HiddenArg::BlockCountZ => blocks(2),
+            HiddenArg::GroupSizeX => d.block[0].into(),
+            HiddenArg::GroupSizeY => d.block[1].into(),
+            HiddenArg::GroupSizeZ => d.block[2].into(),
+            HiddenArg::RemainderX => remainder[0].into(),
+            HiddenArg::RemainderY => remainder[1].into(),
+            HiddenArg::RemainderZ => remainder[2].into(),
+            HiddenArg::GridDims => dims as u64,
+            HiddenArg::DynamicLdsSize => d.dynamic_lds.into(),
+            HiddenArg::PrivateBase => PRIVATE_BASE_HI.into(),
+            HiddenArg::SharedBase => SHARED_BASE_HI.into(),
+            HiddenArg::QueuePtr => QUEUE,
+            HiddenArg::HostcallBuffer => layout.hostcall,
+            HiddenArg::PrintfBuffer => layout.printf,
+            // What clr writes for a launch on one device.
+            HiddenArg::MultigridSyncArg => d.cooperative.into(),
+            // Offsets are 0 in HIP; there is no heap or device queue.
+            _ => 0,
+        };
+        let bytes = value.to_le_bytes();
+        let len = (arg.size as usize).min(bytes.len());
+        w.write_bytes(KERNARG + u64::from(arg.offset), &bytes[..len]);
+    }
+}
+
+/// Writes the AQL kernel dispatch packet, and the fields of `amd_queue_t` that kernels read.
+fn write_packet(
+    program: &program::Inner,
+    k: &KernelSignature,
+    d: &Dispatch<'_>,
+    remainder: [u32; 3],
+    [lds, scratch]: [u32; 2],
+    block: &DispatchMemory,
+) {
+    let w = block.range();
+    let mut packet = [0; 64];
+    let mut put = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
+    // HSA_PACKET_TYPE_KERNEL_DISPATCH, and the number of dimensions.
+    put(0, &2u16.to_le_bytes());
+    put(2, &3u16.to_le_bytes());
+    for n in 0..3 {
+        put(4 + 2 * n, &(d.block[n] as u16).to_le_bytes());
+        let missing = if remainder[n] > 0 { d.block[n] - remainder[n] } else { 0 };
+        put(12 + 4 * n, &d.grid[n].wrapping_mul(d.block[n]).wrapping_sub(missing).to_le_bytes());
+    }
+    put(24, &scratch.to_le_bytes());
+    put(28, &lds.to_le_bytes());
+    put(32, &program.guest(k.descriptor.address).to_le_bytes());
+    put(40, &KERNARG.to_le_bytes());
+    w.write_bytes(PACKET, &packet);
+    // amd_queue_t: group_segment_aperture_base_hi, private_segment_aperture_base_hi.
+    w.write_bytes(QUEUE + 0x40, &SHARED_BASE_HI.to_le_bytes());
+    w.write_bytes(QUEUE + 0x44, &PRIVATE_BASE_HI.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waves_of_partial_workgroups_are_counted() {
+        let waves = |grid, block, remainder| {
+            all_waves(&kinds_of_workgroups(Shape { block, remainder, mask: !0 }), grid, remainder)
+        };
+        assert_eq!(waves([3, 2, 1], [128, 1, 1], [0; 3]), 12);
+        // Two of 128, one of 44.
+        assert_eq!(waves([3, 1, 1], [128, 1, 1], [44, 0, 0]), 5);
+        // 64 x 4: four of 4 waves; 1 x 4: two of 1; 64 x 3: two of 3; 1 x 3: one of 1.
+        assert_eq!(waves([3, 3, 1], [64, 4, 1], [1, 3, 0]), 4 * 4 + 2 + 2 * 3 + 1);
+        assert_eq!(waves([0, 1, 1], [64, 1, 1], [0; 3]), 0);
+    }
+}

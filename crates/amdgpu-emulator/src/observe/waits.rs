@@ -1,0 +1,361 @@
+//! The counters of outstanding memory operations, for which `s_waitcnt` waits (CDNA2 and CDNA3 ISA, "Manually inserted
+//! wait states"; LLVM, `SIInsertWaitcnts`).
+//!
+//! An operation is added to a counter when its instruction is issued, and ends at any time later. After a wait until a
+//! counter is at most `n`, an operation has certainly ended if at least `n` later ones, of those that end in the same
+//! order, were outstanding: had it not ended, none of these would have, and the counter would be larger.
+
+use std::collections::VecDeque;
+
+use amdgpu_isa::flags::{ATOMIC, GWS, HALF, HIGH};
+use amdgpu_isa::{Encoding, Row, Ty};
+
+use crate::observe::accesses::AccessedBytes;
+use crate::report::access::MemorySpace;
+
+/// A counter that `s_waitcnt` waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Counter {
+    /// vmcnt: vector loads, stores and atomics.
+    Vector,
+    /// lgkmcnt: LDS, scalar memory, global wave sync.
+    Scalar,
+    /// expcnt: data that global wave sync has not read yet.
+    Export,
+}
+
+impl Counter {
+    /// Returns the name in the operand of `s_waitcnt`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Counter::Vector => "vmcnt",
+            Counter::Scalar => "lgkmcnt",
+            Counter::Export => "expcnt",
+        }
+    }
+
+    /// Returns the largest value. If it is reached, the next instruction that increments the counter waits.
+    pub(crate) const fn largest(self) -> usize {
+        match self {
+            Counter::Vector => 63,
+            Counter::Scalar => 15,
+            Counter::Export => 7,
+        }
+    }
+}
+
+/// The other operations of the same counter among which an operation ends in the order of issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Operations on memory.
+    Memory,
+    /// Operations on LDS.
+    Lds,
+    /// None: the operation may end before earlier ones and after later ones.
+    Any,
+}
+
+/// What an instruction does to the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Counting {
+    /// Nothing that another instruction has to wait for.
+    #[default]
+    Nothing,
+    /// `s_waitcnt`.
+    Wait,
+    /// Increments vmcnt: MUBUF, MTBUF, GLOBAL, SCRATCH.
+    Memory,
+    /// FLAT: increments vmcnt and lgkmcnt. Lanes that access memory end with vmcnt, others with lgkmcnt.
+    Flat,
+    /// Increments lgkmcnt, in order: DS.
+    Lds,
+    /// Increments lgkmcnt, in no order: SMEM with a result.
+    ScalarMemory,
+    /// Increments expcnt until the data has been read, and lgkmcnt: global wave sync.
+    GlobalSync,
+}
+
+impl Counting {
+    /// Returns what the instruction of a row does to the counters.
+    ///
+    /// Cache invalidations and scalar stores are left out: nothing depends on when they end.
+    pub(crate) fn of(row: &Row) -> Counting {
+        let name = row.name;
+        match row.encoding() {
+            Some(Encoding::Sopp) if name == "s_waitcnt" => Counting::Wait,
+            Some(Encoding::Smem) if row.dst != Ty::None || row.is(ATOMIC) => Counting::ScalarMemory,
+            Some(Encoding::Ds) if name == "ds_nop" => Counting::Nothing,
+            Some(Encoding::Ds) if row.is(GWS) => Counting::GlobalSync,
+            Some(Encoding::Ds) => Counting::Lds,
+            Some(Encoding::Flat) => Counting::Flat,
+            Some(Encoding::Global | Encoding::Scratch | Encoding::Mubuf | Encoding::Mtbuf)
+                if row.access().is_some() || name == "buffer_wbl2" =>
+            {
+                Counting::Memory
+            }
+            _ => Counting::Nothing,
+        }
+    }
+}
+
+/// Returns the value of each counter down to which `s_waitcnt` waits.
+fn limits(operand: u32) -> [(Counter, usize); 3] {
+    let field = |at: u32, bits: u32| (operand >> at & ((1 << bits) - 1)) as usize;
+    [
+        (Counter::Vector, field(0, 4) | field(14, 2) << 4),
+        (Counter::Scalar, field(8, 4)),
+        (Counter::Export, field(4, 3)),
+    ]
+}
+
+#[derive(Debug)]
+struct Operation<T> {
+    counter: Counter,
+    order: Order,
+    has_ended: bool,
+    item: T,
+}
+
+/// The outstanding operations of a wave, with an item for each.
+#[derive(Debug)]
+pub(crate) struct Outstanding<T> {
+    operations: VecDeque<Operation<T>>,
+}
+
+impl<T> Default for Outstanding<T> {
+    fn default() -> Outstanding<T> {
+        Outstanding { operations: VecDeque::new() }
+    }
+}
+
+impl<T> Outstanding<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Returns the items, and the counter and order of each, in the order of issue.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Counter, Order, &mut T)> {
+        self.operations.iter_mut().map(|operation| (operation.counter, operation.order, &mut operation.item))
+    }
+
+    /// Returns the items, and the counter of each, in the order of issue.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Counter, &T)> {
+        self.operations.iter().map(|operation| (operation.counter, &operation.item))
+    }
+
+    /// Executes `s_waitcnt`. Calls `ended` with the item of each operation that has certainly ended after it.
+    pub(crate) fn wait(&mut self, operand: u32, mut ended: impl FnMut(T)) {
+        for (counter, limit) in limits(operand) {
+            self.end(counter, limit, &mut ended);
+        }
+    }
+
+    /// Waits as the hardware does before an instruction that increments a counter. If no operation has certainly ended,
+    /// one of them has nevertheless: the oldest is taken for it.
+    pub(crate) fn make_room(&mut self, counter: Counter, mut ended: impl FnMut(T)) {
+        let full = |operations: &VecDeque<Operation<T>>| {
+            let count = operations.iter().filter(|operation| operation.counter == counter).count();
+            count >= counter.largest()
+        };
+        if full(&self.operations) {
+            self.end(counter, counter.largest() - 1, &mut ended);
+        }
+        while full(&self.operations)
+            && let Some(oldest) = self.operations.iter().position(|operation| operation.counter == counter)
+        {
+            self.operations.remove(oldest).into_iter().for_each(|operation| ended(operation.item));
+        }
+    }
+
+    /// Adds an operation.
+    pub(crate) fn issue(&mut self, counter: Counter, order: Order, item: T) {
+        self.operations.push_back(Operation { counter, order, has_ended: false, item });
+    }
+
+    /// Returns the largest operand of `s_waitcnt` after which an operation has ended, as text. `number` is its position
+    /// in [`iter_mut`](Self::iter_mut).
+    pub(crate) fn needed(&self, number: usize) -> Option<String> {
+        let operation = self.operations.get(number)?;
+        let same =
+            |later: &&Operation<T>| later.counter == operation.counter && later.order == operation.order;
+        let later = self.operations.iter().skip(number + 1).filter(same).count();
+        let limit =
+            if operation.order == Order::Any { 0 } else { later.min(operation.counter.largest() - 1) };
+        Some(format!("s_waitcnt {}({limit})", operation.counter.name()))
+    }
+
+    fn end(&mut self, counter: Counter, limit: usize, ended: &mut impl FnMut(T)) {
+        let (mut memory, mut lds, mut any) = (0, 0, false);
+        for operation in self.operations.iter_mut().rev().filter(|operation| operation.counter == counter) {
+            let later = match operation.order {
+                Order::Memory => &mut memory,
+                Order::Lds => &mut lds,
+                Order::Any => &mut 0,
+            };
+            operation.has_ended = *later >= limit;
+            any |= operation.has_ended;
+            *later += 1;
+        }
+        if !any {
+            return;
+        }
+        for _ in 0..self.operations.len() {
+            match self.operations.pop_front() {
+                Some(operation) if operation.has_ended => ended(operation.item),
+                Some(operation) => self.operations.push_back(operation),
+                None => {}
+            }
+        }
+    }
+}
+
+/// Returns the counters that an instruction increments.
+pub(crate) fn counters(counting: Counting) -> &'static [Counter] {
+    match counting {
+        Counting::Nothing | Counting::Wait => &[],
+        Counting::Memory => &[Counter::Vector],
+        Counting::Flat => &[Counter::Vector, Counter::Scalar],
+        Counting::Lds | Counting::ScalarMemory => &[Counter::Scalar],
+        Counting::GlobalSync => &[Counter::Export, Counter::Scalar],
+    }
+}
+
+/// An operation that an instruction begins, for some of its lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    pub(crate) counter: Counter,
+    pub(crate) order: Order,
+    /// The mask of lanes. For scalar operations, all.
+    pub(crate) lanes: u64,
+}
+
+/// Returns the operations that an instruction begins for the lanes in `exec`. `accesses` is what it accesses.
+pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -> [Option<Begun>; 2] {
+    let one = |counter, order, lanes| [Some(Begun { counter, order, lanes }), None];
+    match counting {
+        Counting::Nothing | Counting::Wait => [None; 2],
+        Counting::Memory => one(Counter::Vector, Order::Memory, exec),
+        Counting::Lds => one(Counter::Scalar, Order::Lds, exec),
+        Counting::ScalarMemory => one(Counter::Scalar, Order::Any, !0),
+        // Nothing depends on the end of the instruction itself.
+        Counting::GlobalSync => one(Counter::Export, Order::Any, exec),
+        Counting::Flat => {
+            let in_lds = accesses
+                .iter()
+                .filter(|accessed| accessed.space == MemorySpace::Lds)
+                .fold(0, |lanes, accessed| lanes | accessed.lanes);
+            // An instruction that accesses both ends in no order.
+            let (memory, lds) = match (exec & !in_lds, in_lds) {
+                (_, 0) => (Order::Memory, Order::Any),
+                (0, _) => (Order::Any, Order::Lds),
+                _ => (Order::Any, Order::Any),
+            };
+            [
+                Some(Begun { counter: Counter::Vector, order: memory, lanes: exec & !in_lds }),
+                (in_lds != 0).then_some(Begun { counter: Counter::Scalar, order: lds, lanes: in_lds }),
+            ]
+        }
+    }
+}
+
+/// The bits of a register that a load writes.
+pub(crate) const ALL_BITS: u32 = !0;
+
+/// Returns the bits that a load writes of register `number` of `count`. Loads of 16 bits keep `d16_kept` of the other half.
+pub(crate) fn bits_written(row: &Row, number: u8, count: u8, d16_kept: u32) -> u32 {
+    if d16_kept == 0 || !row.is(HALF) || number + 1 != count {
+        ALL_BITS
+    } else if row.is(HIGH) {
+        0xffff_0000
+    } else {
+        0xffff
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the items that have ended after a wait.
+    fn waited(outstanding: &mut Outstanding<u32>, operand: u32) -> Vec<u32> {
+        let mut all = Vec::new();
+        outstanding.wait(operand, |item| all.push(item));
+        all
+    }
+
+    const NO_WAIT: u32 = 0xcf7f;
+
+    #[test]
+    fn a_wait_ends_the_oldest_of_an_order() {
+        let mut outstanding = Outstanding::default();
+        for item in 0..5 {
+            outstanding.issue(Counter::Vector, Order::Memory, item);
+        }
+        assert_eq!(waited(&mut outstanding, NO_WAIT), []);
+        // vmcnt(3)
+        assert_eq!(waited(&mut outstanding, NO_WAIT & !15 & !0xc000 | 3), [0, 1]);
+        assert_eq!(outstanding.needed(0).unwrap(), "s_waitcnt vmcnt(2)");
+        assert_eq!(waited(&mut outstanding, 0x0f70), [2, 3, 4]);
+        assert!(outstanding.is_empty());
+    }
+
+    #[test]
+    fn operations_without_order_end_with_a_wait_for_zero() {
+        let mut outstanding = Outstanding::default();
+        outstanding.issue(Counter::Scalar, Order::Lds, 1);
+        outstanding.issue(Counter::Scalar, Order::Any, 2);
+        outstanding.issue(Counter::Scalar, Order::Lds, 3);
+        // lgkmcnt(1): if the first had not ended, neither would the third.
+        assert_eq!(waited(&mut outstanding, 0xc17f), [1]);
+        assert_eq!(waited(&mut outstanding, 0xc07f), [2, 3]);
+        outstanding.issue(Counter::Scalar, Order::Lds, 1);
+        outstanding.issue(Counter::Scalar, Order::Any, 2);
+        assert_eq!(waited(&mut outstanding, 0xc17f), []);
+    }
+
+    #[test]
+    fn a_counter_has_a_largest_value() {
+        let mut outstanding = Outstanding::default();
+        let mut ended = Vec::new();
+        for item in 0..70 {
+            outstanding.make_room(Counter::Vector, |item| ended.push(item));
+            outstanding.issue(Counter::Vector, Order::Memory, item);
+        }
+        assert_eq!(ended, (0..7).collect::<Vec<u32>>());
+        assert_eq!(outstanding.needed(0).unwrap(), "s_waitcnt vmcnt(62)");
+        for item in 0..70 {
+            outstanding.make_room(Counter::Scalar, |_| ());
+            outstanding.issue(Counter::Scalar, Order::Any, item);
+        }
+        assert_eq!(outstanding.iter().count(), 63 + 15);
+    }
+
+    /// Each memory instruction is counted, by the rules of LLVM's `SIInsertWaitcnts::updateEventWaitcntAfter`.
+    #[test]
+    fn every_memory_instruction_is_counted() {
+        let mut seen = 0;
+        for encoding in Encoding::ALL {
+            for row in encoding.rows() {
+                let name = row.name;
+                let expected = match name.split('_').next().unwrap_or_default() {
+                    "global" | "scratch" | "tbuffer" => Counting::Memory,
+                    "flat" => Counting::Flat,
+                    "buffer" if name.contains("inv") => Counting::Nothing,
+                    "buffer" => Counting::Memory,
+                    "ds" if name.contains("_gws_") => Counting::GlobalSync,
+                    "ds" if name != "ds_nop" => Counting::Lds,
+                    "s" if encoding == Encoding::Smem
+                        && ["load", "atomic", "time"].iter().any(|part| name.contains(part)) =>
+                    {
+                        Counting::ScalarMemory
+                    }
+                    "s" if name == "s_waitcnt" => Counting::Wait,
+                    _ => Counting::Nothing,
+                };
+                assert_eq!(Counting::of(row), expected, "{name}");
+                seen += usize::from(expected != Counting::Nothing);
+            }
+        }
+        assert!(seen > 400, "{seen}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Disassembles one instruction.
+
+use std::fmt;
+
+use super::text::Text;
+use super::words::{NotAnInstruction, Words};
+use crate::encoding::Encoding;
+use crate::row::Row;
+use crate::target::Target;
+
+/// A disassembled instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// The address of the instruction, as the caller gave it.
+    pub address: u64,
+    /// The text as LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`. `.long` and the first dword if
+    /// [`is_legal`](Self::is_legal) is false.
+    pub text: String,
+    /// The length in bytes: 4, 8 or, of a scaled matrix instruction, 16.
+    pub length: usize,
+    /// The dwords of the instruction. Those past its length are 0.
+    pub words: [u32; 4],
+    /// The address that a direct branch or call jumps to; `None` for other instructions.
+    pub branch_target: Option<u64>,
+    /// Whether the target has such an instruction.
+    pub is_legal: bool,
+    /// The row of the instruction tables; `None` if [`is_legal`](Self::is_legal) is false. Of a scaled matrix
+    /// instruction, the row of the matrix instruction.
+    pub row: Option<&'static Row>,
+}
+
+impl Instruction {
+    /// Returns the instruction for a dword that is not an instruction.
+    pub(super) fn illegal(word: u32, address: u64) -> Instruction {
+        Instruction {
+            address,
+            text: format!(".long {word:#010x}"),
+            length: 4,
+            words: [word, 0, 0, 0],
+            branch_target: None,
+            is_legal: false,
+            row: None,
+        }
+    }
+}
+
+/// Formats the instruction as a line of `llvm-objdump -d`: text, address, dwords.
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\t{:<59}// {:012X}: {:08X}", self.text, self.address, self.words[0])?;
+        for word in self.words.iter().take(self.length / 4).skip(1) {
+            write!(f, " {word:08X}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Disassembles the instruction at the start of `code`, whose address is `pc`.
+///
+/// Returns `None` if the target has no such instruction or `code` ends within it.
+///
+/// ```
+/// use amdgpu_isa::{Target, disassemble};
+///
+/// let code = [0xff, 0x02, 0x02, 0x7e, 0x34, 0x12, 0x00, 0x00];
+/// let instruction = disassemble(Target::Gfx90a, &code, 0x2000).ok_or("no instruction")?;
+/// assert_eq!(instruction.text, "v_mov_b32_e32 v1, 0x1234");
+/// assert_eq!(instruction.length, 8);
+/// # Ok::<(), &str>(())
+/// ```
+pub fn disassemble(target: Target, code: &[u8], pc: u64) -> Option<Instruction> {
+    let (words, _) = code.as_chunks::<4>();
+    let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+    let (first, second) = (words.next()?, words.next());
+    let rest = words.next().zip(words.next()).map(|(third, fourth)| [third, fourth]);
+    text_of(Words::new(target, first, second, rest), pc)
+}
+
+/// Disassembles the instruction whose dwords are `first` and, if it has two, `second`. See [`disassemble`]. Of a scaled
+/// matrix instruction, these are `v_mfma_ld_scale_b32`.
+pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u64) -> Option<Instruction> {
+    text_of(Words::new(target, first, second, None), pc)
+}
+
+/// Implements [`disassemble`].
+fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
+    let mut text = String::new();
+    read(&mut words, &mut Text::new(Some(&mut text))).ok()?;
+    let branch_target =
+        words.branch.map(|dwords| pc.wrapping_add(4).wrapping_add_signed(4 * i64::from(dwords)));
+    let [third, fourth] = words.rest.filter(|_| words.len > 2).unwrap_or_default();
+    let second = words.second.filter(|_| words.len > 1).unwrap_or_default();
+    Some(Instruction {
+        address: pc,
+        text,
+        length: 4 * words.len,
+        words: [words.first, second, third, fourth],
+        branch_target,
+        is_legal: true,
+        row: words.found.get(),
+    })
+}
+
+/// Disassembles an instruction of one or two dwords as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
+/// returns `None` for such an instruction, as LLVM does. If the instruction has only one dword, the second is ignored.
+///
+/// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first
+/// dword.
+pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
+    let [first, second] = words;
+    let words = Words { lenient: true, ..Words::new(target, first, Some(second), None) };
+    text_of(words, pc).unwrap_or_else(|| Instruction::illegal(first, pc))
+}
+
+/// Returns the number of dwords of an instruction, 1 or 2 (that of `v_mfma_ld_scale_b32` for a scaled matrix instruction,
+/// which consists of that and another instruction); `None` if the target has no such instruction. As with
+/// [`disassemble_lenient`], bits that the hardware ignores may be set.
+pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
+    let mut words = Words { lenient: true, ..Words::new(target, first, second, None) };
+    read(&mut words, &mut Text::new(None)).ok()?;
+    Some(words.len)
+}
+
+/// Reads an instruction, and writes its text to `t`.
+fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+    match Encoding::of(words.first).ok_or(NotAnInstruction)? {
+        Encoding::Sop1 => words.sop1(t),
+        Encoding::Sop2 => words.sop2(t),
+        Encoding::Sopk => words.sopk(t),
+        Encoding::Sopc => words.sopc(t),
+        Encoding::Sopp => words.sopp(t),
+        Encoding::Smem => words.smem(t),
+        Encoding::Vop1 => words.vop1(t),
+        Encoding::Vop2 => words.vop2(t),
+        Encoding::Vopc => words.vopc(t),
+        Encoding::Vop3 => words.vop3(t),
+        Encoding::Vop3p => words.vop3p(t),
+        Encoding::Ds => words.ds(t),
+        Encoding::Flat | Encoding::Global | Encoding::Scratch => words.flat(t),
+        Encoding::Mubuf => words.mubuf(t),
+        Encoding::Mtbuf => words.mtbuf(t),
+        Encoding::Mimg => words.mimg(t),
+    }
+}

@@ -1,0 +1,427 @@
+//! The fields of each encoding, and their positions.
+//!
+//! Each encoding has a type whose fields have the ISA documents' names. Its function `of` reads the fields of an
+//! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction.
+//! It takes an encoding of two dwords as one `u64` with the first dword in the low half.
+//!
+//! ```
+//! use amdgpu_isa::fields;
+//!
+//! // v_add_f32_e32 v0, v1, v2
+//! let add = fields::Vop2::of(0x0200_0501);
+//! assert_eq!((add.op, add.vdst, add.src0, add.src1), (1, 0, 256 + 1, 2));
+//! ```
+
+use crate::encoding::Encoding;
+use crate::row::Ty;
+
+/// The type of a field.
+trait Field {
+    fn from_bits(bits: u32) -> Self;
+}
+
+impl Field for u32 {
+    fn from_bits(bits: u32) -> u32 {
+        bits
+    }
+}
+
+impl Field for bool {
+    fn from_bits(bits: u32) -> bool {
+        bits != 0
+    }
+}
+
+/// Declares an encoding's fields, each with its name, type, first bit and number of bits.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($field:ident: $Type:ty = $at:literal, $bits:literal;)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $Name {
+            $(
+                #[doc = concat!("The field of ", $bits, " bits that begins at bit ", $at, ".")]
+                pub $field: $Type,
+            )*
+        }
+
+        impl $Name {
+            /// Reads the fields of an instruction.
+            #[inline]
+            pub fn of(word: $Word) -> $Name {
+                let long = u64::from(word);
+                $Name {
+                    $($field: Field::from_bits((long >> $at) as u32 & ((1u32 << $bits) - 1)),)*
+                }
+            }
+        }
+    )*};
+}
+
+fields! {
+    /// SOP1: scalar, one source.
+    Sop1(u32) {
+        src0: u32 = 0, 8;
+        op: u32 = 8, 8;
+        sdst: u32 = 16, 7;
+    }
+    /// SOP2: scalar, two sources.
+    Sop2(u32) {
+        src0: u32 = 0, 8;
+        src1: u32 = 8, 8;
+        sdst: u32 = 16, 7;
+        op: u32 = 23, 7;
+    }
+    /// SOPK: scalar, with a constant.
+    Sopk(u32) {
+        simm: u32 = 0, 16;
+        sdst: u32 = 16, 7;
+        op: u32 = 23, 5;
+    }
+    /// SOPC: scalar comparisons.
+    Sopc(u32) {
+        src0: u32 = 0, 8;
+        src1: u32 = 8, 8;
+        op: u32 = 16, 7;
+    }
+    /// SOPP: branches, barriers, messages, waits.
+    Sopp(u32) {
+        simm: u32 = 0, 16;
+        op: u32 = 16, 7;
+    }
+    /// SMEM: scalar memory.
+    Smem(u64) {
+        sbase: u32 = 0, 6;
+        sdata: u32 = 6, 7;
+        soffset_en: bool = 14, 1;
+        glc: bool = 16, 1;
+        imm: bool = 17, 1;
+        op: u32 = 18, 8;
+        offset: u32 = 32, 21;
+        soffset: u32 = 57, 7;
+    }
+    /// VOP1: vector, one source.
+    Vop1(u32) {
+        src0: u32 = 0, 9;
+        op: u32 = 9, 8;
+        vdst: u32 = 17, 8;
+    }
+    /// VOP2: vector, two sources.
+    Vop2(u32) {
+        src0: u32 = 0, 9;
+        src1: u32 = 9, 8;
+        vdst: u32 = 17, 8;
+        op: u32 = 25, 6;
+    }
+    /// VOPC: vector comparisons.
+    Vopc(u32) {
+        src0: u32 = 0, 9;
+        src1: u32 = 9, 8;
+        op: u32 = 17, 8;
+    }
+    /// VOP3: vector, three sources, and the long forms of VOP1, VOP2 and VOPC. Instructions that also write a mask
+    /// (VOP3B) have `sdst` in place of `abs` and `op_sel`.
+    Vop3(u64) {
+        vdst: u32 = 0, 8;
+        abs: u32 = 8, 3;
+        sdst: u32 = 8, 7;
+        op_sel: u32 = 11, 4;
+        clamp: bool = 15, 1;
+        op: u32 = 16, 10;
+        src0: u32 = 32, 9;
+        src1: u32 = 41, 9;
+        src2: u32 = 50, 9;
+        omod: u32 = 59, 2;
+        neg: u32 = 61, 3;
+    }
+    /// VOP3P: packed arithmetic. `op_sel_hi` is in two fields; [`Vop3p::op_sel_hi`] joins them.
+    Vop3p(u64) {
+        vdst: u32 = 0, 8;
+        neg_hi: u32 = 8, 3;
+        op_sel: u32 = 11, 3;
+        op_sel_hi_2: u32 = 14, 1;
+        clamp: bool = 15, 1;
+        op: u32 = 16, 7;
+        src0: u32 = 32, 9;
+        src1: u32 = 41, 9;
+        src2: u32 = 50, 9;
+        op_sel_hi_01: u32 = 59, 2;
+        neg_lo: u32 = 61, 3;
+    }
+    /// VOP3P-MAI: the matrix instructions among VOP3P.
+    Mai(u64) {
+        vdst: u32 = 0, 8;
+        cbsz: u32 = 8, 3;
+        abid: u32 = 11, 4;
+        acc_cd: bool = 15, 1;
+        op: u32 = 16, 7;
+        src0: u32 = 32, 9;
+        src1: u32 = 41, 9;
+        src2: u32 = 50, 9;
+        acc_a: bool = 59, 1;
+        acc_b: bool = 60, 1;
+        blgp: u32 = 61, 3;
+    }
+    /// The control dword of SDWA. VOPC has `sdst` where others have `dst_sel` to `omod`.
+    Sdwa(u32) {
+        src0: u32 = 0, 8;
+        dst_sel: u32 = 8, 3;
+        sdst: u32 = 8, 7;
+        dst_unused: u32 = 11, 2;
+        clamp: bool = 13, 1;
+        omod: u32 = 14, 2;
+        has_sdst: bool = 15, 1;
+        src0_sel: u32 = 16, 3;
+        src0_sext: bool = 19, 1;
+        src0_neg: bool = 20, 1;
+        src0_abs: bool = 21, 1;
+        src0_is_scalar: bool = 23, 1;
+        src1_sel: u32 = 24, 3;
+        src1_sext: bool = 27, 1;
+        src1_neg: bool = 28, 1;
+        src1_abs: bool = 29, 1;
+        src1_is_scalar: bool = 31, 1;
+    }
+    /// The control dword of DPP.
+    Dpp(u32) {
+        src0: u32 = 0, 8;
+        control: u32 = 8, 9;
+        bound_ctrl: bool = 19, 1;
+        src0_neg: bool = 20, 1;
+        src0_abs: bool = 21, 1;
+        src1_neg: bool = 22, 1;
+        src1_abs: bool = 23, 1;
+        bank_mask: u32 = 24, 4;
+        row_mask: u32 = 28, 4;
+    }
+    /// DS: LDS and global wave sync.
+    Ds(u64) {
+        offset: u32 = 0, 16;
+        gds: bool = 16, 1;
+        op: u32 = 17, 8;
+        acc: bool = 25, 1;
+        addr: u32 = 32, 8;
+        data0: u32 = 40, 8;
+        data1: u32 = 48, 8;
+        vdst: u32 = 56, 8;
+    }
+    /// FLAT, GLOBAL and SCRATCH. On gfx942, SCRATCH has the bit `sve` in place of `lds`: it says that `addr` is used.
+    Flat(u64) {
+        offset: u32 = 0, 13;
+        lds: bool = 13, 1;
+        seg: u32 = 14, 2;
+        glc: bool = 16, 1;
+        slc: bool = 17, 1;
+        op: u32 = 18, 7;
+        scc: bool = 25, 1;
+        addr: u32 = 32, 8;
+        data: u32 = 40, 8;
+        saddr: u32 = 48, 7;
+        acc: bool = 55, 1;
+        vdst: u32 = 56, 8;
+    }
+    /// The fields that MUBUF and MTBUF have in common.
+    Buffer(u64) {
+        offset: u32 = 0, 12;
+        offen: bool = 12, 1;
+        idxen: bool = 13, 1;
+        glc: bool = 14, 1;
+        vaddr: u32 = 32, 8;
+        vdata: u32 = 40, 8;
+        srsrc: u32 = 48, 5;
+        acc: bool = 55, 1;
+        soffset: u32 = 56, 8;
+    }
+    /// The fields of MUBUF that are not in [`Buffer`].
+    Mubuf(u64) {
+        scc: bool = 15, 1;
+        lds: bool = 16, 1;
+        slc: bool = 17, 1;
+        op: u32 = 18, 7;
+    }
+    /// The fields of MTBUF that are not in [`Buffer`].
+    Mtbuf(u64) {
+        op: u32 = 15, 4;
+        format: u32 = 19, 7;
+        scc: bool = 53, 1;
+        slc: bool = 54, 1;
+    }
+    /// MIMG: images.
+    Mimg(u64) {
+        reserved: bool = 0, 1;
+        scc: bool = 7, 1;
+        dmask: u32 = 8, 4;
+        unorm: bool = 12, 1;
+        glc: bool = 13, 1;
+        da: bool = 14, 1;
+        a16: bool = 15, 1;
+        acc: bool = 16, 1;
+        lwe: bool = 17, 1;
+        op: u32 = 18, 7;
+        slc: bool = 25, 1;
+        vaddr: u32 = 32, 8;
+        vdata: u32 = 40, 8;
+        srsrc: u32 = 48, 5;
+        ssamp: u32 = 53, 5;
+        d16: bool = 63, 1;
+    }
+}
+
+/// Sign-extends a number of `bits` bits.
+fn signed(value: u32, bits: u32) -> i32 {
+    (value << (32 - bits)) as i32 >> (32 - bits)
+}
+
+impl Smem {
+    /// Returns the signed offset in bytes. The instruction uses it only if `imm` is set.
+    #[inline]
+    pub fn signed_offset(&self) -> i32 {
+        signed(self.offset, 21)
+    }
+
+    /// Returns the number of the SGPR that holds an offset: `soffset`, or, if there is no immediate, the low bits of
+    /// `offset`. `None` if no SGPR does.
+    #[inline]
+    pub fn offset_register(&self) -> Option<u32> {
+        match (self.soffset_en, self.imm) {
+            (true, _) => Some(self.soffset),
+            (false, false) => Some(self.offset & 0x7f),
+            (false, true) => None,
+        }
+    }
+}
+
+impl Vop3 {
+    /// Returns the encoding whose long form this is, and the opcode in that encoding. Opcodes above the ranges of VOPC,
+    /// VOP2 and VOP1 are VOP3's own.
+    #[inline]
+    pub fn operation(&self) -> (Encoding, u32) {
+        match self.op {
+            0..=255 => (Encoding::Vopc, self.op),
+            256..=319 => (Encoding::Vop2, self.op - 256),
+            320..=447 => (Encoding::Vop1, self.op - 320),
+            _ => (Encoding::Vop3, self.op),
+        }
+    }
+
+    /// Returns the three sources.
+    #[inline]
+    pub fn src(&self) -> [u32; 3] {
+        [self.src0, self.src1, self.src2]
+    }
+
+    /// Returns the truth table of `v_bitop3_b32` and `v_bitop3_b16`, which have it in place of the modifiers. Its bit
+    /// `4 * a + 2 * b + c` is the result for bits `a`, `b` and `c` of the sources (LLVM, `VOP3_BITOP3Features`).
+    #[inline]
+    pub fn truth_table(&self) -> u32 {
+        self.neg & 7 | (self.abs & 7) << 3 | (self.omod & 3) << 6
+    }
+}
+
+impl Vop3p {
+    /// Returns a bit for each source, which selects the half from which the high half of the result is computed.
+    #[inline]
+    pub fn op_sel_hi(&self) -> u32 {
+        self.op_sel_hi_01 | self.op_sel_hi_2 << 2
+    }
+
+    /// Returns the three sources.
+    #[inline]
+    pub fn src(&self) -> [u32; 3] {
+        [self.src0, self.src1, self.src2]
+    }
+}
+
+impl Mai {
+    /// Returns the type of A in an instruction whose name ends with `_f8f6f4`: `cbsz` selects the format of its elements,
+    /// and thereby the number of registers. See [`b_type`](Self::b_type).
+    pub fn a_type(&self) -> Ty {
+        small_float_type(self.cbsz)
+    }
+
+    /// Returns the type of B in an instruction whose name ends with `_f8f6f4`: `blgp` selects the format of its elements.
+    /// It is 0 for fp8 (E4M3), 1 for bf8 (E5M2), 2 for fp6 (E2M3), 3 for bf6 (E3M2) and 4 for fp4 (E2M1).
+    pub fn b_type(&self) -> Ty {
+        small_float_type(self.blgp)
+    }
+}
+
+/// Returns the registers of 32 elements of a format.
+fn small_float_type(format: u32) -> Ty {
+    match format {
+        2 | 3 => Ty::Wide(6),
+        4 => Ty::Wide(4),
+        _ => Ty::Wide(8),
+    }
+}
+
+impl Flat {
+    /// Returns the encoding: FLAT, GLOBAL or SCRATCH. `None` for the fourth value of `seg`.
+    #[inline]
+    pub fn encoding(&self) -> Option<Encoding> {
+        match self.seg {
+            0 => Some(Encoding::Flat),
+            1 => Some(Encoding::Scratch),
+            2 => Some(Encoding::Global),
+            _ => None,
+        }
+    }
+
+    /// Returns the signed offset in bytes of GLOBAL and SCRATCH. The offset of FLAT is unsigned.
+    #[inline]
+    pub fn signed_offset(&self) -> i32 {
+        signed(self.offset, 13)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    /// Returns the opcode that `fields` reads from a first dword.
+    fn opcode(encoding: Encoding, word: u32) -> u32 {
+        let long = u64::from(word);
+        match encoding {
+            Encoding::Sop1 => Sop1::of(word).op,
+            Encoding::Sop2 => Sop2::of(word).op,
+            Encoding::Sopk => Sopk::of(word).op,
+            Encoding::Sopc => Sopc::of(word).op,
+            Encoding::Sopp => Sopp::of(word).op,
+            Encoding::Smem => Smem::of(long).op,
+            Encoding::Vop1 => Vop1::of(word).op,
+            Encoding::Vop2 => Vop2::of(word).op,
+            Encoding::Vopc => Vopc::of(word).op,
+            Encoding::Vop3 => Vop3::of(long).op,
+            Encoding::Vop3p => Vop3p::of(long).op,
+            Encoding::Ds => Ds::of(long).op,
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => Flat::of(long).op,
+            Encoding::Mubuf => Mubuf::of(long).op,
+            Encoding::Mtbuf => Mtbuf::of(long).op,
+            Encoding::Mimg => Mimg::of(long).op,
+        }
+    }
+
+    #[test]
+    fn opcodes_are_read_as_they_were_composed() {
+        for encoding in Encoding::ALL {
+            for target in Target::ALL {
+                for (op, name) in encoding.opcodes(target) {
+                    for rest in [0, !0] {
+                        let word = encoding.first_dword(op.into(), rest);
+                        assert_eq!(opcode(encoding, word), u32::from(op), "{name}: {word:#010x}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_are_sign_extended() {
+        let smem = Smem::of(0x001f_ffff << 32 | 1 << 17);
+        assert_eq!((smem.signed_offset(), smem.offset_register()), (-1, None));
+        assert_eq!(Smem::of(0x05 << 32).offset_register(), Some(5));
+        assert_eq!(Smem::of(7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
+        assert_eq!(Flat::of(0x1fff).signed_offset(), -1);
+        assert_eq!(Flat::of(0x0fff).signed_offset(), 0xfff);
+    }
+}

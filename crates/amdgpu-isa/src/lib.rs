@@ -1,0 +1,35 @@
+//! The instruction tables of gfx90a (MI200), gfx942 (MI300) and gfx950 (MI350), the fields of each encoding, and a disassembler.
+//!
+//! - [`Encoding::rows`] returns the instructions of an encoding, and [`Encoding::row`] finds one by its opcode.
+//! - [`fields`] splits an instruction into its fields.
+//! - [`disassemble`], [`Instructions`] and [`Listing`] return the text that LLVM prints.
+//!
+//! The crate executes nothing. The crate `amdgpu-emulator` executes the instructions that are listed here.
+
+mod disasm;
+mod encoding;
+mod error;
+pub mod fields;
+mod lists;
+mod mnemonic;
+mod row;
+mod table;
+mod target;
+
+pub use disasm::{
+    Function, Instruction, Instructions, Listing, disassemble, disassemble_lenient, disassemble_words,
+    encoded_length,
+};
+pub use encoding::Encoding;
+pub use error::{Error, Result};
+pub use mnemonic::{
+    Ds, Flat, Global, Mimg, Mnemonic, Mtbuf, Mubuf, Scratch, Smem, Sop1, Sop2, Sopc, Sopk, Sopp, Vop1, Vop2,
+    Vop3, Vop3p, Vopc,
+};
+pub use row::{ILLEGAL, MemoryAccess, Row, Ty, flags};
+pub use target::Target;
+
+/// Compiles and runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,0 @@
-//! Any bytes are a code object or an error; its kernels end, fault or are stopped.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gfx9_exercise::load(bytes));
