@@ -1,11 +1,40 @@
 //! The instruction encodings: which one an instruction has, and how its first dword is composed.
 
 use crate::lists;
+use crate::target::Target;
+
+/// The positions of the prefix and the opcode in the first dword.
+#[derive(Clone, Copy)]
+struct Layout {
+    prefix: u32,
+    prefix_bits: u32,
+    opcode_at: u32,
+    opcode_bits: u32,
+    /// The bits that tell FLAT, GLOBAL and SCRATCH apart.
+    segment: u32,
+    segment_mask: u32,
+}
+
+/// Returns a layout of the list; `None` if the generation doesn't have the encoding.
+macro_rules! layout {
+    ([none]) => {
+        None
+    };
+    ([$prefix:literal $prefix_bits:literal, $at:literal $width:literal, $segment:literal $segment_mask:literal]) => {
+        Some(Layout {
+            prefix: $prefix,
+            prefix_bits: $prefix_bits,
+            opcode_at: $at,
+            opcode_bits: $width,
+            segment: $segment,
+            segment_mask: $segment_mask,
+        })
+    };
+}
 
 /// Generates the enum from the list of encodings, with what follows from a line of it.
 macro_rules! encodings {
-    ($($Encoding:ident $name:literal $dwords:literal, $prefix:literal $prefix_bits:literal, $at:literal $width:literal,
-    $segment:literal $segment_mask:literal;)*) => {
+    ($($Encoding:ident $name:literal $dwords:literal $gfx9:tt $gfx11:tt;)*) => {
         /// Instruction encodings, as the ISA documents name them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the names are the documents'")]
@@ -17,8 +46,8 @@ macro_rules! encodings {
             /// All encodings, in the order of the enum.
             pub const ALL: [Encoding; [$($name),*].len()] = [$(Encoding::$Encoding,)*];
 
-            /// Returns the number of dwords of an instruction, 1 or 2. The literal or control dword that may follow an encoding
-            /// of one dword is not counted.
+            /// Returns the number of dwords of an instruction, 1 or 2. What may follow is not counted: a literal, a control dword, more
+            /// addresses.
             #[inline]
             pub fn dwords(self) -> usize {
                 match self {
@@ -26,22 +55,13 @@ macro_rules! encodings {
                 }
             }
 
-            /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions
-            /// of the encoding's prefix and the opcode are ignored.
-            ///
-            /// ```
-            /// use amdgpu_isa::Encoding;
-            ///
-            /// // s_nop 3
-            /// assert_eq!(Encoding::Sopp.first_dword(0, 3), 0xbf80_0003);
-            /// ```
-            pub fn first_dword(self, opcode: u32, rest: u32) -> u32 {
-                let (prefix, prefix_bits, at, width, segment, segment_mask): (u32, u32, u32, u32, u32, u32) = match self {
-                    $(Encoding::$Encoding => ($prefix, $prefix_bits, $at, $width, $segment, $segment_mask),)*
-                };
-                let opcode_mask = (1 << width) - 1;
-                let fixed = u32::MAX << (32 - prefix_bits) | opcode_mask << at | segment_mask;
-                prefix << (32 - prefix_bits) | (opcode & opcode_mask) << at | segment | rest & !fixed
+            fn layout(self, target: Target) -> Option<Layout> {
+                match (self, target.is_gfx11()) {
+                    $(
+                        (Encoding::$Encoding, false) => layout!($gfx9),
+                        (Encoding::$Encoding, true) => layout!($gfx11),
+                    )*
+                }
             }
 
             /// Returns the name that the ISA documents use, such as `VOP2`.
@@ -57,18 +77,38 @@ macro_rules! encodings {
 lists::encodings!(encodings);
 
 impl Encoding {
+    /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions
+    /// of the encoding's prefix and the opcode are ignored. Returns 0 if the target doesn't have the encoding.
+    ///
+    /// ```
+    /// use amdgpu_isa::{Encoding, Target};
+    ///
+    /// // s_nop 3
+    /// assert_eq!(Encoding::Sopp.first_dword(Target::Gfx90a, 0, 3), 0xbf80_0003);
+    /// ```
+    pub fn first_dword(self, target: Target, opcode: u32, rest: u32) -> u32 {
+        let Some(layout) = self.layout(target) else { return 0 };
+        let opcode_mask = (1 << layout.opcode_bits) - 1;
+        let prefix_at = 32 - layout.prefix_bits;
+        let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask;
+        layout.prefix << prefix_at
+            | (opcode & opcode_mask) << layout.opcode_at
+            | layout.segment
+            | rest & !fixed
+    }
+
     /// Returns the encoding of the instruction that begins with a dword; `None` if no encoding does.
     ///
     /// `Vop3` includes the long forms of VOP1, VOP2 and VOPC: see [`fields::Vop3::operation`](crate::fields::Vop3).
     ///
     /// ```
-    /// use amdgpu_isa::Encoding;
+    /// use amdgpu_isa::{Encoding, Target};
     ///
     /// // s_endpgm
-    /// assert_eq!(Encoding::of(0xbf81_0000), Some(Encoding::Sopp));
+    /// assert_eq!(Encoding::of(Target::Gfx90a, 0xbf81_0000), Some(Encoding::Sopp));
     /// ```
     #[inline]
-    pub fn of(first: u32) -> Option<Encoding> {
+    pub fn of(target: Target, first: u32) -> Option<Encoding> {
         if first >> 31 == 0 {
             return Some(match first >> 25 {
                 0x3e => Encoding::Vopc,
@@ -85,20 +125,24 @@ impl Encoding {
                 _ => Encoding::Sop2,
             });
         }
-        match first >> 26 {
-            0x30 => Some(Encoding::Smem),
-            0x34 if first >> 23 & 7 == 7 => Some(Encoding::Vop3p),
-            0x34 => Some(Encoding::Vop3),
-            0x36 => Some(Encoding::Ds),
-            0x37 => match first >> 14 & 3 {
-                0 => Some(Encoding::Flat),
-                1 => Some(Encoding::Scratch),
-                2 => Some(Encoding::Global),
-                _ => None,
-            },
-            0x38 => Some(Encoding::Mubuf),
-            0x3a => Some(Encoding::Mtbuf),
-            0x3c => Some(Encoding::Mimg),
+        let segment = |bits: u32| match bits & 3 {
+            0 => Some(Encoding::Flat),
+            1 => Some(Encoding::Scratch),
+            2 => Some(Encoding::Global),
+            _ => None,
+        };
+        match (first >> 26, target.is_gfx11()) {
+            (0x30, false) | (0x3d, true) => Some(Encoding::Smem),
+            (0x34, false) if first >> 23 & 7 == 7 => Some(Encoding::Vop3p),
+            (0x33, true) if first >> 24 & 3 == 0 => Some(Encoding::Vop3p),
+            (0x34, false) | (0x35, true) => Some(Encoding::Vop3),
+            (0x32, true) => Some(Encoding::Vopd),
+            (0x36, _) => Some(Encoding::Ds),
+            (0x37, false) => segment(first >> 14),
+            (0x37, true) => segment(first >> 16),
+            (0x38, _) => Some(Encoding::Mubuf),
+            (0x3a, _) => Some(Encoding::Mtbuf),
+            (0x3c, _) => Some(Encoding::Mimg),
             _ => None,
         }
     }
@@ -107,15 +151,14 @@ impl Encoding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
 
     #[test]
     fn first_dwords_have_the_encoding_they_were_composed_for() {
         for encoding in Encoding::ALL {
             for target in Target::ALL {
                 for (opcode, name) in encoding.opcodes(target) {
-                    let word = encoding.first_dword(opcode.into(), 0);
-                    assert_eq!(Encoding::of(word), Some(encoding), "{name}: {word:#010x}");
+                    let word = encoding.first_dword(target, opcode.into(), 0);
+                    assert_eq!(Encoding::of(target, word), Some(encoding), "{name}: {word:#010x}");
                 }
             }
         }
@@ -124,11 +167,12 @@ mod tests {
     #[test]
     fn other_fields_change_neither_encoding_nor_opcode() {
         for encoding in Encoding::ALL {
-            for (opcode, name) in encoding.opcodes(Target::Gfx90a) {
-                let (zeros, ones) =
-                    (encoding.first_dword(opcode.into(), 0), encoding.first_dword(opcode.into(), !0));
-                assert_eq!(Encoding::of(ones), Some(encoding), "{name}");
-                assert_eq!(zeros & ones, zeros, "{name}: a bit of the encoding or opcode was cleared");
+            for target in [Target::Gfx90a, Target::Gfx11] {
+                for (opcode, name) in encoding.opcodes(target) {
+                    let [zeros, ones] = [0, !0].map(|rest| encoding.first_dword(target, opcode.into(), rest));
+                    assert_eq!(Encoding::of(target, ones), Some(encoding), "{name}");
+                    assert_eq!(zeros & ones, zeros, "{name}: a bit of the encoding or opcode was cleared");
+                }
             }
         }
     }

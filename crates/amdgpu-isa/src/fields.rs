@@ -5,15 +5,16 @@
 //! It takes an encoding of two dwords as one `u64` with the first dword in the low half.
 //!
 //! ```
-//! use amdgpu_isa::fields;
+//! use amdgpu_isa::{Target, fields};
 //!
 //! // v_add_f32_e32 v0, v1, v2
-//! let add = fields::Vop2::of(0x0200_0501);
+//! let add = fields::Vop2::of(Target::Gfx90a, 0x0200_0501);
 //! assert_eq!((add.op, add.vdst, add.src0, add.src1), (1, 0, 256 + 1, 2));
 //! ```
 
 use crate::encoding::Encoding;
 use crate::row::Ty;
+use crate::target::Target;
 
 /// The type of a field.
 trait Field {
@@ -32,25 +33,39 @@ impl Field for bool {
     }
 }
 
-/// Declares an encoding's fields, each with its name, type, first bit and number of bits.
+/// Returns the first bit and the number of bits of a field: those on gfx9, or on gfx11, if these are others.
+macro_rules! position {
+    ($is_gfx11:ident: $at:literal $bits:literal) => {
+        ($at, $bits)
+    };
+    ($is_gfx11:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal) => {
+        if $is_gfx11 { ($at_11, $bits_11) } else { ($at, $bits) }
+    };
+}
+
+/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9 and on gfx11 (once if they are the same).
+/// A field that a generation doesn't have has no bits.
 macro_rules! fields {
-    ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($field:ident: $Type:ty = $at:literal, $bits:literal;)* })*) => {$(
+    ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($(#[$field_doc:meta])* $field:ident: $Type:ty = $($position:literal $bits:literal),+;)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names are the documents'")]
         pub struct $Name {
-            $(
-                #[doc = concat!("The field of ", $bits, " bits that begins at bit ", $at, ".")]
-                pub $field: $Type,
-            )*
+            $($(#[$field_doc])* pub $field: $Type,)*
         }
 
         impl $Name {
             /// Reads the fields of an instruction.
             #[inline]
-            pub fn of(word: $Word) -> $Name {
+            pub fn of(target: Target, word: $Word) -> $Name {
                 let long = u64::from(word);
+                let is_gfx11 = target.is_gfx11();
+                let _ = is_gfx11;
                 $Name {
-                    $($field: Field::from_bits((long >> $at) as u32 & ((1u32 << $bits) - 1)),)*
+                    $($field: {
+                        let (at, bits): (u32, u32) = position!(is_gfx11: $($position $bits),+);
+                        Field::from_bits((long >> at) as u32 & ((1u32 << bits) - 1))
+                    },)*
                 }
             }
         }
@@ -60,209 +75,239 @@ macro_rules! fields {
 fields! {
     /// SOP1: scalar, one source.
     Sop1(u32) {
-        src0: u32 = 0, 8;
-        op: u32 = 8, 8;
-        sdst: u32 = 16, 7;
+        src0: u32 = 0 8;
+        op: u32 = 8 8;
+        sdst: u32 = 16 7;
     }
     /// SOP2: scalar, two sources.
     Sop2(u32) {
-        src0: u32 = 0, 8;
-        src1: u32 = 8, 8;
-        sdst: u32 = 16, 7;
-        op: u32 = 23, 7;
+        src0: u32 = 0 8;
+        src1: u32 = 8 8;
+        sdst: u32 = 16 7;
+        op: u32 = 23 7;
     }
     /// SOPK: scalar, with a constant.
     Sopk(u32) {
-        simm: u32 = 0, 16;
-        sdst: u32 = 16, 7;
-        op: u32 = 23, 5;
+        simm: u32 = 0 16;
+        sdst: u32 = 16 7;
+        op: u32 = 23 5;
     }
     /// SOPC: scalar comparisons.
     Sopc(u32) {
-        src0: u32 = 0, 8;
-        src1: u32 = 8, 8;
-        op: u32 = 16, 7;
+        src0: u32 = 0 8;
+        src1: u32 = 8 8;
+        op: u32 = 16 7;
     }
     /// SOPP: branches, barriers, messages, waits.
     Sopp(u32) {
-        simm: u32 = 0, 16;
-        op: u32 = 16, 7;
+        simm: u32 = 0 16;
+        op: u32 = 16 7;
     }
     /// SMEM: scalar memory.
     Smem(u64) {
-        sbase: u32 = 0, 6;
-        sdata: u32 = 6, 7;
-        soffset_en: bool = 14, 1;
-        glc: bool = 16, 1;
-        imm: bool = 17, 1;
-        op: u32 = 18, 8;
-        offset: u32 = 32, 21;
-        soffset: u32 = 57, 7;
+        sbase: u32 = 0 6;
+        sdata: u32 = 6 7;
+        soffset_en: bool = 14 1, 0 0;
+        glc: bool = 16 1, 14 1;
+        imm: bool = 17 1, 0 0;
+        op: u32 = 18 8;
+        offset: u32 = 32 21;
+        soffset: u32 = 57 7;
+        dlc: bool = 0 0, 13 1;
     }
     /// VOP1: vector, one source.
     Vop1(u32) {
-        src0: u32 = 0, 9;
-        op: u32 = 9, 8;
-        vdst: u32 = 17, 8;
+        src0: u32 = 0 9;
+        op: u32 = 9 8;
+        vdst: u32 = 17 8;
     }
     /// VOP2: vector, two sources.
     Vop2(u32) {
-        src0: u32 = 0, 9;
-        src1: u32 = 9, 8;
-        vdst: u32 = 17, 8;
-        op: u32 = 25, 6;
+        src0: u32 = 0 9;
+        src1: u32 = 9 8;
+        vdst: u32 = 17 8;
+        op: u32 = 25 6;
     }
     /// VOPC: vector comparisons.
     Vopc(u32) {
-        src0: u32 = 0, 9;
-        src1: u32 = 9, 8;
-        op: u32 = 17, 8;
+        src0: u32 = 0 9;
+        src1: u32 = 9 8;
+        op: u32 = 17 8;
     }
     /// VOP3: vector, three sources, and the long forms of VOP1, VOP2 and VOPC. Instructions that also write a mask
     /// (VOP3B) have `sdst` in place of `abs` and `op_sel`.
     Vop3(u64) {
-        vdst: u32 = 0, 8;
-        abs: u32 = 8, 3;
-        sdst: u32 = 8, 7;
-        op_sel: u32 = 11, 4;
-        clamp: bool = 15, 1;
-        op: u32 = 16, 10;
-        src0: u32 = 32, 9;
-        src1: u32 = 41, 9;
-        src2: u32 = 50, 9;
-        omod: u32 = 59, 2;
-        neg: u32 = 61, 3;
+        vdst: u32 = 0 8;
+        abs: u32 = 8 3;
+        sdst: u32 = 8 7;
+        op_sel: u32 = 11 4;
+        clamp: bool = 15 1;
+        op: u32 = 16 10;
+        src0: u32 = 32 9;
+        src1: u32 = 41 9;
+        src2: u32 = 50 9;
+        omod: u32 = 59 2;
+        neg: u32 = 61 3;
     }
     /// VOP3P: packed arithmetic. `op_sel_hi` is in two fields; [`Vop3p::op_sel_hi`] joins them.
     Vop3p(u64) {
-        vdst: u32 = 0, 8;
-        neg_hi: u32 = 8, 3;
-        op_sel: u32 = 11, 3;
-        op_sel_hi_2: u32 = 14, 1;
-        clamp: bool = 15, 1;
-        op: u32 = 16, 7;
-        src0: u32 = 32, 9;
-        src1: u32 = 41, 9;
-        src2: u32 = 50, 9;
-        op_sel_hi_01: u32 = 59, 2;
-        neg_lo: u32 = 61, 3;
+        vdst: u32 = 0 8;
+        neg_hi: u32 = 8 3;
+        op_sel: u32 = 11 3;
+        op_sel_hi_2: u32 = 14 1;
+        clamp: bool = 15 1;
+        op: u32 = 16 7;
+        src0: u32 = 32 9;
+        src1: u32 = 41 9;
+        src2: u32 = 50 9;
+        op_sel_hi_01: u32 = 59 2;
+        neg_lo: u32 = 61 3;
     }
     /// VOP3P-MAI: the matrix instructions among VOP3P.
     Mai(u64) {
-        vdst: u32 = 0, 8;
-        cbsz: u32 = 8, 3;
-        abid: u32 = 11, 4;
-        acc_cd: bool = 15, 1;
-        op: u32 = 16, 7;
-        src0: u32 = 32, 9;
-        src1: u32 = 41, 9;
-        src2: u32 = 50, 9;
-        acc_a: bool = 59, 1;
-        acc_b: bool = 60, 1;
-        blgp: u32 = 61, 3;
+        vdst: u32 = 0 8;
+        cbsz: u32 = 8 3;
+        abid: u32 = 11 4;
+        acc_cd: bool = 15 1;
+        op: u32 = 16 7;
+        src0: u32 = 32 9;
+        src1: u32 = 41 9;
+        src2: u32 = 50 9;
+        acc_a: bool = 59 1;
+        acc_b: bool = 60 1;
+        blgp: u32 = 61 3;
     }
     /// The control dword of SDWA. VOPC has `sdst` where others have `dst_sel` to `omod`.
     Sdwa(u32) {
-        src0: u32 = 0, 8;
-        dst_sel: u32 = 8, 3;
-        sdst: u32 = 8, 7;
-        dst_unused: u32 = 11, 2;
-        clamp: bool = 13, 1;
-        omod: u32 = 14, 2;
-        has_sdst: bool = 15, 1;
-        src0_sel: u32 = 16, 3;
-        src0_sext: bool = 19, 1;
-        src0_neg: bool = 20, 1;
-        src0_abs: bool = 21, 1;
-        src0_is_scalar: bool = 23, 1;
-        src1_sel: u32 = 24, 3;
-        src1_sext: bool = 27, 1;
-        src1_neg: bool = 28, 1;
-        src1_abs: bool = 29, 1;
-        src1_is_scalar: bool = 31, 1;
+        src0: u32 = 0 8;
+        dst_sel: u32 = 8 3;
+        sdst: u32 = 8 7;
+        dst_unused: u32 = 11 2;
+        clamp: bool = 13 1;
+        omod: u32 = 14 2;
+        has_sdst: bool = 15 1;
+        src0_sel: u32 = 16 3;
+        src0_sext: bool = 19 1;
+        src0_neg: bool = 20 1;
+        src0_abs: bool = 21 1;
+        src0_is_scalar: bool = 23 1;
+        src1_sel: u32 = 24 3;
+        src1_sext: bool = 27 1;
+        src1_neg: bool = 28 1;
+        src1_abs: bool = 29 1;
+        src1_is_scalar: bool = 31 1;
     }
     /// The control dword of DPP.
     Dpp(u32) {
-        src0: u32 = 0, 8;
-        control: u32 = 8, 9;
-        bound_ctrl: bool = 19, 1;
-        src0_neg: bool = 20, 1;
-        src0_abs: bool = 21, 1;
-        src1_neg: bool = 22, 1;
-        src1_abs: bool = 23, 1;
-        bank_mask: u32 = 24, 4;
-        row_mask: u32 = 28, 4;
+        src0: u32 = 0 8;
+        control: u32 = 8 9;
+        bound_ctrl: bool = 19 1;
+        src0_neg: bool = 20 1;
+        src0_abs: bool = 21 1;
+        src1_neg: bool = 22 1;
+        src1_abs: bool = 23 1;
+        bank_mask: u32 = 24 4;
+        row_mask: u32 = 28 4;
+        /// Lanes that are inactive are read.
+        fetch_inactive: bool = 0 0, 18 1;
+    }
+    /// The control dword of DPP8.
+    Dpp8(u32) {
+        src0: u32 = 0 8;
+        lanes: u32 = 8 24;
+    }
+    /// VOPD: the halves X and Y. `vdst_y` lacks its lowest bit, which is the opposite of that of `vdst_x`.
+    Vopd(u64) {
+        src0_x: u32 = 0 9;
+        src1_x: u32 = 9 8;
+        op_y: u32 = 17 5;
+        op_x: u32 = 22 4;
+        src0_y: u32 = 32 9;
+        src1_y: u32 = 41 8;
+        vdst_y: u32 = 49 7;
+        vdst_x: u32 = 56 8;
     }
     /// DS: LDS and global wave sync.
     Ds(u64) {
-        offset: u32 = 0, 16;
-        gds: bool = 16, 1;
-        op: u32 = 17, 8;
-        acc: bool = 25, 1;
-        addr: u32 = 32, 8;
-        data0: u32 = 40, 8;
-        data1: u32 = 48, 8;
-        vdst: u32 = 56, 8;
+        offset: u32 = 0 16;
+        gds: bool = 16 1, 17 1;
+        op: u32 = 17 8, 18 8;
+        acc: bool = 25 1, 0 0;
+        addr: u32 = 32 8;
+        data0: u32 = 40 8;
+        data1: u32 = 48 8;
+        vdst: u32 = 56 8;
     }
     /// FLAT, GLOBAL and SCRATCH. On gfx942, SCRATCH has the bit `sve` in place of `lds`: it says that `addr` is used.
     Flat(u64) {
-        offset: u32 = 0, 13;
-        lds: bool = 13, 1;
-        seg: u32 = 14, 2;
-        glc: bool = 16, 1;
-        slc: bool = 17, 1;
-        op: u32 = 18, 7;
-        scc: bool = 25, 1;
-        addr: u32 = 32, 8;
-        data: u32 = 40, 8;
-        saddr: u32 = 48, 7;
-        acc: bool = 55, 1;
-        vdst: u32 = 56, 8;
+        offset: u32 = 0 13;
+        lds: bool = 13 1, 0 0;
+        seg: u32 = 14 2, 16 2;
+        glc: bool = 16 1, 14 1;
+        slc: bool = 17 1, 15 1;
+        op: u32 = 18 7;
+        scc: bool = 25 1, 0 0;
+        addr: u32 = 32 8;
+        data: u32 = 40 8;
+        saddr: u32 = 48 7;
+        acc: bool = 55 1, 0 0;
+        vdst: u32 = 56 8;
+        dlc: bool = 0 0, 13 1;
+        /// SCRATCH: `addr` is used. gfx942 has it in place of `lds`.
+        sve: bool = 13 1, 55 1;
     }
     /// The fields that MUBUF and MTBUF have in common.
     Buffer(u64) {
-        offset: u32 = 0, 12;
-        offen: bool = 12, 1;
-        idxen: bool = 13, 1;
-        glc: bool = 14, 1;
-        vaddr: u32 = 32, 8;
-        vdata: u32 = 40, 8;
-        srsrc: u32 = 48, 5;
-        acc: bool = 55, 1;
-        soffset: u32 = 56, 8;
+        offset: u32 = 0 12;
+        offen: bool = 12 1, 54 1;
+        idxen: bool = 13 1, 55 1;
+        glc: bool = 14 1;
+        vaddr: u32 = 32 8;
+        vdata: u32 = 40 8;
+        srsrc: u32 = 48 5;
+        acc: bool = 55 1, 0 0;
+        soffset: u32 = 56 8;
+        dlc: bool = 0 0, 13 1;
+        tfe: bool = 0 0, 53 1;
     }
     /// The fields of MUBUF that are not in [`Buffer`].
     Mubuf(u64) {
-        scc: bool = 15, 1;
-        lds: bool = 16, 1;
-        slc: bool = 17, 1;
-        op: u32 = 18, 7;
+        scc: bool = 15 1, 0 0;
+        lds: bool = 16 1, 0 0;
+        slc: bool = 17 1, 12 1;
+        op: u32 = 18 7, 18 8;
     }
     /// The fields of MTBUF that are not in [`Buffer`].
     Mtbuf(u64) {
-        op: u32 = 15, 4;
-        format: u32 = 19, 7;
-        scc: bool = 53, 1;
-        slc: bool = 54, 1;
+        op: u32 = 15 4;
+        format: u32 = 19 7;
+        scc: bool = 53 1, 0 0;
+        slc: bool = 54 1, 12 1;
     }
     /// MIMG: images.
     Mimg(u64) {
-        reserved: bool = 0, 1;
-        scc: bool = 7, 1;
-        dmask: u32 = 8, 4;
-        unorm: bool = 12, 1;
-        glc: bool = 13, 1;
-        da: bool = 14, 1;
-        a16: bool = 15, 1;
-        acc: bool = 16, 1;
-        lwe: bool = 17, 1;
-        op: u32 = 18, 7;
-        slc: bool = 25, 1;
-        vaddr: u32 = 32, 8;
-        vdata: u32 = 40, 8;
-        srsrc: u32 = 48, 5;
-        ssamp: u32 = 53, 5;
-        d16: bool = 63, 1;
+        reserved: bool = 0 1, 0 0;
+        scc: bool = 7 1, 0 0;
+        dmask: u32 = 8 4;
+        unorm: bool = 12 1, 7 1;
+        glc: bool = 13 1, 14 1;
+        da: bool = 14 1, 0 0;
+        a16: bool = 15 1, 16 1;
+        acc: bool = 16 1, 0 0;
+        lwe: bool = 17 1, 54 1;
+        op: u32 = 18 7, 18 8;
+        slc: bool = 25 1, 12 1;
+        vaddr: u32 = 32 8;
+        vdata: u32 = 40 8;
+        srsrc: u32 = 48 5;
+        ssamp: u32 = 53 5, 58 5;
+        d16: bool = 63 1, 17 1;
+        /// The addresses are in registers that the following dwords name.
+        nsa: bool = 0 0, 0 1;
+        dim: u32 = 0 0, 2 3;
+        dlc: bool = 0 0, 13 1;
+        r128: bool = 0 0, 15 1;
+        tfe: bool = 0 0, 53 1;
     }
 }
 
@@ -294,11 +339,12 @@ impl Vop3 {
     /// Returns the encoding whose long form this is, and the opcode in that encoding. Opcodes above the ranges of VOPC,
     /// VOP2 and VOP1 are VOP3's own.
     #[inline]
-    pub fn operation(&self) -> (Encoding, u32) {
-        match self.op {
-            0..=255 => (Encoding::Vopc, self.op),
-            256..=319 => (Encoding::Vop2, self.op - 256),
-            320..=447 => (Encoding::Vop1, self.op - 320),
+    pub fn operation(&self, target: Target) -> (Encoding, u32) {
+        match (self.op, target.is_gfx11()) {
+            (0..=255, _) => (Encoding::Vopc, self.op),
+            (256..=319, _) => (Encoding::Vop2, self.op - 256),
+            (320..=447, false) => (Encoding::Vop1, self.op - 320),
+            (384..=511, true) => (Encoding::Vop1, self.op - 384),
             _ => (Encoding::Vop3, self.op),
         }
     }
@@ -376,28 +422,28 @@ impl Flat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
 
     /// Returns the opcode that `fields` reads from a first dword.
-    fn opcode(encoding: Encoding, word: u32) -> u32 {
+    fn opcode(target: Target, encoding: Encoding, word: u32) -> u32 {
         let long = u64::from(word);
         match encoding {
-            Encoding::Sop1 => Sop1::of(word).op,
-            Encoding::Sop2 => Sop2::of(word).op,
-            Encoding::Sopk => Sopk::of(word).op,
-            Encoding::Sopc => Sopc::of(word).op,
-            Encoding::Sopp => Sopp::of(word).op,
-            Encoding::Smem => Smem::of(long).op,
-            Encoding::Vop1 => Vop1::of(word).op,
-            Encoding::Vop2 => Vop2::of(word).op,
-            Encoding::Vopc => Vopc::of(word).op,
-            Encoding::Vop3 => Vop3::of(long).op,
-            Encoding::Vop3p => Vop3p::of(long).op,
-            Encoding::Ds => Ds::of(long).op,
-            Encoding::Flat | Encoding::Global | Encoding::Scratch => Flat::of(long).op,
-            Encoding::Mubuf => Mubuf::of(long).op,
-            Encoding::Mtbuf => Mtbuf::of(long).op,
-            Encoding::Mimg => Mimg::of(long).op,
+            Encoding::Sop1 => Sop1::of(target, word).op,
+            Encoding::Sop2 => Sop2::of(target, word).op,
+            Encoding::Sopk => Sopk::of(target, word).op,
+            Encoding::Sopc => Sopc::of(target, word).op,
+            Encoding::Sopp => Sopp::of(target, word).op,
+            Encoding::Smem => Smem::of(target, long).op,
+            Encoding::Vop1 => Vop1::of(target, word).op,
+            Encoding::Vop2 => Vop2::of(target, word).op,
+            Encoding::Vopc => Vopc::of(target, word).op,
+            Encoding::Vop3 => Vop3::of(target, long).op,
+            Encoding::Vop3p => Vop3p::of(target, long).op,
+            Encoding::Vopd => Vopd::of(target, long).op_x,
+            Encoding::Ds => Ds::of(target, long).op,
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => Flat::of(target, long).op,
+            Encoding::Mubuf => Mubuf::of(target, long).op,
+            Encoding::Mtbuf => Mtbuf::of(target, long).op,
+            Encoding::Mimg => Mimg::of(target, long).op,
         }
     }
 
@@ -407,8 +453,8 @@ mod tests {
             for target in Target::ALL {
                 for (op, name) in encoding.opcodes(target) {
                     for rest in [0, !0] {
-                        let word = encoding.first_dword(op.into(), rest);
-                        assert_eq!(opcode(encoding, word), u32::from(op), "{name}: {word:#010x}");
+                        let word = encoding.first_dword(target, op.into(), rest);
+                        assert_eq!(opcode(target, encoding, word), u32::from(op), "{name}: {word:#010x}");
                     }
                 }
             }
@@ -417,11 +463,11 @@ mod tests {
 
     #[test]
     fn offsets_are_sign_extended() {
-        let smem = Smem::of(0x001f_ffff << 32 | 1 << 17);
+        let smem = Smem::of(Target::Gfx90a, 0x001f_ffff << 32 | 1 << 17);
         assert_eq!((smem.signed_offset(), smem.offset_register()), (-1, None));
-        assert_eq!(Smem::of(0x05 << 32).offset_register(), Some(5));
-        assert_eq!(Smem::of(7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
-        assert_eq!(Flat::of(0x1fff).signed_offset(), -1);
-        assert_eq!(Flat::of(0x0fff).signed_offset(), 0xfff);
+        assert_eq!(Smem::of(Target::Gfx90a, 0x05 << 32).offset_register(), Some(5));
+        assert_eq!(Smem::of(Target::Gfx90a, 7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
+        assert_eq!(Flat::of(Target::Gfx90a, 0x1fff).signed_offset(), -1);
+        assert_eq!(Flat::of(Target::Gfx90a, 0x0fff).signed_offset(), 0xfff);
     }
 }

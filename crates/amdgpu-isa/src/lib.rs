@@ -24,7 +24,7 @@ pub use encoding::Encoding;
 pub use error::{Error, Result};
 pub use mnemonic::{
     Ds, Flat, Global, Mimg, Mnemonic, Mtbuf, Mubuf, Scratch, Smem, Sop1, Sop2, Sopc, Sopk, Sopp, Vop1, Vop2,
-    Vop3, Vop3p, Vopc,
+    Vop3, Vop3p, Vopc, Vopd,
 };
 pub use row::{ILLEGAL, MemoryAccess, Row, Ty, flags};
 pub use target::Target;

@@ -1,6 +1,5 @@
 //! The mnemonics: an enum for each encoding, and [`Mnemonic`], which contains all of them.
 
-use crate::encoding::Encoding;
 use crate::lists;
 
 /// Generates an enum from a list's mnemonics.
@@ -26,6 +25,7 @@ lists::vop2!(mnemonics);
 lists::vopc!(mnemonics);
 lists::vop3!(mnemonics);
 lists::vop3p!(mnemonics);
+lists::vopd!(mnemonics);
 lists::ds!(mnemonics);
 lists::flat!(mnemonics);
 lists::global!(mnemonics);
@@ -35,26 +35,16 @@ lists::mtbuf!(mnemonics);
 lists::mimg!(mnemonics);
 
 macro_rules! of_all {
-    ($($Encoding:ident $_name:literal $_d:literal, $_p:literal $_pb:literal, $_at:literal $_w:literal, $_s:literal $_m:literal;)*) => {
-        /// An instruction of any encoding, independent of the target and its opcodes.
+    ($($Encoding:ident $_name:literal $_d:literal $_gfx9:tt $_gfx11:tt;)*) => {
+        /// What an instruction does, independent of the target, its encoding there and its opcodes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Mnemonic {
             /// Not an instruction: the mnemonic of [`ILLEGAL`](crate::ILLEGAL).
             Illegal,
             $(
-                #[doc = concat!("An instruction of [`Encoding::", stringify!($Encoding), "`].")]
+                #[doc = concat!("An operation of the list of [`Encoding::", stringify!($Encoding), "`](crate::Encoding).")]
                 $Encoding($Encoding),
             )*
-        }
-
-        impl Mnemonic {
-            /// Returns the encoding; `None` for [`Mnemonic::Illegal`].
-            pub fn encoding(self) -> Option<Encoding> {
-                match self {
-                    Mnemonic::Illegal => None,
-                    $(Mnemonic::$Encoding(_) => Some(Encoding::$Encoding),)*
-                }
-            }
         }
     };
 }

@@ -5,15 +5,17 @@ use crate::mnemonic::Mnemonic;
 use crate::target::Target;
 
 /// A row of the instruction tables: one instruction, with its opcodes and operands.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
     /// The mnemonic as text, without the suffixes `_e32`, `_e64`, `_sdwa` and `_dpp`.
     pub name: &'static str,
-    /// The mnemonic as an enum that code can match on.
+    /// What the instruction does, as an enum that code can match on. Generations may have other names and encodings for it.
     pub mnemonic: Mnemonic,
-    /// The opcodes on gfx90a, gfx942 and gfx950; -1 if the target doesn't have the instruction. See [`Row::opcode`].
-    pub op: [i16; 3],
+    pub(crate) encoding: Option<Encoding>,
+    /// The opcodes on the targets ([`Target::ALL`]); -1 if the target doesn't have the instruction, or another row for it. See
+    /// [`Row::opcode`].
+    pub op: [i16; Target::ALL.len()],
     /// The type of the destination.
     pub dst: Ty,
     /// The types of the sources; [`Ty::None`] for sources that the instruction doesn't have.
@@ -30,7 +32,7 @@ impl Row {
 
     /// Returns the encoding; `None` for [`ILLEGAL`].
     pub fn encoding(&self) -> Option<Encoding> {
-        self.mnemonic.encoding()
+        self.encoding
     }
 
     /// Returns whether the instruction has one of these [`flags`].
@@ -57,36 +59,25 @@ impl Row {
 
     /// Returns whether this is a vector ALU instruction.
     pub fn is_valu(&self) -> bool {
-        matches!(
-            self.mnemonic,
-            Mnemonic::Vop1(_)
-                | Mnemonic::Vop2(_)
-                | Mnemonic::Vopc(_)
-                | Mnemonic::Vop3(_)
-                | Mnemonic::Vop3p(_)
-        )
+        use Encoding::{Vop1, Vop2, Vop3, Vop3p, Vopc, Vopd};
+        matches!(self.encoding, Some(Vop1 | Vop2 | Vopc | Vop3 | Vop3p | Vopd))
     }
 
     /// Returns whether this is a vector instruction, arithmetic or memory. VSKIP skips these.
     pub fn is_vector(&self) -> bool {
-        !matches!(
-            self.mnemonic,
-            Mnemonic::Illegal
-                | Mnemonic::Sop1(_)
-                | Mnemonic::Sop2(_)
-                | Mnemonic::Sopk(_)
-                | Mnemonic::Sopc(_)
-                | Mnemonic::Sopp(_)
-                | Mnemonic::Smem(_)
-        )
+        use Encoding::{Smem, Sop1, Sop2, Sopc, Sopk, Sopp};
+        !matches!(self.encoding, None | Some(Sop1 | Sop2 | Sopk | Sopc | Sopp | Smem))
     }
 }
 
 /// The row of encodings that are not instructions.
-pub static ILLEGAL: Row = Row {
+pub static ILLEGAL: Row = ILLEGAL_ROW;
+
+pub(crate) const ILLEGAL_ROW: Row = Row {
     name: "(illegal)",
     mnemonic: Mnemonic::Illegal,
-    op: [-1; 3],
+    encoding: None,
+    op: [-1; Target::ALL.len()],
     dst: Ty::None,
     src: [Ty::None; 3],
     flags: 0,

@@ -4,9 +4,9 @@ use crate::encoding::Encoding;
 use crate::lists;
 use crate::mnemonic::{
     Ds, Flat, Global, Mimg, Mnemonic, Mtbuf, Mubuf, Scratch, Smem, Sop1, Sop2, Sopc, Sopk, Sopp, Vop1, Vop2,
-    Vop3, Vop3p, Vopc,
+    Vop3, Vop3p, Vopc, Vopd,
 };
-use crate::row::Row;
+use crate::row::{ILLEGAL_ROW, Row};
 use crate::target::Target;
 
 /// Short names for the lists' columns.
@@ -21,14 +21,14 @@ mod columns {
 /// Marks the opcodes without an instruction in a table by opcode.
 const NONE: u16 = u16::MAX;
 
-/// Returns one more than the highest opcode of a list on any target.
-const fn opcodes(list: &[[i16; 3]]) -> usize {
+/// Returns one more than the highest opcode of a table on any target.
+const fn opcodes(rows: &[Row]) -> usize {
     let (mut end, mut n) = (0, 0);
-    while n < list.len() {
+    while n < rows.len() {
         let mut target = 0;
-        while target < 3 {
+        while target < Target::ALL.len() {
             // The opcode -1 gives 0.
-            let after = (list[n][target] + 1) as usize;
+            let after = (rows[n].op[target] + 1) as usize;
             if after > end {
                 end = after;
             }
@@ -39,52 +39,98 @@ const fn opcodes(list: &[[i16; 3]]) -> usize {
     end
 }
 
-/// Returns a table from a target's opcodes to the indices of their rows.
-const fn by_opcode<const N: usize>(list: &[[i16; 3]], target: Target) -> [u16; N] {
-    let (mut table, mut n) = ([NONE; N], 0);
-    while n < list.len() {
-        let opcode = list[n][target as usize];
-        if opcode >= 0 {
-            table[opcode as usize] = n as u16;
+/// Returns the tables of the targets from their opcodes to the numbers of rows.
+const fn by_opcode<const N: usize>(rows: &[Row]) -> [[u16; N]; Target::ALL.len()] {
+    let (mut tables, mut n) = ([[NONE; N]; Target::ALL.len()], 0);
+    while n < rows.len() {
+        let mut target = 0;
+        while target < Target::ALL.len() {
+            let opcode = rows[n].op[target];
+            if opcode >= 0 {
+                tables[target][opcode as usize] = n as u16;
+            }
+            target += 1;
         }
         n += 1;
     }
-    table
+    tables
 }
 
-/// Generates the functions that return the table of a list, and one row by its opcode.
-macro_rules! rows {
+/// Returns the rows of two lists.
+const fn joined<const N: usize>(operations: &[Row], gfx11: &[Row]) -> [Row; N] {
+    let (mut rows, mut n) = ([ILLEGAL_ROW; N], 0);
+    while n < N {
+        rows[n] = if n < operations.len() { operations[n] } else { gfx11[n - operations.len()] };
+        n += 1;
+    }
+    rows
+}
+
+/// Generates the rows of a list of operations.
+macro_rules! operations {
     (
         $(#[$doc:meta])* $Encoding:ident:
         $($name:ident $gfx90a:literal $gfx942:literal $gfx950:literal $dst:expr, $src:expr, $flags:expr;)*
     ) => {
         impl $Encoding {
-            #[inline]
-            fn rows() -> &'static [Row] {
+            /// The operations, in the order of the enum, with their opcodes on the targets of gfx9's encodings.
+            const OPERATIONS: &[Row] = {
                 #[allow(unused_imports, reason = "no list has them all")]
                 use columns::*;
-                static ROWS: &[Row] = &[$(
+                &[$(
                     Row {
                         name: stringify!($name),
                         mnemonic: Mnemonic::$Encoding($Encoding::$name),
-                        op: [$gfx90a, $gfx942, $gfx950],
+                        encoding: Some(Encoding::$Encoding),
+                        op: [$gfx90a, $gfx942, $gfx950, -1, -1],
                         dst: $dst,
                         src: $src,
                         flags: $flags,
                     },
-                )*];
-                ROWS
+                )*]
+            };
+        }
+    };
+}
+
+/// Generates the rows of a list of gfx11, and the functions that return the table of an encoding and one row by its opcode.
+macro_rules! gfx11 {
+    (
+        $Encoding:ident:
+        $($name:ident $gfx11:literal $gfx115:literal = $Family:ident $operation:ident
+        $(: $dst:expr, $src:expr, $flags:expr)?;)*
+    ) => {
+        impl $Encoding {
+            const GFX11: &[Row] = {
+                #[allow(unused_imports, reason = "no list has them all")]
+                use columns::*;
+                &[$(
+                    {
+                        let operation = $Family::OPERATIONS[$Family::$operation as usize];
+                        $(let operation = Row { dst: $dst, src: $src, flags: $flags, ..operation };)?
+                        Row {
+                            name: stringify!($name),
+                            encoding: Some(Encoding::$Encoding),
+                            op: [-1, -1, -1, $gfx11, $gfx115],
+                            ..operation
+                        }
+                    },
+                )*]
+            };
+
+            const COUNT: usize = $Encoding::OPERATIONS.len() + $Encoding::GFX11.len();
+
+            #[inline]
+            fn rows() -> &'static [Row] {
+                static ROWS: [Row; $Encoding::COUNT] = joined($Encoding::OPERATIONS, $Encoding::GFX11);
+                &ROWS
             }
 
             #[inline]
             fn row(target: Target, opcode: u32) -> Option<&'static Row> {
-                const LIST: &[[i16; 3]] = &[$([$gfx90a, $gfx942, $gfx950]),*];
-                const COUNT: usize = opcodes(LIST);
-                static BY_OPCODE: [[u16; COUNT]; 3] = [
-                    by_opcode(LIST, Target::Gfx90a),
-                    by_opcode(LIST, Target::Gfx942),
-                    by_opcode(LIST, Target::Gfx950),
-                ];
+                const ROWS: [Row; $Encoding::COUNT] = joined($Encoding::OPERATIONS, $Encoding::GFX11);
+                const OPCODES: usize = opcodes(&ROWS);
+                static BY_OPCODE: [[u16; OPCODES]; Target::ALL.len()] = by_opcode(&ROWS);
                 let number = *BY_OPCODE[target as usize].get(opcode as usize)?;
                 $Encoding::rows().get(usize::from(number))
             }
@@ -92,28 +138,19 @@ macro_rules! rows {
     };
 }
 
-lists::sop1!(rows);
-lists::sop2!(rows);
-lists::sopk!(rows);
-lists::sopc!(rows);
-lists::sopp!(rows);
-lists::smem!(rows);
-lists::vop1!(rows);
-lists::vop2!(rows);
-lists::vopc!(rows);
-lists::vop3!(rows);
-lists::vop3p!(rows);
-lists::ds!(rows);
-lists::flat!(rows);
-lists::global!(rows);
-lists::scratch!(rows);
-lists::mubuf!(rows);
-lists::mtbuf!(rows);
-lists::mimg!(rows);
+/// Generates the tables of all encodings.
+macro_rules! tables {
+    ($($list:ident)*) => {$(
+        lists::$list!(operations);
+        lists::gfx11::$list!(gfx11);
+    )*};
+}
+
+tables! { sop1 sop2 sopk sopc sopp smem vop1 vop2 vopc vop3 vop3p vopd ds flat global scratch mubuf mtbuf mimg }
 
 /// Generates the functions that return the table of an encoding, and one row of it.
 macro_rules! of_encodings {
-    ($($Encoding:ident $_name:literal $_d:literal, $_p:literal $_pb:literal, $_at:literal $_w:literal, $_s:literal $_m:literal;)*) => {
+    ($($Encoding:ident $_name:literal $_d:literal $_gfx9:tt $_gfx11:tt;)*) => {
         impl Encoding {
             /// Returns the instructions of this encoding, those of all targets.
             pub fn rows(self) -> &'static [Row] {

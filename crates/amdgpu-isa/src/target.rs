@@ -4,9 +4,8 @@ use code_object::{CodeObject, Processor};
 
 use crate::error::{Error, Result};
 
-/// A processor whose instructions the crate lists. They are ordered by age: most of what gfx942 changed holds for gfx950
-/// too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// An instruction set: that of one processor, or of several with the same instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// MI200 (CDNA 2).
     Gfx90a,
@@ -14,11 +13,32 @@ pub enum Target {
     Gfx942,
     /// MI350 (CDNA 4).
     Gfx950,
+    /// gfx1100 to gfx1103 (RDNA 3).
+    Gfx11,
+    /// gfx1150 to gfx1153 (RDNA 3.5).
+    Gfx115,
 }
 
 impl Target {
-    /// All targets, in the order of their age.
-    pub const ALL: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
+    /// All targets, by their family and age.
+    pub const ALL: [Target; 5] =
+        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
+    /// The targets of the CDNA family, whose encodings are those of gfx9.
+    pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
+    /// The targets whose encodings are those of gfx11.
+    pub const GFX11: [Target; 2] = [Target::Gfx11, Target::Gfx115];
+
+    /// Returns whether instructions are encoded as on gfx11. Those of the other targets are encoded as on gfx9.
+    #[inline]
+    pub const fn is_gfx11(self) -> bool {
+        matches!(self, Target::Gfx11 | Target::Gfx115)
+    }
+
+    /// Returns whether the target has what gfx942 introduced: it is gfx942 or gfx950.
+    #[inline]
+    pub const fn has_gfx942_instructions(self) -> bool {
+        matches!(self, Target::Gfx942 | Target::Gfx950)
+    }
 
     /// Returns the processor that a code object is compiled for. For `gfx9-4-generic` this is gfx942.
     ///
@@ -31,8 +51,12 @@ impl Target {
             Processor::Gfx950 => Ok(Target::Gfx950),
             // The generic processor has the instructions and the ABI that gfx942 shares with related processors (LLVM
             // AMDGPU usage, "AMDGPU Generic Processors").
-            ref generic if generic.name() == "gfx9-4-generic" => Ok(Target::Gfx942),
-            _ => Err(Error::UnsupportedTarget { target: object.target().to_string() }),
+            ref named => match named.name() {
+                "gfx9-4-generic" => Ok(Target::Gfx942),
+                "gfx1100" | "gfx1101" | "gfx1102" | "gfx1103" | "gfx11-generic" => Ok(Target::Gfx11),
+                "gfx1150" | "gfx1151" | "gfx1152" | "gfx1153" => Ok(Target::Gfx115),
+                _ => Err(Error::UnsupportedTarget { target: object.target().to_string() }),
+            },
         }
     }
 }

@@ -90,12 +90,14 @@ fn named(target: Target) -> &'static str {
         Target::Gfx90a => "gfx90a",
         Target::Gfx942 => "gfx942",
         Target::Gfx950 => "gfx950",
+        Target::Gfx11 => "gfx1100",
+        Target::Gfx115 => "gfx1150",
     }
 }
 
 fn parsed(name: &str) -> Result<Target, CommandError> {
     let processor = name.split(':').next().unwrap_or("");
-    Target::ALL.into_iter().find(|target| named(*target) == processor).ok_or_else(|| {
+    Target::GFX9.into_iter().find(|target| named(*target) == processor).ok_or_else(|| {
         CommandError::Unusable(format!("no emulator for {name}: gfx90a, gfx942 and gfx950 are possible"))
     })
 }

@@ -106,12 +106,14 @@ fn literal(row: &Row) -> Option<u32> {
 fn short(encoding: Encoding, row: &Row, op: u32) -> Vec<(&'static str, Vec<u32>)> {
     let dst = if row.is(SGPR_DST) { SCALAR_RESULT } else { RESULT };
     let rest = match encoding {
-        Encoding::Vop1 if row.dst == Ty::None => return vec![("", vec![encoding.first_dword(op, 0)])],
+        Encoding::Vop1 if row.dst == Ty::None => {
+            return vec![("", vec![encoding.first_dword(Target::Gfx90a, op, 0)])];
+        }
         Encoding::Vop1 => dst << 17,
         Encoding::Vop2 => dst << 17 | SOURCES[1] << 9,
         _ => SOURCES[1] << 9,
     };
-    let with = |src0: u32| encoding.first_dword(op, rest | src0);
+    let with = |src0: u32| encoding.first_dword(Target::Gfx90a, op, rest | src0);
     let mut forms = vec![("", [with(vector(SOURCES[0]))].into_iter().chain(literal(row)).collect())];
     if !IN_ALL_FORMS.contains(&row.name) {
         return forms;
@@ -145,7 +147,8 @@ fn short(encoding: Encoding, row: &Row, op: u32) -> Vec<(&'static str, Vec<u32>)
     };
     let src1 = if encoding == Encoding::Vop1 { 0 } else { vector(SOURCES[1]) };
     let mask = if row.is(MASK_IN) { MASK << 18 } else { 0 };
-    let long = [Encoding::Vop3.first_dword(base + op, dst), mask | src1 << 9 | vector(SOURCES[0])];
+    let long =
+        [Encoding::Vop3.first_dword(Target::Gfx90a, base + op, dst), mask | src1 << 9 | vector(SOURCES[0])];
     forms.push((" e64", long.to_vec()));
     forms.push((" scalar source", vec![with(SCALARS[0])]));
     if [row.dst, row.src[0]].iter().any(|ty| matches!(ty, Ty::F32 | Ty::F16)) {
@@ -172,7 +175,7 @@ fn vop3(row: &Row, op: u32) -> Vec<u32> {
     }
     let dst = if row.is(SGPR_DST) { SCALAR_RESULT } else { RESULT };
     let sdst = if row.is(SDST) { MASK << 8 } else { 0 };
-    vec![Encoding::Vop3.first_dword(op, dst | sdst), src[0] | src[1] << 9 | src[2] << 18]
+    vec![Encoding::Vop3.first_dword(Target::Gfx90a, op, dst | sdst), src[0] | src[1] << 9 | src[2] << 18]
 }
 
 /// Encodes an instruction of VOP3P, some also with other formats.
@@ -181,7 +184,7 @@ fn vop3p(row: &Row, op: u32) -> Vec<(&'static str, Vec<u32>)> {
     for n in (0..3).filter(|n| row.src[*n] != Ty::None) {
         high |= vector(SOURCES[n]) << (9 * n);
     }
-    let words = [Encoding::Vop3p.first_dword(op, RESULT), high];
+    let words = [Encoding::Vop3p.first_dword(Target::Gfx90a, op, RESULT), high];
     if !row.is(MATRIX) {
         // op_sel_hi is all ones, as if it is not given. Sources of mixed precision are then f16.
         let mut forms = vec![("", vec![words[0] | 1 << 14, words[1] | 3 << 27])];
@@ -197,7 +200,7 @@ fn vop3p(row: &Row, op: u32) -> Vec<(&'static str, Vec<u32>)> {
         for (suffix, format) in [(" bf8", 1), (" fp6", 2), (" fp4", 4)] {
             forms.push((suffix, vec![words[0] | format << 8, words[1] | format << 29]));
         }
-        let scale = Encoding::Vop3p.first_dword(scale.into(), 0);
+        let scale = Encoding::Vop3p.first_dword(Target::Gfx90a, scale.into(), 0);
         let scales = vector(SOURCES[2]) | vector(SOURCES[2] + 1) << 9;
         forms.push((" scaled", [&[scale, scales], words.as_slice()].concat()));
     }
@@ -212,7 +215,7 @@ fn scalar(encoding: Encoding, row: &Row, op: u32) -> Vec<u32> {
         Encoding::Sopc => SCALARS[1] << 8 | SCALARS[0],
         _ => SCALAR_RESULT << 16 | 7,
     };
-    [encoding.first_dword(op, rest)].into_iter().chain(literal(row)).collect()
+    [encoding.first_dword(Target::Gfx90a, op, rest)].into_iter().chain(literal(row)).collect()
 }
 
 /// Returns the bytes between the addresses of lanes beside each other.
@@ -289,5 +292,8 @@ fn access(encoding: Encoding, row: &Row, op: u32, target: Target, glc: bool) -> 
             (glc << 16 | sve, ADDRESS | data << 8 | base << 16 | dst << 24)
         }
     };
-    [encoding.first_dword(op, low)].into_iter().chain((encoding.dwords() == 2).then_some(high)).collect()
+    [encoding.first_dword(Target::Gfx90a, op, low)]
+        .into_iter()
+        .chain((encoding.dwords() == 2).then_some(high))
+        .collect()
 }

@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn arguments(config: &mut MachineConfig) -> Result<Selection, Box<dyn Error>> {
-    let mut targets = Target::ALL.to_vec();
+    let mut targets = Target::GFX9.to_vec();
     targets.reverse();
     let mut selection = Selection { targets, exec: !0, mode: 0xf0, only_ten: false, texts: Vec::new() };
     let mut args = std::env::args().skip(1);
@@ -221,7 +221,7 @@ impl Rig {
                 code.extend([0x6802_02ff, 2048]);
             }
             // global_load_dword
-            let load = Encoding::Global.first_dword(20, n % 8 * 256);
+            let load = Encoding::Global.first_dword(Target::Gfx90a, 20, n % 8 * 256);
             code.extend([load, 1 | CONTENTS_AT << 16 | register << 24]);
         }
         for (register, value) in [(126, selection.exec as u32), (127, (selection.exec >> 32) as u32)] {

@@ -84,7 +84,7 @@ fn content() -> Vec<u8> {
 
 impl Stream {
     fn arbitrary(u: &mut Unstructured<'_>) -> Result<Stream> {
-        let target = *u.choose(&Target::ALL)?;
+        let target = *u.choose(&Target::GFX9)?;
         let block = *u.choose(&[[64, 1, 1], [65, 1, 1], [8, 4, 2], [200, 1, 1], [1, 1, 1]])?;
         let mut stream = Stream {
             target,
@@ -279,10 +279,10 @@ fn instruction(u: &mut Unstructured<'_>, target: Target, code: &mut Vec<u32>) ->
                 let resource = 4 + (high >> 16 & 1);
                 high = vector(high) | vector(high >> 8) << 8 | resource << 16 | 128 << 24;
             }
-            Encoding::Mimg => {}
+            Encoding::Mimg | Encoding::Vopd => {}
         }
     }
-    code.push(encoding.first_dword(op, low));
+    code.push(encoding.first_dword(target, op, low));
     let long = !matches!(
         encoding,
         Encoding::Sop1

@@ -421,7 +421,7 @@ impl Operands {
 fn memory_mode(cx: &ExecContext) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
-        Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
+        Target::Gfx942 | Target::Gfx950 | Target::Gfx11 | Target::Gfx115 => Mode(0xf0),
     }
 }
 

@@ -300,7 +300,7 @@ fn scratch_of_other_lanes(b: &mut MemoryModel, name: &str, shape: &Shape) {
 
 fn loads_to_lds() {
     for mut b in MemoryModel::all(33) {
-        let since_gfx950 = b.rig.target >= Target::Gfx950;
+        let since_gfx950 = b.rig.target == Target::Gfx950;
         let mut names = vec![
             "buffer_load_ubyte",
             "buffer_load_sbyte",

@@ -156,7 +156,7 @@ fn scratch_loads_and_stores() {
                     at = [At::Scratch(places[0]); LANES];
                 }
                 b.rig.w.set_exec(exec);
-                let bit13 = vector && b.rig.target >= Target::Gfx942;
+                let bit13 = vector && b.rig.target.has_gfx942_instructions();
                 let fields = FlatFields { offset, saddr: scalar.then_some(4), bit13, ..FIELDS };
                 let words = flat(&b.rig, Encoding::Scratch, name, fields);
                 let want = expect(&mut b, shape, &at, exec);
@@ -175,19 +175,19 @@ fn loads_to_lds() {
         for encoding in [Encoding::Global, Encoding::Scratch] {
             for name in b.names(encoding) {
                 let mut sizes = vec!["_ubyte", "_sbyte", "_ushort", "_sshort", "_dword"];
-                if target >= Target::Gfx950 {
+                if target == Target::Gfx950 {
                     sizes.extend(["_dwordx3", "_dwordx4"]);
                 }
                 let own = name.contains("load_lds");
                 if name.contains("load")
-                    && own == (target >= Target::Gfx942)
+                    && own == (target.has_gfx942_instructions())
                     && sizes.iter().any(|s| name.ends_with(s))
                 {
                     names.push((encoding, name));
                 }
             }
         }
-        assert_eq!(names.len(), if target >= Target::Gfx950 { 12 } else { 10 });
+        assert_eq!(names.len(), if target == Target::Gfx950 { 12 } else { 10 });
         for (encoding, name) in names {
             let shape = Shape::of(&format!("load_{}", name.rsplit('_').next().unwrap())).unwrap();
             for _ in 0..8 {

@@ -11,7 +11,7 @@ use crate::testing::test_wave::{CODE, END, Random, TestWave, op};
 crate::testing::tally::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
 
 fn rigs() -> [TestWave; 3] {
-    Target::ALL.map(|target| TestWave::new(target, SimdLevel::best()))
+    Target::GFX9.map(|target| TestWave::new(target, SimdLevel::best()))
 }
 
 /// The first of the SGPRs that a program's instructions set, one each.

@@ -10,12 +10,12 @@ use crate::state::wave::sreg;
 use crate::testing::test_wave::{TestWave, op};
 
 fn gws(rig: &TestWave, name: &str, offset: u32, data: u32) -> [u32; 2] {
-    [Encoding::Ds.first_dword(op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
+    [Encoding::Ds.first_dword(Target::Gfx90a, op(Encoding::Ds, name, rig.target), offset | 1 << 16), data]
 }
 
 #[test]
 fn gws_instructions_use_their_resource_and_value() {
-    for target in Target::ALL {
+    for target in Target::GFX9 {
         let mut rig = TestWave::new(target, SimdLevel::best());
         rig.cx.gws = Arc::new(Gws::new(counter_table(), 1));
         // M0's bits 16 to 21 and the offset, modulo 64; the first active lane's value.

@@ -21,6 +21,7 @@ const XCC_ID: u32 = 20;
 fn lds_granule(target: Target) -> u32 {
     match target {
         Target::Gfx90a | Target::Gfx942 => 512,
+        Target::Gfx11 | Target::Gfx115 => 1024,
         Target::Gfx950 => 1280,
     }
 }

@@ -30,7 +30,7 @@ impl Shape {
     pub(crate) fn all() -> Vec<Shape> {
         let mut out = Vec::new();
         for row in Encoding::Vop3p.rows() {
-            for target in Target::ALL {
+            for target in Target::GFX9 {
                 out.extend(Shape::of(row, target));
             }
         }
@@ -101,7 +101,7 @@ impl Shape {
         if self.result == "f64" && self.n == 16 || self.sparse {
             return 1;
         }
-        if self.target >= Target::Gfx942 {
+        if self.target.has_gfx942_instructions() {
             return if self.is_blocked() { many } else { 1 };
         }
         // With one block each group of lanes has different k; with several blocks all groups have the same.

@@ -14,7 +14,7 @@ use crate::testing::test_wave::{TestWave, op};
 const BYTES: u64 = 100;
 
 fn rigs() -> [TestWave; 3] {
-    Target::ALL.map(|target| TestWave::new(target, SimdLevel::best()))
+    Target::GFX9.map(|target| TestWave::new(target, SimdLevel::best()))
 }
 
 /// Writes 64-bit addresses to v0 and v1.
@@ -30,7 +30,10 @@ fn addresses(rig: &mut TestWave, at: impl Fn(u64) -> u64) {
 fn memory(rig: &TestWave, encoding: Encoding, name: &str, returns: bool) -> [u32; 2] {
     let glc = u32::from(returns) << 16;
     let saddr = if encoding == Encoding::Flat { 0 } else { 0x7f };
-    [encoding.first_dword(op(encoding, name, rig.target), glc), 4 << 8 | saddr << 16 | 8 << 24]
+    [
+        encoding.first_dword(Target::Gfx90a, op(encoding, name, rig.target), glc),
+        4 << 8 | saddr << 16 | 8 << 24,
+    ]
 }
 
 fn take(rig: &mut TestWave) -> Vec<(NoticeKind, Noted)> {
@@ -85,7 +88,8 @@ fn accesses_past_the_end_are_noted() {
             rig.w.v_mut(0).flat_mut()[lane] = (BYTES as u32) - 40 + 4 * lane as u32;
         }
         let code = op(Encoding::Mubuf, "buffer_load_dword", rig.target);
-        let words = [Encoding::Mubuf.first_dword(code, 1 << 12), 8 << 8 | 1 << 16 | 128 << 24];
+        let words =
+            [Encoding::Mubuf.first_dword(Target::Gfx90a, code, 1 << 12), 8 << 8 | 1 << 16 | 128 << 24];
         steps_past_the_end(&mut rig, base, &words, AccessKind::Read, past);
         assert_eq!(rig.w.v(8).flat()[63], 2 * 163);
 
@@ -118,7 +122,10 @@ fn lds_past_its_end_reads_zero_and_keeps_nothing() {
             rig.w.v_mut(8).flat_mut()[lane] = 7;
         }
         let ds = |rig: &TestWave, name: &str| {
-            [Encoding::Ds.first_dword(op(Encoding::Ds, name, rig.target), 0), 4 << 8 | 8 << 24]
+            [
+                Encoding::Ds.first_dword(Target::Gfx90a, op(Encoding::Ds, name, rig.target), 0),
+                4 << 8 | 8 << 24,
+            ]
         };
         for (name, access) in [
             ("ds_write_b32", AccessKind::Write),
@@ -137,7 +144,10 @@ fn lds_past_its_end_reads_zero_and_keeps_nothing() {
             assert_eq!((noted.address, noted.len, noted.past, noted.count), (128, 128, 128, 32), "{name}");
         }
         assert_eq!((rig.w.v(8).flat()[31], rig.w.v(8).flat()[32]), (2 * 1031, 0));
-        let append = [Encoding::Ds.first_dword(op(Encoding::Ds, "ds_append", rig.target), 4096), 9 << 24];
+        let append = [
+            Encoding::Ds.first_dword(Target::Gfx90a, op(Encoding::Ds, "ds_append", rig.target), 4096),
+            9 << 24,
+        ];
         rig.run(&append);
         assert_eq!(take(&mut rig).len(), 1);
         assert_eq!(rig.w.v(9).flat()[5], 0);

@@ -64,6 +64,8 @@ fn processor(target: Target) -> &'static str {
         Target::Gfx90a => "gfx90a",
         Target::Gfx942 => "gfx942",
         Target::Gfx950 => "gfx950",
+        Target::Gfx11 => "gfx1100",
+        Target::Gfx115 => "gfx1150",
     }
 }
 
@@ -356,7 +358,7 @@ impl DispatchSetup {
                     WorkitemIds::XYZ | WorkitemIds::Undefined => 0x3fff_ffff,
                 },
             }),
-            flat_scratch: target >= Target::Gfx942,
+            flat_scratch: target.has_gfx942_instructions(),
             lds,
             dynamic_lds: d.dynamic_lds,
             scratch: private.bytes,

@@ -188,9 +188,12 @@ fn class(encoding: Encoding, row: &Row) -> InstructionClass {
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => InstructionClass::Salu,
         Encoding::Smem => InstructionClass::Smem,
         Encoding::Vop3p if row.is(MATRIX) => InstructionClass::Mfma,
-        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
-            InstructionClass::Valu
-        }
+        Encoding::Vop1
+        | Encoding::Vop2
+        | Encoding::Vopc
+        | Encoding::Vop3
+        | Encoding::Vop3p
+        | Encoding::Vopd => InstructionClass::Valu,
         Encoding::Ds if row.name == "ds_nop" => InstructionClass::Other,
         Encoding::Ds => InstructionClass::Lds,
         Encoding::Scratch => InstructionClass::Scratch,

@@ -6,7 +6,7 @@
 use amdgpu_isa::flags::{
     ACC, COMPARE, DESCRIPTOR, DST_IN, DST_KEPT, F8F6F4, GWS, MASK_IN, MATRIX, SDST, SGPR_DST, SPARSE,
 };
-use amdgpu_isa::{Encoding, Ty, fields};
+use amdgpu_isa::{Encoding, Target, Ty, fields};
 
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::operand::Operand;
@@ -194,9 +194,12 @@ impl Operands {
             }
             Encoding::Sopp | Encoding::Mimg => {}
             Encoding::Smem => self.scalar_memory(inner),
-            Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
-                self.vector(i)
-            }
+            Encoding::Vop1
+            | Encoding::Vop2
+            | Encoding::Vopc
+            | Encoding::Vop3
+            | Encoding::Vop3p
+            | Encoding::Vopd => self.vector(i),
             Encoding::Ds => self.lds(inner),
             Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(encoding, inner),
             Encoding::Mubuf | Encoding::Mtbuf => self.buffer(inner),
@@ -247,7 +250,7 @@ impl Operands {
         let row = i.row;
         // The formats of the elements of A and B determine how many registers they have.
         let formats = row.is(F8F6F4).then(|| {
-            let fields = fields::Mai::of(u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32);
+            let fields = fields::Mai::of(Target::Gfx90a, u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32);
             [fields.a_type(), fields.b_type()]
         });
         let ty = |n: usize| match row.src[n] {

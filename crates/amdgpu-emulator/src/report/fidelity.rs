@@ -81,7 +81,7 @@ type Table = HashMap<(u8, &'static str), InstructionFidelity>;
 /// Returns the table of a target.
 fn table(target: Target) -> &'static Table {
     static TABLES: OnceLock<[Table; 3]> = OnceLock::new();
-    &TABLES.get_or_init(|| Target::ALL.map(parse))[target as usize]
+    &TABLES.get_or_init(|| Target::GFX9.map(parse))[target as usize]
 }
 
 /// Reads the lines about a target. A line that begins with `=` has the fidelity and the reason of the lines after it;

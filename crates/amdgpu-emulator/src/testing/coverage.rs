@@ -29,7 +29,7 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
     };
     let mut rig = TestWave::new(target, SimdLevel::best());
     rig.budget = 1000;
-    let ended = rig.try_run(&[encoding.first_dword(op, low), high]);
+    let ended = rig.try_run(&[encoding.first_dword(Target::Gfx90a, op, low), high]);
     assert!(std::ptr::eq(rig.cx.code.insts[0].row, row), "{} was not what ran", row.name);
     match ended {
         Err(FaultCause::Unimplemented { .. } | FaultCause::Privileged) => false,
@@ -41,7 +41,7 @@ fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
 /// Returns the expected row of the table, without the second cell, which describes the instructions.
 fn expected(encoding: Encoding) -> [String; 5] {
     let mut named = Vec::new();
-    let [gfx90a, gfx942, gfx950] = Target::ALL.map(|target| {
+    let [gfx90a, gfx942, gfx950] = Target::GFX9.map(|target| {
         let there: Vec<&Row> = encoding.rows().iter().filter(|row| row.op[target as usize] >= 0).collect();
         let faults: Vec<&str> =
             there.iter().filter(|row| !is_executed(row, encoding, target)).map(|row| row.name).collect();

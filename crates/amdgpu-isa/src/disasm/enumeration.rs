@@ -175,7 +175,7 @@ fn of_rows(target: Target, all: &mut BTreeSet<[u32; 2]>) {
 
 /// Returns variant `n` of the encodings of an opcode.
 fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize, masks: usize) -> [u32; 2] {
-    let short = |rest: u32| encoding.first_dword(op, rest);
+    let short = |rest: u32| encoding.first_dword(Target::Gfx90a, op, rest);
     match encoding {
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc => {
             let rest = f.register() << 16 | f.scalar() << 8 | f.scalar();
@@ -188,6 +188,8 @@ fn encode(f: &mut Fields, encoding: Encoding, op: u32, n: usize, sources: usize,
             [short(rest), if n.is_multiple_of(2) { f.sparse(21) } else { f.register() << 25 | f.register() }]
         }
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => short_vector(f, encoding, op, n, sources, masks),
+        // gfx9 does not have it.
+        Encoding::Vopd => [0, 0],
         Encoding::Vop3 | Encoding::Vop3p => {
             let mut low = f.sparse(8) << 8 | f.vgpr();
             let mut high = f.sources(sources);
@@ -239,7 +241,7 @@ fn short_vector(
     sources: usize,
     masks: usize,
 ) -> [u32; 2] {
-    let short = |rest: u32| encoding.first_dword(op, rest);
+    let short = |rest: u32| encoding.first_dword(Target::Gfx90a, op, rest);
     let (registers, forms): (_, &[u32]) = match encoding {
         Encoding::Vop1 => (f.vgpr() << 17, &[0, 0, 1, 1, 2, 3, 3, 3]),
         Encoding::Vop2 => (f.vgpr() << 17 | f.vgpr() << 9, &[0, 0, 1, 1, 2, 3, 3, 3]),
@@ -257,7 +259,7 @@ fn short_vector(
                     _ => 320,
                 };
             let dst = if encoding == Encoding::Vopc { f.register() } else { f.vgpr() };
-            let first = Encoding::Vop3.first_dword(op, f.sparse(8) << 8 | dst);
+            let first = Encoding::Vop3.first_dword(Target::Gfx90a, op, f.sparse(8) << 8 | dst);
             let mut high = f.sources(sources);
             if masks > 0 {
                 high |= f.register() << 18;
@@ -271,6 +273,7 @@ fn short_vector(
 fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
     for encoding in Encoding::ALL {
         let (count, low, high) = match encoding {
+            Encoding::Vopd => (0, 0, 0),
             Encoding::Sop1 => (256, 0x0002_0004, 0),
             Encoding::Sop2 => (96, 0x0002_0604, 0),
             Encoding::Sopk => (29, 0x0002_0000, 0),
@@ -291,7 +294,7 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
             Encoding::Mimg => (128, 0x0f00, 0x0001_0602),
         };
         for op in 0..count {
-            all.insert([encoding.first_dword(op, low), high]);
+            all.insert([encoding.first_dword(Target::Gfx90a, op, low), high]);
         }
     }
 }
@@ -300,9 +303,9 @@ fn of_opcodes(all: &mut BTreeSet<[u32; 2]>) {
 fn of_names(all: &mut BTreeSet<[u32; 2]>) {
     // s_getpc_b64 has no source.
     for destination in [0, 2, 80, 96, 100, 110] {
-        all.insert([Encoding::Sop1.first_dword(28, destination << 16), 0]);
+        all.insert([Encoding::Sop1.first_dword(Target::Gfx90a, 28, destination << 16), 0]);
     }
-    let vop1 = |op, source| Encoding::Vop1.first_dword(op, 2 << 17 | source);
+    let vop1 = |op, source| Encoding::Vop1.first_dword(Target::Gfx90a, op, 2 << 17 | source);
     for source in 96..=258 {
         // v_mov_b32, v_ceil_f64; v_add_f16, v_add_u16, v_dot2c_f32_f16, v_dot2c_i32_i16; s_mov_b32, s_mov_b64.
         if !matches!(source, SDWA | DPP) {
@@ -310,12 +313,12 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
                 all.insert([vop1(op, source), 0x0001_0203]);
             }
             for op in [31, 38, 55, 56] {
-                all.insert([Encoding::Vop2.first_dword(op, source), 0x0001_0203]);
+                all.insert([Encoding::Vop2.first_dword(Target::Gfx90a, op, source), 0x0001_0203]);
             }
         }
         if source < 256 {
             for op in [0, 1] {
-                all.insert([Encoding::Sop1.first_dword(op, source), 0x0001_0203]);
+                all.insert([Encoding::Sop1.first_dword(Target::Gfx90a, op, source), 0x0001_0203]);
             }
         }
         // v_pk_add_f16, v_pk_add_u16, v_fma_mix_f32, v_fma_f64, v_mad_i16.
@@ -327,38 +330,38 @@ fn of_names(all: &mut BTreeSet<[u32; 2]>) {
                 (Encoding::Vop3, 460),
                 (Encoding::Vop3, 517),
             ] {
-                all.insert([encoding.first_dword(op, 2), 0x0400_0000 | source << 9 | 0x102]);
+                all.insert([encoding.first_dword(Target::Gfx90a, op, 2), 0x0400_0000 | source << 9 | 0x102]);
             }
         }
     }
     // ds_gws_*: only with the GDS bit.
     for op in 152..158 {
         for (low, high) in [(0x1_0000, 0), (0x1_0005, 4), (0x201_0000, 0), (0x1_0000, 0x400)] {
-            all.insert([Encoding::Ds.first_dword(op, low), high]);
+            all.insert([Encoding::Ds.first_dword(Target::Gfx90a, op, low), high]);
         }
     }
     // v_readlane_b32, v_writelane_b32: the lane is a scalar.
     for lane in [4, 106, 124, 128, 191, 253] {
-        all.insert([Encoding::Vop3.first_dword(649, 5), lane << 9 | 0x102]);
-        all.insert([Encoding::Vop3.first_dword(650, 5), lane << 9 | 3]);
+        all.insert([Encoding::Vop3.first_dword(Target::Gfx90a, 649, 5), lane << 9 | 0x102]);
+        all.insert([Encoding::Vop3.first_dword(Target::Gfx90a, 650, 5), lane << 9 | 3]);
     }
     for literal in LITERALS {
         for op in [1, 24, 70] {
             all.insert([vop1(op, LITERAL), literal]);
         }
         for op in [24, 31, 36, 37, 38, 55, 56, 60] {
-            all.insert([Encoding::Vop2.first_dword(op, LITERAL), literal]);
+            all.insert([Encoding::Vop2.first_dword(Target::Gfx90a, op, LITERAL), literal]);
         }
         for op in [0, 1] {
-            all.insert([Encoding::Sop1.first_dword(op, LITERAL), literal]);
+            all.insert([Encoding::Sop1.first_dword(Target::Gfx90a, op, LITERAL), literal]);
         }
-        all.insert([Encoding::Sopk.first_dword(20, 0xf801), literal]);
+        all.insert([Encoding::Sopk.first_dword(Target::Gfx90a, 20, 0xf801), literal]);
     }
 }
 
 /// Adds every value of the fields of SDWA and DPP that have named values.
 fn of_controls(all: &mut BTreeSet<[u32; 2]>) {
-    let vop1 = |op, source| Encoding::Vop1.first_dword(op, 2 << 17 | source);
+    let vop1 = |op, source| Encoding::Vop1.first_dword(Target::Gfx90a, op, 2 << 17 | source);
     for control in 0..512 {
         // All permutations of four lanes would be too many.
         if control >= 256 || control % 5 == 0 {
@@ -369,24 +372,30 @@ fn of_controls(all: &mut BTreeSet<[u32; 2]>) {
     for select in 0..7 {
         for unused in 0..3 {
             all.insert([
-                Encoding::Vop2.first_dword(1, 2 << 9 | SDWA),
+                Encoding::Vop2.first_dword(Target::Gfx90a, 1, 2 << 9 | SDWA),
                 0x0606_0004 | select << 8 | unused << 11,
             ]);
         }
-        all.insert([Encoding::Vop2.first_dword(52, 2 << 9 | SDWA), 0x0006_0604 | select << 24]);
-        all.insert([Encoding::Vopc.first_dword(66, 2 << 9 | SDWA), 0x0600_8a04 | select << 16]);
+        all.insert([
+            Encoding::Vop2.first_dword(Target::Gfx90a, 52, 2 << 9 | SDWA),
+            0x0006_0604 | select << 24,
+        ]);
+        all.insert([
+            Encoding::Vopc.first_dword(Target::Gfx90a, 66, 2 << 9 | SDWA),
+            0x0600_8a04 | select << 16,
+        ]);
     }
 }
 
 /// Adds every value of the immediates that have named values, and of the modifiers of single instructions.
 fn of_immediates(all: &mut BTreeSet<[u32; 2]>) {
-    let sopp = |op: u32, imm: u32| [Encoding::Sopp.first_dword(op, imm & 0xffff), 0];
+    let sopp = |op: u32, imm: u32| [Encoding::Sopp.first_dword(Target::Gfx90a, op, imm & 0xffff), 0];
     for n in 0..64 {
         all.insert(sopp(12, (n & 15) | (n >> 4) << 14 | 0xf70));
         all.insert(sopp(12, n << 4 | 0xf));
         all.insert(sopp(12, n * 1031));
-        all.insert([Encoding::Sopk.first_dword(17, 2 << 16 | 0xf800 | n), 0]);
-        all.insert([Encoding::Sopk.first_dword(18, 2 << 16 | n << 6 | 1), 0]);
+        all.insert([Encoding::Sopk.first_dword(Target::Gfx90a, 17, 2 << 16 | 0xf800 | n), 0]);
+        all.insert([Encoding::Sopk.first_dword(Target::Gfx90a, 18, 2 << 16 | n << 6 | 1), 0]);
     }
     for message in 0..256 {
         all.insert(sopp(16, message));
@@ -396,35 +405,35 @@ fn of_immediates(all: &mut BTreeSet<[u32; 2]>) {
         for op in 0..31 {
             all.insert(sopp(op, imm));
         }
-        all.insert([Encoding::Sopk.first_dword(21, 2 << 16 | imm), 0]);
+        all.insert([Encoding::Sopk.first_dword(Target::Gfx90a, 21, 2 << 16 | imm), 0]);
     }
     for mode in 0..18 {
         all.insert(sopp(29, mode));
-        all.insert([Encoding::Sopc.first_dword(17, mode << 8 | 2), 0]);
+        all.insert([Encoding::Sopc.first_dword(Target::Gfx90a, 17, mode << 8 | 2), 0]);
     }
     for n in 0..256u32 {
         // Permutations of four lanes; AND, OR and XOR masks of each kind; patterns that only LLVM 22 has names for.
         let masks =
             [0x8000 | n, n * 129 & 0x7fff, 0x1f | (n & 31) << 10, n & 0x1f | (n >> 3) << 5, 0xc000 | n << 6];
-        all.insert([Encoding::Ds.first_dword(61, masks[n as usize % 5]), 0x0200_0004]);
+        all.insert([Encoding::Ds.first_dword(Target::Gfx90a, 61, masks[n as usize % 5]), 0x0200_0004]);
     }
     // v_mfma_ld_scale_b32, v_mfma_f32_16x16x128_f8f6f4 with every format.
     for bits in 0..16 {
         let (low, high) = (0x4000 ^ (bits & 3) << 11 ^ (bits & 1) << 14, (bits >> 2) << 27 | 0x2_3318);
-        all.insert([Encoding::Vop3p.first_dword(44, low), high]);
+        all.insert([Encoding::Vop3p.first_dword(Target::Gfx90a, 44, low), high]);
     }
     for formats in 0..64 {
         let (a, b) = (formats & 7, formats >> 3);
-        all.insert([Encoding::Vop3p.first_dword(45, a << 8), b << 29 | 0x0452_1904]);
-        all.insert([Encoding::Vop3p.first_dword(46, a << 8), b << 29 | 0x0452_1904]);
+        all.insert([Encoding::Vop3p.first_dword(Target::Gfx90a, 45, a << 8), b << 29 | 0x0452_1904]);
+        all.insert([Encoding::Vop3p.first_dword(Target::Gfx90a, 46, a << 8), b << 29 | 0x0452_1904]);
     }
     // v_bitop3_b16, v_bitop3_b32.
     for table in 0..256 {
         let (low, high) = ((table >> 3 & 7) << 8, table << 29 | (table >> 6) << 27);
-        all.insert([Encoding::Vop3.first_dword(563 + table % 2, low), high | 0x0402_0d02]);
+        all.insert([Encoding::Vop3.first_dword(Target::Gfx90a, 563 + table % 2, low), high | 0x0402_0d02]);
     }
     for format in 0..128 {
-        all.insert([Encoding::Mtbuf.first_dword(3, format << 19), 0x8001_0604]);
+        all.insert([Encoding::Mtbuf.first_dword(Target::Gfx90a, 3, format << 19), 0x8001_0604]);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::row::flags::ATOMIC;
 
 impl Words {
     pub(super) fn mimg(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Mimg::of(self.long()?);
+        let f = fields::Mimg::of(self.target, self.long()?);
         let row = self.row(Encoding::Mimg, f.op)?;
         t.mnemonic(row.name, "");
         let fields::Mimg { dmask, d16, .. } = f;

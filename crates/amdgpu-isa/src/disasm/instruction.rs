@@ -123,7 +123,7 @@ pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option
 
 /// Reads an instruction, and writes its text to `t`.
 fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-    match Encoding::of(words.first).ok_or(NotAnInstruction)? {
+    match Encoding::of(words.target, words.first).ok_or(NotAnInstruction)? {
         Encoding::Sop1 => words.sop1(t),
         Encoding::Sop2 => words.sop2(t),
         Encoding::Sopk => words.sopk(t),
@@ -135,6 +135,7 @@ fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         Encoding::Vopc => words.vopc(t),
         Encoding::Vop3 => words.vop3(t),
         Encoding::Vop3p => words.vop3p(t),
+        Encoding::Vopd => Err(NotAnInstruction),
         Encoding::Ds => words.ds(t),
         Encoding::Flat | Encoding::Global | Encoding::Scratch => words.flat(t),
         Encoding::Mubuf => words.mubuf(t),

@@ -21,7 +21,7 @@ fn count(ty: Ty) -> u32 {
 fn loads_to_lds(row: &Row, target: Target) -> bool {
     row.is(LOAD)
         && !row.is(D16 | TO_LDS)
-        && (row.dst.dwords() == 1 || target >= Target::Gfx950 && !row.is(FORMAT) && row.dst.dwords() > 2)
+        && (row.dst.dwords() == 1 || target == Target::Gfx950 && !row.is(FORMAT) && row.dst.dwords() > 2)
 }
 
 impl Words {
@@ -34,7 +34,7 @@ impl Words {
     }
 
     pub(super) fn ds(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Ds::of(self.long()?);
+        let f = fields::Ds::of(self.target, self.long()?);
         let row = self.row(Encoding::Ds, f.op)?;
         let (acc, gds) = (f.acc, f.gds);
         let is_gws = row.is(GWS);
@@ -95,7 +95,7 @@ impl Words {
     }
 
     pub(super) fn flat(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Flat::of(self.long()?);
+        let f = fields::Flat::of(self.target, self.long()?);
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
         let row = self.row(encoding, f.op)?;
         t.mnemonic(row.name, "");
@@ -197,7 +197,8 @@ impl Words {
 
     pub(super) fn mubuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
-        let (f, fields::Mubuf { scc, lds, slc, op }) = (fields::Buffer::of(long), fields::Mubuf::of(long));
+        let (f, fields::Mubuf { scc, lds, slc, op }) =
+            (fields::Buffer::of(self.target, long), fields::Mubuf::of(self.target, long));
         let row = self.row(Encoding::Mubuf, op)?;
         t.mnemonic(row.name, "");
         self.reserved(lds && !loads_to_lds(row, self.target))?;
@@ -224,7 +225,7 @@ impl Words {
 
     pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
-        let (f, typed) = (fields::Buffer::of(long), fields::Mtbuf::of(long));
+        let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;
         t.mnemonic(row.name, "");
         self.buffer(t, row, f, buffer_format(typed.format), false)?;

@@ -58,7 +58,7 @@ impl Accepts {
 
     /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
-        let (name, gfx942) = (row.name, target >= Target::Gfx942);
+        let (name, gfx942) = (row.name, target != Target::Gfx90a);
         if row.is(CVT_MANY) {
             return Accepts::NOTHING;
         }

@@ -11,14 +11,14 @@ use crate::row::{Row, Ty};
 impl Words {
     pub(super) fn vop3p(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
-        let f = fields::Vop3p::of(long);
+        let f = fields::Vop3p::of(self.target, long);
         let row = self.row(Encoding::Vop3p, f.op)?;
         if row.name == "v_mfma_ld_scale_b32" {
             return self.scale(t, f);
         }
         t.mnemonic(row.name, "");
         if row.is(MATRIX) {
-            return self.matrix(t, row, fields::Mai::of(long));
+            return self.matrix(t, row, fields::Mai::of(self.target, long));
         }
         let count = row.src.iter().filter(|ty| **ty != Ty::None).count() as u32;
         let unused = f.src().into_iter().skip(count as usize).any(|code| code != 0);
@@ -74,10 +74,11 @@ impl Words {
     /// Disassembles `v_mfma_ld_scale_b32`. LLVM writes it and the matrix instruction that it scales as one.
     fn scale(&mut self, t: &mut Text<'_>, f: fields::Vop3p) -> Result<(), NotAnInstruction> {
         let scaled = self.rest.and_then(|[first, second]| {
-            let mai = fields::Mai::of(u64::from(first) | u64::from(second) << 32);
-            let row = Encoding::Vop3p.row(self.target, fields::Vop3p::of(first.into()).op)?;
-            let is_scaled =
-                Encoding::of(first) == Some(Encoding::Vop3p) && row.is(F8F6F4) && mai.abid == SCALED;
+            let mai = fields::Mai::of(self.target, u64::from(first) | u64::from(second) << 32);
+            let row = Encoding::Vop3p.row(self.target, fields::Vop3p::of(self.target, first.into()).op)?;
+            let is_scaled = Encoding::of(self.target, first) == Some(Encoding::Vop3p)
+                && row.is(F8F6F4)
+                && mai.abid == SCALED;
             is_scaled.then_some((row, mai))
         });
         let (op_sel, op_sel_hi) = (f.op_sel & 3, f.op_sel_hi() & 3);

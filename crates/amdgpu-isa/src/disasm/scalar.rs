@@ -25,7 +25,7 @@ impl Words {
     }
 
     pub(super) fn sop2(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Sop2::of(self.first);
+        let f = fields::Sop2::of(self.target, self.first);
         let row = self.row(Encoding::Sop2, f.op)?;
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
@@ -37,7 +37,7 @@ impl Words {
     }
 
     pub(super) fn sop1(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Sop1::of(self.first);
+        let f = fields::Sop1::of(self.target, self.first);
         let row = self.row(Encoding::Sop1, f.op)?;
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
@@ -60,7 +60,7 @@ impl Words {
     }
 
     pub(super) fn sopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Sopc::of(self.first);
+        let f = fields::Sopc::of(self.target, self.first);
         let row = self.row(Encoding::Sopc, f.op)?;
         t.mnemonic(row.name, "");
         t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
@@ -73,7 +73,7 @@ impl Words {
     }
 
     pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Sopk::of(self.first);
+        let f = fields::Sopk::of(self.target, self.first);
         let row = self.row(Encoding::Sopk, f.op)?;
         let imm = f.simm as u16;
         let hwreg = Hwreg { bits: imm, gfx942: self.since_gfx942() };
@@ -103,7 +103,7 @@ impl Words {
     }
 
     pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Sopp::of(self.first);
+        let f = fields::Sopp::of(self.target, self.first);
         let row = self.row(Encoding::Sopp, f.op)?;
         let imm = f.simm as u16;
         t.mnemonic(row.name, "");
@@ -144,7 +144,7 @@ impl Words {
     }
 
     pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Smem::of(self.long()?);
+        let f = fields::Smem::of(self.target, self.long()?);
         let row = self.row(Encoding::Smem, f.op)?;
         t.mnemonic(row.name, "");
         let name = row.name;

@@ -21,7 +21,7 @@ impl Words {
         encoding: Encoding,
     ) -> Result<(), NotAnInstruction> {
         let control = self.literal()?;
-        let short = fields::Vop2::of(self.first);
+        let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
         self.reserved(row.name == "v_pk_fmac_f16" && !self.since_gfx942())?;
         if short.src0 == SDWA
@@ -30,9 +30,9 @@ impl Words {
             return Err(NotAnInstruction);
         }
         if short.src0 == SDWA {
-            self.sdwa(t, row, encoding, fields::Sdwa::of(control))
+            self.sdwa(t, row, encoding, fields::Sdwa::of(self.target, control))
         } else {
-            self.dpp(t, row, encoding, fields::Dpp::of(control))
+            self.dpp(t, row, encoding, fields::Dpp::of(self.target, control))
         }
     }
 
@@ -54,7 +54,7 @@ impl Words {
             }
         } else {
             t.try_operand(self.vector(
-                fields::Vop2::of(self.first).vdst,
+                fields::Vop2::of(self.target, self.first).vdst,
                 u32::from(row.dst.dwords()),
                 false,
             ))?;
@@ -62,7 +62,7 @@ impl Words {
                 t.operand(VCC);
             }
         }
-        let second = fields::Vop2::of(self.first).src1;
+        let second = fields::Vop2::of(self.target, self.first).src1;
         let both = [
             (f.src0, f.src0_is_scalar, f.src0_sext, f.src0_neg, f.src0_abs),
             (second, f.src1_is_scalar, f.src1_sext, f.src1_neg, f.src1_abs),
@@ -119,7 +119,7 @@ impl Words {
         t.mnemonic(row.name, "_dpp");
         if !compares {
             t.try_operand(self.vector(
-                fields::Vop2::of(self.first).vdst,
+                fields::Vop2::of(self.target, self.first).vdst,
                 u32::from(row.dst.dwords()),
                 false,
             ))?;
@@ -130,7 +130,7 @@ impl Words {
         let accepts = Accepts::vop3(row, encoding, self.target);
         let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
         self.reserved(sources == 1 && (f.src1_neg || f.src1_abs))?;
-        let second = fields::Vop2::of(self.first).src1;
+        let second = fields::Vop2::of(self.target, self.first).src1;
         let both = [(f.src0, f.src0_neg, f.src0_abs), (second, f.src1_neg, f.src1_abs)];
         for (n, (code, neg, abs)) in both.into_iter().enumerate().take(sources) {
             let operand = self.vector(code, u32::from(row.src[n].dwords()), false)?;

@@ -30,7 +30,7 @@ impl Words {
     }
 
     pub(super) fn vop1(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let fields::Vop1 { src0: code, op, vdst: dst } = fields::Vop1::of(self.first);
+        let fields::Vop1 { src0: code, op, vdst: dst } = fields::Vop1::of(self.target, self.first);
         let row = self.row(Encoding::Vop1, op)?;
         match row.name {
             "v_nop" | "v_clrexcp" => {
@@ -74,7 +74,7 @@ impl Words {
     }
 
     pub(super) fn vop2(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Vop2::of(self.first);
+        let f = fields::Vop2::of(self.target, self.first);
         let row = self.row(Encoding::Vop2, f.op)?;
         if matches!(f.src0, SDWA | DPP) && row.flags & LIT == 0 {
             return self.controlled(t, row, Encoding::Vop2);
@@ -113,7 +113,7 @@ impl Words {
     }
 
     pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Vopc::of(self.first);
+        let f = fields::Vopc::of(self.target, self.first);
         let row = self.row(Encoding::Vopc, f.op)?;
         if matches!(f.src0, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vopc);
@@ -125,8 +125,8 @@ impl Words {
     }
 
     pub(super) fn vop3(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Vop3::of(self.long()?);
-        let (encoding, op) = f.operation();
+        let f = fields::Vop3::of(self.target, self.long()?);
+        let (encoding, op) = f.operation(self.target);
         let row = self.row(encoding, op)?;
         if row.flags & LIT != 0 || encoding == Encoding::Vop1 && self.has_no_long_form(row) {
             return Err(NotAnInstruction);

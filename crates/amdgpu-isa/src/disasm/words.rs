@@ -35,7 +35,7 @@ impl Words {
 
     /// Returns whether the target is gfx942 or newer, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
     pub(super) fn since_gfx942(&self) -> bool {
-        self.target >= Target::Gfx942
+        self.target != Target::Gfx90a
     }
 
     /// Returns an error for reserved bits unless `lenient` is set. These are bits that LLVM requires to be zero, or

@@ -12,7 +12,7 @@ impl Decoder<'_> {
     /// Decodes DS. `src[0]` is the address, `src[1]` and `src[2]` are data, `imm` is the 16-bit offset (two 8-bit
     /// offsets for instructions with two addresses).
     pub(super) fn ds(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Ds::of(long);
+        let f = fields::Ds::of(self.target, long);
         let row = self.find(partial, Encoding::Ds, f.op)?;
         // gfx90a's acc bit moves the data to AGPRs: LLVM's DSInstructions.td, DS_Real_vi, bit 25.
         let data = if f.acc { AGPR } else { 0 };
@@ -32,7 +32,7 @@ impl Decoder<'_> {
     /// Decodes FLAT, GLOBAL and SCRATCH. `src[0]` is the address (64 bits; 32 bits if there is an `sdst`, or in
     /// SCRATCH), `src[1]` the data, `sdst` the SGPR with a base or `NONE`, `imm` the offset.
     pub(super) fn flat(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Flat::of(long);
+        let f = fields::Flat::of(self.target, long);
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
         self.find(partial, encoding, f.op)?;
         let data = if f.acc { AGPR } else { 0 };
@@ -51,7 +51,7 @@ impl Decoder<'_> {
         };
         // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On gfx942 the bit `sve` says so; gfx90a has `lds` in
         // its place.
-        if encoding == Encoding::Scratch && self.target >= Target::Gfx942 {
+        if encoding == Encoding::Scratch && self.target.has_gfx942_instructions() {
             if f.lds {
                 i.flags |= flag::VADDR;
             }
@@ -84,22 +84,22 @@ impl Decoder<'_> {
     }
 
     pub(super) fn mubuf(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Mubuf::of(long);
+        let f = fields::Mubuf::of(self.target, long);
         self.find(partial, Encoding::Mubuf, f.op)?;
-        self.buffer(partial, fields::Buffer::of(long))?;
+        self.buffer(partial, fields::Buffer::of(self.target, long))?;
         partial.inst.flags |= flag::where_set([
             (flag::LDS, f.lds),
             (flag::SLC, f.slc),
             (flag::SC1, f.scc),
-            (flag::WIDE_M0, self.target >= Target::Gfx950),
+            (flag::WIDE_M0, self.target == Target::Gfx950),
         ]);
         Ok(())
     }
 
     pub(super) fn mtbuf(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Mtbuf::of(long);
+        let f = fields::Mtbuf::of(self.target, long);
         self.find(partial, Encoding::Mtbuf, f.op)?;
-        self.buffer(partial, fields::Buffer::of(long))?;
+        self.buffer(partial, fields::Buffer::of(self.target, long))?;
         partial.inst.flags |= flag::where_set([(flag::SLC, f.slc), (flag::SC1, f.scc)]);
         Ok(())
     }

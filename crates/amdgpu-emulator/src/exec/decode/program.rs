@@ -203,7 +203,7 @@ impl Decoder<'_> {
             zero_flags: false,
             spilled: [None; 3],
         };
-        let done = match Encoding::of(word) {
+        let done = match Encoding::of(self.target, word) {
             // The second dword is beyond the end of the code.
             Some(encoding) if at + encoding.dwords() > self.words.len() => Err(NotAnInstruction),
             Some(encoding) => self.fields_of(encoding, &mut partial),
@@ -247,11 +247,16 @@ impl Decoder<'_> {
             Encoding::Smem => self.smem(partial, long),
             Encoding::Vop3 => self.vop3(partial, long),
             Encoding::Vop3p => self.vop3p(partial, long),
+            Encoding::Vopd => {
+                self.find(partial, encoding, fields::Vopd::of(self.target, long).op_x).map(|_| ())
+            }
             Encoding::Ds => self.ds(partial, long),
             Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(partial, long),
             Encoding::Mubuf => self.mubuf(partial, long),
             Encoding::Mtbuf => self.mtbuf(partial, long),
-            Encoding::Mimg => self.find(partial, encoding, fields::Mimg::of(long).op).map(|_| ()),
+            Encoding::Mimg => {
+                self.find(partial, encoding, fields::Mimg::of(self.target, long).op).map(|_| ())
+            }
         }
     }
 }

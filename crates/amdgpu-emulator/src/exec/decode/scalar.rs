@@ -23,7 +23,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn sop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Sop2::of(word);
+        let f = fields::Sop2::of(self.target, word);
         let row = self.find(partial, Encoding::Sop2, f.op)?;
         partial.inst.dst = aligned(f.sdst, row.dst);
         self.scalar_source(partial, 0, f.src0, row.src[0])?;
@@ -31,7 +31,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn sop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Sop1::of(word);
+        let f = fields::Sop1::of(self.target, word);
         let row = self.find(partial, Encoding::Sop1, f.op)?;
         partial.inst.dst = aligned(f.sdst, row.dst);
         if row.src[0] != Ty::None {
@@ -41,7 +41,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn sopc(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Sopc::of(word);
+        let f = fields::Sopc::of(self.target, word);
         let row = self.find(partial, Encoding::Sopc, f.op)?;
         self.scalar_source(partial, 0, f.src0, row.src[0])?;
         if row.src[1] == Ty::None {
@@ -53,7 +53,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn sopk(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Sopk::of(word);
+        let f = fields::Sopk::of(self.target, word);
         let row = self.find(partial, Encoding::Sopk, f.op)?;
         partial.inst.dst = aligned(f.sdst, row.dst);
         // The immediate is sign-extended. Executors of unsigned comparisons and of hardware registers use the low half.
@@ -67,7 +67,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn sopp(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Sopp::of(word);
+        let f = fields::Sopp::of(self.target, word);
         self.find(partial, Encoding::Sopp, f.op)?;
         partial.inst.imm = f.simm as i16 as u32;
         Ok(())
@@ -76,7 +76,7 @@ impl Decoder<'_> {
     /// Decodes SMEM. `dst` is the first SGPR of the data, `src[0]` that of the base, `sdst` the SGPR with an offset or
     /// `NONE`, `imm` the signed 21-bit offset.
     pub(super) fn smem(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Smem::of(long);
+        let f = fields::Smem::of(self.target, long);
         let row = self.find(partial, Encoding::Smem, f.op)?;
         let i = &mut partial.inst;
         let base = if row.is(DESCRIPTOR) { Ty::Wide(4) } else { Ty::B64 };

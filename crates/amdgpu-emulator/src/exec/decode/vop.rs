@@ -64,7 +64,7 @@ impl Mods {
 
 impl Decoder<'_> {
     pub(super) fn vop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Vop1::of(word);
+        let f = fields::Vop1::of(self.target, word);
         let row = self.find(partial, Encoding::Vop1, f.op)?;
         partial.inst.dst = f.vdst as u16;
         let mut mods = Mods::of(row);
@@ -79,7 +79,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Vop2::of(word);
+        let f = fields::Vop2::of(self.target, word);
         let row = self.find(partial, Encoding::Vop2, f.op)?;
         partial.inst.dst = f.vdst as u16;
         partial.inst.sdst = sreg::VCC;
@@ -104,7 +104,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vopc(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
-        let f = fields::Vopc::of(word);
+        let f = fields::Vopc::of(self.target, word);
         let row = self.find(partial, Encoding::Vopc, f.op)?;
         partial.inst.sdst = sreg::VCC;
         let mut mods = Mods::of(row);
@@ -130,12 +130,12 @@ impl Decoder<'_> {
         let control = self.literal(partial)?;
         let both = |first: bool, second: bool| u32::from(first) | u32::from(second) << 1;
         if code == DPP {
-            let f = fields::Dpp::of(control);
+            let f = fields::Dpp::of(self.target, control);
             mods.dpp = Some(Dpp::new(&f).ok_or(NotAnInstruction)?);
             (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
             return Ok(Operand::Vector(f.src0 as u16));
         }
-        let f = fields::Sdwa::of(control);
+        let f = fields::Sdwa::of(self.target, control);
         (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
         mods.signed = both(f.src0_sext, f.src1_sext);
         mods.parts[0] = DwordPart::sdwa(f.src0_sel).ok_or(NotAnInstruction)?;
@@ -170,21 +170,21 @@ impl Decoder<'_> {
         code: u32,
         row: &Row,
     ) -> Result<Operand, NotAnInstruction> {
-        if first == SDWA && fields::Sdwa::of(partial.inst.raw[1]).src1_is_scalar {
+        if first == SDWA && fields::Sdwa::of(self.target, partial.inst.raw[1]).src1_is_scalar {
             return self.vop_source(partial, 1, code, row);
         }
         Ok(Operand::Vector(code as u16))
     }
 
     pub(super) fn vop3(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Vop3::of(long);
-        let (encoding, op) = f.operation();
+        let f = fields::Vop3::of(self.target, long);
+        let (encoding, op) = f.operation(self.target);
         let row = self.find(partial, encoding, op)?;
         if row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
         partial.inst.dst = f.vdst as u16;
-        if self.target >= Target::Gfx950
+        if self.target == Target::Gfx950
             && let Some(imm) = own_modifiers(row, &f)
         {
             let mut sources = [Operand::None; 3];

@@ -13,14 +13,14 @@ use crate::state::wave::AGPR;
 
 impl Decoder<'_> {
     pub(super) fn vop3p(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
-        let f = fields::Vop3p::of(long);
+        let f = fields::Vop3p::of(self.target, long);
         let row = self.find(partial, Encoding::Vop3p, f.op)?;
         partial.inst.dst = f.vdst as u16;
         if row.is(SPARSE) {
-            return smfmac(partial, fields::Mai::of(long), row);
+            return smfmac(partial, fields::Mai::of(self.target, long), row);
         }
         if row.is(MATRIX) && row.name != "v_mfma_ld_scale_b32" {
-            return self.mfma(partial, fields::Mai::of(long), row);
+            return self.mfma(partial, fields::Mai::of(self.target, long), row);
         }
         match row.name {
             "v_accvgpr_read_b32" => {
@@ -101,8 +101,8 @@ impl Decoder<'_> {
 
 /// Returns whether two dwords are a matrix instruction with scales, which `v_mfma_ld_scale_b32` has to precede.
 pub(super) fn takes_scales(target: Target, words: [u32; 2]) -> bool {
-    let f = fields::Mai::of(u64::from(words[0]) | u64::from(words[1]) << 32);
-    Encoding::of(words[0]) == Some(Encoding::Vop3p)
+    let f = fields::Mai::of(target, u64::from(words[0]) | u64::from(words[1]) << 32);
+    Encoding::of(target, words[0]) == Some(Encoding::Vop3p)
         && Encoding::Vop3p.row(target, f.op).is_some_and(|row| row.is(F8F6F4))
         && Controls::new(0, f.abid, 0).is_scaled()
 }
