@@ -120,7 +120,7 @@ fn moved(i: &Inst, index: u16, mode: u32) -> Inst {
     }
     if let Some(ext) = &i.ext {
         let inner = Inst { ext: None, ..ext.inner };
-        let mut ext = ModifierInst { inner, dpp: ext.dpp.clone(), ..**ext };
+        let mut ext = ModifierInst { inner, dpp: ext.dpp.clone(), second: None, ..**ext };
         if mode & 8 != 0 {
             match &mut ext.post {
                 Some(post) => post.dst = destination(post.dst, index),

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Forms, Word, all, any, but_portable, by_exec, collect, load, ones, scalar, store};
 use crate::exec::level::{Columns, columns, same, two_columns};
-use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand};
+use crate::state::wave::{CHUNK, Lanes, Wave, expand};
 
 /// A value for `SCALAR`: which sources are scalars is determined when the instruction executes.
 const ANY: u8 = 8;
@@ -96,7 +96,7 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
         }
         let mut mask = 0;
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
@@ -108,7 +108,7 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
                 store::<_, MASKED>(w, i.dst, c, &d);
             }
         });
-        w.set_s64(i.sdst, mask & w.exec());
+        w.set_mask(i.sdst, mask & w.exec());
         Flow::Next
     }
 }
@@ -135,7 +135,7 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
         let mut pick = Lanes::ZERO;
         expand(w.s64(i.src[2]), &mut pick);
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let mut d = [0u32; CHUNK];
@@ -232,7 +232,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
         let mut mask = 0;
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let e = operand::<_, SCALAR>(w, i, 2, c, sc);
@@ -250,7 +250,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
                 store::<_, MASKED>(w, i.dst, c, &d);
             }
         });
-        w.set_s64(i.sdst, mask & w.exec());
+        w.set_mask(i.sdst, mask & w.exec());
         Flow::Next
     }
 }

@@ -12,7 +12,7 @@ use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Half, to_integer};
 use crate::exec::number::narrow::{self, BF8, FP8, Narrow, to_bf16};
 use crate::exec::number::soft::{self, Round};
-use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave};
+use crate::state::wave::{CHUNK, Mode, Wave};
 
 use super::op::{ops1, ops2, ops3};
 
@@ -107,7 +107,7 @@ impl<O: Op1<A = u32, D = f32>> Exec for CvtPkF32<O> {
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a = any::<u32, false>(w, i, 0, c);
                 let (mut low, mut high) = ([0.0; CHUNK], [0.0; CHUNK]);
                 for j in 0..CHUNK {

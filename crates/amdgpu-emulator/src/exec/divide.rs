@@ -7,7 +7,7 @@ use crate::exec::lanes::{Op3, by_exec, load, ones, set_lane, store};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
-use crate::state::wave::{CHUNK, CHUNKS, LANES, Mode, Wave, lanes_of};
+use crate::state::wave::{CHUNK, LANES, Mode, Wave, lanes_of};
 
 use super::carry::OpFlag;
 
@@ -187,7 +187,7 @@ impl<T: Divide> Exec for DivFmas<T> {
 #[inline(always)]
 fn fused<T: Divide>(w: &mut Wave, i: &Inst) {
     by_exec!(w, MASKED => {
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let a: [T; CHUNK] = load(w, i.src[0], c);
             let b: [T; CHUNK] = load(w, i.src[1], c);
             let e: [T; CHUNK] = load(w, i.src[2], c);

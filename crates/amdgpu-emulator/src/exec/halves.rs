@@ -19,7 +19,7 @@ use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, to_integer};
 use crate::exec::packed::{Packed, Select, halves, slow_halves, unit};
-use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave};
+use crate::state::wave::{CHUNK, Mode, Wave};
 
 /// An operation on f16, rounding to nearest even and keeping denormals.
 pub(crate) trait HalfOp {
@@ -345,7 +345,7 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
             return O::Each::exec(w, cx, i);
         }
         by_exec!(w, MASKED => {
-            for c in (0..CHUNKS).step_by(2) {
+            for c in w.chunks().step_by(2) {
                 let mut x = [[0; CHUNK]; 3];
                 for n in 0..O::SOURCES {
                     x[n] = two_chunks(w, i, n, c, n < O::FLOATS);
@@ -399,7 +399,7 @@ impl<P: Packed, O: HalfOp> Exec for PackedHalves<P, O> {
         }
         let clamp = Select(i.imm).clamp();
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let mut x = [[0; CHUNK]; 3];
                 for n in 0..O::SOURCES {
                     x[n] = w.v(src[n]).0[c];
@@ -438,7 +438,7 @@ impl Exec for PkFmac {
             return Each3::<PkFmacF16>::exec(w, cx, i);
         }
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let x = [any::<u32, false>(w, i, 0, c), any::<u32, false>(w, i, 1, c), any::<u32, false>(w, i, 2, c)];
                 let d: [u32; CHUNK] = bytemuck::must_cast(both::<Fma<Half>>(m, x));
                 store::<_, MASKED>(w, i.dst, c, &d);
@@ -465,7 +465,7 @@ impl<O: Op2, const ZERO: bool> Exec for CvtPk<O, ZERO> {
             return Each2::<O>::exec(w, cx, i);
         }
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let (a, b) = (any::<f32, false>(w, i, 0, c), any::<f32, false>(w, i, 1, c));
                 let (low, high) = (narrow::<ZERO>(a), narrow::<ZERO>(b));
                 let mut d = [0; CHUNK];

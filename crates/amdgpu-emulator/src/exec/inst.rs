@@ -112,8 +112,8 @@ pub(crate) struct Inst {
     pub(crate) target: u32,
     /// The position, in dwords from the start of the code.
     pub(crate) pc: u32,
-    /// The first two dwords; the second is 0 if there is only one.
-    pub(crate) raw: [u32; 2],
+    /// The first three dwords; those that the instruction doesn't have are 0.
+    pub(crate) raw: [u32; 3],
     /// The row in the instruction table.
     pub(crate) row: &'static Row,
     /// Source and result modifiers, DPP and SDWA, if the instruction has any; executed by `modifiers::Modified`.
@@ -158,6 +158,8 @@ pub(crate) struct ModifierInst {
     pub(crate) post: Option<ResultModifier>,
     /// The lanes that the first source comes from. That source then has a modifier.
     pub(crate) dpp: Option<Dpp>,
+    /// The second half of VOPD, of which `inner` is the first.
+    pub(crate) second: Option<Inst>,
     /// The operation writes EXEC.
     pub(crate) writes_exec: bool,
     /// A source is VCCZ or EXECZ, whose values in [`Regs::s`](crate::state::wave::Regs::s) are not kept up to date.
@@ -175,6 +177,7 @@ impl ModifierInst {
             fixes: [None; 3],
             post: None,
             dpp: None,
+            second: None,
             writes_exec: false,
             zero_flags: false,
             spilled: [None; 3],
@@ -197,6 +200,8 @@ pub(crate) struct Code {
     /// [`Regs::s`](crate::state::wave::Regs::s).
     pub(crate) pool: Vec<u32>,
     pub(crate) target: Target,
+    /// Whether waves have 32 lanes.
+    pub(crate) wave32: bool,
     /// A number that identifies the constant pool, as each `Code` has its own; never 0.
     pub(crate) id: u64,
 }

@@ -175,7 +175,7 @@ fn store_dwords<const MASKED: bool>(w: &mut Wave, index: u16, c: usize, mut new:
 macro_rules! by_exec {
     ($w:ident, $masked:ident => $body:block) => {{
         let exec = $w.exec();
-        if exec == !0 {
+        if exec == $w.all {
             const $masked: bool = false;
             $body
         } else {
@@ -243,7 +243,7 @@ impl<O: OpCmp, const X: bool> EachCmp<O, X> {
             let (a, b) = if O::FLUSHES { (a.flush(m, false), b.flush(m, false)) } else { (a, b) };
             mask |= u64::from(O::f(m, a, b)) << l;
         }
-        w.set_s64(i.sdst, mask);
+        w.set_mask(i.sdst, mask);
         if X {
             w.set_exec(mask);
         }
@@ -283,12 +283,12 @@ impl<O: OpCmp> Exec for CmpAny<O> {
             return if x { EachCmp::<O, true>::run(w, i) } else { EachCmp::<O, false>::run(w, i) };
         }
         let mut mask = 0;
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let (a, b) = (any::<O::A, false>(w, i, 0, c), any::<O::B, false>(w, i, 1, c));
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
         }
         mask &= w.exec();
-        w.set_s64(i.sdst, mask);
+        w.set_mask(i.sdst, mask);
         if x {
             w.set_exec(mask);
         }
@@ -309,13 +309,13 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
         let mut mask = 0;
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
             let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
         }
         mask &= w.exec();
-        w.set_s64(i.sdst, mask);
+        w.set_mask(i.sdst, mask);
         if X {
             w.set_exec(mask);
         }
@@ -446,7 +446,7 @@ macro_rules! lane_operations {
                     return $Each::<O>::run(w, i);
                 }
                 by_exec!(w, MASKED => {
-                    for chunk in 0..CHUNKS {
+                    for chunk in w.chunks() {
                         $(let $v = any::<_, SIGNS>(w, i, $n, chunk);)*
                         let d = $Each::<O>::fast_chunk(m, $($v),*);
                         store::<_, MASKED>(w, i.dst, chunk, &d);
@@ -467,7 +467,7 @@ macro_rules! lane_operations {
                 }
                 $(let $v = if SCALAR >> $n & 1 != 0 { scalar(w, i.src[$n]) } else { O::$Source::ZERO };)*
                 by_exec!(w, MASKED => {
-                    for chunk in 0..CHUNKS {
+                    for chunk in w.chunks() {
                         $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(w, i.src[$n], chunk) };)*
                         let d = $Each::<O>::fast_chunk(m, $($v),*);
                         store::<_, MASKED>(w, i.dst, chunk, &d);

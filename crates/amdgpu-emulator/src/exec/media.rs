@@ -5,7 +5,7 @@
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Word, by_exec, load, store};
 use crate::exec::number::float::Float;
-use crate::state::wave::{CHUNK, CHUNKS, Wave};
+use crate::state::wave::{CHUNK, Wave};
 
 use super::op::ops3;
 
@@ -112,7 +112,7 @@ impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         by_exec!(w, MASKED => {
-            for chunk in 0..CHUNKS {
+            for chunk in w.chunks() {
                 let lo: [u32; CHUNK] = load(w, i.src[0], chunk);
                 let hi: [u32; CHUNK] = load(w, i.src[0].wrapping_add(1), chunk);
                 let b: [u32; CHUNK] = load(w, i.src[1], chunk);

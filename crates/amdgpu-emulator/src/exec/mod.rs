@@ -20,6 +20,7 @@ pub(crate) mod decode;
 pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
+pub(crate) mod dual;
 pub(crate) mod flat;
 pub(crate) mod fork;
 pub(crate) mod gws;

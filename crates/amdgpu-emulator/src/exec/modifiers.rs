@@ -17,7 +17,7 @@ use crate::exec::number::soft;
 use crate::exec::operand::{
     Dpp, DwordPart, Moves, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
 };
-use crate::state::wave::{CHUNK, CHUNKS, Lanes, Wave, expand, sreg};
+use crate::state::wave::{CHUNK, Lanes, Wave, expand, sreg};
 
 /// Writes to [`Regs::s`](crate::state::wave::Regs::s) the scalars that operands use and that are not kept there: VCCZ,
 /// EXECZ and spilled constants.
@@ -96,7 +96,7 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
         let changed = |x: u32| ((x << up) as i32 >> down) as u32 & keep ^ flip;
         match from {
             Operand::Vector(v) => {
-                for c in 0..CHUNKS {
+                for c in w.chunks() {
                     w.v_mut(to + d).0[c] = w.v(v.wrapping_add(d)).0[c].map(changed);
                 }
             }
@@ -111,11 +111,12 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
 #[inline(always)]
 fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
     let exec = w.exec();
-    let valid = if exec == !0 { dpp.sources } else { dpp.moves.of_bits(exec) };
+    let has_all = exec == w.all || dpp.fetch_inactive;
+    let valid = if has_all { dpp.sources } else { dpp.moves.of_bits(exec) };
     for d in 0..dwords {
         move_lanes(w, &dpp.moves, v.wrapping_add(d), to + d);
     }
-    if dpp.bound_ctrl && exec != !0 {
+    if dpp.bound_ctrl && !has_all {
         // Lanes whose source is inactive read 0.
         let mut mask = Lanes::ZERO;
         expand(valid, &mut mask);
@@ -133,18 +134,18 @@ fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
 fn move_lanes(w: &mut Wave, moves: &Moves, v: u16, to: u16) {
     match moves {
         Moves::Broadcast(rows) => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let value = w.v(v).flat().get(usize::from(rows[c])).copied().unwrap_or(0);
                 w.v_mut(to).0[c] = [value; CHUNK];
             }
         }
         Moves::Mirror => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 15]);
             }
         }
         Moves::HalfMirror => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 7]);
             }
         }
@@ -156,7 +157,7 @@ fn move_lanes(w: &mut Wave, moves: &Moves, v: u16, to: u16) {
                 *w.v_mut(v) = *w.v(0);
             }
             for (n, shift) in shifts.iter().enumerate().take_while(|(n, shift)| *n == 0 || shift.lanes != 0) {
-                for c in 0..CHUNKS {
+                for c in w.chunks() {
                     let x = w.window(v, (CHUNK * c) as isize + isize::from(shift.by));
                     let before = if n == 0 { [0; CHUNK] } else { w.v(to).0[c] };
                     w.v_mut(to).0[c] = std::array::from_fn(|j| before[j] | x[j] & shift.mask.0[c][j]);
@@ -198,7 +199,7 @@ fn finish(w: &mut Wave, post: &ResultModifier) {
     let kept = if post.rest == UnwrittenBits::Keep { !mask } else { 0 };
     by_exec!(w, MASKED => {
         for d in 0..u16::from(post.ty.dwords()) {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let mut v: [u32; CHUNK] = load(w, TEMP_DST + d, c);
                 if part != DwordPart::ALL {
                     let old: [u32; CHUNK] = load(w, post.dst, c);
@@ -229,7 +230,7 @@ fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
         T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power))
     });
     let nan_to_zero = m.dx10_clamp();
-    for c in 0..CHUNKS {
+    for c in w.chunks() {
         let mut v: [T; CHUNK] = load(w, at, c);
         if let Some(factor) = factor {
             for x in &mut v {

@@ -1,7 +1,7 @@
 //! Operands with modifiers, which decoding creates for [`modifiers`](super::modifiers), and the temporary registers in
 //! which they are prepared.
 
-use amdgpu_isa::{Ty, fields};
+use amdgpu_isa::{Target, Ty, fields};
 
 use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, SSLOTS, TEMP, expand};
 
@@ -98,6 +98,8 @@ pub(crate) struct Dpp {
     pub(super) enabled: u64,
     /// Lanes without a source read 0; otherwise they are not written.
     pub(super) bound_ctrl: bool,
+    /// Inactive lanes are read, too.
+    pub(super) fetch_inactive: bool,
 }
 
 /// How a register's lanes are permuted: in one of a few ways that vector instructions of the host can do.
@@ -123,18 +125,18 @@ pub(super) struct Shift {
     pub(super) mask: Lanes,
 }
 
-/// A permutation of four lanes has at most as many distances.
-const MAX_SHIFTS: usize = 4;
+/// A permutation of eight lanes that is the same in all groups, and an exclusive or within a row, have at most as many distances.
+const MAX_SHIFTS: usize = 8;
 /// The lane that lanes read whose source is beyond the row or the wave.
 pub(super) const NO_LANE: u8 = LANES as u8;
 
 impl Dpp {
-    /// Returns the lanes that a control dword selects (CDNA2 ISA, "DPP"); `None` if its control is invalid.
-    pub(crate) fn new(fields: &fields::Dpp) -> Option<Dpp> {
+    /// Returns the lanes that a control dword selects (CDNA2 ISA, "DPP"; RDNA3 ISA, "DPP16"); `None` if its control is invalid.
+    pub(crate) fn new(target: Target, fields: &fields::Dpp) -> Option<Dpp> {
         let mut from = [NO_LANE; LANES];
         let mut enabled = 0;
         for lane in 0..LANES as i32 {
-            let source = source_lane(fields.control, lane)?;
+            let source = source_lane(target, fields.control, lane)?;
             if (0..LANES as i32).contains(&source) {
                 from[lane as usize] = source as u8;
             }
@@ -144,12 +146,19 @@ impl Dpp {
             }
         }
         let moves = Moves::of(&from);
-        Some(Dpp { sources: moves.of_bits(!0), moves, enabled, bound_ctrl: fields.bound_ctrl })
+        let (bound_ctrl, fetch_inactive) = (fields.bound_ctrl, fields.fetch_inactive);
+        Some(Dpp { sources: moves.of_bits(!0), moves, enabled, bound_ctrl, fetch_inactive })
+    }
+
+    /// Returns the lanes that DPP8 selects: of each eight, by three bits each. Lanes whose source is inactive read 0 (RDNA3 ISA, "DPP8").
+    pub(crate) fn of_eight(lanes: u32, fetch_inactive: bool) -> Dpp {
+        let from = std::array::from_fn(|lane| (lane & !7) as u8 | (lanes >> (3 * (lane & 7)) & 7) as u8);
+        Dpp { moves: Moves::of(&from), sources: !0, enabled: !0, bound_ctrl: true, fetch_inactive }
     }
 }
 
 /// Returns the lane that `lane` reads: none if that is not a lane of the wave. `None` if the control is invalid.
-fn source_lane(control: u32, lane: i32) -> Option<i32> {
+fn source_lane(target: Target, control: u32, lane: i32) -> Option<i32> {
     let n = (control & 15) as i32;
     let (row, column) = (lane & !15, lane & 15);
     let in_row = |column: i32| if (0..16).contains(&column) { row + column } else { -1 };
@@ -159,12 +168,16 @@ fn source_lane(control: u32, lane: i32) -> Option<i32> {
         0x101..=0x10f => in_row(column + n),
         0x111..=0x11f => in_row(column - n),
         0x121..=0x12f => row + ((column - n) & 15),
+        0x140 => row + 15 - column,
+        0x141 => (lane & !7) + 7 - (lane & 7),
+        0x150..=0x15f => row + n,
+        0x160..=0x16f if target.is_gfx11() => row + (column ^ n),
+        // gfx11 moves nothing between rows.
+        _ if target.is_gfx11() => return None,
         0x130 => lane + 1,
         0x134 => (lane + 1) & 63,
         0x138 => lane - 1,
         0x13c => (lane - 1) & 63,
-        0x140 => row + 15 - column,
-        0x141 => (lane & !7) + 7 - (lane & 7),
         0x142 => row - 1,
         0x143 => {
             if lane < 32 {
@@ -173,7 +186,6 @@ fn source_lane(control: u32, lane: i32) -> Option<i32> {
                 31
             }
         }
-        0x150..=0x15f => row + n,
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Op2, Op3, Word, by_exec, load, splat, store};
 use crate::exec::number::float::Float;
 use crate::exec::operand::temp;
-use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
+use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
 
 /// The modifiers of a VOP3P instruction, in `Inst::imm`: for each source four bits (`op_sel`, `op_sel_hi`, `neg_lo`,
 /// `neg_hi`), then clamp.
@@ -88,7 +88,7 @@ pub(crate) fn halves(w: &mut Wave, i: &Inst, count: usize) -> [u16; 3] {
         }
         let (lo, hi) = (16 * u32::from(select.lo(n)), 16 * u32::from(select.hi(n)));
         let sign = select.neg_lo(n) << 15 | select.neg_hi(n) << 31;
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let mut x = chunk(w, i, n, 0, c);
             for v in &mut x {
                 *v = (*v >> lo & 0xffff | *v >> hi << 16) ^ sign;
@@ -117,7 +117,7 @@ fn pairs(w: &mut Wave, i: &Inst, count: usize) -> [[u16; 2]; 3] {
             }
             let to = temp(n) + k as u16;
             if is_vector(i, n) {
-                for c in 0..CHUNKS {
+                for c in w.chunks() {
                     w.v_mut(to).0[c] = w.v(index).0[c].map(|v| v ^ neg[k] << 31);
                 }
             } else {
@@ -215,7 +215,7 @@ impl<O: Packed> Exec for Halves<O> {
 fn run_halves<O: Packed, const CLAMP: bool>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
     let m = w.mode;
     by_exec!(w, MASKED => {
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let get = |n: usize| -> [u16; 2 * CHUNK] {
                 if n < O::SOURCES { bytemuck::must_cast(w.v(src[n]).0[c]) } else { [0; 2 * CHUNK] }
             };
@@ -277,7 +277,7 @@ impl<O: Packed> Exec for Pairs<O> {
 fn run_pairs<O: Packed, const CLAMP: bool>(w: &mut Wave, i: &Inst, src: [[u16; 2]; 3]) {
     let m = w.mode;
     by_exec!(w, MASKED => {
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let mut d = [[O::T::ZERO; CHUNK]; 2];
             for k in 0..2 {
                 let get = |n: usize| -> [O::T; CHUNK] {

@@ -14,7 +14,7 @@ use super::transcendental::{CosF16, ExpF16, LogF16, RsqF16, SinF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Each1, Op1, any, by_exec, store};
 use crate::exec::number::half16::{Conversion, Half};
-use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave};
+use crate::state::wave::{CHUNK, Mode, Wave};
 
 /// The results for all f16, in the order of their bits.
 type Table = [u16; 1 << 16];
@@ -81,7 +81,7 @@ impl<O: Tabled> Exec for TabledLanes<O> {
         }
         let table = O::table();
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let d = look_up(table, any::<Half, true>(w, i, 0, c).map(|a| a.0));
                 store::<_, MASKED>(w, i.dst, c, &d);
             }

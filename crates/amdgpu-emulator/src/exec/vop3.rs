@@ -4,7 +4,7 @@ use crate::exec::bits::PermB32;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
 use crate::exec::lanes::{Each3, Forms, all, any, by_exec, load, scalar, store};
 use crate::exec::level::{columns, with_f16c};
-use crate::state::wave::{CHUNK, CHUNKS, LANES, Wave};
+use crate::state::wave::{CHUNK, LANES, Wave};
 
 executors! {
     /// `v_readfirstlane_b32`: reads the first active lane, or lane 0 if none is active.
@@ -35,7 +35,7 @@ executors! {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
                 let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
                 let mut d = [0u32; CHUNK];
@@ -63,7 +63,7 @@ executors! {
     /// `v_perm_b32` at levels with AVX2; see [`PermB32`].
     Perm |w, _, i| {
         by_exec!(w, MASKED => {
-            for chunk in 0..CHUNKS {
+            for chunk in w.chunks() {
                 let (a, b) = (any::<_, false>(w, i, 0, chunk), any::<_, false>(w, i, 1, chunk));
                 // SAFETY: `PERM` has it at levels with AVX2 only, and the decoder picks those that the host has.
                 let d = unsafe { bytes_of(a, b, any::<_, false>(w, i, 2, chunk)) };
@@ -131,7 +131,7 @@ executors! {
     /// `v_swap_b32`: exchanges source and destination.
     Swap |w, _, i| {
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a: [u32; CHUNK] = load(w, i.src[0], c);
                 let d: [u32; CHUNK] = load(w, i.dst, c);
                 store::<_, MASKED>(w, i.dst, c, &a);
@@ -196,7 +196,7 @@ executors! {
         let k: [u32; 8] = std::array::from_fn(|n| (sums >> n & 1).wrapping_neg());
         let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let x: [u32; CHUNK] = any::<_, false>(w, i, 0, c);
                 let y: [u32; CHUNK] = any::<_, false>(w, i, 1, c);
                 let z: [u32; CHUNK] = any::<_, false>(w, i, 2, c);

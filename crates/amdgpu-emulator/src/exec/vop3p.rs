@@ -8,7 +8,7 @@ use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
 use crate::exec::number::soft::{self, Round};
-use crate::state::wave::{CHUNK, CHUNKS, Mode, Wave, lanes_of};
+use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
 
 use super::integer::{
     Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,
@@ -81,7 +81,7 @@ executors! {
     PkMov |w, _, i| {
         let select = Select(i.imm);
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let lo = chunk(w, i, 0, select.lo(0), c);
                 let hi = chunk(w, i, 1, select.lo(1), c);
                 store::<_, MASKED>(w, i.dst, c, &lo);
@@ -150,7 +150,7 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
             return slow_mix::<TO>(w, i);
         }
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let a = mixed_chunk::<V>(w, i, 0, c);
                 let b = mixed_chunk::<V>(w, i, 1, c);
                 let e = mixed_chunk::<V>(w, i, 2, c);
@@ -225,7 +225,7 @@ fn moded<O: Op3>(w: &Wave, src: [u16; 3], l: usize) -> u32 {
 fn run_dot<O: Op3>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
     let m = w.mode;
     by_exec!(w, MASKED => {
-        for c in 0..CHUNKS {
+        for c in w.chunks() {
             let (a, b, e) = (load(w, src[0], c), load(w, src[1], c), load(w, src[2], c));
             let mut d = [O::D::ZERO; CHUNK];
             for j in 0..CHUNK {
@@ -274,7 +274,7 @@ impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
         let clamp = !SHORT && Select(i.imm).clamp();
         let src = if SHORT { i.src } else { halves(w, i, 3) };
         by_exec!(w, MASKED => {
-            for c in 0..CHUNKS {
+            for c in w.chunks() {
                 let mut x = [[0; CHUNK]; 3];
                 for n in 0..3 {
                     x[n] = if SHORT { any::<u32, false>(w, i, n, c) } else { w.v(src[n]).0[c] };

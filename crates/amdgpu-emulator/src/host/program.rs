@@ -171,7 +171,7 @@ impl Inner {
             let start = usize::try_from(entry - s.vaddr).ok()?;
             s.data.get(start..start.checked_add(usize::try_from(function.size).ok()?)?)
         })?;
-        let code = Code::decode(&dwords(bytes), self.guest(entry), &[], self.target, self.level);
+        let code = Code::decode(&dwords(bytes), self.guest(entry), &[], self.target, false, self.level);
         code.is_closed().then(|| Decoded::new(code))
     }
 
@@ -198,7 +198,7 @@ impl Inner {
             .filter(|a| *a >= start && *a < end)
             .map(|a| (a - start) as usize / 4)
             .collect();
-        let code = Code::decode(&dwords(&bytes), self.guest(start), &starts, self.target, self.level);
+        let code = Code::decode(&dwords(&bytes), self.guest(start), &starts, self.target, false, self.level);
         Ok(self.whole.get_or_init(|| Decoded::new(code)))
     }
 }

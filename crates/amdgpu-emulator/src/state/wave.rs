@@ -78,6 +78,8 @@ pub(crate) mod sreg {
     pub(crate) const M0: u16 = 124;
     pub(crate) const EXEC: u16 = 126;
     pub(crate) const VCCZ: u16 = 251;
+    /// The first of the registers to which results go that nothing reads.
+    pub(crate) const NULL: u16 = 160;
     pub(crate) const EXECZ: u16 = 252;
     pub(crate) const SCC: u16 = 253;
 }
@@ -144,6 +146,8 @@ impl Mode {
 /// A wavefront.
 pub(crate) struct Wave {
     pub(crate) r: Box<Regs>,
+    /// The lanes that the wave has: all ones, or the low 32 bits in a wave of 32.
+    pub(crate) all: u64,
     /// All ones in the lanes of `mask_exec`; see [`Wave::refresh_mask`].
     pub(crate) mask: Box<Lanes>,
     mask_exec: u64,
@@ -269,6 +273,7 @@ impl Wave {
     pub(crate) fn new() -> Wave {
         Wave {
             r: bytemuck::zeroed_box(),
+            all: !0,
             mask: Box::new(Lanes::ZERO),
             mask_exec: 0,
             next: 0,
@@ -334,7 +339,22 @@ impl Wave {
     pub(crate) fn exec(&self) -> u64 {
         // One load, unlike `s64`, because every vector instruction reads EXEC.
         let pair = [self.r.s[sreg::EXEC as usize], self.r.s[sreg::EXEC as usize + 1]];
-        u64::from_le(bytemuck::must_cast(pair.map(u32::to_le)))
+        u64::from_le(bytemuck::must_cast(pair.map(u32::to_le))) & self.all
+    }
+
+    /// Returns the numbers of the chunks of a vector register that the wave has: 4, or 2 in a wave of 32.
+    #[inline(always)]
+    pub(crate) fn chunks(&self) -> std::ops::Range<usize> {
+        0..2 + (self.all >> 63 << 1) as usize
+    }
+
+    /// Sets the mask of lanes at a scalar index. In a wave of 32 it is one register.
+    #[inline(always)]
+    pub(crate) fn set_mask(&mut self, index: u16, mask: u64) {
+        self.set_s32(index, mask as u32);
+        if self.all >> 63 != 0 {
+            self.set_s32(index.wrapping_add(1), (mask >> 32) as u32);
+        }
     }
 
     #[inline(always)]
@@ -344,7 +364,7 @@ impl Wave {
 
     #[inline(always)]
     pub(crate) fn vcc(&self) -> u64 {
-        self.s64(sreg::VCC)
+        self.s64(sreg::VCC) & self.all
     }
 
     #[inline(always)]

@@ -9,18 +9,11 @@ use crate::exec::level::{Columns, same};
 use crate::exec::operand::{Operand, SPILL, spill};
 use crate::exec::table::{Impl, executor};
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
-use crate::state::wave::POOL;
+use crate::state::wave::{POOL, sreg};
 
 /// The number of dwords of the constant pool that are reserved for inline constants, of which all types together have
 /// about 300. However many literals a program has, its inline constants are therefore not spilled.
 const INLINE: u16 = 320;
-
-/// Returns the first scalar register of an operand. Pairs start at even registers, larger tuples at multiples of 4;
-/// lower bits of the code are ignored (LLVM, `AMDGPUDisassembler::createSRegOperand`).
-pub(super) fn aligned(code: u32, ty: Ty) -> u16 {
-    let registers = u32::from(ty.dwords()).clamp(1, 4).next_power_of_two();
-    (code & !(registers - 1)) as u16
-}
 
 /// The constant pool of a program. Each constant is in it once.
 pub(super) struct ConstantPool {
@@ -75,6 +68,8 @@ pub(crate) struct PartialInst {
     pub(crate) len: usize,
     /// The executor, once the row is found.
     pub(super) executor: Impl,
+    /// The dword behind the encoding's own: a literal, or the control dword of SDWA or DPP.
+    pub(super) extra: Option<u32>,
     pub(super) zero_flags: bool,
     pub(super) spilled: [Option<u64>; 3],
 }
@@ -82,6 +77,7 @@ pub(crate) struct PartialInst {
 pub(crate) struct Decoder<'a> {
     pub(super) words: &'a [u32],
     pub(crate) target: Target,
+    pub(super) wave32: bool,
     pub(super) column: usize,
     pub(super) pool: ConstantPool,
     /// The instruction before the one that is being decoded has loaded scales for it.
@@ -89,6 +85,21 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
+    /// Returns the first scalar register of an operand. Pairs start at even registers, larger tuples at multiples of 4;
+    /// lower bits of the code are ignored (LLVM, `AMDGPUDisassembler::createSRegOperand`). A mask of lanes is one register in a
+    /// wave of 32.
+    pub(super) fn scalar(&self, code: u32, ty: Ty) -> u16 {
+        let registers = match ty {
+            Ty::Mask if self.wave32 => 1,
+            ty => u32::from(ty.dwords()).clamp(1, 4).next_power_of_two(),
+        };
+        match (code, self.target.is_gfx11()) {
+            (0x7c, true) => sreg::NULL,
+            (0x7d, true) => sreg::M0,
+            _ => (code & !(registers - 1)) as u16,
+        }
+    }
+
     pub(super) fn word(&self, at: usize) -> u32 {
         self.words.get(at).copied().unwrap_or(0)
     }
@@ -108,7 +119,7 @@ impl Decoder<'_> {
             imm: 0,
             target: 0,
             pc: at as u32,
-            raw: [self.word(at), 0],
+            raw: [self.word(at), 0, 0],
             row: &ILLEGAL,
             ext: None,
         }
@@ -133,11 +144,18 @@ impl Decoder<'_> {
 
     /// Returns the literal that follows the instruction. There is one, even if several sources use it.
     pub(crate) fn literal(&self, partial: &mut PartialInst) -> Result<u32, NotAnInstruction> {
-        if partial.len == 1 {
-            partial.inst.raw[1] = *self.words.get(partial.inst.pc as usize + 1).ok_or(NotAnInstruction)?;
-            partial.len = 2;
+        if let Some(value) = partial.extra {
+            return Ok(value);
         }
-        Ok(partial.inst.raw[1])
+        // Encodings of two dwords take none before gfx10.
+        if partial.len == 2 && !self.target.is_gfx11() {
+            return Err(NotAnInstruction);
+        }
+        let value = *self.words.get(partial.inst.pc as usize + partial.len).ok_or(NotAnInstruction)?;
+        partial.inst.raw[partial.len] = value;
+        partial.len += 1;
+        partial.extra = Some(value);
+        Ok(value)
     }
 
     /// Returns the scalar index of a literal, for source `n` of the instruction.
@@ -154,7 +172,8 @@ impl Decoder<'_> {
         })
     }
 
-    /// Decodes a 9-bit source operand (CDNA2 ISA, "Operand source encodings"). Scalar instructions use codes below 256.
+    /// Decodes a 9-bit source operand (CDNA2 ISA, "Operand source encodings"; RDNA3 ISA, "Source operands"). Scalar instructions use
+    /// codes below 256.
     pub(crate) fn source(
         &mut self,
         partial: &mut PartialInst,
@@ -168,7 +187,9 @@ impl Decoder<'_> {
             Ok(Operand::Scalar(d.slot(partial, n, value, wide, code != 255)))
         };
         match code {
-            0..=127 => Ok(Operand::Scalar(aligned(code, ty))),
+            // The register of gfx11 that reads as 0.
+            0x7c if self.target.is_gfx11() => constant(self, partial, 0),
+            0..=127 => Ok(Operand::Scalar(self.scalar(code, ty))),
             128..=192 => constant(self, partial, u64::from(code - 128)),
             193..=208 => constant(self, partial, (192 - i64::from(code)) as u64),
             // The base of an aperture is the high dword of its addresses.

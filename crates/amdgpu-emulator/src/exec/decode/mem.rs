@@ -2,7 +2,7 @@
 
 use amdgpu_isa::{Encoding, Target, Ty, fields};
 
-use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
+use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use crate::exec::ds::NoGds;
 use crate::exec::inst::{NONE, flag};
 use crate::exec::level::same;
@@ -39,24 +39,25 @@ impl Decoder<'_> {
         let i = &mut partial.inst;
         i.src = [f.addr as u16, f.data as u16 + data, NONE];
         i.dst = f.vdst as u16 + data;
-        i.sdst = match (encoding, f.saddr) {
-            (Encoding::Flat, _) | (_, 0x7f) => NONE,
-            (Encoding::Global, s) => aligned(s, Ty::B64),
-            (_, s) => s as u16,
+        let no_base = if self.target.is_gfx11() { 0x7c } else { 0x7f };
+        i.sdst = match encoding {
+            Encoding::Flat => NONE,
+            _ if f.saddr == no_base => NONE,
+            Encoding::Global => self.scalar(f.saddr, Ty::B64),
+            _ => self.scalar(f.saddr, Ty::B32),
         };
         i.imm = match encoding {
             // 12 bits, unsigned, for FLAT; 13 bits, signed, for the others: LLVM, `SIInstrInfo::splitFlatOffset`.
             Encoding::Flat => f.offset & 0xfff,
             _ => f.signed_offset() as u32,
         };
-        // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On gfx942 the bit `sve` says so; gfx90a has `lds` in
-        // its place.
-        if encoding == Encoding::Scratch && self.target.has_gfx942_instructions() {
-            if f.lds {
+        // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On the others the bit `sve` says so; gfx90a has `lds` in its place.
+        if self.target != Target::Gfx90a {
+            if encoding == Encoding::Scratch && f.sve {
                 i.flags |= flag::VADDR;
             }
         } else {
-            if f.lds && self.target == Target::Gfx90a && encoding != Encoding::Flat {
+            if f.lds && encoding != Encoding::Flat {
                 i.flags |= flag::LDS;
             }
             if encoding == Encoding::Scratch && i.sdst == NONE {

@@ -9,3 +9,4 @@ mod scalar;
 mod tests;
 mod vop;
 mod vop3p;
+mod vopd;

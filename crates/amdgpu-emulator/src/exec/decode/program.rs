@@ -11,24 +11,32 @@ use crate::exec::modifiers::MODIFIED;
 use crate::exec::table::Impl;
 
 impl Code {
-    /// Decodes `words`, mapped at guest address `base`. `starts` are the dwords where functions start. Decoding also
+    /// Decodes `words`, mapped at guest address `base`, for waves of 32 or 64 lanes. `starts` are the dwords where functions start. Decoding also
     /// begins at each of them, as it could otherwise lose the right position in data between functions.
     pub(crate) fn decode(
         words: &[u32],
         base: u64,
         starts: &[usize],
         target: Target,
+        wave32: bool,
         level: SimdLevel,
     ) -> Code {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let mut d =
-            Decoder { words, target, column: level as usize, pool: ConstantPool::new(), has_scales: false };
+        let mut d = Decoder {
+            words,
+            target,
+            wave32,
+            column: level as usize,
+            pool: ConstantPool::new(),
+            has_scales: false,
+        };
         let mut code = Code {
             insts: Vec::with_capacity(words.len()),
             map: vec![UNMAPPED; words.len()],
             base,
             pool: Vec::new(),
             target,
+            wave32,
             id: NEXT_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
         };
         let mut starts: Vec<usize> = starts.iter().copied().filter(|s| *s < words.len()).collect();
@@ -175,7 +183,7 @@ impl Decoder<'_> {
     }
 
     /// Returns the instruction. If scalars have to be prepared before it executes, wraps it in a [`ModifierInst`].
-    fn close(&self, partial: PartialInst) -> Inst {
+    pub(super) fn close(&self, partial: PartialInst) -> Inst {
         let PartialInst { mut inst, zero_flags, spilled, .. } = partial;
         if !zero_flags && spilled == [None; 3] {
             return inst;
@@ -200,6 +208,7 @@ impl Decoder<'_> {
             inst: self.blank(at),
             len: 1,
             executor: Impl::Unimplemented,
+            extra: None,
             zero_flags: false,
             spilled: [None; 3],
         };
@@ -217,7 +226,7 @@ impl Decoder<'_> {
         // Dwords that the disassembler rejects are not an instruction either, so that a report can always show what was
         // executed.
         let next = self.words.get(at + 1).copied();
-        if done.is_err() || encoded_length(self.target, word, next).is_none() {
+        if done.is_err() || !self.target.is_gfx11() && encoded_length(self.target, word, next).is_none() {
             // The row, if it is known, is kept to name the instruction.
             partial.inst.exec = self.executor(same::<Illegal>());
             partial.inst.flags = flag::ILLEGAL;
@@ -232,7 +241,8 @@ impl Decoder<'_> {
     fn fields_of(&mut self, encoding: Encoding, partial: &mut PartialInst) -> Result<(), NotAnInstruction> {
         let word = partial.inst.raw[0];
         if encoding.dwords() == 2 {
-            self.literal(partial)?;
+            partial.len = 2;
+            partial.inst.raw[1] = self.word(partial.inst.pc as usize + 1);
         }
         let long = u64::from(word) | u64::from(partial.inst.raw[1]) << 32;
         match encoding {
@@ -247,9 +257,7 @@ impl Decoder<'_> {
             Encoding::Smem => self.smem(partial, long),
             Encoding::Vop3 => self.vop3(partial, long),
             Encoding::Vop3p => self.vop3p(partial, long),
-            Encoding::Vopd => {
-                self.find(partial, encoding, fields::Vopd::of(self.target, long).op_x).map(|_| ())
-            }
+            Encoding::Vopd => self.vopd(partial, long),
             Encoding::Ds => self.ds(partial, long),
             Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(partial, long),
             Encoding::Mubuf => self.mubuf(partial, long),

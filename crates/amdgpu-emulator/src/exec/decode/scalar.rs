@@ -3,7 +3,7 @@
 use amdgpu_isa::flags::{ACC, DESCRIPTOR, LIT};
 use amdgpu_isa::{Encoding, Ty, fields};
 
-use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
+use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use crate::exec::inst::{NONE, flag};
 use crate::exec::operand::Operand;
 
@@ -25,7 +25,7 @@ impl Decoder<'_> {
     pub(super) fn sop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Sop2::of(self.target, word);
         let row = self.find(partial, Encoding::Sop2, f.op)?;
-        partial.inst.dst = aligned(f.sdst, row.dst);
+        partial.inst.dst = self.scalar(f.sdst, row.dst);
         self.scalar_source(partial, 0, f.src0, row.src[0])?;
         self.scalar_source(partial, 1, f.src1, row.src[1])
     }
@@ -33,7 +33,7 @@ impl Decoder<'_> {
     pub(super) fn sop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Sop1::of(self.target, word);
         let row = self.find(partial, Encoding::Sop1, f.op)?;
-        partial.inst.dst = aligned(f.sdst, row.dst);
+        partial.inst.dst = self.scalar(f.sdst, row.dst);
         if row.src[0] != Ty::None {
             self.scalar_source(partial, 0, f.src0, row.src[0])?;
         }
@@ -55,7 +55,7 @@ impl Decoder<'_> {
     pub(super) fn sopk(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Sopk::of(self.target, word);
         let row = self.find(partial, Encoding::Sopk, f.op)?;
-        partial.inst.dst = aligned(f.sdst, row.dst);
+        partial.inst.dst = self.scalar(f.sdst, row.dst);
         // The immediate is sign-extended. Executors of unsigned comparisons and of hardware registers use the low half.
         partial.inst.imm = f.simm as i16 as u32;
         if row.flags & LIT != 0 {
@@ -78,12 +78,19 @@ impl Decoder<'_> {
     pub(super) fn smem(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
         let f = fields::Smem::of(self.target, long);
         let row = self.find(partial, Encoding::Smem, f.op)?;
-        let i = &mut partial.inst;
         let base = if row.is(DESCRIPTOR) { Ty::Wide(4) } else { Ty::B64 };
-        i.src[0] = aligned(f.sbase * 2, base);
-        i.dst = aligned(f.sdata, if row.dst == Ty::None { row.src[0] } else { row.dst });
-        i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };
-        i.sdst = f.offset_register().map_or(NONE, |register| register as u16);
+        let dst = self.scalar(f.sdata, if row.dst == Ty::None { row.src[0] } else { row.dst });
+        let i = &mut partial.inst;
+        i.src[0] = self.scalar(f.sbase * 2, base);
+        i.dst = dst;
+        if self.target.is_gfx11() {
+            // Both offsets are always there; the register may be the one that reads as 0.
+            i.imm = f.signed_offset() as u32;
+            i.sdst = if f.soffset == 0x7c { NONE } else { self.scalar(f.soffset, Ty::B32) };
+        } else {
+            i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };
+            i.sdst = f.offset_register().map_or(NONE, |register| register as u16);
+        }
         if f.glc {
             i.flags |= flag::GLC;
         }

@@ -3,7 +3,7 @@
 use amdgpu_isa::flags::{ACC, EXEC_OUT, KEEP, LIT, LIT_FACTOR, MASK_IN, SDST, SGPR_DST};
 use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
 
-use super::decoder::{Decoder, NotAnInstruction, PartialInst, aligned};
+use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use crate::exec::inst::{Inst, ModifierInst, NONE};
 use crate::exec::lanes::Forms;
 use crate::exec::modifiers::MODIFIED;
@@ -17,7 +17,10 @@ use crate::state::wave::{AGPR, sreg};
 
 /// The codes of source 0 that say that a control dword follows.
 const SDWA: u32 = 249;
-const DPP: u32 = 250;
+pub(super) const DPP: u32 = 250;
+/// DPP of gfx11 that permutes eight lanes, and the same that also reads inactive ones.
+pub(super) const DPP8: u32 = 233;
+pub(super) const DPP8_FETCH_INACTIVE: u32 = 234;
 
 /// Source and result modifiers. Bit n of `abs`, `neg` and `signed` is source n's.
 pub(super) struct Mods {
@@ -62,12 +65,42 @@ impl Mods {
     }
 }
 
+/// Returns whether an operand is half a register.
+fn is_half(ty: Ty) -> bool {
+    matches!(ty, Ty::F16 | Ty::I16 | Ty::Bf16)
+}
+
 impl Decoder<'_> {
+    /// Returns a vector register that a short encoding names, for source `n`. On gfx11, bit 7 selects the half of one that holds 16
+    /// bits.
+    fn short_vector(&self, n: usize, code: u32, ty: Ty, mods: &mut Mods) -> Operand {
+        if !self.target.is_gfx11() || !is_half(ty) {
+            return Operand::Vector(code as u16 & 0xff);
+        }
+        if code & 0x80 != 0 {
+            mods.parts[n] = DwordPart::HIGH;
+        }
+        Operand::Vector(code as u16 & 0x7f)
+    }
+
+    /// Sets the destination of a short encoding. On gfx11, a result of 16 bits is written to one half of a register, and the other half
+    /// is kept.
+    fn short_destination(&self, partial: &mut PartialInst, row: &Row, code: u32, mods: &mut Mods) {
+        partial.inst.dst = code as u16;
+        if row.is(SGPR_DST) {
+            partial.inst.dst = self.scalar(code, Ty::B32);
+        } else if self.target.is_gfx11() && is_half(row.dst) {
+            partial.inst.dst &= 0x7f;
+            mods.part = if code & 0x80 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
+            mods.rest = UnwrittenBits::Keep;
+        }
+    }
+
     pub(super) fn vop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Vop1::of(self.target, word);
         let row = self.find(partial, Encoding::Vop1, f.op)?;
-        partial.inst.dst = f.vdst as u16;
         let mut mods = Mods::of(row);
+        self.short_destination(partial, row, f.vdst, &mut mods);
         let mut a = self.first_source(partial, f.src0, row, &mut mods)?;
         if row.name == "v_accvgpr_mov_b32" {
             partial.inst.dst += AGPR;
@@ -81,17 +114,14 @@ impl Decoder<'_> {
     pub(super) fn vop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Vop2::of(self.target, word);
         let row = self.find(partial, Encoding::Vop2, f.op)?;
-        partial.inst.dst = f.vdst as u16;
         partial.inst.sdst = sreg::VCC;
         let mut mods = Mods::of(row);
+        self.short_destination(partial, row, f.vdst, &mut mods);
         let a = self.first_source(partial, f.src0, row, &mut mods)?;
-        let b = self.second_source(partial, f.src0, f.src1, row)?;
+        let b = self.second_source(partial, f.src0, f.src1, row, &mut mods)?;
         let sources = if row.flags & LIT != 0 {
-            let value = match (partial.len, partial.inst.raw[1]) {
-                // If the first source is a literal, it is the same one.
-                (2, value) => value,
-                _ => self.literal(partial)?,
-            };
+            // If the first source is a literal, it is the same one.
+            let value = self.literal(partial)?;
             let k = Operand::Scalar(self.constant(partial, 2, u64::from(value), false));
             // madmk: d = a * k + b; madak: d = a * b + k.
             if row.is(LIT_FACTOR) { [a, k, b] } else { [a, b, k] }
@@ -106,11 +136,31 @@ impl Decoder<'_> {
     pub(super) fn vopc(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Vopc::of(self.target, word);
         let row = self.find(partial, Encoding::Vopc, f.op)?;
-        partial.inst.sdst = sreg::VCC;
+        partial.inst.sdst = self.mask_destination(row, sreg::VCC);
         let mut mods = Mods::of(row);
         let a = self.first_source(partial, f.src0, row, &mut mods)?;
-        let b = self.second_source(partial, f.src0, f.src1, row)?;
+        let b = self.second_source(partial, f.src0, f.src1, row, &mut mods)?;
         self.bind(partial, row, [a, b, Operand::None], mods)
+    }
+
+    /// Returns where a comparison writes its mask. On gfx11, those that write EXEC write nothing else.
+    fn mask_destination(&self, row: &Row, register: u16) -> u16 {
+        if self.target.is_gfx11() && row.is(EXEC_OUT) { sreg::EXEC } else { register }
+    }
+
+    /// Decodes a DPP control dword of gfx11 that source 0 of any encoding may have. Returns the register that it names.
+    pub(super) fn lanes_of_source(
+        &mut self,
+        partial: &mut PartialInst,
+        code: u32,
+    ) -> Result<(Dpp, fields::Dpp), NotAnInstruction> {
+        let control = self.literal(partial)?;
+        let f = fields::Dpp::of(self.target, control);
+        let dpp = match code {
+            DPP => Dpp::new(self.target, &f),
+            _ => Some(Dpp::of_eight(control >> 8, code == DPP8_FETCH_INACTIVE)),
+        };
+        Ok((dpp.ok_or(NotAnInstruction)?, f))
     }
 
     /// Decodes source 0 of a short encoding. A control dword of SDWA or DPP may stand in its place.
@@ -121,17 +171,30 @@ impl Decoder<'_> {
         row: &Row,
         mods: &mut Mods,
     ) -> Result<Operand, NotAnInstruction> {
-        if !matches!(code, SDWA | DPP) {
-            return self.vop_source(partial, 0, code, row);
+        let gfx11 = self.target.is_gfx11();
+        if !matches!((code, gfx11), (SDWA, false) | (DPP, _) | (DPP8 | DPP8_FETCH_INACTIVE, true)) {
+            let source = self.vop_source(partial, 0, code, row)?;
+            return Ok(match source {
+                Operand::Vector(_) => self.short_vector(0, code, row.src[0], mods),
+                scalar => scalar,
+            });
         }
         if !matches!(partial.executor, Impl::Lanes { .. } | Impl::Unimplemented) || row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
-        let control = self.literal(partial)?;
         let both = |first: bool, second: bool| u32::from(first) | u32::from(second) << 1;
+        if gfx11 {
+            let (dpp, f) = self.lanes_of_source(partial, code)?;
+            mods.dpp = Some(dpp);
+            if code == DPP {
+                (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
+            }
+            return Ok(self.short_vector(0, f.src0, row.src[0], mods));
+        }
+        let control = self.literal(partial)?;
         if code == DPP {
             let f = fields::Dpp::of(self.target, control);
-            mods.dpp = Some(Dpp::new(&f).ok_or(NotAnInstruction)?);
+            mods.dpp = Some(Dpp::new(self.target, &f).ok_or(NotAnInstruction)?);
             (mods.neg, mods.abs) = (both(f.src0_neg, f.src1_neg), both(f.src0_abs, f.src1_abs));
             return Ok(Operand::Vector(f.src0 as u16));
         }
@@ -142,7 +205,7 @@ impl Decoder<'_> {
         mods.parts[1] = DwordPart::sdwa(f.src1_sel).ok_or(NotAnInstruction)?;
         if row.dst == Ty::Mask {
             if f.has_sdst {
-                partial.inst.sdst = aligned(f.sdst, Ty::Mask);
+                partial.inst.sdst = self.scalar(f.sdst, Ty::Mask);
             }
         } else {
             mods.clamp = f.clamp;
@@ -169,11 +232,12 @@ impl Decoder<'_> {
         first: u32,
         code: u32,
         row: &Row,
+        mods: &mut Mods,
     ) -> Result<Operand, NotAnInstruction> {
         if first == SDWA && fields::Sdwa::of(self.target, partial.inst.raw[1]).src1_is_scalar {
             return self.vop_source(partial, 1, code, row);
         }
-        Ok(Operand::Vector(code as u16))
+        Ok(self.short_vector(1, code, row.src[1], mods))
     }
 
     pub(super) fn vop3(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
@@ -183,7 +247,7 @@ impl Decoder<'_> {
         if row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
-        partial.inst.dst = f.vdst as u16;
+        partial.inst.dst = if row.is(SGPR_DST) { self.scalar(f.vdst, Ty::B32) } else { f.vdst as u16 };
         if self.target == Target::Gfx950
             && let Some(imm) = own_modifiers(row, &f)
         {
@@ -199,17 +263,24 @@ impl Decoder<'_> {
         }
         let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
-            partial.inst.sdst = aligned(f.sdst, Ty::Mask);
+            partial.inst.sdst = self.scalar(f.sdst, Ty::Mask);
         } else {
             mods.abs = f.abs;
-            op_sel(row, f.op_sel, &mut mods);
+            op_sel(row, f.op_sel, self.target, &mut mods);
         }
         if encoding == Encoding::Vopc {
-            partial.inst.sdst = aligned(f.vdst, Ty::Mask);
+            partial.inst.sdst = self.mask_destination(row, self.scalar(f.vdst, Ty::Mask));
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
-            if row.src[n] != Ty::None {
+            if n == 0 && self.target.is_gfx11() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE) {
+                if !matches!(partial.executor, Impl::Lanes { .. } | Impl::Unimplemented) {
+                    return Err(NotAnInstruction);
+                }
+                let (dpp, control) = self.lanes_of_source(partial, code)?;
+                mods.dpp = Some(dpp);
+                *source = Operand::Vector(control.src0 as u16);
+            } else if row.src[n] != Ty::None {
                 *source = self.vop_source(partial, n, code, row)?;
             } else if n == 2 && row.flags & MASK_IN != 0 {
                 *source = self.source(partial, n, code & 0xff, Ty::Mask)?;
@@ -234,7 +305,7 @@ impl Decoder<'_> {
         partial: &mut PartialInst,
         row: &'static Row,
         mut sources: [Operand; 3],
-        mods: Mods,
+        mut mods: Mods,
     ) -> Result<(), NotAnInstruction> {
         let (forms, clamp, signs) = match partial.executor {
             Impl::Lanes { forms, clamp, signs } => (forms, clamp, signs),
@@ -245,6 +316,9 @@ impl Decoder<'_> {
             Impl::Unimplemented => return Ok(()),
         };
         if row.flags & ACC != 0 {
+            if self.target.is_gfx11() && mods.part == DwordPart::HIGH {
+                mods.parts[2] = DwordPart::HIGH;
+            }
             sources[row.src.iter().filter(|ty| **ty != Ty::None).count()] = Operand::Vector(partial.inst.dst);
         }
         let clamps_inside = mods.clamp && clamp.is_some();
@@ -364,18 +438,19 @@ pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
 }
 
 /// Decodes op_sel of VOP3: the half that is read of each 16-bit source, and the half that is written of a 16-bit
-/// destination.
-fn op_sel(row: &Row, bits: u32, mods: &mut Mods) {
+/// destination. On gfx11, the other half of that is kept.
+fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     for n in 0..3 {
-        if bits >> n & 1 != 0 && matches!(row.src[n], Ty::F16 | Ty::I16) {
+        if bits >> n & 1 != 0 && is_half(row.src[n]) {
             mods.parts[n] = DwordPart::HIGH;
         }
     }
     if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         // The upper two bits select the byte that is written.
         (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
-    } else if bits >> 3 != 0 && matches!(row.dst, Ty::F16 | Ty::I16 | Ty::Bf16) {
-        (mods.part, mods.rest) = (DwordPart::HIGH, UnwrittenBits::Keep);
+    } else if is_half(row.dst) && (bits >> 3 != 0 || target.is_gfx11()) {
+        let part = if bits >> 3 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
+        (mods.part, mods.rest) = (part, UnwrittenBits::Keep);
     }
 }
 

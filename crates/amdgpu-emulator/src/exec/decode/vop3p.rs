@@ -37,10 +37,6 @@ impl Decoder<'_> {
         let mut sources = [Operand::None; 3];
         let mut select = Select::NONE.clamped(f.clamp);
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
-            // VOP3 encodings take no literal before gfx10.
-            if code == 255 && row.src[n] != Ty::None {
-                return Err(NotAnInstruction);
-            }
             let bit = |bits: u32| bits >> n & 1;
             let (lo, hi, neg_lo, neg_hi) = (bit(f.op_sel), bit(f.op_sel_hi()), bit(f.neg_lo), bit(f.neg_hi));
             let ty = match row.src[n] {
