@@ -53,6 +53,7 @@ pub(crate) mod transcendental;
 pub(crate) mod vop3;
 pub(crate) mod vop3p;
 pub(crate) mod vopc;
+pub(crate) mod wmma;
 
 #[cfg(test)]
 pub(crate) mod altered_tests;

@@ -16,7 +16,7 @@ use crate::exec::number::half16::Conversion;
 use crate::exec::packed::{Select, is_vector};
 use crate::state::wave::{CHUNK, Wave};
 
-use super::convert::to_bf16;
+use crate::exec::number::narrow::to_bf16;
 
 /// The rows and columns of each matrix: one lane of a chunk for each.
 const SIZE: usize = CHUNK;

@@ -80,14 +80,25 @@ type Table = HashMap<(u8, &'static str), InstructionFidelity>;
 
 /// Returns the table of a target.
 fn table(target: Target) -> &'static Table {
-    static TABLES: OnceLock<[Table; 3]> = OnceLock::new();
-    &TABLES.get_or_init(|| Target::GFX9.map(parse))[target as usize]
+    static TABLES: OnceLock<[Table; Target::ALL.len()]> = OnceLock::new();
+    &TABLES.get_or_init(|| Target::ALL.map(parse))[target as usize]
+}
+
+/// Returns the name of a target in the ledger.
+pub(crate) const fn number(target: Target) -> &'static str {
+    match target {
+        Target::Gfx90a => "90a",
+        Target::Gfx942 => "942",
+        Target::Gfx950 => "950",
+        Target::Gfx11 => "11",
+        Target::Gfx115 => "115",
+    }
 }
 
 /// Reads the lines about a target. A line that begins with `=` has the fidelity and the reason of the lines after it;
 /// these have targets, an encoding and mnemonics.
 fn parse(target: Target) -> Table {
-    let number = ["90a", "942", "950"][target as usize];
+    let number = number(target);
     let mut table = Table::new();
     let (mut fidelity, mut because) = (Fidelity::Unverified, "");
     for line in LEDGER.lines() {
@@ -116,6 +127,7 @@ fn parse(target: Target) -> Table {
 /// assert_eq!(fidelity(Target::Gfx942, add).expect("an instruction").fidelity, Fidelity::Exact);
 /// ```
 pub fn fidelity(target: Target, row: &Row) -> Option<InstructionFidelity> {
+    row.opcode(target)?;
     table(target).get(&(row.encoding()? as u8, row.name)).copied()
 }
 

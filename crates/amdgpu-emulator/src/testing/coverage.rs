@@ -53,7 +53,8 @@ fn expected(encoding: Encoding) -> [String; 5] {
         }
         if there.is_empty() { "none".into() } else { format!("{executed} of {}", there.len()) }
     });
-    let faults = if named.len() == encoding.rows().len() {
+    let is_of_gfx9 = |row: &&Row| Target::GFX9.iter().any(|target| row.opcode(*target).is_some());
+    let faults = if named.len() == encoding.rows().iter().filter(is_of_gfx9).count() {
         "all".into()
     } else {
         named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -76,6 +77,8 @@ fn the_page_says_what_is_executed() {
         })
         .skip(1)
         .collect();
-    let expected: Vec<[String; 5]> = Encoding::ALL.into_iter().map(expected).collect();
+    let of_gfx9 =
+        |encoding: &Encoding| Target::GFX9.iter().any(|target| encoding.opcodes(*target).count() > 0);
+    let expected: Vec<[String; 5]> = Encoding::ALL.into_iter().filter(of_gfx9).map(expected).collect();
     assert_eq!(listed, expected, "the table has to be {expected:#?}");
 }

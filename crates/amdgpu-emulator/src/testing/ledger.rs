@@ -84,7 +84,7 @@ fn ledger() -> String {
         for row in encoding.rows() {
             let mut targets: BTreeMap<Verdict, Vec<&str>> = BTreeMap::new();
             for target in Target::GFX9.into_iter().filter(|target| row.opcode(*target).is_some()) {
-                let number = ["90a", "942", "950"][target as usize];
+                let number = crate::report::fidelity::number(target);
                 targets.entry(verdict(row, encoding, target, &tested)).or_default().push(number);
             }
             for (verdict, targets) in targets {

@@ -16,10 +16,17 @@ use crate::testing::test_wave::{CODE, END, Random, TestWave};
 
 /// Returns a random instruction of an encoding: a valid opcode or any opcode, with random operands.
 fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
-    let encoding = Encoding::ALL[random.next() as usize % Encoding::ALL.len()];
-    let table = encoding.rows();
-    let row = &table[random.next() as usize % table.len()];
-    let mut op = row.op[target as usize].max(0) as u32;
+    let (encoding, opcodes) = loop {
+        let encoding = Encoding::ALL[random.next() as usize % Encoding::ALL.len()];
+        let opcodes: Vec<u16> = encoding.opcodes(target).map(|(op, _)| op).collect();
+        if !opcodes.is_empty() || encoding == Encoding::Mimg {
+            break (encoding, opcodes);
+        }
+    };
+    let mut op = match opcodes.len() {
+        0 => 0,
+        count => u32::from(opcodes[random.next() as usize % count]),
+    };
     if random.next() % 16 == 0 {
         op = random.next() as u32;
     }
@@ -31,7 +38,7 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
         2 => (bits & 0x00ff_00ff, random.next() as u32 & 0x1f07_ff07),
         _ => (bits & 0x7fff_ffff, random.next() as u32 & 0x0707_0707 | 0x0402_0100),
     };
-    let word = encoding.first_dword(Target::Gfx90a, op, low);
+    let word = encoding.first_dword(target, op, low);
     [word, high]
 }
 

@@ -1,7 +1,7 @@
 //! Decoding of VOP3P: packed and mixed-precision arithmetic, dot products, and the matrix instructions.
 
-use amdgpu_isa::flags::{DOUBLE, F8F6F4, MATRIX, SPARSE};
-use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
+use amdgpu_isa::flags::{DOUBLE, F8F6F4, MATRIX, SPARSE, WMMA};
+use amdgpu_isa::{Encoding, Mnemonic, Row, Target, Ty, Vop3p, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use super::vop::{Mods, set_sources};
@@ -43,11 +43,14 @@ impl Decoder<'_> {
                 Ty::None => continue,
                 Ty::Mix if hi != 0 => Ty::F16,
                 Ty::Mix => Ty::F32,
+                // A constant of 16 bits.
+                _ if row.is(WMMA) && n == 2 && code < 256 => wmma_constant(row),
                 ty => ty,
             };
             *source = self.source(partial, n, code, ty)?;
             // An operand has only the modifiers that have a meaning for its type.
             select = match row.src[n] {
+                _ if row.is(WMMA) => select.with(n, lo, hi, neg_lo, neg_hi),
                 Ty::P16I => select.with(n, lo, hi, 0, 0),
                 Ty::P16F | Ty::P16Bf | Ty::P32 | Ty::Mix => select.with(n, lo, hi, neg_lo, neg_hi),
                 Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
@@ -121,6 +124,15 @@ fn controls(f: fields::Mai, row: &Row) -> Controls {
     let mut formats = row.name.rsplit('_');
     let [b, a] = [formats.next(), formats.next()].map(|format| format == Some("fp8"));
     Controls::new(f.cbsz, f.abid, f.blgp).with_fp8(a, b)
+}
+
+/// Returns the type of C of WMMA if it is a constant.
+fn wmma_constant(row: &Row) -> Ty {
+    match row.mnemonic {
+        Mnemonic::Vop3p(Vop3p::v_wmma_f16_16x16x16_f16) => Ty::F16,
+        Mnemonic::Vop3p(Vop3p::v_wmma_bf16_16x16x16_bf16) => Ty::Bf16,
+        _ => Ty::F32,
+    }
 }
 
 /// Returns the first vector register of a matrix. The error is for registers that don't exist.

@@ -12,6 +12,7 @@ use crate::exec::matrix_scaled::{LoadScales, MfmaScaled};
 use crate::exec::number::half16::{F16c, Half, InLoops};
 use crate::exec::packed::{Halves, Pairs, Three, Two};
 use crate::exec::vop3p::*;
+use crate::exec::wmma::{Bf16, F16, WmmaF32, WmmaHalf, WmmaI32};
 
 /// For matrices of unusual shape. AVX-512 uses the copy for AVX2, as each copy is large.
 const fn rare<X: Exec>() -> Impl {
@@ -221,8 +222,12 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_smfmac_f32_16x16x64_f16 => ELSEWHERE,
         Vop3p::v_smfmac_f32_32x32x32_f16 => ELSEWHERE,
         // Instructions of gfx11.
-        Vop3p::v_dot4_i32_iu8 | Vop3p::v_dot8_i32_iu4 | Vop3p::v_wmma_f32_16x16x16_f16
-        | Vop3p::v_wmma_f32_16x16x16_bf16 | Vop3p::v_wmma_f16_16x16x16_f16
-        | Vop3p::v_wmma_bf16_16x16x16_bf16 | Vop3p::v_wmma_i32_16x16x16_iu8 | Vop3p::v_wmma_i32_16x16x16_iu4 => Impl::Unimplemented,
+        Vop3p::v_dot4_i32_iu8 | Vop3p::v_dot8_i32_iu4 => Impl::Unimplemented,
+        Vop3p::v_wmma_f32_16x16x16_f16 => f16c::<WmmaF32<F16<InLoops>>, WmmaF32<F16<F16c>>>(),
+        Vop3p::v_wmma_f32_16x16x16_bf16 => rare::<WmmaF32<Bf16>>(),
+        Vop3p::v_wmma_f16_16x16x16_f16 => f16c::<WmmaHalf<F16<InLoops>>, WmmaHalf<F16<F16c>>>(),
+        Vop3p::v_wmma_bf16_16x16x16_bf16 => rare::<WmmaHalf<Bf16>>(),
+        Vop3p::v_wmma_i32_16x16x16_iu8 => rare::<WmmaI32<8>>(),
+        Vop3p::v_wmma_i32_16x16x16_iu4 => rare::<WmmaI32<4>>(),
     }
 }
