@@ -3,9 +3,9 @@
 use amdgpu_isa::flags::{
     BRANCH, BY_LANE, COUNT, DESCRIPTOR, FORMAT, MATRIX, ST64, TO_LDS, TWO, WAVE_SCRATCH,
 };
-use amdgpu_isa::{Encoding, MemoryAccess, Row, Target};
+use amdgpu_isa::{Encoding, MemoryAccess, Row};
 
-use crate::exec::inst::Inst;
+use crate::exec::inst::{Code, Inst};
 use crate::observe::hazards::Traits;
 use crate::observe::operands::Operands;
 use crate::observe::waits::Counting;
@@ -134,9 +134,9 @@ pub(crate) struct Info {
 
 impl Info {
     /// Returns the information about an instruction.
-    pub(crate) fn of_instruction(i: &Inst, target: Target) -> Info {
-        let info = Info { operands: Operands::of(i), ..Info::of(i.row) };
-        Info { traits: Some(Traits::of(i, &info, target)), ..info }
+    pub(crate) fn of_instruction(i: &Inst, code: &Code) -> Info {
+        let info = Info { operands: Operands::of(i, code.wave32), ..Info::of(i.row) };
+        Info { traits: Some(Traits::of(i, &info, code.target)), ..info }
     }
 
     /// Returns the information about any instruction of a row, without its operands and traits.

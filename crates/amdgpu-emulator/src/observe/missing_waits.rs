@@ -220,7 +220,7 @@ impl Waits {
         let moved;
         let mut operands = &next.info.operands;
         if next.w.mode.alters() && next.i.row.is_valu() {
-            moved = Operands::of(&altered::indexed(next.w, next.i));
+            moved = Operands::of(&altered::indexed(next.w, next.i), cx.code.wave32);
             operands = &moved;
         } else if operands.is_indexed {
             moved = operands.indexed(next.w, next.i);

@@ -16,7 +16,7 @@ use crate::state::wave::Wave;
 
 /// Returns the information for observers about each instruction of a program, in the order of `Code::insts`.
 pub(crate) fn infos(code: &Code) -> Arc<[Info]> {
-    let mut infos: Vec<Info> = code.insts.iter().map(|i| Info::of_instruction(i, code.target)).collect();
+    let mut infos: Vec<Info> = code.insts.iter().map(|i| Info::of_instruction(i, code)).collect();
     let mut loud = infos.len() as u32;
     for (at, info) in infos.iter_mut().enumerate().rev() {
         info.next_loud = loud;

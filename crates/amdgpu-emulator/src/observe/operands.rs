@@ -4,9 +4,9 @@
 //! memory.
 
 use amdgpu_isa::flags::{
-    ACC, COMPARE, DESCRIPTOR, DST_IN, DST_KEPT, F8F6F4, GWS, MASK_IN, MATRIX, SDST, SGPR_DST, SPARSE,
+    ACC, COMPARE, DESCRIPTOR, DST_IN, DST_KEPT, F8F6F4, GWS, MASK_IN, MATRIX, SDST, SGPR_DST, SPARSE, WMMA,
 };
-use amdgpu_isa::{Encoding, Target, Ty, fields};
+use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
 
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::operand::Operand;
@@ -71,8 +71,8 @@ impl RegisterSet {
     }
 }
 
-/// The largest number of operands of an instruction: `v_swap` and atomics of buffers have this many.
-const MAX_OPERANDS: usize = 6;
+/// The largest number of operands of an instruction: the two halves of VOPD have this many.
+const MAX_OPERANDS: usize = 10;
 
 /// The lanes of vector registers that an instruction reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,16 +93,18 @@ pub(crate) enum LaneUse {
 pub(crate) struct Operands {
     uses: [RegisterUse; MAX_OPERANDS],
     count: u8,
+    /// Waves have 32 lanes, so that a mask is one register.
+    wave32: bool,
     pub(crate) lanes: LaneUse,
     /// The registers depend on M0 (`s_movrels`, `s_movreld`), and must be found when the instruction is executed.
     pub(crate) is_indexed: bool,
 }
 
 impl Operands {
-    /// Returns the operands of an instruction. Those that a wave's mode or M0 moves are given where the encoding has
-    /// them.
-    pub(crate) fn of(i: &Inst) -> Operands {
-        let mut operands = Operands::default();
+    /// Returns the operands of an instruction of waves of 32 or 64 lanes. Those that a wave's mode or M0 moves are given where the
+    /// encoding has them.
+    pub(crate) fn of(i: &Inst, wave32: bool) -> Operands {
+        let mut operands = Operands { wave32, ..Operands::default() };
         if i.flags & flag::ILLEGAL == 0 {
             operands.add(i);
         }
@@ -127,7 +129,7 @@ impl Operands {
             LaneUse::First => 1 << lanes_of(w.exec()).next().unwrap_or(0),
             LaneUse::Selected => {
                 let i = i.ext.as_ref().map_or(i, |ext| &ext.inner);
-                1 << (w.s32(i.src[1]) & 63)
+                1 << (w.s32(i.src[1]) & (w.all.count_ones() - 1))
             }
         }
     }
@@ -143,6 +145,16 @@ impl Operands {
             }
         }
         self
+    }
+
+    /// Returns the number of registers of a mask of lanes.
+    fn mask_dwords(&self) -> u8 {
+        if self.wave32 { 1 } else { 2 }
+    }
+
+    /// Returns the number of registers of an operand.
+    fn dwords(&self, ty: Ty) -> u8 {
+        if ty == Ty::Mask { self.mask_dwords() } else { ty.dwords() }
     }
 
     fn push(&mut self, first: u16, count: u8, is_write: bool) {
@@ -172,7 +184,7 @@ impl Operands {
     fn read_scalar(&mut self, register: u16, count: u8) {
         match register {
             0..128 => self.push(SCALAR + register, count, false),
-            sreg::VCCZ => self.push(SCALAR + sreg::VCC, 2, false),
+            sreg::VCCZ => self.push(SCALAR + sreg::VCC, self.mask_dwords(), false),
             _ => {}
         }
     }
@@ -190,7 +202,7 @@ impl Operands {
         match encoding {
             Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => self.scalar(inner),
             Encoding::Sopp if matches!(i.row.name, "s_cbranch_vccz" | "s_cbranch_vccnz") => {
-                self.read_scalar(sreg::VCC, 2);
+                self.read_scalar(sreg::VCC, self.mask_dwords());
             }
             Encoding::Sopp | Encoding::Mimg => {}
             Encoding::Smem => self.scalar_memory(inner),
@@ -248,6 +260,12 @@ impl Operands {
 
     fn vector(&mut self, i: &Inst) {
         let row = i.row;
+        if let Some(ext) = &i.ext
+            && let Some(second) = &ext.second
+        {
+            self.vector(&ext.inner);
+            return self.vector(second);
+        }
         // The formats of the elements of A and B determine how many registers they have.
         let formats = row.is(F8F6F4).then(|| {
             let fields = fields::Mai::of(Target::Gfx90a, u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32);
@@ -257,8 +275,9 @@ impl Operands {
             _ if n < 2 && formats.is_some() => formats.map_or(Ty::None, |formats| formats[n]),
             Ty::None if row.flags & ACC != 0 => row.dst,
             Ty::None if row.flags & MASK_IN != 0 => Ty::Mask,
-            ty => ty,
+            ty => self.matrix_part(row, n, ty),
         };
+        let types: [Ty; 3] = std::array::from_fn(ty);
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         if row.name == "v_accvgpr_read_b32" {
             self.read_vector(inner.src[0], 1);
@@ -271,13 +290,15 @@ impl Operands {
                         Operand::None => {}
                     },
                     None if inner.src[n] == NONE => {}
-                    None if inner.flags >> n & 1 != 0 => self.read_vector(inner.src[n], ty(n).dwords()),
-                    None => self.read_scalar(inner.src[n], ty(n).dwords()),
+                    None if inner.flags >> n & 1 != 0 => {
+                        self.read_vector(inner.src[n], self.dwords(types[n]))
+                    }
+                    None => self.read_scalar(inner.src[n], self.dwords(types[n])),
                 }
             }
         }
         if matches!(row.name, "v_div_fmas_f32" | "v_div_fmas_f64") {
-            self.read_scalar(sreg::VCC, 2);
+            self.read_scalar(sreg::VCC, self.mask_dwords());
         }
         if row.is(SPARSE) {
             self.read_vector(inner.dst, row.dst.dwords());
@@ -288,21 +309,26 @@ impl Operands {
         }
         let dst = i.ext.as_ref().and_then(|ext| ext.post.as_ref()).map_or(inner.dst, |post| post.dst);
         if row.dst == Ty::Mask {
-            self.write_scalar(inner.sdst, 2);
+            self.write_scalar(inner.sdst, self.mask_dwords());
         } else if row.flags & SGPR_DST != 0 {
             self.write_scalar(dst, 1);
         } else {
-            self.write_vector(dst, row.dst.dwords());
+            self.write_vector(dst, self.matrix_part(row, 2, row.dst).dwords());
             if row.flags & SDST != 0 {
-                self.write_scalar(inner.sdst, 2);
+                self.write_scalar(inner.sdst, self.mask_dwords());
             }
         }
         self.lanes = match row.name {
             "v_readfirstlane_b32" => LaneUse::First,
             "v_readlane_b32" | "v_writelane_b32" => LaneUse::Selected,
-            _ if row.is(MATRIX) => LaneUse::All,
+            _ if row.is(MATRIX | WMMA) => LaneUse::All,
             _ => LaneUse::Active,
         };
+    }
+
+    /// Returns the type of source `n`: of the third of WMMA half as many registers in a wave of 64.
+    fn matrix_part(&self, row: &Row, n: usize, ty: Ty) -> Ty {
+        if row.is(WMMA) && n == 2 && !self.wave32 { Ty::Wide(4) } else { ty }
     }
 
     fn lds(&mut self, i: &Inst) {

@@ -56,7 +56,7 @@ fn operands_are_the_registers_that_the_disassembly_names() {
             }
             // Registers with a name of their own are in few texts.
             let is_numbered = |register: &u16| *register < SCALAR + sreg::FLAT_SCRATCH;
-            let found: BTreeSet<u16> = Operands::of(i)
+            let found: BTreeSet<u16> = Operands::of(i, false)
                 .uses()
                 .iter()
                 .flat_map(|operand| operand.registers())
@@ -128,11 +128,11 @@ fn operands_are_the_registers_that_executors_use() {
             let code = decode(&words, target);
             let i = &code.insts[0];
             // The values of VCCZ and EXECZ are not known before the instruction is executed.
-            let unknown_lane = Operands::of(i).lanes == LaneUse::Selected && i.ext.is_some();
+            let unknown_lane = Operands::of(i, false).lanes == LaneUse::Selected && i.ext.is_some();
             if is_left_out(i) || !is_executed(i) || unknown_lane {
                 continue;
             }
-            let operands = Operands::of(i);
+            let operands = Operands::of(i, false);
             let of = |is_write: bool| {
                 let mut set = vec![false; usize::from(REGISTERS)];
                 for operand in operands.uses().iter().filter(|operand| operand.is_write == is_write) {
