@@ -12,6 +12,7 @@ use amdgpu_isa::{Encoding, Row, Target};
 use crate::exec::inst::{ExecContext, Inst, flag};
 use crate::exec::operand::DwordPart;
 use crate::observe::class::{Info, InstructionClass};
+use crate::observe::hazards_gfx11::RecentVector;
 use crate::observe::missing_waits::name;
 use crate::observe::operands::{LaneUse, RegisterUse, SCALAR};
 use crate::observe::sanitizer::{Place, Sanitizer};
@@ -234,7 +235,7 @@ impl Past {
     }
 }
 
-fn overlap(a: RegisterUse, b: RegisterUse) -> bool {
+pub(super) fn overlap(a: RegisterUse, b: RegisterUse) -> bool {
     a.first < b.registers().end && b.first < a.registers().end
 }
 
@@ -258,11 +259,20 @@ impl Default for History {
     }
 }
 
-/// A hazard: the wait states that are needed after an earlier instruction, and the register.
-struct Hazard {
+/// A hazard: an earlier instruction, the register, and what has to be between the two.
+pub(super) struct Hazard {
     inst: u32,
-    missing: u64,
     register: String,
+    /// The wait states that are missing; 0 if `wait` names something else.
+    missing: u64,
+    wait: String,
+}
+
+impl Hazard {
+    /// Returns a hazard that an instruction between the two avoids.
+    pub(super) fn of(inst: u32, register: String, wait: &str) -> Hazard {
+        Hazard { inst, register, missing: 0, wait: wait.to_owned() }
+    }
 }
 
 impl History {
@@ -283,7 +293,12 @@ impl History {
         let past = recent.into_iter().find(|past| past.traits.is(kind) && is(past))?;
         let since = self.clock - past.end;
         let missing = needed(past).checked_sub(since).filter(|missing| *missing > 0)?;
-        Some(Hazard { inst: past.inst, missing, register: register() })
+        Some(Hazard {
+            inst: past.inst,
+            register: register(),
+            missing,
+            wait: format!("s_nop {}", missing - 1),
+        })
     }
 
     fn push(&mut self, past: Past) {
@@ -308,12 +323,19 @@ impl History {
 /// The instructions that a workgroup's waves have executed in the last wait states.
 pub(super) struct Hazards {
     group: u32,
-    waves: Vec<History>,
+    waves: Vec<WaveHistory>,
+}
+
+/// What a wave has executed, as its target's hazards need it.
+#[derive(Default)]
+struct WaveHistory {
+    gfx9: History,
+    gfx11: RecentVector,
 }
 
 impl Hazards {
     pub(super) fn new(group: u32, waves: usize) -> Hazards {
-        Hazards { group, waves: std::iter::repeat_with(History::default).take(waves).collect() }
+        Hazards { group, waves: std::iter::repeat_with(WaveHistory::default).take(waves).collect() }
     }
 
     /// Checks instruction `i`, number `at` in the program, which `w` executes next.
@@ -326,27 +348,20 @@ impl Hazards {
         i: &Inst,
         info: &Info,
     ) {
-        let Some(history) = self.waves.get_mut(w.id as usize) else { return };
+        let Some(WaveHistory { gfx9: history, gfx11 }) = self.waves.get_mut(w.id as usize) else { return };
         let target = cx.code.target;
+        if target.is_gfx11() {
+            if let Some(hazard) = gfx11.see(at, i, info, target) {
+                report(shared, cx, w, (self.group, at), hazard);
+            }
+            return;
+        }
         let Some(traits) = info.traits else { return };
         let mut hazards = of_operands(history, &traits, i, info, target);
         hazards.extend(of_state(history, &traits, target));
         // An instruction that waits long enough for one hazard waits for the others.
         if let Some(hazard) = hazards.into_iter().max_by_key(|hazard| hazard.missing) {
-            let place =
-                |inst, access| Place { group: self.group, inst, wave: w.id as u8, lane: None, access };
-            shared.add((DefectKind::Hazard, at, hazard.inst), || Defect {
-                kind: DefectKind::Hazard,
-                space: MemorySpace::Global,
-                size: 0,
-                lanes: Vec::new(),
-                site: shared.site(cx, place(at, AccessKind::Read)),
-                other: Some(shared.site(cx, place(hazard.inst, AccessKind::Write))),
-                allocation: None,
-                registers: Some(hazard.register),
-                wait: Some(format!("s_nop {}", hazard.missing - 1)),
-                count: 1,
-            });
+            report(shared, cx, w, (self.group, at), hazard);
         }
         if traits.jumps {
             history.clear();
@@ -357,6 +372,23 @@ impl Hazards {
         // The states of `s_nop` come after what was issued before it, and before what follows.
         history.push(Past { inst: at, end: history.clock + traits.states, traits, uses });
     }
+}
+
+/// Reports a hazard of the instruction with number `at`, which a wave of workgroup `group` executes next.
+fn report(shared: &Sanitizer, cx: &ExecContext, w: &Wave, (group, at): (u32, u32), hazard: Hazard) {
+    let place = |inst, access| Place { group, inst, wave: w.id as u8, lane: None, access };
+    shared.add((DefectKind::Hazard, at, hazard.inst), || Defect {
+        kind: DefectKind::Hazard,
+        space: MemorySpace::Global,
+        size: 0,
+        lanes: Vec::new(),
+        site: shared.site(cx, place(at, AccessKind::Read)),
+        other: Some(shared.site(cx, place(hazard.inst, AccessKind::Write))),
+        allocation: None,
+        registers: Some(hazard.register),
+        wait: Some(hazard.wait),
+        count: 1,
+    });
 }
 
 /// The search for the hazards of one operand of an instruction.

@@ -8,6 +8,7 @@ mod accesses;
 mod accesses_tests;
 mod class;
 mod hazards;
+mod hazards_gfx11;
 #[cfg(test)]
 mod hazards_tests;
 mod history;
